@@ -33,7 +33,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     input: InputArgs,
 
-    /// Documents of the whole corpus, such as 50000000 or 5e7; the number read unless given
+    /// Number of documents of the whole corpus, such as 50000000 or 5e7 [default: the number read]
     #[arg(long, value_name = "N", value_parser = crate::number::parse_count::<u64>)]
     n: Option<u64>,
 
@@ -98,7 +98,8 @@ fn write(text: &mut String, calibration: &Calibration) -> std::fmt::Result {
     )
 }
 
-/// Pairs by distance, four bits per line at 128, two at 64; bars are logarithms.
+/// Writes the number of pairs by distance, four bits per line at 128 bits and two at 64. The length of a bar is
+/// logarithmic.
 fn histogram(text: &mut String, width: &WidthCalibration) -> std::fmt::Result {
     let (mean, deviation) = (width.background.mean, width.background.deviation);
     writeln!(

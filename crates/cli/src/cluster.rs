@@ -58,7 +58,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     fields: FieldArgs,
 
-    /// Field with the true cluster of a document, a text or a number: report the agreement of groups and stories with it, and write agreement.json
+    /// Field with the true cluster of a document, a text or a number; the agreement of groups and stories with it is
+    /// reported, and written to agreement.json
     #[arg(long, value_name = "FIELD", help_heading = "Fields")]
     labels: Option<String>,
 

@@ -37,7 +37,7 @@ Examples:
   twinprint collection stories topical --min-size 1
       the stories, those with the latest document first, those of one document too: size, times, topic, title";
 
-/// Documents that are remembered: is this one new, or seen?
+/// Remembers documents, and answers if a document is new or was seen before
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES, arg_required_else_help = true)]
 pub(crate) struct Args {
@@ -48,16 +48,16 @@ pub(crate) struct Args {
 #[derive(Subcommand)]
 enum Action {
     Create(CreateArgs),
-    /// Takes documents in, and writes a line of JSON for each: new, exact, near or updated
+    /// Adds documents, and writes a line of JSON for each: new, exact, near or updated
     Add(FeedArgs),
-    /// Writes the verdicts of documents, and adds nothing
+    /// Writes the verdicts of documents without adding them
     Query(FeedArgs),
     Delete(DeleteArgs),
     /// Prints counts and sizes as JSON
     Stat(CollectionDir),
     /// Reads everything and compares it: pages and values with checksums, texts with fingerprints, groups with members
     Check(CollectionDir),
-    /// Copies the present state of a collection into a new directory, and checks the copy
+    /// Copies the current state of a collection to a new directory, and checks the copy
     Backup(CopyArgs),
     /// Makes a collection from a backup, in a new directory
     Restore(CopyArgs),

@@ -1,4 +1,4 @@
-//! `--config FILE.toml`: options from a file, as if they stood on the command line.
+//! `--config FILE.toml`: options from a file, as if they were given on the command line.
 //!
 //! A key is the long name of an option, or `inputs` for the inputs. The command line takes precedence: an option on it, a list too,
 //! replaces the one of the file.

@@ -155,8 +155,9 @@ pub(crate) struct Args {
     #[arg(long, value_parser = by_name(ORDERS), default_value = "input", help_heading = "Output")]
     order: Order,
 
-    /// Fields that are added to every record of annotated/ (or of kept/ and removed/, if given): twinprint's own, those of another tool, or
-    /// dup-count alone, the number of documents that a kept record stands for [default: twinprint with --mode annotate, else none]
+    /// Fields that are added to every record of annotated/ (or of kept/ and removed/, if given): twinprint's own, those
+    /// of another tool, or only dup-count, the number of documents that a kept record represents [default: twinprint
+    /// with --mode annotate, else none]
     #[arg(long, value_parser = by_name(COLUMNS), value_name = "FIELDS", help_heading = "Output")]
     columns: Option<Columns>,
 

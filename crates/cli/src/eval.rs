@@ -37,7 +37,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     input: InputArgs,
 
-    /// Files or folders of the documents, read as --text-key and the other input options say
+    /// Files or folders of the documents, read by --text-key and the other input options
     #[arg(long, value_name = "INPUT", value_hint = ValueHint::AnyPath)]
     docs: Vec<String>,
 
@@ -49,7 +49,8 @@ pub(crate) struct Args {
     #[arg(long, default_value = "jaccard", value_name = "FIELD")]
     truth_field: String,
 
-    /// Jaccard from which the list is complete; without it, pairs that are not listed are measured on the texts
+    /// The list has every pair of at least this Jaccard; without it, pairs that are not listed are measured on the
+    /// texts
     #[arg(long, value_name = "J")]
     complete: Option<f64>,
 
@@ -144,7 +145,7 @@ fn further(id: &str) -> anyhow::Result<FurtherProfile> {
     Ok(FurtherProfile { profile, widths })
 }
 
-/// Clusters against labels.
+/// Compares clusters with labels.
 fn judge(args: &Args, labels: &str, inputs: &[String]) -> anyhow::Result<ExitCode> {
     let documents = LabelledDocuments::read(inputs, &args.input.options(), labels, &interrupt::flag()?)?;
     let mut judged = Vec::new();

@@ -78,7 +78,8 @@ pub(crate) struct InputArgs {
     #[arg(long, value_name = "GLOB")]
     exclude: Vec<String>,
 
-    /// Read every file that decodes as text, with any extension; a JSON, CSV or table file gives records only if they have the text field
+    /// Read every file that decodes as text, with any extension; JSON, CSV and table files are read as records only if
+    /// they have the text field
     #[arg(long)]
     any_text: bool,
 
@@ -134,7 +135,8 @@ impl InputArgs {
     }
 }
 
-/// An input as an argument. File names outside UTF-8 can be found in folders and by globs, but not named here.
+/// Parses an input argument. Files whose names are not UTF-8 are found in folders and by globs, but cannot be named
+/// here.
 fn input(name: OsString) -> Result<String, String> {
     name.into_string().map_err(|name| {
         format!(

@@ -72,7 +72,7 @@ fn keyed_profile_of(option: &str, id: &str, stop_words: Option<&Path>) -> anyhow
     }
 }
 
-/// The table a profile's weights are multiplied by.
+/// The table by which a profile's weights are multiplied.
 #[derive(clap::Args)]
 pub(crate) struct IdfArgs {
     /// Multiply weights by the idf of a word, from a table: a file of idf build, or zhen1, which is included (Chinese and English)

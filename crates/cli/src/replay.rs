@@ -114,7 +114,7 @@ fn body(document: NewDocument) -> Value {
     body
 }
 
-/// A collection of a service, asked by one request after the other, so that documents come in in their order.
+/// A collection of a service. Requests are sent one after the other, so that documents arrive in order.
 struct Service<'a> {
     agent: ureq::Agent,
     url: String,
@@ -181,7 +181,7 @@ impl<'a> Service<'a> {
         Ok(items)
     }
 
-    /// Asks, and again for as long as the service has too much to do.
+    /// Sends a request, and repeats it while the service is overloaded.
     fn call(&self, method: &str, path: &str, body: &[u8]) -> anyhow::Result<(u16, Value)> {
         let url = format!("{}{path}", self.url);
         for _ in 0..MAX_RETRIES {

@@ -2,7 +2,7 @@
 
 use twinprint::stream::parse_span;
 
-/// A cosine that can be asked for.
+/// Parses a cosine within the allowed range.
 fn cosine(text: &str) -> Result<f64, String> {
     let number = text.parse::<f64>().ok().filter(|&x| x > 0.0 && x <= 1.0);
     number.ok_or_else(|| "give a cosine above 0 and at most 1".to_owned())

@@ -109,7 +109,7 @@ fn write(text: &mut String, report: &Report, out: &Path) -> std::fmt::Result {
     )
 }
 
-/// The reasons for which records were removed, near-duplicates apart.
+/// The reasons why records were removed, apart from near-duplicates.
 fn reasons(report: &Report) -> String {
     let records = &report.records;
     let equal = if report.threshold.is_some() {
@@ -161,7 +161,7 @@ pub(crate) fn skipped(by: &BTreeMap<String, u64>) -> impl Iterator<Item = (u64, 
         .map(|(n, [one, many])| (n, if n == 1 { one } else { many }))
 }
 
-/// The parts of the input that were read in another way than all of it by its extensions.
+/// Describes the parts of the input that were not read, or not by their extensions.
 fn reading(text: &mut String, report: &Report) -> std::fmt::Result {
     let input = &report.input;
     if input.limit_reached {
@@ -341,7 +341,7 @@ fn partial_copies(parts: &PartsReport) -> Vec<String> {
 /// Columns of the narrowest terminal in use.
 const TERMINAL_COLUMNS: usize = 80;
 
-/// A sentence set in by two, its further lines by four.
+/// Folds a sentence into lines. The first is indented by two columns, the others by four.
 fn folded(sentence: &str) -> String {
     let (mut folded, mut column) = (String::from(" "), 1);
     for word in sentence.split(' ') {

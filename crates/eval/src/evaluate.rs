@@ -19,7 +19,7 @@ use twinprint_io::threads;
 ///
 /// # Errors
 /// An error of reading or of the engine; a list of pairs that names unknown documents or lacks its field; a threshold
-/// below [`EvalOptions::complete`]; an invalid width of a further profile.
+/// below [`EvalOptions::complete`](crate::EvalOptions::complete); an invalid width of a further profile.
 ///
 /// # Examples
 /// ```

@@ -1,7 +1,8 @@
 //! An external sort of integers: runs are sorted in memory, then merged in one pass.
 //!
-//! A full run is appended to one unnamed file, with a fixed number of bytes for each number. If all numbers fit into memory, nothing is written. Memory is that
-//! of one run while numbers are pushed, and one buffer for each run while they are merged, whatever the numbers are.
+//! A full run is appended to one unnamed file, with a fixed number of bytes for each number. If all numbers fit into
+//! memory, nothing is written. The memory is one run while numbers are pushed, and one buffer for each run while they
+//! are merged.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

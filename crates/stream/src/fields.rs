@@ -63,8 +63,8 @@ pub struct RecordFields<'r> {
     pub label: Option<String>,
 }
 
-/// Calls `visit` with every record of a chunk, in order, and the fields of a document. In a web archive the address is the record's id, and
-/// the time its date.
+/// Calls `visit` with every record of a chunk and its fields, in order. Only documents have fields. In a web archive
+/// the address is the record's id, and the time its date.
 pub fn for_each_record(
     chunk: &Chunk,
     sources: &Sources,

@@ -23,7 +23,7 @@ pub(super) struct Add {
     pub(super) ids: Range<u64>,
 }
 
-/// The place of the note.
+/// The file of the note.
 #[derive(Debug)]
 pub(super) struct NoteFile {
     path: PathBuf,
@@ -85,8 +85,8 @@ impl NoteFile {
 
     /// Removes the note of an add that ends.
     ///
-    /// There is no sync: a kill during it would leave a committed add without its note. A power cut may bring the note back, and then the same add is
-    /// taken for a repetition, as after a kill.
+    /// There is no sync: a kill during it would leave a committed add without its note. A power cut may restore the
+    /// note. Then the same add is treated as a repetition, as after a kill.
     pub(super) fn end(&self) -> anyhow::Result<()> {
         match fs::remove_file(&self.path) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),

@@ -93,7 +93,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     ))
 }
 
-/// Reads files into a segment, and shows how far it is.
+/// Reads files into a segment, and shows the progress.
 pub(super) struct SegmentBuild {
     bars: Arc<Bars>,
     cancel: Arc<AtomicBool>,
@@ -105,7 +105,7 @@ pub(super) struct BuiltSegment {
     pub(super) segment: Segment<u64>,
     /// The digest of all fingerprints and ids.
     pub(super) digest: u128,
-    /// The id after the largest.
+    /// The id after the largest one.
     pub(super) next: u64,
 }
 
@@ -274,7 +274,7 @@ impl SegmentBuild {
         Ok(digest.finish())
     }
 
-    /// An error if an id occurs twice, because only one of the two could be replaced or deleted.
+    /// Returns an error if an id occurs twice, because only one of the two could be replaced or deleted.
     fn distinct(&self, segment: &Segment<u64>, path: &Path, memory: u64) -> anyhow::Result<()> {
         let mut sorter = Sorter::new(path.parent().unwrap_or(path), u64::MAX.into(), memory);
         for (i, id) in segment.ids().enumerate() {

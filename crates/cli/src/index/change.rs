@@ -50,13 +50,13 @@ pub(super) struct AddArgs {
     quiet: bool,
 }
 
-/// Deletes ids: answers no longer have them; they leave the disk when segments are merged
+/// Deletes ids: queries no longer find them; they are removed from the disk when segments are merged
 #[derive(clap::Args)]
 pub(super) struct DeleteArgs {
     #[command(flatten)]
     directory: Directory,
 
-    /// Ids; unknown ones are no error
+    /// Ids; unknown ones are ignored
     #[arg(value_name = "ID", value_parser = number::parse_count::<u64>)]
     id: Vec<u64>,
 
@@ -65,7 +65,7 @@ pub(super) struct DeleteArgs {
     ids: Option<PathBuf>,
 }
 
-/// Merges everything into one segment: it is faster to search, and deleted ids leave the disk
+/// Merges all segments into one, which is faster to search, and removes deleted ids from the disk
 #[derive(clap::Args)]
 pub(super) struct CompactArgs {
     #[command(flatten)]

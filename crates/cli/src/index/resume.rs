@@ -21,12 +21,12 @@ pub(super) fn work(has_ids: bool, settings: &Settings) -> Vec<u8> {
     out
 }
 
-/// Facts about input that was read.
+/// A summary of the input that was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct InputSummary {
     /// The digest of all fingerprints and ids.
     pub(super) digest: u128,
-    /// The id after the largest.
+    /// The id after the largest one.
     pub(super) next: u64,
     /// True if each id was above the one before, so that no id occurs twice.
     pub(super) ascending: bool,

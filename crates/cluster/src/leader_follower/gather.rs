@@ -1,6 +1,6 @@
 //! The candidate pairs of a block's items with the placed items, gathered in pieces.
 //!
-//! In a crowd every item has as many pairs as there are items, so that the pairs of a block may not fit memory.
+//! In a crowd of similar items each item has pairs with all others, so the pairs of a block may not fit into memory.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -2,7 +2,7 @@
 //! compared in a scan.
 //!
 //! Two vectors of cosine c differ in a share arccos(c)/π of the bits. Stories are loose (cosines of 0.2 to 0.6), so
-//! that no table separates near from far. A scan takes a few nanoseconds a story, and 512 bits are enough to
+//! that no table separates near from far. A scan takes a few nanoseconds per story, and 512 bits are enough to
 //! select the stories whose cosine is computed: with 7,000 stories and the 64 nearest selected, a vector of cosine
 //! 0.3 misses its story in 1 of 50 cases; with 256 bits in 1 of 5.
 //!

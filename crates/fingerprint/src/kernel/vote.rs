@@ -1,13 +1,13 @@
 //! The bit vote: the total weight of the features whose hash has bit i set, for every i.
 //!
-//! Votes are counted in one lane a bit, of 16 bits (8 bits for weight 1), and flushed to 64-bit counters after
+//! Votes are counted in one lane per bit, of 16 bits (8 bits for weight 1), and flushed to 64-bit counters after
 //! each chunk. Invariant: no lane overflows. A chunk has at most 256 features. If its weights add up to at most
 //! 65,535, one pass counts them; else one pass counts their low bytes and another their high bytes, and
 //! 256 · 255 < 65,536. At weight 1 a chunk has 255 features.
 //!
-//! Many features of weight 1 are first added up by bits. Carry-save adders take the vectors of 16 at a time, as
-//! the Harley–Seal bit count does (Muła, Kurz and Lemire 2016), and keep the sum of each bit and lane as binary
-//! digits, one plane a digit. The words of a plane then vote with its power of two.
+//! Many features of weight 1 are first added up by bits. Carry-save adders take the vectors of 16 at a time, as the
+//! Harley–Seal bit count does (Muła, Kurz and Lemire 2016), and keep the sum of each bit and lane as binary digits, one
+//! plane per digit. The words of a plane then vote with its power of two.
 
 use super::dispatch::dispatch;
 use super::lanes::{CounterVector, WordVector};

@@ -1,8 +1,9 @@
-//! The join of two sets: every pair of one row of each within k.
+//! The join of two sets: all pairs of a row of each set within k.
 //!
-//! The tables of a plan over the one set are made once ([`ChunkJoin::new`]); the other set comes in chunks of any size, each ordered by the
-//! address of each table in turn and met bucket against bucket. This is the batch job of Manku, Jain and Das Sarma 2007: tables over the new
-//! fingerprints, and one scan of all the stored ones against them.
+//! The tables of a plan over one set are made once ([`ChunkJoin::new`]). The other set comes in chunks of any size. Each
+//! chunk is ordered by the address of one table after the other, and compared bucket against bucket. This is the batch
+//! job of Manku, Jain and Das Sarma 2007: tables over the new fingerprints, and one scan of all the stored ones against
+//! them.
 
 use rayon::prelude::*;
 use twinprint_fingerprint::{Width, kernel};

@@ -1,10 +1,11 @@
 //! Self-join: every pair of rows within Hamming distance k, each exactly once.
 //!
-//! There are two methods. The *scan* compares everything with everything, block against block in cache. The *parts* method takes the
-//! tables of a plan in turn, orders the rows by the table's address, and joins each bucket with itself and with the
-//! buckets within the table's radius of flips (each unordered pair of buckets once). A pair found is emitted only if no
-//! earlier table would have found it, so no pairs need be kept or sorted; one ordered copy of the rows is in memory.
-//! The method and the plan are chosen by [`crate::planner`]. Two sets are joined by [`ChunkJoin`], segments on disk by [`StoredJoin`].
+//! There are two methods. The *scan* compares everything with everything, block against block in cache. The *parts*
+//! method takes the tables of a plan in turn, orders the rows by the table's address, and joins each bucket with itself
+//! and with the buckets within the table's radius of flips (each unordered pair of buckets once). A pair found is
+//! emitted only if no earlier table would have found it, so pairs need not be stored or sorted; one ordered copy of the
+//! rows is in memory. The method and the plan are chosen by [`crate::planner`]. Two sets are joined by [`ChunkJoin`],
+//! segments on disk by [`StoredJoin`].
 
 pub(crate) mod between;
 mod parts;

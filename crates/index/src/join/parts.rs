@@ -2,9 +2,9 @@
 //!
 //! The ordered rows are cut into tiles of equal length whatever the buckets are, so one bucket with all the rows is as
 //! parallel as many small ones. A tile walks its runs of equal address. Each run meets itself, what follows it in its
-//! own bucket, and every bucket `address ^ flip` with a greater address, i.e. the flips whose highest one falls on a 0 of the
-//! address. Small partner buckets are first copied side by side, so that one kernel call pays for many of them; large
-//! ones are met in place.
+//! own bucket, and every bucket `address ^ flip` with a greater address, i.e. the flips whose highest one is at a 0 of
+//! the address. Small partner buckets are first copied next to one another, so that one kernel call serves many of
+//! them; large ones are compared in place.
 
 use rayon::prelude::*;
 use twinprint_fingerprint::{Width, kernel};

@@ -1,6 +1,7 @@
-//! Prices of this machine, measured in about a second.
+//! Measures the lookup costs of this machine, in about a second.
 //!
-//! A table of the size given is imitated: packed rows and a directory that do not fit the cache, probed at random as lookups do.
+//! The measurement imitates a table of a given size: it probes packed rows and a directory that do not fit the cache at
+//! random, as lookups do.
 
 use std::hint::black_box;
 use std::time::Instant;

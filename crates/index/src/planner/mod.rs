@@ -1,8 +1,8 @@
 //! Chooses among plans by estimated cost, and reports why the others were not chosen.
 //!
-//! The candidates are the whole catalogue ([`crate::plan`]) and disjoint parts whose widths are balanced to the load. For
-//! each table the address width with the lowest cost is found; the scan is a candidate like any other. The model
-//! and its constants are in `cost`; clumped rows are seen by a sample, in `skew`.
+//! The candidates are the whole catalogue ([`crate::plan`]) and disjoint parts whose widths are balanced to the load.
+//! For each table the address width with the lowest cost is found; the scan is a candidate like any other. The model
+//! and its constants are in `cost`; `skew` estimates from a sample how clumped the rows are.
 
 mod cost;
 mod lookup;

@@ -1,10 +1,11 @@
 //! The choice of a segment's tables: for lookups of one query or of many, in memory or on disk.
 //!
-//! Cost of a lookup = Σ over the tables of probes · cost of a probe + candidates · cost of a candidate, with V(u, ρ) probes and
-//! V(u, ρ) · n · 2^(−H₂) candidates, H₂ being the collision entropy of the address (u if nothing is known of the rows). On disk
-//! a probe is a read. Size = every table as its codec stores it (`stored`), and the ids once. Address widths around log₂ n
-//! are tried. In memory the choice is the least product of cost and size: half as fast again must not take more than half as much again. On
-//! disk, where space is cheap, it is the lowest cost.
+//! Cost of a lookup = Σ over the tables of probes · cost of a probe + candidates · cost of a candidate, with V(u, ρ)
+//! probes and V(u, ρ) · n · 2^(−H₂) candidates, H₂ being the collision entropy of the address (u if nothing is known of
+//! the rows). On disk a probe is a read. Size = every table as its codec stores it (`stored`), and the ids once.
+//! Address widths around log₂ n are tried. In memory the layout with the smallest product of cost and size is chosen: a
+//! layout that is faster by half must not be larger by more than half. On disk, where space is cheap, the layout with
+//! the lowest cost is chosen.
 //!
 //! The planner chooses a layout for the requested codec. It excludes a layout if packed rows in another layout are both smaller and faster:
 //! three tables in Elias–Fano coding take more space than two packed ones and answer more slowly.

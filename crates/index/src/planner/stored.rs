@@ -1,7 +1,8 @@
 //! Sizes of tables and costs of probes, by codec.
 //!
-//! Sizes are those of uniform fingerprints. A row of pages takes the entropy of the difference to the one before and about two bits more, which the code
-//! loses; fitted to `docs/scale.md` at 10⁶ to 10⁹. On clumped fingerprints pages take less. The costs are fitted to the lookups of the same page at 10⁷.
+//! Sizes are those of uniform fingerprints. A row in a page takes the entropy of its difference to the row before, plus
+//! about two bits that the code loses. This is fitted to the sizes in `docs/scale.md` at 10⁶ to 10⁹ rows. On clumped
+//! fingerprints pages take less. The costs are fitted to the lookups of the same page at 10⁷.
 
 use crate::segment::{Codec, DirectoryForm};
 

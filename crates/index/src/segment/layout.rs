@@ -1,4 +1,4 @@
-//! The frame of a segment file: header, sections, footer, tail. `FORMAT.md` of the crate specifies it byte by byte.
+//! The layout of a segment file: header, sections, footer, tail. `FORMAT.md` of the crate specifies it byte by byte.
 //!
 //! ```text
 //! header     64 bytes: magic, version, width

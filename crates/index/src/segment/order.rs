@@ -1,4 +1,4 @@
-//! The bit order of one permuted table: the bits of its mask first, the others below.
+//! The bit order of one permuted table: the bits of its mask at the top, the others below.
 //!
 //! A permuted fingerprint read as a number sorts by address. Where the address bits are contiguous the permutation is a
 //! rotation; otherwise it is a table of 256 values for each byte, whose contributions are joined, as any permutation of bits

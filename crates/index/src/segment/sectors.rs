@@ -1,7 +1,7 @@
 //! Checksums of sectors, verified when first touched or all at once.
 //!
-//! A sector is verified once, which a bit records; one flag records that all have been. So a file of gigabytes opens at
-//! once, and no unverified byte is used.
+//! A bit for each sector records that it has been verified, and one flag that all have been. So a file of gigabytes
+//! opens immediately, and no unverified byte is used.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

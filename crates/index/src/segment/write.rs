@@ -1,7 +1,8 @@
-//! Writes the file of a segment: sections one after the other, checksums as they pass, and the name only at the end.
+//! Writes the file of a segment: the sections one after the other, with their checksums, and the final name only at the
+//! end.
 //!
-//! On the way a [`Journal`] may be left beside it, from which another process goes on: then the bytes that it tells of are on disk, and the
-//! file stays when this is dropped.
+//! In between, a [`Journal`] may be written next to the file, from which another process can resume. The bytes that a
+//! journal describes are on disk before it is, and the file then stays when the writer is dropped.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

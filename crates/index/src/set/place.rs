@@ -1,7 +1,8 @@
 //! The place of a token's postings: 38 bits of the mixed token, and the class of a set's size.
 //!
-//! The leading 10 bits choose one of 1024 shards, the next 28 are the tag. Two tokens share a place with probability 2⁻³⁸;
-//! among 10⁹ entries a prefix of 29 tokens meets an unrelated entry every tenth time: one needless candidate, never a lost one.
+//! The leading 10 bits choose one of 1024 shards, the next 28 are the tag. Two tokens share a place with probability
+//! 2⁻³⁸; among 10⁹ entries every tenth prefix of 29 tokens meets an unrelated entry, which adds a needless candidate.
+//! No candidate is lost.
 
 /// log₂ of the number of shards.
 const SHARD_BITS: u32 = 10;

@@ -1,11 +1,12 @@
 //! The inverted index over prefixes: a young part that takes inserts, and sealed sorted runs for the bulk.
 //!
-//! Entries begin in a hash multimap (20 bytes an entry) and move to a sorted run (8 bytes and a directory) at the first
-//! seal at which there are enough of them for one. Each run is more than 8 times as long as the next; a new one is merged into
-//! its elder otherwise. So an entry is copied O(log entries) times, a probe searches O(log entries) runs, and many tiny blocks
-//! cost no more than few large ones. Merging goes shard by shard, and needs memory for one new shard a thread.
+//! Entries begin in a hash multimap (20 bytes per entry) and move to a sorted run (8 bytes and a directory) at the
+//! first seal at which there are enough of them for one. Each run is more than 8 times as long as the next newer one;
+//! otherwise the two are merged. So an entry is copied O(log entries) times, a probe searches O(log entries) runs, and
+//! many tiny blocks cost no more than few large ones. Merging goes shard by shard, and needs memory for one new shard
+//! per thread.
 //!
-//! The document number decides whether an entry is sealed for the caller, not the structure it is in.
+//! For the caller, the document number decides if an entry is sealed, not the structure that holds it.
 
 use super::place::{PostingPlace, class};
 use super::run::PostingRun;

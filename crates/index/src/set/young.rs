@@ -1,8 +1,9 @@
 //! The entries of a prefix index that are not yet in a sorted run: a hash multimap in shards.
 //!
-//! A shard is a list of postings of 12 bytes (tag, document, next posting with the same tag) and an open-addressed table
-//! of posting numbers, 4 bytes a slot, with one slot for each distinct tag. Postings of a tag are linked from the newest to
-//! the oldest, so the documents of a tag come in descending order. Each shard grows by itself: no growth copies more than one.
+//! A shard is a list of postings of 12 bytes (tag, document, next posting with the same tag) and an open-addressed
+//! table of posting numbers, 4 bytes per slot, with one slot for each distinct tag. Postings of a tag are linked from
+//! the newest to the oldest, so the documents of a tag come in descending order. Each shard grows by itself: no growth
+//! copies more than one.
 
 use super::place::{PostingPlace, SHARDS};
 

@@ -1,4 +1,5 @@
-//! The file system without syncs, for tests that do not cut the power: a sync takes longer than all else that they do.
+//! The file system without syncs, for tests that do not simulate a power cut: a sync takes longer than everything else
+//! they do.
 
 use std::fs;
 use std::io::{self, Write};

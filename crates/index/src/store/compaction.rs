@@ -1,8 +1,9 @@
 //! Compaction: several segments become one without their deleted ids.
 //!
-//! Size-tiered: a segment is merged with all smaller ones once these outweigh it together. So the sizes that stay at least double, there are
-//! at most about log₂ of them, and a row is written again only when the segment it is in grows by half or more. A segment of which
-//! a quarter is deleted is rewritten by itself.
+//! Compaction is size-tiered: a segment is merged with all smaller ones once these are larger than it in total. So each
+//! remaining segment is at least as large as all smaller ones together, there are at most about log₂ n segments, and a
+//! row is rewritten only when its segment grows by half or more. A segment of which a quarter is deleted is rewritten
+//! by itself.
 
 use std::collections::HashSet;
 use std::sync::Arc;

@@ -11,10 +11,11 @@
 //! *.resume             the journal of a segment that is being built
 //! ```
 //!
-//! A file is written under a temporary name, synced, renamed, and its directory synced. The manifest comes last, so the files that it names are durable
-//! before it is; files that it no longer names are removed afterwards. A kill at any moment leaves the files of one manifest, perhaps
-//! others, and the marker. If a marker fits the manifest, the next writer removes the others, but only files with names that this module
-//! gives. Without a marker it refuses an index with whole files that the manifest does not name.
+//! A file is written under a temporary name, synced, renamed, and its directory synced. The manifest comes last, so the
+//! files that it names are durable before it is; files that it no longer names are removed afterwards. A kill at any
+//! moment leaves the files of one manifest, possibly other files, and the marker. If a marker fits the manifest, the
+//! next writer removes the others, but only files with names that this module gives. Without a marker it refuses an
+//! index with whole files that the manifest does not name.
 //!
 //! In a directory without a manifest, segments and files of deleted ids are never removed: they may be an index whose manifest was lost. So a
 //! new index is created only if there are none, and its segment gets its name only after `manifest.tmp` names it

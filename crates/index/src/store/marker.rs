@@ -1,4 +1,4 @@
-//! The marker of a writer: a file that is there while a process may write to an index.
+//! The marker of a writer: a file that exists while a process may write to an index.
 //!
 //! A writer that is interrupted may leave whole files that the manifest does not name. It then leaves its marker too. So such files are removed
 //! only with a marker that fits the manifest. Without one they belong to a manifest that was replaced by an earlier one or by that of another

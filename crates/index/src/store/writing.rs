@@ -1,7 +1,7 @@
 //! Changes: additions and deletions, each with a stamp of its own.
 //!
-//! There are three locks, always taken in this order: `structure` for writing files, `writing` for any change, `now` for reading the current
-//! snapshot. The last is held for a few instructions only.
+//! There are three locks, always taken in this order: `structure` for writing files, `writing` for any change, `now`
+//! for reading the current snapshot. The lock `now` is held for a few instructions only.
 
 use std::fs::File;
 use std::path::Path;

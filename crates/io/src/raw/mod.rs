@@ -1,6 +1,6 @@
 //! Files of fingerprints without documents, and files of rows about them.
 //!
-//! [`RawFiles`] reads two formats, as stretches of fingerprints with their ids:
+//! [`RawFiles`] reads two formats, as consecutive ranges of fingerprints with their ids:
 //!
 //! * `*.u64`: 64-bit little-endian numbers, plain or packed (`.u64.gz`, `.u64.zst` …).
 //! * Parquet, with the feature `tables`: a column `fingerprint` of signed or unsigned 64-bit integers, and optionally a column `id`.

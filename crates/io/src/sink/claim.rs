@@ -1,9 +1,9 @@
 //! Claims: entries in the marker of an unfinished run that name the run and the store that it changes, a collection or the state of a
 //! stream.
 //!
-//! Such a run has ended once its store has committed it. A run that is killed near that moment leaves a whole output directory, and only the
-//! store records whether the run ended. So the marker names the run and the store from the start, and records when the output is complete. The
-//! next run in the directory asks the store.
+//! Such a run has ended once its store has committed it. A run that is killed near that moment leaves a complete output
+//! directory, and only the store records whether the run ended. So the marker names the run and the store from the
+//! start, and records when the output is complete. The next run in the directory asks the store.
 
 use std::path::Path;
 

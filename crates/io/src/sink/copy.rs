@@ -3,11 +3,11 @@
 //! The second pass reads with the same splitter as the first, so the ordinals agree. Whole files are copied as they are. Tables are
 //! rewritten (see `table`). Files of records keep their layout, format and codec, and each record is written with its own bytes.
 //!
-//! Bytes around the records are written by the part that the scanner assigned them to: the opening and the closing of a file go to
-//! both outputs, a separator is written between two records of one output, and blank lines stay in `kept/`. In files with one record
-//! a line, a last line without a line feed gets one, so that outputs can be concatenated. Each file of records has an output in
-//! `kept/`, and one in `removed/` only if a record is removed. Rejects are not written. The kept records of files with one record a line
-//! can be put in [another order](super::arrange).
+//! Bytes around the records are written by the part that the scanner assigned them to: the opening and the closing of a
+//! file go to both outputs, a separator is written between two records of one output, and blank lines stay in `kept/`.
+//! In files with one record per line, a last line without a line feed gets one, so that outputs can be concatenated.
+//! Each file of records has an output in `kept/`, and one in `removed/` only if a record is removed. Rejects are not
+//! written. The kept records of files with one record per line can be put in [another order](super::arrange).
 
 use std::fs::File;
 use std::io::Read;

@@ -1,8 +1,8 @@
 //! Picks the text, the id and the sort value out of one JSON object.
 //!
-//! One pass of a streaming parser; fields not asked for are checked for syntax and skipped without allocation. A
-//! string without escapes is borrowed from the line. Where a field occurs more than once, the last one counts.
-//! A key matches a field of that very name, or, at its dots, a path into nested objects.
+//! One pass of a streaming parser; fields not asked for are checked for syntax and skipped without allocation. A string
+//! without escapes is borrowed from the line. If a field occurs more than once, the last one counts. A key matches a
+//! field of exactly that name, or, split at its dots, a path into nested objects.
 
 use std::borrow::Cow;
 use std::fmt;

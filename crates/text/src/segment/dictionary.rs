@@ -4,8 +4,8 @@
 //! its share of all frequencies. jieba-rs and cppjieba find the same paths except for ties and unknown characters. [`Rules`] are
 //! these differences. Sums are taken in the order of both libraries, so rounding is the same.
 //!
-//! A run is read once, from its end, so the best sum from each character on is known before the words that begin further left need
-//! it. Therefore no graph of words is stored: memory is one number and one length a character.
+//! A run is read once, from its end, so the best sum from each character on is known before the words that begin
+//! further left need it. Therefore no graph of words is stored: memory is one number and one length per character.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;

@@ -99,7 +99,8 @@ impl Adding<'_> {
                     let added = number.map(|number| AddedRecord { record, number });
                     self.outcome.added.extend(added);
                 }
-                // Reading has rejected what the collection would not take. All of the run is added, or nothing.
+                // Records that the collection refuses were rejected when they were read, so this error ends the run.
+                // Either all of the run is added or nothing.
                 Err(error) => {
                     return Err(DedupError::Append {
                         path: self.store.path.clone(),

@@ -1,10 +1,11 @@
 //! Encodes the rows of one table into the file, by codec.
 //!
-//! Packed rows are written as they come, while their addresses are counted for the directory. Pages need the histogram of the whole table before
-//! the first row can be coded, and divisions of a table are sorted one after the other; so sorted rows wait in a [`Spool`], whole, while
-//! they are counted, and are coded in a second pass. A code for each bounded chunk of rows would need no second pass, but lookups
-//! would then read a code's table of 4 KiB for nearly every probe, from memory instead of the first-level cache. So one table of rows of 2, 4, 8 or
-//! 16 bytes is on the disk for a while, beyond the first 16 MiB, and memory does not depend on the number of rows.
+//! Packed rows are written as they come, while their addresses are counted for the directory. Pages need the histogram
+//! of the whole table before the first row can be coded, and divisions of a table are sorted one after the other; so
+//! the sorted rows wait uncoded in a [`Spool`] while they are counted, and are coded in a second pass. A code for each
+//! bounded chunk of rows would need no second pass, but lookups would then read a code's table of 4 KiB for nearly
+//! every probe, from memory instead of the first-level cache. So one table of rows of 2, 4, 8 or 16 bytes is on the
+//! disk for a while, beyond the first 16 MiB, and memory does not depend on the number of rows.
 
 use std::path::Path;
 

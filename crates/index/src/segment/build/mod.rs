@@ -1,9 +1,10 @@
 //! Builds a segment from fingerprints and ids in any order, within bounded memory.
 //!
-//! Table after table. The records of the first are divided by their leading bits as they come ([`spill`]); then each division is
-//! sorted, several at once, and written in turn, equal fingerprints as one row with the ids of all. What is written goes to
-//! the divisions of the next tables as well, which need fingerprints only. Memory is bounded ([`memory`]), unless a large share of the
-//! fingerprints agree in their first eight bits: a division is sorted as a whole.
+//! Tables are built one after the other. The records of the first table are divided by their leading bits as they come
+//! ([`spill`]). Then the divisions are sorted, several at a time, and written in order; equal fingerprints become one
+//! row with the ids of all. Each row that is written also goes to the divisions of the other tables, which need
+//! fingerprints only. Memory is bounded ([`memory`]), unless a large share of the fingerprints agree in their first
+//! eight bits: a division is sorted as a whole.
 //!
 //! With [`Options::resume`], a build writes a journal after every table except the last, and a later build of the same work resumes from it ([`resume`]).
 

@@ -1,4 +1,4 @@
-//! Records divided by their leading bits, in memory while they fit and on disk beyond.
+//! Records divided by their leading bits: in memory as long as they fit, the others on disk.
 //!
 //! All divisions of all tables share one file, of blocks of equal length. Blocks that have been read are overwritten, so the file is never larger
 //! than the records that wait at one time.

@@ -1,7 +1,7 @@
 //! Packed rows: the bits below the address, each of the same width, and a directory.
 //!
-//! A span counts rows. A probe reads the directory and then the rows, without a branch on the data between
-//! them, which is what many probes at once need. With an Elias–Fano directory this is the coding of Elias (1974) and Fano (1971).
+//! A span counts rows. A probe reads the directory and then the rows, without a branch on the data in between, so that
+//! many probes can be in flight. With an Elias–Fano directory this is the coding of Elias (1974) and Fano (1971).
 
 use std::ops::Range;
 

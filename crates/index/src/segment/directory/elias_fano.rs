@@ -1,7 +1,9 @@
-//! The Elias–Fano directory: for each address in turn a one for every row and then a zero.
+//! The Elias–Fano directory: a bit string with, for each address in ascending order, a one for every row and then a
+//! zero.
 //!
-//! Fine: that string of n + 2^u bits, bit b being bit b % 64 of little-endian word b / 64. Coarse: for every 64th address the position
-//! where its ones begin, 8 bytes; the ones before it are that position less the addresses before it.
+//! The fine part is that string of n + 2^u bits; bit b is bit b % 64 of little-endian word b / 64. The coarse part has,
+//! for every 64th address, the position at which its ones begin, in 8 bytes. The number of ones before it is that
+//! position minus the number of addresses before it.
 
 use std::ops::Range;
 

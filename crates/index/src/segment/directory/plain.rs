@@ -1,7 +1,7 @@
 //! The plain directory: 16 bits per address, counted from the first row of each group of 256 addresses.
 //!
-//! Coarse: for each group its first row, 4 bytes. Fine: for each of the 2^u + 1 bounds its offset from its group's first row,
-//! 2 bytes.
+//! The coarse part has the first row of each group, in 4 bytes. The fine part has the offset of each of the 2^u + 1
+//! bounds from its group's first row, in 2 bytes.
 
 use std::ops::Range;
 

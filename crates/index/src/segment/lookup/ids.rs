@@ -1,6 +1,6 @@
-//! From fingerprints found to their ids: the row in the first table, then the ids of the row.
+//! Finds the ids of the fingerprints found: first their row in the first table, then the ids of the row.
 //!
-//! Each step of each match waits for memory, so many matches take each step together.
+//! Each step of a match waits for memory, so many matches take each step together.
 
 use std::ops::Range;
 

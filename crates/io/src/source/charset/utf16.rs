@@ -1,9 +1,9 @@
-//! UTF-16 recoded to bytes that records can be cut in, and back.
+//! Recodes UTF-16 to bytes in which records can be separated, and back.
 //!
 //! Text becomes UTF-8. Invalid units become bytes that are not UTF-8, so that only the record with them is rejected: a
 //! unit that is one half of a pair becomes the three bytes that UTF-8's scheme has for its number (as in WTF-8), an odd
-//! last byte becomes [`STRAY_BYTE_MARK`] and its two halves. Every stream of bytes is recoded to one that gives it back, and no
-//! byte that records are cut at comes from anything but its own character.
+//! last byte becomes [`STRAY_BYTE_MARK`] and its two halves. Every stream of bytes can be restored from its recoded form. The bytes
+//! that separate records come from their own characters only.
 
 use std::io::{self, Read};
 

@@ -1,8 +1,8 @@
 //! gzip, member by member.
 //!
-//! The members of a file unpack to one stream. The range of each is noted as soon as its last byte is returned, because web archives
-//! pack each record as one member, and a kept record is copied with its packed bytes. Zeros after a member are padding; anything else that is
-//! no member is an error, as against a member that is damaged.
+//! The members of a file unpack to one stream. The range of each is noted as soon as its last byte is returned, because
+//! web archives pack each record as one member, and a kept record is copied with its packed bytes. Zeros after a member
+//! are padding; anything else that is not a member is an error of its own, different from that of a damaged member.
 
 use std::fmt;
 use std::io::{self, BufRead, Read};

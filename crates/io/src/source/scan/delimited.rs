@@ -1,7 +1,7 @@
 //! The rows of a table of delimited fields: CSV, TSV.
 //!
 //! A field that begins with a double quote ends at the next one that is not doubled, and may hold line ends; a quote
-//! elsewhere is a character like others. The csv crate reads in the same way; tests compare the rows with it.
+//! elsewhere is an ordinary character. The csv crate reads in the same way; tests compare the rows with it.
 
 use std::sync::Arc;
 

@@ -1,8 +1,9 @@
 //! Records of a WARC file, by the lengths in their headers.
 //!
-//! A length is believed if a record follows where it says, with the line ends between records or without them. If none does, the
-//! record ends where the next one begins, if one was met on the way, so that a wrong length costs one record. Positions are counted
-//! from the beginning of the open span, since its bytes may have been dropped when it grew too long.
+//! A length is accepted if another record follows at that point, with or without the line ends between records. If none
+//! follows, the record ends where the next record was found inside it, if any, so that a wrong length costs one record.
+//! Positions are counted from the beginning of the open span, since its bytes may have been dropped when it grew too
+//! long.
 
 use super::{Scan, Span, SpanKind};
 use crate::source::reject::RejectReason;

@@ -1,11 +1,11 @@
 //! Tables: files whose rows are documents, read by column.
 //!
-//! A [`Table`] is a file whose frame (footer, block list) has been read and checked; it is planned into [`RowRange`]s on the
-//! reading thread, and a range decodes the columns it needs on whichever thread processes it, some rows at a time, so that no row
-//! group is held whole. Ranges come in row order with a fixed number of rows. A row that cannot be decoded is
-//! rejected under its number.
+//! A [`Table`] is a file whose metadata (footer, block list) has been read and checked. The reading thread plans it
+//! into [`RowRange`]s. The thread that processes a range decodes the columns that it needs, some rows at a time, so
+//! that no row group is held as a whole. Ranges come in row order with a fixed number of rows. A row that cannot be
+//! decoded is rejected under its number.
 //!
-//! The files are untrusted. The claims of a frame are checked against the size of the file before anything is
+//! The files are untrusted. The claims of the metadata are checked against the size of the file before anything is
 //! allocated for them, and third-party decoders run inside [`guarded`].
 
 mod arrow;
@@ -135,7 +135,7 @@ impl Table {
         }
     }
 
-    /// The type of the column of ids, if that is one of whole numbers.
+    /// The type of the column of ids, if that is a column of integers.
     pub fn id_type(&self, options: &SourceOptions) -> Option<IntegerType> {
         let key = options.id_key.as_deref()?;
         match self {

@@ -1,5 +1,5 @@
 //! Header fields of WARC records and HTTP messages: `Name: value`, one per line; a line that begins with white space
-//! continues the value before it. Lines that are not fields are passed over, as browsers do.
+//! continues the value before it. Lines that are not fields are skipped, as in browsers.
 
 use std::borrow::Cow;
 

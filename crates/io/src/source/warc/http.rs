@@ -1,7 +1,7 @@
 //! The head of an HTTP response as web archives hold it: a status line, fields, a blank line.
 //!
-//! The status line may be of any version of HTTP, with a reason or without; writers of HTTP/2 responses make one up. Interim responses
-//! (`100 Continue`) before the response are passed over.
+//! The status line may be of any version of HTTP, with or without a reason; for HTTP/2 responses writers invent one.
+//! Interim responses (`100 Continue`) before the response are passed over.
 //!
 //! `httparse` is not used: it refuses the status lines of HTTP/2 and HTTP/3, tabs in them, lower case and status codes that a reason
 //! follows without a space, and the [fields](super::fields) of WARC headers need a reader of their own in any case.

@@ -1,7 +1,8 @@
-//! The last row of every page, and where the page begins: how one page is found among all.
+//! The last row and the start of every page, by which the page of a row is found.
 //!
-//! Lasts: the last permuted fingerprint of each page, whole. Starts: for each page the byte of the rows' section that it begins at, and the one
-//! that the last of them ends at, 40 bits each. Both ascend, which opening checks, so the search of one row ends at one page.
+//! *Lasts* are the last permuted fingerprints of the pages, uncompressed. *Starts* are the offsets at which the pages
+//! begin in the section of rows, and the offset at which the last page ends, 40 bits each. Both lists ascend, which is
+//! checked when the file is opened, so the search for a row ends at one page.
 
 use std::marker::PhantomData;
 use std::ops::Range;

@@ -1,10 +1,11 @@
 //! Canonical Huffman codes of bounded length.
 //!
-//! Symbols are numbers below 128. Lengths come from a histogram by package-merge (Larmore and Hirschberg 1990), optimal among codes of at most
-//! [`MAX_LENGTH`] bits; codes are given out by (length, symbol), so that lengths alone are stored. A code's first bit is its most significant
-//! one and comes first in the bit string. Encoding and decoding are one table access each.
+//! Symbols are numbers below 128. Lengths come from a histogram by package-merge (Larmore and Hirschberg 1990), optimal
+//! among codes of at most [`MAX_LENGTH`] bits; codes are assigned in the order of (length, symbol), so that only the
+//! lengths are stored. A code's first bit is its most significant one and comes first in the bit string. Encoding and
+//! decoding are one table access each.
 //!
-//! A set of lengths is a code when the codes fill all bit strings, or when it has one symbol, of length 1, or none.
+//! A set of lengths is valid if the codes fill all bit strings, or if it has one symbol with length 1, or no symbol.
 
 /// The longest code: the table of a decoder then takes 4 KiB, and the bound costs a few hundredths of a bit per row.
 pub(in crate::segment) const MAX_LENGTH: u32 = 11;

@@ -1,15 +1,16 @@
 //! Rows as Huffman-coded differences, in pages (Manku, Jain, Das Sarma, "Detecting near-duplicates for web crawling", 2007).
 //!
-//! A page is a fixed number of the table's permuted fingerprints, the first whole. Of every other one h is stored, the number of the most
-//! significant bit in which it differs from the one before, as a canonical Huffman code ([`huffman`]), and then the h bits to the right of
-//! that bit ([`page`]): the bits to its left are those before, and it is itself a one, since rows ascend. The last fingerprint of every page
-//! and where the page begins are kept apart ([`ends`]), read and verified when the file is opened, and by them the page is found that has
-//! to be decoded. They take the place of a directory.
+//! A page is a fixed number of the table's permuted fingerprints. The first one is stored uncompressed. Of every other
+//! one two numbers are stored: h, the position of the most significant bit in which it differs from the one before, as
+//! a canonical Huffman code ([`huffman`]); and the h bits to the right of that bit ([`page`]). The bits to the left
+//! equal those of the one before, and the bit itself is a one, since rows ascend. The last fingerprint and the start of
+//! every page are stored separately ([`ends`]). They are read and verified when the file is opened, and take the place
+//! of a directory: they identify the page that has to be decoded.
 //!
 //! A span counts pages. Row number r is the row r mod P of page ⌊r / P⌋, P being the rows of a page.
 //!
-//! Many probes ordered by address hit the same pages repeatedly; they decode a page once and keep it ([`PageCache`]). A single
-//! query decodes as far as it must.
+//! Many probes ordered by address hit the same pages repeatedly; they decode a page once and keep it ([`PageCache`]). A
+//! single query decodes a page only up to the rows it needs.
 
 pub(in crate::segment) mod ends;
 pub(in crate::segment) mod huffman;

@@ -1,4 +1,4 @@
-//! One page: the first row whole, every other one as the Huffman code of h and the h bits to the right of bit h.
+//! One page: the first row uncompressed, every other row as the Huffman code of h and the h bits to the right of bit h.
 //!
 //! Bits follow one another from the lowest of each byte on, numbers by their lowest bit first, codes by their first bit. A page ends with zeros up to
 //! a whole byte.

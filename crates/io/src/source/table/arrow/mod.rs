@@ -1,8 +1,8 @@
 //! Arrow IPC: files (`.arrow`, Feather version 2) and streams, distinguished by their first bytes.
 //!
-//! Both hold the same messages: a schema, dictionaries, record batches. A file lists where they are at its end, a stream is
-//! walked from message to message; after that there is no difference. A record batch is the unit: it is read and unpacked whole,
-//! whatever its writer made of it, but for the columns that are not needed, which are not decoded.
+//! Both hold the same messages: a schema, dictionaries, record batches. A file lists their positions at its end; a
+//! stream is read from message to message. After that there is no difference. The unit is a record batch: it is read
+//! and unpacked as a whole, whatever its size, but only the columns that are needed are decoded.
 
 mod claims;
 mod field;
@@ -88,7 +88,7 @@ impl ArrowTable {
         })
     }
 
-    /// The type of the column that `key` names, if that is one of whole numbers.
+    /// The type of the column that `key` names, if that is a column of integers.
     pub fn integer_type(&self, key: &str) -> Option<IntegerType> {
         field::integer_type(&self.schema, key)
     }

@@ -77,7 +77,7 @@ impl ParquetTable {
         })
     }
 
-    /// The type of the column that `key` names, if that is one of whole numbers.
+    /// The type of the column that `key` names, if that is a column of integers.
     pub fn integer_type(&self, key: &str) -> Option<IntegerType> {
         let schema = self.metadata().file_metadata().schema_descr();
         Field::scalar(schema, Some(key))?.integer_type()

@@ -2,9 +2,9 @@
 //!
 //! The value decoders reserve memory by a page's own count of values before they look at them.
 //!
-//! Writers begin a chunk with a dictionary and give it up when it grows too large, which texts soon do; all pages after that are plain. A
-//! part of a row group that holds such pages alone would unpack the dictionary for nothing. So it is passed over, and handed out before the
-//! first page that needs it.
+//! Writers begin a chunk with a dictionary and abandon it when it grows too large, as it soon does for texts; all pages
+//! after that are plain. For a part of a row group with plain pages only, unpacking the dictionary would be wasted
+//! work. So the dictionary is skipped at first, and yielded before the first page that needs it.
 
 use parquet::basic::Encoding;
 use parquet::column::page::{Page, PageMetadata, PageReader};
