@@ -28,7 +28,7 @@ pub(crate) fn parse_bytes(text: &str) -> Result<u64, String> {
         "gb" => 1_000_000_000,
         "t" | "tib" => 1 << 40,
         "tb" => 1_000_000_000_000,
-        _ => return Err(format!("{unit:?} is not a unit of bytes; {WANTED}")),
+        _ => return Err(format!("{unit:?} is not a unit of bytes; {EXPECTED}")),
     };
     let bytes = decimal(number).ok_or(EXPECTED)? * factor as f64;
     if bytes < u64::MAX as f64 {
