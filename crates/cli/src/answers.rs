@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 use serde_json::Value;
 use twinprint::JobError;
-use twinprint::collection::{Fed, NewDocument, feed};
+use twinprint::collection::{FeedOptions, InputRecord, NewDocument, feed};
 use twinprint::source::{Intake, RecordPosition};
 
 use crate::fields::FieldArgs;
@@ -82,8 +82,8 @@ impl Answers {
     }
 
     /// The document of a record and its place. Prints the reason if the record has none.
-    pub(crate) fn document(&mut self, record: Fed) -> Option<(RecordPosition, NewDocument)> {
-        let place = record.place;
+    pub(crate) fn document(&mut self, record: InputRecord) -> Option<(RecordPosition, NewDocument)> {
+        let place = record.position;
         for what in record.left_out {
             let first = || (0, place.to_string());
             let (count, _) = self.left_out.entry(what).or_insert_with(first);
@@ -112,7 +112,7 @@ impl AnswerArgs {
         with_fields: bool,
         purpose: Purpose,
         cancel: &Arc<AtomicBool>,
-        mut take: impl FnMut(Vec<Fed>, &mut Answers) -> anyhow::Result<()>,
+        mut take: impl FnMut(Vec<InputRecord>, &mut Answers) -> anyhow::Result<()>,
     ) -> anyhow::Result<ExitCode> {
         let keys = with_fields.then(|| self.fields.keys());
         let bars = Bars::new(self.quiet);
@@ -121,8 +121,8 @@ impl AnswerArgs {
             ..Answers::default()
         };
         let mut read = !self.summary;
-        let take = |fed: Vec<Fed>| -> anyhow::Result<()> {
-            take(fed, &mut answers)?;
+        let take = |records: Vec<InputRecord>| -> anyhow::Result<()> {
+            take(records, &mut answers)?;
             let lines = std::mem::take(&mut answers.lines);
             if !read {
                 return Ok(());
@@ -135,16 +135,14 @@ impl AnswerArgs {
                 written => written,
             }
         };
-        let fed = feed(
-            &input.inputs,
-            &input.options(),
-            keys.as_ref(),
-            &bars,
-            cancel,
-            take,
-        );
+        let options = FeedOptions {
+            source: &input.options(),
+            keys: keys.as_ref(),
+            progress: &bars,
+        };
+        let intake = feed(&input.inputs, options, cancel, take);
         bars.finish();
-        let mut intake = fed?;
+        let mut intake = intake?;
         let Answers {
             counts,
             refused,

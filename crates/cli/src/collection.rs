@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::Subcommand;
 use serde_json::json;
 use twinprint::collection::{
-    CanonicalBy, Collection, CollectionError, Durability, NewDocument, Repaired, Settings, Store,
+    CanonicalBy, Collection, CollectionError, Durability, NewDocument, RepairReport, Settings, StoredContent,
 };
 
 use crate::answers::{AnswerArgs, Purpose};
@@ -69,10 +69,10 @@ enum Action {
 }
 
 // The values of the options, by their names.
-const STORES: [(&str, Store); 3] = [
-    ("text", Store::Text),
-    ("shingles", Store::Shingles),
-    ("none", Store::None),
+const STORES: [(&str, StoredContent); 3] = [
+    ("text", StoredContent::Text),
+    ("shingles", StoredContent::Shingles),
+    ("none", StoredContent::None),
 ];
 const CANONICAL: [(&str, CanonicalBy); 4] = [
     ("first", CanonicalBy::First),
@@ -102,7 +102,7 @@ struct CreateArgs {
 
     /// Stored form of a text, by which verdicts are verified: the text, its shingles, or only the fingerprint
     #[arg(long, value_parser = by_name(STORES), default_value = "text")]
-    store: Store,
+    store: StoredContent,
 
     /// Canonical document of a group
     #[arg(long, value_parser = by_name(CANONICAL), default_value = "first")]
@@ -209,7 +209,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             terminal::out(&format!("restored: {}\n", serde_json::to_string(&checked)?))?;
         }
         Action::Repair(CopyArgs { from, to }) => {
-            let Repaired { saved, lost } = Collection::repair(from, to)?;
+            let RepairReport { saved, lost } = Collection::repair(from, to)?;
             let lost = lost.map_or_else(
                 || "; the number lost is unknown".to_owned(),
                 |lost| format!(", {lost} lost"),
@@ -230,9 +230,11 @@ fn create(args: &CreateArgs) -> anyhow::Result<()> {
     };
     let settings = Settings {
         profile: args.profile.clone(),
-        k: args
-            .hamming
-            .unwrap_or(if args.store == Store::None { 3 } else { narrow }),
+        k: args.hamming.unwrap_or(if args.store == StoredContent::None {
+            3
+        } else {
+            narrow
+        }),
         threshold: args.threshold,
         store: args.store,
         canonical: args.canonical,
@@ -267,10 +269,10 @@ fn feed_in(args: &FeedArgs, purpose: Purpose) -> anyhow::Result<ExitCode> {
         return Err(error.into());
     }
     let cancel = interrupt::flag()?;
-    let with_fields = collection.settings().looks_beside();
+    let with_fields = collection.settings().uses_details();
     let feed = &args.answers;
-    feed.feed(&args.input, with_fields, purpose, &cancel, |fed, answers| {
-        let documents = fed.into_iter().filter_map(|record| answers.document(record));
+    feed.feed(&args.input, with_fields, purpose, &cancel, |records, answers| {
+        let documents = records.into_iter().filter_map(|record| answers.document(record));
         let (places, documents): (Vec<_>, Vec<NewDocument>) = documents.unzip();
         let answered = match purpose {
             Purpose::Store => collection.add(documents, feed.only_new, Durability::Synced)?,
@@ -293,7 +295,7 @@ fn delete(args: &DeleteArgs) -> anyhow::Result<()> {
     let mut missing = Vec::new();
     if let Some(source) = &args.source {
         loop {
-            let ids = collection.of_source(source, BATCH_SIZE)?;
+            let ids = collection.ids_of_source(source, BATCH_SIZE)?;
             if ids.is_empty() {
                 break;
             }

@@ -49,11 +49,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let service = Service::new(&args.to, &cancel)?;
     service.make()?;
     let feed = &args.answers;
-    feed.feed(&args.input, true, Purpose::Store, &cancel, |fed, answers| {
+    feed.feed(&args.input, true, Purpose::Store, &cancel, |records, answers| {
         let (mut places, mut batch) = (Vec::new(), Vec::new());
         let mut bytes = 0;
-        let last = fed.len();
-        for (number, record) in (1..).zip(fed) {
+        let last = records.len();
+        for (number, record) in (1..).zip(records) {
             if let Some((place, document)) = answers.document(record) {
                 places.push(place);
                 bytes += size(&document);

@@ -277,7 +277,7 @@ impl Jobs {
 impl RunningJob<'_> {
     fn delete_source(&self, collection: &Collection, source: &str) -> Result<(), CollectionError> {
         while !self.must_end() {
-            let ids = collection.of_source(source, DELETE_BATCH_DOCUMENTS)?;
+            let ids = collection.ids_of_source(source, DELETE_BATCH_DOCUMENTS)?;
             if ids.is_empty() {
                 return Ok(());
             }
