@@ -19,11 +19,11 @@ use crate::plan::{Plan, leading_bits};
 ///
 /// ```
 /// use twinprint_index::Pair;
-/// use twinprint_index::join::Between;
+/// use twinprint_index::join::ChunkJoin;
 ///
 /// let new = [0b0000_u64, u64::MAX];
 /// let stored = [0b0111_u64, 0b1111, !1];
-/// let mut join = Between::new(&new, stored.len(), 3)?;
+/// let mut join = ChunkJoin::new(&new, stored.len(), 3)?;
 ///
 /// let mut pairs = Vec::new();
 /// join.join(&stored, |pair| pairs.push(pair));
