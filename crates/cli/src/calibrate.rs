@@ -104,7 +104,7 @@ fn histogram(text: &mut String, width: &WidthCalibration) -> std::fmt::Result {
     let (mean, deviation) = (width.background.mean, width.background.deviation);
     writeln!(
         text,
-        "\n{} bits: strangers lie {mean:.1} ± {deviation:.1} bits apart (· fitted); pairs by distance",
+        "\n{} bits: unrelated documents are {mean:.1} ± {deviation:.1} bits apart (· fitted); pairs by distance",
         width.bits
     )?;
     let step = width.bits as usize / 32;
@@ -119,7 +119,7 @@ fn histogram(text: &mut String, width: &WidthCalibration) -> std::fmt::Result {
     let length = |pairs: f64| (BAR_COLUMNS * pairs.max(0.0).ln_1p() / (most as f64).ln_1p()).round() as usize;
     let last = width.histogram.iter().rposition(|&pairs| pairs > 0).unwrap_or(0);
     for (i, pairs) in width.histogram.chunks(step).enumerate().take(last / step + 1) {
-        let strangers: f64 = width
+        let unrelated: f64 = width
             .background
             .probability
             .iter()
@@ -128,7 +128,7 @@ fn histogram(text: &mut String, width: &WidthCalibration) -> std::fmt::Result {
             .sum();
         let pairs: u64 = pairs.iter().sum();
         let mut bar: Vec<char> = "█".repeat(length(pairs as f64)).chars().collect();
-        let fitted = length(strangers * all);
+        let fitted = length(unrelated * all);
         if fitted > 0 {
             bar.resize(bar.len().max(fitted), ' ');
             bar[fitted - 1] = '·';
@@ -148,7 +148,7 @@ fn histogram(text: &mut String, width: &WidthCalibration) -> std::fmt::Result {
 fn radii(text: &mut String, calibration: &Calibration, width: &WidthCalibration) -> std::fmt::Result {
     writeln!(
         text,
-        "    k   recall measured  at threshold   relatives   strangers a document   index B a document   join on one core"
+        "    k   recall measured  at threshold   similar/doc   unrelated/doc   index bytes/doc   join on one core"
     )?;
     let chosen = |k: u32| (width.bits, k) == (calibration.bits, calibration.k);
     for radius in width
@@ -161,7 +161,7 @@ fn radii(text: &mut String, calibration: &Calibration, width: &WidthCalibration)
             .map_or_else(|| "–".to_owned(), |recall| towards_zero(recall, 4));
         writeln!(
             text,
-            "{} {:>3}   {recall:>15}  {:>12}  {:>10.2}  {:>21.2}  {:>19.1}  {:>17}",
+            "{} {:>3}   {recall:>15}  {:>12}  {:>12.2}  {:>14.2}  {:>16.1}  {:>17}",
             if chosen(radius.k) { "→" } else { " " },
             radius.k,
             towards_zero(radius.recall_at_threshold, 4),

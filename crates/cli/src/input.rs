@@ -41,7 +41,7 @@ pub(crate) struct InputArgs {
     #[arg(long, default_value = "id", value_name = "FIELD")]
     id_key: String,
 
-    /// Format of stdin and of files whose extension names none
+    /// Format of stdin and of files that FILE names itself; files in folders have the format of their extension
     #[arg(long, value_name = "FORMAT", value_parser = ["text", "html", "lines", "jsonl", "json", "csv", "tsv", "warc", "parquet", "arrow"])]
     format: Option<String>,
 

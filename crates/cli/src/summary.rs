@@ -93,7 +93,7 @@ fn write(text: &mut String, report: &Report, out: &Path) -> std::fmt::Result {
         let saved = 100.0 * (1.0 - order.zstd_after as f64 / order.zstd_before.max(1) as f64);
         writeln!(
             text,
-            "  order     {:>12}  packed with zstd, {} in the order of the input: {} {:.1} %",
+            "  order     {:>12}  compressed with zstd; {} in the order of the input: {} {:.1} %",
             bytes(order.zstd_after),
             bytes(order.zstd_before),
             if saved < 0.0 { "larger by" } else { "smaller by" },
