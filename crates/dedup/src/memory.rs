@@ -124,8 +124,8 @@ pub(crate) fn tables(documents: u64, texts: u64, ids: u64) -> u64 {
 /// Bytes of the tables of a corpus.
 pub(crate) fn tables_of(corpus: &Corpus) -> u64 {
     tables(
-        u64::from(corpus.documents.len()),
-        u64::from(corpus.classes.len()),
+        corpus.documents.len() as u64,
+        corpus.classes.len() as u64,
         corpus.documents.id_bytes(),
     )
 }

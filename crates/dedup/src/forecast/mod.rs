@@ -12,7 +12,7 @@ use std::sync::atomic::AtomicBool;
 
 use serde::Serialize;
 
-use crate::candidates::most_edges;
+use crate::candidates::max_edges;
 use crate::candidates::radius::{self, Radius};
 use crate::error::DedupError;
 use crate::job::DedupJob;
@@ -264,7 +264,7 @@ fn extrapolate(sources: &Sources, sample: &Sample, options: &DedupOptions) -> Re
     let radius = radius(sample, growth, options);
     let candidates = radius.expected_candidates.unwrap_or(0.0) * all(sample.rows[1].len() as u64);
 
-    let edges = (candidates as u64).min(most_edges(all(sample.rows[1].len() as u64) as u64, options));
+    let edges = (candidates as u64).min(max_edges(all(sample.rows[1].len() as u64) as u64, options));
 
     let threads = rayon::current_num_threads();
     let budget = Budget::new(options.memory, threads)?;

@@ -10,7 +10,8 @@ use twinprint_text::Measure;
 use crate::candidates::is_joined;
 use crate::corpus::{Classes, Corpus};
 use crate::error::DedupError;
-use crate::known::Against;
+use crate::ids::{ClassId, Id};
+use crate::known::{Against, LookedUpTexts};
 use crate::memory;
 use crate::options::DedupOptions;
 use crate::read::{self, Counts, Read};
@@ -23,8 +24,8 @@ use twinprint_io::work::Spool;
 const SAMPLE: u64 = 32 << 20;
 /// Stretches at most.
 const STRETCHES: u64 = 16;
-/// Texts about which is asked what is known from before, in all.
-const ASKED: usize = 4096;
+/// The largest number of texts of the sample that are looked up in an index or a store.
+const MAX_LOOKUPS: usize = 4096;
 
 /// What the sample holds.
 #[derive(Default)]
@@ -123,8 +124,8 @@ impl Sample {
             let part = sources.subset(&stretch.files);
             let (corpus, spool) = sample.add(&part, stretch, options, &place, progress)?;
             if let Some(against) = against {
-                let texts = (&corpus.classes, spool.as_ref());
-                sample.ask(against, texts, ASKED / stretches.len(), &part)?;
+                let wanted = MAX_LOOKUPS / stretches.len();
+                sample.look_up(against, &corpus.classes, spool.as_ref(), wanted, &part)?;
             }
         }
         for rows in &mut sample.rows {
@@ -154,9 +155,9 @@ impl Sample {
             options,
             spool: &place.join("texts"),
             budget,
-            most: stretch.most,
+            max_record_bytes: stretch.most,
             digest: None,
-            refuses: None,
+            reject_check: None,
         };
         let read = read::read(sources, reading, &mut rejects, progress)?;
         self.seconds += started.elapsed().as_secs_f64();
@@ -174,24 +175,30 @@ impl Sample {
             example.file = stretch.files[example.file as usize];
         }
         let (documents, classes) = (&corpus.documents, &corpus.classes);
-        self.documents += u64::from(documents.len());
+        self.documents += documents.len() as u64;
         self.rejected += documents.rejected();
-        self.texts += u64::from(classes.len());
+        self.texts += classes.len() as u64;
         self.id_bytes += documents.id_bytes();
-        let label = |document| sources.list()[documents.source(document) as usize].label.len() as u64;
-        self.label_bytes += (0..documents.len()).map(label).sum::<u64>();
+        let label = |document| sources.file(documents.source(document)).label.len() as u64;
+        self.label_bytes += documents.document_ids().map(label).sum::<u64>();
         self.spool_bytes += spool.as_ref().map_or(0, Spool::bytes);
-        let cost = |class: u32| {
-            let text = classes.text[class as usize].len();
-            crate::corpus::shingle_sets::cost(text, classes.measure[class as usize]) as u64
+        let cost = |class: ClassId| {
+            let text = classes.text[class].len();
+            crate::corpus::shingle_sets::cost(text, classes.measure[class]) as u64
         };
-        self.chinese |= classes.measure.contains(&Measure::CharGrams);
-        self.set_bytes += (0..classes.len()).map(cost).sum::<u64>();
+        self.chinese |= classes
+            .measure
+            .iter()
+            .any(|&measure| measure == Measure::CharGrams);
+        self.set_bytes += classes.class_ids().map(cost).sum::<u64>();
         // Classes are numbered in input order, so the first half of them is the first half of the stretch.
-        for class in (0..classes.len()).filter(|&class| is_joined(classes, class, options)) {
-            let row = classes.fingerprint[class as usize];
+        for class in classes
+            .class_ids()
+            .filter(|&class| is_joined(classes, class, options))
+        {
+            let row = classes.fingerprint[class];
             self.rows[1].push(row);
-            if class < classes.len() / 2 {
+            if class.index() < classes.len() / 2 {
                 self.rows[0].push(row);
             }
         }
@@ -199,16 +206,17 @@ impl Sample {
         Ok((corpus, spool))
     }
 
-    /// Asks what is known of at most `most` texts at even distances.
-    fn ask(
+    /// Looks up at most `limit` texts at even distances.
+    fn look_up(
         &mut self,
         (path, against): (&Path, &Against),
-        texts: (&Classes, Option<&Spool>),
-        most: usize,
+        classes: &Classes,
+        spool: Option<&Spool>,
+        limit: usize,
         sources: &Sources,
     ) -> Result<(), DedupError> {
-        let step = (texts.0.len() as usize).div_ceil(most).max(1);
-        let asked: Vec<u32> = (0..texts.0.len()).step_by(step).collect();
+        let step = classes.len().div_ceil(limit).max(1);
+        let wanted: Vec<ClassId> = classes.class_ids().step_by(step).collect();
         let check_cancelled = || {
             if sources.cancelled() {
                 Err(DedupError::cancelled())
@@ -217,9 +225,14 @@ impl Sample {
             }
         };
         let started = std::time::Instant::now();
-        let known = against.ask(path, texts, &asked, &Silent, &check_cancelled)?;
+        let texts = LookedUpTexts {
+            classes,
+            spool,
+            wanted: &wanted,
+        };
+        let known = against.look_up(path, texts, &Silent, &check_cancelled)?;
         self.asking_seconds += started.elapsed().as_secs_f64();
-        self.asked += asked.len() as u64;
+        self.asked += wanted.len() as u64;
         self.known += known.count();
         Ok(())
     }

@@ -91,16 +91,16 @@ impl Runner<'_> {
         dir: &OutputDir,
         append: Option<&Append<'_>>,
     ) -> Result<Read, DedupError> {
-        let refuses = append.map(Append::refuses);
+        let reject_check = append.map(Append::reject_check);
         self.stage("read", sources.total_bytes(), Unit::Bytes, |job| {
             let mut rejects = dir.file("rejects.jsonl")?;
             let reading = Reading {
                 options: job.options,
                 spool: &work.join("texts"),
                 budget: job.budget,
-                most: u64::MAX,
+                max_record_bytes: u64::MAX,
                 digest: append.map(Append::digest_key),
-                refuses: refuses.as_deref(),
+                reject_check: reject_check.as_deref(),
             };
             let read = read::read(sources, reading, &mut rejects, job.progress)?;
             rejects.finish()?;

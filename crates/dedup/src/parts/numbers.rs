@@ -112,13 +112,13 @@ impl NumberReader {
 }
 
 /// Numbers of a file, of which the next is known.
-pub(super) struct Ahead<T> {
+pub(super) struct PeekReader<T> {
     file: NumberReader,
     unpack: fn(u128) -> T,
     pub(super) next: Option<T>,
 }
 
-impl<T: Copy> Ahead<T> {
+impl<T: Copy> PeekReader<T> {
     pub(super) fn new(mut file: NumberReader, unpack: fn(u128) -> T) -> Result<Self, DedupError> {
         let next = file.next()?.map(unpack);
         Ok(Self { file, unpack, next })
@@ -141,25 +141,25 @@ impl<T: Copy> Ahead<T> {
 }
 
 /// Sorts numbers within bounded memory.
-pub(super) struct Sorting {
+pub(super) struct NumberSorter {
     work: PathBuf,
     sorter: Sorter,
 }
 
 /// Bytes that a sort holds at most.
-const SORTED: u64 = 32 << 20;
+const MAX_SORT_BYTES: u64 = 32 << 20;
 
-impl Sorting {
+impl NumberSorter {
     pub(super) fn new(work: &Path) -> Self {
         Self {
             work: work.to_owned(),
-            sorter: Sorter::new(work, u128::MAX, SORTED),
+            sorter: Sorter::new(work, u128::MAX, MAX_SORT_BYTES),
         }
     }
 
     pub(super) fn push(&mut self, number: u128) -> Result<(), DedupError> {
         let pushed = self.sorter.push(number);
-        pushed.map_err(|error| Failed::from(error).into_error(&self.work))
+        pushed.map_err(|error| SortFailure::from(error).into_error(&self.work))
     }
 
     /// The numbers in ascending order.
@@ -168,7 +168,10 @@ impl Sorting {
         let mut sorted = NumberWriter::create(&work)?;
         let written = sorter.finish(|numbers| {
             let mut push = |&number: &u128| sorted.push(number);
-            numbers.iter().try_for_each(&mut push).map_err(Failed::Written)
+            numbers
+                .iter()
+                .try_for_each(&mut push)
+                .map_err(SortFailure::Written)
         });
         written.map_err(|error| error.into_error(&work))?;
         sorted.finish()
@@ -176,18 +179,18 @@ impl Sorting {
 }
 
 /// Why a sort failed.
-enum Failed {
+enum SortFailure {
     Sorted(SegmentError),
     Written(DedupError),
 }
 
-impl From<SegmentError> for Failed {
+impl From<SegmentError> for SortFailure {
     fn from(error: SegmentError) -> Self {
         Self::Sorted(error)
     }
 }
 
-impl Failed {
+impl SortFailure {
     fn into_error(self, work: &Path) -> DedupError {
         match self {
             Self::Sorted(SegmentError::Io { source, .. }) => WorkError::file(work, source).into(),
@@ -214,7 +217,7 @@ mod tests {
             let dir = tempfile::tempdir().unwrap();
             let numbers: Vec<u128> = numbers.iter().map(|number| number >> shift).collect();
             let mut writer = NumberWriter::create(dir.path()).unwrap();
-            let mut sorting = Sorting::new(dir.path());
+            let mut sorting = NumberSorter::new(dir.path());
             for &number in &numbers {
                 writer.push(number).unwrap();
                 sorting.push(number).unwrap();

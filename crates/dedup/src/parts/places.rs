@@ -1,6 +1,6 @@
-//! Places in the original texts for places in canonical texts. Only reported rows are located; the inputs are read again for them.
+//! OriginalPlaces in the original texts for places in canonical texts. Only reported rows are located; the inputs are read again for them.
 //!
-//! Requests are sorted by document and answered as the documents come by; the answers are sorted back into the order of the rows. All wait
+//! PlaceRequests are sorted by document and answered as the documents come by; the answers are sorted back into the order of the rows. All wait
 //! in temporary files, so that memory does not grow with their number.
 
 use std::ops::Range;
@@ -9,9 +9,10 @@ use std::path::Path;
 use rayon::prelude::*;
 use twinprint_text::origin::{Origin, origins};
 
-use super::numbers::{Ahead, Sorting};
+use super::numbers::{NumberSorter, PeekReader};
 use crate::corpus::Documents;
 use crate::error::DedupError;
+use crate::ids::{DocumentId, Id};
 use twinprint_io::sink::unchanged;
 use twinprint_io::source::{Batch, OriginalText, PageExtractor, Sources, TracedPage};
 
@@ -33,23 +34,23 @@ fn low(number: u128, bits: u32) -> u64 {
 
 /// A boundary in the canonical text of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Request {
-    document: u32,
+struct BoundaryRequest {
+    document: DocumentId,
     /// In characters.
     position: u64,
     /// Even for the start of a place, odd for its end.
     number: u64,
 }
 
-impl Request {
+impl BoundaryRequest {
     fn packed(self) -> u128 {
-        (u128::from(self.document) << POSITION | u128::from(self.position)) << NUMBER
+        (u128::from(self.document.get()) << POSITION | u128::from(self.position)) << NUMBER
             | u128::from(self.number)
     }
 
     fn unpacked(packed: u128) -> Self {
         Self {
-            document: (packed >> (NUMBER + POSITION)) as u32,
+            document: DocumentId::new((packed >> (NUMBER + POSITION)) as u32),
             position: low(packed >> NUMBER, POSITION),
             number: low(packed, NUMBER),
         }
@@ -62,7 +63,7 @@ impl Request {
 
 /// The same boundary in the original text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Answer {
+struct BoundaryAnswer {
     number: u64,
     byte: u64,
     char: u64,
@@ -70,7 +71,7 @@ struct Answer {
     moved: u64,
 }
 
-impl Answer {
+impl BoundaryAnswer {
     fn packed(self) -> u128 {
         let place = u128::from(self.byte) << POSITION | u128::from(self.char);
         (u128::from(self.number) << (2 * POSITION) | place) << 8 | u128::from(self.moved)
@@ -88,31 +89,31 @@ impl Answer {
 
 /// A place in an original text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct OriginalPlace {
     /// The place in the canonical text. It is shorter than requested if it began or ended inside the output of one original character.
     pub(super) canonical: Range<u64>,
     pub(super) chars: Range<u64>,
     pub(super) bytes: Range<u64>,
 }
 
-/// Places to be found.
-pub(super) struct Requests {
-    sorting: Sorting,
+/// OriginalPlaces to be found.
+pub(super) struct PlaceRequests {
+    sorting: NumberSorter,
     boundaries: u64,
 }
 
-impl Requests {
+impl PlaceRequests {
     pub(super) fn new(work: &Path) -> Self {
         Self {
-            sorting: Sorting::new(work),
+            sorting: NumberSorter::new(work),
             boundaries: 0,
         }
     }
 
     /// Asks for a place in the canonical text of a document.
-    pub(super) fn push(&mut self, document: u32, place: &Range<u64>) -> Result<(), DedupError> {
+    pub(super) fn push(&mut self, document: DocumentId, place: &Range<u64>) -> Result<(), DedupError> {
         for position in [place.start, place.end] {
-            let request = Request {
+            let request = BoundaryRequest {
                 document,
                 position,
                 number: self.boundaries,
@@ -132,10 +133,10 @@ impl Requests {
         work: &Path,
         sources: &Sources,
         documents: &Documents,
-    ) -> Result<Places, DedupError> {
-        let mut answers = Sorting::new(work);
+    ) -> Result<OriginalPlaces, DedupError> {
+        let mut answers = NumberSorter::new(work);
         if self.boundaries > 0 {
-            let mut requests = Ahead::new(self.sorting.finish()?, Request::unpacked)?;
+            let mut requests = PeekReader::new(self.sorting.finish()?, BoundaryRequest::unpacked)?;
             for batch in sources.reread(BATCH) {
                 for answer in answer(&batch?, sources, documents, &mut requests)? {
                     answers.push(answer.packed())?;
@@ -146,8 +147,8 @@ impl Requests {
             }
             sources.list().iter().try_for_each(unchanged)?;
         }
-        Ok(Places {
-            answers: Ahead::new(answers.finish()?, Answer::unpacked)?,
+        Ok(OriginalPlaces {
+            answers: PeekReader::new(answers.finish()?, BoundaryAnswer::unpacked)?,
             next: 0,
         })
     }
@@ -158,23 +159,23 @@ fn answer(
     batch: &Batch,
     sources: &Sources,
     documents: &Documents,
-    requests: &mut Ahead<Request>,
-) -> Result<Vec<Answer>, DedupError> {
+    requests: &mut PeekReader<BoundaryRequest>,
+) -> Result<Vec<BoundaryAnswer>, DedupError> {
     let end = batch
         .chunks
         .last()
         .map_or(0, |chunk| chunk.first_ordinal() + chunk.records());
-    let end = documents.before_record(end);
+    let end = documents.from_record(end);
     let mut wanted = Vec::new();
     while let Some(request) = requests.next_if(|request| request.document < end)? {
         wanted.push(request);
     }
-    let of = |document: u32| {
+    let of = |document: DocumentId| {
         let from = wanted.partition_point(|request| request.document < document);
         let to = wanted.partition_point(|request| request.document <= document);
         &wanted[from..to]
     };
-    let answers: Vec<Vec<Answer>> = batch
+    let answers: Vec<Vec<BoundaryAnswer>> = batch
         .chunks
         .par_iter()
         .map_init(PageExtractor::default, |pages, chunk| {
@@ -182,8 +183,8 @@ fn answer(
             let requests = |ordinal| documents.of_record(ordinal).map_or(&[][..], of);
             let is_wanted = |ordinal| !requests(ordinal).is_empty();
             let records = chunk.first_ordinal()..chunk.first_ordinal() + chunk.records();
-            let first = documents.before_record(records.start);
-            let last = documents.before_record(records.end);
+            let first = documents.from_record(records.start);
+            let last = documents.from_record(records.end);
             let from = wanted.partition_point(|request| request.document < first);
             if wanted.get(from).is_some_and(|request| request.document < last) {
                 chunk.originals(sources.options(), &is_wanted, &mut |ordinal, original| {
@@ -199,9 +200,9 @@ fn answer(
 /// Answers the requests about one document, which come in the order of their positions.
 fn trace(
     original: &OriginalText<'_>,
-    requests: &[Request],
+    requests: &[BoundaryRequest],
     pages: &mut PageExtractor,
-    answers: &mut Vec<Answer>,
+    answers: &mut Vec<BoundaryAnswer>,
 ) {
     let page = if original.is_page {
         match pages.traced(&original.text) {
@@ -234,14 +235,14 @@ fn trace(
     places.sort_unstable_by_key(|(.., origin)| origin.byte);
     let mut chars = 0;
     let mut before = 0;
-    let mut answered: Vec<(bool, u64, Answer)> = Vec::new();
+    let mut answered: Vec<(bool, u64, BoundaryAnswer)> = Vec::new();
     for (is_end, position, origin) in places {
         let passed = original.text.get(before..origin.byte).unwrap_or_default();
         chars += passed.chars().count();
         before = origin.byte;
         let moved = position.abs_diff(origin.canonical as u64);
         let fits = moved <= MAX_MOVED && origin.byte as u64 >> POSITION == 0;
-        let answer = Answer {
+        let answer = BoundaryAnswer {
             number: 0,
             byte: if fits { origin.byte as u64 } else { 0 },
             char: if fits { chars as u64 } else { 0 },
@@ -254,7 +255,7 @@ fn trace(
         let boundary = (request.is_end(), request.position);
         let at = answered.binary_search_by_key(&boundary, |&(is_end, position, _)| (is_end, position));
         if let Some(&(.., answer)) = at.ok().and_then(|at| answered.get(at)) {
-            answers.push(Answer {
+            answers.push(BoundaryAnswer {
                 number: request.number,
                 ..answer
             });
@@ -273,14 +274,14 @@ fn in_markup(is_end: bool, origin: Origin, page: Option<&TracedPage>) -> Option<
 }
 
 /// The places that were found, in the order of the requests.
-pub(super) struct Places {
-    answers: Ahead<Answer>,
+pub(super) struct OriginalPlaces {
+    answers: PeekReader<BoundaryAnswer>,
     next: u64,
 }
 
-impl Places {
+impl OriginalPlaces {
     /// The place of the next request, which was for `canonical`. `None` where nothing of it can be cut out of the original.
-    pub(super) fn next(&mut self, canonical: &Range<u64>) -> Result<Option<Place>, DedupError> {
+    pub(super) fn next(&mut self, canonical: &Range<u64>) -> Result<Option<OriginalPlace>, DedupError> {
         let number = self.next;
         self.next += 2;
         let start = self.answers.next_if(|answer| answer.number == number)?;
@@ -291,7 +292,7 @@ impl Places {
         if start.moved == NOWHERE || end.moved == NOWHERE {
             return Ok(None);
         }
-        let place = Place {
+        let place = OriginalPlace {
             canonical: canonical.start + start.moved..canonical.end.saturating_sub(end.moved),
             chars: start.char..end.char,
             bytes: start.byte..end.byte,
@@ -309,10 +310,10 @@ mod tests {
     proptest! {
         #[test]
         fn requests_and_answers_come_back(document: u32, position in 0u64..1 << POSITION, number in 0u64..1 << NUMBER, moved: u8) {
-            let request = Request { document, position, number };
-            prop_assert_eq!(Request::unpacked(request.packed()), request);
-            let answer = Answer { number, byte: position, char: position / 3, moved: u64::from(moved) };
-            prop_assert_eq!(Answer::unpacked(answer.packed()), answer);
+            let request = BoundaryRequest { document: DocumentId::new(document), position, number };
+            prop_assert_eq!(BoundaryRequest::unpacked(request.packed()), request);
+            let answer = BoundaryAnswer { number, byte: position, char: position / 3, moved: u64::from(moved) };
+            prop_assert_eq!(BoundaryAnswer::unpacked(answer.packed()), answer);
         }
     }
 }

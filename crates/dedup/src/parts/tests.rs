@@ -7,10 +7,12 @@ use twinprint_io::JobError;
 use twinprint_text::Measure;
 
 use super::holders::Holder;
-use super::pairs::{Measuring, Pair};
+use super::ids::TextId;
+use super::pairs::{PairMeasurer, TextPair};
 use super::postings::Covered;
 use super::*;
-use crate::corpus::Classes;
+use crate::corpus::{Classes, NewClass};
+use crate::ids::{Id, ids};
 use twinprint_io::work::SpoolWriter;
 
 const LEAST: f64 = 0.3;
@@ -44,15 +46,21 @@ impl Corpus {
         let mut writer = SpoolWriter::create(&dir.path().join("spool")).unwrap();
         let mut classes = Classes::default();
         for (i, text) in texts.iter().enumerate() {
-            let place = writer.push(text);
-            classes.add([i as u64, 0], i as u128, 99, 0, measure, place);
+            let class = NewClass {
+                fingerprint: i as u128,
+                features: 99,
+                shingles: 0,
+                measure,
+                text: writer.push(text),
+            };
+            classes.add([i as u64, 0], class);
         }
-        let all = 0..classes.len();
+        let all = classes.len();
         let keep = KeepOrder {
-            classes: all.clone().collect(),
-            item: all.clone().collect(),
-            representative: all.clone().collect(),
-            rank: all.collect(),
+            classes: ids(all).collect(),
+            item: ids(all).collect(),
+            representative: ids(all).collect(),
+            rank: (0..all as u32).collect(),
         };
         Self {
             dir,
@@ -68,12 +76,12 @@ impl Corpus {
     }
 
     /// Every pair with a containment of at least [`LEAST`], by measuring all.
-    fn by_brute_force(&self) -> Vec<Pair> {
+    fn by_brute_force(&self) -> Vec<TextPair> {
         let texts = self.numbered();
-        let mut measuring = Measuring::new(shingle_sets::key_of(&self.classes));
+        let mut measuring = PairMeasurer::new(shingle_sets::key_of(&self.classes));
         let mut pairs = Vec::new();
-        for a in 0..texts.len() {
-            let others: Vec<u32> = (a + 1..texts.len()).collect();
+        for a in ids::<TextId>(texts.len()) {
+            let others: Vec<TextId> = ids(texts.len()).skip(a.index() + 1).collect();
             pairs.extend(measuring.pairs(&texts, a, &others, LEAST).unwrap());
         }
         pairs
@@ -85,7 +93,7 @@ impl Corpus {
         let key = shingle_sets::key_of(&self.classes);
         let free = Budget::new(None, 1).unwrap();
         let check_cancelled = || Ok(());
-        let postings = Postings::of(&texts, key, many, (free, 0), &check_cancelled).unwrap();
+        let postings = Postings::of(&texts, key, many, &|bytes| free.check(bytes), &check_cancelled).unwrap();
         let shared = shared::find(&texts, &postings, key, LEAST, self.dir.path(), &check_cancelled).unwrap();
         let mut passages = shared.found;
         let candidates = Candidates::new(&postings, &shared.covered, LEAST);
@@ -93,7 +101,7 @@ impl Corpus {
         pairs::find(&texts, &candidates, key, LEAST, &mut pairs, &check_cancelled).unwrap();
         let mut pairs = pairs.finish().unwrap();
         let mut outcome = Outcome {
-            pairs: std::iter::from_fn(|| Pair::read(&mut pairs).unwrap()).collect(),
+            pairs: std::iter::from_fn(|| TextPair::read(&mut pairs).unwrap()).collect(),
             passages: Vec::new(),
             small: passages.unreported(),
             phrases: shared.left.phrases,
@@ -116,7 +124,7 @@ impl Corpus {
 
     /// The words of a place of a holder.
     fn cut(&self, holder: &Holder) -> Vec<String> {
-        let text: Vec<char> = self.texts[holder.text as usize].chars().collect();
+        let text: Vec<char> = self.texts[holder.text.index()].chars().collect();
         let places = holder
             .places
             .iter()
@@ -127,7 +135,7 @@ impl Corpus {
 
 #[derive(Debug, PartialEq)]
 struct Outcome {
-    pairs: Vec<Pair>,
+    pairs: Vec<TextPair>,
     passages: Vec<Vec<Holder>>,
     small: u64,
     phrases: u64,
@@ -136,7 +144,7 @@ struct Outcome {
 
 impl Outcome {
     /// Whether two texts are a pair, or hold one passage.
-    fn connects(&self, a: u32, b: u32) -> bool {
+    fn connects(&self, a: TextId, b: TextId) -> bool {
         let hold = |passage: &Vec<Holder>| {
             [a, b]
                 .iter()
@@ -185,16 +193,18 @@ fn a_cancelled_search_ends_and_one_without_memory_is_refused() {
     let corpus = Corpus::new((0..70).map(|i| around(i, 40, &words(7, 60), 40)).collect());
     let texts = corpus.numbered();
     let key = shingle_sets::key_of(&corpus.classes);
-    let (going_on, ended) = (|| Ok(()), || Err(DedupError::Job(JobError::Cancelled)));
+    let (running, ended) = (|| Ok(()), || Err(DedupError::Job(JobError::Cancelled)));
     let free = Budget::new(None, 1).unwrap();
-    let postings =
-        |budget, held, check_cancelled| Postings::of(&texts, key, 64, (budget, held), check_cancelled);
+    let postings = |budget: Budget, table_bytes, check_cancelled| {
+        let check_memory = |bytes| budget.check(table_bytes + bytes);
+        Postings::of(&texts, key, 64, &check_memory, check_cancelled)
+    };
     let work = corpus.dir.path();
     let stopped = postings(free, 0, &ended).map(drop);
     assert!(matches!(stopped, Err(DedupError::Job(JobError::Cancelled))));
     let small = Budget::new(Some(160 << 20), 1).unwrap();
-    assert!(postings(small, 1 << 30, &going_on).is_err());
-    let postings = postings(free, 0, &going_on).unwrap();
+    assert!(postings(small, 1 << 30, &running).is_err());
+    let postings = postings(free, 0, &running).unwrap();
     let none = Covered::none(&postings);
     let candidates = Candidates::new(&postings, &none, LEAST);
     let mut file = NumberWriter::create(work).unwrap();
@@ -226,7 +236,7 @@ fn a_passage_is_found_whatever_the_number_of_its_holders() {
         let [only] = outcome.passages.as_slice() else {
             panic!("{holders}: {outcome:?}")
         };
-        let texts: Vec<u32> = only.iter().map(|holder| holder.text).collect();
+        let texts: Vec<u32> = only.iter().map(|holder| holder.text.get()).collect();
         assert_eq!(texts, (0..holders).collect::<Vec<_>>());
         assert_eq!(only.iter().filter(|holder| holder.is_reference).count(), 1);
         for holder in only {
@@ -320,7 +330,7 @@ fn quotations_of_any_part_of_a_text_are_holders_of_it() {
     assert!(only[0].is_reference && only[0].share > 0.85);
     let passage = corpus.cut(&only[0]).concat();
     for holder in &only[1..] {
-        let i = holder.text as usize;
+        let i = holder.text.index();
         let quoted: Vec<&str> = whole[i * 7 % 400..i * 7 % 400 + 120]
             .iter()
             .map(String::as_str)
@@ -355,7 +365,11 @@ fn what_two_texts_have_beside_a_passage_of_many_makes_them_a_pair() {
     for between in [0, 3, 10] {
         let corpus = twins(between);
         let outcome = corpus.search(PartsReport::MANY);
-        let pairs: Vec<(u32, u32)> = outcome.pairs.iter().map(|pair| (pair.a, pair.b)).collect();
+        let pairs: Vec<(u32, u32)> = outcome
+            .pairs
+            .iter()
+            .map(|pair| (pair.a.get(), pair.b.get()))
+            .collect();
         let expected: Vec<(u32, u32)> = (0..35).map(|i| (2 * i, 2 * i + 1)).collect();
         assert_eq!(pairs, expected, "{between} words between");
         let [only] = outcome.passages.as_slice() else {
@@ -408,7 +422,7 @@ fn a_passage_that_another_family_shares_in_part_is_found() {
     let corpus = Corpus::new((0..140).map(text).collect());
     let outcome = corpus.search(PartsReport::MANY);
     for (a, b) in [(0, 1), (68, 69), (70, 71), (70, 139)] {
-        assert!(outcome.connects(a, b), "{a} and {b}");
+        assert!(outcome.connects(TextId::new(a), TextId::new(b)), "{a} and {b}");
     }
 }
 
@@ -526,13 +540,13 @@ proptest! {
         let outcome = corpus.search(many);
         let expected = corpus.by_brute_force();
         for pair in &expected {
-            prop_assert!(outcome.connects(pair.a, pair.b), "{} and {}: {:?}", pair.a, pair.b, outcome);
+            prop_assert!(outcome.connects(pair.a, pair.b), "{:?} and {:?}: {:?}", pair.a, pair.b, outcome);
         }
         // Texts that share a passage of few texts are a pair, whatever else they share.
         let holders = |passage: usize| {
             let holds = |pieces: &[(usize, usize)]| pieces.iter().any(|piece| piece.0 == passage);
-            let holders = (0u32..).zip(&texts).filter(|(_, pieces)| holds(pieces));
-            holders.map(|(text, _)| text).collect::<BTreeSet<u32>>()
+            let holders = ids::<TextId>(texts.len()).zip(&texts).filter(|(_, pieces)| holds(pieces));
+            holders.map(|(text, _)| text).collect::<BTreeSet<TextId>>()
         };
         for few in (0..3).map(holders).filter(|holders| holders.len() <= many) {
             for pair in expected.iter().filter(|pair| few.contains(&pair.a) && few.contains(&pair.b)) {
@@ -547,7 +561,7 @@ proptest! {
             prop_assert!(expected.contains(pair), "{:?}", pair);
         }
         for holders in &outcome.passages {
-            let texts: BTreeSet<u32> = holders.iter().map(|holder| holder.text).collect();
+            let texts: BTreeSet<TextId> = holders.iter().map(|holder| holder.text).collect();
             prop_assert_eq!(texts.len(), holders.len(), "a holder is named once");
             let reference = holders.iter().find(|holder| holder.is_reference).unwrap();
             let whole = format!(" {} ", corpus.cut(reference).concat());

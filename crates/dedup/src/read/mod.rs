@@ -10,9 +10,9 @@ use rayon::prelude::*;
 use twinprint_text::{Analysis, Analyzer, KeyedHasher, Measure};
 
 use crate::corpus::keep_order::sort_key;
-use crate::corpus::{ClassKey, Corpus, NewDocument, SortKey};
+use crate::corpus::{ClassKey, Corpus, NewClass, NewDocument, SortKey};
 use crate::error::DedupError;
-use crate::known::OfferedDocument;
+use crate::known::{OfferedDocument, RejectCheck};
 use crate::memory::{self, Budget};
 use crate::options::{DedupOptions, EmptyTexts};
 use known_texts::KnownTexts;
@@ -40,9 +40,6 @@ pub(crate) struct Read {
     pub(crate) digest: Option<u128>,
 }
 
-/// Says why a store would not take a document.
-pub(crate) type Refuses<'r> = dyn Fn(&OfferedDocument<'_>) -> Option<RejectReason> + Sync + 'r;
-
 /// The options, limits and paths for reading.
 #[derive(Clone, Copy)]
 pub(crate) struct Reading<'r> {
@@ -50,12 +47,12 @@ pub(crate) struct Reading<'r> {
     /// The path of the spool of texts.
     pub(crate) spool: &'r Path,
     pub(crate) budget: Budget,
-    /// About how many bytes of records to read at most.
-    pub(crate) most: u64,
+    /// The largest number of bytes of records to read, approximately.
+    pub(crate) max_record_bytes: u64,
     /// The key of a digest of the documents, where one is wanted.
     pub(crate) digest: Option<DigestKey>,
-    /// The store that takes what is kept, if there is one.
-    pub(crate) refuses: Option<&'r Refuses<'r>>,
+    /// The check of the store that the run adds to, if there is one.
+    pub(crate) reject_check: Option<&'r RejectCheck<'r>>,
 }
 
 /// What was read.
@@ -143,7 +140,7 @@ pub(crate) fn read(
     let Reading {
         options,
         budget,
-        most,
+        max_record_bytes,
         ..
     } = reading;
     let idle = ObjectPool::new();
@@ -159,10 +156,12 @@ pub(crate) fn read(
     let mut digest = reading.digest.map(InputDigest::new);
     // While one batch is analysed, the one before it is merged and its texts are packed.
     let mut before: Vec<Analysed> = Vec::new();
-    let batch_bytes = usize::try_from(most / 2).unwrap_or(BATCH).clamp(PIECE, BATCH);
+    let batch_bytes = usize::try_from(max_record_bytes / 2)
+        .unwrap_or(BATCH)
+        .clamp(PIECE, BATCH);
     let mut batches = sources.read(batch_bytes);
     for number in 1.. {
-        let batch = if counts.record_bytes < most {
+        let batch = if counts.record_bytes < max_record_bytes {
             batches.next().transpose()?
         } else {
             None
@@ -174,7 +173,7 @@ pub(crate) fn read(
                 let texts = Texts {
                     options,
                     digest: reading.digest,
-                    refuses: reading.refuses,
+                    reject_check: reading.reject_check,
                     sources,
                     hasher,
                     known: &known,
@@ -246,8 +245,8 @@ struct Texts<'t> {
     options: &'t DedupOptions,
     /// See [`Reading::digest`].
     digest: Option<DigestKey>,
-    /// See [`Reading::refuses`].
-    refuses: Option<&'t Refuses<'t>>,
+    /// See [`Reading::reject_check`].
+    reject_check: Option<&'t RejectCheck<'t>>,
     sources: &'t Sources,
     hasher: KeyedHasher,
     known: &'t KnownTexts,
@@ -324,10 +323,10 @@ impl Texts<'_> {
 
     /// The objection of the store that the run adds to, if it has one.
     fn refused(&self, source: u32, id: Option<&str>, text: &str) -> Option<RejectReason> {
-        let refuses = self.refuses?;
-        let file = &self.sources.list()[source as usize];
+        let check = self.reject_check?;
+        let file = self.sources.file(source);
         let label = file.format.is_whole_file().then_some(file.label.as_str());
-        refuses(&OfferedDocument {
+        check(&OfferedDocument {
             id: id.or(label),
             text,
             only_with_features: self.options.empty != EmptyTexts::Keep,
@@ -406,7 +405,7 @@ fn merge(
                     return Err(SourceError::Cancelled.into());
                 }
                 corpus.documents.reject();
-                let label = &sources.list()[source as usize].label;
+                let label = &sources.file(source).label;
                 if let RejectReason::BeyondMemory { bytes, limit } = reason {
                     let needed = budget.refusal(bytes.unwrap_or(limit), memory::tables_of(corpus));
                     return Err(DedupError::LongRecord {
@@ -423,15 +422,15 @@ fn merge(
                 (texts, ids) = (rest, rest_ids);
                 let class = corpus.classes.join(row.key).or_else(|| {
                     let first = row.first?;
-                    let place = spool.as_mut().map_or(TextRef::NOWHERE, |spool| spool.push(text));
-                    Some(corpus.classes.add(
-                        row.key,
-                        first.fingerprint,
-                        first.features,
-                        first.shingles,
-                        first.measure,
-                        place,
-                    ))
+                    let text = spool.as_mut().map_or(TextRef::NOWHERE, |spool| spool.push(text));
+                    let class = NewClass {
+                        fingerprint: first.fingerprint,
+                        features: first.features,
+                        shingles: first.shingles,
+                        measure: first.measure,
+                        text,
+                    };
+                    Some(corpus.classes.add(row.key, class))
                 });
                 let class = class.expect("a text known from a batch before was the first of its class there");
                 let id = (!id.is_empty()).then_some(id);

@@ -10,7 +10,6 @@ mod tests;
 
 use std::borrow::Cow;
 
-use serde::Deserialize;
 use serde_json::Value;
 
 use crate::options::Columns;
@@ -76,7 +75,7 @@ pub(crate) struct Annotation<'a> {
     pub(crate) duplicate_of: Option<Cow<'a, str>>,
     pub(crate) hamming: u32,
     pub(crate) jaccard: Option<Ratio>,
-    /// Documents that this one stands for, see [`Verdict::dup_count`](crate::write::Verdict::dup_count).
+    /// Documents that this one stands for, see [`DocumentVerdict::dup_count`](crate::write::DocumentVerdict::dup_count).
     pub(crate) dup_count: u32,
     /// Its place in the group: 0 leads, the others follow in input order.
     pub(crate) place: u32,
@@ -224,13 +223,13 @@ fn unencodable(place: String, under: RecordContext<'_>, text: String) -> SinkErr
 pub(crate) struct Annotate<'a, F> {
     pub(crate) annotator: Annotator,
     pub(crate) sources: &'a Sources,
-    /// What to say of the record of an ordinal; `None` for a reject.
-    pub(crate) of: F,
+    /// The annotation of the record of an ordinal; `None` for a reject.
+    pub(crate) annotation: F,
 }
 
 impl<F> Annotate<'_, F> {
     fn label(&self, under: RecordContext<'_>) -> &str {
-        &self.sources.list()[under.source as usize].label
+        &self.sources.file(under.source).label
     }
 }
 
@@ -246,7 +245,7 @@ where
         record: &[u8],
         out: &mut Vec<u8>,
     ) -> Result<(), SinkError> {
-        let Some(annotation) = (self.of)(ordinal) else {
+        let Some(annotation) = (self.annotation)(ordinal) else {
             out.extend_from_slice(record);
             return Ok(());
         };
@@ -272,7 +271,7 @@ where
 
     fn values(&self, ordinal: u64) -> Vec<Value> {
         let columns = self.annotator.columns;
-        match (self.of)(ordinal) {
+        match (self.annotation)(ordinal) {
             Some(annotation) => columns.values(&annotation),
             None => vec![Value::Null; columns.fields().len()],
         }
