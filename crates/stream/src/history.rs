@@ -95,7 +95,7 @@ pub(super) fn has_ended(job: &ClusterJob<'_>, open: &OpenClaim) -> Result<bool, 
 /// command over the same documents.
 pub(super) fn finish_ended(
     job: &ClusterJob<'_>,
-    dir: OutputDir,
+    dir: &OutputDir,
     open: &OpenClaim,
     sources: &Sources,
     progress: &dyn Progress,

@@ -93,7 +93,10 @@ pub fn cluster(
             RunStart::Ended(dir, open) => {
                 // Not in the output directory, which may be emptied before the inputs are read a second time.
                 let (work, sources) = discover(folder(out))?;
-                if let Some(summary) = history::finish_ended(job, dir, &open, &sources, progress)? {
+                let ended = history::finish_ended(job, &dir, &open, &sources, progress)?;
+                // Before the directory is begun again.
+                drop(dir);
+                if let Some(summary) = ended {
                     return Ok(summary);
                 }
                 (OutputDir::begin(out, run.existing)?, Some((work, sources)))

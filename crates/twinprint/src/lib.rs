@@ -1,8 +1,10 @@
-//! The near-duplicate engine, in one crate: it re-exports the parts and joins them.
+#![doc = include_str!("../README.md")]
 //!
-//! [`dedup`](fn@dedup) is the main job: documents in, kept and removed records, groups and pairs out. [`source`] reads documents,
-//! [`sink`] writes records and results; [`radius`] chooses how far apart two fingerprints may lie. Fingerprints alone, by the billion, are
-//! kept in a [`store`] of [`segment`]s; [`raw`] reads files of them. Each part is a crate that can be used by itself.
+//! # Where to start
+//!
+//! [`dedup`](fn@dedup) is the main job; [`forecast`] estimates its memory and disk space. [`source`] reads documents, [`sink`] writes
+//! records and results, and [`radius`] chooses the Hamming radius. Files of fingerprints are read by [`raw`], and searched as
+//! [`segment`]s of a [`store`].
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "collections")]

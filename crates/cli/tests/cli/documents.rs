@@ -26,7 +26,7 @@ fn markdown_files() -> Vec<PathBuf> {
             // Build products and hidden folders hold files of other projects.
             if path.is_dir() && !path.is_symlink() && name != "target" && !name.starts_with('.') {
                 folders.push(path);
-            } else if name.ends_with(".md") {
+            } else if path.extension().is_some_and(|extension| extension == "md") {
                 files.push(path);
             }
         }

@@ -24,6 +24,7 @@ mod generated;
 mod imports;
 mod index;
 mod intake;
+mod intake_losses;
 mod library_profiles;
 mod limits;
 mod measuring;

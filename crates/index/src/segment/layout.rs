@@ -13,7 +13,7 @@
 
 use std::ops::Range;
 
-use super::codec::Codec;
+use super::codec_kind::Codec;
 use crate::bytes::Reader;
 use crate::plan::{Plan, TableSpec};
 

@@ -11,6 +11,7 @@
 mod bits;
 mod build;
 mod codec;
+mod codec_kind;
 mod directory;
 mod error;
 mod iterate;
@@ -34,7 +35,7 @@ use self::sectors::Sectors;
 use self::table::StoredTable;
 
 pub use build::{Builder, Interrupted, Options, ProgressCallback, Resumable};
-pub use codec::Codec;
+pub use codec_kind::Codec;
 pub use directory::DirectoryForm;
 pub use error::SegmentError;
 pub use iterate::SegmentRows;

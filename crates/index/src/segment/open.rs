@@ -6,7 +6,8 @@ use std::path::Path;
 use twinprint_fingerprint::Width;
 
 use super::bits::packed_bytes;
-use super::codec::{Codec, Mismatch};
+use super::codec::Mismatch;
+use super::codec_kind::Codec;
 use super::layout::{Footer, MAGIC, SectionKind, TAIL_BYTES, VERSION};
 use super::mapping::Mapping;
 use super::sectors::{Checksums, Sectors};

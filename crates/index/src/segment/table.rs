@@ -2,7 +2,8 @@
 
 use twinprint_fingerprint::Width;
 
-use super::codec::{Codec, Mismatch, Packed, Pages, StoredRows};
+use super::codec::{Mismatch, Packed, Pages, StoredRows};
+use super::codec_kind::Codec;
 use super::layout::{Footer, TableMeta};
 use super::order::Order;
 use super::sectors::Sectors;

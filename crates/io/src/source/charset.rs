@@ -109,7 +109,7 @@ pub(super) struct NotCuttable {
 
 impl fmt::Display for NotCuttable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "records in {} cannot be detect_stream apart", self.charset)
+        write!(f, "records in {} cannot be told apart", self.charset)
     }
 }
 

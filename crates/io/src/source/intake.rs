@@ -3,7 +3,6 @@
 //! [`Chunk::documents`](super::Chunk::documents) counts, so that no reader of documents can omit it. Chunks are
 //! counted on all threads in any order; the account does not depend on it.
 
-mod checked;
 mod tally;
 
 use std::collections::BTreeMap;
@@ -195,7 +194,7 @@ impl Intake {
     }
 
     /// True if there are records that cannot be documents, except the `warcinfo` records with which archives begin.
-    fn skips_records(&self) -> bool {
+    pub(super) fn skips_records(&self) -> bool {
         self.other.keys().any(|kind| kind != "warcinfo")
     }
 

@@ -20,6 +20,7 @@
 mod batch;
 mod block;
 mod charset;
+mod check_documents;
 mod check_fields;
 mod chunk;
 mod decode;

@@ -245,7 +245,7 @@ pub enum RejectReason {
         limit: u64,
     },
     /// The record is longer than there is memory for. A run with a limit of memory ends with it.
-    #[error("{} {limit} bytes, the record_limits that the memory allowed is enough for", longer(*.bytes))]
+    #[error("{} {limit} bytes, the longest that the memory allowed is enough for", longer(*.bytes))]
     BeyondMemory {
         /// Length in bytes where it is known.
         bytes: Option<u64>,
@@ -312,6 +312,7 @@ pub enum RejectReason {
 
 impl RejectReason {
     /// The reject of a part of a file, for this reason.
+    #[must_use]
     pub fn losing(self, loss: Loss) -> Self {
         match self {
             lost @ Self::Lost { .. } => lost,

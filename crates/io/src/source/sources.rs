@@ -109,6 +109,7 @@ impl Sources {
 
     /// A subset of the files, given by their indices in [`list`](Self::list), with the same options. `self` keeps the copy of stdin, so it
     /// must outlive the subset.
+    #[must_use]
     pub fn subset(&self, files: &[u32]) -> Self {
         let files: Vec<SourceFile> = files
             .iter()

@@ -41,6 +41,11 @@ impl TextRef {
     pub fn len(self) -> usize {
         self.len as usize
     }
+
+    /// Returns `true` if the text is empty or was not stored.
+    pub fn is_empty(self) -> bool {
+        self.len == 0
+    }
 }
 
 #[derive(Clone, Copy, Debug)]

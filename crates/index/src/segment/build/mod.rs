@@ -23,7 +23,7 @@ use twinprint_fingerprint::Width;
 
 pub use self::resume::{Interrupted, Resumable};
 use self::spill::{DIVISION_BITS, DividedRecords, Spill};
-use super::codec::Codec;
+use super::codec_kind::Codec;
 use super::order::Order;
 use super::{Segment, SegmentError, write};
 use crate::plan::Plan;

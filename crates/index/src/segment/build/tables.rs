@@ -10,7 +10,7 @@ use super::spill::{DIVISION_BITS, DividedRecords, Spill};
 use super::spool::Spool;
 use super::{Builder, Options, ROW_BITS, SUM_BITS, records};
 use crate::plan::Plan;
-use crate::segment::codec::Codec;
+use crate::segment::codec_kind::Codec;
 use crate::segment::layout::{Footer, SectionKind, TableMeta};
 use crate::segment::order::Order;
 use crate::segment::write::SegmentWriter;

@@ -8,7 +8,6 @@
 //! codec, rows or pages; then the rows of the span that have the address are compared. Between the steps the bytes of the next step are prefetched.
 //! `Segment::buckets` and [`each_codec`] choose the codec once for a whole batch of probes, so that nothing is chosen in the loops.
 
-mod kind;
 mod packed;
 pub(super) mod pages;
 
@@ -21,7 +20,6 @@ pub(super) use self::packed::{Packed, PackedReader};
 pub(super) use self::pages::{Pages, PagesReader};
 use super::directory::{Directory, EliasFano, Plain};
 use super::{Segment, SegmentError};
-pub use kind::Codec;
 
 /// The rows of an address: from one row, or page, up to before another.
 pub(super) type Span = (u32, u32);

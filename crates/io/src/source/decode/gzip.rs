@@ -57,7 +57,7 @@ impl<R: BufRead> Gzip<R> {
         }
     }
 
-    fn open_unpacked(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+    fn unpack(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         while let Some(decoder) = &mut self.decoder {
             let read = decoder.read(buf)?;
             if read > 0 {
@@ -109,7 +109,7 @@ impl<R: BufRead> Read for Gzip<R> {
             filled = 1;
         }
         if self.failed.is_none() && filled < buf.len() {
-            match self.open_unpacked(&mut buf[filled..]) {
+            match self.unpack(&mut buf[filled..]) {
                 Ok(read) => filled += read,
                 Err(error) => self.failed = Some(error),
             }
@@ -119,7 +119,7 @@ impl<R: BufRead> Read for Gzip<R> {
         }
         if self.failed.is_none() {
             let mut next = [0];
-            match self.open_unpacked(&mut next) {
+            match self.unpack(&mut next) {
                 Ok(0) => {}
                 Ok(_) => self.ahead = Some(next[0]),
                 Err(error) => self.failed = Some(error),

@@ -67,13 +67,16 @@ pub enum Planned {
 
 impl Table {
     /// Reads the frame of `file`.
+    ///
+    /// # Errors
+    /// The file cannot be read, is packed as a whole, or is not of its format.
     pub fn open(file: &SourceFile) -> Result<Self, RejectReason> {
         if file.codec != Codec::Plain {
             // Tables are read at random places, and pack their columns themselves.
             return Err(unreadable(
                 file.format,
                 format_args!(
-                    "it is packed as a whole ({}); open_unpacked it first",
+                    "it is packed as a whole ({}); unpack it first",
                     file.codec.suffix()
                 ),
             ));
@@ -86,6 +89,9 @@ impl Table {
     }
 
     /// Splits the table into ranges of a few MiB of text, up to `limit` rows.
+    ///
+    /// # Errors
+    /// The file cannot be opened, or the text field is missing or has no text.
     pub fn plan(
         self: &Arc<Self>,
         file: &SourceFile,
@@ -229,11 +235,17 @@ fn check_rows(format: Format, rows: u64, bytes: u64) -> Result<(), RejectReason>
 /// Runs a third-party decoder. Those of Parquet and Arrow check most of what they read, but not all: slices and
 /// arithmetic on damaged pages can panic, and a damaged file must cost its own rows only. Nothing of theirs is used
 /// after a panic.
+///
+/// # Errors
+/// The error of `f`; [`RejectReason::DamagedTable`] if the decoder panics.
 pub fn guarded<T>(format: Format, f: impl FnOnce() -> Result<T, RejectReason>) -> Result<T, RejectReason> {
     crate::guard::guarded(f).unwrap_or_else(|| Err(damaged(format, "the decoder gave up on it")))
 }
 
 /// Opens the file again, because the position of a handle is shared by its clones.
+///
+/// # Errors
+/// The file cannot be opened.
 pub fn open(file: &SourceFile) -> Result<File, RejectReason> {
     File::open(&file.path).map_err(|error| RejectReason::Unreadable {
         message: error.to_string(),

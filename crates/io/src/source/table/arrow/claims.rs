@@ -54,7 +54,7 @@ fn check_batch(batch: RecordBatch<'_>, body: &[u8]) -> Result<(), RejectReason> 
         unpacked = unpacked.saturating_add(length);
         if length / MAX_RATIO > bytes.len() as u64 || unpacked > MAX_UNPACKED {
             return Err(broken(format_args!(
-                "a buffer of {} bytes claims to open_unpacked to {length}, in a batch of {unpacked} or more",
+                "a buffer of {} bytes claims to unpack to {length}, in a batch of {unpacked} or more",
                 bytes.len()
             )));
         }

@@ -169,6 +169,9 @@ impl ArrowTable {
     }
 
     /// The record batches from the message `first` on, with the columns of `projection`, or all of them.
+    ///
+    /// # Errors
+    /// The file cannot be opened, or a dictionary before the message `first` is damaged.
     pub fn batches(
         &self,
         file: &SourceFile,

@@ -65,6 +65,11 @@ impl ParquetTable {
         names(self.metadata().file_metadata().schema())
     }
 
+    /// Returns `true` if the file has no rows.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// The number of rows.
     pub fn len(&self) -> u64 {
         self.starts.last().copied().unwrap_or_default()
@@ -76,6 +81,9 @@ impl ParquetTable {
     }
 
     /// Opens a column of a row group. `input` is to be used by one thread only.
+    ///
+    /// # Errors
+    /// The column is missing or its pages are damaged.
     pub fn read_integers(
         &self,
         integers: &IntegerColumn,
@@ -94,7 +102,11 @@ impl ParquetTable {
 }
 
 impl IntegerReader {
-    /// Appends the next `rows` numbers, negative ones as the bits of 64; or tells which of them is null.
+    /// Appends the next `rows` numbers, negative ones as the bits of 64. If one of them is null, appends none and returns the index of the
+    /// first null among them.
+    ///
+    /// # Errors
+    /// The column is damaged or has fewer rows.
     pub fn fill(&mut self, rows: usize, out: &mut Vec<u64>) -> Result<Option<usize>, RejectReason> {
         self.levels.clear();
         let (levels, optional) = (&mut self.levels, self.max_def > 0);

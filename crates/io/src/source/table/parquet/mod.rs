@@ -50,6 +50,9 @@ pub struct ParquetTable {
 
 impl ParquetTable {
     /// Reads the footer and checks it against the file.
+    ///
+    /// # Errors
+    /// The file cannot be read, or it is not Parquet.
     pub fn open(file: &SourceFile) -> Result<Self, RejectReason> {
         let mut input = open(file)?;
         let file_bytes = input.metadata().map_err(io)?.len();
@@ -239,6 +242,9 @@ impl ParquetTable {
     }
 
     /// A reader of a leaf column of a row group. `input` is to be used by one thread only.
+    ///
+    /// # Errors
+    /// The column is missing or its pages are damaged.
     pub fn column(&self, input: &Arc<File>, group: usize, leaf: usize) -> Result<ColumnReader, RejectReason> {
         let pages = self.pages(input, group, leaf)?;
         let schema = self.metadata.file_metadata().schema_descr();

@@ -1,7 +1,7 @@
 //! The check that an input has documents.
 
-use super::Intake;
-use crate::source::error::SourceError;
+use super::error::SourceError;
+use super::intake::Intake;
 
 impl Intake {
     /// Returns the account if the input has at least one document, or no records at all.

@@ -1,11 +1,11 @@
 //! The storage formats of rows, and their numbers in files.
 
-use crate::segment::directory::DirectoryForm;
+use super::directory::DirectoryForm;
 
 /// The form of the directory in a footer for rows in pages: the ends of pages.
 const PAGES_FORM: u32 = 3;
 /// The largest number of rows of a page.
-pub(in crate::segment) const MAX_PAGE_ROWS: u32 = 1 << 16;
+const MAX_PAGE_ROWS: u32 = 1 << 16;
 
 /// The storage format of the rows of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
