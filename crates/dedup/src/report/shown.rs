@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use twinprint_io::results::{DocumentReport, LargeCluster, OrderReport, PairReport, Report};
 
 use super::collect;
-use super::difference::Sides;
+use super::difference::TextDifference;
 use crate::error::DedupError;
 use crate::ids::{Id, IdVec, ItemId, ids};
 use crate::verify::near_misses::NearMiss;
@@ -32,9 +32,9 @@ pub(crate) struct Shown {
 #[derive(Default)]
 pub(super) struct Differences {
     /// The pair of each large group; `None` if all its texts are equal.
-    pub(super) largest: Vec<Option<Sides>>,
-    pub(super) doubtful: Vec<Sides>,
-    pub(super) closest_misses: Vec<Sides>,
+    pub(super) largest: Vec<Option<TextDifference>>,
+    pub(super) doubtful: Vec<TextDifference>,
+    pub(super) closest_misses: Vec<TextDifference>,
 }
 
 /// A pair of items.
@@ -230,7 +230,7 @@ fn differences(
     let mut sides = |pair: &ItemPair| {
         let measure = |item: ItemId| run.corpus.classes.measure[run.keep.classes[item]];
         let measure = measure(pair.a).with(measure(pair.b));
-        Ok(Sides::of(
+        Ok(TextDifference::of(
             text(run, pair.a, &mut of_a)?,
             text(run, pair.b, &mut of_b)?,
             measure,
