@@ -24,7 +24,7 @@ use crate::known::{Against, AppendInput, DocumentStores, KnownClasses, LookedUpT
 use crate::memory::{self, Budget};
 use crate::options::{DedupOptions, Keep, Mode, Order};
 use crate::parts;
-use crate::read::Read;
+use crate::read::ReadOutcome;
 use crate::report::{self, Shown};
 use crate::verify::schedule::schedule;
 use crate::write::pairs::PairWriter;
@@ -186,7 +186,7 @@ impl Runner<'_> {
         if self.options.order == Order::Similar {
             write::check_order(&sources, self.progress)?;
         }
-        let Read {
+        let ReadOutcome {
             corpus,
             spool,
             counts,

@@ -14,7 +14,7 @@ use crate::ids::{ClassId, Id};
 use crate::known::{Against, LookedUpTexts};
 use crate::memory;
 use crate::options::DedupOptions;
-use crate::read::{self, Counts, Read};
+use crate::read::{self, ReadCounts, ReadOutcome};
 use twinprint_io::progress::{Progress, Silent};
 use twinprint_io::sink::OutputDir;
 use twinprint_io::source::Sources;
@@ -30,7 +30,7 @@ const MAX_LOOKUPS: usize = 4096;
 /// What the sample holds.
 #[derive(Default)]
 pub(super) struct Sample {
-    pub(super) counts: Counts,
+    pub(super) counts: ReadCounts,
     pub(super) documents: u64,
     pub(super) rejected: u64,
     pub(super) texts: u64,
@@ -151,7 +151,7 @@ impl Sample {
         let dir = OutputDir::create(place)?;
         let mut rejects = dir.file("rejects.jsonl")?;
         let budget = memory::Budget::new(None, options.threads)?;
-        let reading = read::Reading {
+        let reading = read::ReadOptions {
             options,
             spool: &place.join("texts"),
             budget,
@@ -161,7 +161,7 @@ impl Sample {
         };
         let read = read::read(sources, reading, &mut rejects, progress)?;
         self.seconds += started.elapsed().as_secs_f64();
-        let Read {
+        let ReadOutcome {
             corpus,
             spool,
             mut counts,

@@ -8,7 +8,7 @@ use twinprint_index::storage::folder;
 use super::Runner;
 use crate::error::DedupError;
 use crate::known::append::Append;
-use crate::read::{self, Read, Reading};
+use crate::read::{self, ReadOptions, ReadOutcome};
 use twinprint_io::progress::Unit;
 use twinprint_io::results::Report;
 use twinprint_io::sink::{Existing, OpenClaim, OutputDir, RunStart};
@@ -90,11 +90,11 @@ impl Runner<'_> {
         work: &Path,
         dir: &OutputDir,
         append: Option<&Append<'_>>,
-    ) -> Result<Read, DedupError> {
+    ) -> Result<ReadOutcome, DedupError> {
         let reject_check = append.map(Append::reject_check);
         self.stage("read", sources.total_bytes(), Unit::Bytes, |job| {
             let mut rejects = dir.file("rejects.jsonl")?;
-            let reading = Reading {
+            let reading = ReadOptions {
                 options: job.options,
                 spool: &work.join("texts"),
                 budget: job.budget,

@@ -22,7 +22,7 @@ use crate::error::DedupError;
 use crate::ids::{DocumentId, Id, IdSlice, IdVec, ItemId};
 use crate::known::{KnownClasses, KnownDuplicate};
 use crate::options::{ClusterFiles, DedupOptions, EmptyTexts, Mode};
-use crate::read::Counts;
+use crate::read::ReadCounts;
 use crate::verify::near_misses::NearMisses;
 #[cfg(feature = "tables")]
 use cluster_table::{ClusterTable, IdTypes};
@@ -44,7 +44,7 @@ pub(crate) struct FinishedRun<'r> {
     pub(crate) corpus: &'r Corpus,
     pub(crate) keep: &'r KeepOrder,
     pub(crate) known: &'r KnownClasses,
-    pub(crate) counts: &'r Counts,
+    pub(crate) counts: &'r ReadCounts,
     pub(crate) radius: &'r Radius,
     pub(crate) candidates: &'r Candidates,
     pub(crate) probed: u64,
