@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use twinprint_cluster::{Outcome, Pairs, leader_follower};
 
 use super::{Runner, UNVERIFIED_RADIUS};
-use crate::candidates::radius::{self, Radius, RadiusChoice};
+use crate::candidates::radius::{self, Radius, RadiusChoice, RadiusCriteria, SampleSize};
 use crate::candidates::{self, Candidates};
 use crate::corpus::Corpus;
 use crate::corpus::keep_order::KeepOrder;
@@ -58,7 +58,7 @@ impl Runner<'_> {
                 k,
                 choice: RadiusChoice::Verdict,
                 reason: "without verification the radius is the verdict".to_owned(),
-                sampled: (0, 0),
+                sample: SampleSize::default(),
                 expected_candidates: None,
                 expected_recall: f64::NAN,
             };
@@ -70,14 +70,12 @@ impl Runner<'_> {
         let mut rows: Vec<u128> = joined.map(|&class| classes.fingerprint[class]).collect();
         rows.sort_unstable();
         rows.dedup();
-        let Self { options, .. } = self;
-        radius::choose(
-            &rows,
-            options.bits,
-            options.hamming,
-            options.threshold,
-            options.seed,
-        )
+        let criteria = RadiusCriteria {
+            bits: self.options.bits,
+            k: self.options.hamming,
+            threshold: self.options.threshold,
+        };
+        radius::choose(&rows, criteria, self.options.seed)
     }
 
     /// Verifies the candidates and groups the duplicates. `pairs` receives every duplicate pair that is wanted.

@@ -1,6 +1,7 @@
 //! Stores of documents that a run compares with and may add to.
 //!
-//! `dedup` knows stores by these traits alone, so that it can be built without one. They are implemented where collections are known.
+//! This crate uses stores through these traits only, so that it does not depend on one. The facade `twinprint` implements them for
+//! collections.
 
 use std::path::Path;
 
@@ -106,7 +107,7 @@ pub trait DocumentStore: Sync {
     /// The least Jaccard at which the store verifies; `None` if it does not verify.
     fn least_threshold(&self) -> Option<f64>;
 
-    /// Whether the store has duplicates of `texts`, in their order.
+    /// Looks up duplicates of `texts`. The answers are in the order of the texts.
     ///
     /// # Errors
     /// Damage.

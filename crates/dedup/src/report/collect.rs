@@ -112,7 +112,7 @@ fn radius(run: &FinishedRun<'_>) -> RadiusReport {
         k: run.radius.k,
         choice: run.radius.choice,
         reason: run.radius.reason.clone(),
-        sampled: Some(run.radius.sampled.0 as u64).filter(|&sampled| sampled > 0),
+        sampled: Some(run.radius.sample.sampled as u64).filter(|&sampled| sampled > 0),
         expected_candidates: run.radius.expected_candidates,
         expected_recall: run.options.verify.then_some(run.radius.expected_recall),
     }

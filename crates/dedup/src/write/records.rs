@@ -170,7 +170,7 @@ pub(crate) fn check_columns(
     options: &DedupOptions,
 ) -> Result<(), DedupError> {
     let read = sources.list().iter().filter(|file| file.unreadable.is_none());
-    if let Some(file) = read.into_iter().find(|file| !Annotator::takes(file.format)) {
+    if let Some(file) = read.into_iter().find(|file| !Annotator::accepts(file.format)) {
         let option = match options.mode {
             Mode::Annotate => "mode",
             Mode::Remove | Mode::Report => "columns",
@@ -184,7 +184,7 @@ pub(crate) fn check_columns(
             ),
         ));
     }
-    Annotator::new(columns, &options.prefix).look_ahead(sources)?;
+    Annotator::new(columns, &options.prefix).check_sources(sources)?;
     Ok(())
 }
 
