@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 use serde_json::Value;
 use twinprint::JobError;
-use twinprint::collection::{Fed, NewDocument, feed};
+use twinprint::collection::{FeedOptions, InputRecord, NewDocument, feed};
 use twinprint::source::{Intake, RecordPosition};
 
 use crate::fields::FieldArgs;
@@ -37,12 +37,12 @@ pub(crate) struct AnswerArgs {
     intake: IntakeArgs,
 }
 
-/// The use that is made of the documents.
+/// What a command does with the documents: store them or look them up.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// They are stored: the work continues after the reader of the answers has closed the pipe.
+    /// Stores them. The command continues if the reader of the answers closes the pipe.
     Keep,
-    /// They are only looked up: the answers are the only result.
+    /// Only looks them up. The answers are the only result.
     Ask,
 }
 
@@ -50,7 +50,7 @@ pub(crate) enum Purpose {
 #[derive(Default)]
 pub(crate) struct Answers {
     counts: BTreeMap<String, u64>,
-    /// The account of the documents that were refused.
+    /// The documents that were refused.
     refused: Intake,
     /// Fields that were left out: their number and the place of the first, by kind.
     left_out: BTreeMap<&'static str, (u64, String)>,
@@ -68,7 +68,7 @@ impl Answers {
         self.lines.push('\n');
     }
 
-    /// Counts and prints a document that was not taken in.
+    /// Counts a rejected document and prints the reason.
     pub(crate) fn refuse(&mut self, place: &RecordPosition, reason: &str) {
         self.refused.refuse(place, "refused", reason);
         self.reject(place, reason);
@@ -82,8 +82,8 @@ impl Answers {
     }
 
     /// The document of a record and its place. Prints the reason if the record has none.
-    pub(crate) fn document(&mut self, record: Fed) -> Option<(RecordPosition, NewDocument)> {
-        let place = record.place;
+    pub(crate) fn document(&mut self, record: InputRecord) -> Option<(RecordPosition, NewDocument)> {
+        let place = record.position;
         for what in record.left_out {
             let first = || (0, place.to_string());
             let (count, _) = self.left_out.entry(what).or_insert_with(first);
@@ -112,7 +112,7 @@ impl AnswerArgs {
         with_fields: bool,
         purpose: Purpose,
         cancel: &Arc<AtomicBool>,
-        mut take: impl FnMut(Vec<Fed>, &mut Answers) -> anyhow::Result<()>,
+        mut take: impl FnMut(Vec<InputRecord>, &mut Answers) -> anyhow::Result<()>,
     ) -> anyhow::Result<ExitCode> {
         let keys = with_fields.then(|| self.fields.keys());
         let bars = Bars::new(self.quiet);
@@ -121,8 +121,8 @@ impl AnswerArgs {
             ..Answers::default()
         };
         let mut read = !self.summary;
-        let take = |fed: Vec<Fed>| -> anyhow::Result<()> {
-            take(fed, &mut answers)?;
+        let take = |records: Vec<InputRecord>| -> anyhow::Result<()> {
+            take(records, &mut answers)?;
             let lines = std::mem::take(&mut answers.lines);
             if !read {
                 return Ok(());
@@ -135,16 +135,14 @@ impl AnswerArgs {
                 written => written,
             }
         };
-        let fed = feed(
-            &input.inputs,
-            &input.options(),
-            keys.as_ref(),
-            &bars,
-            cancel,
-            take,
-        );
+        let options = FeedOptions {
+            source: &input.options(),
+            keys: keys.as_ref(),
+            progress: &bars,
+        };
+        let intake = feed(&input.inputs, options, cancel, take);
         bars.finish();
-        let mut intake = fed?;
+        let mut intake = intake?;
         let Answers {
             counts,
             refused,
@@ -160,7 +158,7 @@ impl AnswerArgs {
         }
         for (what, (count, first)) in &left_out {
             terminal::note(&format!(
-                "{what}: left out of {}, as none or too long; the first is {first}",
+                "{what}: left out of {}, because it is invalid or too long; the first is {first}",
                 number::counted(*count, "document")
             ));
         }

@@ -12,7 +12,7 @@ pub(crate) fn report(appended: &Appended, to: &Path, quiet: bool) {
     if !quiet {
         let earlier = if appended.earlier > 0 {
             let had = if appended.earlier == 1 { "was" } else { "were" };
-            format!(", {} {had} there already", count(appended.earlier))
+            format!(", {} {had} in it already", count(appended.earlier))
         } else {
             String::new()
         };
@@ -24,7 +24,7 @@ pub(crate) fn report(appended: &Appended, to: &Path, quiet: bool) {
     }
     if appended.replaced > 0 {
         terminal::note(&format!(
-            "--append: {} {} there with another text, which this one replaces; ids must differ between runs",
+            "--append: {} {} in the collection with another text, which was replaced; ids must differ between runs",
             counted(appended.replaced, "id"),
             if appended.replaced == 1 { "was" } else { "were" },
         ));

@@ -33,11 +33,11 @@ pub(crate) struct Args {
     #[command(flatten)]
     input: InputArgs,
 
-    /// Documents of the whole corpus, such as 50000000 or 5e7; the number read unless given
+    /// Number of documents of the whole corpus, such as 50000000 or 5e7 [default: the number read]
     #[arg(long, value_name = "N", value_parser = crate::number::parse_count::<u64>)]
     n: Option<u64>,
 
-    /// Least Jaccard similarity of a duplicate
+    /// Minimum Jaccard similarity of a duplicate
     #[arg(long, default_value_t = 0.8, value_name = "J")]
     threshold: f64,
 
@@ -98,7 +98,8 @@ fn write(text: &mut String, calibration: &Calibration) -> std::fmt::Result {
     )
 }
 
-/// Pairs by distance, four bits a line at 128, two at 64; bars are logarithms.
+/// Writes the number of pairs by distance, four bits per line at 128 bits and two at 64. The length of a bar is
+/// logarithmic.
 fn histogram(text: &mut String, width: &WidthCalibration) -> std::fmt::Result {
     let (mean, deviation) = (width.background.mean, width.background.deviation);
     writeln!(
@@ -132,7 +133,7 @@ fn histogram(text: &mut String, width: &WidthCalibration) -> std::fmt::Result {
             bar.resize(bar.len().max(fitted), ' ');
             bar[fitted - 1] = '·';
         }
-        // Each pair was met from both sides.
+        // Each pair was counted twice, once from each of its texts.
         let pairs = count(pairs / 2);
         writeln!(
             text,

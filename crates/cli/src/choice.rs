@@ -3,9 +3,7 @@
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 /// A parser of the value with one of these names. Help and shell completion list the names.
-pub(crate) fn by_name<T, const N: usize>(
-    choices: [(&'static str, T); N],
-) -> impl TypedValueParser<Value = T>
+pub(crate) fn by_name<T, const N: usize>(choices: [(&'static str, T); N]) -> impl TypedValueParser<Value = T>
 where
     T: Copy + Send + Sync + 'static,
 {

@@ -58,11 +58,12 @@ pub(crate) struct Args {
     #[command(flatten)]
     fields: FieldArgs,
 
-    /// Field with the true cluster of a document, a text or a number: report the agreement of groups and stories with it, and write agreement.json
+    /// Field with the true cluster of a document, a text or a number; the agreement of groups and stories with it is
+    /// reported, and written to agreement.json
     #[arg(long, value_name = "FIELD", help_heading = "Fields")]
     labels: Option<String>,
 
-    /// Least Jaccard similarity of a duplicate and its leader
+    /// Minimum Jaccard similarity of a duplicate and its leader
     #[arg(
         long,
         default_value_t = 0.8,
@@ -255,7 +256,7 @@ fn table(summary: &ClusterSummary, args: &Args) -> String {
             "untimed",
             count(summary.untimed),
             format!(
-                "  without a time that can be read in {:?}; taken to be as late as those before",
+                "  without a readable time in {:?}; each counts as no earlier than the documents before it",
                 args.fields.time_key
             ),
         ));
@@ -264,7 +265,7 @@ fn table(summary: &ClusterSummary, args: &Args) -> String {
         rows.push((
             "future",
             count(summary.future),
-            "  of these, with a time more than a day from now".to_owned(),
+            "  of these, with a time more than a day in the future".to_owned(),
         ));
     }
     if summary.intake.rejected > 0 {
@@ -279,7 +280,7 @@ fn table(summary: &ClusterSummary, args: &Args) -> String {
         rows.push((
             "other",
             n.to_owned(),
-            format!("  records that are no documents, {why}"),
+            format!("  records that are not documents, {why}"),
         ));
     }
     let damaged = damaged_row(&summary.intake);
@@ -316,7 +317,7 @@ fn table(summary: &ClusterSummary, args: &Args) -> String {
     rows.chain([written]).chain(agreement).collect()
 }
 
-/// How well clusters agree with labels, for people.
+/// Formats the agreement of clusters with labels.
 pub(crate) fn agreement_rows(name: &str, a: &AgreementReport) -> String {
     let [found, labels] = a.clusters;
     let head = format!(

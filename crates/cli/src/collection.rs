@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::Subcommand;
 use serde_json::json;
 use twinprint::collection::{
-    CanonicalBy, Collection, CollectionError, Durability, NewDocument, Repaired, Settings, Store,
+    CanonicalBy, Collection, CollectionError, Durability, NewDocument, RepairReport, Settings, StoredContent,
 };
 
 use crate::answers::{AnswerArgs, Purpose};
@@ -37,7 +37,7 @@ Examples:
   twinprint collection stories topical --min-size 1
       the stories, those with the latest document first, those of one document too: size, times, topic, title";
 
-/// Documents that are remembered: is this one new, or seen?
+/// Remembers documents, and answers if a document is new or was seen before
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES, arg_required_else_help = true)]
 pub(crate) struct Args {
@@ -48,31 +48,31 @@ pub(crate) struct Args {
 #[derive(Subcommand)]
 enum Action {
     Create(CreateArgs),
-    /// Takes documents in, and writes a line of JSON for each: new, exact, near or updated
+    /// Adds documents, and writes a line of JSON for each: new, exact, near or updated
     Add(FeedArgs),
-    /// Writes the verdicts of documents, and adds nothing
+    /// Writes the verdicts of documents without adding them
     Query(FeedArgs),
     Delete(DeleteArgs),
     /// Prints counts and sizes as JSON
     Stat(CollectionDir),
     /// Reads everything and compares it: pages and values with checksums, texts with fingerprints, groups with members
     Check(CollectionDir),
-    /// Copies the present state of a collection into a new directory, and checks the copy
+    /// Copies the current state of a collection to a new directory, and checks the copy
     Backup(CopyArgs),
     /// Makes a collection from a backup, in a new directory
     Restore(CopyArgs),
     /// Makes a new collection of the documents of a damaged one that can still be read, and reports the number lost
     Repair(CopyArgs),
     Stories(stories::Args),
-    /// Writes all documents to stdout, one a line
+    /// Writes all documents to stdout, one per line
     Export(CollectionDir),
 }
 
 // The values of the options, by their names.
-const STORES: [(&str, Store); 3] = [
-    ("text", Store::Text),
-    ("shingles", Store::Shingles),
-    ("none", Store::None),
+const STORES: [(&str, StoredContent); 3] = [
+    ("text", StoredContent::Text),
+    ("shingles", StoredContent::Shingles),
+    ("none", StoredContent::None),
 ];
 const CANONICAL: [(&str, CanonicalBy); 4] = [
     ("first", CanonicalBy::First),
@@ -96,13 +96,13 @@ struct CreateArgs {
     #[arg(short = 'k', long, value_name = "K")]
     hamming: Option<u32>,
 
-    /// Least Jaccard similarity of a duplicate
+    /// Minimum Jaccard similarity of a duplicate
     #[arg(long, default_value_t = 0.8, value_name = "J")]
     threshold: f64,
 
     /// Stored form of a text, by which verdicts are verified: the text, its shingles, or only the fingerprint
     #[arg(long, value_parser = by_name(STORES), default_value = "text")]
-    store: Store,
+    store: StoredContent,
 
     /// Canonical document of a group
     #[arg(long, value_parser = by_name(CANONICAL), default_value = "first")]
@@ -209,7 +209,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             terminal::out(&format!("restored: {}\n", serde_json::to_string(&checked)?))?;
         }
         Action::Repair(CopyArgs { from, to }) => {
-            let Repaired { saved, lost } = Collection::repair(from, to)?;
+            let RepairReport { saved, lost } = Collection::repair(from, to)?;
             let lost = lost.map_or_else(
                 || "; the number lost is unknown".to_owned(),
                 |lost| format!(", {lost} lost"),
@@ -230,9 +230,11 @@ fn create(args: &CreateArgs) -> anyhow::Result<()> {
     };
     let settings = Settings {
         profile: args.profile.clone(),
-        k: args
-            .hamming
-            .unwrap_or(if args.store == Store::None { 3 } else { narrow }),
+        k: args.hamming.unwrap_or(if args.store == StoredContent::None {
+            3
+        } else {
+            narrow
+        }),
         threshold: args.threshold,
         store: args.store,
         canonical: args.canonical,
@@ -267,10 +269,10 @@ fn feed_in(args: &FeedArgs, purpose: Purpose) -> anyhow::Result<ExitCode> {
         return Err(error.into());
     }
     let cancel = interrupt::flag()?;
-    let with_fields = collection.settings().looks_beside();
+    let with_fields = collection.settings().uses_details();
     let feed = &args.answers;
-    feed.feed(&args.input, with_fields, purpose, &cancel, |fed, answers| {
-        let documents = fed.into_iter().filter_map(|record| answers.document(record));
+    feed.feed(&args.input, with_fields, purpose, &cancel, |records, answers| {
+        let documents = records.into_iter().filter_map(|record| answers.document(record));
         let (places, documents): (Vec<_>, Vec<NewDocument>) = documents.unzip();
         let answered = match purpose {
             Purpose::Keep => collection.add(documents, feed.only_new, Durability::Synced)?,
@@ -293,7 +295,7 @@ fn delete(args: &DeleteArgs) -> anyhow::Result<()> {
     let mut missing = Vec::new();
     if let Some(source) = &args.source {
         loop {
-            let ids = collection.of_source(source, BATCH_SIZE)?;
+            let ids = collection.ids_of_source(source, BATCH_SIZE)?;
             if ids.is_empty() {
                 break;
             }

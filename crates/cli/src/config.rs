@@ -1,4 +1,4 @@
-//! `--config FILE.toml`: options from a file, as if they stood on the command line.
+//! `--config FILE.toml`: options from a file, as if they were given on the command line.
 //!
 //! A key is the long name of an option, or `inputs` for the inputs. The command line takes precedence: an option on it, a list too,
 //! replaces the one of the file.
@@ -22,12 +22,14 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// Reads the file that `given` names, if it does.
+    /// Reads the `--config` file that `given` names, if it names one.
     ///
     /// # Errors
-    /// A file that cannot be read or is not TOML, a key that is no option of the command, a value of a kind no option has.
+    /// A file that cannot be read or is not TOML, a key that is not an option of the command, or a value whose type no
+    /// option accepts.
     pub(crate) fn read(command: &Command, given: Vec<OsString>) -> anyhow::Result<Self> {
-        // Missing options may be in the file. Wrong ones are reported when everything is parsed.
+        // Required options may be in the file, so none is missed here. Invalid options are reported when all arguments
+        // are parsed.
         let matches = lenient(command.clone()).try_get_matches_from(&given);
         let Some((names, path, matches)) = matches.as_ref().ok().and_then(named_file) else {
             return Ok(Self {
@@ -59,7 +61,8 @@ impl Arguments {
             }
         }
         let mut all = given;
-        // The first word is the program's name. The name of each subcommand is after the one of its parent.
+        // The first word is the program's name. The subcommand names follow, each after its parent's. The added options
+        // go behind the last of them.
         let behind_names = names.iter().fold(1, |from, name| {
             let at = all.iter().skip(from).position(|word| word == name);
             at.map_or(from, |at| from + at + 1)
@@ -133,7 +136,7 @@ impl Added {
     fn add(&mut self, arg: &Arg, key: &str, value: &Value) -> Result<(), &'static str> {
         let takes = arg.get_num_args().unwrap_or_default();
         match value {
-            // An option that may stand alone does so for true.
+            // An option whose value may be omitted is given without one for `true`.
             Value::Boolean(true) if takes.min_values() == 0 && !arg.is_positional() => {
                 self.options.push(format!("--{key}").into());
             }

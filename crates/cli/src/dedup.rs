@@ -90,7 +90,7 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "DIR", visible_alias = "output-dir")]
     output: PathBuf,
 
-    /// Least Jaccard similarity of a duplicate: of word 3-grams, or character 5-grams for Chinese [default: 0.8]
+    /// Minimum Jaccard similarity of a duplicate: of word 3-grams, or character 5-grams for Chinese [default: 0.8]
     #[arg(long, value_name = "J", help_heading = "Duplicates")]
     threshold: Option<f64>,
 
@@ -139,7 +139,7 @@ pub(crate) struct Args {
     #[arg(short = 'k', long, default_value = "auto", value_parser = parse_auto, value_name = "K", visible_alias = "bit-diff", help_heading = "Fingerprints")]
     hamming: Auto,
 
-    /// File of words to leave out of the features, one a line
+    /// File of words to leave out of the features, one per line
     #[arg(long, value_name = "FILE", help_heading = "Fingerprints")]
     stop_words: Option<PathBuf>,
 
@@ -155,8 +155,9 @@ pub(crate) struct Args {
     #[arg(long, value_parser = by_name(ORDERS), default_value = "input", help_heading = "Output")]
     order: Order,
 
-    /// Fields that are added to every record of annotated/ (or of kept/ and removed/, if given): twinprint's own, those of another tool, or
-    /// dup-count alone, the number of documents that a kept record stands for [default: twinprint with --mode annotate, else none]
+    /// Fields that are added to every record of annotated/ (or of kept/ and removed/, if given): twinprint's own, those
+    /// of another tool, or only dup-count, the number of documents that a kept record represents [default: twinprint
+    /// with --mode annotate, else none]
     #[arg(long, value_parser = by_name(COLUMNS), value_name = "FIELDS", help_heading = "Output")]
     columns: Option<Columns>,
 
@@ -197,7 +198,7 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = 0, value_name = "N", help_heading = "Running")]
     threads: usize,
 
-    /// Largest memory of the run, such as 2GiB. It needs 108 MiB, 8 MiB a thread, 32 bytes a document, 190 a different text, 16 a candidate pair and 20
+    /// Largest memory of the run, such as 2GiB. It needs 108 MiB, 8 MiB per thread, 32 bytes per document, 190 per different text, 16 per candidate pair and 20
     /// for each byte of the longest record; a run that needs more ends with an error. The rest is used for caches
     #[arg(long, value_name = "SIZE", value_parser = crate::number::parse_bytes, help_heading = "Running")]
     memory: Option<u64>,
@@ -253,7 +254,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(args.intake.end(&report.intake))
 }
 
-/// Warnings about options that have no effect. They are no errors, because they may come from a file that the command line overrides.
+/// Warnings about options that have no effect. They are not errors, because they may come from a file that the command line overrides.
 fn idle(args: &Args, options: &DedupOptions) -> Vec<&'static str> {
     let mut idle = Vec::new();
     if args.keep_key.is_some() && options.keep != Keep::Newest {

@@ -30,18 +30,18 @@ Examples:
   twinprint eval --docs news.jsonl --labels topic --clusters stories/assignments.jsonl
       agreement of clusters with a field of the documents";
 
-/// Measures precision, recall and F1 against labelled pairs, and compares with MinHash and cosine
+/// Measures precision, recall and F1 against labelled pairs, and compares the engine with MinHash and cosine
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES, mut_arg("inputs", |arg| arg.required(false).hide(true)))]
 pub(crate) struct Args {
     #[command(flatten)]
     input: InputArgs,
 
-    /// Files or folders of the documents, read as --text-key and the other input options say
+    /// Files or folders of the documents, read by --text-key and the other input options
     #[arg(long, value_name = "INPUT", value_hint = ValueHint::AnyPath)]
     docs: Vec<String>,
 
-    /// Labelled pairs: rows {"a": id, "b": id, "jaccard": J}, one a line
+    /// Labelled pairs: rows {"a": id, "b": id, "jaccard": J}, one per line
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pairs: Option<PathBuf>,
 
@@ -49,11 +49,12 @@ pub(crate) struct Args {
     #[arg(long, default_value = "jaccard", value_name = "FIELD")]
     truth_field: String,
 
-    /// Jaccard from which the list is complete; without it, pairs that are not listed are measured on the texts
+    /// The list has every pair of at least this Jaccard; without it, pairs that are not listed are measured on the
+    /// texts
     #[arg(long, value_name = "J")]
     complete: Option<f64>,
 
-    /// Least Jaccards of a duplicate, each evaluated separately
+    /// Minimum Jaccard of a duplicate; several values are evaluated separately
     #[arg(
         long,
         default_value = "0.5,0.7,0.8,0.9",
@@ -80,7 +81,7 @@ pub(crate) struct Args {
     )]
     labels: Option<String>,
 
-    /// Clusters to evaluate: rows {"id": …, "story_id": …}, one a line, as in assignments.jsonl; may be repeated
+    /// Clusters to evaluate: rows {"id": …, "story_id": …}, one per line, as in assignments.jsonl; may be repeated
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "labels", help_heading = "Clusters")]
     clusters: Vec<PathBuf>,
 
@@ -144,7 +145,7 @@ fn further(id: &str) -> anyhow::Result<FurtherProfile> {
     Ok(FurtherProfile { profile, widths })
 }
 
-/// Clusters against labels.
+/// Compares clusters with labels.
 fn judge(args: &Args, labels: &str, inputs: &[String]) -> anyhow::Result<ExitCode> {
     let documents = LabelledDocuments::read(inputs, &args.input.options(), labels, &interrupt::flag()?)?;
     let mut judged = Vec::new();

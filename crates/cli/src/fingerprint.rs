@@ -60,7 +60,7 @@ pub(crate) struct Args {
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
 enum RowFormat {
-    /// One object a line
+    /// One object per line
     Jsonl,
     /// Fingerprint, tab, id; control characters of the id become blanks. Features are not counted, which makes windows weighed by frequency
     /// (chars4-tf) several times as fast

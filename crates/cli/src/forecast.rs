@@ -95,7 +95,7 @@ fn write(text: &mut String, forecast: &Forecast, room: &Room) -> std::fmt::Resul
     )
 }
 
-/// Two digits that mean something, zeros after them.
+/// Rounds a number to two significant digits.
 fn rounded(n: u64) -> u64 {
     let unit = 10u64.pow(n.checked_ilog10().unwrap_or(0).saturating_sub(1));
     (n + unit / 2) / unit * unit

@@ -16,7 +16,7 @@ pub(crate) struct InputArgs {
     /// Files, folders, quoted globs, or - for stdin
     ///
     /// Text files (.txt .md .rst …) and HTML pages (.html .htm .xhtml) are one document a file, .jsonl and .ndjson one a
-    /// line, .json one an object of its array, .csv and .tsv one a row, web archives (.warc .wet) one a record; each may be
+    /// line, .json one per object of its array, .csv and .tsv one per row, web archives (.warc .wet) one per record; each may be
     /// compressed as .gz .zst .bz2 .xz or .lz4. Tables (.parquet .arrow .feather) are one document a row. Folders are read in order of path; symbolic links inside them are not followed.
     ///
     /// In a folder, files with other extensions are skipped and counted. A file that is named, or that matches a glob with its extension,
@@ -78,7 +78,8 @@ pub(crate) struct InputArgs {
     #[arg(long, value_name = "GLOB")]
     exclude: Vec<String>,
 
-    /// Read every file that decodes as text, with any extension; a JSON, CSV or table file gives records only if they have the text field
+    /// Read every file that decodes as text, with any extension; JSON, CSV and table files are read as records only if
+    /// they have the text field
     #[arg(long)]
     any_text: bool,
 
@@ -134,11 +135,12 @@ impl InputArgs {
     }
 }
 
-/// An input as an argument. File names outside UTF-8 can be found in folders and by globs, but not named here.
+/// Parses an input argument. Files whose names are not UTF-8 are found in folders and by globs, but cannot be named
+/// here.
 fn input(name: OsString) -> Result<String, String> {
     name.into_string().map_err(|name| {
         format!(
-            "{}: the name is not UTF-8; name the folder it is in, or a quoted glob with a ? for each byte that is none",
+            "{}: the name is not UTF-8; name the folder it is in, or a quoted glob with a ? for each byte that is not UTF-8",
             name.display()
         )
     })

@@ -41,7 +41,7 @@ fn percent(text: &str) -> Result<f64, String> {
 }
 
 impl IntakeArgs {
-    /// The exit code of a run over these records. Writes the files that are the reason to stderr.
+    /// The exit code of a run over these records. Lists the files that caused it on stderr.
     pub(crate) fn end(&self, intake: &Intake) -> ExitCode {
         if intake.records() == 0 {
             terminal::note("warning: the input holds no document");
@@ -71,12 +71,12 @@ impl IntakeArgs {
             (damaged > 0).then(|| {
                 let files = counted(damaged, "file");
                 format!(
-                    "{files} unreadable, cut off or damaged; {} readable parts were taken",
+                    "{files} unreadable, cut off or damaged; {} readable parts were used",
                     if damaged == 1 { "its" } else { "their" }
                 )
             }),
             (nothing_taken > 0)
-                .then(|| format!("{} of which no record was taken", counted(nothing_taken, "file"))),
+                .then(|| format!("{} without any usable record", counted(nothing_taken, "file"))),
             too_many.then(|| format!("{rejected} rejected, more than {most} % (--max-rejected)")),
         ];
         let reasons: Vec<String> = reasons.into_iter().flatten().collect();
@@ -87,7 +87,7 @@ impl IntakeArgs {
         ExitCode::from(INCOMPLETE)
     }
 
-    /// As [`end`](Self::end), of a command whose output does not count the rejected records.
+    /// Like [`end`](Self::end), of a command whose output does not count the rejected records.
     pub(crate) fn end_counting(&self, intake: &Intake, quiet: bool) -> ExitCode {
         if let (false, Some(first)) = (quiet, intake.first_reject()) {
             terminal::note(&format!(
@@ -101,7 +101,7 @@ impl IntakeArgs {
             ));
         }
         if let (false, Some(skipped)) = (quiet, crate::usage::skipped_records(intake)) {
-            terminal::note(&format!("records that are no documents: {skipped}"));
+            terminal::note(&format!("records that are not documents: {skipped}"));
         }
         self.end(intake)
     }
@@ -126,7 +126,7 @@ pub(crate) fn damaged_row(intake: &Intake) -> Option<(u64, String)> {
     let files = intake.damaged().count() as u64;
     let noun = if files == 1 { "file" } else { "files" };
     (files > 0).then(|| {
-        let row = format!("{noun}; not taken: {}; see rejects.jsonl", intake.loss());
+        let row = format!("{noun}; not used: {}; see rejects.jsonl", intake.loss());
         (files, row)
     })
 }

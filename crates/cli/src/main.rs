@@ -79,7 +79,7 @@ enum Command {
 fn main() -> ExitCode {
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
-        // A panic of a decoder becomes a reject or an error, which is reported there.
+        // A panic of a decoder is caught and becomes a reject or an error, which is reported instead.
         if !twinprint::catches_panics() {
             hook(panic);
         }
@@ -140,10 +140,10 @@ mod tests {
 
     use super::*;
 
-    /// Options called N that count nothing: threads, bits, a seed.
+    /// Options whose value is called N, but is not a count: threads, bits and a seed.
     const NO_COUNTS: [&str; 3] = ["threads", "equal-bits", "seed"];
 
-    /// Calls `each` with every option of a command and those below it, behind the words that lead to it.
+    /// Calls `each` with every option of a command and of its subcommands, after the names that lead to it.
     fn options(command: &Command, path: &[String], each: &mut impl FnMut(&[String], &Arg)) {
         for arg in command.get_arguments() {
             each(path, arg);

@@ -19,7 +19,7 @@ pub(crate) struct MeasureArgs {
     #[arg(long, default_value = "auto", value_parser = parse_auto)]
     bits: Auto,
 
-    /// File of words to leave out of the features, one a line
+    /// File of words to leave out of the features, one per line
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     stop_words: Option<PathBuf>,
 

@@ -11,7 +11,7 @@ pub(crate) fn parse_bytes(text: &str) -> Result<u64, String> {
     const WANTED: &str = "write a size such as 64MiB, 1GB or 1e9";
     let text = text.trim();
     let unit = text.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '_'));
-    // An exponent follows the digits and has digits itself; no unit begins like one.
+    // The exponent is `e` followed by digits. No unit begins with an e.
     let exponent = unit.strip_prefix(['e', 'E']).map(|after| {
         let after = after.strip_prefix('+').unwrap_or(after);
         after.trim_start_matches(|c: char| c.is_ascii_digit())
@@ -28,7 +28,7 @@ pub(crate) fn parse_bytes(text: &str) -> Result<u64, String> {
         "gb" => 1_000_000_000,
         "t" | "tib" => 1 << 40,
         "tb" => 1_000_000_000_000,
-        _ => return Err(format!("{unit:?} is no unit of bytes; {WANTED}")),
+        _ => return Err(format!("{unit:?} is not a unit of bytes; {WANTED}")),
     };
     let bytes = decimal(number).ok_or(WANTED)? * factor as f64;
     if bytes < u64::MAX as f64 {
@@ -44,7 +44,7 @@ pub(crate) fn parse_count<N: TryFrom<u64>>(text: &str) -> Result<N, String> {
     N::try_from(count).map_err(|_| format!("{} is too large here", self::count(count)))
 }
 
-/// As [`parse_count`] for a count that has bounds.
+/// Like [`parse_count`] for a count that has bounds.
 pub(crate) fn parse_count_in<N: TryFrom<u64> + PartialOrd + Display>(
     range: RangeInclusive<N>,
 ) -> impl Fn(&str) -> Result<N, String> + Clone

@@ -63,7 +63,7 @@ fn keyed_profile_of(option: &str, id: &str, stop_words: Option<&Path>) -> anyhow
     let profile = profile.with_stop_words(StopWords::new(words));
     match checksum {
         Some(checksum) if !profile.id().ends_with(checksum) => Err(refuse(format!(
-            "the stop words in {} are others: with them the profile is {}",
+            "{} has other stop words: with them the profile is {}",
             path.display(),
             profile.id()
         ))
@@ -72,7 +72,7 @@ fn keyed_profile_of(option: &str, id: &str, stop_words: Option<&Path>) -> anyhow
     }
 }
 
-/// The table a profile's weights are multiplied by.
+/// The table by which a profile's weights are multiplied.
 #[derive(clap::Args)]
 pub(crate) struct IdfArgs {
     /// Multiply weights by the idf of a word, from a table: a file of idf build, or zhen1, which is included (Chinese and English)
@@ -105,7 +105,10 @@ impl IdfArgs {
             Some((weight, of)) => {
                 let root = of.strip_prefix("root.");
                 if root.unwrap_or(of) != table.name() {
-                    Err(refuse(&format!("the table {given} is another, {}", table.name())))?;
+                    Err(refuse(&format!(
+                        "the table {given} is {}, not the table of the profile",
+                        table.name()
+                    )))?;
                 }
                 if self.idf_root && root.is_none() {
                     Err(refuse(

@@ -9,7 +9,7 @@ use twinprint::{Progress, Unit};
 
 use crate::{number, terminal};
 
-/// Between two plain lines.
+/// The time between two plain lines.
 const PRINT_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Shows the stages of a run.
@@ -25,7 +25,7 @@ struct Stage {
     total: u64,
     done: u64,
     started: Instant,
-    /// When a plain line was last written.
+    /// The time at which a plain line was last written.
     printed: Instant,
     bar: Option<ProgressBar>,
 }

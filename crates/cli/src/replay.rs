@@ -21,7 +21,7 @@ Examples:
 
 /// Bytes of text of one request, approximately. Every service accepts larger bodies.
 const BATCH_BYTES: usize = 2 << 20;
-/// Largest number of retries, one a second, while the service is overloaded.
+/// Largest number of retries, one per second, while the service is overloaded.
 const MAX_RETRIES: u32 = 600;
 
 /// Sends documents to a service as a crawler would, and writes the verdicts
@@ -49,11 +49,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let service = Service::new(&args.to, &cancel)?;
     service.make()?;
     let feed = &args.answers;
-    feed.feed(&args.input, true, Purpose::Keep, &cancel, |fed, answers| {
+    feed.feed(&args.input, true, Purpose::Keep, &cancel, |records, answers| {
         let (mut places, mut batch) = (Vec::new(), Vec::new());
         let mut bytes = 0;
-        let last = fed.len();
-        for (number, record) in (1..).zip(fed) {
+        let last = records.len();
+        for (number, record) in (1..).zip(records) {
             if let Some((place, document)) = answers.document(record) {
                 places.push(place);
                 bytes += size(&document);
@@ -114,7 +114,7 @@ fn body(document: NewDocument) -> Value {
     body
 }
 
-/// A collection of a service, asked by one request after the other, so that documents come in in their order.
+/// A collection of a service. Requests are sent one after the other, so that documents arrive in order.
 struct Service<'a> {
     agent: ureq::Agent,
     url: String,
@@ -181,7 +181,7 @@ impl<'a> Service<'a> {
         Ok(items)
     }
 
-    /// Asks, and again for as long as the service has too much to do.
+    /// Sends a request, and repeats it while the service is overloaded.
     fn call(&self, method: &str, path: &str, body: &[u8]) -> anyhow::Result<(u16, Value)> {
         let url = format!("{}{path}", self.url);
         for _ in 0..MAX_RETRIES {

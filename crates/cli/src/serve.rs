@@ -53,9 +53,9 @@ pub(crate) struct Args {
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
 enum LogArg {
-    /// One line of text an event
+    /// One line of text per event
     Text,
-    /// One JSON object an event
+    /// One JSON object per event
     Json,
     /// Errors only
     Quiet,

@@ -11,14 +11,14 @@ use crate::terminal;
 /// Largest number of rows of one query.
 const PAGE_SIZE: usize = 500;
 
-/// Writes the stories, one a line, those with the latest document first
+/// Writes the stories, one per line, those with the latest document first
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Directory of the collection
     #[arg(value_name = "DIR")]
     dir: PathBuf,
 
-    /// Write the documents of this story instead, one a line
+    /// Write the documents of this story instead, one per line
     #[arg(long, value_name = "ID")]
     story: Option<u64>,
 

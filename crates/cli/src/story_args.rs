@@ -2,7 +2,7 @@
 
 use twinprint::stream::parse_span;
 
-/// A cosine that can be asked for.
+/// Parses a cosine within the allowed range.
 fn cosine(text: &str) -> Result<f64, String> {
     let number = text.parse::<f64>().ok().filter(|&x| x > 0.0 && x <= 1.0);
     number.ok_or_else(|| "give a cosine above 0 and at most 1".to_owned())
@@ -10,11 +10,11 @@ fn cosine(text: &str) -> Result<f64, String> {
 
 #[derive(clap::Args)]
 pub(crate) struct StoryArgs {
-    /// Least cosine between a document and the centre of its story
+    /// Minimum cosine between a document and the centre of its story
     #[arg(long, default_value_t = 0.3, value_parser = cosine, value_name = "COSINE", help_heading = "Stories")]
     pub(crate) story_threshold: f64,
 
-    /// Least cosine between the centres of two stories that are merged; 1 disables merging
+    /// Minimum cosine between the centres of two stories that are merged; 1 disables merging
     #[arg(long, default_value_t = 0.65, value_parser = cosine, value_name = "COSINE", help_heading = "Stories")]
     pub(crate) merge: f64,
 

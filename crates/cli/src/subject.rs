@@ -14,7 +14,7 @@ use crate::usage::UsageError;
 /// Parts of a profile that its id does not contain.
 #[derive(clap::Args)]
 pub(crate) struct PartArgs {
-    /// File of words to leave out of the features, one a line
+    /// File of words to leave out of the features, one per line
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     stop_words: Option<PathBuf>,
 
@@ -43,7 +43,7 @@ impl PartArgs {
     }
 }
 
-/// The method for the profile of this name. `vector`: it reads a vector of numbers, not a text.
+/// The method for the profile of this name. It reads a vector of numbers if `vector` is true, else a text.
 pub(crate) fn subject(name: &str, parts: &PartArgs, keys: &KeyArgs, vector: bool) -> anyhow::Result<Subject> {
     let refuse = |error: &str| UsageError(format!("--profile {name}: {error}"));
     if let Ok(recipe) = Recipe::parse(name) {
@@ -89,7 +89,7 @@ fn read_key(path: &Path) -> anyhow::Result<HashKey> {
     let written = std::fs::read_to_string(path).with_context(|| format!("--key {}", path.display()))?;
     let digits = written.trim();
     let key = u128::from_str_radix(digits, 16).ok();
-    // A sign is no digit.
+    // `from_str_radix` accepts a leading sign, which is not a digit.
     let key = key.filter(|_| digits.len() == 32 && !digits.starts_with('+'));
     // Other contents may be most of a secret, so the error does not quote them.
     let key = key.with_context(|| format!("--key {}: expected 32 hexadecimal digits", path.display()))?;

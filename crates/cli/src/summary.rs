@@ -109,7 +109,7 @@ fn write(text: &mut String, report: &Report, out: &Path) -> std::fmt::Result {
     )
 }
 
-/// The reasons for which records were removed, near-duplicates apart.
+/// The reasons why records were removed, apart from near-duplicates.
 fn reasons(report: &Report) -> String {
     let records = &report.records;
     let equal = if report.threshold.is_some() {
@@ -161,7 +161,7 @@ pub(crate) fn skipped(by: &BTreeMap<String, u64>) -> impl Iterator<Item = (u64, 
         .map(|(n, [one, many])| (n, if n == 1 { one } else { many }))
 }
 
-/// The parts of the input that were read in another way than all of it by its extensions.
+/// Describes the parts of the input that were not read, or not by their extensions.
 fn reading(text: &mut String, report: &Report) -> std::fmt::Result {
     let input = &report.input;
     if input.limit_reached {
@@ -239,7 +239,7 @@ fn search(text: &mut String, report: &Report) -> std::fmt::Result {
     writeln!(text, "\n{}", folded(&radius))?;
     if let Some(recall) = report.radius.expected_recall.filter(|&recall| recall < 0.85) {
         let note = format!(
-            "note: of pairs just at the threshold only about {:.0} % are within this radius; closer pairs are found more often",
+            "note: this radius finds only about {:.0} % of the pairs just at the threshold; it finds more of the closer pairs",
             100.0 * recall
         );
         writeln!(text, "{}", folded(&note))?;
@@ -254,13 +254,13 @@ fn search(text: &mut String, report: &Report) -> std::fmt::Result {
     );
     let found = if report.threshold.is_some() {
         format!(
-            "{candidates} ({a_document:.2} a document), {} verified, {}; {short} joined by shingles",
+            "{candidates} ({a_document:.2} per document), {} verified, {}; {short} joined by shingles",
             count(search.verified),
             counted(search.duplicates, "duplicate pair"),
         )
     } else {
         format!(
-            "{candidates} ({a_document:.2} a document), none verified; {short}, whose fingerprints are unreliable"
+            "{candidates} ({a_document:.2} per document), none verified; {short}, whose fingerprints are unreliable"
         )
     };
     writeln!(text, "{}", folded(&found))?;
@@ -271,7 +271,7 @@ fn search(text: &mut String, report: &Report) -> std::fmt::Result {
     }
     if let Some(row) = report.hot_rows.first() {
         let hot = format!(
-            "{}, the hottest {} with {} and {} (such as {})",
+            "{}; the one with the most texts is {}, with {} and {} (such as document {})",
             counted(report.hot_rows.len() as u64, "hot fingerprint"),
             row.fingerprint,
             counted(row.texts, "text"),
@@ -297,12 +297,12 @@ fn search(text: &mut String, report: &Report) -> std::fmt::Result {
 fn partial_copies(parts: &PartsReport) -> Vec<String> {
     let (many, least) = (PartsReport::MANY, format!("{:.0} %", 100.0 * parts.least));
     let mut sentences = vec![format!(
-        "{} of partial copies in parts.jsonl, of which one text holds {least} of the other or more",
+        "{} of partial copies in parts.jsonl: one text contains at least {least} of the other",
         counted(parts.rows, "pair"),
     )];
     if parts.passages > 0 {
         sentences.push(format!(
-            "{} of more than {many} texts in passages.jsonl, in {}, one for each text that holds a passage; the most frequent has {}",
+            "{} in passages.jsonl, each shared by more than {many} texts, in {}: one for each text that holds a passage; the most frequent passage has {}",
             counted(parts.passages, "passage"),
             counted(parts.holders, "row"),
             counted(parts.most_holders, "holder"),
@@ -310,25 +310,25 @@ fn partial_copies(parts: &PartsReport) -> Vec<String> {
     }
     if parts.small_passages > 0 {
         sentences.push(format!(
-            "left out: {} of more than {many} texts, less than {least} of each of them",
+            "left out: {} that more than {many} texts share, but less than {least} of each text",
             counted(parts.small_passages, "passage"),
         ));
     }
     if parts.phrases > 0 {
         sentences.push(format!(
-            "left out: {} that more than {many} texts share, in no passage that was found",
+            "left out: {} that more than {many} texts share, because no passage that was found contains them",
             counted(parts.phrases, "fingerprint"),
         ));
     }
     if parts.limited > 0 {
         sentences.push(format!(
-            "left out: {} that more than {many} texts share, after as many comparisons as the search allows",
+            "left out: {} that more than {many} texts share, after the largest number of comparisons that the search allows",
             counted(parts.limited, "fingerprint"),
         ));
     }
     if parts.unplaced > 0 {
         sentences.push(format!(
-            "{} of passages cannot be cut out of the original text (null in the files)",
+            "{} of passages cannot be located in the original text (null in the files)",
             counted(parts.unplaced, "place"),
         ));
     }
@@ -338,7 +338,7 @@ fn partial_copies(parts: &PartsReport) -> Vec<String> {
 /// Columns of the narrowest terminal in use.
 const TERMINAL_COLUMNS: usize = 80;
 
-/// A sentence set in by two, its further lines by four.
+/// Folds a sentence into lines. The first is indented by two columns, the others by four.
 fn folded(sentence: &str) -> String {
     let (mut folded, mut column) = (String::from(" "), 1);
     for word in sentence.split(' ') {

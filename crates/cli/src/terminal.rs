@@ -36,7 +36,7 @@ pub(crate) fn with_causes(error: &anyhow::Error) -> String {
     text
 }
 
-/// True if the error is a closed pipe: the reader of the output has ended, as `head` does.
+/// True if the error is a closed pipe: the reader of the output, such as `head`, has ended.
 pub(crate) fn is_closed_pipe(error: &anyhow::Error) -> bool {
     error
         .chain()

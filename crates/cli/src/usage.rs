@@ -20,12 +20,12 @@ use crate::terminal::with_causes;
 #[error("{0}")]
 pub(crate) struct UsageError(pub(crate) String);
 
-/// An error about the value of a flag or the way flags go together.
+/// An error about the value of a flag or a combination of flags.
 pub(crate) fn usage(message: impl Into<String>) -> anyhow::Error {
     UsageError(message.into()).into()
 }
 
-/// The error with the flag that helps.
+/// Adds the flag that solves the problem to an error message.
 pub(crate) fn with_flag(error: anyhow::Error) -> anyhow::Error {
     if let Some(option) = option_error(&error) {
         let fix = match option.option {
@@ -46,7 +46,7 @@ pub(crate) fn with_flag(error: anyhow::Error) -> anyhow::Error {
     }
 }
 
-/// The message about an error of the directory of `--against`.
+/// The message for an error of the directory of `--against`.
 fn against(error: &anyhow::Error) -> Option<String> {
     let Some(DedupError::Against { path, problem }) = dedup_error(error) else {
         return None;
@@ -69,7 +69,7 @@ pub(crate) fn is_wrong_usage(error: &anyhow::Error) -> bool {
 fn flag(option: &str) -> String {
     match option {
         "hamming" | "radius" => "-k".to_owned(),
-        // `idf build` is the only command that returns it, about the name of the table.
+        // Only `idf build` returns an error for this option, and it concerns the table's name.
         "idf" => "--name".to_owned(),
         _ => format!("--{}", option.replace('_', "-")),
     }
@@ -113,7 +113,7 @@ fn option_error(error: &anyhow::Error) -> Option<&OptionError> {
     }
 }
 
-/// The message about an error of the library that wrong usage causes.
+/// The message for an error of the library that is caused by wrong usage.
 fn wrong_usage(error: &anyhow::Error) -> Option<String> {
     if let Some(JobError::Threads(ThreadsError::TooMany { .. })) = job_error(error) {
         return Some(format!("--threads: {error}"));
@@ -146,7 +146,7 @@ fn wrong_usage(error: &anyhow::Error) -> Option<String> {
     }
 }
 
-/// The fix for an error, in flags.
+/// The fix for an error, in terms of flags.
 fn fix(error: &anyhow::Error) -> Option<&'static str> {
     if let Some(StreamError::State(StateError::Foreign { .. } | StateError::InUse { .. })) =
         error.downcast_ref()
@@ -225,7 +225,7 @@ fn fix(error: &anyhow::Error) -> Option<&'static str> {
     }
 }
 
-/// The fix for an error of the inputs, in flags.
+/// The fix for an error of the inputs, in terms of flags.
 fn source_fix(error: &SourceError) -> Option<&'static str> {
     match error {
         SourceError::NotAFile { .. } => Some("--format names the format of stdin"),
@@ -248,7 +248,7 @@ fn source_fix(error: &SourceError) -> Option<&'static str> {
     }
 }
 
-/// The records that are no documents, with the flag that accepts more of them.
+/// The records that are not documents, with the flag that accepts more of them.
 pub(crate) fn skipped_records(intake: &Intake) -> Option<String> {
     let skipped = intake.skipped_records()?;
     Some(if intake.skips_by_status() {
@@ -259,4 +259,4 @@ pub(crate) fn skipped_records(intake: &Intake) -> Option<String> {
 }
 
 /// The flag for web archives whose responses were skipped because of their status.
-const ANY_STATUS: &str = "--any-status takes responses of every status";
+const ANY_STATUS: &str = "--any-status reads responses of every status";

@@ -35,13 +35,13 @@ pub use canonical::{Canonicals, Member, Preference, UnknownPreference};
 pub use group::DuplicateGroup;
 pub use options::GroupOptions;
 pub use placement::{GroupCounts, GroupItem, GroupPlacement};
-pub use space::{GroupPoint, GroupSpace};
+pub use space::{GroupPoint, GroupSpace, NearbyPoint};
 
 use centre::Centre;
 
-/// The most leaders of a group. Above that, items unlike their leader become ordinary followers.
+/// The maximum number of leaders of a group. Above that, items unlike their leader become ordinary followers.
 pub const MAX_LEADERS: usize = 64;
-/// The fewest members of a group whose centre is searched.
+/// The minimum number of members of a group whose centre is searched.
 const MIN_CENTRE_MEMBERS: u64 = 3;
 
 /// The groups of a stream.
@@ -50,7 +50,7 @@ const MIN_CENTRE_MEMBERS: u64 = 3;
 ///
 /// ```
 /// use twinprint_cluster::Similarity;
-/// use twinprint_cluster::groups::{GroupItem, GroupOptions, GroupPoint, GroupSpace, Groups, Member};
+/// use twinprint_cluster::groups::{GroupItem, GroupOptions, GroupPoint, GroupSpace, Groups, Member, NearbyPoint};
 ///
 /// /// Numbers on a line; two within 3 of each other are duplicates.
 /// #[derive(Default)]
@@ -67,11 +67,12 @@ const MIN_CENTRE_MEMBERS: u64 = 3;
 /// }
 ///
 /// impl GroupSpace for Line {
-///     fn nearby(&mut self, _max_leaders: usize, out: &mut Vec<(GroupPoint, u32)>) -> usize {
-///         out.extend(self.leaders.iter().map(|&(number, position)| {
-///             (GroupPoint::Leader(number), position.abs_diff(self.current))
+///     fn nearby(&mut self, _max_leaders: usize, out: &mut Vec<NearbyPoint>) -> usize {
+///         out.extend(self.leaders.iter().map(|&(number, position)| NearbyPoint {
+///             point: GroupPoint::Leader(number),
+///             distance: position.abs_diff(self.current),
 ///         }));
-///         out.sort_by_key(|&(_, distance)| distance);
+///         out.sort_by_key(|near| near.distance);
 ///         0
 ///     }
 ///     fn verify(&mut self, leader: u32) -> Option<Similarity> {
@@ -137,7 +138,7 @@ struct Duplicate {
 }
 
 impl Groups {
-    /// No groups.
+    /// Creates a value without groups.
     pub fn new(options: GroupOptions) -> Self {
         Self {
             options,
@@ -228,7 +229,7 @@ impl Groups {
         let mut group = best.group;
         let mut merged = Vec::new();
         if leads || groups.len() > 1 {
-            // Only items related to its founder extend a group.
+            // An item extends only groups whose founder is related to it.
             groups.retain(|&group| {
                 let founder = self.live.get(&group).and_then(|group| group.leaders.first());
                 founder.is_some_and(|&founder| space.is_related(founder))
@@ -259,8 +260,8 @@ impl Groups {
         let mut near = Vec::new();
         let left_out = space.nearby(self.options.compared, &mut near);
         let mut leaders: Vec<(u32, u32)> = Vec::with_capacity(near.len());
-        for (near, distance) in near {
-            match near {
+        for NearbyPoint { point, distance } in near {
+            match point {
                 GroupPoint::Leader(leader) => leaders.push((leader, distance)),
                 GroupPoint::Centre(group) => {
                     let group = self.live.get(&group);

@@ -22,7 +22,7 @@ pub use neighbors::{Candidate, JoinRole, Neighbors, Pairs, Similarity, Verify};
 
 use block::{Block, Duplicate};
 
-/// The most items of a block.
+/// The maximum number of items of a block.
 const MAX_BLOCK_ITEMS: usize = 8192;
 
 /// The group of an item.
@@ -126,7 +126,7 @@ pub struct Outcome {
 /// let mut line = Line(vec![0, 2, 4, 20, 21]);
 /// let outcome = leader_follower(5, &mut line, Pairs::Leaders, 1 << 20, |_, _, _| {}, |_| true);
 /// let leaders: Vec<u32> = outcome.groups.iter().map(|group| group.leader).collect();
-/// // 4 is a duplicate of 2, which follows 0; it is none of 0, so it leads. Groups are no chains.
+/// // 4 is a duplicate of 2, which follows 0, but not of 0 itself. So 4 leads: groups are not chains.
 /// assert_eq!(leaders, [0, 0, 2, 3, 3]);
 /// ```
 pub fn leader_follower<S: Neighbors + Verify + Sync>(

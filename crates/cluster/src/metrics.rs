@@ -48,7 +48,7 @@ pub struct Agreement {
     pub items: usize,
     /// The number of clusters found, and of clusters of the truth.
     pub clusters: [usize; 2],
-    /// B-cubed, every item being its own neighbour (Bagga and Baldwin 1998).
+    /// B-cubed, where every item is also its own neighbour (Bagga and Baldwin 1998).
     pub bcubed: Score,
     /// B-cubed over the other items. An item alone in its cluster has precision 1 if it is alone in the truth too,
     /// else 0; recall likewise.

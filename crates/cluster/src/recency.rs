@@ -52,7 +52,7 @@ impl Recency {
     }
 }
 
-/// As the sequence of [`Recency::iter`], from which the rest follows.
+/// Serializes the sequence of [`Recency::iter`], from which the rest follows.
 impl Serialize for Recency {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(self.iter())

@@ -40,11 +40,11 @@ use centres::{Centres, fingerprint};
 use exact::ln;
 use vector::{keep_heaviest, norm};
 
-/// The most terms of an item's vector, the heaviest.
+/// The maximum number of terms of an item's vector, the heaviest.
 const MAX_ITEM_TERMS: usize = 128;
-/// The most words of an item's opening.
+/// The maximum number of words of an item's opening.
 pub const MAX_OPENING_WORDS: usize = 96;
-/// The place in an opening that separates two words of different sentences.
+/// Stands between two words of different sentences in an opening.
 pub const SENTENCE_BREAK: u32 = u32::MAX;
 
 /// An item to be placed.
@@ -143,7 +143,7 @@ pub struct Stories {
 }
 
 impl Stories {
-    /// No stories.
+    /// Creates a value without stories.
     pub fn new(options: StoryOptions) -> Self {
         Self {
             vocabulary: Vocabulary::new(options.vocabulary),
@@ -315,7 +315,7 @@ impl Stories {
         weighted.into_iter().unzip()
     }
 
-    /// The vector of length 1 that an item would be placed by now, as terms and weights.
+    /// The unit vector by which an item would be placed now, as terms and weights.
     pub fn vector_of(&mut self, item: &Representative<'_>) -> Vec<(String, f32)> {
         let words = self.numbers(item);
         let text = |weighted: &TermWeight| self.vocabulary.text(weighted.term).to_owned();

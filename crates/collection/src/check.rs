@@ -1,175 +1,298 @@
-//! Whether everything on disk fits together.
+//! What a document would be: new, or which it duplicates; what lies near it; and documents among themselves.
 
-use std::path::Path;
+use rayon::prelude::*;
+use redb::ReadTransaction;
+use serde::{Deserialize, Serialize};
 
-use rustc_hash::FxHashMap;
-use twinprint_text::Analyzer;
-
-use super::begin::stored_in;
+use super::collection::Collection;
+use super::document::{Answer, BestMatch, NewDocument, Verdict};
 use super::error::CollectionError;
-use super::prepare::decompress;
-use super::settings::Store;
-use super::store::{BY_SOURCE, DOCUMENTS, GROUPS, GroupRecord, MEMBERS, SOURCES, Store as Disk, TEXTS};
-use super::{Collection, Inner};
+use super::limits::MAX_LIST_ROWS;
+use super::live::Live;
+use super::prepare::Prepared;
+use super::row::Row;
+use super::settings::StoredContent;
+use super::shared::Shared;
+use super::verify::{Asked, Found, Match, Rule, find};
 
-/// What was looked at, and found whole.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
-pub struct Checked {
-    /// Documents.
-    pub documents: u64,
-    /// Groups.
-    pub groups: u64,
-    /// Texts whose fingerprints were made anew.
-    pub texts: u64,
-    /// Changes.
-    pub changes: u64,
-    /// Stories, those that live and those that have ended.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub stories: u64,
-    /// Inputs of which runs are remembered.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub runs: u64,
+/// A leader near a text: a duplicate of it, or a near miss.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Hit {
+    /// True if a document of this text would join the group: its Jaccard reaches the threshold, or there was nothing to verify on.
+    pub duplicate: bool,
+    /// Its group.
+    pub group_id: u64,
+    /// The document, its distance and likeness.
+    #[serde(flatten)]
+    pub best: BestMatch,
+    /// Where it was found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
-fn is_zero(n: &u64) -> bool {
-    *n == 0
+/// What lies near a text.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Similar {
+    /// Leaders: duplicates first, then near misses, the most alike first.
+    pub hits: Vec<Hit>,
+    /// Leaders that were found; those beyond `limit` are not among the hits.
+    pub found: u64,
+    /// There were more candidates than texts are looked at (`max_texts`), so one farther away may have been missed.
+    pub limited: bool,
 }
 
 impl Collection {
-    /// Reads the collection in a directory as [`verify`](Self::verify) does, and compares every page of the store that is in use with its
-    /// checksum. The file is not changed and need not be writable.
+    /// What documents would be if they came in now, each by itself. Writes nothing. Parallel on the threads of the pool.
     ///
     /// # Errors
-    /// No collection there, one that a process writes to, or the first thing that does not fit.
-    pub fn verify_in(dir: &Path) -> Result<Checked, CollectionError> {
-        stored_in(dir, Self::verify_file)
+    /// Damage. A document that cannot be one has its own error.
+    pub fn check(
+        &self,
+        documents: Vec<NewDocument>,
+    ) -> Result<Vec<Result<Answer, CollectionError>>, CollectionError> {
+        let shared = &*self.shared;
+        let now = shared.now();
+        let one = |document| shared.preparer.prepare(document, now);
+        let few = documents.len() < 8;
+        let prepared: Vec<Result<Prepared, CollectionError>> = if few {
+            documents.into_iter().map(one).collect()
+        } else {
+            documents.into_par_iter().map(one).collect()
+        };
+        shared.consistent(|live, transaction| {
+            let answer = |prepared: &Result<Prepared, CollectionError>| match prepared {
+                Ok(prepared) => {
+                    let answer = || shared.answer(live, transaction, prepared, now);
+                    shared.store.guard(answer).map(Ok)
+                }
+                Err(error) => Ok(Err(error.clone())),
+            };
+            if few {
+                prepared.iter().map(answer).collect()
+            } else {
+                prepared.par_iter().map(answer).collect()
+            }
+        })
     }
 
-    /// The same of a store that may not have its name yet.
-    pub(super) fn verify_file(path: &Path) -> Result<Checked, CollectionError> {
-        Disk::check_pages(path)?;
-        Self::over(Disk::read(path)?)?.verify()
-    }
-
-    /// Reads everything and compares it: checksums, texts with fingerprints, groups with members, sources with documents, and
-    /// stories with documents and with what doing their log again comes to. Linear in what is stored; others may read and write
-    /// meanwhile, but for the stories, whose writes wait while these are looked at.
+    /// Leaders within `k` of a document, or found by their shingles, at most `limit`: the duplicates, and the near misses that were compared
+    /// and lie below the threshold. The most alike come first.
     ///
     /// # Errors
-    /// The first thing that does not fit.
-    pub fn verify(&self) -> Result<Checked, CollectionError> {
-        let mut checked = self.inner.verify()?;
-        if self.inner.settings.stories {
-            checked.stories = self.inner.verify_stories()?;
+    /// A document that cannot be one, a radius beyond the collection's, damage.
+    pub fn similar(
+        &self,
+        document: NewDocument,
+        k: Option<u32>,
+        limit: usize,
+    ) -> Result<Similar, CollectionError> {
+        let shared = &*self.shared;
+        let k = k.unwrap_or(shared.settings.k);
+        if k > shared.settings.k {
+            return Err(CollectionError::Limit {
+                what: "k",
+                limit: shared.settings.k.into(),
+                got: k.into(),
+            });
         }
-        checked.runs = self.verify_runs()?;
-        Ok(checked)
+        let now = shared.now();
+        let prepared = shared.preparer.prepare(document, now)?;
+        shared.consistent(|live, transaction| {
+            // From 0 on, every candidate that can be verified is told.
+            let rule = Rule {
+                k,
+                threshold: 0.0,
+                ..Rule::of(&shared.settings)
+            };
+            let there = |row: &Row| !row.is_expired(now);
+            let mut found = shared.find(live, transaction, &prepared, rule, there)?;
+            let jaccard = |hit: &Match| hit.similarity.map_or(0.0, |(jaccard, _)| jaccard);
+            let duplicate =
+                |hit: &Match| hit.similarity.is_none() || jaccard(hit) >= shared.settings.threshold;
+            found.matches.sort_by(|a, b| {
+                let order = duplicate(b).cmp(&duplicate(a));
+                let order = order.then(jaccard(b).total_cmp(&jaccard(a)));
+                order.then((a.distance, a.ordinal).cmp(&(b.distance, b.ordinal)))
+            });
+            let many = found.matches.len() as u64;
+            found.matches.truncate(limit.min(MAX_LIST_ROWS));
+            let hits = found.matches.iter().map(|hit| {
+                let record = shared.record(transaction, hit.ordinal)?;
+                Ok(Hit {
+                    duplicate: duplicate(hit),
+                    group_id: live.row(hit.ordinal).map_or(0, |row| row.group),
+                    best: BestMatch {
+                        id: record.id,
+                        hamming: hit.distance,
+                        jaccard: hit.similarity.map(|(jaccard, _)| jaccard),
+                        containment: hit.similarity.map(|(_, containment)| containment),
+                    },
+                    url: record.details.url,
+                })
+            });
+            Ok(Similar {
+                hits: hits.collect::<Result<_, CollectionError>>()?,
+                found: many,
+                limited: found.limited,
+            })
+        })
+    }
+
+    /// Groups documents among themselves by the rules of the collection, without a look at what is in it: the ids of each group, the
+    /// document that leads first, groups in order of their leaders.
+    ///
+    /// # Errors
+    /// A document that cannot be one.
+    pub fn collapse(&self, documents: Vec<NewDocument>) -> Result<Vec<Vec<String>>, CollectionError> {
+        let shared = &*self.shared;
+        let now = shared.now();
+        let prepare = |document| shared.preparer.prepare(document, now);
+        let prepared: Vec<Prepared> = documents.into_par_iter().map(prepare).collect::<Result<_, _>>()?;
+        let settings = &shared.settings;
+        let mut live = Live::new(shared.preparer.profile().bits(), settings.k, settings.threshold);
+        let mut groups: Vec<Vec<String>> = Vec::new();
+        for (ordinal, document) in (0u64..).zip(&prepared) {
+            let same = live.by_text(document.row.text).next().map(|row| row.group);
+            let group = if let Some(group) = same {
+                Some(group)
+            } else {
+                let asked = Asked::new(document, settings);
+                let found = find(asked, &live, &prepared, Rule::of(settings), |row| {
+                    !row.is_expired(now)
+                })?;
+                found
+                    .best()
+                    .and_then(|best| live.row(best.ordinal))
+                    .map(|row| row.group)
+            };
+            let leads = group.is_none();
+            let group = group.unwrap_or(groups.len() as u64);
+            if leads {
+                groups.push(Vec::new());
+            }
+            if let Some(members) = groups.get_mut(group as usize) {
+                members.push(document.id.clone());
+            }
+            // The same id twice in a list is two results.
+            let id = u128::from(ordinal);
+            live.insert(Row {
+                ordinal,
+                id,
+                group,
+                leads,
+                ..document.row.clone()
+            });
+        }
+        Ok(groups)
     }
 }
 
-impl Inner {
-    fn verify(&self) -> Result<Checked, CollectionError> {
-        let store = &self.store;
-        store.reading(|transaction| {
-            let mut checked = Checked::default();
-            let mut analyzer = Analyzer::new(self.workshop.profile(), self.workshop.keys.features);
-            let documents = store.table(transaction, DOCUMENTS)?;
-            let texts = store.table(transaction, TEXTS)?;
-            let by_source = store.table(transaction, BY_SOURCE)?;
-            let members = store.table(transaction, MEMBERS)?;
-            let mut groups: FxHashMap<u64, (u64, u64)> = FxHashMap::default();
-            let mut sources: FxHashMap<String, u64> = FxHashMap::default();
-            let mut rows = Vec::new();
-            store.each_row(transaction, |row, _| rows.push(row))?;
-            for row in rows {
-                let lost = |what: &str| store.damaged(format!("document {} has {what}", row.ordinal));
-                let record = store
-                    .document(&documents, row.ordinal)?
-                    .ok_or_else(|| lost("lost its record"))?;
-                if self.workshop.id(&record.id) != row.id {
-                    return Err(lost("another id than its row"));
-                }
-                if let Some(source) = record.details.source() {
-                    *sources.entry(source.to_owned()).or_default() += 1;
-                    let there = by_source
-                        .get((source, row.ordinal))
-                        .map_err(|error| store.unreadable(error))?;
-                    there.ok_or_else(|| lost("lost its place under its source"))?;
-                }
-                if self.settings.store != Store::None {
-                    let stored = store
-                        .text(&texts, row.ordinal)?
-                        .ok_or_else(|| lost("lost its text"))?;
-                    if self.settings.store == Store::Text {
-                        let text =
-                            decompress(&stored).ok_or_else(|| lost("a text that cannot be unpacked"))?;
-                        if analyzer.analyze(&text).fingerprint != row.fingerprint {
-                            return Err(lost("another fingerprint than its text"));
-                        }
-                        checked.texts += 1;
-                    }
-                }
-                let member = members.get((row.group, row.ordinal));
-                let member = member.map_err(|error| store.unreadable(error))?;
-                member.ok_or_else(|| lost("lost its place in its group"))?;
-                let group = groups.entry(row.group).or_default();
-                group.0 += 1;
-                if row.leads {
-                    if group.1 != 0 {
-                        return Err(store.damaged(format!("group {} has two leaders", row.group)));
-                    }
-                    group.1 = row.ordinal;
-                }
-                checked.documents += 1;
-            }
-            checked.groups = groups.len() as u64;
-            let table = store.table(transaction, GROUPS)?;
-            let counts = [
-                (store.entries(&table)?, checked.groups, "groups"),
-                (store.entries(&documents)?, checked.documents, "documents"),
-                (store.entries(&members)?, checked.documents, "members"),
-                (
-                    store.entries(&by_source)?,
-                    sources.values().sum(),
-                    "places under sources",
-                ),
-            ];
-            store.entries(&texts)?;
-            for (there, expected, what) in counts {
-                if there != expected {
-                    return Err(
-                        store.damaged(format!("there are {there} {what}, and {expected} belong there"))
-                    );
-                }
-            }
-            for (number, (size, leader)) in groups {
-                let record: GroupRecord = store
-                    .group(&table, number)?
-                    .ok_or_else(|| store.damaged(format!("group {number} is lost")))?;
-                if (record.size, record.leader) != (size, leader) {
-                    return Err(store.damaged(format!(
-                        "group {number} has another size or leader than its members say"
-                    )));
-                }
-            }
-            let counted = store.table(transaction, SOURCES)?;
-            store.entries(&counted)?;
-            for (source, documents) in sources {
-                if store.source(&counted, &source)?.map(|counts| counts.documents) != Some(documents) {
-                    return Err(store.damaged(format!(
-                        "source {source:?} has {documents} documents and counts others"
-                    )));
-                }
-            }
-            let mut since = 0;
-            loop {
-                let changes = store.read_changes(transaction, since, 10_000)?;
-                let Some(last) = changes.last() else { break };
-                checked.changes += changes.len() as u64;
-                since = last.seq + 1;
-            }
-            Ok(checked)
-        })
+impl Shared {
+    fn find(
+        &self,
+        live: &Live,
+        transaction: &ReadTransaction,
+        prepared: &Prepared,
+        rule: Rule,
+        there: impl Fn(&Row) -> bool,
+    ) -> Result<Found, CollectionError> {
+        let asked = Asked::new(prepared, &self.settings);
+        let shingles = self.shingles(transaction);
+        find(asked, live, &shingles, rule, there)
+    }
+
+    fn answer(
+        &self,
+        live: &Live,
+        transaction: &ReadTransaction,
+        prepared: &Prepared,
+        now: i64,
+    ) -> Result<Answer, CollectionError> {
+        let verified = prepared.text.is_some() && self.settings.store != StoredContent::None;
+        let mut answer = Answer {
+            id: prepared.id.clone(),
+            verdict: Verdict::New,
+            group_id: None,
+            story_id: None,
+            canonical: None,
+            best: None,
+            moved: None,
+            as_new: None,
+            unchanged: false,
+            verified,
+            limited: false,
+            seq: None,
+            durable: true,
+        };
+        let known = live.by_id(prepared.row.id).filter(|row| !row.is_expired(now));
+        if let Some(known) = known {
+            answer.moved = Some((known.fingerprint ^ prepared.row.fingerprint).count_ones());
+        }
+        if let Some(known) = known.filter(|known| known.text == prepared.row.text) {
+            let copies = live.by_text(known.text).filter(|row| !row.is_expired(now));
+            answer.verdict = Verdict::Updated;
+            answer.as_new = Some(known.standing(copies));
+            answer.unchanged = true;
+            let record = self.record(transaction, known.ordinal)?;
+            answer.best = self.followed(transaction, known, record.best)?;
+            self.name_group(&mut answer, live, transaction, known)?;
+            return Ok(answer);
+        }
+        // A leader is placed before its members when its text changes.
+        let follows = |row: &Row| known.is_some_and(|known| known.leads && row.group == known.group);
+        let there = |row: &Row| !row.is_expired(now) && row.id != prepared.row.id && !follows(row);
+        let same = live.by_text(prepared.row.text).find(|row| there(row));
+        let decided = if let Some(same) = same {
+            answer.verdict = Verdict::Exact;
+            let similarity = prepared.text.as_ref().map(|_| (1.0, 1.0));
+            Some((same.ordinal, 0, similarity))
+        } else {
+            let rule = Rule::of(&self.settings);
+            let found = self.find(live, transaction, prepared, rule, there)?;
+            answer.limited = found.limited;
+            found.best().map(|best| {
+                answer.verdict = Verdict::Near;
+                (best.ordinal, best.distance, best.similarity)
+            })
+        };
+        if known.is_some() {
+            let mut copies = live.by_text(prepared.row.text);
+            let has_copy = copies.any(|row| !row.is_expired(now) && row.id != prepared.row.id);
+            answer.as_new = Some(match answer.verdict {
+                Verdict::Near if has_copy => Verdict::Exact,
+                verdict => verdict,
+            });
+            answer.verdict = Verdict::Updated;
+        }
+        let Some((ordinal, hamming, similarity)) = decided else {
+            return Ok(answer);
+        };
+        answer.best = Some(BestMatch {
+            id: self.record(transaction, ordinal)?.id,
+            hamming,
+            jaccard: similarity.map(|(jaccard, _)| jaccard),
+            containment: similarity.map(|(_, containment)| containment),
+        });
+        if let Some(row) = live.row(ordinal) {
+            self.name_group(&mut answer, live, transaction, row)?;
+        }
+        Ok(answer)
+    }
+
+    /// Tells the group of a document, its story, and who stands for it.
+    fn name_group(
+        &self,
+        answer: &mut Answer,
+        live: &Live,
+        transaction: &ReadTransaction,
+        row: &Row,
+    ) -> Result<(), CollectionError> {
+        let group = self.group_of(transaction, row)?;
+        answer.group_id = Some(row.group);
+        answer.story_id = live.story(row.story);
+        answer.canonical = Some(self.document_ref(transaction, group.canonical)?);
+        Ok(())
     }
 }

@@ -25,6 +25,15 @@ pub(crate) struct Live {
     redirects: FxHashMap<u64, u64>,
 }
 
+/// Two stories that became one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct StoryMerge {
+    /// The story that no longer exists.
+    pub(crate) from: u64,
+    /// The story that it is part of.
+    pub(crate) into: u64,
+}
+
 /// The numbers of the documents of one text: nearly always one.
 enum EqualTexts {
     One(u64),
@@ -59,9 +68,10 @@ impl Live {
         self.rows.get(&ordinal)
     }
 
-    /// Records that stories were merged: pairs of a story and the story into which it was merged.
-    pub(crate) fn redirect(&mut self, merged: impl IntoIterator<Item = (u64, u64)>) {
-        self.redirects.extend(merged);
+    /// Records that stories were merged.
+    pub(crate) fn redirect(&mut self, merged: impl IntoIterator<Item = StoryMerge>) {
+        let redirects = merged.into_iter().map(|merge| (merge.from, merge.into));
+        self.redirects.extend(redirects);
     }
 
     /// The story into which a story was merged, or the story itself; `None` for 0.

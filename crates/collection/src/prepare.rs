@@ -14,11 +14,12 @@ use twinprint_text::{
     KeyedHasher, MIN_FEATURES, Measure, PreparationKeys, PreparedText, Profile, TextPreparer,
 };
 
-use super::document::{self, Content, Details, NewDocument};
+use super::document::{Content, Details, NewDocument};
 use super::error::CollectionError;
+use super::limits::MAX_TEXT;
 use super::row::Row;
-use super::settings::{Settings, Store};
-use super::stories::Item;
+use super::settings::{Settings, StoredContent};
+use super::story_item::{CountedText, StoryItem};
 
 /// Bytes of canonical text above which a text of few features is searched by its fingerprint too.
 const MAX_SHORT_TEXT_BYTES: usize = 600;
@@ -51,7 +52,7 @@ pub(crate) struct Keys {
 pub(crate) struct DocumentPreparer {
     pub(crate) keys: Keys,
     profile: Profile,
-    store: Store,
+    store: StoredContent,
     threshold: f64,
     ttl: Option<u64>,
     stories: bool,
@@ -82,7 +83,7 @@ pub(crate) struct Prepared {
     /// The length of the text in bytes.
     pub(crate) bytes: u64,
     /// The features for its story, and the same encoded and compressed; `None` if the collection has no stories.
-    pub(crate) item: Option<(Item, Vec<u8>)>,
+    pub(crate) item: Option<(StoryItem, Vec<u8>)>,
 }
 
 impl Prepared {
@@ -149,7 +150,7 @@ impl DocumentPreparer {
     /// [`CollectionError::Invalid`] if a part of the document is not allowed, [`CollectionError::EmptyText`] if the collection rejects
     /// texts without features.
     pub(crate) fn prepare(&self, document: NewDocument, now: i64) -> Result<Prepared, CollectionError> {
-        document::check(&document)?;
+        document.check()?;
         let ttl = document.ttl.or(self.ttl);
         let expires = ttl.map_or(i64::MAX, |ttl| now.saturating_add_unsigned(ttl));
         let id = self.id(&document.id);
@@ -195,21 +196,21 @@ impl DocumentPreparer {
             let canonical = prepared.canonical();
             row.text = self.hash(canonical.as_bytes(), HashDomain::CanonicalText);
             let short = row.features < MIN_FEATURES;
-            let verified = self.store != Store::None;
+            let verified = self.store != StoredContent::None;
             row.by_fingerprint =
                 row.features > 0 && (!verified || !short || canonical.len() > MAX_SHORT_TEXT_BYTES);
-            if verified && row.features < SHORT_TEXT_FEATURES || self.store == Store::Shingles {
+            if verified && row.features < SHORT_TEXT_FEATURES || self.store == StoredContent::Shingles {
                 let shingles = tools.texts.shingle(&prepared).shingles();
                 if (1..SHORT_TEXT_FEATURES).contains(&row.features) {
                     let prefix = ShinglePrefix::new(shingles, row.measure, self.threshold);
                     row.set_size = prefix.set_size;
                     row.prefix = prefix.tokens.into();
                 }
-                if self.store == Store::Shingles {
+                if self.store == StoredContent::Shingles {
                     stored = shingles.iter().flat_map(|s| s.to_le_bytes()).collect();
                 }
             }
-            if self.store == Store::Text {
+            if self.store == StoredContent::Text {
                 stored = tools.compress(text.as_bytes())?;
             }
             if self.stories {
@@ -262,13 +263,13 @@ impl DocumentPreparer {
     /// The shingle set of a stored text; `None` if the store keeps no text, or only the shingles by another measure.
     pub(crate) fn stored_set(&self, stored: &[u8], own: Measure, measure: Measure) -> Option<ShingleSet> {
         match self.store {
-            Store::None => None,
-            Store::Shingles => {
+            StoredContent::None => None,
+            StoredContent::Shingles => {
                 let (shingles, _) = stored.as_chunks::<8>();
                 let set = || shingles.iter().map(|&s| u64::from_le_bytes(s)).collect();
                 (own == measure).then(|| ShingleSet::new(set()))
             }
-            Store::Text => {
+            StoredContent::Text => {
                 let text = decompress(stored)?;
                 let mut tools = self.tools();
                 let canonical = twinprint_text::canonical(&text);
@@ -282,7 +283,7 @@ impl DocumentPreparer {
 
 /// The text of its stored bytes; `None` if they are damaged.
 pub(crate) fn decompress(stored: &[u8]) -> Option<String> {
-    let bytes = zstd::bulk::decompress(stored, document::MAX_TEXT).ok()?;
+    let bytes = zstd::bulk::decompress(stored, MAX_TEXT).ok()?;
     String::from_utf8(bytes).ok()
 }
 
@@ -293,14 +294,22 @@ impl Tools {
         details: &Details,
         text: &str,
         canonical: &str,
-    ) -> Result<(Item, Vec<u8>), CollectionError> {
+    ) -> Result<(StoryItem, Vec<u8>), CollectionError> {
         let counts = if canonical.is_empty() {
             WordCounts::default()
         } else {
             WordCounts::count(canonical, self.words.cut(canonical))
         };
         let title = details.fields.get("title").and_then(serde_json::Value::as_str);
-        let item = Item::new(title, details.url.as_deref(), text, (canonical, &counts));
+        let item = StoryItem::new(
+            title,
+            details.url.as_deref(),
+            text,
+            CountedText {
+                canonical,
+                counts: &counts,
+            },
+        );
         let packed = self.compress(&item.encode())?;
         Ok((item, packed))
     }

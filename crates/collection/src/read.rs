@@ -2,12 +2,12 @@
 
 use redb::{ReadOnlyTable, ReadTransaction, ReadableTable};
 
+use super::database::{CHANGES, DOCUMENTS, Database, GROUPS, GroupRecord, ROWS, SOURCES, State, TEXTS};
+use super::database::{Config, FORMATS, META};
 use super::error::CollectionError;
-use super::record::{DocumentRecord, SourceRecord};
+use super::record::{DocumentRecord, SourceCounts};
 use super::row::Row;
 use super::seal::unseal;
-use super::store::{CHANGES, DOCUMENTS, GROUPS, GroupRecord, ROWS, SOURCES, State, Store, TEXTS};
-use super::store::{Config, FORMATS, META};
 
 /// A table by number.
 pub(crate) trait Numbered: ReadableTable<u64, &'static [u8]> {}
@@ -16,7 +16,7 @@ impl<T: ReadableTable<u64, &'static [u8]>> Numbered for T {}
 pub(crate) trait ByName: ReadableTable<&'static str, &'static [u8]> {}
 impl<T: ReadableTable<&'static str, &'static [u8]>> ByName for T {}
 
-impl Store {
+impl Database {
     pub(crate) fn sealed(
         &self,
         table: &impl Numbered,
@@ -91,7 +91,7 @@ impl Store {
         &self,
         table: &impl ByName,
         source: &str,
-    ) -> Result<Option<SourceRecord>, CollectionError> {
+    ) -> Result<Option<SourceCounts>, CollectionError> {
         let Some(bytes) = self.sealed_by_name(table, "sources", source)? else {
             return Ok(None);
         };
@@ -222,7 +222,7 @@ impl Store {
         &self,
         transaction: &ReadTransaction,
         source: &str,
-    ) -> Result<Option<SourceRecord>, CollectionError> {
+    ) -> Result<Option<SourceCounts>, CollectionError> {
         self.source(&self.table(transaction, SOURCES)?, source)
     }
 

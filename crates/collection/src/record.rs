@@ -1,67 +1,70 @@
-//! What is stored as JSON: documents, sources, changes.
+//! Records that are stored as JSON: documents, sources, changes.
 
 use serde::{Deserialize, Serialize};
 
-use super::document::{Best, Details, Verdict};
+use super::document::{BestMatch, Details, Verdict};
+use super::error::CollectionError;
 
-/// A document but for its row and its text.
+/// The stored record of a document: everything except its row and its text.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct DocumentRecord {
     pub(crate) id: String,
     #[serde(flatten)]
     pub(crate) details: Details,
-    /// What it was when its text came in.
+    /// The verdict when its text was added.
     pub(crate) verdict: Verdict,
-    /// The likeness to the leader of its group; none of a leader. The id may be that of an earlier leader of the same text.
+    /// The leader of its group and the similarity to it; `None` for a leader. The id may be that of an earlier leader of the same text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) best: Option<Best>,
-    /// The last change to it.
+    pub(crate) best: Option<BestMatch>,
+    /// The number of its last change.
     pub(crate) seq: u64,
-    /// Unix time in seconds at which it came in, and last changed.
+    /// Unix time in seconds at which it was added.
     pub(crate) added: i64,
+    /// Unix time in seconds at which it last changed.
     pub(crate) changed: i64,
-    /// Bytes of its text.
+    /// The size of its text in bytes.
     pub(crate) bytes: u64,
 }
 
-/// What is counted of a source.
+/// The counts of a source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct SourceRecord {
-    /// Documents there are.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = SourceRecord))]
+pub struct SourceCounts {
+    /// The number of stored documents.
     pub documents: u64,
-    /// Documents that came in as new.
+    /// Documents that were new when they were added.
     pub new: u64,
-    /// As equal to one there was.
+    /// Documents that were copies.
     pub exact: u64,
-    /// As near-duplicates.
+    /// Documents that were near-duplicates.
     pub near: u64,
     /// Updates of documents.
     pub updated: u64,
     /// Documents deleted or expired.
     pub deleted: u64,
-    /// Bytes of text that came in.
+    /// The total size of the added texts in bytes.
     pub bytes: u64,
 }
 
-/// What happened.
+/// The kind of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum ChangeKind {
-    /// A document came in that was new.
+    /// A new document was added.
     New,
-    /// A copy came in.
+    /// A copy was added.
     Exact,
-    /// A near-duplicate came in.
+    /// A near-duplicate was added.
     Near,
     /// A document was replaced.
     Updated,
     /// A document was deleted.
     Deleted,
-    /// A document reached its time.
+    /// A document expired.
     Expired,
-    /// The leader of a document's group has gone, and the document was placed again: it leads the group named, or was verified against its leader.
+    /// A document was placed again because the leader of its group is gone: it leads the group of the change, or was verified against that
+    /// group's leader.
     Regrouped,
 }
 
@@ -80,13 +83,18 @@ impl From<Verdict> for ChangeKind {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Change {
-    /// Its number; numbers ascend and may leave gaps.
+    /// Its number. Numbers ascend and may have gaps.
     pub seq: u64,
-    /// What happened.
+    /// The kind of the change.
     pub change: ChangeKind,
-    /// To which document. Collections made before 0.1 call it `doc_id`.
+    /// The id of the document. Collections created before 0.1 call the field `doc_id`.
     #[serde(alias = "doc_id")]
     pub id: String,
-    /// The group it belongs to, or belonged to.
+    /// The group that the document belongs to, or belonged to.
     pub group_id: u64,
+}
+
+/// Encodes a record as JSON.
+pub(crate) fn json(value: &impl Serialize) -> Result<Vec<u8>, CollectionError> {
+    serde_json::to_vec(value).map_err(|error| CollectionError::Invalid(error.to_string()))
 }

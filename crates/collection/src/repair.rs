@@ -7,22 +7,24 @@ use std::path::Path;
 
 use redb::{ReadTransaction, ReadableTable, TableDefinition};
 
-use super::begin::{NewStore, stored_in, write_config};
+use super::collection::Collection;
+use super::create::{NewDatabase, write_config};
+use super::database::{CHANGES, DOCUMENTS, Database, META, ROWS, TEXTS};
 use super::document::{Content, Durability, NewDocument};
 use super::error::CollectionError;
+use super::load::open_in;
 use super::prepare::decompress;
 use super::record::DocumentRecord;
 use super::row::Row;
 use super::seal::unseal;
-use super::store::{CHANGES, DOCUMENTS, META, ROWS, Store as Disk, TEXTS};
-use super::{Collection, Store};
+use super::settings::StoredContent;
 
 /// Documents read and taken in at a time.
 const AT_A_TIME: usize = 500;
 
 /// The result of a repair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Repaired {
+pub struct RepairReport {
     /// Documents in the new collection.
     pub saved: u64,
     /// Documents that the damaged one had besides; none if it cannot tell how many it had.
@@ -36,16 +38,16 @@ impl Collection {
     ///
     /// # Errors
     /// No document that can be saved, settings that cannot be read, a directory in use, a disk that fails. Then nothing is made.
-    pub fn repair(damaged: &Path, dir: &Path) -> Result<Repaired, CollectionError> {
-        let store = stored_in(damaged, Disk::read).map_err(beyond_repair)?;
+    pub fn repair(damaged: &Path, dir: &Path) -> Result<RepairReport, CollectionError> {
+        let store = open_in(damaged, Database::read).map_err(beyond_repair)?;
         let config = store.config().map_err(beyond_repair)?;
-        if config.settings.store != Store::Text {
+        if config.settings.store != StoredContent::Text {
             return Err(CollectionError::invalid(
                 "repair: the collection keeps no texts to make it anew of; restore a backup",
             ));
         }
-        let new = NewStore::begin(dir)?;
-        let fresh = Disk::create(new.unfinished())?;
+        let new = NewDatabase::begin(dir)?;
+        let fresh = Database::create(new.unfinished())?;
         write_config(&fresh, &config)?;
         let collection = Self::over(fresh)?;
         let repaired = Wreck {
@@ -79,12 +81,12 @@ enum Place {
 
 /// A damaged collection, and the one that is made of it.
 struct Wreck<'a> {
-    store: &'a Disk,
+    store: &'a Database,
     collection: &'a Collection,
 }
 
 impl Wreck<'_> {
-    fn save(&self) -> Result<Repaired, CollectionError> {
+    fn save(&self) -> Result<RepairReport, CollectionError> {
         let state = self.store.reading(|transaction| {
             let meta = self.store.table(transaction, META)?;
             self.store.state(&meta)
@@ -115,7 +117,7 @@ impl Wreck<'_> {
                 what: "the documents or their texts cannot be read".to_owned(),
             });
         }
-        Ok(Repaired { saved, lost })
+        Ok(RepairReport { saved, lost })
     }
 
     /// Some documents from number `from` on, and the number to go on with.

@@ -1,104 +1,71 @@
-//! Runs that added what they kept, so that the same input can be run again with the same result.
+//! Runs that added the documents they kept, so that the same input gives the same result when it is run again.
 //!
-//! A run asks the collection about every text of its input and then adds what it keeps. Run again, it would find its own documents, each a
-//! duplicate of itself. So the collection remembers, by a digest of the input, what the first run was answered and what it added. A later run
-//! of the same input is given these answers instead of new ones: its result is that of the first run, whatever the collection has gained or
-//! lost since.
+//! A run checks every text of its input and then adds the documents that it keeps. A second run over the same input would find these
+//! documents, each a duplicate of itself. So the collection stores, by a digest of the input, the answers of the first run and the documents
+//! that it added. A later run over the same input gets these answers instead of new ones: its result is that of the first run, whatever was
+//! added or deleted in between.
 //!
-//! A run is written in the transaction of the documents that it adds ([`Collection::hold`], [`Collection::conclude`]): all of it is in the
-//! collection, or nothing. Old runs are forgotten, see [`ENTRIES_KEPT`].
+//! A run is stored in the transaction of the documents that it adds ([`Collection::add_pending`], [`Collection::commit_run`]): the collection
+//! contains all of it or nothing. The number of stored entries is bounded; old runs are dropped.
 
-mod parts;
-
-use redb::{ReadableTable, WriteTransaction};
 use rustc_hash::FxHashSet;
-use serde::{Deserialize, Serialize};
 
-use twinprint_io::runs::{AddedRecord, Appended, EndedRun, PastRun};
+use twinprint_io::runs::{AddedRecord, EndedRun, PastRun};
 
-use self::parts::Part;
-use super::document::{check_id, check_text};
+use super::collection::Collection;
+use super::database::{RUN_PARTS, RUNS};
+use super::document::{Answer, Durability, NewDocument};
 use super::error::CollectionError;
-use super::seal::{seal, unseal};
-use super::store::{RUN_PARTS, RUNS, Store};
-use super::tables::json;
-use super::writer::{Commitment, Done, Op};
-use super::{Answer, Collection, Durability, NewDocument};
+use super::limits::{check_id, check_text};
+use super::run_record::part::RunPart;
+use super::run_record::{Digest, hex, part_key, read, read_all};
+use super::seal::unseal;
+use super::write_request::{WriteDurability, WriteOp, WriteResult};
 
-/// Entries (answers and documents) that are kept of all runs together, about 20 bytes each. Beyond that the runs that ended first are
-/// forgotten, but never the latest.
-const ENTRIES_KEPT: u64 = 16_000_000;
-/// Entries that every run counts for besides its own, so that the number of runs is bounded too.
-const A_RUN: u64 = 1000;
-/// Names kept of the runs of one input. A run is looked for soon after it was killed.
-const NAMES_KEPT: usize = 1000;
-/// Entries stored together.
-const PART: usize = 50_000;
-/// A digest of an input, under a key of the collection.
-pub(crate) type Digest = u128;
-
-/// The part of a document that a collection would not take, and why.
+/// The part of a document that a collection would refuse, with the error.
 #[derive(Debug)]
 pub enum Objection {
-    /// Its id.
+    /// The id is not allowed.
     Id(CollectionError),
-    /// Its text.
+    /// The text is too long.
     Text(CollectionError),
-    /// A text without features.
+    /// The text has no features, and the collection refuses such texts.
     NoFeatures(CollectionError),
 }
 
-/// The row of an input in the table of runs.
-#[derive(Debug, Default, Serialize, Deserialize)]
-struct RunRecord {
-    /// The names of the latest runs, in the order in which they ended.
-    names: Vec<String>,
-    /// Unix times in seconds at which the first and the latest run ended.
-    first: i64,
-    last: i64,
-    /// Counts of the latest run.
-    latest: Appended,
-    /// Answers, records recognised, and documents.
-    entries: u64,
-    /// Parts that hold them.
-    parts: u64,
-}
-
-fn hex(name: u128) -> String {
-    format!("{name:032x}")
-}
-
 impl Collection {
-    /// Adds documents that become durable with the next [`conclude`](Self::conclude), and go if none comes before the collection is closed.
+    /// Adds documents that become durable with the next [`commit_run`](Self::commit_run). If the collection is closed before that, they are
+    /// rolled back. Returns one answer per document.
     ///
     /// # Errors
     /// As [`add`](Self::add).
-    pub fn hold(
+    pub fn add_pending(
         &self,
         documents: Vec<NewDocument>,
     ) -> Result<Vec<Result<Answer, CollectionError>>, CollectionError> {
-        self.put(documents, false, Commitment::Held)
+        self.put(documents, false, WriteDurability::Pending)
     }
 
-    /// Remembers a run, and makes it and all that was [held](Self::hold) durable.
+    /// Stores the record of a run, and makes it and all [pending](Self::add_pending) documents durable together.
     ///
     /// # Errors
-    /// A collection that refuses writes. Then all of it is durable, or nothing: the caller cannot know.
-    pub fn conclude(&self, entry: EndedRun) -> Result<(), CollectionError> {
-        let ops = vec![Op::Remember(Box::new(entry))];
-        let done = self.write(ops, Commitment::Now(Durability::Synced))?;
-        match done.as_slice() {
-            [Done::Remembered] => Ok(()),
+    /// [`CollectionError::ReadOnly`] if the collection refuses writes. After a failed write, either everything is durable or nothing; the
+    /// caller cannot know which.
+    pub fn commit_run(&self, run: EndedRun) -> Result<(), CollectionError> {
+        let ops = vec![WriteOp::RecordRun(Box::new(run))];
+        let results = self.write(ops, WriteDurability::Chosen(Durability::Synced))?;
+        match results.as_slice() {
+            [WriteResult::RunRecorded] => Ok(()),
             _ => Err(CollectionError::Closed),
         }
     }
 
-    /// The record of the runs of an input.
+    /// Returns the answers and documents of all runs over an input; `None` if no run over it is stored.
     ///
     /// # Errors
-    /// Damage.
+    /// [`CollectionError::Damaged`] or [`CollectionError::Io`].
     pub fn past_run(&self, digest: Digest) -> Result<Option<PastRun>, CollectionError> {
-        let store = &self.inner.store;
+        let store = &self.shared.store;
         store.reading(|transaction| {
             let Some(runs) = store.table_if_there(transaction, RUNS)? else {
                 return Ok(None);
@@ -119,18 +86,18 @@ impl Collection {
                     .map_err(|error| store.unreadable(error))?;
                 let part = part.ok_or_else(lost)?;
                 let bytes = unseal("run_parts", &part_key(digest, number), part.value()).ok_or_else(lost)?;
-                Part::decode(bytes).ok_or_else(lost)?.take_back(&mut run);
+                RunPart::decode(bytes).ok_or_else(lost)?.append_to(&mut run);
             }
             Ok(Some(run))
         })
     }
 
-    /// True if the run of this name over this input has ended.
+    /// True if the run of this name over an input has ended.
     ///
     /// # Errors
-    /// Damage.
+    /// [`CollectionError::Damaged`] or [`CollectionError::Io`].
     pub fn has_run(&self, digest: Digest, name: u128) -> Result<bool, CollectionError> {
-        let store = &self.inner.store;
+        let store = &self.shared.store;
         store.reading(|transaction| {
             let Some(runs) = store.table_if_there(transaction, RUNS)? else {
                 return Ok(false);
@@ -140,50 +107,52 @@ impl Collection {
         })
     }
 
-    /// Unix time in seconds.
+    /// The clock of the collection: Unix time in seconds.
     pub fn now(&self) -> i64 {
-        self.inner.now()
+        self.shared.now()
     }
 
-    /// The key of digests of inputs.
+    /// The key with which digests of inputs are computed.
     pub fn digest_key(&self) -> (u64, u64) {
-        self.inner.workshop.keys.names
+        self.shared.preparer.keys.names
     }
 
-    /// An identifier of this collection; a backup has the same.
+    /// An identifier of the collection. A backup has the same one, another collection never.
     pub fn identity(&self) -> u128 {
-        self.inner.workshop.identity()
+        self.shared.preparer.identity()
     }
 
-    /// The keyed hashes of the ids under which documents of these numbers are still there.
-    pub fn ids_of(&self, added: &[AddedRecord]) -> FxHashSet<u128> {
-        let live = self.inner.live.read();
+    /// Returns the [hashes of the ids](Self::id_hash) of those of the documents that are still stored.
+    pub fn id_hashes_of(&self, added: &[AddedRecord]) -> FxHashSet<u128> {
+        let live = self.shared.live.read();
         let id = |added: &AddedRecord| live.as_ref().ok()?.row(added.number).map(|row| row.id);
         added.iter().filter_map(id).collect()
     }
 
-    /// Why [`hold`](Self::hold) would refuse a document of this id and text, whose features count where asked for. A document without an id
-    /// gets a name that is always taken.
+    /// Returns the reason why [`add_pending`](Self::add_pending) would refuse a document; `None` if it would accept it.
+    ///
+    /// `id` is `None` for a document that is named by its position, which is always allowed. With `features`, a text without features is an
+    /// objection if the collection refuses such texts; this costs an analysis of the text.
     pub fn objection(&self, id: Option<&str>, text: &str, features: bool) -> Option<Objection> {
         let id = id.map_or(Ok(()), check_id).err().map(Objection::Id);
         let text_of = || check_text(text).err().map(Objection::Text);
         let without = || {
-            let checked = features.then(|| self.inner.workshop.check_features(text));
+            let checked = features.then(|| self.shared.preparer.check_features(text));
             checked?.err().map(Objection::NoFeatures)
         };
         id.or_else(text_of).or_else(without)
     }
 
-    /// The number of the document of an id, by the keyed hash of that.
-    pub fn number_of(&self, id: u128) -> Option<u64> {
-        let live = self.inner.live.read().ok()?;
+    /// Returns the number of the document whose id has this [hash](Self::id_hash).
+    pub fn number_by_id_hash(&self, id: u128) -> Option<u64> {
+        let live = self.shared.live.read().ok()?;
         live.by_id(id).map(|row| row.ordinal)
     }
 
-    /// True if there are documents of these two ids and they have the same text.
+    /// True if documents of both ids are stored and their canonical texts are equal.
     pub fn have_same_text(&self, a: &str, b: &str) -> bool {
         let now = self.now();
-        let Ok(live) = self.inner.live.read() else {
+        let Ok(live) = self.shared.live.read() else {
             return false;
         };
         let text = |id: &str| {
@@ -193,116 +162,16 @@ impl Collection {
         text(a).is_some_and(|text_of_a| Some(text_of_a) == text(b))
     }
 
-    /// The keyed hash of an id.
+    /// Returns the keyed hash under which the collection stores an id.
     pub fn id_hash(&self, id: &str) -> u128 {
-        self.inner.workshop.id(id)
+        self.shared.preparer.id(id)
     }
-}
 
-/// Writes a run, and forgets old ones.
-pub(crate) fn remember(
-    store: &Store,
-    transaction: &WriteTransaction,
-    entry: &EndedRun,
-) -> Result<(), CollectionError> {
-    let failed = |error: redb::TableError| store.unreadable(error);
-    let mut runs = transaction.open_table(RUNS).map_err(failed)?;
-    let mut table = transaction.open_table(RUN_PARTS).map_err(failed)?;
-    let mut record = read(store, &runs, entry.digest)?.unwrap_or_else(|| RunRecord {
-        first: entry.ended,
-        ..RunRecord::default()
-    });
-    let answers = entry.answers.chunks(PART).map(Part::answers);
-    let recognised = entry.recognised.chunks(PART).map(Part::recognised);
-    let added = entry.added.chunks(PART).map(Part::added);
-    for part in answers.chain(recognised).chain(added) {
-        let key = part_key(entry.digest, record.parts);
-        let sealed = seal("run_parts", &key, part.encode()?);
-        let inserted = table.insert((entry.digest, record.parts), sealed.as_slice());
-        inserted.map_err(|error| store.unreadable(error))?;
-        record.parts += 1;
-    }
-    record.entries += (entry.answers.len() + entry.recognised.len() + entry.added.len()) as u64;
-    record.names.push(hex(entry.name));
-    let too_many = record.names.len().saturating_sub(NAMES_KEPT);
-    record.names.drain(..too_many);
-    record.last = entry.ended;
-    record.latest = entry.counts;
-    let sealed = seal("runs", &entry.digest.to_le_bytes(), json(&record)?);
-    runs.insert(entry.digest, sealed.as_slice())
-        .map_err(|error| store.unreadable(error))?;
-    for (digest, parts) in beyond(&all(store, &runs)?, entry.digest, ENTRIES_KEPT) {
-        runs.remove(digest).map_err(|error| store.unreadable(error))?;
-        for number in 0..parts {
-            let removed = table.remove((digest, number));
-            removed.map_err(|error| store.unreadable(error))?;
-        }
-    }
-    Ok(())
-}
-
-/// The runs to be forgotten, with their parts, so that those left have no more entries than `most`; never `latest`.
-fn beyond(runs: &[(Digest, RunRecord)], latest: Digest, most: u64) -> Vec<(Digest, u64)> {
-    let mut entries: u64 = runs.iter().map(|(_, run)| run.entries + A_RUN).sum();
-    let mut order: Vec<&(Digest, RunRecord)> = runs.iter().filter(|(digest, _)| *digest != latest).collect();
-    order.sort_by_key(|(digest, run)| (run.last, *digest));
-    let mut gone = Vec::new();
-    for (digest, run) in order {
-        if entries <= most {
-            break;
-        }
-        entries -= run.entries + A_RUN;
-        gone.push((*digest, run.parts));
-    }
-    gone
-}
-
-fn read(
-    store: &Store,
-    runs: &impl ReadableTable<u128, &'static [u8]>,
-    digest: Digest,
-) -> Result<Option<RunRecord>, CollectionError> {
-    let sealed = runs.get(digest).map_err(|error| store.unreadable(error))?;
-    sealed
-        .map(|sealed| decode(store, digest, sealed.value()))
-        .transpose()
-}
-
-fn all(
-    store: &Store,
-    runs: &impl ReadableTable<u128, &'static [u8]>,
-) -> Result<Vec<(Digest, RunRecord)>, CollectionError> {
-    let entries = runs.iter().map_err(|error| store.unreadable(error))?;
-    entries
-        .map(|entry| {
-            let (digest, sealed) = entry.map_err(|error| store.unreadable(error))?;
-            Ok((digest.value(), decode(store, digest.value(), sealed.value())?))
-        })
-        .collect()
-}
-
-fn decode(store: &Store, digest: Digest, sealed: &[u8]) -> Result<RunRecord, CollectionError> {
-    let json = unseal("runs", &digest.to_le_bytes(), sealed);
-    json.and_then(|json| serde_json::from_slice(json).ok())
-        .ok_or_else(|| store.damaged(format!("run {digest:032x} has a wrong checksum")))
-}
-
-fn part_key(digest: Digest, number: u64) -> [u8; 24] {
-    let mut key = [0; 24];
-    key[..16].copy_from_slice(&digest.to_le_bytes());
-    key[16..].copy_from_slice(&number.to_le_bytes());
-    key
-}
-
-impl Collection {
-    /// Reads all runs; how many inputs there are runs of.
-    ///
-    /// # Errors
-    /// Damage.
-    pub(super) fn verify_runs(&self) -> Result<u64, CollectionError> {
-        let store = &self.inner.store;
+    /// Reads all runs and compares them with their counts. Returns the number of inputs.
+    pub(crate) fn verify_runs(&self) -> Result<u64, CollectionError> {
+        let store = &self.shared.store;
         let runs = store.reading(|transaction| match store.table_if_there(transaction, RUNS)? {
-            Some(runs) => all(store, &runs),
+            Some(runs) => read_all(store, &runs),
             None => Ok(Vec::new()),
         })?;
         for (digest, record) in &runs {
@@ -312,32 +181,5 @@ impl Collection {
             }
         }
         Ok(runs.len() as u64)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_oldest_runs_are_forgotten_and_never_the_latest() {
-        let run = |last, entries| RunRecord {
-            last,
-            entries,
-            parts: 2,
-            ..RunRecord::default()
-        };
-        let runs = [
-            (1, run(30, 10)),
-            (2, run(10, 20)),
-            (3, run(20, 30)),
-            (4, run(5, 40)),
-        ];
-        let with_runs = |latest, most| beyond(&runs, latest, most + 4 * A_RUN);
-        assert_eq!(with_runs(4, 100), []);
-        assert_eq!(with_runs(4, 99), [(2, 2)]);
-        assert_eq!(with_runs(1, 59), [(4, 2)]);
-        assert_eq!(beyond(&runs, 4, 50 + 2 * A_RUN), [(2, 2), (3, 2)]);
-        assert_eq!(beyond(&runs, 4, 0), [(2, 2), (3, 2), (1, 2)]);
     }
 }

@@ -17,8 +17,8 @@ const DEFAULT_STORY_LIVE: u32 = 10_000;
 /// What is kept of a text, and so what a verdict rests on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub enum Store {
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = Store))]
+pub enum StoredContent {
     /// The text itself, compressed: about half its bytes. Verdicts are verified, and documents can be read back, explained and exported.
     #[default]
     Text,
@@ -60,7 +60,7 @@ pub struct Settings {
     #[cfg_attr(feature = "openapi", schema(exclusive_minimum = 0.0, maximum = 1.0))]
     pub threshold: f64,
     /// What is kept of a text.
-    pub store: Store,
+    pub store: StoredContent,
     /// Which member of a group stands for it.
     pub canonical: CanonicalBy,
     /// Texts looked at for one document at most, the nearest first; an answer that reached it says so.
@@ -129,7 +129,7 @@ impl Default for Settings {
             profile: "tp1-words-lntf-128".to_owned(),
             k: DEFAULT_RADIUS,
             threshold: 0.8,
-            store: Store::Text,
+            store: StoredContent::Text,
             canonical: CanonicalBy::First,
             max_texts: DEFAULT_MAX_TEXTS,
             ttl: None,
@@ -196,7 +196,7 @@ impl Settings {
     }
 
     /// Whether what stands beside a text decides anything: its time and title a story, its time, url or score who stands for a group.
-    pub fn looks_beside(&self) -> bool {
+    pub fn uses_details(&self) -> bool {
         self.stories || self.canonical != CanonicalBy::First
     }
 

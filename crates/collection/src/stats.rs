@@ -6,12 +6,13 @@ use std::collections::BinaryHeap;
 use redb::{ReadTransaction, ReadableTable, ReadableTableMetadata};
 use serde::{Deserialize, Serialize};
 
+use super::collection::Collection;
+use super::database::{BY_SOURCE, GROUPS, META, SOURCES};
 use super::error::CollectionError;
-use super::query::MAX_LIST;
-use super::record::SourceRecord;
+use super::limits::MAX_LIST_ROWS;
+use super::record::SourceCounts;
 use super::seal::unseal;
-use super::store::{BY_SOURCE, GROUPS, META, SOURCES};
-use super::{Collection, Commits, Inner};
+use super::shared::{Commits, Shared};
 
 /// Counts of a collection.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -47,7 +48,7 @@ pub struct SourceStats {
     pub source: String,
     /// Its counts.
     #[serde(flatten)]
-    pub counts: SourceRecord,
+    pub counts: SourceCounts,
 }
 
 /// The place of a source in a list: the most documents first, then by name.
@@ -70,18 +71,18 @@ impl Collection {
     ///
     /// # Errors
     /// Damage.
-    pub fn of_source(&self, source: &str, limit: usize) -> Result<Vec<String>, CollectionError> {
-        let inner = &*self.inner;
-        inner.consistent(|_, transaction| {
-            let table = inner.store.table(transaction, BY_SOURCE)?;
+    pub fn ids_of_source(&self, source: &str, limit: usize) -> Result<Vec<String>, CollectionError> {
+        let shared = &*self.shared;
+        shared.consistent(|_, transaction| {
+            let table = shared.store.table(transaction, BY_SOURCE)?;
             let range = table
                 .range((source, 0)..=(source, u64::MAX))
-                .map_err(|error| inner.store.unreadable(error))?;
-            let numbers = range.take(limit.min(MAX_LIST));
+                .map_err(|error| shared.store.unreadable(error))?;
+            let numbers = range.take(limit.min(MAX_LIST_ROWS));
             numbers
                 .map(|entry| {
-                    let (key, _) = entry.map_err(|error| inner.store.unreadable(error))?;
-                    Ok(inner.record(transaction, key.value().1)?.id)
+                    let (key, _) = entry.map_err(|error| shared.store.unreadable(error))?;
+                    Ok(shared.record(transaction, key.value().1)?.id)
                 })
                 .collect()
         })
@@ -100,27 +101,27 @@ impl Collection {
         after: Option<&str>,
         limit: usize,
     ) -> Result<Stats, CollectionError> {
-        let inner = &*self.inner;
+        let shared = &*self.shared;
         let after = after.map(place).transpose()?;
-        inner.consistent(|live, transaction| {
+        shared.consistent(|live, transaction| {
             let (sources, next_after) = match source {
                 Some(source) => {
-                    let counts = inner.store.read_source(transaction, source)?;
+                    let counts = shared.store.read_source(transaction, source)?;
                     let of = |counts| SourceStats {
                         source: source.to_owned(),
                         counts,
                     };
                     (counts.map(of).into_iter().collect(), None)
                 }
-                None => inner.sources(transaction, after.as_ref(), limit.min(MAX_LIST))?,
+                None => shared.sources(transaction, after.as_ref(), limit.min(MAX_LIST_ROWS))?,
             };
-            let state = inner.store.state(&inner.store.table(transaction, META)?)?;
-            let groups = inner.store.table(transaction, GROUPS)?;
+            let state = shared.store.state(&shared.store.table(transaction, META)?)?;
+            let groups = shared.store.table(transaction, GROUPS)?;
             Ok(Stats {
                 documents: live.len() as u64,
-                groups: groups.len().map_err(|error| inner.store.unreadable(error))?,
+                groups: groups.len().map_err(|error| shared.store.unreadable(error))?,
                 seq: state.next.saturating_sub(1),
-                bytes: std::fs::metadata(&inner.store.path).map_or(0, |file| file.len()),
+                bytes: std::fs::metadata(&shared.store.path).map_or(0, |file| file.len()),
                 waiting: self.waiting(),
                 commits: self.commits(),
                 refusal: self.refusal().map(|error| error.to_string()),
@@ -131,7 +132,7 @@ impl Collection {
     }
 }
 
-impl Inner {
+impl Shared {
     /// The first `limit` sources after a place, and the place to go on after. Holds no more than it tells.
     fn sources(
         &self,
@@ -145,7 +146,7 @@ impl Inner {
         for entry in table.iter().map_err(failed)? {
             let (key, value) = entry.map_err(failed)?;
             let name = key.value();
-            let counts: SourceRecord = unseal("sources", name.as_bytes(), value.value())
+            let counts: SourceCounts = unseal("sources", name.as_bytes(), value.value())
                 .and_then(|bytes| serde_json::from_slice(bytes).ok())
                 .ok_or_else(|| {
                     self.store

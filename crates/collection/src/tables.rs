@@ -1,23 +1,23 @@
-//! The tables of a write transaction, and what is written to them.
+//! The tables of a write transaction.
 
 use redb::{ReadableTable, Table, WriteTransaction};
 use rustc_hash::FxHashMap;
 
+use super::database::{
+    BY_SOURCE, CHANGES, DOCUMENTS, Database, GROUPS, GroupRecord, MEMBERS, META, ROWS, SOURCES, State, TEXTS,
+};
 use super::error::CollectionError;
-use super::record::{Change, DocumentRecord, SourceRecord};
+use super::record::{Change, DocumentRecord, SourceCounts, json};
 use super::row::Row;
 use super::seal::{seal, seal_of};
-use super::store::{
-    BY_SOURCE, CHANGES, DOCUMENTS, GROUPS, GroupRecord, MEMBERS, META, ROWS, SOURCES, State, Store, TEXTS,
-};
-use super::stories::StoryTables;
+use super::story_tables::StoryTables;
 
-/// Changes kept for readers of the feed.
-pub(crate) const CHANGES_KEPT: u64 = 1_000_000;
+/// The largest number of changes that are kept. Older ones are dropped.
+pub(crate) const MAX_CHANGES: u64 = 1_000_000;
 
-/// All tables, open for writing. What is counted is held until [`finish`](Self::finish).
+/// All tables, open for writing. Counts of sources and the state are written by [`finish`](Self::finish).
 pub(crate) struct Tables<'t> {
-    store: &'t Store,
+    store: &'t Database,
     meta: Table<'t, &'static str, &'static [u8]>,
     rows: Table<'t, u64, &'static [u8]>,
     pub(crate) documents: Table<'t, u64, &'static [u8]>,
@@ -29,13 +29,14 @@ pub(crate) struct Tables<'t> {
     changes: Table<'t, u64, &'static [u8]>,
     stories: Option<StoryTables<'t>>,
     pub(crate) state: State,
-    counted: FxHashMap<String, SourceRecord>,
+    /// The counts of the sources that this transaction changes.
+    counted: FxHashMap<String, SourceCounts>,
 }
 
 impl<'t> Tables<'t> {
-    /// Opens all tables, those of stories where these are kept; those of a new store are made.
+    /// Opens all tables, with those of stories if asked for; creates them in a new database.
     pub(crate) fn open(
-        store: &'t Store,
+        store: &'t Database,
         transaction: &'t WriteTransaction,
         stories: bool,
     ) -> Result<Self, CollectionError> {
@@ -72,7 +73,8 @@ impl<'t> Tables<'t> {
         })
     }
 
-    pub(crate) fn store(&self) -> &'t Store {
+    /// The database of the tables.
+    pub(crate) fn store(&self) -> &'t Database {
         self.store
     }
 
@@ -80,8 +82,8 @@ impl<'t> Tables<'t> {
         self.store.unreadable(error)
     }
 
-    /// The number of a new change.
-    pub(crate) fn next(&mut self) -> u64 {
+    /// Returns the number of a new change.
+    pub(crate) fn next_number(&mut self) -> u64 {
         let number = self.state.next;
         self.state.next += 1;
         number
@@ -96,12 +98,15 @@ impl<'t> Tables<'t> {
         Ok(())
     }
 
-    /// The tables of stories, where these are kept.
-    pub(crate) fn story_tables(&mut self) -> Option<(&'t Store, &mut StoryTables<'t>)> {
-        self.stories.as_mut().map(|stories| (self.store, stories))
+    /// The tables of stories.
+    ///
+    /// # Errors
+    /// [`CollectionError::NoStories`] if the collection keeps none.
+    pub(crate) fn stories(&mut self) -> Result<&mut StoryTables<'t>, CollectionError> {
+        self.stories.as_mut().ok_or(CollectionError::NoStories)
     }
 
-    /// Writes a row, new or in place of one of its number.
+    /// Writes a row; replaces the one of its number.
     pub(crate) fn put_row(&mut self, row: &Row) -> Result<(), CollectionError> {
         let sealed = seal("rows", &row.ordinal.to_le_bytes(), row.encode());
         let before = self
@@ -117,11 +122,12 @@ impl<'t> Tables<'t> {
         Ok(())
     }
 
-    /// The error for a row that is not there.
+    /// The error for a row that is missing.
     pub(crate) fn lost(&self, number: u64) -> CollectionError {
         self.store.damaged(format!("row {number} is lost"))
     }
 
+    /// Removes a row.
     pub(crate) fn remove_row(&mut self, number: u64) -> Result<(), CollectionError> {
         let before = self
             .rows
@@ -136,11 +142,13 @@ impl<'t> Tables<'t> {
         Ok(())
     }
 
+    /// Reads the record of a document.
     pub(crate) fn document(&self, number: u64) -> Result<DocumentRecord, CollectionError> {
         let record = self.store.document(&self.documents, number)?;
         record.ok_or_else(|| self.store.damaged(format!("document {number} is lost")))
     }
 
+    /// Writes the record of a document.
     pub(crate) fn put_document(
         &mut self,
         number: u64,
@@ -154,6 +162,7 @@ impl<'t> Tables<'t> {
         Ok(())
     }
 
+    /// Writes the stored text of a document.
     pub(crate) fn put_text(&mut self, number: u64, stored: &[u8]) -> Result<(), CollectionError> {
         let sealed = seal("texts", &number.to_le_bytes(), stored.to_vec());
         self.texts
@@ -162,7 +171,7 @@ impl<'t> Tables<'t> {
         Ok(())
     }
 
-    /// Takes away a document, its text, and its place under its source.
+    /// Removes the record and the text of a document, and removes it from its source.
     pub(crate) fn remove_document(
         &mut self,
         number: u64,
@@ -174,20 +183,20 @@ impl<'t> Tables<'t> {
         self.texts
             .remove(number)
             .map_err(|error| self.store.unreadable(error))?;
-        self.place(record, number, false)
+        self.set_source(record, number, false)
     }
 
-    /// Enters a document under its source, or takes it out.
-    pub(crate) fn place(
+    /// Adds a document to the list of its source's documents, or removes it.
+    pub(crate) fn set_source(
         &mut self,
         record: &DocumentRecord,
         number: u64,
-        there: bool,
+        present: bool,
     ) -> Result<(), CollectionError> {
         let Some(source) = record.details.source() else {
             return Ok(());
         };
-        if there {
+        if present {
             let inserted = self.by_source.insert((source, number), ());
             inserted.map_err(|error| self.store.unreadable(error))?;
         } else {
@@ -195,7 +204,7 @@ impl<'t> Tables<'t> {
             removed.map_err(|error| self.store.unreadable(error))?;
         }
         self.count(record, |counts| {
-            counts.documents = if there {
+            counts.documents = if present {
                 counts.documents + 1
             } else {
                 counts.documents.saturating_sub(1)
@@ -203,11 +212,11 @@ impl<'t> Tables<'t> {
         })
     }
 
-    /// Changes what is counted of a document's source.
+    /// Changes the counts of a document's source.
     pub(crate) fn count(
         &mut self,
         record: &DocumentRecord,
-        change: impl FnOnce(&mut SourceRecord),
+        change: impl FnOnce(&mut SourceCounts),
     ) -> Result<(), CollectionError> {
         let Some(source) = record.details.source() else {
             return Ok(());
@@ -222,11 +231,13 @@ impl<'t> Tables<'t> {
         Ok(())
     }
 
+    /// Reads the record of a group.
     pub(crate) fn group(&self, group: u64) -> Result<GroupRecord, CollectionError> {
         let record = self.store.group(&self.groups, group)?;
         record.ok_or_else(|| self.store.damaged(format!("group {group} is lost")))
     }
 
+    /// Writes the record of a group.
     pub(crate) fn put_group(&mut self, group: u64, record: GroupRecord) -> Result<(), CollectionError> {
         let sealed = seal("groups", &group.to_le_bytes(), record.encode());
         self.groups
@@ -235,47 +246,51 @@ impl<'t> Tables<'t> {
         Ok(())
     }
 
+    /// Removes the record of a group.
     pub(crate) fn remove_group(&mut self, group: u64) -> Result<(), CollectionError> {
         let removed = self.groups.remove(group);
         removed.map_err(|error| self.store.unreadable(error))?;
         Ok(())
     }
 
+    /// Adds a document to the members of a group.
     pub(crate) fn add_member(&mut self, group: u64, number: u64) -> Result<(), CollectionError> {
         let inserted = self.members.insert((group, number), ());
         inserted.map_err(|error| self.store.unreadable(error))?;
         Ok(())
     }
 
+    /// Removes a document from the members of a group.
     pub(crate) fn remove_member(&mut self, group: u64, number: u64) -> Result<(), CollectionError> {
         let removed = self.members.remove((group, number));
         removed.map_err(|error| self.store.unreadable(error))?;
         Ok(())
     }
 
-    /// The first members of a group, at most so many.
-    pub(crate) fn members(&self, group: u64, most: usize) -> Result<Vec<u64>, CollectionError> {
+    /// Reads the numbers of the first `limit` members of a group.
+    pub(crate) fn members(&self, group: u64, limit: usize) -> Result<Vec<u64>, CollectionError> {
         let range = self.members.range((group, 0)..=(group, u64::MAX));
-        let members = range.map_err(|error| self.failed(error))?.take(most);
+        let members = range.map_err(|error| self.failed(error))?.take(limit);
         members
             .map(|entry| entry.map(|(key, _)| key.value().1))
             .map(|number| number.map_err(|error| self.failed(error)))
             .collect()
     }
 
+    /// Appends a change, and drops the oldest one beyond [`MAX_CHANGES`].
     pub(crate) fn put_change(&mut self, change: &Change) -> Result<(), CollectionError> {
         let sealed = seal("changes", &change.seq.to_le_bytes(), json(change)?);
         self.changes
             .insert(change.seq, sealed.as_slice())
             .map_err(|error| self.store.unreadable(error))?;
-        if let Some(old) = change.seq.checked_sub(CHANGES_KEPT) {
+        if let Some(old) = change.seq.checked_sub(MAX_CHANGES) {
             let removed = self.changes.remove(old);
             removed.map_err(|error| self.store.unreadable(error))?;
         }
         Ok(())
     }
 
-    /// Writes what was counted.
+    /// Writes the changed counts of sources and the state.
     pub(crate) fn finish(mut self) -> Result<(), CollectionError> {
         for (source, counts) in std::mem::take(&mut self.counted) {
             let sealed = seal("sources", source.as_bytes(), json(&counts)?);
@@ -284,8 +299,4 @@ impl<'t> Tables<'t> {
         }
         self.put_meta("state", self.state.encode())
     }
-}
-
-pub(crate) fn json(value: &impl serde::Serialize) -> Result<Vec<u8>, CollectionError> {
-    serde_json::to_vec(value).map_err(|error| CollectionError::Invalid(error.to_string()))
 }

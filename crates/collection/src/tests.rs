@@ -161,7 +161,7 @@ fn a_backup_under_load_is_a_collection_and_a_repair_saves_documents() {
     drop(again);
     assert_eq!(
         Collection::repair(&place("again"), &place("mended")).unwrap(),
-        Repaired {
+        RepairReport {
             saved: restored.documents,
             lost: Some(0)
         }
@@ -205,7 +205,7 @@ fn canonical_documents_follow_the_policy_and_secrets_stay() {
 fn fingerprints_alone_are_compared_by_distance() {
     let dir = tempfile::tempdir().unwrap();
     let settings = Settings {
-        store: Store::None,
+        store: StoredContent::None,
         k: 3,
         profile: "tp1-words-lntf-64".to_owned(),
         ..Settings::default()

@@ -7,12 +7,12 @@ use twinprint_stream::leader_index::ShingleSetCache;
 use twinprint_text::Measure;
 use twinprint_text::overlap::ShingleSet;
 
+use super::database::Database;
 use super::error::CollectionError;
 use super::live::Live;
 use super::prepare::{DocumentPreparer, Prepared};
 use super::row::Row;
-use super::settings::{Settings, Store as Keep};
-use super::store::Store;
+use super::settings::{Settings, StoredContent};
 
 /// The number of leaders of one group that a document is compared with when the group is divided.
 const NEAREST: usize = 8;
@@ -71,7 +71,7 @@ impl<'a> Asked<'a> {
         let is_text = prepared.text.is_some();
         Self {
             row: &prepared.row,
-            own: (is_text && settings.store != Keep::None).then_some(prepared),
+            own: (is_text && settings.store != StoredContent::None).then_some(prepared),
             is_text,
         }
     }
@@ -88,7 +88,7 @@ impl<'a> Asked<'a> {
 
     /// A stored document.
     pub(crate) fn stored(row: &'a Row, shingles: &'a dyn Shingles, settings: &Settings) -> Self {
-        let is_text = settings.store != Keep::None;
+        let is_text = settings.store != StoredContent::None;
         Self {
             row,
             own: is_text.then_some(shingles),
@@ -213,14 +213,14 @@ impl Shingles for Vec<Prepared> {
 }
 
 /// The shingles of stored texts, as a transaction sees them.
-pub(crate) struct Stored<'a> {
-    pub(crate) store: &'a Store,
+pub(crate) struct StoredShingles<'a> {
+    pub(crate) store: &'a Database,
     pub(crate) transaction: &'a ReadTransaction,
-    pub(crate) workshop: &'a DocumentPreparer,
+    pub(crate) preparer: &'a DocumentPreparer,
     pub(crate) cache: &'a SetCache,
 }
 
-impl Shingles for Stored<'_> {
+impl Shingles for StoredShingles<'_> {
     fn of(&self, row: &Row, measure: Measure) -> Result<Option<Arc<ShingleSet>>, CollectionError> {
         if let Some(set) = self.cache.get(row.ordinal, measure) {
             return Ok(Some(set));
@@ -230,7 +230,7 @@ impl Shingles for Stored<'_> {
                 .store
                 .damaged(format!("document {} has lost its text", row.ordinal)));
         };
-        let Some(set) = self.workshop.stored_set(&bytes, row.measure, measure) else {
+        let Some(set) = self.preparer.stored_set(&bytes, row.measure, measure) else {
             return Ok(None);
         };
         let set = Arc::new(set);

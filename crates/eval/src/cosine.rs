@@ -30,7 +30,7 @@ struct WordPosting {
     weight: f32,
 }
 
-/// The least cosine of a bin.
+/// The minimum cosine of a bin.
 pub(super) fn least(bin: usize) -> f64 {
     1.0 - bin as f64 / BINS as f64
 }

@@ -13,6 +13,7 @@ use twinprint_text::{Analyzer, Measure, Profile};
 
 use super::MAX_DOCUMENTS;
 use super::error::EvalError;
+use super::pair::DocumentPair;
 use twinprint_dedup::DedupError;
 use twinprint_io::object_pool::ObjectPool;
 use twinprint_io::progress::{Progress, Unit};
@@ -41,7 +42,7 @@ pub(crate) struct Documents {
     pub(super) seconds: f64,
     /// Seconds of making the shingle sets.
     pub(super) seconds_shingling: f64,
-    /// The account of the input.
+    /// The documents and rejects of the input.
     pub(crate) intake: Intake,
     /// Set to cancel the evaluation.
     cancel: Arc<AtomicBool>,
@@ -65,7 +66,7 @@ struct DocumentRow {
 }
 
 impl Documents {
-    /// Reads all documents. Records that are not documents are counted in the account.
+    /// Reads all documents. Records that are not documents are counted in the intake.
     pub(crate) fn read(
         inputs: &[String],
         source_options: &SourceOptions,
@@ -212,8 +213,10 @@ impl Documents {
     }
 
     /// Returns the candidates at or above the threshold. Parallel.
-    pub(super) fn verify(&self, candidates: &[(u32, u32)], threshold: f64) -> Vec<(u32, u32)> {
-        let is_near = |&&(a, b): &&(u32, u32)| self.overlap(a as usize, b as usize, threshold).is_some();
+    pub(super) fn verify(&self, candidates: &[DocumentPair], threshold: f64) -> Vec<DocumentPair> {
+        let is_near = |&&DocumentPair { a, b }: &&DocumentPair| {
+            self.overlap(a as usize, b as usize, threshold).is_some()
+        };
         candidates.par_iter().filter(is_near).copied().collect()
     }
 

@@ -11,6 +11,7 @@ use super::error::EvalError;
 use super::evaluation::{BytesPerDocument, MethodSeconds, MethodSetting};
 use super::evaluator::Evaluator;
 use super::options::EvalJob;
+use super::pair::DocumentPair;
 use twinprint_dedup::{DedupJob, Mode, PairRows};
 use twinprint_io::progress::Silent;
 use twinprint_io::results::Report;
@@ -24,7 +25,7 @@ struct PairRow {
     b_line: u64,
 }
 
-/// Runs the engine, adds it to the evaluation, and returns the bytes a document of the texts that it kept for verification.
+/// Runs the engine, adds it to the evaluation, and returns the bytes per document of the texts that it kept for verification.
 pub(super) fn evaluate_engine(
     evaluator: &mut Evaluator<'_>,
     job: &EvalJob<'_>,
@@ -76,7 +77,7 @@ pub(super) fn evaluate_engine(
     Ok(text_bytes)
 }
 
-/// Bytes a document of the tables of the join; 0 if it compares all with all.
+/// Bytes per document of the tables of the join; 0 if it compares all with all.
 fn table_bytes(report: &Report, documents: f64) -> f64 {
     report
         .run
@@ -99,7 +100,7 @@ fn seconds(report: &Report) -> MethodSeconds {
 }
 
 /// Reads the pairs that the engine wrote, as document numbers.
-fn written_pairs(out: &Path, documents: &Documents) -> Result<Vec<(u32, u32)>, EvalError> {
+fn written_pairs(out: &Path, documents: &Documents) -> Result<Vec<DocumentPair>, EvalError> {
     let path = out.join("pairs.jsonl");
     let text = std::fs::read_to_string(&path).map_err(|source| EvalError::Read {
         path: path.clone(),
@@ -115,7 +116,7 @@ fn written_pairs(out: &Path, documents: &Documents) -> Result<Vec<(u32, u32)>, E
         let unknown = || wrong("the input has changed while it was evaluated".to_owned());
         let a = documents.at(&row.a_source, row.a_line).ok_or_else(unknown)?;
         let b = documents.at(&row.b_source, row.b_line).ok_or_else(unknown)?;
-        Ok((a, b))
+        Ok(DocumentPair { a, b })
     };
     (1..).zip(text.lines()).map(pair).collect()
 }

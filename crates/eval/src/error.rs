@@ -63,11 +63,11 @@ pub enum EvalError {
     #[error("thresholds: give Jaccards above 0 and at most 1, such as 0.5,0.7,0.8,0.9")]
     Thresholds,
     /// The list of pairs is not complete at the lowest threshold.
-    #[error("threshold {lowest}: the list of pairs is complete only from {complete}")]
+    #[error("threshold {lowest}: the list of pairs is complete only for a Jaccard of at least {complete}")]
     Incomplete {
         /// The lowest threshold asked for.
         lowest: f64,
-        /// The Jaccard from which on the list is complete.
+        /// The list is complete for pairs of at least this Jaccard.
         complete: f64,
     },
 }

@@ -18,8 +18,8 @@ use twinprint_io::threads;
 /// [`MAX_DOCUMENTS`](crate::MAX_DOCUMENTS); all texts are held in memory.
 ///
 /// # Errors
-/// An error of reading or of the engine; a list of pairs that names unknown documents or lacks its field; a threshold below the Jaccard from
-/// which on the list is complete; an invalid width of a further profile.
+/// An error of reading or of the engine; a list of pairs that names unknown documents or lacks its field; a threshold
+/// below [`EvalOptions::complete`](crate::EvalOptions::complete); an invalid width of a further profile.
 ///
 /// # Examples
 /// ```

@@ -15,7 +15,7 @@ pub struct Evaluation {
     pub documents: usize,
     /// The number of short texts among them, whose pairs the engine finds by their shingles.
     pub short: usize,
-    /// The account of the input.
+    /// The documents and rejects of the input.
     pub intake: Intake,
     /// The number of threads with which the seconds were measured.
     pub threads: usize,
@@ -23,7 +23,7 @@ pub struct Evaluation {
     pub truth: String,
     /// The agreement of the list of pairs with the Jaccards measured on the texts.
     pub agreement: Option<ListAgreement>,
-    /// The least Jaccards of a duplicate, ascending.
+    /// The minimum Jaccards of a duplicate, ascending.
     pub thresholds: Vec<f64>,
     /// The number of true pairs at each threshold.
     pub true_pairs: Vec<u64>,
@@ -42,7 +42,7 @@ pub struct ListAgreement {
     pub listed: u64,
     /// The largest difference.
     pub largest: f64,
-    /// Pairs of the list that differ by more than half a unit of the fourth digit.
+    /// Listed pairs whose Jaccard differs from the measured one by more than half a unit of the fourth digit.
     pub off: u64,
 }
 
@@ -56,7 +56,7 @@ pub struct EvaluatedMethod {
     pub results: Vec<MethodResult>,
 }
 
-/// Memory of a method, in bytes a document.
+/// Memory of a method, in bytes per document.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct BytesPerDocument {
     /// The fingerprint, signature or vector.
@@ -70,11 +70,11 @@ pub struct BytesPerDocument {
 /// Wall time of a method, in seconds.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct MethodSeconds {
-    /// From texts to fingerprints.
+    /// Making fingerprints from the texts.
     pub made: f64,
-    /// From fingerprints to pairs.
+    /// Finding pairs of fingerprints.
     pub found: f64,
-    /// Verification of pairs on the texts.
+    /// Verifying pairs on the texts.
     pub verified: f64,
 }
 
@@ -105,7 +105,7 @@ pub enum MethodSetting {
     },
     /// Similarity at least `least`.
     Similarity {
-        /// The least similarity of a pair that is called a duplicate.
+        /// The minimum similarity of a pair that is called a duplicate.
         least: f64,
     },
     /// MinHash bands with `rows` slots each.
@@ -138,7 +138,7 @@ pub struct Quality {
     pub recall: f64,
     /// The harmonic mean of precision and recall, 2PR / (P + R).
     pub f1: f64,
-    /// Verified pairs a document; 0 for a method without verification.
+    /// Verified pairs per document; 0 for a method without verification.
     pub candidates: f64,
 }
 
@@ -207,7 +207,7 @@ pub struct RadiusCurve {
 pub struct RadiusPoint {
     /// The radius.
     pub k: u32,
-    /// Pairs within the radius, a document.
+    /// Pairs within the radius per document.
     pub candidates: f64,
     /// The share of the true pairs within the radius, at each threshold: the recall with or without verification.
     pub recall: Vec<f64>,

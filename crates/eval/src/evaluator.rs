@@ -83,8 +83,8 @@ impl Evaluator<'_> {
         Ok(())
     }
 
-    /// Adds MinHash with 128 slots twice: called by its estimate, and banded with the engine's verification. `text_bytes` are the bytes a
-    /// document of the texts kept for verification.
+    /// Adds MinHash with 128 slots twice: with its estimate as the verdict, and in bands with the engine's
+    /// verification. `text_bytes` are the bytes per document of the texts kept for verification.
     pub(super) fn minhash(&mut self, text_bytes: f64) -> Result<(), EvalError> {
         let started = Instant::now();
         let signatures = Signatures::of(&self.documents.sets);
@@ -186,7 +186,7 @@ impl Evaluator<'_> {
         self.push_results(name, results);
     }
 
-    /// Adds a method by its results, one a threshold.
+    /// Adds a method by its results, one per threshold.
     pub(super) fn push_results(&mut self, name: &str, results: Vec<MethodResult>) {
         self.evaluation.methods.push(EvaluatedMethod {
             name: name.to_owned(),

@@ -49,6 +49,7 @@ mod evaluator;
 mod minhash;
 mod options;
 mod page;
+mod pair;
 mod plot;
 mod score;
 #[cfg(test)]

@@ -6,6 +6,8 @@ use std::collections::HashMap;
 use rayon::prelude::*;
 use twinprint_text::overlap::ShingleSet;
 
+use super::pair::DocumentPair;
+
 /// Slots of a signature.
 pub(super) const SLOTS: usize = 128;
 
@@ -53,7 +55,7 @@ impl Signatures {
     }
 
     /// Returns the pairs that agree in all slots of a band. Each pair is returned once, from the first such band.
-    pub(super) fn candidates(&self, Banding { bands, rows }: Banding) -> Vec<(u32, u32)> {
+    pub(super) fn candidates(&self, Banding { bands, rows }: Banding) -> Vec<DocumentPair> {
         let band = |document: usize, band: usize| &self.0[document][band * rows..(band + 1) * rows];
         let in_band = |number: usize| {
             let mut buckets: HashMap<&[u64], Vec<u32>> = HashMap::new();
@@ -67,7 +69,12 @@ impl Signatures {
             for bucket in buckets.into_values() {
                 for (i, &b) in bucket.iter().enumerate() {
                     let before = |&&a: &&u32| (0..number).any(|n| band(a as usize, n) == band(b as usize, n));
-                    pairs.extend(bucket[..i].iter().filter(|a| !before(a)).map(|&a| (a, b)));
+                    pairs.extend(
+                        bucket[..i]
+                            .iter()
+                            .filter(|a| !before(a))
+                            .map(|&a| DocumentPair { a, b }),
+                    );
                 }
             }
             pairs
@@ -76,7 +83,7 @@ impl Signatures {
     }
 }
 
-/// The least number of equal slots with which the estimate reaches a Jaccard.
+/// The smallest number of equal slots for which the estimated Jaccard reaches the threshold.
 pub(super) fn least_slots(threshold: f64) -> usize {
     (threshold * SLOTS as f64 - 1e-9).ceil() as usize
 }

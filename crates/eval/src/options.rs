@@ -24,13 +24,14 @@ pub struct EvalJob<'j> {
 pub struct EvalOptions {
     /// The options with which the engine is run. Its threshold is set to each of [`thresholds`](Self::thresholds) in turn.
     pub dedup: DedupOptions,
-    /// The least Jaccards of a duplicate, in (0, 1]. Each is evaluated separately.
+    /// The minimum Jaccards of a duplicate, in (0, 1]. Each is evaluated separately.
     pub thresholds: Vec<f64>,
     /// A list of labelled pairs: JSON lines `{a, b, jaccard}`, where `a` and `b` are ids of documents.
     pub pairs: Option<PathBuf>,
     /// The field of those rows that holds the Jaccard.
     pub truth_field: String,
-    /// The Jaccard from which on the list names every pair. If `None`, pairs that are not listed are measured on the texts.
+    /// The list contains every pair of at least this Jaccard. If `None`, the Jaccard of pairs that are not listed is
+    /// measured on the texts.
     pub complete: Option<f64>,
     /// Further profiles whose fingerprints are evaluated, after the profile of [`dedup`](Self::dedup).
     pub profiles: Vec<FurtherProfile>,

@@ -68,7 +68,7 @@ pub(super) fn html(evaluation: &Evaluation) -> String {
         tables: evaluation.thresholds.iter().enumerate().map(table).collect(),
         plots: plots(evaluation),
     };
-    // Rendering writes to a string, which does not fail; the filters do not either.
+    // Rendering writes to a string and uses no filter that fails.
     page.render().unwrap_or_default()
 }
 

@@ -10,6 +10,7 @@ use super::documents::Documents;
 use super::error::EvalError;
 use super::evaluation::{ListAgreement, Quality};
 use super::options::EvalOptions;
+use super::pair::DocumentPair;
 use twinprint_io::number::count;
 
 /// The rounding error of a listed Jaccard: half a unit of the fourth digit, to which lists are often written.
@@ -20,7 +21,7 @@ const ROUNDING: f64 = 0.000_051;
 pub(super) struct KnownPair {
     /// The earlier document.
     pub(super) a: u32,
-    /// The later one.
+    /// The later document.
     pub(super) b: u32,
     pub(super) jaccard: f64,
 }
@@ -86,13 +87,13 @@ impl Truth {
 
     fn new(
         documents: usize,
-        known: HashMap<(u32, u32), f64>,
+        known: HashMap<DocumentPair, f64>,
         sentence: String,
         agreement: Option<ListAgreement>,
     ) -> Self {
         let mut known: Vec<KnownPair> = known
             .into_iter()
-            .map(|((a, b), jaccard)| KnownPair::new(a, b, jaccard))
+            .map(|(DocumentPair { a, b }, jaccard)| KnownPair::new(a, b, jaccard))
             .collect();
         known.sort_unstable_by_key(|pair| (pair.b, pair.a));
         let starts = (0..=documents as u32)
@@ -117,12 +118,13 @@ impl Truth {
     }
 
     /// The quality at a threshold if these pairs are called duplicates.
-    pub(super) fn quality(&self, called: &[(u32, u32)], threshold: f64) -> Quality {
-        let is_true = |&&(a, b): &&(u32, u32)| {
-            let known = self.of_document(a.max(b) as usize);
+    pub(super) fn quality(&self, called: &[DocumentPair], threshold: f64) -> Quality {
+        let is_true = |pair: &&DocumentPair| {
+            let DocumentPair { a, b } = pair.ordered();
+            let known = self.of_document(b as usize);
             known
-                .binary_search_by_key(&a.min(b), |known| known.a)
-                // The list may have rounded a Jaccard just at the threshold to either side.
+                .binary_search_by_key(&a, |known| known.a)
+                // The list may have rounded a Jaccard at the threshold up or down.
                 .is_ok_and(|at| known[at].jaccard >= threshold - ROUNDING)
         };
         let right = called.iter().filter(is_true).count() as u64;
@@ -132,12 +134,16 @@ impl Truth {
 }
 
 /// Measures the Jaccard of every pair of texts, and returns those from `lowest` up.
-fn measure(documents: &Documents, lowest: f64) -> HashMap<(u32, u32), f64> {
+fn measure(documents: &Documents, lowest: f64) -> HashMap<DocumentPair, f64> {
     let with_earlier = |b: usize| {
         let earlier = 0..if documents.cancelled() { 0 } else { b };
         earlier.filter_map(move |a| {
             let overlap = documents.overlap(a, b, lowest)?;
-            Some(((a as u32, b as u32), overlap.jaccard()))
+            let pair = DocumentPair {
+                a: a as u32,
+                b: b as u32,
+            };
+            Some((pair, overlap.jaccard()))
         })
     };
     (0..documents.len())
@@ -147,8 +153,8 @@ fn measure(documents: &Documents, lowest: f64) -> HashMap<(u32, u32), f64> {
 }
 
 /// Compares the listed with the measured Jaccards.
-fn compare(documents: &Documents, listed: &HashMap<(u32, u32), f64>) -> ListAgreement {
-    let difference = |(&(a, b), &jaccard): (&(u32, u32), &f64)| {
+fn compare(documents: &Documents, listed: &HashMap<DocumentPair, f64>) -> ListAgreement {
+    let difference = |(&DocumentPair { a, b }, &jaccard): (&DocumentPair, &f64)| {
         (documents.jaccard(a as usize, b as usize) - jaccard).abs()
     };
     let differences: Vec<f64> = listed.par_iter().map(difference).collect();
@@ -160,7 +166,7 @@ fn compare(documents: &Documents, listed: &HashMap<(u32, u32), f64>) -> ListAgre
 }
 
 /// Reads the list, as pairs of document numbers, the smaller first.
-fn read(path: &Path, field: &str, documents: &Documents) -> Result<HashMap<(u32, u32), f64>, EvalError> {
+fn read(path: &Path, field: &str, documents: &Documents) -> Result<HashMap<DocumentPair, f64>, EvalError> {
     let text = std::fs::read_to_string(path).map_err(|source| EvalError::Read {
         path: path.to_owned(),
         source,
@@ -190,7 +196,7 @@ fn read(path: &Path, field: &str, documents: &Documents) -> Result<HashMap<(u32,
             field: field.to_owned(),
         })?;
         if a != b {
-            pairs.insert((a.min(b), a.max(b)), jaccard);
+            pairs.insert(DocumentPair { a, b }.ordered(), jaccard);
         }
     }
     Ok(pairs)

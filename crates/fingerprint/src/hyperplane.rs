@@ -1,13 +1,13 @@
 //! Random-hyperplane fingerprints of vectors (Charikar 2002), such as embeddings.
 //!
-//! The function is SimHash with one random ±1 row a dimension in place of the features' hashes. Row i is the
+//! The function is SimHash with one random ±1 row per dimension in place of the features' hashes. Row i is the
 //! hash of i as eight little-endian bytes; a 1 bit is +1 and a 0 bit is −1. Bit b of the fingerprint is the side
 //! of the b-th random hyperplane that the vector is on.
 //!
-//! The vector is first quantised to integers in −32767..=32767 by its largest |x|. The rest is integer
-//! arithmetic, so that the result is the same on every CPU. The fingerprint is scale invariant: exactly for a
-//! factor that f32 multiplication represents without rounding (any power of two, short of underflow), and up
-//! to one quantisation step a component (1/32767 of the largest) for any other positive factor.
+//! The vector is first quantised to integers in −32767..=32767 by its largest |x|. The rest is integer arithmetic, so
+//! that the result is the same on every CPU. The fingerprint is scale invariant: exactly for a factor that f32
+//! multiplication represents without rounding (any power of two, short of underflow), and up to one quantisation step
+//! per component (1/32767 of the largest) for any other positive factor.
 //!
 //! ```
 //! use twinprint_fingerprint::{HashKey, Width, hyperplane};
@@ -31,7 +31,7 @@ use crate::width::Width;
 /// The largest magnitude after quantisation.
 const MAX_QUANTISED: f64 = 32767.0;
 
-/// A reason that a vector has no fingerprint.
+/// The reason why a vector has no fingerprint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum VectorError {

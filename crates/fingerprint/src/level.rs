@@ -104,7 +104,7 @@ impl InstructionSet {
                     && is_x86_feature_detected!("bmi1")
                     && is_x86_feature_detected!("bmi2")
             }
-            // Ice Lake and Zen 4 onwards. Older AVX-512 CPUs lack the bit count and run at the level of AVX2.
+            // Ice Lake, Zen 4 and later. Older AVX-512 CPUs lack the bit count and run at the level of AVX2.
             #[cfg(target_arch = "x86_64")]
             Self::Avx512 => {
                 Self::Avx2.is_detected()
@@ -139,7 +139,7 @@ impl fmt::Display for Level {
 /// The level in use: the best that this CPU has, or the best up to the one that the environment variable
 /// `TWINPRINT_SIMD` names (`scalar`, `neon`, `avx2`, `avx512`, `auto`; an unknown name counts as `auto`).
 ///
-/// The variable is read once a process.
+/// The variable is read once per process.
 #[must_use]
 #[inline]
 pub fn level() -> Level {

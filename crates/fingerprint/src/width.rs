@@ -9,7 +9,7 @@ use std::ops::{BitAnd, BitOr, BitXor, Not, Shl, Shr};
 
 use crate::level::Level;
 
-/// A reason that a text is not a fingerprint.
+/// The reason why a text is not a fingerprint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ParseError {

@@ -7,7 +7,7 @@
 )]
 
 use proptest::prelude::*;
-use twinprint_fingerprint::kernel::{self, Level, PackedRows, RowRange};
+use twinprint_fingerprint::kernel::{self, Level, PackedRows, RangeHit, RowDistance, RowRange};
 use twinprint_fingerprint::{
     HashKey, Span, Width, hash_features, hash_features_at, hash_one, hash_windows_64_at,
 };
@@ -52,12 +52,16 @@ fn check<W: Width>(a: &[W], b: &[W], k: u32) -> Result<(), TestCaseError> {
         );
 
         for &query in a.first().iter().chain(&a.last()) {
-            let mut got = vec![(9, 9)];
+            let before = RowDistance { row: 9, distance: 9 };
+            let mut got = vec![before];
             kernel::hamming_one_to_many_at(level, *query, b, k, &mut got);
             let want = expected(&[*query], b, k, |_, _| true);
-            let want: Vec<(u32, u8)> = [(9, 9)]
+            let want: Vec<RowDistance> = [before]
                 .into_iter()
-                .chain(want.iter().map(|&(_, j, d)| (j, d)))
+                .chain(
+                    want.iter()
+                        .map(|&(_, row, distance)| RowDistance { row, distance }),
+                )
                 .collect();
             prop_assert_eq!(&got, &want, "{} one to {}", level, b.len());
         }
@@ -242,7 +246,13 @@ fn every_bit_counts_at_every_level() {
         }
         let mut out = Vec::new();
         kernel::hamming_one_to_many_at(level, 0, &rows, 1, &mut out);
-        assert_eq!(out, (0..128).map(|i| (i, 1)).collect::<Vec<_>>(), "{level}");
+        assert_eq!(
+            out,
+            (0..128)
+                .map(|row| RowDistance { row, distance: 1 })
+                .collect::<Vec<_>>(),
+            "{level}"
+        );
     }
 }
 
@@ -304,7 +314,7 @@ fn packed_rows_at_every_level<W: Width>(
             let start = row as usize * width as usize;
             let value = (0..width as usize).fold(0, |value, b| value | bit(start + b) << b);
             if (value ^ query).count_ones() <= k {
-                want.push((number, row));
+                want.push(RangeHit { range: number, row });
             }
         }
     }

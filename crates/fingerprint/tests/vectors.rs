@@ -122,7 +122,7 @@ fn codes_at_exactly_three_flips_of_64() {
     let mut hits = Vec::new();
     hamming_one_to_many(code, &flipped, 3, &mut hits);
     assert_eq!(hits.len(), 41_664);
-    assert!(hits.iter().all(|&(_, distance)| distance == 3));
+    assert!(hits.iter().all(|hit| hit.distance == 3));
     flipped.sort_unstable();
     flipped.dedup();
     assert_eq!(flipped.len(), 41_664);

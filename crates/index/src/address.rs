@@ -19,9 +19,9 @@ pub(crate) struct Address {
 /// The positions of the chosen bits.
 #[derive(Clone, Debug)]
 enum Chosen {
-    /// In one run from this bit on.
+    /// One run of bits that begins at this bit.
     Run(u32),
-    /// Spread over these bytes.
+    /// Bits in several places, as tables for the bytes that have them.
     Bytes(Vec<ByteTable>),
 }
 
@@ -33,7 +33,7 @@ struct ByteTable {
 }
 
 impl Address {
-    /// An address over the bits of `mask`, at most [`MAX_ADDRESS_BITS`] of them: its highest ones when there are more.
+    /// An address made of the bits of `mask`: of all of them, or of the highest [`MAX_ADDRESS_BITS`] if there are more.
     pub(crate) fn new(mask: u128) -> Self {
         let mask = crate::plan::leading_bits(mask, MAX_ADDRESS_BITS);
         let (bits, lowest) = (mask.count_ones(), mask.trailing_zeros() % 128);
@@ -54,7 +54,7 @@ impl Address {
     #[inline]
     pub(crate) fn of<W: Width>(&self, row: W) -> u32 {
         match &self.chosen {
-            // Below 2^28, as addresses are.
+            // The result is below 2^28, as every address is.
             Chosen::Run(lowest) => (row >> *lowest).low_u64() as u32 & ((1 << self.bits) - 1),
             Chosen::Bytes(tables) => {
                 let wide = row.widen();

@@ -15,14 +15,14 @@ use twinprint_fingerprint::Width;
 
 use crate::address::Address;
 
-/// Rows of a division of the first pass, about: its rows and ids fit a second-level cache.
+/// The approximate number of rows of a division of the first pass: its rows and ids fit a second-level cache.
 const DIVISION_LOG: u32 = 14;
-/// More divisions than this and their write positions no longer fit the first-level cache.
+/// With more divisions than this, their write positions would not fit the first-level cache.
 const MAX_DIVIDING_BITS: u32 = 11;
 /// Smallest chunk of the first pass.
 const MIN_CHUNK: usize = 1 << 16;
 
-/// Rows in address order; see the module.
+/// Rows sorted by address, with the bounds of every bucket.
 #[derive(Clone, Debug)]
 pub(crate) struct Buckets<W> {
     /// Fingerprints in address order.
@@ -125,7 +125,7 @@ impl<W: Width> Buckets<W> {
         self.bounds.clear();
         self.bounds.reserve((1 << address.bits()) + 1);
         for (id, &row) in (0u32..).zip(rows) {
-            // The bounds of this address and of the empty ones before it.
+            // Sets the start of this address and of the empty addresses before it.
             while self.bounds.len() <= address.of(row) as usize {
                 self.bounds.push(id);
             }

@@ -1,6 +1,6 @@
 //! Numbers in files, and the checksum at the end of small ones.
 
-/// Little-endian numbers from the front of some bytes.
+/// Reads little-endian numbers from a byte slice, front to back.
 pub(crate) struct Reader<'a>(pub(crate) &'a [u8]);
 
 impl<'a> Reader<'a> {
@@ -27,7 +27,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The bytes with their CRC-32 behind them.
+/// Appends the CRC-32 of the bytes to them.
 pub(crate) fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
     let sum = crc32fast::hash(&bytes);
     bytes.extend(sum.to_le_bytes());

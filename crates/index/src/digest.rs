@@ -2,8 +2,8 @@
 
 use twinprint_fingerprint::{HashKey, hash_one};
 
-/// The 128-bit SipHash-1-3 of some bytes under the published key. It recognizes files that were mistaken for one another. It is no defence against
-/// forged files.
+/// The 128-bit SipHash-1-3 of some bytes under the published key. It detects a file that was mistaken for another, but
+/// does not protect against forged files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Digest(u128);
 

@@ -13,7 +13,8 @@ pub(crate) fn ball_size(w: u32, radius: u32) -> f64 {
     sum
 }
 
-/// Returns `true` if a table addressed by these bits finds two fingerprints with this difference: within `radius` flips of the address.
+/// Returns `true` if a table finds two fingerprints with the differing bits `differing`: at most `radius` of them are
+/// among the bits `address` of its addresses.
 #[inline]
 pub(crate) fn reaches<W: Width>(differing: W, address: W, radius: u32) -> bool {
     (differing & address).distance(W::default()) <= radius

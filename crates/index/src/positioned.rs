@@ -9,7 +9,7 @@ pub struct PositionedFile(#[cfg(unix)] File, #[cfg(not(unix))] std::sync::Mutex<
 
 #[cfg(unix)]
 impl PositionedFile {
-    /// Of an open file, whose own position is not used any more.
+    /// Wraps an open file, whose own position is not used any more.
     pub fn new(file: File) -> Self {
         Self(file)
     }
@@ -33,7 +33,7 @@ impl PositionedFile {
 
 #[cfg(not(unix))]
 impl PositionedFile {
-    /// Of an open file, whose own position is not used any more.
+    /// Wraps an open file, whose own position is not used any more.
     pub fn new(file: File) -> Self {
         Self(std::sync::Mutex::new(file))
     }

@@ -1,7 +1,8 @@
 //! An external sort of integers: runs are sorted in memory, then merged in one pass.
 //!
-//! A full run is appended to one unnamed file, with a fixed number of bytes for each number. If all numbers fit into memory, nothing is written. Memory is that
-//! of one run while numbers are pushed, and one buffer for each run while they are merged, whatever the numbers are.
+//! A full run is appended to one unnamed file, with a fixed number of bytes for each number. If all numbers fit into
+//! memory, nothing is written. The memory is one run while numbers are pushed, and one buffer for each run while they
+//! are merged.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -14,11 +15,11 @@ use crate::segment::SegmentError;
 
 /// Bytes of a number in memory.
 const NUMBER_BYTES: u64 = size_of::<u128>() as u64;
-/// Numbers of a run, at least.
+/// The minimum number of numbers in a run.
 const MIN_RUN_NUMBERS: u64 = 1 << 12;
 /// Bytes read at once of all runs together while they are merged, at run_numbers; each has some kilobytes at least.
 const MAX_MERGE_BYTES: u64 = 64 << 20;
-/// Numbers given at once.
+/// Numbers passed to the caller at a time.
 const BATCH_NUMBERS: usize = 1 << 12;
 
 /// An external sorter of integers.
@@ -54,11 +55,12 @@ pub struct Sorter {
     merge_bytes: u64,
 }
 
-/// Bytes read at once of a run, at least.
+/// The minimum number of bytes read at a time from a run.
 const MIN_READ_BYTES: u64 = 1 << 12;
 
 impl Sorter {
-    /// The least memory for sorting `count` numbers, in bytes, about: a run in memory, and then a buffer for each run.
+    /// The approximate minimum memory in bytes for sorting `count` numbers: first for a run, then for a buffer for each
+    /// run.
     pub fn least_memory(count: u64) -> u64 {
         // With runs of m / (2 · NUMBER_BYTES) numbers, all buffers fit into m where m² ≥ 2 · NUMBER_BYTES · MIN_READ_BYTES · count.
         let all = count.saturating_mul(2 * NUMBER_BYTES);
@@ -68,7 +70,7 @@ impl Sorter {
 
     /// A sorter of numbers up to `top` within about `memory` bytes. Runs that do not fit go to an unnamed file in `directory`.
     pub fn new(directory: &Path, top: u128, memory: u64) -> Self {
-        // A sort of whole runs in place, and room for the bytes that are written.
+        // Half of the memory holds a run, which is sorted in place; the rest is for the bytes that are written.
         let run_numbers = (memory / 2 / NUMBER_BYTES).max(MIN_RUN_NUMBERS);
         Self {
             directory: directory.to_owned(),

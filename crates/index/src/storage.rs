@@ -72,7 +72,7 @@ pub struct Disk;
 impl Storage for Disk {
     fn create_dir_all(&self, path: &Path) -> io::Result<()> {
         fs::create_dir_all(path).map_err(|error| match error.kind() {
-            // A file has the name; the system's message for that would mislead.
+            // There is a file of this name. The system's message (it exists already) would mislead.
             io::ErrorKind::AlreadyExists => io::ErrorKind::NotADirectory.into(),
             _ => error,
         })

@@ -10,7 +10,7 @@ use crate::source::RejectReason;
 /// Appends a row as a line of JSON. `buffer` is overwritten; it is reused between calls.
 ///
 /// # Errors
-/// As [`OutputFile::append`].
+/// The same as for [`OutputFile::append`].
 pub fn write<R: Serialize>(out: &mut OutputFile, row: &R, buffer: &mut Vec<u8>) -> Result<(), SinkError> {
     buffer.clear();
     // Writing to a vector cannot fail, and rows consist of strings, numbers and nulls, which always serialise.
@@ -23,7 +23,7 @@ pub fn write<R: Serialize>(out: &mut OutputFile, row: &R, buffer: &mut Vec<u8>) 
 /// Appends the row of a rejected record.
 ///
 /// # Errors
-/// As [`OutputFile::append`].
+/// The same as for [`OutputFile::append`].
 pub fn write_reject(
     out: &mut OutputFile,
     source: &str,

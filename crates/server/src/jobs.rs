@@ -103,7 +103,7 @@ impl Jobs {
         Some(self.entries.lock().ok()?.get(&id)?.job.clone())
     }
 
-    /// At most `limit` jobs, newest first, from the newest or from the one that follows `after` in this order.
+    /// At most `limit` jobs, newest first. The list starts after the job `after`, or at the newest job without it.
     pub(crate) fn list(&self, after: Option<u64>, limit: usize) -> JobList {
         let Ok(entries) = self.entries.lock() else {
             return JobList {
@@ -277,7 +277,7 @@ impl Jobs {
 impl RunningJob<'_> {
     fn delete_source(&self, collection: &Collection, source: &str) -> Result<(), CollectionError> {
         while !self.must_end() {
-            let ids = collection.of_source(source, DELETE_BATCH_DOCUMENTS)?;
+            let ids = collection.ids_of_source(source, DELETE_BATCH_DOCUMENTS)?;
             if ids.is_empty() {
                 return Ok(());
             }

@@ -125,7 +125,7 @@ impl Service {
     fn shut_down(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
-            // The log has a panic of the thread already.
+            // A panic of the thread was logged when it happened.
             let _panicked = thread.join();
         }
     }
@@ -175,7 +175,7 @@ async fn accept_connections(app: &SharedApp, listener: TcpListener, mut stopped:
             accepted = listener.accept() => match accepted {
                 Ok((socket, _)) => socket,
                 Err(error) => {
-                    // The usual cause is a lack of descriptors: an idle connection is closed to free one.
+                    // The usual cause is a lack of file descriptors, so an idle connection is closed to free one.
                     app.log.error("a connection could not be accepted", json!({"error": error.to_string()}));
                     slots.evict_longest_idle();
                     tokio::time::sleep(ACCEPT_RETRY_DELAY).await;

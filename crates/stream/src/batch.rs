@@ -38,8 +38,8 @@ pub(super) struct BatchPreparer<'f> {
     keys: &'f FieldKeys,
     profile: Profile,
     key: HashKey,
-    /// The latest time accepted, in seconds since 1970. One wrong time in the far future would end all stories, and later ones would never
-    /// end.
+    /// The latest time accepted, in seconds since 1970. One wrong time in the far future would end all stories, and
+    /// later stories would never end.
     latest_time: i64,
     /// True if texts without features are rejected.
     reject_empty: bool,

@@ -38,7 +38,7 @@ pub enum StateError {
         /// The version in the file.
         got: u32,
     },
-    /// The content of the file is not what was written.
+    /// The content of the file is damaged.
     #[error("{}: the state is damaged ({what}); restore a copy of it, or begin a new one", .path.display())]
     Damaged {
         /// The file.
@@ -61,7 +61,7 @@ pub enum StateError {
         path: PathBuf,
     },
     /// The file cannot be written.
-    #[error("{}: the state cannot be written ({source}); it is as before", .path.display())]
+    #[error("{}: the state cannot be written ({source}); the file is unchanged", .path.display())]
     Write {
         /// The file.
         path: PathBuf,

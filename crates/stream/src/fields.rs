@@ -22,15 +22,16 @@ use twinprint_io::source::{Chunk, Format, Record, RecordKind, SortValue, SourceO
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldKeys {
-    /// The field of the time, as [`parse_time`](crate::parse_time) reads it. In web archives the time is the date of the record.
+    /// The name of the field with the time, in a form that [`parse_time`](crate::parse_time) reads. In web archives the
+    /// time is the date of the record.
     pub time: String,
-    /// The field of the title.
+    /// The name of the field with the title.
     pub title: String,
-    /// The field of the address. In web archives it is the address of the record.
+    /// The name of the field with the address. In web archives the address is that of the record.
     pub url: String,
-    /// The field of the score, by which a canonical member can be chosen.
+    /// The name of the field with the score, by which a canonical member can be chosen.
     pub score: String,
-    /// The field of the label, if clusters are compared with labels.
+    /// The name of the field with the label, if clusters are compared with labels.
     pub label: Option<String>,
 }
 
@@ -62,8 +63,8 @@ pub struct RecordFields<'r> {
     pub label: Option<String>,
 }
 
-/// Calls `visit` with every record of a chunk, in order, and the fields of a document. In a web archive the address is the record's id, and
-/// the time its date.
+/// Calls `visit` with every record of a chunk and its fields, in order. Only documents have fields. In a web archive
+/// the address is the record's id, and the time its date.
 pub fn for_each_record(
     chunk: &Chunk,
     sources: &Sources,
@@ -107,7 +108,7 @@ pub fn for_each_record(
     });
 }
 
-/// The fields of a chunk's records, except the time: one column a field, in the order of the records.
+/// The fields of a chunk's records, except the time: one column per field, in the order of the records.
 #[derive(Debug, Default)]
 pub(super) struct FieldColumns {
     titles: Vec<Option<SortValue>>,

@@ -17,8 +17,8 @@ use super::summary::ClusterSummary;
 use super::{Stream, StreamOptions};
 use crate::StreamError;
 use twinprint_io::progress::{Progress, Unit};
-use twinprint_io::runs::InputDigest;
 use twinprint_io::runs::identity;
+use twinprint_io::runs::{DigestKey, InputDigest};
 use twinprint_io::sink::{OpenClaim, OutputDir, RunClaim};
 use twinprint_io::source::Sources;
 
@@ -120,6 +120,9 @@ pub(super) fn finish_ended(
     Ok(stream.past.summary(open).filter(|_| same).cloned())
 }
 
+/// The key of the digests. It is not secret: a digest is compared only with those of the same state file.
+const DIGEST_KEY: DigestKey = DigestKey { k0: 0, k1: 0 };
+
 /// A digest of the documents of a run, in order.
 #[derive(Debug)]
 pub(super) struct StreamDigest(InputDigest);
@@ -127,7 +130,7 @@ pub(super) struct StreamDigest(InputDigest);
 impl StreamDigest {
     /// The digest of no documents.
     pub(super) fn new() -> Self {
-        Self(InputDigest::new((0, 0)))
+        Self(InputDigest::new(DIGEST_KEY))
     }
 
     /// Adds the next document.
@@ -141,7 +144,7 @@ impl StreamDigest {
             ..
         } = document;
         self.0
-            .push(InputDigest::document((0, 0), name, document.text.canonical()));
+            .push(InputDigest::document(DIGEST_KEY, name, document.text.canonical()));
         self.0.push(identity::hash(format_args!(
             "{title:?} {url:?} {time:?} {score:?}"
         )));

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use twinprint_io::runs::identity;
 use twinprint_io::sink::Existing;
-use twinprint_io::source::SourceOptions;
+use twinprint_io::source::{SourceIdentity, SourceOptions};
 
 use super::{FieldKeys, StreamOptions};
 
@@ -70,8 +70,9 @@ impl ClusterJob<'_> {
             ..
         } = self.run;
         identity::hash(format_args!(
-            "{inputs:?}\n{source:?}\n{keys:?}\n{described}\nClusterRun {{ threads: 0, ahead: {count_ahead}, vectors: {vectors}, \
-             reject_empty: {reject_empty}, existing: Refuse }}"
+            "{inputs:?}\n{}\n{keys:?}\n{described}\nClusterRun {{ threads: 0, ahead: {count_ahead}, vectors: {vectors}, \
+             reject_empty: {reject_empty}, existing: Refuse }}",
+            SourceIdentity(source)
         ))
     }
 }

@@ -20,7 +20,7 @@ use twinprint_io::work::WorkDir;
 #[derive(Clone, Debug, Default)]
 pub struct LabelledDocuments {
     labels: HashMap<String, Option<String>>,
-    /// The account of the input.
+    /// The documents and rejects of the input.
     pub intake: Intake,
 }
 

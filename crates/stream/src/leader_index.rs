@@ -37,9 +37,9 @@ pub struct LeaderIndexOptions {
     pub bits: u32,
     /// The radius for which tables are planned. Lookups within a larger radius compare every row.
     pub radius: u32,
-    /// The least Jaccard at which short texts are duplicates.
+    /// The minimum Jaccard at which short texts are duplicates.
     pub threshold: f64,
-    /// When rows are merged into larger tables.
+    /// The policy for merging rows into larger tables.
     pub merge_policy: MergePolicy,
 }
 

@@ -28,7 +28,8 @@ use super::leader_index::{
     LeaderIndex, LeaderIndexOptions, SHORT_TEXT_FEATURES, ShinglePrefix, ShingleSetCache,
 };
 
-/// When the rows of a stream's leaders are merged into larger tables: the stream waits for each merge, so small ones are better.
+/// The policy for merging the rows of a stream's leaders into larger tables. The stream waits for each merge, so small
+/// merges are better.
 const MERGE_POLICY: MergePolicy = MergePolicy {
     tail_rows: 4096,
     size_ratio: 1,
@@ -77,10 +78,10 @@ impl Serialize for SerializeLeaders<'_> {
 #[derive(Clone, Debug)]
 struct Leader {
     fingerprint: u128,
-    /// The text has fewer than [`SHORT_TEXT_FEATURES`] features.
+    /// True if the text has fewer than [`SHORT_TEXT_FEATURES`] features.
     is_short: bool,
     measure: Measure,
-    /// The text has no features. Such a leader is never found.
+    /// True if the text has no features. Such a leader is never found.
     is_empty: bool,
     text: PackedText,
 }
@@ -112,7 +113,7 @@ impl fmt::Debug for Leaders {
 }
 
 impl Leaders {
-    /// No leaders. `key` is the key of the shingles.
+    /// Creates a value without leaders. `key` is the key of the shingles.
     pub(super) fn new(threshold: f64, radius: u32, key: HashKey) -> Self {
         Self {
             by_number: BTreeMap::new(),

@@ -27,7 +27,7 @@ pub enum Scope {
 pub struct StreamOptions {
     /// The profile of fingerprints, at 128 bits.
     pub profile: Profile,
-    /// The least Jaccard of a duplicate and its leader, in (0, 1].
+    /// The minimum Jaccard of a duplicate and its leader, in (0, 1].
     pub threshold: f64,
     /// The largest Hamming distance, of 128 bits, at which texts are compared; at most 24.
     pub radius: u32,
@@ -94,7 +94,7 @@ impl StreamOptions {
         }
     }
 
-    /// The options as text, one a line. State files store this text and compare it on reading, so its form is part of their format.
+    /// The options as text, one per line. State files store this text and compare it on reading, so its form is part of their format.
     pub(super) fn describe(&self) -> String {
         let span = |seconds: Option<i64>| seconds.map_or("none".to_owned(), time::span);
         let Self {

@@ -250,7 +250,7 @@ impl<'r> ClusterOutput<'r> {
     }
 
     fn write_live(&mut self) -> Result<(), StreamError> {
-        // Copies, since writing a row borrows all of `self`.
+        // The groups are copied, because writing a row borrows all of `self`.
         let groups: Vec<DuplicateGroup> = self
             .stream
             .groups()

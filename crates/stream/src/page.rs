@@ -84,7 +84,7 @@ impl StoriesPage {
         self.0.truncate(MAX_STORIES);
     }
 
-    /// The page as HTML. Times are shown if `timed`.
+    /// The page as HTML. Times are shown if `timed` is true.
     pub(super) fn html(mut self, summary: &ClusterSummary, timed: bool) -> String {
         self.drop_smallest();
         let page = Page {
@@ -94,7 +94,7 @@ impl StoriesPage {
             span: span(&self.0),
             stories: self.0,
         };
-        // Rendering writes to a string, which does not fail; the filters do not either.
+        // Rendering writes to a string and uses no filter that fails.
         page.render().unwrap_or_default()
     }
 }

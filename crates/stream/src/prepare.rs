@@ -39,7 +39,7 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// Returns `true` if the text has no features. Such a document is no duplicate of anything and founds a group of its own.
+    /// Returns `true` if the text has no features. Such a document is not a duplicate of anything and founds a group of its own.
     pub fn is_empty(&self) -> bool {
         self.text.is_empty()
     }
@@ -88,7 +88,7 @@ impl Preparer {
     /// Prepares a document. Linear in its text.
     pub fn prepare(&mut self, document: &Document<'_>) -> Prepared {
         let text = self.texts.prepare(document.text);
-        // Every document needs it; the set by the other measure is made if a leader needs it.
+        // Every document needs this set. The set of the other measure is made if a leader needs it.
         self.texts.shingle(&text);
         let canonical = text.canonical();
         let words = if canonical.is_empty() {

@@ -179,7 +179,7 @@ pub(super) fn role(word: &str) -> WordRole {
     }
     let number = word.chars().all(char::is_numeric);
     if second.is_none() || number {
-        // A single letter is a part, since names have initials. A function word of one ideograph ends a name.
+        // A single letter is part of a name, since names have initials. A function word of one ideograph ends a name.
         return if "的了在是和与及或就都而也很着过被把对从到为以于等这那他她它我你有不上下中说要会将让给向"
             .contains(first)
         {

@@ -36,7 +36,8 @@ pub(super) struct GroupRow<'r> {
 }
 
 impl<'r> GroupRow<'r> {
-    /// `story` is the id of the group's story after merging. Times are written if `timed`.
+    /// Creates the row of a group. `story` is the id of the group's story after merging. Times are written if `timed`
+    /// is true.
     pub(super) fn new(group: &'r DuplicateGroup, story: u64, timed: bool) -> Self {
         let [first, last] = stamps(group.seen, timed);
         Self {

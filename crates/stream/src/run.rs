@@ -26,7 +26,7 @@ use twinprint_io::work::WorkDir;
 /// output then holds what belongs to this run: its documents, and the groups and stories that ended in it or are live. If documents have
 /// labels, `agreement.json` holds the agreement of groups and stories with them.
 ///
-/// The result does not depend on the number of threads. Memory is bounded by the live groups and stories, 16 bytes a document of the run,
+/// The result does not depend on the number of threads. Memory is bounded by the live groups and stories, 16 bytes per document of the run,
 /// and the documents that are counted ahead.
 ///
 /// # Errors
@@ -91,7 +91,8 @@ pub fn cluster(
         let (dir, found) = match OutputDir::begin_or_resume(out, run.existing, has_ended)? {
             RunStart::New(dir) => (dir, None),
             RunStart::Ended(dir, open) => {
-                // Not in the output directory, which may be emptied before the inputs are read a second time.
+                // The work directory is not in the output directory, because that may be emptied before the inputs are
+                // read a second time.
                 let (work, sources) = discover(folder(out))?;
                 let ended = history::finish_ended(job, &dir, &open, &sources, progress)?;
                 // Before the directory is begun again.
@@ -102,7 +103,7 @@ pub fn cluster(
                 (OutputDir::begin(out, run.existing)?, Some((work, sources)))
             }
         };
-        // Only now, because the state file may be inside the output directory.
+        // The state is opened only now, because its file may be inside the output directory.
         let state = job.state.map(StateFile::hold).transpose()?;
         let stream = history::load(state.as_ref().map(StateFile::path), job.stream)?;
         let claim = state

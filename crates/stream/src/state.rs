@@ -28,7 +28,7 @@ use super::{Stream, StreamOptions};
 const MAGIC: &[u8; 8] = b"TWPRINTS";
 /// Bytes of magic, version, length and check.
 const HEADER_BYTES: usize = 8 + 4 + 8 + 16;
-/// The default of zstd, slower than the level of texts in memory: a state is written once a run.
+/// The default of zstd, slower than the level of texts in memory: a state is written once per run.
 const ZSTD_LEVEL: i32 = 3;
 
 /// Everything a stream needs to continue. Indexes are left out and rebuilt on reading.

@@ -49,7 +49,7 @@ impl StateFile {
         let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let made = MadeDirs::missing(folder(&target));
         Disk.create_dir_all(folder(&target)).map_err(failed)?;
-        // A hash, since the name may already be as long as the file system allows.
+        // The name is hashed, because it may already be as long as the file system allows.
         let name = target.file_name().ok_or_else(foreign)?.as_encoded_bytes();
         let name = twinprint_fingerprint::hash_one(&HashKey::PUBLIC, name) as u64;
         let next = folder(&target).join(format!(".twinprint-{name:016x}.partial"));

@@ -12,7 +12,7 @@ use super::agreement::AgreementReport;
 pub struct ClusterSummary {
     /// Documents placed. Rejected records are not among them.
     pub documents: u64,
-    /// The account of the input.
+    /// The documents and rejects of the input.
     pub intake: Intake,
     /// Files found in folders and not read, by kind.
     pub skipped: BTreeMap<String, u64>,

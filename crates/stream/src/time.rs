@@ -4,7 +4,7 @@ use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime, SecondsFormat};
 
 use twinprint_io::source::SortValue;
 
-/// The least number that is read as milliseconds; as seconds it would be in the year 5138. From a thousand times that number, microseconds
+/// The smallest number that is read as milliseconds; as seconds it would be in the year 5138. From a thousand times that number, microseconds
 /// are assumed, and then nanoseconds.
 const MIN_MILLISECONDS: u64 = 100_000_000_000;
 
@@ -54,8 +54,8 @@ pub fn day(seconds: i64) -> Option<String> {
     Some(stamp)
 }
 
-/// Parses a time as documents have it, to seconds since 1970: RFC 3339, a date with or without a time (UTC), or a number of seconds,
-/// milliseconds, microseconds or nanoseconds since 1970.
+/// Parses the time of a document to seconds since 1970: RFC 3339, a date with or without a time (UTC), or a number of
+/// seconds, milliseconds, microseconds or nanoseconds since 1970.
 ///
 /// # Errors
 /// A text that is not a time. The message shows the forms that are read.

@@ -17,7 +17,7 @@ pub struct Analysis<'a> {
 }
 
 impl Analysis<'_> {
-    /// Whether the text has no features: it is empty or has only punctuation and stop words. Such a text is a duplicate
+    /// Returns `true` if the text has no features: it is empty or has only punctuation and stop words. Such a text is a duplicate
     /// of nothing, not even of its copy.
     pub fn is_empty(&self) -> bool {
         self.features == 0

@@ -26,7 +26,7 @@ pub fn canonical(text: &str) -> String {
 #[derive(Debug, Default)]
 pub(crate) struct Canonicaliser {
     text: String,
-    /// Whether the text ends within a word.
+    /// True if the text ends within a word.
     in_word: bool,
 }
 
@@ -36,7 +36,7 @@ impl Canonicaliser {
         self.text.clear();
         self.in_word = false;
         walk(text, self);
-        // A space was written as soon as the last word ended.
+        // A space is written as soon as a word ends, so the text may end with one.
         if self.text.ends_with(' ') {
             self.text.pop();
         }

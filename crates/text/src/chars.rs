@@ -33,7 +33,7 @@ pub(crate) enum Class {
     Stripped,
 }
 
-/// Whether a normalised character belongs to a word: letters, numbers and marks.
+/// Returns `true` if a normalised character belongs to a word: letters, numbers and marks.
 pub(crate) fn is_word(c: char) -> bool {
     if c.is_ascii() {
         return c.is_ascii_alphanumeric();
@@ -41,7 +41,7 @@ pub(crate) fn is_word(c: char) -> bool {
     is_alphanumeric_category(get_general_category(c)) || is_mark(c)
 }
 
-/// Whether Unicode calls the character a letter or a number.
+/// Returns `true` if Unicode calls the character a letter or a number.
 pub(crate) fn is_letter_or_number(c: char) -> bool {
     if c.is_ascii() {
         return c.is_ascii_alphanumeric();
@@ -63,7 +63,7 @@ fn is_alphanumeric_category(category: Category) -> bool {
     )
 }
 
-/// Whether Unicode calls the character a combining mark.
+/// Returns `true` if Unicode calls the character a combining mark.
 pub(crate) fn is_mark(c: char) -> bool {
     matches!(
         get_general_category(c),
@@ -71,7 +71,7 @@ pub(crate) fn is_mark(c: char) -> bool {
     )
 }
 
-/// Whether the character is not visible on a page: format characters (zero-width space and joiners, soft hyphen,
+/// Returns `true` if the character is not visible on a page: format characters (zero-width space and joiners, soft hyphen,
 /// byte order mark, directional marks), variation selectors and the blank fillers.
 pub(crate) fn is_invisible(c: char) -> bool {
     match c {
@@ -93,14 +93,14 @@ pub(crate) fn normal_form(piece: impl Iterator<Item = char>) -> impl Iterator<It
     piece.nfkc().flat_map(char::to_lowercase).nfc()
 }
 
-/// Whether the character's decomposition begins with a starter: marks are never reordered across it.
+/// Returns `true` if the character's decomposition begins with a starter: marks are never reordered across it.
 pub(crate) fn is_starter(c: char) -> bool {
     let starts = |c: char| canonical_combining_class(c) == 0;
     std::iter::once(c).nfkd().next().is_some_and(starts)
         && normal_form(std::iter::once(c)).next().is_some_and(starts)
 }
 
-/// Whether text may be cut before this character without changing compositions.
+/// Returns `true` if text may be cut before this character without changing compositions.
 fn is_composition_boundary(c: char) -> bool {
     let first = std::iter::once(c).nfkd().next().unwrap_or(c);
     canonical_combining_class(first) == 0 && is_nfc_quick(std::iter::once(first)) == IsNormalized::Yes
@@ -126,12 +126,12 @@ fn classify(c: char) -> Class {
     }
 }
 
-/// Whether the character is in a block of word characters that normalisation does not change.
+/// Returns `true` if the character is in a block of word characters that normalisation does not change.
 fn is_plain_block(c: char) -> bool {
     matches!(c, '\u{3400}'..='\u{4DBF}' | '\u{4E00}'..='\u{9FFF}' | '\u{AC00}'..='\u{D7A3}')
 }
 
-/// Whether the character is in a block beyond the basic plane that normalisation does not change. All assigned
+/// Returns `true` if the character is in a block beyond the basic plane that normalisation does not change. All assigned
 /// characters of these blocks are ideographs.
 fn is_rare_ideograph_block(c: char) -> bool {
     matches!(c, '\u{20000}'..='\u{2F7FF}' | '\u{30000}'..='\u{3FFFD}')

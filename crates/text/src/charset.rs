@@ -75,7 +75,7 @@ impl Charset {
         self.0.name()
     }
 
-    /// Whether every ASCII byte outside of characters of several bytes is that ASCII character, and the bytes of line
+    /// Returns `true` if every ASCII byte outside of characters of several bytes is that ASCII character, and the bytes of line
     /// feeds, commas, semicolons and double quotes never occur within characters of several bytes.
     pub fn keeps_ascii(self) -> bool {
         self.0 != encoding_rs::UTF_16LE
@@ -262,7 +262,7 @@ fn guess(bytes: &[u8], domain: Option<&str>) -> Charset {
     Charset(detector.guess(domain.map(str::as_bytes), Utf8Detection::Deny))
 }
 
-/// Whether bytes are binary: they have a zero, or more than one control character in 50 bytes. In random bytes one in ten is a
+/// Returns `true` if bytes are binary: they have a zero, or more than one control character in 50 bytes. In random bytes one in ten is a
 /// control character.
 pub fn is_binary(bytes: &[u8]) -> bool {
     // Tabs, line ends, form feeds and the escapes of terminals occur in text.
@@ -270,7 +270,7 @@ pub fn is_binary(bytes: &[u8]) -> bool {
     bytes.contains(&0) || bytes.iter().filter(control).count() * MIN_BYTES_PER_CONTROL > bytes.len()
 }
 
-/// Whether bytes are UTF-8 except for a few invalid ones. Such text is not in another charset.
+/// Returns `true` if bytes are UTF-8 except for a few invalid ones. Such text is not in another charset.
 fn is_damaged_utf8(bytes: &[u8]) -> bool {
     let (mut good, mut bad) = (0, 0);
     for chunk in bytes.utf8_chunks() {

@@ -105,7 +105,7 @@ impl Recipe {
     /// [`RecipeError::Name`] if there is none.
     pub fn parse(name: &str) -> Result<Self, RecipeError> {
         if let Some((base, top)) = name.rsplit_once("-top") {
-            // One recipe, one name: no leading zeros or signs.
+            // Each recipe has one name, so leading zeros and signs are refused.
             let top: u32 = top
                 .parse()
                 .ok()
@@ -169,7 +169,7 @@ impl Recipe {
         crate::checksum::checksum(parts.as_bytes())
     }
 
-    /// Whether fingerprints depend on cppjieba's dictionaries.
+    /// Returns `true` if fingerprints depend on cppjieba's dictionaries.
     pub fn needs_dictionaries(self) -> bool {
         matches!(self, Self::Cppjieba(_) | Self::HaoyuhuGosimhash(_))
     }

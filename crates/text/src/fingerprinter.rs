@@ -102,7 +102,7 @@ impl Fingerprinter {
     /// The fingerprint that [`analyze`](Self::analyze) gives.
     pub(crate) fn fingerprint(&mut self, canonical: &str) -> u128 {
         let text = addressable(canonical);
-        // A feature occurs at most once a byte, so no frequency exceeds MAX_TF and every occurrence weighs 1.
+        // A feature occurs at most once per byte, so no frequency exceeds MAX_TF and every occurrence weighs 1.
         let occurrences_weigh_1 =
             self.weight() == Weight::Tf && self.weights.is_frequency_only() && text.len() <= MAX_TF;
         let (Features::CharShingles(n @ 1..=MAX_WINDOW), ..=64, true) =

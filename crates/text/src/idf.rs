@@ -195,7 +195,7 @@ impl IdfTable {
         self.words.len()
     }
 
-    /// Whether the table has no words.
+    /// Returns `true` if the table has no words.
     pub fn is_empty(&self) -> bool {
         self.words.is_empty()
     }

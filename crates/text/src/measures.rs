@@ -40,7 +40,7 @@ impl TermVector {
         self.0.len()
     }
 
-    /// Whether the document has no terms.
+    /// Returns `true` if the document has no terms.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -97,7 +97,7 @@ pub fn term_jaccard(a: &TermVector, b: &TermVector) -> f64 {
 /// Euclidean distance between the count vectors.
 pub fn euclidean(a: &TermVector, b: &TermVector) -> f64 {
     let squares = a.pairs(b).map(|(x, y)| (x - y) * (x - y));
-    // Not `sum`, whose value for no terms is -0.
+    // `fold` instead of `sum`, because the `sum` of no terms is -0.
     squares.fold(0.0, |sum, square| sum + square).sqrt()
 }
 

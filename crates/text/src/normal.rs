@@ -60,7 +60,7 @@ pub(crate) fn walk(text: &str, sink: &mut impl Sink) {
     }
 }
 
-/// Whether the character must be normalised together with the one before it. Invisible characters are included, because
+/// Returns `true` if the character must be normalised together with the one before it. Invisible characters are included, because
 /// a character that acts on the one before them may follow.
 fn acts_backward(class: Class) -> bool {
     matches!(class, Class::Joiner | Class::Stripped)

@@ -18,7 +18,7 @@ pub struct Origin {
     pub byte: usize,
 }
 
-/// The boundaries of several parts of a canonical text, in the order of the requested positions.
+/// The boundaries that [`origins`] found, in the order of the requested positions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Origins {
     /// The starts; `None` if no word begins at the position or after it.
@@ -75,7 +75,7 @@ pub fn origins(text: &str, starts: &[usize], ends: &[usize]) -> Origins {
 struct CanonicalCounter {
     /// Number of characters so far, without a space at the end.
     count: usize,
-    /// Whether characters that belong to no word follow them.
+    /// True if characters that belong to no word follow them.
     gap: bool,
 }
 
@@ -144,7 +144,7 @@ impl<'t> Atoms<'t> {
         }
     }
 
-    /// Whether a new atom begins with `c`, which follows `piece`.
+    /// Returns `true` if a new atom begins with `c`, which follows `piece`.
     fn separates(&self, piece: &str, c: char) -> bool {
         if c.is_ascii() {
             return true;
@@ -175,7 +175,7 @@ impl<'t> Iterator for Atoms<'t> {
     }
 }
 
-/// Whether the normal form of the two together differs from that of each by itself.
+/// Returns `true` if the normal form of the two together differs from that of each by itself.
 fn joins(piece: &str, c: char) -> bool {
     let visible = || piece.chars().filter(|&c| !is_invisible(c));
     let together = normal_form(visible().chain(std::iter::once(c)));

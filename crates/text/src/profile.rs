@@ -73,9 +73,9 @@ pub enum ProfileError {
      (checksum {right_checksum:016x})"
 )]
 pub struct ProfileMismatch {
-    /// Id of the profile that was asked.
+    /// Id of the profile whose [`check_same`](Profile::check_same) was called.
     pub left: String,
-    /// Checksum of the profile that was asked.
+    /// Checksum of that profile.
     pub left_checksum: u64,
     /// Id of the other profile.
     pub right: String,
@@ -270,7 +270,7 @@ impl Profile {
         checksum(self.parts().as_bytes())
     }
 
-    /// Whether fingerprints of the two profiles may be compared.
+    /// Checks that fingerprints of the two profiles may be compared.
     ///
     /// # Errors
     /// [`ProfileMismatch`] if the profiles have different checksums.
@@ -334,7 +334,7 @@ impl Profile {
         self.idf.as_ref().map(|(table, power)| (table, *power))
     }
 
-    /// The features left out.
+    /// The features that are left out.
     pub fn stop_words(&self) -> &StopWords {
         &self.stop_words
     }

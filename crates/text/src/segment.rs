@@ -21,7 +21,8 @@ pub(crate) mod dictionary;
 use cache::{BucketRef, SegmentationCache};
 use dictionary::{JIEBA, JiebaRs, Path};
 
-/// Name and version of the segmenter, part of every profile: the crate with the same dictionary and the same cuts.
+/// Name and version of the segmenter, part of every profile: those of the crate that has the same dictionary and makes
+/// the same cuts.
 pub(crate) const SEGMENTER: &str =
     "jieba-rs 0.11.0 embedded dictionary, no hmm; pairs in other unspaced scripts";
 
@@ -63,7 +64,7 @@ impl Segmenter {
             if let Some(later) = self.runs.get(i + PREFETCH_DISTANCE) {
                 self.cache.prefetch(later.bucket);
             }
-            // The pieces of the runs ascend, and each index is in bounds because the piece was pushed.
+            // The pieces of the runs are in ascending order, and each index is in bounds because the piece was pushed.
             let (before, from) = self.pieces.split_at(run.piece as usize);
             words.extend_from_slice(before.get(done..).unwrap_or_default());
             done = run.piece as usize + 1;

@@ -35,7 +35,7 @@ impl StopWords {
         &self.0
     }
 
-    /// Whether the list is empty.
+    /// Returns `true` if the list is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

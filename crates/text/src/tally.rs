@@ -17,9 +17,9 @@ use std::hash::{BuildHasher, RandomState};
 
 use twinprint_fingerprint::Width;
 
-/// Most slots that a document starts with. A page of ten thousand characters takes less than a quarter of these slots, and
-/// their 256 KiB stay in the second-level cache. On English pages half as many were slower, because of collisions and
-/// growing; twice as many were not measurably faster.
+/// The maximum number of slots that a document starts with. A page of ten thousand characters takes less than a quarter
+/// of these slots, and their 256 KiB stay in the second-level cache. On English pages half as many were slower, because
+/// of collisions and growing; twice as many were not measurably faster.
 const FIRST_SLOTS: usize = 1 << 14;
 
 /// Features between two checks whether the table must grow.
@@ -28,7 +28,7 @@ const STRIDE: usize = 256;
 #[derive(Clone, Copy, Debug, Default)]
 struct Slot {
     key: u64,
-    /// The document that wrote the slot; 0 is none.
+    /// The number of the document that wrote the slot; 0 stands for none.
     document: u32,
     tf: u32,
 }

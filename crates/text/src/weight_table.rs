@@ -48,7 +48,7 @@ impl WeightTable {
         self.weight
     }
 
-    /// Whether a weight depends on the frequency alone.
+    /// Returns `true` if a weight depends on the frequency alone.
     pub(crate) fn is_frequency_only(&self) -> bool {
         self.stop_words.is_empty() && self.idf.is_none()
     }

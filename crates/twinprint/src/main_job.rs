@@ -16,7 +16,7 @@ use twinprint_dedup::known::NoStores as Stores;
 /// [`DedupOptions::against`](crate::DedupOptions::against) may name a collection as well as an index.
 ///
 /// # Errors
-/// An error that stops the whole run. A record that cannot be used is no error: it is rejected, counted and listed in
+/// An error that stops the whole run. A record that cannot be used is not an error: it is rejected, counted and listed in
 /// `rejects.jsonl`.
 pub fn dedup(
     job: &DedupJob<'_>,

@@ -23,7 +23,7 @@ pub(super) struct Add {
     pub(super) ids: Range<u64>,
 }
 
-/// The place of the note.
+/// The file of the note.
 #[derive(Debug)]
 pub(super) struct NoteFile {
     path: PathBuf,
@@ -56,7 +56,7 @@ impl NoteFile {
         Self { path: dir.join(NOTE) }
     }
 
-    /// The add that is noted. A note that is not whole belongs to an add that committed nothing.
+    /// The add that is noted. An incomplete note belongs to an add that committed nothing.
     pub(super) fn read(&self) -> anyhow::Result<Option<Add>> {
         match fs::read_to_string(&self.path) {
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::InvalidData) => Ok(None),
@@ -85,8 +85,8 @@ impl NoteFile {
 
     /// Removes the note of an add that ends.
     ///
-    /// There is no sync: a kill during it would leave a committed add without its note. A power cut may bring the note back, and then the same add is
-    /// taken for a repetition, as after a kill.
+    /// There is no sync: a kill during it would leave a committed add without its note. A power cut may restore the
+    /// note. Then the same add is treated as a repetition, as after a kill.
     pub(super) fn end(&self) -> anyhow::Result<()> {
         match fs::remove_file(&self.path) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
@@ -96,7 +96,7 @@ impl NoteFile {
 
     /// Makes names in the directory durable.
     fn sync(&self) -> io::Result<()> {
-        // Elsewhere a directory cannot be opened as a file, and names are durable without it.
+        // On systems other than Unix a directory cannot be opened as a file, and names are durable without a sync.
         match self.path.parent() {
             Some(dir) if cfg!(unix) => File::open(dir)?.sync_all(),
             _ => Ok(()),

@@ -23,9 +23,9 @@ use crate::{interrupt, number, terminal};
 
 /// Makes an index of files of fingerprints
 ///
-/// After an interruption (Ctrl-C, a kill, a power cut) the same command resumes after the last table that was whole, if there is one. It reads
+/// After an interruption (Ctrl-C, a kill, a power cut) the same command resumes after the last table that was complete, if there is one. It reads
 /// the files once to compare them with what was read before, and starts over if a fingerprint, an id or an option has changed. It also starts over
-/// after an interruption in the last step, the check that no given id is there twice.
+/// after an interruption in the last step, the check that no given id occurs twice.
 #[derive(clap::Args)]
 pub(super) struct Args {
     /// Files of fingerprints: *.u64 (64 bits each, little-endian; also .u64.gz, .u64.zst …), whose ids are their positions, counted through all
@@ -93,7 +93,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     ))
 }
 
-/// Reads files into a segment, and shows how far it is.
+/// Reads files into a segment, and shows the progress.
 pub(super) struct Gather {
     bars: Arc<Bars>,
     cancel: Arc<AtomicBool>,
@@ -105,7 +105,7 @@ pub(super) struct Gathered {
     pub(super) segment: Segment<u64>,
     /// The digest of all fingerprints and ids.
     pub(super) digest: u128,
-    /// The id after the largest.
+    /// The id after the largest one.
     pub(super) next: u64,
 }
 
@@ -158,7 +158,7 @@ impl Gather {
         if !known.ascending {
             self.bars.stage("check ids", 0, Unit::Steps);
             if let Err(error) = self.distinct(&segment, path, options.memory) {
-                // The next writer would find it otherwise.
+                // Otherwise the next writer would find an unknown segment.
                 let _left_over = std::fs::remove_file(path);
                 return Err(error);
             }
@@ -195,7 +195,8 @@ impl Gather {
             anyhow::Ok(())
         })?;
         let next = largest.map_or(Some(first), |id| id.checked_add(1));
-        let next = next.with_context(|| format!("the id {} is too large: none could follow", u64::MAX))?;
+        let next =
+            next.with_context(|| format!("the id {} is too large: no id could follow it", u64::MAX))?;
         let known = InputSummary {
             digest: digest.finish(),
             next,
@@ -244,7 +245,7 @@ impl Gather {
         terminal::note(&format!(
             "resuming an interrupted build after table {whole} of {tables}"
         ));
-        // One of them is read back.
+        // The last complete table is read back and counts as one more.
         let to_come = (tables - whole) as u64 + 1;
         self.bars
             .stage("write", files.len().saturating_mul(to_come), Unit::Fingerprints);
@@ -273,7 +274,7 @@ impl Gather {
         Ok(digest.finish())
     }
 
-    /// An error if an id occurs twice, because only one of the two could be replaced or deleted.
+    /// Returns an error if an id occurs twice, because only one of the two could be replaced or deleted.
     fn distinct(&self, segment: &Segment<u64>, path: &Path, memory: u64) -> anyhow::Result<()> {
         let mut sorter = Sorter::new(path.parent().unwrap_or(path), u64::MAX.into(), memory);
         for (i, id) in segment.ids().enumerate() {
@@ -287,9 +288,7 @@ impl Gather {
             self.go_on()?;
             for &id in ids {
                 if before.replace(id) == Some(id) {
-                    bail!(
-                        "the id {id} is there twice; ids must differ (--positions takes positions instead)"
-                    );
+                    bail!("the id {id} occurs twice; ids must differ (--positions takes positions instead)");
                 }
             }
             Ok(())

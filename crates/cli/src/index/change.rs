@@ -50,22 +50,22 @@ pub(super) struct AddArgs {
     quiet: bool,
 }
 
-/// Deletes ids: answers no longer have them; they leave the disk when segments are merged
+/// Deletes ids: queries no longer find them; they are removed from the disk when segments are merged
 #[derive(clap::Args)]
 pub(super) struct DeleteArgs {
     #[command(flatten)]
     directory: Directory,
 
-    /// Ids; unknown ones are no error
+    /// Ids; unknown ones are ignored
     #[arg(value_name = "ID", value_parser = number::parse_count::<u64>)]
     id: Vec<u64>,
 
-    /// File of ids, one a line
+    /// File of ids, one per line
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     ids: Option<PathBuf>,
 }
 
-/// Merges everything into one segment: it is faster to search, and deleted ids leave the disk
+/// Merges all segments into one, which is faster to search, and removes deleted ids from the disk
 #[derive(clap::Args)]
 pub(super) struct CompactArgs {
     #[command(flatten)]
@@ -95,7 +95,7 @@ pub(super) fn add(args: &AddArgs) -> anyhow::Result<()> {
     let first = args.first_id.unwrap_or(index.checkpoint());
     let gather = Gather::new(args.quiet, &args.memory)?;
     let note = NoteFile::in_dir(&args.directory.index);
-    // Given ids replace themselves if they are added a second time.
+    // Fingerprints with given ids need no note: adding them again replaces them.
     let takes_next = !files.has_ids() && args.first_id.is_none();
     if let Some(killed) = note.read()?
         && takes_next
@@ -123,7 +123,7 @@ pub(super) fn add(args: &AddArgs) -> anyhow::Result<()> {
         return Err(UsageError(refused).into());
     }
     let options = gather.options(&files, first, index.settings())?;
-    // A later add must not take the note of an earlier one for its own.
+    // Otherwise this add, if it is killed, could be mistaken for the earlier one.
     note.remove()?;
     let added = index.add_segment(|path| {
         let gathered = gather.segment(&files, first, path, &options)?;
@@ -132,14 +132,14 @@ pub(super) fn add(args: &AddArgs) -> anyhow::Result<()> {
             let digest = gathered.digest;
             note.write(&Add { digest, ids })?;
         }
-        // What is free from then on, known with the same commit.
+        // The next free id, made durable by the commit that adds the segment.
         index.mark(index.checkpoint().max(gathered.next))?;
         anyhow::Ok(gathered.segment)
     });
     gather.finish();
-    // After an error the fingerprints may be committed. The note stays for the next add.
+    // The fingerprints may be committed even if an error is returned. The note stays, so that the next add can tell.
     added?;
-    // The last change on disk: a kill before it leaves the note.
+    // Removing the note is the last change on the disk: if the process is killed before, the note remains.
     let _lock = index.close();
     note.end()?;
     say_added(args, &files, first)
@@ -171,7 +171,9 @@ pub(super) fn delete(args: &DeleteArgs) -> anyhow::Result<()> {
             .filter(|(_, line)| !line.trim().is_empty())
         {
             let parsed = number::parse_count(id);
-            ids.push(parsed.map_err(|error| anyhow!("{}:{line}: {id:?} is no id; {error}", path.display()))?);
+            ids.push(
+                parsed.map_err(|error| anyhow!("{}:{line}: {id:?} is not an id; {error}", path.display()))?,
+            );
         }
     }
     let index = args.directory.open()?;

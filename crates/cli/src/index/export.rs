@@ -88,7 +88,7 @@ impl Args {
         let stem = path.file_stem().unwrap_or_default();
         if Path::new(stem).extension().is_some_and(|ending| ending == "ids") {
             let refused = format!(
-                "{}: such a name is for the ids; end it in .u64 alone",
+                "{}: .ids.u64 names the file of the ids; choose a name for the fingerprints that ends in .u64 only",
                 path.display()
             );
             return Err(UsageError(refused).into());

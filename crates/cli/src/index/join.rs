@@ -16,13 +16,13 @@ use crate::{interrupt, number};
 /// The radius if neither the index nor the user names one.
 const DEFAULT_RADIUS: u32 = 3;
 
-/// Rows of two fingerprints.
+/// The columns of rows for pairs of fingerprints.
 const GROUP_COLUMNS: &[Column] = &[
     Column::new("a", ColumnKind::Ids),
     Column::new("b", ColumnKind::Ids),
     Column::new("hamming", ColumnKind::Distance),
 ];
-/// Rows of two ids.
+/// The columns of rows for pairs of ids.
 const PAIR_COLUMNS: &[Column] = &[
     Column::new("a", ColumnKind::Id),
     Column::new("b", ColumnKind::Id),

@@ -67,7 +67,8 @@ pub(super) fn of_files(files: &RawFiles) -> Result<Option<ProfileLabel>, Profile
     Ok(one)
 }
 
-/// An error if the fingerprints of two profiles cannot be compared. An unknown profile can be compared with any.
+/// Returns an error if the fingerprints of two profiles cannot be compared. An unknown profile can be compared with
+/// any.
 pub(super) fn check_same(
     one: Option<&ProfileLabel>,
     other: Option<&ProfileLabel>,

@@ -27,13 +27,13 @@ const LOOKUP_BATCH: usize = 1 << 16;
 /// Queries that one scan answers; each takes some 100 bytes of memory.
 const SCAN_BATCH: usize = 1 << 22;
 
-/// What is found for fingerprints.
+/// The columns of rows for queries by fingerprints.
 const ID_COLUMNS: &[Column] = &[
     Column::new("query", ColumnKind::Id),
     Column::new("id", ColumnKind::Id),
     Column::new("hamming", ColumnKind::Distance),
 ];
-/// What is found for texts.
+/// The columns of rows for queries by texts.
 const NAME_COLUMNS: &[Column] = &[
     Column::new("query", ColumnKind::Name),
     Column::new("id", ColumnKind::Id),
@@ -156,7 +156,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(code)
 }
 
-/// Answers queries, some at a time.
+/// Answers queries in batches.
 struct Answers<'a> {
     committed: &'a Committed<u64>,
     k: u32,

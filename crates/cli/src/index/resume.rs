@@ -9,7 +9,7 @@ use crate::terminal;
 
 /// The error after Ctrl-C.
 pub(super) const INTERRUPTED: &str = "interrupted; nothing was added";
-/// The error after Ctrl-C if whole tables are kept.
+/// The error after Ctrl-C if complete tables are kept.
 pub(super) const RESUMABLE: &str = "interrupted; the same command resumes the build";
 
 /// The part of a build's work that is known before its input is read: the settings of the index, and whether ids are positions. The segment
@@ -21,14 +21,14 @@ pub(super) fn work(has_ids: bool, settings: &Settings) -> Vec<u8> {
     out
 }
 
-/// Facts about input that was read.
+/// A summary of the input that was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct InputSummary {
     /// The digest of all fingerprints and ids.
     pub(super) digest: u128,
-    /// The id after the largest.
+    /// The id after the largest one.
     pub(super) next: u64,
-    /// Each id was above the one before, so that none is there twice.
+    /// True if each id was above the one before, so that no id occurs twice.
     pub(super) ascending: bool,
 }
 

@@ -23,9 +23,9 @@ pub(super) struct RowArgs {
 
 #[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
 pub(super) enum RowFormat {
-    /// One object a line
+    /// One object per line
     Jsonl,
-    /// A header and one row a line
+    /// A header and one row per line
     Csv,
     /// A Parquet table
     Parquet,
@@ -33,7 +33,7 @@ pub(super) enum RowFormat {
     Bin,
 }
 
-/// Rows on their way out.
+/// A writer of rows.
 pub(super) struct Rows {
     rows: RowWriter<RowTarget>,
     /// The context of an error of writing.
@@ -57,14 +57,14 @@ impl RowArgs {
         let named = ending.and_then(|ending| RowFormat::from_str(ending, true).ok());
         self.format.or(named).ok_or_else(|| {
             let refused = format!(
-                "{}: the extension is no format of rows; name one with --format",
+                "{}: the extension does not name a format of rows; choose one with --format",
                 path.display()
             );
             UsageError(refused).into()
         })
     }
 
-    /// Begins rows of such columns; a Parquet file has the notes in its metadata.
+    /// Begins rows with these columns. A Parquet file has the notes in its metadata.
     pub(super) fn open(&self, columns: &'static [Column], notes: &[(&str, &str)]) -> anyhow::Result<Rows> {
         let form = match self.format()? {
             RowFormat::Jsonl => raw::RowFormat::Jsonl,

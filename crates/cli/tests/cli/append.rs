@@ -79,7 +79,7 @@ fn the_same_input_gives_the_result_of_its_first_run() {
     let stderr = append(&sandbox, "news.jsonl", "again");
     assert!(
         stderr.contains("seen: a run of this input has ended before (")
-            && stderr.contains(&format!("0 added to seen, {kept} were there already")),
+            && stderr.contains(&format!("0 added to seen, {kept} were in it already")),
         "{stderr}"
     );
     assert_eq!(result(&sandbox, "first"), result(&sandbox, "again"));
@@ -106,7 +106,7 @@ fn a_run_of_the_same_input_with_other_options_adds_its_further_kept_documents() 
     assert_eq!(ids(&sandbox, "first/kept/news.jsonl"), ["a"]);
     let stderr = append(&sandbox, "news.jsonl --threshold 0.99", "strict");
     assert!(
-        stderr.contains("1 added to seen, 1 was there already"),
+        stderr.contains("1 added to seen, 1 was in it already"),
         "{stderr}"
     );
     assert_eq!(ids(&sandbox, "strict/kept/news.jsonl"), ["a", "b"]);
@@ -264,10 +264,13 @@ fn documents_added_replaced_and_there_already_are_counted_apart() {
         ["empty", "b", "a", "a", "c"]
     );
     assert!(
-        stderr.contains("2 added to seen, 3 were there already"),
+        stderr.contains("2 added to seen, 3 were in it already"),
         "{stderr}"
     );
-    assert!(stderr.contains("1 id was there with another text"), "{stderr}");
+    assert!(
+        stderr.contains("1 id was in the collection with another text"),
+        "{stderr}"
+    );
     assert_eq!(collection(&sandbox).len(), 7);
 }
 

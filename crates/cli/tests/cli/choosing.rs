@@ -151,7 +151,7 @@ fn pages_of_error_status_are_no_documents() {
     let run = sandbox.run("dedup a.warc -o out").ok();
     assert!(
         run.stdout
-            .contains("1  records that are no documents: 1 status 4xx"),
+            .contains("1  records that are not documents: 1 status 4xx"),
         "{}",
         run.stdout
     );

@@ -150,5 +150,5 @@ fn refused_by_value(sandbox: &Sandbox) {
     sandbox.put("stop.txt", "other\nwords\n");
     sandbox
         .run("dedup --config first/config.toml -o out")
-        .fails(2, &["the stop words in stop.txt are others"]);
+        .fails(2, &["stop.txt has other stop words"]);
 }

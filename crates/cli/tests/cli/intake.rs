@@ -283,7 +283,7 @@ fn an_archive_without_documents_is_an_error_that_counts_its_records() {
         let run = sandbox.run(command).ok();
         let said = run.stdout + &run.stderr;
         assert!(
-            said.contains("records that are no documents") && said.contains("3 status 4xx"),
+            said.contains("records that are not documents") && said.contains("3 status 4xx"),
             "{said}"
         );
     }

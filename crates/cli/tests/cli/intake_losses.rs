@@ -137,7 +137,7 @@ fn damage_of_every_kind_gives_code_3_and_counts() {
             .run(&format!("dedup {name} good.txt -o out"))
             .fails(3, &[name]);
         assert!(
-            run.stdout.contains("damaged              1  file; not taken: "),
+            run.stdout.contains("damaged              1  file; not used: "),
             "{}",
             run.stdout
         );
@@ -184,7 +184,7 @@ fn a_file_of_which_no_record_is_taken_gives_code_3_in_every_format() {
         for command in ["dedup", "cluster"] {
             let run = sandbox
                 .run(&format!("{command} big.jsonl {name} -o {command} --quiet"))
-                .fails(3, &[name, says, "1 file of which no record was taken"]);
+                .fails(3, &[name, says, "1 file without any usable record"]);
             assert_eq!(run.stderr.lines().count(), 2, "{}", run.stderr);
         }
         let report = sandbox.json("dedup/report.json");

@@ -58,7 +58,7 @@ fn files_that_twinprint_did_not_write_are_not_deleted() {
     sandbox.put("other/notes.txt", "mine");
     sandbox
         .run("dedup less.jsonl -o other --overwrite")
-        .fails(1, &["not a result of twinprint's"]);
+        .fails(1, &["not written by twinprint"]);
     assert_eq!(sandbox.text("other/notes.txt"), "mine");
 }
 

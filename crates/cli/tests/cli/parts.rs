@@ -143,7 +143,7 @@ fn passages_left_out_are_counted() {
     sandbox.put("in.jsonl", around(&words("notice", 40), 70, 150));
     let run = sandbox.run("dedup in.jsonl -o out --parts --mode report").ok();
     let said = run.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    let expected = "left out: 1 passage of more than 64 texts, less than 30 % of each of them";
+    let expected = "left out: 1 passage that more than 64 texts share, but less than 30 % of each text";
     assert!(said.contains(expected), "{said}");
     assert!(
         sandbox

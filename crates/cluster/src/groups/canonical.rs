@@ -10,7 +10,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// The most sites of a group that have a canonical member; members on further sites are dropped.
+/// The maximum number of sites of a group that have a canonical member; members on further sites are dropped.
 const MAX_SITES: usize = 256;
 
 /// A criterion by which one member is better than another.
@@ -34,7 +34,7 @@ pub enum Preference {
     Last,
     /// The longer text.
     Longest,
-    /// An address by https.
+    /// An address that begins with https.
     Https,
     /// The shorter address; a member without one comes last.
     UrlLength,

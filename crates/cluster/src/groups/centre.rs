@@ -7,14 +7,14 @@
 use serde::{Deserialize, Serialize};
 use twinprint_fingerprint::Width;
 
-/// The most members that a centre counts.
+/// The maximum number of members that a centre counts.
 const MAX_COUNTED_MEMBERS: u8 = 64;
 
-/// For each bit, the number of counted members that have it set.
+/// For each bit, the number of counted members in which it is set.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Centre {
     members: u8,
-    /// One count a bit.
+    /// One count per bit.
     ones: Vec<u8>,
 }
 

@@ -11,7 +11,7 @@ pub struct GroupOptions {
     pub window: Option<i64>,
     /// The most live groups; above that, those without a new member for longest are retired.
     pub live: usize,
-    /// The most leaders compared with an item: the nearest of those found.
+    /// The maximum number of leaders compared with an item: the nearest of those found.
     pub compared: usize,
     /// The preferences by which a group's canonical member is chosen, the most important first.
     pub policy: Vec<Preference>,

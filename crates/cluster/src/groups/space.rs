@@ -11,13 +11,22 @@ pub enum GroupPoint {
     Centre(u64),
 }
 
+/// A point near the current item of a [`GroupSpace`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NearbyPoint {
+    /// The leader or centre.
+    pub point: GroupPoint,
+    /// Its Hamming distance from the current item.
+    pub distance: u32,
+}
+
 /// The leaders and centres of all live groups, searched and compared for one item at a time, the *current item*.
 ///
 /// [`Groups`](super::Groups) reports every change of leaders and centres here.
 pub trait GroupSpace {
-    /// Appends the points near the current item with their Hamming distances, the nearest first. After the first
+    /// Appends the points near the current item, the nearest first. After the first
     /// `max_leaders` leaders it may leave out points; returns the number left out.
-    fn nearby(&mut self, max_leaders: usize, out: &mut Vec<(GroupPoint, u32)>) -> usize;
+    fn nearby(&mut self, max_leaders: usize, out: &mut Vec<NearbyPoint>) -> usize;
     /// The similarity of the current item and a leader; `None` if they are not duplicates.
     fn verify(&mut self, leader: u32) -> Option<Similarity>;
     /// Returns whether the current item is at least loosely similar to a leader.

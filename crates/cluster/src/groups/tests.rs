@@ -30,9 +30,14 @@ fn jaccard(a: &BTreeSet<u8>, b: &BTreeSet<u8>) -> f64 {
 }
 
 impl GroupSpace for Sets {
-    fn nearby(&mut self, _: usize, out: &mut Vec<(GroupPoint, u32)>) -> usize {
-        out.extend(self.leaders.keys().map(|&leader| (GroupPoint::Leader(leader), 0)));
-        out.extend(self.centres.keys().map(|&group| (GroupPoint::Centre(group), 1)));
+    fn nearby(&mut self, _: usize, out: &mut Vec<NearbyPoint>) -> usize {
+        let leaders = self.leaders.keys().map(|&leader| (GroupPoint::Leader(leader), 0));
+        let centres = self.centres.keys().map(|&group| (GroupPoint::Centre(group), 1));
+        out.extend(
+            leaders
+                .chain(centres)
+                .map(|(point, distance)| NearbyPoint { point, distance }),
+        );
         0
     }
 

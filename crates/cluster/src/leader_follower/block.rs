@@ -10,7 +10,7 @@ use super::gather::Gather;
 use super::neighbors::{Candidate, JoinRole, Neighbors, Pairs, Similarity, Verify};
 use super::search::{Search, nearest_first};
 
-/// The fewest candidates inside the block with which the verification of one item is spread over the threads.
+/// The minimum number of candidates inside the block for which the verification of one item is spread over the threads.
 const MIN_PARALLEL_CANDIDATES: usize = 64;
 /// The nearest of these candidates are verified one after another first: the similarity of the best of them lets
 /// the verification of the rest stop early.
@@ -22,7 +22,7 @@ pub(super) struct Block<'b> {
     pub(super) pairs: Pairs,
     /// The groups of the items before the block.
     pub(super) placed: &'b [Group],
-    /// For each item of the block, whether it leads; false until it is decided. Written between levels.
+    /// True for each item of the block that leads; false until it is decided. Written between levels.
     pub(super) leads: Vec<AtomicBool>,
 }
 

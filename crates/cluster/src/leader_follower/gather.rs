@@ -1,6 +1,6 @@
 //! The candidate pairs of a block's items with the placed items, gathered in pieces.
 //!
-//! In a crowd every item has as many pairs as there are items, so that the pairs of a block may not fit memory.
+//! In a crowd of similar items each item has pairs with all others, so the pairs of a block may not fit into memory.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -14,7 +14,7 @@ use super::search::nearest_first;
 /// A piece holds the pairs of whole items. The pieces may differ from run to run; the pairs and their order do not.
 pub(super) struct Gather<'i> {
     items: &'i [u32],
-    /// The most pairs of a piece, not counting the last item of each thread.
+    /// The maximum number of pairs of a piece, not counting the last item of each thread.
     max_pairs: usize,
     /// The number of items to search next: all at first, then about as many as fill half a piece.
     window: usize,

@@ -30,7 +30,7 @@ pub struct Similarity {
 /// and the other is `Core` or `Fringe`. Items with one of these two roles are *open*.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum JoinRole {
-    /// None: every candidate of the item is a link.
+    /// No role: every candidate of the item is a link.
     #[default]
     None,
     /// The item may have core items as further candidates.
@@ -68,7 +68,7 @@ pub trait Verify {
     fn begin_block(&mut self, items: &[u32]);
     /// Loads the items of these pairs for verification.
     fn load(&mut self, pairs: &[(u32, Candidate)]);
-    /// The similarity of two items; `None` if they are no duplicates or their Jaccard is below `at_least`.
+    /// The similarity of two items; `None` if they are not duplicates or their Jaccard is below `at_least`.
     fn verify(&self, item: u32, candidate: Candidate, at_least: f64) -> Option<Similarity>;
 }
 

@@ -12,7 +12,7 @@ pub(super) struct Search<'s, S> {
     space: &'s S,
     pub(super) item: u32,
     pairs: Pairs,
-    /// The least Jaccard of further duplicates: with [`Pairs::Leaders`] that of the best duplicate so far, else 0.
+    /// The minimum Jaccard of further duplicates: with [`Pairs::Leaders`] that of the best duplicate so far, else 0.
     pub(super) at_least: f64,
     pub(super) found: Vec<(Candidate, Similarity)>,
 }

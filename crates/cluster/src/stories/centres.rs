@@ -2,7 +2,7 @@
 //! compared in a scan.
 //!
 //! Two vectors of cosine c differ in a share arccos(c)/π of the bits. Stories are loose (cosines of 0.2 to 0.6), so
-//! that no table separates near from far. A scan takes a few nanoseconds a story, and 512 bits are enough to
+//! that no table separates near from far. A scan takes a few nanoseconds per story, and 512 bits are enough to
 //! select the stories whose cosine is computed: with 7,000 stories and the 64 nearest selected, a vector of cosine
 //! 0.3 misses its story in 1 of 50 cases; with 256 bits in 1 of 5.
 //!
@@ -44,7 +44,7 @@ pub(super) fn fingerprint(vector: impl Iterator<Item = TermWeight>, vocabulary: 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Centres {
     ids: Vec<u64>,
-    /// The words of the fingerprints, one column a word.
+    /// The words of the fingerprints, one column per word.
     words: [Vec<u64>; 2 * ROWS],
     /// The row of each story.
     rows: std::collections::HashMap<u64, usize>,
@@ -94,7 +94,7 @@ impl Centres {
             kernel::hamming_columns(fingerprint, columns, radius, &mut |row, distance| {
                 nearest.push((distance, ids[row as usize]));
             });
-            // Stories farther than the last of `limit` are none of the nearest, so that the radius can shrink.
+            // No story farther away than the `limit`-th nearest can be in the answer, so the radius can shrink.
             if nearest.len() > limit && limit > 0 {
                 let (_, &mut (last, _), _) = nearest.select_nth_unstable(limit - 1);
                 radius = last;
@@ -106,7 +106,7 @@ impl Centres {
     }
 }
 
-/// The distance that 98 of 100 vectors of a cosine are within.
+/// The distance within which 98 of 100 vectors with this cosine are.
 fn radius(cosine: f64) -> u32 {
     let differ = cosine.clamp(0.0, 1.0).acos() / std::f64::consts::PI;
     let deviation = (BITS * differ * (1.0 - differ)).sqrt();

@@ -10,7 +10,7 @@ pub(super) fn ln(x: f64) -> f64 {
     let exponent = ((bits >> 52) & 0x7FF) as i64 - 1023;
     let mut mantissa = f64::from_bits(bits & ((1 << 52) - 1) | 1023 << 52);
     let mut exponent = exponent as f64;
-    // Near 1 on both sides, where the series is short.
+    // A mantissa within √½..=√2 is near 1, where the series needs few terms.
     if mantissa > std::f64::consts::SQRT_2 {
         mantissa *= 0.5;
         exponent += 1.0;

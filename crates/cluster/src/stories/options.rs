@@ -5,8 +5,8 @@
 pub enum Method {
     /// The story whose centre has the highest cosine with the item.
     Nearest,
-    /// The story whose first item had the same leading bits of the fingerprint, as many as given: a cheap alternative
-    /// to a search, without threshold and merging.
+    /// The story whose first item had the same leading bits of the fingerprint, of the given number: a cheap
+    /// alternative to a search, without threshold and merging.
     EqualBits(u32),
 }
 
@@ -15,9 +15,9 @@ pub enum Method {
 pub struct StoryOptions {
     /// The method by which an item finds its story.
     pub method: Method,
-    /// The least cosine of an item and the centre of its story.
+    /// The minimum cosine of an item and the centre of its story.
     pub threshold: f64,
-    /// The least cosine of the centres of two stories that merge; `None` to merge no stories.
+    /// The minimum cosine of the centres of two stories that merge; `None` to merge no stories.
     pub merge: Option<f64>,
     /// Seconds after which a story without a new member is retired; `None` to keep all stories.
     pub window: Option<i64>,
@@ -25,9 +25,9 @@ pub struct StoryOptions {
     pub half_life: Option<i64>,
     /// The most live stories; above that, those without a new member for longest are retired.
     pub live: usize,
-    /// The most centres whose cosine with an item is computed: those nearest by fingerprint.
+    /// The maximum number of centres whose cosine with an item is computed: those nearest by fingerprint.
     pub compared: usize,
-    /// The most terms of the vocabulary.
+    /// The maximum number of terms of the vocabulary.
     pub vocabulary: usize,
 }
 

@@ -122,7 +122,7 @@ impl Stories {
         let mut out = Encoder::default();
         self.vocabulary.write(&mut out);
         out.length(self.live.len());
-        // In the order in which they were last seen, so that the order is stored too.
+        // The stories are written in the order in which they were last seen, so that decoding restores this order.
         for (last_seen, id) in self.recency.iter() {
             if let Some(story) = self.live.get(&id) {
                 story.write(last_seen, &mut out);
@@ -151,14 +151,14 @@ impl Stories {
         out.0
     }
 
-    /// The stories of the bytes of [`encode`](Self::encode), with the given options; `None` if the bytes are not of
-    /// that form.
+    /// Decodes stories from the bytes of [`encode`](Self::encode), with the given options; `None` if the bytes are
+    /// invalid.
     pub fn decode(bytes: &[u8], options: StoryOptions) -> Option<Self> {
         let input = &mut Decoder(bytes);
         let vocabulary = Vocabulary::read(input)?;
         let live = input.list(Story::read)?;
         let redirects = input.list(|input| Some((input.u64()?, input.u64()?)))?;
-        // Always from younger to older, so that following them ends.
+        // Redirects lead from younger to older stories, so that following them always ends.
         if redirects.iter().any(|(from, to)| from <= to) {
             return None;
         }

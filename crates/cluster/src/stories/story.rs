@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 use super::exact::halved;
 use super::vector::{TermWeight, dot, keep_heaviest, norm};
 
-/// The most terms of a centre.
+/// The maximum number of terms of a centre.
 const MAX_CENTRE_TERMS: usize = 256;
-/// The most members kept with their title and opening.
+/// The maximum number of members kept with their title and opening.
 pub(super) const MAX_EXEMPLARS: usize = 8;
 
 /// A term of a centre.
@@ -74,7 +74,7 @@ pub struct Story {
     pub id: u64,
     /// Documents, duplicates included.
     pub size: u64,
-    /// Documents that were placed by their vector: one a duplicate group.
+    /// Documents that were placed by their vector: one per duplicate group.
     pub members: u32,
     /// The times at which the first and the last document were seen, in seconds.
     pub seen: [i64; 2],

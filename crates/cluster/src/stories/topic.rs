@@ -19,13 +19,13 @@ use super::exact::ln;
 use super::story::{CentreTerm, Sites, Story};
 use super::vocabulary::{Vocabulary, WordRole};
 
-/// The fewest members of a story whose words are scored by shares.
+/// The minimum number of members of a story whose words are scored by shares.
 const MIN_SHARE_MEMBERS: u32 = 10;
-/// The most names of a topic.
+/// The maximum number of names of a topic.
 const MAX_NAMES: usize = 8;
-/// The most words of a name.
+/// The maximum number of words of a name.
 const MAX_NAME_WORDS: usize = 4;
-/// The least share of a name's occurrences that continue with the same word, for that word to join the name:
+/// The minimum share of a name's occurrences that continue with the same word, for that word to join the name:
 /// numerator and denominator.
 const MIN_CONTINUATION: [usize; 2] = [3, 5];
 /// The largest ratio of the best word's score to that of a chosen word.
@@ -145,7 +145,7 @@ fn likelihood(story: &Story, term: &CentreTerm, vocabulary: &Vocabulary) -> f64 
     2.0 * (own - common)
 }
 
-/// Returns whether two English words are forms of one.
+/// Returns whether two English words are forms of the same word.
 fn same_word(a: &str, b: &str) -> bool {
     let (short, long) = if a.len() < b.len() { (a, b) } else { (b, a) };
     short.len() >= 3
@@ -170,7 +170,7 @@ fn name(story: &Story, term: u32, vocabulary: &Vocabulary) -> Vec<u32> {
             None => break,
         }
     }
-    // A digit at either end is a part of some number.
+    // A digit at either end is part of a longer number.
     let digit = |&word: &u32| matches!(vocabulary.text(word).as_bytes(), [byte] if byte.is_ascii_digit());
     while name.last().is_some_and(digit) {
         name.pop();
@@ -181,7 +181,7 @@ fn name(story: &Story, term: u32, vocabulary: &Vocabulary) -> Vec<u32> {
 
 /// The word that is next to most occurrences of a name, before or after it.
 fn neighbor(story: &Story, name: &[u32], before: bool, vocabulary: &Vocabulary) -> Option<u32> {
-    // A neighbour, and the member it was seen in.
+    // Each neighbour, with the member in which it was seen.
     let mut neighbors: Vec<(u32, usize)> = Vec::new();
     let mut occurrences = 0;
     for (member, exemplar) in story.exemplars.iter().enumerate() {
@@ -206,7 +206,7 @@ fn neighbor(story: &Story, name: &[u32], before: bool, vocabulary: &Vocabulary) 
     let &(word, _) = most.first()?;
     let mut members: Vec<usize> = most.iter().map(|&(_, member)| member).collect();
     members.dedup();
-    // A word that mostly occurs elsewhere was next to the name by chance.
+    // A word that mostly occurs elsewhere is next to the name by chance.
     let openings = story.exemplars.iter().flat_map(|exemplar| &exemplar.opening);
     let everywhere = openings.filter(|&&other| other == word).count();
     let joins = most.len() * MIN_CONTINUATION[1] >= occurrences * MIN_CONTINUATION[0]

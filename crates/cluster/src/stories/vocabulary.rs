@@ -272,7 +272,8 @@ mod tests {
                     known.items = items;
                 }
             }
-            // The definition: round by round, until half the room is left or nothing can go.
+            // The expected result, straight from the definition: words are evicted round by round, until at most half
+            // the capacity is used or nothing more can be evicted.
             let mut expected: Vec<u32> = (0..items.len() as u32).collect();
             let mut rarest = 1;
             while expected.len() > most / 2 && rarest < 100 {

@@ -18,12 +18,12 @@ use std::collections::BTreeSet;
 use rayon::prelude::*;
 
 use super::Commit;
-use crate::document::Best;
+use crate::database::GroupRecord;
+use crate::document::BestMatch;
 use crate::error::CollectionError;
 use crate::record::{ChangeKind, DocumentRecord};
 use crate::row::Row;
 use crate::settings::CanonicalBy;
-use crate::store::GroupRecord;
 use crate::verify::{Asked, Found, Match, Rule, Shingles, find, find_nearest};
 
 /// Members looked at when a group needs another canonical document.
@@ -236,8 +236,12 @@ impl<S: Shingles> Commit<'_, '_, S> {
     }
 
     /// Writes and tells where a document stands now.
-    fn note_placement(&mut self, row: &Row, best: Option<Best>) -> Result<DocumentRecord, CollectionError> {
-        let seq = self.tables.next();
+    fn note_placement(
+        &mut self,
+        row: &Row,
+        best: Option<BestMatch>,
+    ) -> Result<DocumentRecord, CollectionError> {
+        let seq = self.tables.next_number();
         let record = DocumentRecord {
             best,
             seq,
@@ -264,7 +268,7 @@ impl<S: Shingles> Commit<'_, '_, S> {
     }
 
     /// The likeness of a document that was decided to the leader of its group: a copy of a member is as like it as that member.
-    pub(super) fn followed(&self, decided: Match) -> Result<Best, CollectionError> {
+    pub(super) fn followed(&self, decided: Match) -> Result<BestMatch, CollectionError> {
         let row = self.row(decided.ordinal).filter(|row| !row.leads);
         let member = match row {
             Some(row) => self.followed_by(row, &self.tables.document(row.ordinal)?)?,
@@ -278,13 +282,13 @@ impl<S: Shingles> Commit<'_, '_, S> {
         &self,
         row: &Row,
         record: &DocumentRecord,
-    ) -> Result<Option<Best>, CollectionError> {
+    ) -> Result<Option<BestMatch>, CollectionError> {
         let Some(best) = record.best.clone().filter(|_| !row.leads) else {
             return Ok(None);
         };
         let leader = self.tables.group(row.group)?.leader;
         let id = self.tables.document(leader)?.id;
-        Ok(Some(Best { id, ..best }))
+        Ok(Some(BestMatch { id, ..best }))
     }
 
     /// Chooses among the first members of a group the one that stands for it.

@@ -1,27 +1,27 @@
-//! What happened to the stories since their state was saved, one entry a step.
+//! Entries of the story log: the steps since the state of the stories was saved.
 
-/// A step.
+/// One step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Entry {
-    /// A document was placed, by the item that stands behind the entry, and went to a story.
+pub(crate) enum StoryLogEntry {
+    /// A document was placed by the features of the item that follows the entry, and joined a story.
     Place {
         document: u64,
         story: u64,
         time: i64,
         now: i64,
     },
-    /// A duplicate came to a story.
+    /// A duplicate joined the story of its group.
     Grow { story: u64, time: i64, now: i64 },
-    /// A document of a story went.
+    /// A document of a story was removed.
     Shrink { story: u64, document: u64 },
 }
 
-/// A byte for the kind, and four numbers.
-const LENGTH: usize = 1 + 4 * 8;
+/// The size of an entry without its item: a byte for the kind, and four numbers.
+const ENTRY_BYTES: usize = 1 + 4 * 8;
 
-impl Entry {
-    /// The bytes, little-endian: kind, document, story, time, now; behind them the packed item of what was placed.
-    pub(super) fn encode(self, packed: &[u8]) -> Vec<u8> {
+impl StoryLogEntry {
+    /// Encodes the entry, little-endian: kind, document, story, time, now; then the compressed item of a placed document.
+    pub(crate) fn encode(self, packed: &[u8]) -> Vec<u8> {
         let (kind, document, story, time, now) = match self {
             Self::Place {
                 document,
@@ -32,7 +32,7 @@ impl Entry {
             Self::Grow { story, time, now } => (1, 0, story, time, now),
             Self::Shrink { story, document } => (2, document, story, 0, 0),
         };
-        let mut bytes = Vec::with_capacity(LENGTH + packed.len());
+        let mut bytes = Vec::with_capacity(ENTRY_BYTES + packed.len());
         bytes.push(kind);
         bytes.extend_from_slice(&document.to_le_bytes());
         bytes.extend_from_slice(&story.to_le_bytes());
@@ -44,9 +44,9 @@ impl Entry {
         bytes
     }
 
-    /// An entry and its packed item; none where the bytes are something else.
-    pub(super) fn decode(bytes: &[u8]) -> Option<(Self, &[u8])> {
-        let (head, packed) = bytes.split_first_chunk::<LENGTH>()?;
+    /// Decodes an entry and its compressed item; `None` if the bytes are not an entry.
+    pub(crate) fn decode(bytes: &[u8]) -> Option<(Self, &[u8])> {
+        let (head, packed) = bytes.split_first_chunk::<ENTRY_BYTES>()?;
         let (kind, numbers) = head.split_first()?;
         let (numbers, _) = numbers.as_chunks::<8>();
         let &[document, story, time, now] = numbers.first_chunk::<4>()?;
@@ -72,28 +72,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn entries_come_back() {
+    fn entries_round_trip() {
         let [document, story, time, now] = [u64::MAX, 2, 3, 4];
         let (time, now) = (-(time as i64), now as i64);
         for entry in [
-            Entry::Place {
+            StoryLogEntry::Place {
                 document,
                 story,
                 time,
                 now,
             },
-            Entry::Grow { story, time, now },
-            Entry::Shrink { story, document },
+            StoryLogEntry::Grow { story, time, now },
+            StoryLogEntry::Shrink { story, document },
         ] {
             let bytes = entry.encode(b"item");
-            let packed: &[u8] = if matches!(entry, Entry::Place { .. }) {
+            let packed: &[u8] = if matches!(entry, StoryLogEntry::Place { .. }) {
                 b"item"
             } else {
                 b""
             };
-            assert_eq!(Entry::decode(&bytes), Some((entry, packed)));
-            assert_eq!(Entry::decode(&bytes[..LENGTH - 1]), None);
+            assert_eq!(StoryLogEntry::decode(&bytes), Some((entry, packed)));
+            assert_eq!(StoryLogEntry::decode(&bytes[..ENTRY_BYTES - 1]), None);
         }
-        assert_eq!(Entry::decode(&[9; LENGTH]), None);
+        assert_eq!(StoryLogEntry::decode(&[9; ENTRY_BYTES]), None);
     }
 }

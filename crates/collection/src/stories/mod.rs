@@ -1,102 +1,108 @@
-//! The stories of a collection: loose clusters of its documents by terms and time, kept with them.
+//! Stories of a collection: loose clusters of its documents by terms and time.
 //!
-//! The engine is [`twinprint_cluster::Stories`], the same as of `twinprint cluster`. A document that founds a group, or whose group's story has ended,
-//! is placed by its words; every other is one more of its group's story. The story of a document stands in its row, and is written in the
-//! same transaction as the document.
+//! The engine is [`twinprint_cluster::Stories`], the same as that of `twinprint cluster`. A document that founds a group, or whose group's
+//! story has ended, is placed by its words. Every other document joins the story of its group. The row of a document contains its story and
+//! is written in the same transaction as the document.
 //!
-//! The engine lives in memory, in the hands of the thread that writes. On disk are what it was at some time (the saved state, [`saved`]) and
-//! everything that happened to it since (the log, [`log`]), each entry in the transaction of the write that it belongs to. Opened, a
-//! collection reads the state and does again what the log says; when that would take more than a second or so, the state is saved
-//! anew and the log begins anew, in one transaction.
+//! The engine is in memory and belongs to the writing thread. The disk contains its saved state ([`saved`]) and a log of the steps since then
+//! ([`log`]); each entry is written in the transaction of its step. When a collection is opened, the state is read and the log replayed. When
+//! a replay would take more than about a second, the state is saved and the log emptied, in one transaction.
 //!
-//! What ends is written as a record with its topic as of then, and leaves the engine. A document that goes leaves its story with one document
-//! less and takes its title along; what it weighs in the centre stays, since others were compared with that. A story without
-//! documents is gone.
+//! A story that ends is stored as a record with its topic at that time, and leaves the engine. A deleted document reduces the size of its story
+//! and takes its title with it; its weight in the story's centre stays, since other documents were compared with that centre. A story without
+//! documents is removed.
 //!
-//! Invariants: whoever holds the lock of [`Kept`] for reading sees what is committed; the saved state and the log give the engine in
-//! memory, byte for byte; every document of a collection with stories has one, and what a story says of its size is true.
+//! Invariants: a thread that holds the lock of the [`StoryEngine`] for reading sees the committed state; the saved state and the log give the
+//! engine in memory, byte for byte; every document of a collection with stories is in one, and the size of a story is the number of its
+//! documents.
 
-mod check;
-mod commit;
-mod item;
 mod log;
-mod query;
-mod saved;
-mod tables;
+pub(crate) mod saved;
 
 use twinprint_cluster::stories::{Stories, StoryOptions};
-
-pub use self::query::{Story, StoryDetail, StoryList, StoryQuery, StoryTerm};
-
-pub(crate) use self::item::Item;
-pub(crate) use self::saved::load;
-pub(crate) use self::tables::{StoryRecord, StoryTables};
-
-use self::log::Entry;
-use super::settings::Settings;
 use twinprint_io::source::SortValue;
 use twinprint_stream::time::{self, MAX_FUTURE_SECONDS};
 
-/// What doing again takes, placing an item beside anything else, and how much of it the log may hold.
-const WORK: [u64; 2] = [16, 1];
-const MOST_WORK: u64 = 1 << 16;
-/// At the end of a collection, how much of it is left to be done again.
-const LEFT_WORK: u64 = 1 << 12;
+pub(crate) use self::log::StoryLogEntry;
+use super::settings::Settings;
+use super::story_item::StoryItem;
 
-/// The engine with its clock, and where the log is.
-pub(crate) struct Kept {
+/// The replay cost of a placed item. A placement compares the item with the stories; the other steps cost [`OTHER_COST`].
+const PLACE_COST: u64 = 16;
+/// The replay cost of a step that places nothing.
+const OTHER_COST: u64 = 1;
+/// The largest replay cost of the log. Beyond it, the state is saved.
+const MAX_REPLAY_COST: u64 = 1 << 16;
+/// The largest replay cost of the log that a closed collection leaves.
+const MAX_REPLAY_COST_AT_CLOSE: u64 = 1 << 12;
+
+/// The story engine with its clock and the position of its log.
+pub(crate) struct StoryEngine {
     pub(crate) engine: Stories,
-    /// The latest time of any document.
+    /// The latest time of any document, in seconds since 1970.
     clock: i64,
-    /// Numbers of the first entry of the log and of the next.
-    log: [u64; 2],
-    /// What doing the log again would take.
-    work: u64,
-    /// Parts of the saved state.
+    log: LogRange,
+    /// The cost of replaying the log.
+    replay_cost: u64,
+    /// The number of parts of the saved state.
     parts: u64,
 }
 
-/// Where a document went.
-pub(crate) struct Placed {
+/// The numbers of the log entries since the last saved state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct LogRange {
+    first: u64,
+    /// The number of the next entry.
+    next: u64,
+}
+
+/// The story that a document joined.
+pub(crate) struct StoryPlacement {
     pub(crate) story: u64,
-    /// Stories that are now part of it.
+    /// The stories that were merged into it.
     pub(crate) merged: Vec<u64>,
 }
 
-impl Kept {
+impl StoryEngine {
+    /// An engine without stories.
     pub(crate) fn new(options: StoryOptions) -> Self {
         Self {
             engine: Stories::new(options),
             clock: i64::MIN,
-            log: [0; 2],
-            work: 0,
+            log: LogRange::default(),
+            replay_cost: 0,
             parts: 0,
         }
     }
 
-    /// A document seen at `time`: of the story of its group, where that lives, or else of the nearest or a new one. Tells what belongs into
-    /// the log.
-    fn put(&mut self, label: Option<u64>, document: u64, time: i64, item: &Item) -> (Placed, Entry) {
+    /// Adds a document seen at `time`. It joins the story of its group if that is live, or else the nearest story or a new one. Returns the story
+    /// and the entry for the log.
+    pub(crate) fn put(
+        &mut self,
+        group_story: Option<u64>,
+        document: u64,
+        time: i64,
+        item: &StoryItem,
+    ) -> (StoryPlacement, StoryLogEntry) {
         self.clock = self.clock.max(time);
         let now = self.clock;
         self.engine.advance(now);
-        if let Some(label) = label
-            && self.engine.grow(label, time, now)
+        if let Some(story) = group_story
+            && self.engine.grow(story, time, now)
         {
-            let placed = Placed {
-                story: self.engine.resolve(label),
+            let placed = StoryPlacement {
+                story: self.engine.resolve(story),
                 merged: Vec::new(),
             };
-            let story = label;
-            return (placed, Entry::Grow { story, time, now });
+            return (placed, StoryLogEntry::Grow { story, time, now });
         }
         let joined = item.represent(document, time, |item| self.engine.place(item, now));
-        let placed = Placed {
+        let placed = StoryPlacement {
             story: joined.story,
             merged: joined.merged,
         };
         let story = placed.story;
-        let entry = Entry::Place {
+        let entry = StoryLogEntry::Place {
             document,
             story,
             time,
@@ -105,21 +111,21 @@ impl Kept {
         (placed, entry)
     }
 
-    /// A document of a story is gone. Nothing where the story does not live.
-    fn shrink(&mut self, story: u64, document: u64) -> Option<Entry> {
-        let lives = self.engine.shrink(story, document);
-        lives.then_some(Entry::Shrink { story, document })
+    /// Removes a document from a story. Returns the entry for the log; `None` if the story has ended.
+    pub(crate) fn shrink(&mut self, story: u64, document: u64) -> Option<StoryLogEntry> {
+        let is_live = self.engine.shrink(story, document);
+        is_live.then_some(StoryLogEntry::Shrink { story, document })
     }
 
-    /// Does an entry of the log again. Nothing where that comes to something else than it did.
-    fn again(&mut self, entry: Entry, item: Option<&Item>) -> Option<()> {
+    /// Replays an entry of the log. Returns `None` if the result is not the recorded one.
+    fn replay(&mut self, entry: StoryLogEntry, item: Option<&StoryItem>) -> Option<()> {
         match entry {
-            Entry::Grow { story, time, now } => {
+            StoryLogEntry::Grow { story, time, now } => {
                 self.clock = now;
                 self.engine.advance(now);
                 self.engine.grow(story, time, now).then_some(())?;
             }
-            Entry::Place {
+            StoryLogEntry::Place {
                 document,
                 story,
                 time,
@@ -130,46 +136,49 @@ impl Kept {
                 let joined = item?.represent(document, time, |item| self.engine.place(item, now));
                 (joined.story == story).then_some(())?;
             }
-            Entry::Shrink { story, document } => {
+            StoryLogEntry::Shrink { story, document } => {
                 self.engine.shrink(story, document).then_some(())?;
             }
         }
-        // What ended is on the disk already.
+        // The records of ended stories are on the disk already.
         self.engine.take_retired();
         Some(())
     }
 
-    /// Counts an entry of the log.
-    fn count(&mut self, entry: Entry) {
-        let [place, other] = WORK;
-        self.work += if matches!(entry, Entry::Place { .. }) {
-            place
-        } else {
-            other
+    /// Adds the cost of an entry of the log.
+    fn count(&mut self, entry: StoryLogEntry) {
+        self.replay_cost += match entry {
+            StoryLogEntry::Place { .. } => PLACE_COST,
+            StoryLogEntry::Grow { .. } | StoryLogEntry::Shrink { .. } => OTHER_COST,
         };
     }
 
-    /// The number of an entry to be logged.
-    fn note(&mut self, entry: Entry) -> u64 {
+    /// Returns the number of an entry that is appended to the log.
+    pub(crate) fn next_entry(&mut self, entry: StoryLogEntry) -> u64 {
         self.count(entry);
-        let number = self.log[1];
-        self.log[1] += 1;
+        let number = self.log.next;
+        self.log.next += 1;
         number
     }
 
-    /// Whether the state is to be saved anew.
+    /// True if the state should be saved.
     pub(crate) fn is_due(&self, closing: bool) -> bool {
-        self.work > if closing { LEFT_WORK } else { MOST_WORK }
+        let limit = if closing {
+            MAX_REPLAY_COST_AT_CLOSE
+        } else {
+            MAX_REPLAY_COST
+        };
+        self.replay_cost > limit
     }
 }
 
-/// When a document was seen: by its own time, if that is one, or else when it came in.
-fn seen(time: Option<&str>, now: i64) -> i64 {
+/// Returns the time when a document was seen: its own time if that can be parsed, or else the present.
+pub(crate) fn seen_at(time: Option<&str>, now: i64) -> i64 {
     let own = time.and_then(|time| time::seconds(&SortValue::Text(time.into())));
     own.map_or(now, |own| own.min(now.saturating_add(MAX_FUTURE_SECONDS)))
 }
 
-/// How stories are formed; none where none are kept.
+/// The options of the story engine; `None` if the collection keeps no stories.
 pub(crate) fn options(settings: &Settings) -> Option<StoryOptions> {
     let signed = |seconds: Option<u64>| seconds.map(|seconds| i64::try_from(seconds).unwrap_or(i64::MAX));
     settings.stories.then(|| StoryOptions {
@@ -187,11 +196,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_document_is_seen_at_its_time_or_when_it_comes_in() {
+    fn a_document_is_seen_at_its_own_time_or_at_the_present() {
         let now = 1_700_000_000;
-        assert_eq!(seen(None, now), now);
-        assert_eq!(seen(Some("yesterday"), now), now);
-        assert_eq!(seen(Some("1970-01-02"), now), 86_400);
-        assert_eq!(seen(Some("9999-01-01"), now), now + MAX_FUTURE_SECONDS);
+        assert_eq!(seen_at(None, now), now);
+        assert_eq!(seen_at(Some("yesterday"), now), now);
+        assert_eq!(seen_at(Some("1970-01-02"), now), 86_400);
+        assert_eq!(seen_at(Some("9999-01-01"), now), now + MAX_FUTURE_SECONDS);
     }
 }

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Once;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::database::FILE;
 use crate::{
-    Collection, CollectionError, Content, Details, Document, Durability, FILE, NewDocument, Repaired,
-    Settings,
+    Collection, CollectionError, Content, Details, Document, Durability, NewDocument, RepairReport, Settings,
 };
 use twinprint_io::guard::catches_panics;
 
@@ -136,7 +136,7 @@ impl Victim {
                     "{damage}: {error}"
                 );
                 let told = error.to_string();
-                for part in [FILE, "damaged", "collection repair"] {
+                for part in ["damaged", "collection repair"] {
                     assert!(told.contains(part), "{damage}: no {part:?} in {told}");
                 }
             }
@@ -161,7 +161,7 @@ impl Victim {
         end
     }
 
-    fn judge_repaired(&self, whole: bool, repaired: Repaired, damage: &str) -> End {
+    fn judge_repaired(&self, whole: bool, repaired: RepairReport, damage: &str) -> End {
         let (dir, mended) = (self.place("c"), self.place("mended"));
         Collection::verify_in(&mended).unwrap_or_else(|error| panic!("{damage}: {error}"));
         let saved = all(&Collection::open_read_only(&mended).unwrap());

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 /// What is on the disk, and what is not yet.
 #[derive(Debug, Default)]
-struct Disk {
+struct Database {
     /// What survives for certain.
     synced: Vec<u8>,
     /// What reads see.
@@ -26,15 +26,15 @@ enum Write {
 
 /// A handle on the storage, which outlives what is opened on it.
 #[derive(Clone, Debug, Default)]
-pub(super) struct FaultyStore(Arc<Mutex<Disk>>);
+pub(super) struct FaultyStore(Arc<Mutex<Database>>);
 
 impl FaultyStore {
     /// Storage that holds these bytes.
     pub(super) fn holding(bytes: Vec<u8>) -> Self {
-        let disk = Disk {
+        let disk = Database {
             synced: bytes.clone(),
             seen: bytes,
-            ..Disk::default()
+            ..Database::default()
         };
         Self(Arc::new(Mutex::new(disk)))
     }
@@ -82,7 +82,7 @@ impl FaultyStore {
     }
 }
 
-impl Disk {
+impl Database {
     fn attempt(&mut self) -> io::Result<()> {
         self.calls += 1;
         match &mut self.left {

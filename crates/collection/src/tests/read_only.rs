@@ -3,7 +3,8 @@
 use std::fs;
 
 use super::{add, document, text};
-use crate::{Collection, CollectionError, Durability, FILE, Settings, Verdict};
+use crate::database::FILE;
+use crate::{Collection, CollectionError, Durability, Settings, Verdict};
 
 #[test]
 fn readers_share_a_collection_and_leave_its_file_alone() {

@@ -36,11 +36,11 @@ fn entry(digest: u128, name: u128, added: &[u64]) -> EndedRun {
 }
 
 /// Holds documents `from` to `from` + 9, in two calls; their numbers.
-fn hold(collection: &Collection, from: u64) -> Result<Vec<u64>, CollectionError> {
+fn add_pending(collection: &Collection, from: u64) -> Result<Vec<u64>, CollectionError> {
     let mut numbers = Vec::new();
     for half in [from..from + 5, from + 5..from + 10] {
         let documents = half.map(|n| document(&format!("d{n}"), text(n, 80, 0))).collect();
-        let answers = collection.hold(documents)?;
+        let answers = collection.add_pending(documents)?;
         numbers.extend(answers.into_iter().map(|answer| answer.unwrap().seq.unwrap()));
     }
     Ok(numbers)
@@ -61,7 +61,7 @@ fn what_is_held_is_seen_at_once_and_goes_unless_the_run_ends() {
         let collection = open(&store, stories).unwrap();
         let buffered = vec![document("before", text(99, 80, 0))];
         collection.add(buffered, false, Durability::Buffered).unwrap();
-        hold(&collection, 0).unwrap();
+        add_pending(&collection, 0).unwrap();
         assert_eq!(collection.len(), 11);
         let near = collection.check(vec![document("x", text(3, 80, 7))]).unwrap();
         assert_eq!(near[0].as_ref().unwrap().verdict, Verdict::Near);
@@ -71,8 +71,8 @@ fn what_is_held_is_seen_at_once_and_goes_unless_the_run_ends() {
         assert!(!collection.has_run(7, 1).unwrap() && collection.past_run(7).unwrap().is_none());
         collection.verify().unwrap();
 
-        let numbers = hold(&collection, 0).unwrap();
-        collection.conclude(entry(7, 1, &numbers)).unwrap();
+        let numbers = add_pending(&collection, 0).unwrap();
+        collection.commit_run(entry(7, 1, &numbers)).unwrap();
         // Writes after it are as always.
         let further = vec![document("after", text(98, 80, 0))];
         collection.add(further, false, Durability::Synced).unwrap();
@@ -96,15 +96,15 @@ fn a_later_run_of_an_input_adds_to_what_is_remembered() {
     let dir = tempfile::tempdir().unwrap();
     let place = |name: &str| dir.path().join(name);
     let collection = Collection::create(&place("c"), Settings::default()).unwrap();
-    let numbers = hold(&collection, 0).unwrap();
-    collection.conclude(entry(7, 1, &numbers)).unwrap();
-    collection.conclude(entry(9, 3, &[])).unwrap();
+    let numbers = add_pending(&collection, 0).unwrap();
+    collection.commit_run(entry(7, 1, &numbers)).unwrap();
+    collection.commit_run(entry(9, 3, &[])).unwrap();
     let again = EndedRun {
         answers: Vec::new(),
         ended: 1_800_000_000,
         ..entry(7, 2, &[500])
     };
-    collection.conclude(again).unwrap();
+    collection.commit_run(again).unwrap();
     let checked = collection.backup(&place("copy")).unwrap();
     assert_eq!(checked.runs, 2);
     drop(collection);
@@ -116,7 +116,7 @@ fn a_later_run_of_an_input_adds_to_what_is_remembered() {
             (2, 11, 1_700_000_000)
         );
         assert!(collection.has_run(7, 1).unwrap() && collection.has_run(7, 2).unwrap());
-        assert_eq!(collection.ids_of(&run.added).len(), 10);
+        assert_eq!(collection.id_hashes_of(&run.added).len(), 10);
     }
 }
 
@@ -128,8 +128,8 @@ fn a_run_is_there_as_a_whole_or_not_at_all() {
             let store = FaultyStore::default();
             let collection = open(&store, stories).unwrap();
             let began = store.calls();
-            let numbers = hold(&collection, 0).unwrap();
-            collection.conclude(entry(7, 1, &numbers)).unwrap();
+            let numbers = add_pending(&collection, 0).unwrap();
+            collection.commit_run(entry(7, 1, &numbers)).unwrap();
             drop(collection);
             store.calls() - began
         };
@@ -138,8 +138,8 @@ fn a_run_is_there_as_a_whole_or_not_at_all() {
             let store = FaultyStore::default();
             let collection = open(&store, stories).unwrap();
             store.fail_after(n, kind);
-            let concluded = hold(&collection, 0)
-                .and_then(|numbers| collection.conclude(entry(7, 1, &numbers)))
+            let concluded = add_pending(&collection, 0)
+                .and_then(|numbers| collection.commit_run(entry(7, 1, &numbers)))
                 .is_ok();
             drop(collection);
             let mut state = n;
@@ -176,8 +176,8 @@ fn collections_of_older_versions_have_no_runs_until_the_first() {
         assert_eq!((collection.len(), collection.settings().stories), (3, stories));
         assert_eq!(collection.verify().unwrap().runs, 0);
         assert!(!collection.has_run(7, 1).unwrap() && collection.past_run(7).unwrap().is_none());
-        let numbers = hold(&collection, 0).unwrap();
-        collection.conclude(entry(7, 1, &numbers)).unwrap();
+        let numbers = add_pending(&collection, 0).unwrap();
+        collection.commit_run(entry(7, 1, &numbers)).unwrap();
         drop(collection);
         let collection = Collection::open(dir.path()).unwrap();
         assert_eq!((collection.len(), collection.verify().unwrap().runs), (13, 1));

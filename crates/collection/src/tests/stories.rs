@@ -6,11 +6,11 @@ use std::path::Path;
 use proptest::prelude::*;
 use twinprint_cluster::stories::Stories;
 
-use super::super::stories::options;
 use super::super::*;
 use super::faulty_store::FaultyStore;
+use crate::stories::options;
 
-mod told;
+mod answers;
 
 const SUBJECTS: [&str; 5] = [
     "quake coast harbour towns rescue shaken tremor wave",
@@ -127,14 +127,14 @@ impl Twin {
         }
         let (seq, group) = (answer.seq.unwrap(), answer.group_id.unwrap());
         let old = self.documents.remove(&document.id);
-        let time = twinprint_stream::parse_time(document.details.time.as_deref().unwrap()).unwrap();
+        let time = parse_time(document.details.time.as_deref().unwrap()).unwrap();
         self.clock = self.clock.max(time);
         self.engine.advance(self.clock);
         let label = self.labels.get(&group).filter(|_| answer.best.is_some());
         let story = match label {
             Some(&label) if self.engine.grow(label, time, self.clock) => self.engine.resolve(label),
             _ => {
-                let prepared = collection.inner.workshop.prepare(document.clone(), 0).unwrap();
+                let prepared = collection.shared.preparer.prepare(document.clone(), 0).unwrap();
                 let (item, _) = prepared.item.unwrap();
                 item.represent(seq, time, |item| self.engine.place(item, self.clock))
                     .story

@@ -335,8 +335,8 @@ fn count<W: twinprint_fingerprint::Width>(rows: &[W], sample: &[usize], widest: 
             near.clear();
             hamming_one_to_many(rows[i], rows, widest, near);
             let mut counts = vec![0u64; widest as usize + 1];
-            for &(_, distance) in near.iter() {
-                counts[distance as usize] += 1;
+            for hit in near.iter() {
+                counts[usize::from(hit.distance)] += 1;
             }
             counts
         })

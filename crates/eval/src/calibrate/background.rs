@@ -30,7 +30,7 @@ impl Background {
         let (mut mean, mut deviation) = (measured.median, measured.spread);
         let mut fitted = Self::of(bits, mean, deviation);
         for _ in 0..FIT_ROUNDS {
-            // The distribution is skewed: its mean is not its median, and its deviation is not the spread above.
+            // The fitted distribution is skewed: its mean differs from its median, and its deviation from `spread`.
             let Some(Shape { median, spread }) = shape(&fitted.probability) else {
                 break;
             };
@@ -46,11 +46,11 @@ impl Background {
         let n = bits as f64;
         let p = (mean / n).clamp(1e-6, 1.0 - 1e-6);
         let binomial = n * p * (1.0 - p);
-        // Var = n p (1 − p) (1 + (n − 1) rho), rho the correlation between bits.
+        // The variance is n p (1 − p) (1 + (n − 1) rho), where rho is the correlation between bits.
         let rho = ((deviation.powi(2) / binomial - 1.0) / (n - 1.0)).clamp(1e-9, 0.99);
         let sum = 1.0 / rho - 1.0;
         let (alpha, beta) = (p * sum, (1.0 - p) * sum);
-        // P(0) = Π (beta + i) / (sum + i), and the rest by the ratio of neighbours.
+        // P(0) = Π (beta + i) / (sum + i). Each further probability follows from the one before by their ratio.
         let mut log = (0..bits)
             .map(|i| ((beta + i as f64) / (sum + i as f64)).ln())
             .sum::<f64>();

@@ -3,7 +3,7 @@
 //! Distances between unrelated documents are not those of random bits, because pages share common words. So the distances of the pairs of the
 //! sample are counted, and the *background*, the distribution for unrelated documents, is fitted to them ([`Background`]). Pairs in excess
 //! of the background are similar documents. The number of unrelated documents within a radius grows with the corpus; that of similar
-//! documents does not. Their sum is the expected number of candidates a document at the size of the corpus. The recall of a radius is
+//! documents does not. Their sum is the expected number of candidates per document at the size of the corpus. The recall of a radius is
 //! measured on the sample if it has enough duplicates, and estimated from the threshold otherwise.
 
 mod background;
@@ -36,7 +36,7 @@ use twinprint_text::MIN_FEATURES;
 const MAX_COMPARED: usize = 4096;
 /// The largest number of pairs within the widest radius that are verified.
 const MAX_VERIFIED: usize = 1_000_000;
-/// The least number of true pairs for which a recall is reported.
+/// The smallest number of true pairs for which a recall is reported.
 const MIN_TRUE_PAIRS: usize = 30;
 /// Characters of an example.
 const EXAMPLE_CHARS: usize = 90;
@@ -50,19 +50,19 @@ pub struct Calibration {
     pub profile: String,
     /// The number of documents in the sample.
     pub documents: usize,
-    /// The account of the input.
+    /// The documents and rejects of the input.
     pub intake: Intake,
     /// The number of distinct texts among them that are long enough for a fingerprint.
     pub texts: usize,
     /// The number of documents in the corpus that the figures are for.
     pub n: u64,
-    /// The least Jaccard of a duplicate.
+    /// The minimum Jaccard of a duplicate.
     pub threshold: f64,
     /// The number of pairs of the sample at the threshold and within the widest radius.
     pub true_pairs: usize,
     /// The figures for 64 and 128 bits.
     pub widths: Vec<WidthCalibration>,
-    /// A pair at each distance, where the sample has one.
+    /// A pair at each distance, if the sample has one.
     pub examples: Vec<Example>,
     /// The width chosen.
     pub bits: u32,
@@ -96,20 +96,20 @@ pub struct RadiusCalibration {
     pub recall: Option<f64>,
     /// The expected share of pairs just at the threshold that are within the radius.
     pub recall_at_threshold: f64,
-    /// Similar documents within the radius, a document, as in the sample.
+    /// The number of similar documents within the radius per document, as in the sample.
     #[serde(rename = "relatives")]
     pub similar: f64,
-    /// Unrelated documents within the radius, a document, estimated for the corpus.
+    /// The number of unrelated documents within the radius per document, estimated for the corpus.
     #[serde(rename = "strangers")]
     pub unrelated: f64,
-    /// Bytes a document of an index of the fingerprints of the corpus.
+    /// The size of an index of the corpus, in bytes per document.
     pub index_bytes: f64,
     /// Estimated seconds in which one core finds all pairs of the corpus.
     pub join_seconds: f64,
 }
 
 impl RadiusCalibration {
-    /// The expected candidates a document of the corpus.
+    /// The expected number of candidates per document of the corpus.
     pub fn candidates(&self) -> f64 {
         self.similar + self.unrelated
     }
@@ -124,7 +124,7 @@ pub struct Example {
     pub jaccard: f64,
     /// The ids of the documents.
     pub ids: [String; 2],
-    /// A part of either canonical text around their first difference.
+    /// The part of each canonical text around the first difference.
     pub texts: [String; 2],
 }
 
@@ -329,8 +329,9 @@ impl<'d> Sample<'d> {
         let radii = (0..=widest).map(|k| {
             within += histogram[k as usize];
             let unrelated = background.within(k);
-            // Each text was compared with all others, but a pair counts once. If unrelated documents hide them, similar documents are no
-            // fewer than at a smaller radius.
+            // Each text was compared with all others, but a pair counts once. The number of similar documents cannot
+            // fall as the radius grows, so the value of a smaller radius is kept where unrelated documents hide the
+            // increase.
             let more = (within as f64 - unrelated * all as f64) / compared / 2.0;
             similar = similar.max(more);
             let found = true_pairs

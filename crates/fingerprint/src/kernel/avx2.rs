@@ -77,7 +77,7 @@ impl WordVector for U64s {
     unsafe fn load_halves_partial(from: *const u128, n: usize) -> (Self, Self) {
         let words = from.cast::<u64>();
         // SAFETY: the caller vouches for AVX2, for n < 4 and for `n` 128-bit values, which are 2n words. The
-        // first load reads words 0..4, or 0..2n where that is less; the second reads words 4..2n.
+        // first load reads words 0..4, or 0..2n if that is less; the second reads words 4..2n.
         let (first, second) = unsafe {
             let first = Self::load_masked(words, 2 * n.min(2));
             let second = if n > 2 {
@@ -137,7 +137,7 @@ impl WordVector for U64s {
         // SAFETY: `self` is proof of AVX2.
         Self(unsafe {
             match LEFT {
-                // One shuffle moves whole bytes instead of two shifts and an or.
+                // A rotation by whole bytes is one shuffle instead of two shifts and an or.
                 32 => _mm256_shuffle_epi32::<0b10_11_00_01>(self.0),
                 16 => {
                     let left = _mm_setr_epi8(6, 7, 0, 1, 2, 3, 4, 5, 14, 15, 8, 9, 10, 11, 12, 13);

@@ -8,10 +8,10 @@ use super::dispatch::dispatch;
 use super::lanes::WordVector;
 use crate::level::Level;
 
-/// The most lanes of a vector at any level.
+/// The maximum number of lanes of a vector at any level.
 const MAX_LANES: usize = 8;
 
-/// The distances of the `n` rows from `start` on, one a lane.
+/// The distances of the `n` rows from `start` on, one per lane.
 ///
 /// # Safety
 /// The CPU has the instructions of `V`, `n <= V::LANES`, and every column has at least `start + n` words.

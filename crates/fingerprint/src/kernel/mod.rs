@@ -1,7 +1,7 @@
 //! The SIMD kernels: hot loops over integers, behind safe slice functions.
 //!
 //! Each kernel is written once over a vector type and compiled for scalar code, AVX2, AVX-512 and NEON;
-//! [`level`] selects one, once a process. Every function `x` has a twin `x_at` that takes the [`Level`]. A level is
+//! [`level`] selects one, once per process. Every function `x` has a twin `x_at` that takes the [`Level`]. A level is
 //! a proof that the CPU has its instructions, so both functions are safe. Results, including the order of hits,
 //! are the same at every level; the tests compare each level with the plain definition.
 //!
@@ -9,12 +9,12 @@
 //! block says why it is met.
 //!
 //! ```
-//! use twinprint_fingerprint::kernel;
+//! use twinprint_fingerprint::kernel::{self, RowDistance};
 //!
 //! let rows = [0b0000u64, 0b0001, 0b0111, u64::MAX];
 //! let mut hits = Vec::new();
 //! kernel::hamming_one_to_many(0b0011, &rows, 1, &mut hits);
-//! assert_eq!(hits, [(1, 1), (2, 1)]);
+//! assert_eq!(hits, [RowDistance { row: 1, distance: 1 }, RowDistance { row: 2, distance: 1 }]);
 //! ```
 #![allow(
     clippy::inline_always,
@@ -31,6 +31,7 @@ mod columns;
 mod definition;
 mod dispatch;
 mod hamming;
+mod hits;
 mod lanes;
 #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
 mod neon;
@@ -41,6 +42,7 @@ mod siphash;
 mod unpack;
 mod vote;
 
+pub use hits::{RangeHit, RowDistance};
 pub use packed::{PackedRows, RowRange};
 pub use prefetch::prefetch_read;
 pub(crate) use siphash::{BATCH, Batch, GROUP, MAX_BLOCKS, last_block, siphash_one, siphash_windows};
@@ -48,10 +50,10 @@ pub(crate) use siphash::{BATCH, Batch, GROUP, MAX_BLOCKS, last_block, siphash_on
 pub use crate::level::{Level, level};
 use crate::width::Width;
 
-/// Appends (index, distance) of every row within k of the query, by ascending index.
+/// Appends every row within k of the query with its distance, by ascending index.
 ///
 /// Indices are 32 bits: rows from 2³² − 1 on are ignored. O(rows).
-pub fn hamming_one_to_many<W: Width>(query: W, rows: &[W], k: u32, out: &mut Vec<(u32, u8)>) {
+pub fn hamming_one_to_many<W: Width>(query: W, rows: &[W], k: u32, out: &mut Vec<RowDistance>) {
     hamming_one_to_many_at(level(), query, rows, k, out);
 }
 
@@ -61,9 +63,11 @@ pub fn hamming_one_to_many_at<W: Width>(
     query: W,
     rows: &[W],
     k: u32,
-    out: &mut Vec<(u32, u8)>,
+    out: &mut Vec<RowDistance>,
 ) {
-    query.one_to_many(level, addressable(rows), k, |i, distance| out.push((i, distance)));
+    query.one_to_many(level, addressable(rows), k, |row, distance| {
+        out.push(RowDistance { row, distance });
+    });
 }
 
 /// Calls `hit(i, j, distance)` for every row i of `a` and row j of `b` within k of each other.

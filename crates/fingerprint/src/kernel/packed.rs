@@ -8,6 +8,7 @@
 //! Layout of the packed rows: as in [`super::unpack`].
 
 use super::dispatch::dispatch;
+use super::hits::RangeHit;
 use super::lanes::WordVector;
 use crate::Width;
 #[cfg(target_arch = "x86_64")]
@@ -33,7 +34,7 @@ pub struct RowRange {
 /// ```
 /// use twinprint_fingerprint::kernel::{PackedRows, RowRange};
 ///
-/// // Rows of 8 bits, one a byte.
+/// // Rows of 8 bits, one per byte.
 /// let packed = [0b0000_0000, 0b0000_0001, 0b0000_0011, 0b1111_1111];
 /// let ranges = [
 ///     RowRange { start: 0, end: 3, query: 0 },
@@ -42,7 +43,8 @@ pub struct RowRange {
 /// let queries = [0b0000_0001u64, 0b1111_1110];
 /// let mut hits = Vec::new();
 /// PackedRows::new(8).within(&packed, &ranges, &queries, 1, &mut hits);
-/// assert_eq!(hits, [(0, 0), (0, 1), (0, 2), (1, 3)]);
+/// let rows: Vec<(u32, u32)> = hits.iter().map(|hit| (hit.range, hit.row)).collect();
+/// assert_eq!(rows, [(0, 0), (0, 1), (0, 2), (1, 3)]);
 /// ```
 #[derive(Clone, Debug)]
 pub struct PackedRows {
@@ -78,7 +80,7 @@ impl RowPositions {
                 let bit = shift + lane * width as usize;
                 case.shifts[lane] = bit as u64 % 8;
                 for b in 0..8 {
-                    // Below 64 for every narrow width; wider rows do not use the cases.
+                    // The byte's position is below 64 for every narrow width; wider rows do not use the cases.
                     case.bytes[8 * lane + b] = (bit / 8 + b) as u8;
                 }
             }
@@ -114,8 +116,7 @@ impl PackedRows {
         }
     }
 
-    /// Appends (index of the range, row) for every row of a range within k of the range's query, in ascending
-    /// order.
+    /// Appends every row of a range within k of the range's query, in the order of the ranges and rows.
     ///
     /// Queries have no bits above the width. Rows past the end of `packed` read as zeros, and a query past the
     /// end of `queries` is zero. O(rows of all ranges).
@@ -125,7 +126,7 @@ impl PackedRows {
         ranges: &[RowRange],
         queries: &[W],
         k: u32,
-        out: &mut Vec<(u32, u32)>,
+        out: &mut Vec<RangeHit>,
     ) {
         self.within_at(level(), packed, ranges, queries, k, out);
     }
@@ -138,7 +139,7 @@ impl PackedRows {
         ranges: &[RowRange],
         queries: &[W],
         k: u32,
-        out: &mut Vec<(u32, u32)>,
+        out: &mut Vec<RangeHit>,
     ) {
         #[cfg(target_arch = "x86_64")]
         if level.instruction_set() == InstructionSet::Avx512 && self.width <= MAX_NARROW_BITS {
@@ -166,7 +167,7 @@ impl PackedRows {
         ranges: &[RowRange],
         queries: &[W],
         k: u32,
-        out: &mut Vec<(u32, u32)>,
+        out: &mut Vec<RangeHit>,
     ) {
         use std::arch::x86_64::{
             _mm512_add_epi8, _mm512_and_si512, _mm512_cmple_epu64_mask, _mm512_load_si512, _mm512_loadu_epi8,
@@ -197,8 +198,8 @@ impl PackedRows {
             let mut row = range.start;
             while row < range.end {
                 let left = (range.end - row).min(8);
-                // If the rows are inside one cache line, that line is loaded and no other is touched. The
-                // permutation takes positions modulo 64, so that it counts bytes from the start of the line.
+                // If the rows are inside one cache line, only that line is loaded. The permutation takes positions
+                // modulo 64, so that it counts bytes from the start of the line.
                 let line = byte / 64 * 64;
                 let is_within_line =
                     (byte % 64 + (left as usize * self.width as usize + 7).div_ceil(8)) <= 64;
@@ -239,7 +240,7 @@ fn finish_range<W: Width>(
     index: u32,
     queries: &[W],
     k: u32,
-    out: &mut Vec<(u32, u32)>,
+    out: &mut Vec<RangeHit>,
 ) {
     let ranges = IndexedRanges {
         first: index,
@@ -248,14 +249,17 @@ fn finish_range<W: Width>(
     one_by_one(level(), packed, ranges, queries, k, out);
 }
 
-/// Appends (`index`, `row + i`) for every bit i that is set in `near`. Cold, so that no register is saved around
+/// Appends the row `row + i` of the range `index` for every bit i that is set in `near`. Cold, so that no register is saved around
 /// it in the loop that calls it.
 #[cfg(target_arch = "x86_64")]
 #[cold]
 #[inline(never)]
-fn emit(index: u32, row: u32, mut near: u32, out: &mut Vec<(u32, u32)>) {
+fn emit(index: u32, row: u32, mut near: u32, out: &mut Vec<RangeHit>) {
     while near != 0 {
-        out.push((index, row + near.trailing_zeros()));
+        out.push(RangeHit {
+            range: index,
+            row: row + near.trailing_zeros(),
+        });
         near &= near - 1;
     }
 }
@@ -283,7 +287,7 @@ unsafe fn one_by_one_body<V: WordVector, R: Width>(
     ranges: IndexedRanges<'_>,
     queries: &[R],
     k: u32,
-    out: &mut Vec<(u32, u32)>,
+    out: &mut Vec<RangeHit>,
 ) {
     let PackedBits { bytes, width } = packed;
     for (index, range) in (ranges.first..).zip(ranges.ranges) {
@@ -294,7 +298,7 @@ unsafe fn one_by_one_body<V: WordVector, R: Width>(
                 let bit = u64::from(row) * u64::from(width);
                 let value = word_from(bytes, (bit / 8) as usize) >> (bit % 8);
                 if ((value & mask) ^ query).count_ones() <= k {
-                    out.push((index, row));
+                    out.push(RangeHit { range: index, row });
                 }
             }
         } else {
@@ -307,7 +311,7 @@ unsafe fn one_by_one_body<V: WordVector, R: Width>(
                 // Shifted in two steps, because a shift by 128 is not defined.
                 let value = low >> shift | over << 1 << (127 - shift);
                 if ((value & mask) ^ query).count_ones() <= k {
-                    out.push((index, row));
+                    out.push(RangeHit { range: index, row });
                 }
             }
         }
@@ -316,4 +320,4 @@ unsafe fn one_by_one_body<V: WordVector, R: Width>(
 
 dispatch!(one_by_one [R: Width] [R]
     (packed: PackedBits<'_>, ranges: IndexedRanges<'_>, queries: &[R], k: u32,
-    out: &mut Vec<(u32, u32)>) = one_by_one_body::<U64s>);
+    out: &mut Vec<RangeHit>) = one_by_one_body::<U64s>);

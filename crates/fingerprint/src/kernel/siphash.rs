@@ -14,7 +14,7 @@ use crate::level::Level;
 pub(crate) const BATCH: usize = 32;
 /// Messages whose blocks are stored together: a multiple of every number of lanes.
 pub(crate) const GROUP: usize = 8;
-/// The most blocks of a message in a batch; longer messages are hashed one by one.
+/// The maximum number of blocks of a message in a batch; longer messages are hashed one by one.
 pub(crate) const MAX_BLOCKS: usize = 8;
 
 /// Marks the 128-bit variant, at the start and before the first half of the output.
@@ -111,7 +111,7 @@ impl Batch {
         hash::<false>(level, key, self, messages);
     }
 
-    /// Computes `low` and `high`.
+    /// Computes `low` and `high` of the first `messages` messages, rounded up to whole vectors.
     #[inline]
     pub(crate) fn hash_full(&mut self, level: Level, key: [u64; 2], messages: usize) {
         hash::<true>(level, key, self, messages);

@@ -1,13 +1,13 @@
 //! The bit vote: the total weight of the features whose hash has bit i set, for every i.
 //!
-//! Votes are counted in one lane a bit, of 16 bits (8 bits for weight 1), and flushed to 64-bit counters after
+//! Votes are counted in one lane per bit, of 16 bits (8 bits for weight 1), and flushed to 64-bit counters after
 //! each chunk. Invariant: no lane overflows. A chunk has at most 256 features. If its weights add up to at most
 //! 65,535, one pass counts them; else one pass counts their low bytes and another their high bytes, and
 //! 256 · 255 < 65,536. At weight 1 a chunk has 255 features.
 //!
-//! Many features of weight 1 are first added up by bits. Carry-save adders take the vectors of 16 at a time, as
-//! the Harley–Seal bit count does (Muła, Kurz and Lemire 2016), and keep the sum of each bit and lane as binary
-//! digits, one plane a digit. The words of a plane then vote with its power of two.
+//! Many features of weight 1 are first added up by bits. Carry-save adders take the vectors of 16 at a time, as the
+//! Harley–Seal bit count does (Muła, Kurz and Lemire 2016), and keep the sum of each bit and lane as binary digits, one
+//! plane per digit. The words of a plane then vote with its power of two.
 
 use super::dispatch::dispatch;
 use super::lanes::{CounterVector, WordVector};
@@ -20,7 +20,7 @@ const LANE_MAX: u32 = 65_535;
 
 /// Binary digits of a sum.
 const PLANES: usize = 12;
-/// The most lanes of a vector at any level.
+/// The maximum number of lanes of a vector at any level.
 const MAX_LANES: usize = 8;
 /// Vectors added up between two carries into the upper planes.
 const VECTORS_PER_CARRY: usize = 16;
@@ -216,7 +216,7 @@ pub(super) fn vote_unit_64(level: Level, hashes: &[u64], ones: &mut [u64; 64]) {
     while rest.len() >= MIN_BIT_SUM_FEATURES {
         let (mut planes, mut taken) = ([[0; MAX_LANES]; PLANES], 0);
         add_up(level, rest, &mut planes, &mut taken);
-        // Eight lanes of sums below 2¹² come to less than 2¹⁵.
+        // The sum of eight lanes, each below 2¹², is below 2¹⁵.
         count_u16(
             level,
             planes.as_flattened(),
@@ -226,7 +226,7 @@ pub(super) fn vote_unit_64(level: Level, hashes: &[u64], ones: &mut [u64; 64]) {
         add(&counts, 0, ones);
         rest = &rest[taken..];
     }
-    // Hidden from the compiler, which turns a masked addition of 1 into something slower.
+    // `black_box` hides the constant from the compiler, which would turn a masked addition of 1 into something slower.
     let one = std::hint::black_box(1);
     for hashes in rest.chunks(usize::from(u8::MAX)) {
         count_u8(level, hashes, |_| one, &mut counts);

@@ -10,9 +10,9 @@ use super::level::Level;
 
 /// A merge on a thread of its own.
 pub(super) struct MergeThread<W> {
-    /// In a mutex because a receiver cannot be shared between the threads that look up.
+    /// A mutex, because the threads that look up cannot share a receiver.
     merged: Mutex<Receiver<Level<W>>>,
-    /// Takes the levels that were replaced: freeing hundreds of megabytes takes long.
+    /// Sends replaced levels to the thread, because freeing hundreds of megabytes takes long.
     replaced: SyncSender<Vec<Arc<Level<W>>>>,
 }
 
@@ -34,7 +34,7 @@ impl<W: Width> MergeThread<W> {
             lower_priority();
             // Fails if the index has been dropped meanwhile.
             let _index_dropped = sender.send(merge());
-            // Dropped here, or by the index if this thread has ended.
+            // The replaced rows are dropped on this thread; if it has ended, the index drops them.
             let _replaced = to_free.recv();
         })?;
         Ok(Self {

@@ -70,10 +70,11 @@ impl<W: Width> IdRows<W> {
     pub(super) fn scan(&self, query: W, k: u32, mut found: impl FnMut(usize, Neighbor)) {
         let mut near = Vec::new();
         kernel::hamming_one_to_many(query, &self.fingerprints, k, &mut near);
-        for (row, distance) in near {
-            if let Some(&id) = self.ids.get(row as usize) {
-                let distance = u32::from(distance);
-                found(row as usize, Neighbor { id, distance });
+        for hit in near {
+            let row = hit.row as usize;
+            if let Some(&id) = self.ids.get(row) {
+                let distance = u32::from(hit.distance);
+                found(row, Neighbor { id, distance });
             }
         }
     }
@@ -97,7 +98,8 @@ impl<W: Width> Level<W> {
             rows.append(&level.rows, dropped);
         }
         rows.append(tail, dropped);
-        // Planning fails for a radius that no plan covers; tables take fewer than 2^32 rows. A scan is exact in both cases.
+        // There is no plan for some radii, and tables hold fewer than 2^32 rows. In both cases the rows are scanned,
+        // which is exact too.
         let plan = plan_lookup_of(&rows.fingerprints, k, None)
             .ok()
             .map(|choice| choice.plan)

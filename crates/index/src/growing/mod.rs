@@ -28,7 +28,7 @@ use twinprint_fingerprint::Width;
 use self::background::{MergeThread, Progress};
 use self::level::{IdRows, Level};
 
-/// When rows of a [`GrowingIndex`] are merged into larger tables. It decides speed only, never results.
+/// The policy for merging rows of a [`GrowingIndex`] into larger tables. It affects speed only, never results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MergePolicy {
     /// Rows that are scanned before they are put into tables.
@@ -89,7 +89,7 @@ struct Merge<W> {
     levels: usize,
     /// The number of rows of the tail being merged, from the first.
     tail_rows: usize,
-    /// The ids whose rows are not taken over.
+    /// The ids whose rows the merge drops.
     dropped: Arc<FxHashSet<u64>>,
     thread: MergeThread<W>,
 }
@@ -174,7 +174,7 @@ impl<W: Width> GrowingIndex<W> {
         if self.is_merge_due() {
             self.finish_merge();
         }
-        // The merge just adopted may have been the one that was due.
+        // The merge that was just adopted may have made this one unnecessary.
         if self.is_merge_due() {
             self.merge_now(self.levels_to_merge());
         }

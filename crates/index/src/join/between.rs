@@ -1,8 +1,9 @@
-//! The join of two sets: every pair of one row of each within k.
+//! The join of two sets: all pairs of a row of each set within k.
 //!
-//! The tables of a plan over the one set are made once ([`Between::new`]); the other set comes in chunks of any size, each ordered by the
-//! address of each table in turn and met bucket against bucket. This is the batch job of Manku, Jain and Das Sarma 2007: tables over the new
-//! fingerprints, and one scan of all the stored ones against them.
+//! The tables of a plan over one set are made once ([`Between::new`]). The other set comes in chunks of any size. Each
+//! chunk is ordered by the address of one table after the other, and compared bucket against bucket. This is the batch
+//! job of Manku, Jain and Das Sarma 2007: tables over the new fingerprints, and one scan of all the stored ones against
+//! them.
 
 use rayon::prelude::*;
 use twinprint_fingerprint::{Width, kernel};
@@ -34,7 +35,7 @@ use crate::plan::{Plan, leading_bits};
 pub struct Between<W> {
     tables: Vec<JoinSide<W>>,
     k: u32,
-    /// The order of the chunk, used again.
+    /// The sorted chunk, in a buffer that is reused.
     chunk: Buckets<W>,
 }
 
@@ -59,7 +60,7 @@ impl<W: Width> Between<W> {
         Self::with(rows, &plan.0, plan.1)
     }
 
-    /// As [`Between::new`] by a given plan, tables addressed by `bits` bits at most.
+    /// Like [`Between::new`], but by a given plan, with tables addressed by at most `bits` bits.
     ///
     /// # Errors
     /// A plan that is not exact.
@@ -105,7 +106,7 @@ impl<W: Width> Between<W> {
         compared
     }
 
-    /// As [`Between::join`] on all threads of the current rayon pool: `sink` gets the pairs in batches, from several threads at once.
+    /// Like [`Between::join`] on all threads of the current rayon pool: `sink` gets the pairs in batches, from several threads at once.
     ///
     /// # Panics
     /// With 2³² rows or more in the chunk.
@@ -131,7 +132,8 @@ impl<W: Width> Between<W> {
     /// Bytes held for each row of the tables.
     pub(super) fn bytes_a_row(tables: usize) -> u64 {
         let ordered = u64::from(W::BITS / 8) + 4;
-        // Rows, ids and up to two bounds a row of each table, and the first pass of one being ordered.
+        // For each table: its rows, ids and up to two bounds per row. In addition the first pass of the one table that
+        // is being sorted.
         tables as u64 * (ordered + 8) + ordered
     }
 
@@ -149,7 +151,7 @@ impl<W: Width> Between<W> {
         self.chunk.order(chunk, address);
     }
 
-    /// Joins a range of the ordered chunk with table `t`; how many were compared.
+    /// Joins a range of the ordered chunk with table `t`. Returns the number of comparisons.
     fn meet(&self, t: usize, range: std::ops::Range<usize>, hit: &mut impl FnMut(Pair)) -> u64 {
         let (side, earlier, theirs) = (&self.tables[t], &self.tables[..t], &self.chunk);
         let mut compared = 0;
@@ -182,13 +184,13 @@ impl<W: Width> Between<W> {
 /// Rows of a chunk that one thread joins at a time.
 const TILE: usize = 1 << 13;
 
-/// Nanoseconds of one core to join a chunk with tables over `rows` rows.
+/// The estimated nanoseconds that one core takes to join a chunk with tables over `rows` rows.
 pub(crate) fn cost<W: Width>(rows: usize, chunk: usize, k: u32) -> f64 {
     let (plan, bits) = plan::<W>(rows, chunk, k);
     cost_of(&plan, bits, rows, chunk)
 }
 
-/// The plan and the address width for joining `rows` rows with chunks: each row of a chunk is ordered once a table, each run meets the buckets of its
+/// The plan and the address width for joining `rows` rows with chunks: each row of a chunk is ordered once per table, each run meets the buckets of its
 /// flips, and rows are compared in those.
 fn plan<W: Width>(rows: usize, chunk: usize, k: u32) -> (Plan, u32) {
     let mut best: Option<(f64, Plan, u32)> = None;
@@ -209,7 +211,7 @@ fn plan<W: Width>(rows: usize, chunk: usize, k: u32) -> (Plan, u32) {
     }
     match best {
         Some((_, plan, bits)) => (plan, bits),
-        // Every width has one part at least; a scan is right for anything.
+        // Not reached, because every width has a plan of at least one part. A scan is correct for any rows.
         None => (
             Plan {
                 bits: W::BITS,
@@ -224,7 +226,7 @@ fn plan<W: Width>(rows: usize, chunk: usize, k: u32) -> (Plan, u32) {
 
 /// The cost of joining a chunk by a plan, in nanoseconds of one core.
 fn cost_of(plan: &Plan, bits: u32, rows: usize, chunk: usize) -> f64 {
-    // The planner's model of a self-join has constants of its own.
+    // This cost model has its own constants, which differ from those of a self-join.
     const ORDER: f64 = 12.0;
     const MEETING: f64 = 12.0;
     const COMPARE: f64 = 0.06;

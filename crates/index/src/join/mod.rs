@@ -1,10 +1,11 @@
 //! Self-join: every pair of rows within Hamming distance k, each exactly once.
 //!
-//! There are two methods. The *scan* compares everything with everything, block against block in cache. The *parts* method takes the
-//! tables of a plan in turn, orders the rows by the table's address, and joins each bucket with itself and with the
-//! buckets within the table's radius of flips (each unordered pair of buckets once). A pair found is emitted only if no
-//! earlier table would have found it, so no pairs need be kept or sorted; one ordered copy of the rows is in memory.
-//! The method and the plan are chosen by [`crate::planner`]. Two sets are joined by [`Between`], segments on disk by [`StoredJoin`].
+//! There are two methods. The *scan* compares everything with everything, block against block in cache. The *parts*
+//! method takes the tables of a plan in turn, orders the rows by the table's address, and joins each bucket with itself
+//! and with the buckets within the table's radius of flips (each unordered pair of buckets once). A pair found is
+//! emitted only if no earlier table would have found it, so pairs need not be stored or sorted; one ordered copy of the
+//! rows is in memory. The method and the plan are chosen by [`crate::planner`]. Two sets are joined by [`Between`],
+//! segments on disk by [`StoredJoin`].
 
 pub(crate) mod between;
 mod parts;
@@ -53,7 +54,7 @@ impl JoinStats {
     }
 }
 
-/// Finds every pair of `rows` at Hamming distance at most `k`, by the plan with the least estimated cost.
+/// Finds every pair of `rows` at Hamming distance at most `k`, by the plan with the lowest estimated cost.
 ///
 /// Runs on the current rayon pool. `sink` gets the pairs in batches, from several threads at once, in no particular
 /// order; the set of pairs is exact and each comes once. Memory in addition to the rows: two copies of rows and ids while
@@ -82,8 +83,8 @@ pub fn self_join<W: Width>(rows: &[W], k: u32, sink: &(impl Fn(&[Pair]) + Sync))
     self_join_with(rows, k, &plan, sink)
 }
 
-/// As [`self_join`], by a given plan. A plan made for other widths or for a smaller radius cannot be followed; the scan
-/// takes its place, and the statistics say so.
+/// Like [`self_join`], but by a given plan. If the plan was made for another width or a smaller radius, all rows are
+/// compared instead, and the statistics say so.
 ///
 /// # Panics
 /// With 2³² rows or more.
@@ -96,7 +97,7 @@ pub fn self_join_with<W: Width>(
     self_join_until(rows, k, plan, &|| false, sink)
 }
 
-/// As [`self_join_with`], but ends early once `stop` returns `true`.
+/// Like [`self_join_with`], but ends early once `stop` returns `true`.
 ///
 /// # Panics
 /// With 2³² rows or more.

@@ -2,9 +2,9 @@
 //!
 //! The ordered rows are cut into tiles of equal length whatever the buckets are, so one bucket with all the rows is as
 //! parallel as many small ones. A tile walks its runs of equal address. Each run meets itself, what follows it in its
-//! own bucket, and every bucket `address ^ flip` with a greater address, i.e. the flips whose highest one falls on a 0 of the
-//! address. Small partner buckets are first copied side by side, so that one kernel call pays for many of them; large
-//! ones are met in place.
+//! own bucket, and every bucket `address ^ flip` with a greater address, i.e. the flips whose highest one is at a 0 of
+//! the address. Small partner buckets are first copied next to one another, so that one kernel call serves many of
+//! them; large ones are compared in place.
 
 use rayon::prelude::*;
 use twinprint_fingerprint::{Width, kernel};
@@ -85,7 +85,7 @@ struct PairEmitter<'p, W, S> {
 }
 
 impl<W: Width, S: Fn(&[Pair]) + Sync> PairEmitter<'_, W, S> {
-    /// The pair of the rows at two positions of the order.
+    /// Emits the pair of the rows at two positions of the order.
     #[inline]
     fn pair(&mut self, x: usize, y: usize, distance: u8) {
         let differing = self.buckets.rows[x] ^ self.buckets.rows[y];
@@ -187,7 +187,7 @@ impl<'p, W: Width, S: Fn(&[Pair]) + Sync> Walker<'p, W, S> {
         let rows = &self.buckets.rows;
         let (mut to, mut from) = (self.filled, bucket.start);
         self.filled += bucket.len();
-        // Whole stretches of fixed length, though they overrun the bucket, are far cheaper than copying exact lengths.
+        // Copying runs of fixed length, even past the end of the bucket, is far cheaper than copying exact lengths.
         while from < bucket.end && from + COPY_ROWS <= rows.len() {
             self.gathered[to..to + COPY_ROWS].copy_from_slice(&rows[from..from + COPY_ROWS]);
             to += COPY_ROWS;
@@ -202,7 +202,7 @@ impl<'p, W: Width, S: Fn(&[Pair]) + Sync> Walker<'p, W, S> {
     fn meet_gathered(&mut self, start: usize, run: &[W]) {
         let (emit, pieces) = (&mut self.emit, &self.pieces);
         kernel::hamming_many_to_many(run, &self.gathered[..self.filled], self.k, &mut |i, j, d| {
-            // The first piece starts at 0, so some piece starts at or before j.
+            // The first piece starts at 0, so there is a piece that starts at or before j.
             let piece = pieces.partition_point(|&(at, _)| at <= j).saturating_sub(1);
             if let Some(&(at, position)) = pieces.get(piece) {
                 emit.pair(start + i as usize, (position + (j - at)) as usize, d);

@@ -15,7 +15,7 @@ use crate::segment::{Segment, SegmentError};
 
 /// The number of rows joined with the tables at a time.
 const PASS_ROWS: usize = 1 << 20;
-/// Rows of a chunk, at least.
+/// The minimum number of rows of a chunk.
 const MIN_CHUNK_ROWS: usize = 1 << 12;
 
 /// A join of segments on disk.
@@ -44,7 +44,7 @@ const MIN_CHUNK_ROWS: usize = 1 << 12;
 pub struct StoredJoin<'j> {
     /// The radius.
     pub k: u32,
-    /// Bytes of memory to stay within, about; the rows that [`Segment::stretches`] maps are not counted.
+    /// The approximate limit of memory in bytes. Rows that [`Segment::stretches`] maps are not counted.
     pub memory: u64,
     /// Once this returns `true`, the join ends with [`SegmentError::Stopped`].
     pub stop: &'j (dyn Fn() -> bool + Sync),
@@ -60,7 +60,8 @@ impl std::fmt::Debug for StoredJoin<'_> {
 }
 
 impl StoredJoin<'_> {
-    /// The least memory of a join within `k`, in bytes, about. `rows` are the rows of each segment; a single number is for a join with itself.
+    /// The approximate minimum memory in bytes of a join within `k`. `rows` has one number of rows for the join of a
+    /// segment with itself, or one for each of two segments.
     pub fn least_memory<W: Width>(k: u32, rows: &[u64]) -> u64 {
         let in_memory_bytes = match rows {
             [rows] => in_memory_bytes::<W>(*rows),
@@ -81,7 +82,7 @@ impl StoredJoin<'_> {
         (0..rows.div_ceil(chunk)).map(|c| rows - c * chunk).sum()
     }
 
-    /// As [`StoredJoin::work_with_itself`] for segments of `a` and `b` rows.
+    /// Like [`StoredJoin::work_with_itself`] for segments of `a` and `b` rows.
     pub fn work_between<W: Width>(&self, a: u64, b: u64) -> u64 {
         let (few, many) = (a.min(b), a.max(b));
         many * few.div_ceil(self.chunk::<W>(few) as u64)
@@ -126,7 +127,7 @@ impl StoredJoin<'_> {
     /// Joins two segments. `sink` gets pairs of a row number of `a` and one of `b`, as [`StoredJoin::with_itself`] gives them.
     ///
     /// # Errors
-    /// As [`StoredJoin::with_itself`].
+    /// The same as for [`StoredJoin::with_itself`].
     pub fn between<W: Width>(
         &self,
         a: &Segment<W>,
@@ -167,7 +168,7 @@ impl StoredJoin<'_> {
         let row = u64::from(W::BITS / 8);
         let left = self.memory.saturating_sub(passing_bytes::<W>(u64::MAX));
         let mut chunk = rows as usize;
-        // The number of tables depends on the rows; it settles at once.
+        // The number of tables depends on the number of rows and the other way round; two rounds are enough.
         for _ in 0..2 {
             let tables = Between::<W>::tables_for(chunk, PASS_ROWS, self.k);
             let fit = left / (row + Between::<W>::bytes_a_row(tables));
@@ -227,10 +228,10 @@ impl<W: Width> Chunk<W> {
 
 /// A buffer of consecutive rows to be joined with the tables of a chunk.
 struct PassingRows<W> {
-    /// Made with the first rows, when the chunk is whole.
+    /// Made with the first rows, when the chunk is complete.
     tables: Option<Between<W>>,
     rows: Vec<W>,
-    /// The number of the first of them.
+    /// The number of the first row.
     first: u32,
     /// True if the rows of the chunk are those of b.
     swapped: bool,
@@ -290,7 +291,7 @@ impl<W: Width> PassingRows<W> {
     }
 }
 
-/// Pairs with row numbers that begin elsewhere.
+/// Adds offsets to the row numbers of pairs.
 fn moved(pairs: &[Pair], a: u32, b: u32) -> Vec<Pair> {
     let moved = |pair: &Pair| Pair {
         a: pair.a + a,

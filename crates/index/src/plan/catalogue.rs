@@ -148,7 +148,7 @@ impl Plan {
     }
 
     /// Disjoint parts of equal width with the given radii; −1 skips a part. Exact iff Σρ ≥ k − s + 1 over s parts
-    /// (were every part to hold ρ + 1 errors or more, there would be more than k): the general pigeonhole of Qin et
+    /// (if every part had ρ + 1 errors or more, there would be more than k): the general pigeonhole of Qin et
     /// al. 2018. A larger sum only costs more, so it is refused too.
     ///
     /// # Errors
@@ -168,7 +168,7 @@ impl Plan {
         Self::parts_of_widths(bits, k, radii, &widths)
     }
 
-    /// As [`Plan::parts`] with a width for each part, from the highest bits down. Wider parts for larger radii make the
+    /// Like [`Plan::parts`] with a width for each part, from the highest bits down. Wider parts for larger radii make the
     /// tables of one plan cost alike.
     ///
     /// # Errors
@@ -209,7 +209,7 @@ impl Plan {
     /// `s` disjoint parts whose radii are as even as Σρ = k − s + 1 allows, larger ones first.
     ///
     /// # Errors
-    /// As [`Plan::parts`].
+    /// The same as for [`Plan::parts`].
     pub fn even_parts(bits: u32, k: u32, s: u32) -> Result<Self, PlanError> {
         if s == 0 || s > bits {
             return Err(PlanError::Blocks {
@@ -225,7 +225,7 @@ impl Plan {
     /// Two halves with radii as even as possible: `[1,1]` for k = 3.
     ///
     /// # Errors
-    /// As [`Plan::parts`].
+    /// The same as for [`Plan::parts`].
     pub fn halves(bits: u32, k: u32) -> Result<Self, PlanError> {
         Self::even_parts(bits, k, 2)
     }
@@ -233,7 +233,7 @@ impl Plan {
     /// Three thirds with radii as even as possible: `[1,0,0]` for k = 3.
     ///
     /// # Errors
-    /// As [`Plan::parts`].
+    /// The same as for [`Plan::parts`].
     pub fn thirds(bits: u32, k: u32) -> Result<Self, PlanError> {
         Self::even_parts(bits, k, 3)
     }

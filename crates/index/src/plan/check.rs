@@ -50,7 +50,7 @@ impl std::error::Error for Counterexample {}
 /// # Errors
 /// An error set of at most k bits that the plan misses.
 pub fn is_exact(plan: &Plan) -> Result<(), Counterexample> {
-    // A mask that cannot hold more errors than its radius accepts everything.
+    // A table accepts every pair if its radius is not less than the number of bits in its mask.
     if plan.tables.iter().any(|t| t.radius >= t.mask.count_ones()) {
         return Ok(());
     }
@@ -97,7 +97,7 @@ pub fn is_exact(plan: &Plan) -> Result<(), Counterexample> {
 struct Search {
     /// Errors each table still needs before it misses; zero or less once it does.
     deficit: Vec<i64>,
-    /// Atoms of each table.
+    /// The atoms in the mask of each table.
     members: Vec<Vec<usize>>,
     /// Tables of each atom.
     tables_of: Vec<Vec<u32>>,

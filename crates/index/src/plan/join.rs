@@ -32,7 +32,7 @@ pub(crate) struct JoinTable {
 
 impl JoinPlan {
     /// Joins by the tables of `plan`, table j addressed by the `address_bits[j]` highest bits of its mask (all of
-    /// them, up to 28, where the list is short). Correct for any address widths; they decide the cost.
+    /// them, up to 28, if the list is short). Correct for any address widths; they decide the cost.
     ///
     /// # Errors
     /// A plan that is not exact is refused with an error set it would miss.
@@ -41,7 +41,7 @@ impl JoinPlan {
         Ok(Self::from_exact(plan, address_bits))
     }
 
-    /// As [`JoinPlan::from_plan`] for a plan known to be exact.
+    /// Like [`JoinPlan::from_plan`] for a plan known to be exact.
     pub(crate) fn from_exact(plan: &Plan, address_bits: &[u32]) -> Self {
         let widths = address_bits.iter().copied().chain(std::iter::repeat(u32::MAX));
         let tables = plan

@@ -59,7 +59,7 @@ pub struct Plan {
     pub tables: Vec<TableSpec>,
 }
 
-/// Why a plan could not be built.
+/// The reason why a plan cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlanError {
@@ -119,7 +119,7 @@ pub enum PlanError {
 }
 
 impl Plan {
-    /// A plan from its parts, checked for sense (not for exactness: see [`check::is_exact`]).
+    /// Creates a plan after checking its width and masks. [`check::is_exact`] checks that it is exact.
     ///
     /// # Errors
     /// `Bits` for a width outside 1..=128, `Mask` for a mask that is empty or too wide.

@@ -75,7 +75,7 @@ impl TableLoad {
         let space = 2f64.powi(self.u as i32);
         let occupied = space * -(-self.n / space).exp_m1();
         let partners = (ball_size(self.u, self.radius) - 1.0) / 2.0;
-        // Four rows of a run are compared at a time, so a run of m costs as much as m + 1.5 on average.
+        // Four rows of a bucket are compared at a time, so a bucket of m rows costs as much as m + 1.5 rows on average.
         let length = self.n / occupied;
         let comparisons = self.comparisons();
         let gathered = (comparisons / length).min(occupied * partners * length);

@@ -8,8 +8,8 @@ use super::{CHOSEN, Choice, CostedPlan, alternative, catalogue, memory};
 use crate::plan::MAX_ADDRESS_BITS;
 use crate::plan::{Plan, PlanError, TableSpec, leading_bits};
 
-/// The cheapest plan for one lookup at a time among `n` uniform rows within `memory` bytes; without bound where `memory` is
-/// `None`. A scan needs no more than the rows and is chosen when nothing else fits.
+/// The cheapest plan for one lookup at a time among `n` uniform rows within `memory` bytes (`None` for any size). A
+/// scan needs no more than the rows and is chosen when nothing else fits.
 ///
 /// ```
 /// use twinprint_index::planner::plan_lookup;
@@ -27,12 +27,12 @@ pub fn plan_lookup(n: usize, bits: u32, k: u32, memory: Option<u64>) -> Result<C
     choose(n, bits, k, memory, None)
 }
 
-/// As [`plan_lookup`] for given rows, of which a sample shows how many share an address: fingerprints of texts in one language are
-/// nearer to one another than uniform ones, by the words that all texts have, and fewer, wider tables suit them better. Queries are taken
-/// to be like the rows. O(1) in their number.
+/// Like [`plan_lookup`], but for given rows, whose skew is estimated from a sample. Texts of one language share
+/// frequent words, so their fingerprints are nearer to one another than uniform ones, and fewer, wider tables suit them
+/// better. Queries are assumed to have the same distribution as the rows. O(1) in the number of rows.
 ///
 /// # Errors
-/// As [`plan_lookup`].
+/// The same as for [`plan_lookup`].
 pub fn plan_lookup_of<W: Width>(rows: &[W], k: u32, memory: Option<u64>) -> Result<Choice<Plan>, PlanError> {
     choose(rows.len(), W::BITS, k, memory, Some(&Differences::of(rows)))
 }
@@ -59,7 +59,8 @@ fn choose(
         .collect();
     by_cost(&mut costed);
     if let Some(differences) = differences {
-        // A plan that is too expensive for uniform rows need not be considered again: its cost only grows with other rows.
+        // Skew can only raise a plan's cost, so a plan that is too expensive for uniform rows need not be considered
+        // again.
         let mut least = scan.cost;
         for p in &mut costed {
             if p.cost >= least {

@@ -1,6 +1,7 @@
-//! Prices of this machine, measured in about a second.
+//! Measures the lookup costs of this machine, in about a second.
 //!
-//! A table of the size given is imitated: packed rows and a directory that do not fit the cache, probed at random as lookups do.
+//! The measurement imitates a table of a given size: it probes packed rows and a directory that do not fit the cache at
+//! random, as lookups do.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -37,11 +38,12 @@ pub fn measure(bytes: usize) -> LookupCosts {
     let compare = PackedRows::new(ROW_BITS);
     let mut near = Vec::new();
 
-    // Blocks of probes at random: bounds, then rows, then comparing those of the block before. Each probe meets `count` rows.
+    // Measures blocks of random probes in three steps as a lookup takes them: read the bounds of a block, fetch its
+    // rows, compare the rows of the block before. Each probe reads `count` rows.
     let mut blocks = |spread: u64, count: u32| {
         let mut starts = Vec::with_capacity(TIMED_BLOCKS * BLOCK_PROBES);
         for round in 0..TIMED_BLOCKS {
-            // Queries in order stay in one stretch for a while, and so do most of their flips.
+            // Sorted queries stay in one region for a while, and so do most of their flips.
             let base = if round % 64 == 0 {
                 next()
             } else {
@@ -79,7 +81,7 @@ pub fn measure(bytes: usize) -> LookupCosts {
     let anywhere = u64::from(rows);
     let online = blocks(anywhere, 1);
     let batch = blocks(NEIGHBOUR_ROWS, 1);
-    // Rows that a probe meets come from memory like the first. The clock's noise must not make them free.
+    // All rows of a probe are read from memory. Noise of the clock must not make the further rows cost nothing.
     let candidate =
         (blocks(NEIGHBOUR_ROWS, FULL_BUCKET_ROWS) - batch).max(1.0) / f64::from(FULL_BUCKET_ROWS - 1);
 

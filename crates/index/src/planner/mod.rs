@@ -1,8 +1,8 @@
 //! Chooses among plans by estimated cost, and reports why the others were not chosen.
 //!
-//! The candidates are the whole catalogue ([`crate::plan`]) and disjoint parts whose widths are balanced to the load. For
-//! each table the address width with the least cost is found; the scan is a candidate like any other. The model
-//! and its constants are in `cost`; clumped rows are seen by a sample, in `skew`.
+//! The candidates are the whole catalogue ([`crate::plan`]) and disjoint parts whose widths are balanced to the load.
+//! For each table the address width with the lowest cost is found; the scan is a candidate like any other. The model
+//! and its constants are in `cost`; `skew` estimates from a sample how clumped the rows are.
 
 mod cost;
 mod lookup;
@@ -29,7 +29,7 @@ use crate::plan::{JoinPlan, Plan, PlanError, even_radii};
 const MAX_CONSIDERED_TABLES: usize = 64;
 /// A join of fewer rows is a scan: nothing can be saved that planning would not cost.
 const MAX_SCANNED_ROWS: usize = 4096;
-/// Flips kept in memory for one table, at most.
+/// The maximum number of flips kept in memory for one table.
 const MAX_FLIPS: f64 = 4e6;
 
 /// A plan considered.
@@ -117,7 +117,7 @@ pub fn plan_join<W: Width>(rows: &[W], k: u32) -> Choice<JoinPlan> {
     choose_join(rows.len(), W::BITS, k, Some(&Sample::of(rows)))
 }
 
-/// As [`plan_join`] for `n` uniform rows of `bits` bits, without reading them.
+/// Like [`plan_join`] for `n` uniform rows of `bits` bits, without reading them.
 ///
 /// # Errors
 /// `Bits` for a width outside 1..=128.
@@ -251,7 +251,7 @@ fn balanced(n: usize, bits: u32, k: u32, s: u32, step_costs: &JoinCosts) -> Opti
         .map(|(&r, &w)| (cost(r, w), cost(r, w + 1)))
         .collect();
     for _ in widths.iter().sum::<u32>()..bits {
-        // The narrower part where savings are equal (in particular none).
+        // Of parts with equal savings (such as none), the narrower one is widened.
         let gain = |p: &usize| (costs[*p].0 - costs[*p].1, std::cmp::Reverse(widths[*p]));
         let part = (0..widths.len())
             .max_by(|a, b| gain(a).0.total_cmp(&gain(b).0).then(gain(a).1.cmp(&gain(b).1)))?;
@@ -263,7 +263,7 @@ fn balanced(n: usize, bits: u32, k: u32, s: u32, step_costs: &JoinCosts) -> Opti
     Some(plan)
 }
 
-/// The address width up to `width` with the least cost, and that cost.
+/// The address width up to `width` with the lowest cost, and that cost.
 fn cheapest_address(width: u32, cost: impl Fn(u32) -> f64) -> (u32, f64) {
     (1..=width.clamp(1, MAX_ADDRESS_BITS))
         .map(|u| (u, cost(u)))
@@ -295,7 +295,7 @@ fn cost_join(plan: Plan, n: f64, step_costs: &JoinCosts, sample: Option<&Sample>
         });
         address_bits.push(u);
         cost += least;
-        // Two copies of rows and ids, and the directory, of one table at a time.
+        // One table is built at a time: two copies of its rows and ids, and its directory.
         bytes = bytes.max(2.0 * n * (f64::from(plan.bits) / 8.0 + 4.0) + 4.0 * 2f64.powi(u as i32));
     }
     CostedPlan {

@@ -1,10 +1,11 @@
 //! The choice of a segment's tables: for lookups of one query or of many, in memory or on disk.
 //!
-//! Cost of a lookup = Σ over the tables of probes · cost of a probe + candidates · cost of a candidate, with V(u, ρ) probes and
-//! V(u, ρ) · n · 2^(−H₂) candidates, H₂ being the collision entropy of the address (u where nothing is known of the rows). On disk
-//! a probe is a read. Size = every table as its codec stores it (`stored`), and the ids once. Address widths around log₂ n
-//! are tried. In memory the choice is the least product of cost and size: half as fast again must not take more than half as much again. On
-//! disk, where space is cheap, it is the least cost.
+//! Cost of a lookup = Σ over the tables of probes · cost of a probe + candidates · cost of a candidate, with V(u, ρ)
+//! probes and V(u, ρ) · n · 2^(−H₂) candidates, H₂ being the collision entropy of the address (u if nothing is known of
+//! the rows). On disk a probe is a read. Size = every table as its codec stores it (`stored`), and the ids once.
+//! Address widths around log₂ n are tried. In memory the layout with the smallest product of cost and size is chosen: a
+//! layout that is faster by half must not be larger by more than half. On disk, where space is cheap, the layout with
+//! the lowest cost is chosen.
 //!
 //! The planner chooses a layout for the requested codec. It excludes a layout if packed rows in another layout are both smaller and faster:
 //! three tables in Elias–Fano coding take more space than two packed ones and answer more slowly.
@@ -62,7 +63,8 @@ pub enum LookupMode {
 /// Nanoseconds of the steps of a lookup on one core.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LookupCosts {
-    /// A probe of packed rows with plain directories for a single query, other probes being under way. Prices of other codecs are multiples of it.
+    /// One probe of packed rows with plain directories for a single query, while other probes are in flight. The costs
+    /// of other codecs are multiples of it.
     pub online: f64,
     /// A probe of a query among many that are ordered by address.
     pub batch: f64,
@@ -70,13 +72,14 @@ pub struct LookupCosts {
     pub candidate: f64,
     /// Comparing a row of a scan.
     pub scanned: f64,
-    /// A read from disk, others being under way.
+    /// A read from disk while others are in flight.
     pub read: f64,
 }
 
 impl Default for LookupCosts {
-    /// Constants fitted to the lookups of `docs/scale.md` at 10⁷ and 10⁸ rows in two, three and four tables to a tenth, one core of an Intel Xeon
-    /// with AVX-512; a read as from a solid-state disk with 32 under way.
+    /// Constants that reproduce the lookups of `docs/scale.md` within a tenth: 10⁷ and 10⁸ rows in two, three and four
+    /// tables, on one core of an Intel Xeon with AVX-512. A read takes as long as from a solid-state disk with 32 reads
+    /// in flight.
     fn default() -> Self {
         Self {
             online: 60.0,
@@ -166,7 +169,7 @@ pub fn plan_segment(workload: &Workload, costs: &LookupCosts) -> Result<Choice<S
     let chosen = parts()
         .filter(|(_, p)| fits(p) && !beaten(p))
         .min_by(|a, b| aim(workload, a.1.cost, a.1.bytes).total_cmp(&aim(workload, b.1.cost, b.1.bytes)));
-    // If none fits, the smallest plan that is no scan is chosen.
+    // If no plan fits, the smallest one that is not a scan is chosen.
     let smallest = || parts().min_by(|a, b| a.1.bytes.total_cmp(&b.1.bytes));
     let best = chosen.or_else(smallest).map_or(0, |(i, _)| i);
     let best = costed.remove(best);
@@ -281,7 +284,7 @@ fn naive(workload: &Workload, costs: &LookupCosts, best: f64) -> Vec<Alternative
     let n = workload.n.max(1) as f64;
     let ball = crate::flips::ball_size(workload.bits, workload.k);
     let row = f64::from(workload.bits) / 8.0;
-    // A hash table seven tenths full.
+    // One entry of a hash table with a load of 0.7.
     let entry = (row + 4.0) / 0.7;
     let times = |cost: f64| format!("{:.3e} times the cost", cost / best);
     let variations = ball * probe(workload, costs);
@@ -302,7 +305,7 @@ fn naive(workload: &Workload, costs: &LookupCosts, best: f64) -> Vec<Alternative
         },
     ];
     let prefix = workload.n.max(2).ilog2().min(workload.bits);
-    // A permutation finds a neighbour at distance k when no differing bit is among its leading ones.
+    // A permutation finds a neighbour at distance k if none of the differing bits is among the leading bits.
     let found: f64 = (0..workload.k.min(workload.bits))
         .map(|i| f64::from(workload.bits.saturating_sub(prefix + i)) / f64::from(workload.bits - i))
         .product();

@@ -27,7 +27,7 @@ impl Differences {
             return Self::default();
         }
         let mut state = 0u64;
-        // The high half of a product is uniform below the other factor.
+        // The high half of a 128-bit product of a uniform number and `bound` is uniform below `bound`.
         let mut below = |bound: u64| {
             state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
             let mixed = (state ^ state >> 31).wrapping_mul(0xD6E8_FEB8_6659_FD93);

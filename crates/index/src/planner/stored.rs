@@ -1,13 +1,14 @@
 //! Sizes of tables and costs of probes, by codec.
 //!
-//! Sizes are those of uniform fingerprints. A row of pages takes the entropy of the difference to the one before and about two bits more, which the code
-//! loses; fitted to `docs/scale.md` at 10⁶ to 10⁹. On clumped fingerprints pages take less. The costs are fitted to the lookups of the same page at 10⁷.
+//! Sizes are those of uniform fingerprints. A row in a page takes the entropy of its difference to the row before, plus
+//! about two bits that the code loses. This is fitted to the sizes in `docs/scale.md` at 10⁶ to 10⁹ rows. On clumped
+//! fingerprints pages take less. The costs are fitted to the lookups of the same page at 10⁷.
 
 use crate::segment::{Codec, DirectoryForm};
 
-/// Bits of a coded row of a page beyond those of n rows in sorted order, f − log₂ n.
+/// Bits of a coded row of a page in addition to f − log₂ n, the bits per row of n sorted rows.
 const CODE_BITS: f64 = 3.45;
-/// Bits of the place where a page starts.
+/// Bits of the position at which a page starts.
 const START_BITS: f64 = 40.0;
 
 /// Bytes of a table of `n` rows of `bits` bits, addressed by `u` of them.
@@ -15,16 +16,16 @@ pub(super) fn table_bytes(codec: Codec, n: f64, bits: u32, u: u32) -> f64 {
     let addresses = 2f64.powi(u as i32);
     let rest = f64::from(bits - u);
     match codec.bounded() {
-        // Sixteen bits an address, and four bytes for each 256.
+        // Sixteen bits for each address, and four bytes for each 256 addresses.
         Codec::Packed(DirectoryForm::Plain) => n * rest / 8.0 + addresses * (2.0 + 4.0 / 256.0),
-        // A bit a row and one an address, and eight bytes for each 64 addresses.
+        // One bit for each row, one for each address, and eight bytes for each 64 addresses.
         Codec::Packed(DirectoryForm::EliasFano) => {
             n * (rest + 1.0) / 8.0 + addresses * (1.0 / 8.0 + 8.0 / 64.0)
         }
         Codec::Huffman { page_rows } => {
-            // Not all of more than 2^bits rows differ.
+            // More than 2^bits rows cannot all be distinct, so the difference is at least 0.
             let coded = (f64::from(bits) - n.log2()).max(0.0) + CODE_BITS;
-            // The first and the last row of a page are stored whole.
+            // The first and the last row of a page are stored uncompressed.
             let page = 2.0 * f64::from(bits) + START_BITS - coded;
             n * (coded + page / f64::from(page_rows)) / 8.0
         }
@@ -36,12 +37,12 @@ pub(super) fn online_factor(codec: Codec) -> f64 {
     match codec.bounded() {
         Codec::Packed(DirectoryForm::Plain) => 1.0,
         Codec::Packed(DirectoryForm::EliasFano) => 1.8,
-        // The page is found, and decoded.
+        // A probe finds the page and decodes it.
         Codec::Huffman { page_rows } => 2.7 + 0.07 * f64::from(page_rows),
     }
 }
 
-/// As [`online_factor`] for a query among very many, of which several probe one page.
+/// Like [`online_factor`] for a query among very many, of which several probe one page.
 pub(super) fn batch_factor(codec: Codec) -> f64 {
     match codec.bounded() {
         Codec::Packed(DirectoryForm::Plain) => 1.0,

@@ -9,7 +9,7 @@ use twinprint_fingerprint::Width;
 /// Zero bytes after packed numbers, which a reader of eight numbers at once may read.
 pub(crate) const PADDING: usize = 64;
 
-/// Bytes that `count` numbers of `width` bits take, padding included. More than there are in any file is `u64::MAX`.
+/// Bytes that `count` numbers of `width` bits take, padding included. Saturates at `u64::MAX`.
 pub(crate) fn packed_bytes(count: u64, width: u32) -> u64 {
     let bits = u128::from(count) * u128::from(width);
     u64::try_from(bits.div_ceil(8) + PADDING as u128).unwrap_or(u64::MAX)
@@ -56,12 +56,12 @@ impl Packer {
         (self.waiting, self.bits) = (0, 0);
     }
 
-    /// The whole bytes so far; what is taken from the vector is forgotten.
+    /// The complete bytes packed so far. The caller may remove them from the vector.
     pub(crate) fn ready(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
     }
 
-    /// The rest, and padding.
+    /// Returns the remaining bytes and the padding.
     pub(crate) fn finish(mut self) -> Vec<u8> {
         self.align();
         self.bytes.resize(self.bytes.len() + PADDING, 0);
@@ -86,7 +86,7 @@ pub(crate) fn number_at<W: Width>(bytes: &[u8], bit: u64, width: u32) -> W {
     let low = u128::from(word_at(bytes, byte)) | u128::from(word_at(bytes, byte.wrapping_add(8))) << 64;
     let over = u128::from(word_at(bytes, byte.wrapping_add(16)));
     let shift = (bit % 8) as u32;
-    // Shifted in two steps, because a shift by 128 is not one.
+    // The shift is in two steps, because a shift by 128 overflows.
     let value = low >> shift | over << 1 << (127 - shift);
     W::truncate(value & (u128::MAX >> (128 - width.min(128))))
 }

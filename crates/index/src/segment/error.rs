@@ -6,7 +6,7 @@ use std::{fmt, io};
 use crate::plan::PlanError;
 use crate::plan::check::Counterexample;
 
-/// The reason that a segment cannot be written or read.
+/// The reason why a segment cannot be written or read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SegmentError {
@@ -19,7 +19,7 @@ pub enum SegmentError {
         source: io::Error,
     },
     /// The file is not a segment, or its end is missing.
-    #[error("{} is not a whole segment: {what}; build it again", path.display())]
+    #[error("{} is not a complete segment: {what}; build it again", path.display())]
     NotSegment {
         /// The file.
         path: PathBuf,
@@ -33,7 +33,7 @@ pub enum SegmentError {
         path: PathBuf,
         /// Its version.
         got: u32,
-        /// The one that is read.
+        /// The version that is read.
         expected: u32,
     },
     /// The fingerprints have another width.
@@ -46,7 +46,7 @@ pub enum SegmentError {
         /// Bits asked for.
         expected: u32,
     },
-    /// Bytes are not those that were written.
+    /// The file is damaged.
     #[error("{} is damaged near byte {offset} ({what}); build it again", path.display())]
     Damaged {
         /// The file.
@@ -65,16 +65,16 @@ pub enum SegmentError {
     /// More distinct fingerprints than a segment can number.
     #[error("a segment holds fewer than 2^32 distinct fingerprints; split the input")]
     TooMany,
-    /// The memory limit is below the least that the work needs.
+    /// The memory limit is below the minimum that the work needs.
     #[error("this takes {} of memory or more; {} is allowed", Size(*.needed, u64::div_ceil), Size(*.allowed, |bytes, unit| bytes / unit))]
     Memory {
-        /// Bytes it takes.
+        /// Bytes that the work needs.
         needed: u64,
-        /// Bytes it may take.
+        /// Bytes that are allowed.
         allowed: u64,
     },
     /// An interrupted build was made from other input or with other settings than the one that should resume it.
-    #[error("{} is of a build from other input or with other settings", path.display())]
+    #[error("{} belongs to a build from other input or with other settings", path.display())]
     OtherWork {
         /// The journal of the build.
         path: PathBuf,

@@ -10,11 +10,11 @@ use super::{Segment, SegmentError};
 #[derive(Debug)]
 pub struct SegmentRows<'s, W> {
     walk: RowWalk<'s, W>,
-    /// The buffered permuted rows, the number of the first, and the position of the next.
+    /// The buffered permuted rows. Next to it the number of the first one, and the position of the next one.
     stretch: Vec<W>,
     first: u32,
     next: usize,
-    /// Ids of the current row that are left, and the position of the next.
+    /// The number of ids left of the current row, and the position of the next id.
     left: u64,
     id: u64,
     /// The next posting.
@@ -131,7 +131,7 @@ impl<'s, W: Width> IntoIterator for &'s Segment<W> {
     }
 }
 
-/// Permuted rows of one table in stretches; see [`Segment::walk`].
+/// Permuted rows of one table, some thousand at a time; see [`Segment::walk`].
 #[derive(Debug)]
 pub(super) struct RowWalk<'s, W> {
     segment: &'s Segment<W>,
@@ -175,7 +175,7 @@ impl<W: Width> Segment<W> {
 }
 
 impl<W: Width> RowWalk<'_, W> {
-    /// The number of the row to come.
+    /// The number of the next row.
     pub(super) fn row(&self) -> u32 {
         self.place.row
     }

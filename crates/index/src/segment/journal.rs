@@ -1,9 +1,9 @@
 //! The journal of a build that a later process may resume: the length of the file so far, its tables, and the input it is built from.
 //!
-//! It is in the directory of that file as `NAME.resume` and is replaced as a whole, by a rename, when a further table is whole. The bytes that it describes
+//! It is in the directory of that file as `NAME.resume` and is replaced as a whole, by a rename, when a further table is complete. The bytes that it describes
 //! are on disk before it is. `FORMAT.md` of the crate specifies it byte by byte.
 //!
-//! Invariants of a journal that decodes: the checksum holds; some tables are whole and some are not; every section ends before the length
+//! Invariants of a journal that decodes: the checksum holds; some tables are complete and some are not; every section ends before the length
 //! it names; there is a checksum for each sector up to there.
 
 use std::path::{Path, PathBuf};
@@ -24,9 +24,9 @@ pub(crate) struct Journal {
     pub(crate) work: Vec<u8>,
     /// Further notes of the caller.
     pub(crate) notes: Vec<u8>,
-    /// Tables that are whole, the first ones.
+    /// The number of complete tables, which are the first ones.
     pub(crate) whole: u32,
-    /// Bytes of the file that hold them.
+    /// The bytes of the file that hold these tables.
     pub(crate) length: u64,
     /// The footer of the file so far. It names all tables, unfinished ones with the requested codec.
     pub(crate) footer: Footer,
@@ -47,7 +47,7 @@ pub(crate) fn with_ending(path: &Path, ending: &str) -> PathBuf {
 }
 
 impl Journal {
-    /// As bytes.
+    /// Encodes the journal.
     pub(crate) fn encode(&self) -> Vec<u8> {
         let footer = self.footer.encode();
         let mut out = MAGIC.to_vec();
@@ -64,14 +64,14 @@ impl Journal {
         sealed(out)
     }
 
-    /// From the bytes of the file `path`. O(bytes) time and memory for any input.
+    /// Decodes the bytes of the file `path`. O(bytes) time and memory for any input.
     pub(crate) fn decode(bytes: &[u8], path: &Path) -> Result<Self, SegmentError> {
         let damaged = |what| SegmentError::Damaged {
             path: path.to_owned(),
             offset: 0,
             what,
         };
-        // A flipped bit in the version is damage, not a program of the future.
+        // The checksum comes before the version, so that a flipped bit in the version is reported as damage.
         let body = unsealed(bytes).ok_or_else(|| damaged("the checksum does not match"))?;
         let mut from = Reader(body);
         if from.take(MAGIC.len()) != Some(MAGIC.as_slice()) {

@@ -1,4 +1,4 @@
-//! The frame of a segment file: header, sections, footer, tail. `FORMAT.md` of the crate specifies it byte by byte.
+//! The layout of a segment file: header, sections, footer, tail. `FORMAT.md` of the crate specifies it byte by byte.
 //!
 //! ```text
 //! header     64 bytes: magic, version, width
@@ -66,7 +66,7 @@ impl SectionKind {
     }
 }
 
-/// A stretch of the file.
+/// A range of the file with one kind of content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Section {
     pub(crate) kind: SectionKind,
@@ -88,7 +88,7 @@ pub(crate) struct TableMeta {
 }
 
 impl TableMeta {
-    /// Its rows were stored in this way.
+    /// Sets the codec by which the rows were stored.
     pub(crate) fn stored(&mut self, codec: Codec) {
         [self.directory, self.codec, self.page_rows] = codec.numbers();
     }
@@ -127,7 +127,7 @@ impl Footer {
         Some(section.offset as usize..(section.offset + section.length) as usize)
     }
 
-    /// As bytes.
+    /// Encodes the footer.
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut out = Vec::new();
         let name = self.plan.name.as_bytes();
@@ -162,7 +162,7 @@ impl Footer {
         out
     }
 
-    /// From bytes; `None` if they are not a footer.
+    /// Decodes a footer; `None` if the bytes are not a footer.
     pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
         let mut from = Reader(bytes);
         let [bits, k, id_bits, sums_crc] = [from.u32()?, from.u32()?, from.u32()?, from.u32()?];

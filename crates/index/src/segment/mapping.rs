@@ -1,8 +1,8 @@
 //! The bytes of a file in memory: mapped, or read into large pages.
 //!
-//! The one place with unsafe code in this crate. A mapped file that another program writes to would change under us; segments
-//! are written under another name, renamed, and never touched again, which is what the argument below rests on. One that is not whole
-//! yet is mapped only by the build that will continue it, and not while that writes.
+//! This is the only place with unsafe code in this crate. A mapped file changes in memory if another program writes to
+//! it. The argument below relies on the fact that segments are written under another name, renamed, and never written
+//! again. An incomplete segment is mapped only by the build that will continue it, and not while that build writes.
 
 use std::fs::File;
 use std::ops::Deref;
@@ -46,7 +46,7 @@ impl Mapping {
         Ok(Self(map))
     }
 
-    /// As [`Mapping::map`] for a file that will be read from its beginning to its end.
+    /// Like [`Mapping::map`] for a file that will be read from its beginning to its end.
     pub(crate) fn map_in_order(path: &Path) -> Result<Self, SegmentError> {
         let mapping = Self::map(path)?;
         let _ = mapping.0.advise(Advice::Sequential);

@@ -4,7 +4,7 @@
 //! of several ways (`codec`): packed with a directory over them (`directory`), or in pages. Ids are stored once, in the order of the first table; a match of another table is a fingerprint, which is looked up in the first.
 //!
 //! Invariants: the rows of a table are distinct and ascend by their permuted form; all tables have the same rows; no byte is used
-//! before its checksum was verified (`sectors`); a file has its name only when it is whole (`write`).
+//! before its checksum was verified (`sectors`); a file has its name only when it is complete (`write`).
 //!
 //! `FORMAT.md` in this crate's folder specifies every byte.
 
@@ -22,6 +22,7 @@ mod mapping;
 mod open;
 mod order;
 mod sectors;
+mod span;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -40,13 +41,14 @@ pub use directory::DirectoryForm;
 pub use error::SegmentError;
 pub use iterate::SegmentRows;
 pub(crate) use journal::with_ending;
-pub use lookup::{Scratch, Stats};
+pub use lookup::{IdMatch, Scratch, Stats};
 pub(crate) use open::digest_of;
 
-/// The widest address of a table: its directory has that many bits' worth of entries.
+/// The widest address of a table, in bits. A directory has 2^bits entries.
 pub const MAX_ADDRESS_BITS: u32 = 30;
 
-/// The files that an interrupted build of the segment `path` may leave: the file so far, and the journal from which the next build resumes.
+/// The files that an interrupted build of the segment `path` may leave: the incomplete file, and the journal from which
+/// the next build resumes.
 pub fn unfinished(path: &Path) -> [PathBuf; 2] {
     [write::temporary(path), journal::place(path)]
 }

@@ -67,7 +67,7 @@ impl<W: Width> Segment<W> {
     /// Opens a segment by mapping its file: the system reads pages as lookups touch them.
     ///
     /// # Errors
-    /// The file cannot be read, is no whole segment, is of another version or width, or the part that opening reads is damaged.
+    /// The file cannot be read, is not a complete segment, is of another version or width, or the part that opening reads is damaged.
     pub fn open(path: &Path) -> Result<Self, SegmentError> {
         let segment = Self::with(path, Mapping::map(path)?)?;
         if segment.data.len() <= VERIFIED_AT_ONCE {
@@ -80,7 +80,7 @@ impl<W: Width> Segment<W> {
     /// file, whose pages are small.
     ///
     /// # Errors
-    /// As [`Segment::open`].
+    /// The same as for [`Segment::open`].
     pub fn load(path: &Path) -> Result<Self, SegmentError> {
         let segment = Self::with(path, Mapping::load(path)?)?;
         segment.check()?;
@@ -178,7 +178,7 @@ impl<W: Width> Segment<W> {
             .map_err(|offset| self.damaged(offset, "a checksum does not match"))
     }
 
-    /// Verifies the bytes of a range, unless they have been.
+    /// Verifies the bytes of a range, unless they were verified before.
     #[inline]
     pub(super) fn touch(&self, bytes: Range<usize>) -> Result<(), SegmentError> {
         self.sectors
@@ -239,7 +239,7 @@ impl<W: Width> Segment<W> {
     }
 }
 
-/// The footer of a whole file, if it is one, with every section inside the file.
+/// The footer of a complete file; `None` if it is not complete or a section is outside the file.
 fn footer(data: &[u8]) -> Option<Footer> {
     let (before, tail) = data.split_at_checked(data.len().checked_sub(TAIL_BYTES)?)?;
     let mut fields = Reader(tail);

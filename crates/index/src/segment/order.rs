@@ -1,4 +1,4 @@
-//! The bit order of one permuted table: the bits of its mask first, the others below.
+//! The bit order of one permuted table: the bits of its mask at the top, the others below.
 //!
 //! A permuted fingerprint read as a number sorts by address. Where the address bits are contiguous the permutation is a
 //! rotation; otherwise it is a table of 256 values for each byte, whose contributions are joined, as any permutation of bits
@@ -22,8 +22,8 @@ enum Permutation<W> {
 }
 
 impl<W: Width> Order<W> {
-    /// The order that brings the bits of `mask` to the top, highest first, and keeps the others in their order below; the address is
-    /// the first `address_bits` of them. The permutation does not depend on how many those are.
+    /// The order that brings the bits of `mask` to the top, highest first, and keeps the others in their order below;
+    /// the address is the first `address_bits` of them. The permutation does not depend on `address_bits`.
     pub(crate) fn new(mask: u128, address_bits: u32) -> Self {
         let bits = W::BITS;
         let mask = mask & W::truncate(u128::MAX).widen();
@@ -34,7 +34,7 @@ impl<W: Width> Order<W> {
         } else if mask >> (top - count) == ones(count) {
             Permutation::Rotate(bits - top)
         } else {
-            // Where bit i of a fingerprint goes.
+            // The position to which bit i of a fingerprint moves.
             let mut to = vec![0; bits as usize];
             let (mut high, mut low) = (bits, bits - count);
             for i in (0..bits).rev() {
@@ -98,7 +98,7 @@ impl<W: Width> Order<W> {
         permuted & self.rest_mask()
     }
 
-    /// The permuted fingerprint of an address and the bits below.
+    /// The permuted fingerprint that consists of an address and the bits below it.
     #[inline]
     pub(crate) fn join(&self, address: u32, rest: W) -> W {
         if self.address_bits == 0 {

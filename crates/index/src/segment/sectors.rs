@@ -1,7 +1,7 @@
 //! Checksums of sectors, verified when first touched or all at once.
 //!
-//! A sector is verified once, which a bit records; one flag records that all have been. So a file of gigabytes opens at
-//! once, and no unverified byte is used.
+//! A bit for each sector records that it has been verified, and one flag that all have been. So a file of gigabytes
+//! opens immediately, and no unverified byte is used.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -25,7 +25,7 @@ pub(crate) struct Sectors {
 pub(crate) enum Checksums {
     /// A section of the file.
     Within(Range<usize>),
-    /// Of a file that is not whole yet.
+    /// The checksums of a file that is not complete yet, in memory.
     Apart(Vec<u8>),
 }
 
@@ -39,7 +39,7 @@ impl Checksums {
 }
 
 impl Sectors {
-    /// For `covered` bytes with these checksums; `None` if their number is not that of the sectors.
+    /// No sector of `covered` bytes verified yet; `None` if there is not one checksum for each sector.
     pub(crate) fn new(covered: usize, sums: Checksums) -> Option<Self> {
         let count = covered.div_ceil(SECTOR_BYTES);
         let length = match &sums {
@@ -60,7 +60,7 @@ impl Sectors {
         self.all.load(Ordering::Relaxed)
     }
 
-    /// Verifies the sectors of these bytes; the error is the offset of a wrong one.
+    /// Verifies the sectors of these bytes that have not been verified yet. The error is the offset of a damaged one.
     #[inline]
     pub(crate) fn verify(&self, data: &[u8], bytes: Range<usize>) -> Result<(), u64> {
         if self.all() || bytes.is_empty() {
@@ -101,14 +101,15 @@ impl Sectors {
         Ok(())
     }
 
-    /// Verifies everything, in parallel; the offset of the first wrong sector.
+    /// Verifies all sectors, in parallel. The error is the offset of the first damaged one.
     pub(crate) fn verify_all(&self, data: &[u8]) -> Result<(), u64> {
         self.verify_each(data, 0..self.covered)?;
         self.all.store(true, Ordering::Relaxed);
         Ok(())
     }
 
-    /// Verifies the sectors of these bytes again, in parallel; the offset of the first wrong one.
+    /// Verifies the sectors of these bytes, in parallel and even if they were verified before. The error is the offset
+    /// of the first damaged one.
     pub(crate) fn verify_each(&self, data: &[u8], bytes: Range<usize>) -> Result<(), u64> {
         (bytes.start / SECTOR_BYTES..bytes.end.div_ceil(SECTOR_BYTES))
             .into_par_iter()

@@ -19,7 +19,7 @@ pub(crate) struct StoredTable<W> {
 }
 
 impl<W: Width> StoredTable<W> {
-    /// Table `t` of a footer whose sections are within the file; the first mismatch is the error.
+    /// Opens table `t` of a footer whose sections are within the file. The error is the first mismatch.
     pub(super) fn open(footer: &Footer, t: usize, data: &[u8], sectors: &Sectors) -> Result<Self, Mismatch> {
         let meta = *footer.tables.get(t).ok_or(Mismatch(0, "a table is missing"))?;
         let mask = crate::plan::leading_bits(meta.spec.mask, meta.address_bits);

@@ -1,7 +1,8 @@
-//! Writes the file of a segment: sections one after the other, checksums as they pass, and the name only at the end.
+//! Writes the file of a segment: the sections one after the other, with their checksums, and the final name only at the
+//! end.
 //!
-//! On the way a [`Journal`] may be left beside it, from which another process goes on: then the bytes that it tells of are on disk, and the
-//! file stays when this is dropped.
+//! In between, a [`Journal`] may be written next to the file, from which another process can resume. The bytes that a
+//! journal describes are on disk before it is, and the file then stays when the writer is dropped.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,15 +15,15 @@ use crate::storage::{Disk, RawFile, Storage, folder};
 /// Bytes gathered before a write.
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// A file of which only the beginning is there.
+/// A segment file that is being written.
 pub(crate) struct SegmentWriter {
     path: PathBuf,
     temporary: PathBuf,
     storage: Arc<dyn Storage>,
     file: Box<dyn RawFile>,
-    /// It has its name.
+    /// True once the file has its final name.
     named: bool,
-    /// There is a journal of it.
+    /// True if a journal describes the file.
     kept: bool,
     buffer: Vec<u8>,
     at: u64,
@@ -58,8 +59,8 @@ impl SegmentWriter {
         Ok(unfinished)
     }
 
-    /// Continues a file that has a journal. The bytes before the length that the journal names must have been verified; the bytes
-    /// behind is cut off.
+    /// Continues a file that has a journal. The file is cut to the length that the journal names; the bytes up to there
+    /// must have been verified.
     pub(crate) fn cut(
         path: &Path,
         journal: &Journal,
@@ -73,7 +74,7 @@ impl SegmentWriter {
         if let Some((whole, &sum)) = sums.split_last_chunk()
             && !journal.length.is_multiple_of(SECTOR_BYTES as u64)
         {
-            // The checksum of the beginning of a sector, from which that of the whole sector is continued.
+            // The checksum of a partial sector; the rest of the sector continues it.
             sector = crc32fast::Hasher::new_with_initial(u32::from_le_bytes(sum));
             sums.truncate(whole.len());
         }
@@ -104,7 +105,7 @@ impl SegmentWriter {
         Ok(())
     }
 
-    /// Appends to the section begun last.
+    /// Appends to the section that was started last.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<(), SegmentError> {
         if let Some(section) = self.sections.last_mut() {
             section.length += bytes.len() as u64;
@@ -112,7 +113,7 @@ impl SegmentWriter {
         self.put(bytes)
     }
 
-    /// Zeros up to a multiple of [`SECTION_ALIGN`], which belong to no section.
+    /// Appends zeros up to a multiple of [`SECTION_ALIGN`]. They belong to no section.
     fn align(&mut self) -> Result<(), SegmentError> {
         let gap = (SECTION_ALIGN - self.at % SECTION_ALIGN) % SECTION_ALIGN;
         self.put(&[0; SECTION_ALIGN as usize][..gap as usize])
@@ -149,7 +150,8 @@ impl SegmentWriter {
         Ok(())
     }
 
-    /// Makes what is there durable, and then a journal of it: `whole` tables, and what the footer would say of them.
+    /// Makes the file so far durable, and then a journal that describes it: `whole` complete tables, with their part of
+    /// the footer.
     pub(crate) fn keep(
         &mut self,
         whole: u32,
@@ -192,7 +194,7 @@ impl SegmentWriter {
 
     /// Writes checksums, footer and tail, syncs, and gives the file its name.
     pub(crate) fn finish(mut self, mut footer: Footer) -> Result<(), SegmentError> {
-        // The gap before the checksums is under them too.
+        // The padding before the checksums is covered by them too.
         self.align()?;
         if !self.at.is_multiple_of(SECTOR_BYTES as u64) {
             self.end_sector();
@@ -221,14 +223,14 @@ impl SegmentWriter {
             .sync_dir(directory)
             .map_err(SegmentError::io(directory))?;
         if self.kept {
-            // A journal that stays names a file that no longer exists, and is ignored.
+            // If the journal cannot be removed, it refers to a file that no longer exists and is ignored.
             let _ = self.storage.remove(&journal::place(&self.path));
         }
         Ok(())
     }
 }
 
-/// The name of a file until it is whole.
+/// The name of a file until it is complete.
 pub(super) fn temporary(path: &Path) -> PathBuf {
     journal::with_ending(path, ".tmp")
 }
@@ -236,7 +238,8 @@ pub(super) fn temporary(path: &Path) -> PathBuf {
 /// Removes the files of an interrupted build, which can then no longer be resumed.
 pub(super) fn forget(path: &Path, storage: Option<&Arc<dyn Storage>>) {
     let storage: &dyn Storage = storage.map_or(&Disk, |storage| &**storage);
-    // In this order, so that no journal is left without its file. What cannot be removed is overwritten.
+    // The journal is removed first, so that it never exists without its file. A file that cannot be removed is
+    // overwritten later.
     for path in [journal::place(path), temporary(path)] {
         let _ = storage.remove(&path);
     }

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// Counters. Tokens that share one are counted together, which only makes them look more frequent.
 const MAX_COUNTERS: usize = 1 << 22;
 
-/// The largest count: adds beyond it are dropped, and a reader sees at most this. Threads that pass the test together
-/// may each add one more, so half the range is left for them, more than there can be threads.
+/// The largest count. Adds beyond it are dropped, and a reader sees at most this value. Threads that pass the test at
+/// the same time may each add one more, so half of the range is left for them, which is more than there can be threads.
 const MAX_COUNT: u32 = u32::MAX / 2;
 
 /// Approximate token frequencies in a fixed array of 2²² counters (16 MiB), and the total order (count, token).

@@ -1,7 +1,8 @@
 //! The place of a token's postings: 38 bits of the mixed token, and the class of a set's size.
 //!
-//! The leading 10 bits choose one of 1024 shards, the next 28 are the tag. Two tokens share a place with probability 2⁻³⁸;
-//! among 10⁹ entries a prefix of 29 tokens meets an unrelated entry every tenth time: one needless candidate, never a lost one.
+//! The leading 10 bits choose one of 1024 shards, the next 28 are the tag. Two tokens share a place with probability
+//! 2⁻³⁸; among 10⁹ entries every tenth prefix of 29 tokens meets an unrelated entry, which adds a needless candidate.
+//! No candidate is lost.
 
 /// log₂ of the number of shards.
 const SHARD_BITS: u32 = 10;
@@ -18,7 +19,7 @@ pub(super) struct PostingPlace {
 }
 
 impl PostingPlace {
-    /// From a mixture of all bits of the token.
+    /// The place of a token, computed from a hash of all its bits.
     pub(super) fn of(token: u64) -> Self {
         let mut x = token;
         x = (x ^ (x >> 32)).wrapping_mul(0xD6E8_FEB8_6659_FD93);
@@ -30,11 +31,11 @@ impl PostingPlace {
     }
 }
 
-/// The class of a size: its leading bit's place and the three bits after it. Never falls as the size grows; sizes of one
-/// class differ by less than an eighth.
+/// The class of a size: the position of its leading bit and the three bits after it. It never decreases as the size
+/// grows, and sizes of one class differ by less than an eighth.
 pub(super) fn class(size: u32) -> u8 {
     let exponent = size.max(1).ilog2();
-    // At most 31 * 8 + 7. Shifted up first, so that small sizes have their three bits too.
+    // The class is at most 31 * 8 + 7. The size is shifted up first, so that small sizes have three such bits too.
     let mantissa = ((u64::from(size.max(1)) << 3) >> exponent) & 7;
     (exponent * 8) as u8 + mantissa as u8
 }

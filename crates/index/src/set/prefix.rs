@@ -1,17 +1,18 @@
 //! The inverted index over prefixes: a young part that takes inserts, and sealed sorted runs for the bulk.
 //!
-//! Entries begin in a hash multimap (20 bytes an entry) and move to a sorted run (8 bytes and a directory) at the first
-//! seal at which there are enough of them for one. Each run is more than 8 times as long as the next; a new one is merged into
-//! its elder otherwise. So an entry is copied O(log entries) times, a probe searches O(log entries) runs, and many tiny blocks
-//! cost no more than few large ones. Merging goes shard by shard, and needs memory for one new shard a thread.
+//! Entries begin in a hash multimap (20 bytes per entry) and move to a sorted run (8 bytes and a directory) at the
+//! first seal at which there are enough of them for one. Each run is more than 8 times as long as the next newer one;
+//! otherwise the two are merged. So an entry is copied O(log entries) times, a probe searches O(log entries) runs, and
+//! many tiny blocks cost no more than few large ones. Merging goes shard by shard, and needs memory for one new shard
+//! per thread.
 //!
-//! The document number decides whether an entry is sealed for the caller, not the structure it is in.
+//! For the caller, the document number decides if an entry is sealed, not the structure that holds it.
 
 use super::place::{PostingPlace, class};
 use super::run::PostingRun;
 use super::young::YoungPostings;
 
-/// A run at least as long as this part of its elder is merged into it.
+/// A run is merged into the one before it if it is at least this fraction as long.
 const RUN_SIZE_RATIO: usize = 8;
 
 /// Fewest entries worth a run of their own.
@@ -49,7 +50,7 @@ pub struct PrefixIndex {
     documents: Vec<(u32, u32)>,
     /// Documents with numbers below this are sealed.
     sealed: u32,
-    /// All entries of young documents, and of sealed ones while too few for a run.
+    /// All entries of young documents, and those of sealed ones as long as they are too few for a run.
     young: YoungPostings,
     /// Oldest and longest first.
     runs: Vec<PostingRun>,
@@ -64,7 +65,7 @@ struct Sizes {
 }
 
 impl PrefixIndex {
-    /// An empty index for a Jaccard threshold. Values outside (0, 1] are taken to the nearest end: at or below 0 (and for
+    /// An empty index for a Jaccard threshold. Values outside (0, 1] are clamped: at or below 0 (and for
     /// NaN) every set sharing any token is a candidate, above 1 only sets of equal size.
     pub fn new(threshold: f64) -> Self {
         let threshold = if threshold > 0.0 { threshold.min(1.0) } else { 0.0 };
@@ -78,7 +79,7 @@ impl PrefixIndex {
         }
     }
 
-    /// With runs of `least_run` entries already, so that small tests have some.
+    /// Makes runs from `least_run` entries on, so that small tests have some.
     #[cfg(test)]
     pub(super) fn with_least_run(threshold: f64, least_run: usize) -> Self {
         Self {
@@ -93,9 +94,11 @@ impl PrefixIndex {
         self.runs.iter().map(PostingRun::len).collect()
     }
 
-    /// The least overlap a set of `size` tokens needs, ⌈t·size⌉, on the safe side of rounding.
+    /// The smallest overlap that a set of `size` tokens needs, ⌈t·size⌉, rounded down where rounding errors could
+    /// matter.
     fn least_overlap(&self, size: usize) -> usize {
-        // t and the product are each off by at most one part in 2⁵²; one in 10¹² more than covers a caller's own division.
+        // The threshold and the product are each off by at most one part in 2⁵². One part in 10¹² more than covers the
+        // rounding in a caller's own division.
         (self.threshold * size as f64 * (1.0 - 1e-12)).ceil() as usize
     }
 
@@ -105,7 +108,8 @@ impl PrefixIndex {
         (size + 1).saturating_sub(self.least_overlap(size)).min(size)
     }
 
-    /// The sizes whose smaller one reaches the least overlap of the larger.
+    /// The sizes that can reach the threshold with a set of `size` tokens: the smaller set has at least the overlap
+    /// that the larger one needs.
     fn sizes(&self, size: u32) -> Sizes {
         let fits = |other: u32| self.least_overlap(other as usize) <= size as usize;
         let mut high = if self.threshold > 0.0 {
@@ -113,7 +117,7 @@ impl PrefixIndex {
         } else {
             u32::MAX
         };
-        // The quotient is off by far less than one; each loop takes a step or two at most.
+        // The quotient is off by far less than one, so each loop takes at most two steps.
         while high < u32::MAX && fits(high + 1) {
             high += 1;
         }
@@ -133,7 +137,8 @@ impl PrefixIndex {
             return u32::MAX;
         }
         let left = f64::from(size) - at as f64;
-        // On the safe side of rounding, as in `least_overlap`. The conversion stays within 0 and the largest number.
+        // Rounded up a little, to be on the safe side as in `least_overlap`. The conversion saturates at 0 and at the
+        // largest number.
         (left * (1.0 + self.threshold) / self.threshold * (1.0 + 1e-12) - f64::from(size)) as u32
     }
 
@@ -184,7 +189,7 @@ impl PrefixIndex {
         }
     }
 
-    /// Makes all sets inserted so far sealed. Amortised O(log entries) for each entry, on all threads of the pool.
+    /// Seals all sets inserted so far. Amortised O(log entries) for each entry, on all threads of the pool.
     pub fn seal(&mut self) {
         self.sealed = self.documents.len() as u32;
         if self.young.len() < self.least_run.max(1) {
@@ -221,7 +226,7 @@ impl PrefixIndex {
         self.finish(sizes, out);
     }
 
-    /// As [`PrefixIndex::probe_sealed`], of the sets inserted since the last seal.
+    /// Like [`PrefixIndex::probe_sealed`], but for the sets inserted since the last seal.
     pub fn probe_young(&self, size: u32, prefix: &[u64], out: &mut Vec<u32>) {
         out.clear();
         if self.sealed as usize == self.documents.len() {
@@ -234,7 +239,7 @@ impl PrefixIndex {
         self.finish(self.sizes(size), out);
     }
 
-    /// As [`PrefixIndex::probe_sealed`], of all sets inserted.
+    /// Like [`PrefixIndex::probe_sealed`], but for all sets inserted.
     pub fn probe(&self, size: u32, prefix: &[u64], out: &mut Vec<u32>) {
         let mut young = Vec::new();
         self.probe_sealed(size, prefix, out);
@@ -244,9 +249,9 @@ impl PrefixIndex {
         out.dedup();
     }
 
-    /// From document numbers to the ids of those of fitting size, distinct and ascending.
+    /// Replaces document numbers by the ids of the documents of fitting size, distinct and ascending.
     fn finish(&self, sizes: Sizes, out: &mut Vec<u32>) {
-        // By document number first: the sizes are then looked up once each, and in order.
+        // Sorted by document number first, so that each size is looked up once and in memory order.
         out.sort_unstable();
         out.dedup();
         out.retain_mut(|document| {
@@ -256,7 +261,7 @@ impl PrefixIndex {
             *document = id;
             (sizes.low..=sizes.high).contains(&size)
         });
-        // Ids mostly come in order of insertion; the same one may have come twice.
+        // Ids mostly come in insertion order. An id that was inserted twice occurs twice.
         if !out.is_sorted_by(|a, b| a < b) {
             out.sort_unstable();
             out.dedup();

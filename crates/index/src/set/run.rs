@@ -7,9 +7,9 @@
 //! section one of 16, by the leading 4 bits of the tag, which are not stored: the position gives them
 //! ```
 //!
-//! b is at least 4 and leaves 8 to 16 entries an address, so the directory costs at most half a byte an entry. Within a token
-//! the entries are ordered by size class: a probe reads the classes it can use and skips the rest unseen. The search for a
-//! token touches the directory and the entries, one miss each, both prefetched.
+//! b is at least 4 and leaves 8 to 16 entries per address, so the directory costs at most half a byte per entry. Within
+//! a token the entries are ordered by size class: a probe reads the classes it can use and skips the rest unseen. The
+//! search for a token touches the directory and the entries, one miss each, both prefetched.
 
 use std::ops::Range;
 
@@ -19,17 +19,17 @@ use twinprint_fingerprint::kernel::prefetch_read;
 use super::place::{PostingPlace, SHARDS, TAG_BITS, class};
 use super::young::{Shard, YoungPostings};
 
-/// Bits of the tag that the position gives.
+/// Bits of the tag that follow from the position of an entry.
 const SECTION_BITS: u32 = 4;
 const SECTIONS: usize = 1 << SECTION_BITS;
 /// Bits of the tag in an entry.
 const STORED_BITS: u32 = TAG_BITS - SECTION_BITS;
-/// The intended least number of entries of an address.
+/// The intended minimum number of entries of an address.
 const ENTRIES_PER_ADDRESS: usize = 8;
 /// Tokens searched for together.
 const BATCH_LOOKUPS: usize = 32;
 
-/// Fewer than 2³² entries.
+/// A sorted run of fewer than 2³² entries.
 #[derive(Clone, Debug)]
 pub(super) struct PostingRun {
     /// [`SHARDS`] of them.
@@ -40,7 +40,7 @@ pub(super) struct PostingRun {
 #[derive(Clone, Debug, Default)]
 struct RunPart {
     entries: Box<[u64]>,
-    /// The begin of each address, and the end. Empty without entries.
+    /// The first entry of each address, and the end. Empty without entries.
     bounds: Box<[u32]>,
     /// Bits of the tag below its address.
     shift: u32,
@@ -48,7 +48,7 @@ struct RunPart {
 
 /// An entry without its section.
 fn entry(tag: u32, class: u8, document: u32) -> u64 {
-    // The section is shifted out.
+    // The bits of the section are shifted out at the top.
     u64::from(tag) << (64 - STORED_BITS) | u64::from(class) << 32 | u64::from(document)
 }
 
@@ -70,7 +70,7 @@ fn merge(a: &[u64], b: &[u64], out: &mut Vec<u64>) {
 }
 
 impl RunPart {
-    /// From entries ascending within each section, and the sections' ends.
+    /// Creates a run from entries that ascend within each section, and the ends of the sections.
     fn new(entries: Vec<u64>, ends: [usize; SECTIONS]) -> Self {
         if entries.is_empty() {
             return Self::default();
@@ -85,7 +85,7 @@ impl RunPart {
             while at < end {
                 let tag = (section as u64) << STORED_BITS | entries[at] >> (64 - STORED_BITS);
                 let address = (tag >> (TAG_BITS - bits)) as usize;
-                // A run has fewer than 2^32 entries.
+                // A run has fewer than 2^32 entries, so the cast is lossless.
                 while bounds.len() <= address {
                     bounds.push(at as u32);
                 }
@@ -117,7 +117,7 @@ impl RunPart {
     }
 
     fn section(&self, section: usize) -> &[u64] {
-        // Addresses of a section.
+        // The number of addresses of one section.
         let each = (self.bounds.len() / SECTIONS).max(1);
         let bound = |s: usize| self.bounds.get(s * each).map_or(0, |&b| b as usize);
         &self.entries[bound(section)..bound(section + 1)]
@@ -147,7 +147,7 @@ impl RunPart {
     /// The documents of a tag with classes in `low..=high`, where the tag's address holds `range`.
     fn documents(&self, range: Range<usize>, tag: u32, low: u8, high: u8) -> impl Iterator<Item = u32> + '_ {
         let entries = &self.entries[range];
-        // An address is within one section, so the stored bits give the tag.
+        // All entries at one address belong to one section, so the stored bits identify the tag.
         let (first, last) = (entry(tag, low, 0), entry(tag, high, u32::MAX));
         entries[entries.partition_point(|&e| e < first)..]
             .iter()

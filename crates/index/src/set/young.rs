@@ -1,14 +1,16 @@
 //! The entries of a prefix index that are not yet in a sorted run: a hash multimap in shards.
 //!
-//! A shard is a list of postings of 12 bytes (tag, document, next posting with the same tag) and an open-addressed table
-//! of posting numbers, 4 bytes a slot, with one slot for each distinct tag. Postings of a tag are linked from the newest to
-//! the oldest, so the documents of a tag come in descending order. Each shard grows by itself: no growth copies more than one.
+//! A shard is a list of postings of 12 bytes (tag, document, next posting with the same tag) and an open-addressed
+//! table of posting numbers, 4 bytes per slot, with one slot for each distinct tag. Postings of a tag are linked from
+//! the newest to the oldest, so the documents of a tag come in descending order. Each shard grows by itself: no growth
+//! copies more than one.
 
 use super::place::{PostingPlace, SHARDS};
 
 const NO_POSTING: u32 = u32::MAX;
 
-/// Emptied in place up to this many entries, so that blocks of similar size allocate once; larger ones are freed.
+/// Up to this number of entries, memory is kept when a shard is emptied, so that blocks of similar size allocate once.
+/// Larger shards are freed.
 const MAX_RETAINED_ENTRIES: usize = 1 << 20;
 
 #[derive(Clone, Debug)]
@@ -38,7 +40,7 @@ impl Shard {
     fn find(&self, tag: u32) -> Option<usize> {
         let mask = self.slots.len().checked_sub(1)?;
         let mut slot = tag as usize & mask;
-        // Ends: the load is kept below one.
+        // The loop ends, because some slot is always empty.
         while self.slots[slot] != NO_POSTING && self.postings[self.slots[slot] as usize].tag != tag {
             slot = (slot + 1) & mask;
         }
@@ -51,7 +53,7 @@ impl Shard {
         }
         let Some(slot) = self.find(tag) else { return };
         if self.postings.len() == self.postings.capacity() {
-            // An eighth at a time: at most that much is idle.
+            // The capacity grows by an eighth, so that at most an eighth is unused.
             self.postings.reserve_exact(self.postings.len() / 8 + 8);
         }
         self.tags += usize::from(self.slots[slot] == NO_POSTING);

@@ -1,4 +1,5 @@
-//! The file system without syncs, for tests that do not cut the power: a sync takes longer than all else that they do.
+//! The file system without syncs, for tests that do not simulate a power cut: a sync takes longer than everything else
+//! they do.
 
 use std::fs;
 use std::io::{self, Write};
@@ -6,7 +7,7 @@ use std::path::Path;
 
 use super::{Disk, RawFile, Storage};
 
-/// Passes on everything but syncs.
+/// A file system that ignores syncs and passes on everything else.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Unsynced;
 

@@ -9,7 +9,7 @@ use twinprint_fingerprint::Width;
 use super::wakeup::Wakeup;
 use super::writing::Shared;
 
-/// A running thread; ended and waited for when dropped.
+/// A running thread. Dropping this value ends the thread and waits for it.
 #[derive(Debug)]
 pub(super) struct Background {
     thread: Option<JoinHandle<()>>,

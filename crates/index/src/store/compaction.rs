@@ -1,8 +1,9 @@
 //! Compaction: several segments become one without their deleted ids.
 //!
-//! Size-tiered: a segment is merged with all smaller ones once these outweigh it together. So the sizes that stay at least double, there are
-//! at most about log₂ of them, and a row is written again only when the segment it is in grows by half or more. A segment of which
-//! a quarter is deleted is rewritten by itself.
+//! Compaction is size-tiered: a segment is merged with all smaller ones once these are larger than it in total. So each
+//! remaining segment is at least as large as all smaller ones together, there are at most about log₂ n segments, and a
+//! row is rewritten only when its segment grows by half or more. A segment of which a quarter is deleted is rewritten
+//! by itself.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -18,7 +19,7 @@ use super::writing::Shared;
 use super::{Index, StoreError, segment_options};
 use crate::segment::{Options, SegmentError};
 
-/// A segment is due when one in this many of its ids is deleted.
+/// A segment is due for compaction if at least one of this number of its ids is deleted.
 const DELETED_SHARE: u64 = 4;
 
 impl<W: Width> Index<W> {
@@ -26,7 +27,7 @@ impl<W: Width> Index<W> {
     /// an earlier version is replaced by one with digests, even if there is nothing to merge.
     ///
     /// # Errors
-    /// As [`Index::commit`].
+    /// The same as for [`Index::commit`].
     pub fn compact(&self) -> Result<(), StoreError> {
         self.shared.commit()?;
         let _one = lock(&self.shared.compacting);
@@ -71,7 +72,7 @@ impl<W: Width> Shared<W> {
         }
     }
 
-    /// Writes the rows of `inputs` that were not deleted by the moment `stamp`, that of a commit, to a segment in their place.
+    /// Replaces the segments `inputs` by one with the rows that were not deleted at `stamp`, the stamp of a commit.
     fn merge(&self, inputs: &[Arc<LiveSegment<W>>], number: u64, stamp: u64) -> Result<(), StoreError> {
         let rows = inputs.iter().flat_map(|live| {
             let rows = live.segment.iter();
@@ -98,7 +99,7 @@ impl<W: Width> Shared<W> {
         let mut manifest = structure.manifest.clone();
         let (gone, stay) = manifest.segments.into_iter().partition(is_input);
         manifest.segments = stay;
-        // What was deleted from the inputs meanwhile. Those that a commit since has made durable must stay so.
+        // The ids deleted from the inputs during the merge. Deletions committed in the meantime must stay durable.
         let later = || {
             let each = inputs.iter().flat_map(|live| live.tombstones.after(stamp));
             Tombstones::since(each)
@@ -111,7 +112,7 @@ impl<W: Width> Shared<W> {
         }
         self.replace_manifest(&mut structure, manifest)?;
 
-        // No deletion is under way while this is held, so none is lost.
+        // No id can be deleted while this lock is held, so no deletion is lost.
         let writing = lock(&self.writing);
         let merged = merged.map(|(entry, segment)| {
             let tombstones = later();

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::plan::PlanError;
 use crate::segment::SegmentError;
 
-/// The reason that an index cannot be read or changed.
+/// The reason why an index cannot be read or changed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
@@ -67,7 +67,7 @@ pub enum StoreError {
         /// The directory.
         path: PathBuf,
     },
-    /// A file is not what was written.
+    /// A file is damaged.
     #[error("{} is damaged: {what}; restore it from a backup, or build the index again", path.display())]
     Damaged {
         /// The file.
@@ -75,7 +75,7 @@ pub enum StoreError {
         /// The mismatch.
         what: &'static str,
     },
-    /// A whole file is not the one that the manifest names.
+    /// A complete file is not the one that the manifest names.
     #[error(
         "{} is not the file that the manifest names, but one of another index or of another state of this one; restore the whole directory from a backup, or build \
          the index again",
@@ -92,7 +92,7 @@ pub enum StoreError {
         path: PathBuf,
         /// Its version.
         got: u32,
-        /// The one that is read.
+        /// The version that is read.
         expected: u32,
     },
     /// The fingerprints have another width.

@@ -19,7 +19,7 @@ pub(super) const NEW_ENDING: &str = "new";
 /// The ending of names of files of deleted ids.
 pub(super) const TOMBSTONES_ENDING: &str = "del";
 
-/// The name of a file until it is whole.
+/// The name of a file until it is complete.
 pub(super) fn temporary(path: &Path) -> PathBuf {
     path.with_extension(TEMPORARY_ENDING)
 }
@@ -29,7 +29,7 @@ pub(super) fn is_whole(name: &str) -> bool {
     is_segment(name) || stem(name, TOMBSTONES_ENDING).is_some_and(is_number)
 }
 
-/// Returns `true` if this is a name that this module gives to a file that is not whole, or that belongs to no index yet.
+/// Returns `true` if this is a name that this module gives to a file that is not complete, or that belongs to no index yet.
 pub(super) fn is_temporary(name: &str) -> bool {
     // The files of an unfinished build have their ending after the segment's name.
     let is_built = |name: &str| is_segment(name) || stem(name, NEW_ENDING).is_some_and(is_segment);

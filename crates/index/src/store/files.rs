@@ -6,15 +6,16 @@
 //! 00000009.del         ids deleted from one
 //! lock                 locked by the process that writes
 //! writing              the marker of that process
-//! *.tmp                a file that is not whole
+//! *.tmp                a file that is not complete
 //! 00000001.seg.new     the only segment of an index that has no manifest yet
 //! *.resume             the journal of a segment that is being built
 //! ```
 //!
-//! A file is written under a temporary name, synced, renamed, and its directory synced. The manifest comes last, so the files that it names are durable
-//! before it is; files that it no longer names are removed afterwards. A kill at any moment leaves the files of one manifest, perhaps
-//! others, and the marker. If a marker fits the manifest, the next writer removes the others, but only files with names that this module
-//! gives. Without a marker it refuses an index with whole files that the manifest does not name.
+//! A file is written under a temporary name, synced, renamed, and its directory synced. The manifest comes last, so the
+//! files that it names are durable before it is; files that it no longer names are removed afterwards. A kill at any
+//! moment leaves the files of one manifest, possibly other files, and the marker. If a marker fits the manifest, the
+//! next writer removes the others, but only files with names that this module gives. Without a marker it refuses an
+//! index with whole files that the manifest does not name.
 //!
 //! In a directory without a manifest, segments and files of deleted ids are never removed: they may be an index whose manifest was lost. So a
 //! new index is created only if there are none, and its segment gets its name only after `manifest.tmp` names it
@@ -46,7 +47,7 @@ pub(super) const FIRST_GENERATION: u64 = 1;
 pub(super) struct DeletedIds {
     /// Ascending.
     pub(super) ids: Vec<u64>,
-    /// Of the whole file.
+    /// The digest of the whole file.
     pub(super) digest: Digest,
 }
 
@@ -87,11 +88,11 @@ impl Files {
         [new, file, journal].iter().any(|path| path.exists()) || self.claimed().is_some()
     }
 
-    /// The only segment of a new index, where its build ended between the name of the segment and that of the manifest.
+    /// The only segment of a new index, if the build ended after the segment was renamed and before the manifest was.
     pub(super) fn claimed(&self) -> Option<PathBuf> {
         let manifest = fs::read(temporary(&self.manifest())).ok()?;
         let manifest = Manifest::decode(&manifest).ok()?;
-        // A later manifest is of an index that had one before.
+        // The first manifest names exactly one segment. A later one belongs to an index that was complete before.
         let [entry] = &manifest.segments[..] else {
             return None;
         };
@@ -126,7 +127,7 @@ impl Files {
     /// Locks the directory for one writer until the file is dropped. Without support for locks, a second writer is not detected.
     pub(super) fn lock(&self) -> Result<File, StoreError> {
         let path = self.root.join(LOCK_NAME);
-        // Not through the storage: the file has no content to lose.
+        // Opened directly, not through the storage, because the file has no content that could be lost.
         let opened = OpenOptions::new()
             .create(true)
             .truncate(false)
@@ -172,7 +173,8 @@ impl Files {
     /// Gives the only segment of a new index its name, and writes the first manifest, which names it.
     pub(super) fn publish_first(&self, manifest: &Manifest) -> Result<(), StoreError> {
         let (new, path) = (self.new_segment(), self.segment(FIRST_FILE_NUMBER));
-        // The temporary manifest is durable before the segment has its name, so that an interruption between the two is recognised.
+        // The temporary manifest is durable before the segment is renamed, so that an interruption between the two
+        // steps can be recognised.
         self.write_temporary(&self.manifest(), &manifest.encode())?;
         self.sync()?;
         let renamed = self.storage.rename(&new, &path);
@@ -188,7 +190,7 @@ impl Files {
         };
         let removed = self.storage.remove(&path);
         removed.map_err(StoreError::io(&path, "remove it"))?;
-        // Before the temporary manifest may go.
+        // The removal is durable before the temporary manifest can be removed.
         self.sync()
     }
 
@@ -273,7 +275,7 @@ impl Files {
             return Ok(None);
         }
         let unnamed = self.unnamed(manifest)?.into_iter().next();
-        // For a reader, a writer may have begun meanwhile.
+        // Checked again for a reader, because a writer may have started since the first check.
         Ok(if unnamed.is_some() && self.is_marked(manifest)? {
             None
         } else {

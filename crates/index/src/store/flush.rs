@@ -36,7 +36,7 @@ impl<W: Width> Shared<W> {
     pub(super) fn flush(&self) -> Result<(), StoreError> {
         let mut structure = lock(&self.structure);
         {
-            // Where memtables do not wait, the active one is full.
+            // If no frozen memtable is waiting, the full one is still the active one.
             let writing = self.writing()?;
             let now = self.now();
             let active = now.view.active.as_ref();
@@ -74,7 +74,8 @@ impl<W: Width> Shared<W> {
         moment: &CommitPoint,
         whole: Option<SegmentEntry>,
     ) -> Result<(), StoreError> {
-        // Segments change under `structure` only: here they are those of the manifest, in its order, and the whole one.
+        // Segments change only under the lock `structure`. They are therefore those of the manifest, in its order,
+        // followed by `whole`.
         let view = self.now().view;
         let mut manifest = structure.manifest.clone();
         manifest.segments.extend(whole);
@@ -133,7 +134,7 @@ impl<W: Width> Shared<W> {
         stamp: u64,
         replaced: &mut Vec<PathBuf>,
     ) -> Result<(), StoreError> {
-        // Sets only grow, so one of equal size is the same.
+        // Sets of deleted ids only grow, so a set of the same size is unchanged.
         if tombstones.len() as u64 == entry.deleted_ids() {
             return Ok(());
         }

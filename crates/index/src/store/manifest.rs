@@ -3,7 +3,7 @@
 //! Invariants of a manifest that decodes: numbers of files are distinct and below `next`, so that a new file never takes the name of one in
 //! use; the checksum matches all bytes.
 //!
-//! Every file is bound by a digest of its content. A file of another index, or of another state of this one, is refused although it is whole.
+//! Every file is bound by a digest of its content. A file of another index, or of another state of this one, is refused although it is complete.
 
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
@@ -68,12 +68,12 @@ pub(super) struct TombstoneFile {
     pub(super) number: u64,
     /// Ids in it, at least one.
     pub(super) count: u64,
-    /// Of the whole file; `None` where a manifest before version 3 named it.
+    /// The digest of the whole file; `None` if it is from a manifest before version 3.
     pub(super) digest: Option<Digest>,
 }
 
 impl SegmentEntry {
-    /// Of a new segment, from which nothing was deleted.
+    /// The entry of a new segment, from which nothing was deleted.
     pub(super) fn new<W: Width>(number: u64, segment: &Segment<W>, ids: RangeInclusive<u64>) -> Self {
         Self {
             number,
@@ -96,17 +96,17 @@ impl SegmentEntry {
     }
 }
 
-/// Why bytes are no manifest.
+/// The reason why bytes are not a manifest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ManifestError {
-    /// Not what was written.
+    /// The bytes are damaged.
     Damaged(&'static str),
-    /// Of another version.
+    /// The manifest is of another version.
     Version(u32),
 }
 
 impl Manifest {
-    /// As bytes.
+    /// Encodes the manifest.
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut out = MAGIC.to_vec();
         for number in [VERSION, self.bits, self.radius, self.label.len() as u32] {
@@ -121,7 +121,7 @@ impl Manifest {
         }
         out.extend(self.label.as_bytes());
         for e in &self.segments {
-            // A number of 0 is none: files are numbered from 1.
+            // The number 0 stands for no file, because files are numbered from 1.
             let tombstones = e.deleted.map_or(0, |deleted| deleted.number);
             let (first, last) = (*e.ids.start(), *e.ids.end());
             for number in [
@@ -148,7 +148,7 @@ impl Manifest {
         if !bytes.starts_with(&MAGIC) {
             return Err(damaged("it does not begin as a manifest"));
         }
-        // A flipped bit in the version is damage, not a program of the future.
+        // The checksum comes before the version, so that a flipped bit in the version is reported as damage.
         let body = unsealed(bytes).ok_or(damaged("the checksum does not match"))?;
         let mut from = Reader(&body[MAGIC.len().min(body.len())..]);
         match from.u32() {
@@ -316,7 +316,7 @@ mod tests {
             let sum = crc32fast::hash(&body);
             body.extend(sum.to_le_bytes());
             if let Ok(decoded) = Manifest::decode(&body) {
-                // One of an earlier version has no digests, without which none of this version is read.
+                // A manifest of this version must have digests; one of an earlier version has none.
                 if body[8] == VERSION as u8 {
                     prop_assert_eq!(decoded.encode(), body);
                 } else {

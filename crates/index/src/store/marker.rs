@@ -1,4 +1,4 @@
-//! The marker of a writer: a file that is there while a process may write to an index.
+//! The marker of a writer: a file that exists while a process may write to an index.
 //!
 //! A writer that is interrupted may leave whole files that the manifest does not name. It then leaves its marker too. So such files are removed
 //! only with a marker that fits the manifest. Without one they belong to a manifest that was replaced by an earlier one or by that of another
@@ -22,7 +22,7 @@ pub(super) struct Marker {
 }
 
 impl Marker {
-    /// As bytes.
+    /// Encodes the marker.
     pub(super) fn encode(self) -> Vec<u8> {
         let mut out = MAGIC.to_vec();
         out.extend(VERSION.to_le_bytes());
@@ -31,7 +31,7 @@ impl Marker {
         sealed(out)
     }
 
-    /// From bytes.
+    /// Decodes a marker; `None` if the bytes are not a marker of this version.
     pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
         let mut from = Reader(unsealed(bytes)?.strip_prefix(&MAGIC)?);
         let marker = (from.u32()? == VERSION).then_some(Self {

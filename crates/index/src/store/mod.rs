@@ -149,7 +149,7 @@ impl Default for Options {
 #[derive(Debug)]
 pub struct Index<W: twinprint_fingerprint::Width> {
     shared: Arc<Shared<W>>,
-    /// Ends with this.
+    /// The background thread, which ends when this is dropped.
     background: Option<Background>,
 }
 

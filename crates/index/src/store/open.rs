@@ -58,7 +58,7 @@ impl<W: Width> Index<W> {
     /// `NotAnIndex`; `Unfinished`; `InUse`; `Unnamed`; a file is missing, damaged, or of another version; the index is of another width.
     pub fn open(directory: &Path, options: &Options) -> Result<Self, StoreError> {
         let files = Files::new(directory, &options.storage);
-        // Before locking, which would create a file in a directory that may not be an index.
+        // Checked before locking, because locking would create a file in a directory that may not be an index.
         required(&files)?;
         let lock = files.lock()?;
         Self::start(files, lock, options)
@@ -67,7 +67,7 @@ impl<W: Width> Index<W> {
     fn start(files: Files, lock: File, options: &Options) -> Result<Self, StoreError> {
         let mut manifest = required(&files)?;
         let view = view(&files, &manifest)?;
-        // With the digests that a manifest of an earlier version lacks.
+        // Adds the digests that a manifest of an earlier version lacks.
         manifest.segments = view.segments.iter().map(|live| live.entry.clone()).collect();
         files.remove_left_over(&manifest)?;
         let marker = MarkerGuard::begin(&files, &manifest)?;
@@ -109,7 +109,7 @@ impl<W: Width> Index<W> {
 /// use are removed at the end.
 ///
 /// # Errors
-/// As [`Index::create`], and any error of `build`.
+/// The errors of [`Index::create`] and of `build`.
 pub fn create_from<W: Width, E: From<StoreError>>(
     directory: &Path,
     settings: &Settings,
@@ -135,7 +135,7 @@ pub fn create_from<W: Width, E: From<StoreError>>(
 /// Opens the last commit of an index for reading; a writer may continue meanwhile. Files are mapped, and read as lookups touch them.
 ///
 /// # Errors
-/// As [`Index::open`], `InUse` aside.
+/// The same as for [`Index::open`], except `InUse`.
 pub fn read<W: Width>(directory: &Path) -> Result<Committed<W>, StoreError> {
     let files = Files::new(directory, &Options::default().storage);
     let mut manifest = required(&files)?;
@@ -203,7 +203,7 @@ pub fn segment_options<W: Width>(rows: u64, settings: &Settings) -> Result<segme
 /// # Errors
 /// `Bits` for a width that no plan has.
 fn plan_for<W: Width>(rows: u64, radius: u32) -> Result<Plan, PlanError> {
-    // Rows, ids, and directories of about an address a row.
+    // The bytes of the tables' rows and ids, and of a directory with about one address per row.
     let tables = 4;
     let bytes = tables * rows.max(1 << 10) * u64::from(W::BITS / 8 + 4) + 4 * rows;
     let rows = usize::try_from(rows).unwrap_or(usize::MAX);
@@ -215,7 +215,8 @@ fn begin<W: Width>(files: &Files, settings: &Settings) -> Result<File, StoreErro
     // A wrong label is refused before anything is written or removed.
     first_manifest::<W>(settings, None)?;
     files.create()?;
-    // Before the lock, which would put a file into a directory that is refused. Where there is one already, its holder may be at work.
+    // Checked before locking, because locking creates a file, even in a directory that is then refused. If there is a
+    // lock file already, its owner may be at work, and only the check under the lock counts.
     if !files.is_locked_or_was() {
         check_free(files)?;
     }

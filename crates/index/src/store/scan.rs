@@ -95,14 +95,14 @@ impl<W: Width> ScanJoin<'_, W> {
         }
         let pairs = Mutex::new(Vec::new());
         self.scanned.compared += self.tables.join_parallel(rows, &|some: &[Pair]| {
-            // A panic elsewhere leaves what was gathered whole.
+            // A panic of another thread leaves the gathered pairs complete.
             let mut pairs = pairs.lock().unwrap_or_else(PoisonError::into_inner);
             pairs.extend_from_slice(some);
         });
         self.scanned.rows += rows.len() as u64;
         (self.done)(rows.len() as u64);
         let mut pairs = pairs.into_inner().unwrap_or_else(PoisonError::into_inner);
-        // Neighbours have their ids near one another.
+        // Sorted by row, because adjacent rows have their ids near one another.
         pairs.sort_unstable_by_key(|pair| pair.b);
         Ok(pairs)
     }

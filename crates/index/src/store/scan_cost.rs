@@ -47,7 +47,8 @@ mod tests {
         let codec = Codec::default();
         let cheaper =
             |n, queries, k| scan_is_cheaper::<u64>(codec, n, queries, k, &LookupCosts::default()).unwrap();
-        // Measured in docs/scale.md: ten million a second go past a million queries, which take a second or two of lookups.
+        // Measured in docs/scale.md: a scan compares ten million rows per second with a million queries, whose lookups
+        // take a second or two.
         assert!(!cheaper(100_000_000, 1_000_000, 3));
         assert!(!cheaper(10_000_000, 1000, 3) && !cheaper(1 << 20, 1, 10));
         assert!(cheaper(1_000_000, 100_000_000, 3) && cheaper(10_000_000, 10_000_000, 10));

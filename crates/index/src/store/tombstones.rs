@@ -19,18 +19,18 @@ const HEADER_BYTES: usize = 24;
 /// Deleted ids, each with the stamp of its deletion. Shared by readers and the writer.
 #[derive(Debug, Default)]
 pub(super) struct Tombstones {
-    /// A panic while it is locked leaves it whole: insertions are single.
+    /// A panic while it is locked leaves it consistent, because each change is a single insertion.
     stamps: RwLock<HashMap<u64, u64>>,
 }
 
 impl Tombstones {
-    /// Of ids deleted before the index was opened.
+    /// The tombstones of ids that were deleted before the index was opened.
     pub(super) fn settled(ids: &[u64]) -> Self {
         Self::since(ids.iter().map(|&id| (id, 0)))
     }
 
-    /// Of ids with their stamps. If an id comes several times, the first deletion counts: one of the merged segments held the id then, and segments that had
-    /// lost it before may have recorded a later deletion only.
+    /// The tombstones of ids with their stamps. If an id occurs several times, the first deletion counts: one of the
+    /// merged segments held the id then, and segments that had lost it before may have recorded a later deletion only.
     pub(super) fn since(deaths: impl IntoIterator<Item = (u64, u64)>) -> Self {
         let mut stamps = HashMap::new();
         for (id, at) in deaths {

@@ -9,12 +9,12 @@ use super::StoreError;
 use super::manifest::SegmentEntry;
 use super::memtable::{Memtable, ReadPoint};
 use super::tombstones::Tombstones;
-use crate::segment::{Scratch, Segment, Stats};
+use crate::segment::{IdMatch, Scratch, Segment, Stats};
 
 /// A segment in use, with its tombstones.
 #[derive(Debug)]
 pub(super) struct LiveSegment<W> {
-    /// As it was written; what the manifest says of its tombstones changes with commits.
+    /// The entry as it was written. The manifest's entry changes when a commit writes tombstones.
     pub(super) entry: SegmentEntry,
     pub(super) segment: Segment<W>,
     pub(super) tombstones: Tombstones,
@@ -36,7 +36,7 @@ pub(super) struct FrozenMemtable<W> {
 pub(super) struct View<W> {
     pub(super) segments: Vec<Arc<LiveSegment<W>>>,
     pub(super) frozen: Vec<Arc<FrozenMemtable<W>>>,
-    /// Made with the first entry.
+    /// Created with the first entry.
     pub(super) active: Option<Arc<Memtable<W>>>,
 }
 
@@ -51,7 +51,8 @@ impl<W: Width> View<W> {
         }
     }
 
-    /// Marks the stored ones of these ids as deleted, and returns their number. Reads all ids of the segments that may hold them.
+    /// Marks those of the ids that are stored as deleted, and returns their number. Reads all ids of the segments that
+    /// may hold them.
     ///
     /// # Errors
     /// A file is damaged; nothing is marked then.
@@ -107,7 +108,7 @@ impl<W: Width> View<W> {
 /// let snapshot = index.snapshot();
 /// index.delete(17)?;
 /// let mut scratch = Scratch::default();
-/// assert_eq!(snapshot.any(0b0001, 3, &mut scratch)?, Some((17, 0b0000, 1)));
+/// assert_eq!(snapshot.any(0b0001, 3, &mut scratch)?.map(|found| found.id), Some(17));
 /// assert_eq!(index.snapshot().any(0b0001, 3, &mut scratch)?, None);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -164,7 +165,7 @@ impl<W: Width> Snapshot<W> {
     /// order. For batches of some thousand queries or more, several times as fast per query as [`Snapshot::lookup`].
     ///
     /// # Errors
-    /// As [`Snapshot::lookup`].
+    /// The same as for [`Snapshot::lookup`].
     pub fn lookup_batch(
         &self,
         queries: &[W],
@@ -200,16 +201,11 @@ impl<W: Width> Snapshot<W> {
         Ok(stats)
     }
 
-    /// Some id within `k` of `query` with its fingerprint and distance. Recent additions are searched first.
+    /// Some id within `k` of `query`. Recent additions are searched first.
     ///
     /// # Errors
-    /// As [`Snapshot::lookup`].
-    pub fn any(
-        &self,
-        query: W,
-        k: u32,
-        scratch: &mut Scratch<W>,
-    ) -> Result<Option<(u64, W, u32)>, StoreError> {
+    /// The same as for [`Snapshot::lookup`].
+    pub fn any(&self, query: W, k: u32, scratch: &mut Scratch<W>) -> Result<Option<IdMatch<W>>, StoreError> {
         let mut first = None;
         for (memtable, entries) in self.memtables() {
             memtable.lookup(
@@ -220,7 +216,11 @@ impl<W: Width> Snapshot<W> {
                     stamp: self.stamp,
                 },
                 &mut |id, fingerprint, distance| {
-                    first = Some((id, fingerprint, distance));
+                    first = Some(IdMatch {
+                        id,
+                        fingerprint,
+                        distance,
+                    });
                     false
                 },
             );
@@ -235,7 +235,11 @@ impl<W: Width> Snapshot<W> {
                 live.segment
                     .lookup(query, k, scratch, |id, fingerprint, distance| {
                         if first.is_none() && !live.tombstones.holds(id, self.stamp) {
-                            first = Some((id, fingerprint, distance));
+                            first = Some(IdMatch {
+                                id,
+                                fingerprint,
+                                distance,
+                            });
                         }
                     })?;
             }

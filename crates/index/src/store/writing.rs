@@ -1,7 +1,7 @@
 //! Changes: additions and deletions, each with a stamp of its own.
 //!
-//! There are three locks, always taken in this order: `structure` for writing files, `writing` for any change, `now` for reading the current
-//! snapshot. The last is held for a few instructions only.
+//! There are three locks, always taken in this order: `structure` for writing files, `writing` for any change, `now`
+//! for reading the current snapshot. The lock `now` is held for a few instructions only.
 
 use std::fs::File;
 use std::path::Path;
@@ -29,7 +29,7 @@ pub(super) struct Shared<W> {
     pub(super) files: Files,
     pub(super) settings: Settings,
     pub(super) options: Options,
-    /// For memtables.
+    /// The plan of memtables.
     pub(super) plan: Plan,
     pub(super) structure: Mutex<CommittedState>,
     pub(super) writing: Mutex<WriteState>,
@@ -40,18 +40,18 @@ pub(super) struct Shared<W> {
     /// Merges end early once this is set.
     pub(super) stop: Arc<AtomicBool>,
     pub(super) wakeup: Arc<Wakeup>,
-    /// Removed before the lock is.
+    /// Dropped before the lock is released.
     pub(super) _marker: MarkerGuard,
     /// Locked as long as this lives.
     pub(super) lock: File,
 }
 
-/// State guarded for changes.
+/// State that only a change in progress uses.
 #[derive(Debug)]
 pub(super) struct WriteState {
     /// The caller's last mark.
     pub(super) checkpoint: u64,
-    /// The reason that changes are refused.
+    /// The reason why changes are refused.
     pub(super) refused: Option<String>,
 }
 
@@ -81,10 +81,10 @@ impl<W: Width> Index<W> {
                     shared.begin_memtable(&writing)?
                 }
             };
-            // Freezing does not change the stamp.
+            // Freezing does not change the stamp, so `now.stamp` is still the current one.
             let (stamp, view) = (now.stamp + 1, shared.now().view);
             view.kill(id, stamp);
-            // There is room, so the number of entries comes back.
+            // The memtable has room, so `push` returns the number of entries.
             let entries = active.push(id, fingerprint).unwrap_or(now.entries);
             shared.advance(&writing, |now| (now.stamp, now.entries) = (stamp, entries));
             return Ok(());
@@ -108,7 +108,7 @@ impl<W: Width> Index<W> {
     /// changes wait for that.
     ///
     /// # Errors
-    /// As [`Index::delete`]; a file is damaged.
+    /// The same as for [`Index::delete`]; a file is damaged.
     pub fn delete_known(&self, ids: impl IntoIterator<Item = u64>) -> Result<u64, StoreError> {
         let ids = ids.into_iter().collect();
         let writing = self.shared.writing()?;
@@ -127,7 +127,7 @@ impl<W: Width> Index<W> {
     pub fn mark(&self, checkpoint: u64) -> Result<(), StoreError> {
         let mut writing = self.shared.writing()?;
         writing.checkpoint = checkpoint;
-        // A stamp of its own, so that a commit sees the change.
+        // The mark gets a stamp of its own, so that a commit detects the change.
         self.shared.advance(&writing, |now| now.stamp += 1);
         Ok(())
     }
@@ -158,7 +158,7 @@ impl<W: Width> Index<W> {
         self.shared.now()
     }
 
-    /// The last committed mark. After a reopen, the caller repeats its changes after it.
+    /// The last committed mark. After reopening the index, the caller repeats its changes from there on.
     pub fn checkpoint(&self) -> u64 {
         lock(&self.shared.structure).manifest.checkpoint
     }
@@ -178,7 +178,7 @@ impl<W: Width> Index<W> {
         self.shared.files.root()
     }
 
-    /// The reason that changes are refused, if they are.
+    /// The reason why changes are refused, if they are.
     pub fn refused(&self) -> Option<String> {
         lock(&self.shared.writing).refused.clone()
     }
@@ -262,7 +262,7 @@ impl<W: Width> Shared<W> {
     }
 }
 
-/// An error with what caused it.
+/// The messages of an error and its causes.
 fn reasons(error: &StoreError) -> String {
     let mut text = error.to_string();
     let mut source = std::error::Error::source(error);

@@ -5,8 +5,8 @@
 //!
 //! Only the first table holds ids; the others hold fingerprints alone. A match in another table is a fingerprint, whose
 //! ids are in the first table at the fingerprint's own address. Matches are few and tables several, so this saves four
-//! bytes a row and table for one more probe a match. It also makes the results distinct: fingerprints are made distinct
-//! first, and each names its rows once.
+//! bytes per row and table for one more probe per match. It also makes the results distinct: fingerprints are made
+//! distinct first, and each names its rows once.
 
 #[cfg(test)]
 mod tests;
@@ -22,7 +22,7 @@ use crate::plan::{Plan, leading_bits};
 
 /// Candidates gathered for one kernel call.
 const GATHER_ROWS: usize = 256;
-/// Candidates of one bucket from which on they are compared in place.
+/// From this number of candidates on, those of a bucket are compared in place.
 const DIRECT_ROWS: usize = 32;
 /// The number of probes by which a bucket's rows are prefetched; its bounds are prefetched twice as early.
 const PREFETCH_DISTANCE: usize = 8;
@@ -116,8 +116,8 @@ impl<W: Width> Tables<W> {
             .sum()
     }
 
-    /// The rows within `k` of `query`, by (distance, id), each once. Clears `out`. A `k` beyond the plan's is answered by
-    /// comparing every row.
+    /// Replaces `out` by the rows within `k` of `query`, each once, sorted by (distance, id). A `k` beyond the plan's
+    /// is answered by comparing every row.
     pub fn lookup(&self, query: W, k: u32, out: &mut Vec<Match>) -> Stats {
         out.clear();
         let mut stats = Stats::default();
@@ -129,10 +129,10 @@ impl<W: Width> Tables<W> {
         if k > self.k {
             kernel::hamming_one_to_many(query, &first.buckets.rows, k, &mut near);
             stats.candidates = first.buckets.rows.len() as u64;
-            out.extend(near.iter().filter_map(|&(i, distance)| {
+            out.extend(near.iter().filter_map(|hit| {
                 Some(Match {
-                    id: *first.buckets.ids.get(i as usize)?,
-                    distance,
+                    id: *first.buckets.ids.get(hit.row as usize)?,
+                    distance: hit.distance,
                 })
             }));
             out.sort_unstable_by_key(|m| (m.distance, m.id));
@@ -144,7 +144,7 @@ impl<W: Width> Tables<W> {
             kernel::hamming_one_to_many(query, rows, k, &mut near);
             found.extend(
                 near.iter()
-                    .filter_map(|&(i, d)| Some((d, *rows.get(i as usize)?))),
+                    .filter_map(|hit| Some((hit.distance, *rows.get(hit.row as usize)?))),
             );
         };
         for table in &self.tables {

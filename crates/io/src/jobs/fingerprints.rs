@@ -41,8 +41,8 @@ pub struct FingerprintRow {
 /// The subject of fingerprints: texts or vectors, and the way in which they are fingerprinted.
 #[derive(Clone, Debug)]
 pub enum Subject {
-    /// The text, by a profile and the key of its key id. If features are not counted, some profiles need a third of the time; see
-    /// [`Analyzer::fingerprint`].
+    /// The text, under a profile and the key that its key id stands for. If features are not counted, some profiles
+    /// take a third of the time; see [`Analyzer::fingerprint`].
     Text {
         /// The profile.
         profile: Profile,
@@ -65,7 +65,7 @@ pub enum Subject {
     },
 }
 
-/// Calls `row` for every record in input order, and returns the account of the input. Linear time; memory for a few batches.
+/// Calls `row` for every record in input order, and returns the intake. Linear time; memory for a few batches.
 ///
 /// # Errors
 /// An input without a record that can be fingerprinted; a recipe without the dictionaries it needs; an error of reading; the error of `row`,

@@ -22,8 +22,8 @@ pub struct IdfTableSize<'t> {
     pub max_words: usize,
 }
 
-/// Counts the features of `profile` in all documents of `inputs`, and makes a table of the most frequent ones. Returns it with the account
-/// of the input. Memory is proportional to the number of distinct features of the input.
+/// Counts the features of `profile` in all documents of `inputs`, and makes a table of the most frequent ones. Returns
+/// it with the intake. Memory is proportional to the number of distinct features of the input.
 ///
 /// # Errors
 /// An error of reading; an input without a document; fewer than ten documents; a name with characters other than letters and digits.

@@ -19,7 +19,7 @@ const CHECK_INTERVAL: u64 = 1 << 16;
 pub struct SortSpace<'s> {
     /// The directory of the temporary file, which has no name.
     pub directory: &'s Path,
-    /// The memory to use, in bytes, about. Rows that do not fit are written to the temporary file.
+    /// The approximate memory to use, in bytes. Rows that do not fit are written to the temporary file.
     pub memory: u64,
 }
 

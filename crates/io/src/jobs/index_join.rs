@@ -45,7 +45,7 @@ pub struct JoinOptions {
     pub all_pairs: bool,
     /// The largest number of rows. A row of fingerprints counts as many as the ids of the fingerprint that has more.
     pub max_rows: u64,
-    /// The memory to use, in bytes, about. A value that is too small is an error.
+    /// The approximate memory to use, in bytes. A value that is too small is an error.
     pub memory: u64,
     /// The directory of temporary files; `None` for that of the system.
     pub work_dir: Option<PathBuf>,

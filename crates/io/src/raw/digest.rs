@@ -88,7 +88,7 @@ mod tests {
         ];
         assert!((0..all.len()).all(|i| !all[..i].contains(&all[i])));
         assert_eq!(digest(&[(&numbers, &other)], false), all[0]);
-        // As in FORMAT.md, and as the digests of files.
+        // The digests are those that FORMAT.md defines and that files have.
         let bytes = |numbers: &[u64]| -> Vec<u8> { numbers.iter().flat_map(|n| n.to_le_bytes()).collect() };
         let of = |bytes: &[u8]| twinprint_fingerprint::hash_one(&HashKey::PUBLIC, bytes);
         assert_eq!(all[0], of(&bytes(&numbers)));

@@ -1,6 +1,6 @@
 //! Files of fingerprints without documents, and files of rows about them.
 //!
-//! [`RawFiles`] reads two formats, as stretches of fingerprints with their ids:
+//! [`RawFiles`] reads two formats, as consecutive ranges of fingerprints with their ids:
 //!
 //! * `*.u64`: 64-bit little-endian numbers, plain or packed (`.u64.gz`, `.u64.zst` …).
 //! * Parquet, with the feature `tables`: a column `fingerprint` of signed or unsigned 64-bit integers, and optionally a column `id`.
@@ -38,7 +38,7 @@ use crate::source::{NamedFormat, format_of_name};
 /// The key of the profile of the fingerprints in the metadata of a Parquet file. The value is a written [`crate::ProfileLabel`].
 pub const PROFILE_NOTE: &str = "twinprint.profile";
 
-/// The largest number of fingerprints in a stretch.
+/// The largest number of fingerprints read at a time.
 const STRETCH_LENGTH: usize = 1 << 17;
 
 /// The source of the ids.
@@ -189,7 +189,7 @@ impl RawFiles {
 }
 
 impl RawFile {
-    /// Opens a file. `ids`: true if a column of ids is read.
+    /// Opens a file, with its column of ids if `ids` is true.
     fn open(
         path: &Path,
         #[cfg_attr(
@@ -261,7 +261,7 @@ impl RawFile {
     }
 }
 
-/// The reader of a file, stretch by stretch.
+/// The reader of a file, which yields consecutive ranges of it.
 enum Stretches<'f> {
     Numbers {
         numbers: Numbers<'f>,
@@ -272,7 +272,7 @@ enum Stretches<'f> {
 }
 
 impl Stretches<'_> {
-    /// Appends the next stretch; nothing at the end of the file.
+    /// Appends the next range of fingerprints; nothing at the end of the file.
     fn fill(
         &mut self,
         fingerprints: &mut Vec<u64>,

@@ -1,4 +1,4 @@
-//! A file that has its name only once it is whole.
+//! A file that has its name only once it is complete.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use twinprint_index::storage::Disk;
 
-/// A file that is written as `NAME.tmp` and renamed when it is whole. If it is dropped before [`NewFile::finish`], it is deleted.
+/// A file that is written as `NAME.tmp` and renamed when it is complete. If it is dropped before [`NewFile::finish`], it is deleted.
 #[derive(Debug)]
 pub struct NewFile {
     path: PathBuf,

@@ -23,7 +23,7 @@ pub(super) struct TableFile {
 }
 
 impl TableFile {
-    /// Reads the footer. `ids`: true if a column of ids is read.
+    /// Reads the footer. The column of ids is used if `ids` is true.
     pub(super) fn open(path: &Path, ids: bool) -> Result<Self, RawError> {
         let file = SourceFile {
             path: path.to_owned(),
@@ -118,7 +118,7 @@ struct OpenGroup {
 }
 
 impl TableRows<'_> {
-    /// Appends the next stretch; nothing at the end of the file.
+    /// Appends the next rows; nothing at the end of the file.
     pub(super) fn fill(&mut self, fingerprints: &mut Vec<u64>, ids: &mut Vec<u64>) -> Result<(), RawError> {
         while fingerprints.is_empty() {
             let mut open = match self.columns.take() {

@@ -34,7 +34,7 @@ pub struct PartsReport {
 }
 
 impl PartsReport {
-    /// The least number of common fingerprints of two texts that are compared.
+    /// The smallest number of common fingerprints of two texts that are compared.
     pub const LEAST_SHARED: u32 = 2;
     /// The largest number of texts with a common fingerprint that are compared in pairs.
     pub const MANY: usize = 64;

@@ -25,7 +25,7 @@ pub enum ResultError {
         source: io::Error,
     },
     /// A line does not have the form of its file.
-    #[error("{}:{line}: not a row of this file ({source})", .path.display())]
+    #[error("{}:{line}: not a valid row of this file ({source})", .path.display())]
     Row {
         /// The file.
         path: PathBuf,

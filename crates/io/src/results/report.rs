@@ -26,12 +26,12 @@ pub struct Report {
     pub rejects: Vec<RejectExample>,
     /// Counts of the files and of input that is not a record.
     pub input: InputCounts,
-    /// The account of the input, from which `records`, `rejects` and `input` are written.
+    /// The intake of the input, from which `records`, `rejects` and `input` are written.
     #[serde(skip)]
     pub intake: Intake,
     /// Width and radius.
     pub radius: RadiusReport,
-    /// The least Jaccard of a duplicate; absent if nothing was verified.
+    /// The minimum Jaccard of a duplicate; absent if nothing was verified.
     pub threshold: Option<f64>,
     /// Counts of the search and the verification.
     pub search: SearchCounts,
@@ -102,7 +102,7 @@ impl RecordCounts {
 pub struct InputCounts {
     /// The given files, folders and globs.
     pub given: Vec<String>,
-    /// Files read.
+    /// The number of files read.
     pub files: u64,
     /// The size of these files in bytes.
     pub bytes: u64,
@@ -136,7 +136,7 @@ pub struct InputCounts {
 /// The parts of files that were not read.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct NotTaken {
-    /// Files.
+    /// The number of files.
     pub files: u64,
     /// The total size of the parts.
     #[serde(flatten)]
@@ -166,7 +166,7 @@ pub struct RadiusReport {
     pub reason: String,
     /// The number of fingerprints sampled for the choice. Each was compared with all fingerprints.
     pub sampled: Option<u64>,
-    /// Expected candidates a document.
+    /// Expected candidates per document.
     pub expected_candidates: Option<f64>,
     /// The expected recall: the share of the pairs just at the threshold that are within the radius. Pairs above the threshold are closer.
     /// Absent if nothing was verified.

@@ -3,12 +3,32 @@
 //! It does not depend on the paths of the files, how they are packed, or where they are split. Two inputs with the same digest have the same
 //! documents in the same order.
 
+use std::fmt;
 use std::hash::Hasher;
 
 use siphasher::sip128::{Hasher128, SipHasher13};
 
 /// A secret SipHash key, so that nobody can construct two inputs with the same digest.
-pub type DigestKey = (u64, u64);
+#[derive(Clone, Copy)]
+pub struct DigestKey {
+    /// The first half of the key.
+    pub k0: u64,
+    /// The second half of the key.
+    pub k1: u64,
+}
+
+impl DigestKey {
+    fn hasher(self) -> SipHasher13 {
+        SipHasher13::new_with_keys(self.k0, self.k1)
+    }
+}
+
+/// Without the key, which is secret.
+impl fmt::Debug for DigestKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DigestKey").finish_non_exhaustive()
+    }
+}
 
 /// Hashes the documents of an input in order.
 #[derive(Debug)]
@@ -19,14 +39,12 @@ pub struct InputDigest {
 impl InputDigest {
     /// The digest of an input without documents.
     pub fn new(key: DigestKey) -> Self {
-        Self {
-            hasher: SipHasher13::new_with_keys(key.0, key.1),
-        }
+        Self { hasher: key.hasher() }
     }
 
     /// The hash of one document, which can be computed on any thread. `id` is the id in the record, or empty if there is none.
     pub fn document(key: DigestKey, id: &str, text: &str) -> u128 {
-        let mut hasher = SipHasher13::new_with_keys(key.0, key.1);
+        let mut hasher = key.hasher();
         hasher.write_u64(id.len() as u64);
         hasher.write(id.as_bytes());
         hasher.write(text.as_bytes());
@@ -50,10 +68,11 @@ mod tests {
 
     #[test]
     fn every_difference_counts() {
+        let key = DigestKey { k0: 1, k1: 2 };
         let digest = |documents: &[(&str, &str)]| {
-            let mut digest = InputDigest::new((1, 2));
+            let mut digest = InputDigest::new(key);
             for (id, text) in documents {
-                digest.push(InputDigest::document((1, 2), id, text));
+                digest.push(InputDigest::document(key, id, text));
             }
             digest.finish()
         };

@@ -9,7 +9,7 @@ pub struct KnownDocument {
     pub id: String,
     /// Bits in which the fingerprints differ.
     pub hamming: u32,
-    /// Exact Jaccard of the texts; `None` where it was not verified.
+    /// Exact Jaccard of the texts; `None` if it was not verified.
     pub jaccard: Option<f64>,
 }
 

@@ -5,7 +5,7 @@ use std::fs;
 use super::error::SinkError;
 use crate::source::SourceFile;
 
-/// Checks that the length and the modification time of a file are those it was found with.
+/// Checks that the length and the modification time of a file are still those with which it was found.
 ///
 /// # Errors
 /// [`SinkError::Changed`].

@@ -1,9 +1,9 @@
 //! Claims: entries in the marker of an unfinished run that name the run and the store that it changes, a collection or the state of a
 //! stream.
 //!
-//! Such a run has ended once its store has committed it. A run that is killed near that moment leaves a whole output directory, and only the
-//! store records whether the run ended. So the marker names the run and the store from the start, and records when the output is whole. The
-//! next run in the directory asks the store.
+//! Such a run has ended once its store has committed it. A run that is killed near that moment leaves a complete output
+//! directory, and only the store records whether the run ended. So the marker names the run and the store from the
+//! start, and records when the output is complete. The next run in the directory asks the store.
 
 use std::path::Path;
 
@@ -22,7 +22,7 @@ pub struct RunClaim {
     pub store_path: String,
 }
 
-/// The claim of a run that was killed after its output was whole.
+/// The claim of a run that was killed after its output was complete.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenClaim {
     /// The claim of the run.
@@ -43,7 +43,7 @@ impl OpenClaim {
 
 /// The prefix of the entry of a claim. Other entries of a marker are relative paths, which do not begin like this.
 const CLAIM: &str = "/claim ";
-/// The prefix of the entry that says that the output is whole.
+/// The prefix of the entry that says that the output is complete.
 const WHOLE: &str = "/whole ";
 
 /// True if an entry of a marker belongs to a claim.
@@ -62,12 +62,12 @@ pub(super) fn entry(claim: &RunClaim) -> String {
     format!("{CLAIM}{run:032x} {store:032x} {command:032x} {store_path}")
 }
 
-/// The entry that says that the output is whole.
+/// The entry that says that the output is complete.
 pub(super) fn whole(digest: u128) -> String {
     format!("{WHOLE}{digest:032x}")
 }
 
-/// Finds the claim of a run whose output is whole among the entries of its marker.
+/// Finds the claim of a run whose output is complete among the entries of its marker.
 pub(super) fn open<'e>(entries: impl Iterator<Item = &'e [u8]>) -> Option<OpenClaim> {
     let (mut claim, mut digest) = (None, None);
     for entry in entries.filter_map(|entry| str::from_utf8(entry).ok()) {

@@ -3,11 +3,11 @@
 //! The second pass reads with the same splitter as the first, so the ordinals agree. Whole files are copied as they are. Tables are
 //! rewritten (see `table`). Files of records keep their layout, format and codec, and each record is written with its own bytes.
 //!
-//! Bytes around the records are written by the part that the scanner assigned them to: the opening and the closing of a file go to
-//! both outputs, a separator is written between two records of one output, and blank lines stay in `kept/`. In files with one record
-//! a line, a last line without a line feed gets one, so that outputs can be concatenated. Each file of records has an output in
-//! `kept/`, and one in `removed/` only if a record is removed. Rejects are not written. The kept records of files with one record a line
-//! can be put in [another order](super::arrange).
+//! Bytes around the records are written by the part that the scanner assigned them to: the opening and the closing of a
+//! file go to both outputs, a separator is written between two records of one output, and blank lines stay in `kept/`.
+//! In files with one record per line, a last line without a line feed gets one, so that outputs can be concatenated.
+//! Each file of records has an output in `kept/`, and one in `removed/` only if a record is removed. Rejects are not
+//! written. The kept records of files with one record per line can be put in [another order](super::arrange).
 
 use std::fs::File;
 use std::io::Read;
@@ -34,7 +34,7 @@ const BATCH_BYTES: usize = 8 << 20;
 /// Copies every record to `kept/` or `removed/` below `out_dir`, as `action` says. See [`copy_records_to`].
 ///
 /// # Errors
-/// As [`copy_records_to`]; [`SinkError::Io`] if the directory cannot be created.
+/// The same as for [`copy_records_to`]; [`SinkError::Io`] if the directory cannot be created.
 ///
 /// ```
 /// use twinprint_io::sink::{RecordAction, copy_records};
@@ -69,7 +69,7 @@ pub fn copy_records(
     copy_records_to(sources, action, &OutputDir::open(out_dir)?, progress)
 }
 
-/// As [`copy_records`], into an open output directory.
+/// Like [`copy_records`], into an open output directory.
 ///
 /// `action` is called once for each record in order, with its ordinal. Ordinals count documents and rejects of all sources from 0.
 /// `action` need not be called for rejects without bytes, and is never called for records beyond those that the first reading counted.
@@ -106,10 +106,10 @@ pub struct CopyOptions<'a> {
     pub order: Option<RecordOrder<'a>>,
 }
 
-/// As [`copy_records_to`], with all options.
+/// Like [`copy_records_to`], with all options.
 ///
 /// # Errors
-/// As [`copy_records_to`]; the errors of [`CopyOptions::edit`].
+/// The same as for [`copy_records_to`]; the errors of [`CopyOptions::edit`].
 pub fn copy_all(
     sources: &Sources,
     options: CopyOptions<'_>,
@@ -177,7 +177,7 @@ impl<'a> Copy<'a> {
                         action: action(ordinal),
                         rank: order.map_or(0, |order| (order.rank)(ordinal)),
                     },
-                    // The range has no end.
+                    // Not reached, because the range has no end.
                     None => RankedAction {
                         action: RecordAction::Reject,
                         rank: 0,

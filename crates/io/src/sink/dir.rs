@@ -1,6 +1,6 @@
 //! The output directory of a run.
 //!
-//! Invariant: a file has its final name only once it is whole. Until [`OutputFile::finish`] it has a temporary name in the same
+//! Invariant: a file has its final name only once it is complete. Until [`OutputFile::finish`] it has a temporary name in the same
 //! directory. A file that is dropped before that, or whose write failed, is deleted.
 
 use std::fs;
@@ -25,7 +25,7 @@ pub enum Existing {
     /// The result stays and the run is refused.
     #[default]
     Refuse,
-    /// The new result replaces the earlier one once the new one is whole, provided that twinprint wrote every file in the directory.
+    /// The new result replaces the earlier one once the new one is complete, provided that twinprint wrote every file in the directory.
     Replace,
 }
 
@@ -78,20 +78,20 @@ impl OutputDir {
     /// last clone is dropped.
     ///
     /// Files of a killed run are deleted first, see [`replaced`](Self::replaced). With [`Existing::Replace`] the result of a finished run
-    /// is deleted once the new one is whole.
+    /// is deleted once the new one is complete.
     ///
     /// # Errors
-    /// As [`create`](Self::create); [`SinkError::InUse`], [`SinkError::Foreign`], [`SinkError::NotAResult`], [`SinkError::Undecided`].
+    /// The same as for [`create`](Self::create); [`SinkError::InUse`], [`SinkError::Foreign`], [`SinkError::NotAResult`], [`SinkError::Undecided`].
     pub fn begin(path: &Path, existing: Existing) -> Result<Self, SinkError> {
         match Self::begin_or_resume(path, existing, |open| Err(open.undecided(path)))? {
             RunStart::New(dir) | RunStart::Ended(dir, _) => Ok(dir),
         }
     }
 
-    /// As [`begin`](Self::begin), for a caller that can find out whether a run with an open claim has ended.
+    /// Like [`begin`](Self::begin), for a caller that can find out whether a run with an open claim has ended.
     ///
     /// # Errors
-    /// As [`begin`](Self::begin), without [`SinkError::Undecided`]; the error of `has_ended`.
+    /// The same as for [`begin`](Self::begin), without [`SinkError::Undecided`]; the error of `has_ended`.
     pub fn begin_or_resume<E: From<SinkError>>(
         path: &Path,
         existing: Existing,
@@ -126,7 +126,7 @@ impl OutputDir {
         self.mark("name the run in it", |unfinished| unfinished.claim(claim))
     }
 
-    /// Makes all files durable and records that the output is whole. After this call only the store of the claim shows whether the run
+    /// Makes all files durable and records that the output is complete. After this call only the store of the claim shows whether the run
     /// has ended, so the output stays in place even if the run fails. The next run in the directory asks the store.
     ///
     /// # Errors
@@ -196,10 +196,10 @@ impl OutputDir {
             .is_some_and(|unfinished| unfinished.replaced)
     }
 
-    /// As [`create`](Self::create), on a given storage.
+    /// Like [`create`](Self::create), on a given storage.
     ///
     /// # Errors
-    /// As [`create`](Self::create).
+    /// The same as for [`create`](Self::create).
     pub fn create_on(path: &Path, storage: impl Storage + 'static) -> Result<Self, SinkError> {
         let first = fs::read_dir(path).map(|mut entries| entries.next());
         match first {
@@ -213,7 +213,8 @@ impl OutputDir {
                     path: path.to_owned(),
                 });
             }
-            // A missing directory is created below. For any other error, creating it fails as well and returns the reason.
+            // A missing directory is created below. For any other error, creating the directory fails too and returns
+            // the reason.
             _ => {}
         }
         let dir = Self::on(path, Box::new(storage), None);
@@ -277,9 +278,9 @@ impl OutputDir {
                 .map_err(|e| self.state.failed(e, &path, "record it in the marker"))?;
         }
         let number = self.state.next_temporary.fetch_add(1, Ordering::Relaxed);
-        // Short, because the final name may be as long as the file system allows.
+        // The temporary name is short, because the final name may be as long as the file system allows.
         let temporary = folder.join(format!("{TEMPORARY}{number}{PARTIAL}"));
-        // Tried first without creating the folder, which exists for most files.
+        // First tried without creating the folder, because it usually exists.
         let created = self.state.storage.create(&temporary).or_else(|error| {
             if error.kind() != io::ErrorKind::NotFound {
                 return Err(error);

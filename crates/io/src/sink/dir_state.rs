@@ -44,7 +44,7 @@ impl DirState {
 
     /// Adds the path to an error and, on a full disk, the number of bytes written and expected.
     pub(super) fn failed(&self, error: io::Error, path: &Path, action: &'static str) -> SinkError {
-        // The final name of the file.
+        // The error names the final path of the file instead of the temporary one.
         let path = match path.strip_prefix(&self.files_dir) {
             Ok(file) if file != Path::new("") => self.root.join(file),
             _ => path.to_owned(),

@@ -40,17 +40,9 @@ pub trait Edit: Sync {
     -> Result<(), SinkError>;
 
     /// The columns that are added to tables.
-    #[cfg_attr(
-        not(feature = "tables"),
-        expect(dead_code, reason = "only tables have columns")
-    )]
     fn columns(&self) -> &[(String, ColumnType)];
 
     /// The values of these columns in the row of an ordinal; null in rows that are not documents.
-    #[cfg_attr(
-        not(feature = "tables"),
-        expect(dead_code, reason = "only tables have columns")
-    )]
     fn values(&self, ordinal: u64) -> Vec<Value>;
 }
 
@@ -105,7 +97,7 @@ pub(super) fn edited(chunk: &Chunk, edit: &dyn Edit) -> Result<Option<RecordBloc
         records: block.records,
         header: block.header.clone(),
         start: block.start,
-        // Only web archives have members, and their records are not rewritten.
+        // Only web archives have members, and their records are never rewritten.
         members: Vec::new(),
     }))
 }

@@ -58,7 +58,7 @@ impl Packed {
         })
     }
 
-    /// As [`new`](Self::new), with each record packed separately.
+    /// Like [`new`](Self::new), with each record packed separately.
     pub(super) fn by_record(file: OutputFile, codec: Codec) -> Result<Self, SinkError> {
         match codec {
             Codec::Gzip | Codec::Zstd => {

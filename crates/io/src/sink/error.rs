@@ -24,7 +24,7 @@ pub enum SinkError {
         path: PathBuf,
     },
     /// The contents of the directory should be replaced, but are not a result.
-    #[error("{}: not a result of twinprint's, so it is not overwritten; choose another directory, or empty this one first", .path.display())]
+    #[error("{}: not written by twinprint, so it is not overwritten; choose another directory, or empty this one first", .path.display())]
     NotAResult {
         /// The directory.
         path: PathBuf,
@@ -94,7 +94,7 @@ pub enum SinkError {
         source: io::Error,
     },
     /// An earlier write to the file failed, so it cannot be finished.
-    #[error("{}: an earlier write failed; the file was given up", .path.display())]
+    #[error("{}: an earlier write failed, so nothing more is written to the file", .path.display())]
     GivenUp {
         /// The file, by its final name.
         path: PathBuf,

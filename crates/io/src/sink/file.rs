@@ -1,4 +1,4 @@
-//! One file of the output, which has its final name only once it is whole.
+//! One file of the output, which has its final name only once it is complete.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -82,16 +82,16 @@ impl OutputFile {
     /// Writes the buffer and gives the file its final name. Returns its size in bytes.
     ///
     /// # Errors
-    /// As [`append`](Self::append). The file is then deleted.
+    /// The same as for [`append`](Self::append). The file is then deleted.
     pub fn finish(mut self) -> Result<u64, SinkError> {
         self.flush_buffer()?;
         self.rename()
     }
 
-    /// As [`finish`](Self::finish), and makes the content and the name durable.
+    /// Like [`finish`](Self::finish), and makes the content and the name durable.
     ///
     /// # Errors
-    /// As [`finish`](Self::finish).
+    /// The same as for [`finish`](Self::finish).
     pub fn finish_durable(mut self) -> Result<u64, SinkError> {
         self.flush_buffer()?;
         self.operate(0, |file| file.sync())?;

@@ -183,7 +183,7 @@ impl RunFiles {
         for path in &self.files {
             delete(path, fs::remove_file(path))?;
         }
-        // Deepest first, as they were found.
+        // The deepest directories are first in the list.
         for path in &self.dirs {
             delete(path, fs::remove_dir(path))?;
         }

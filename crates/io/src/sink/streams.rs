@@ -9,7 +9,7 @@ use flate2::{Compression, GzBuilder};
 const GZIP_LEVEL: u32 = 6;
 /// zstd's own default.
 const ZSTD_LEVEL: i32 = 3;
-/// "Unknown" in the header's field for the operating system, the same everywhere.
+/// "Unknown" in the header's field for the operating system, so that output is the same on every system.
 const NO_SYSTEM: u8 = 255;
 
 /// Begins a gzip stream.

@@ -8,7 +8,7 @@
 //!
 //! A finished run replaces the marker by a list of its files, so that a later run can replace the whole result. The later run writes to a
 //! directory inside the output directory ([`REPLACEMENT`]), which has its own marker, and leaves the earlier result as it is. Once the new
-//! output is whole, the names of the earlier files are added to the marker and the marker is
+//! output is complete, the names of the earlier files are added to the marker and the marker is
 //! [renamed](Unfinished::put_in_place) into the output directory, in one step. Then the earlier files are deleted and the new files are
 //! moved. A run that is killed before the rename leaves the earlier result and a directory that the next run deletes. A run that is killed after
 //! it leaves an unfinished run.
@@ -111,14 +111,14 @@ impl Unfinished {
         }
     }
 
-    /// Replaces the earlier result, if there is one, by the files of this run, which must be whole.
+    /// Replaces the earlier result, if there is one, by the files of this run, which must be complete.
     pub(super) fn put_in_place(&self) -> Result<(), SinkError> {
         let mut earlier = self.earlier();
         let Some(Earlier { entries, .. }) = &*earlier else {
             return Ok(());
         };
         let (root, next) = (&self.root, self.root.join(REPLACEMENT));
-        // A foreign file may have been added during the run. Then the earlier result stays.
+        // If a foreign file was added during the run, this fails and the earlier result stays.
         let old = RunFiles::find_all(root, entries)?;
         let marker = next.join(UNFINISHED);
         let note_old = |name: &Vec<u8>| self.append(&[OLD, name].concat(), false);
@@ -150,7 +150,7 @@ impl Unfinished {
 
     fn append(&self, entry: &[u8], durable: bool) -> io::Result<()> {
         let mut line = entry.to_owned();
-        // The only byte that no file name contains.
+        // The entry ends with a zero, the only byte that no file name contains.
         line.push(0);
         let Ok(mut marker) = self.marker.lock() else {
             return Ok(());
@@ -159,7 +159,7 @@ impl Unfinished {
         if durable { marker.sync_all() } else { Ok(()) }
     }
 
-    /// Makes all files durable and records that the output is whole. From then on, a run that finds the marker asks the store whether
+    /// Makes all files durable and records that the output is complete. From then on, a run that finds the marker asks the store whether
     /// this run has ended.
     pub(super) fn declare_whole(&self, digest: u128) -> io::Result<()> {
         let entries = match self.marker.lock() {
@@ -177,7 +177,8 @@ impl Unfinished {
         if let Ok(mut marker) = self.marker.lock() {
             write_list(&self.root, &MarkerEntries::read(&mut marker)?)?;
         }
-        // Deleted in one step, because a marker must name all files. A process that has it open notices the deletion.
+        // The marker is deleted in one step, because it must name all files as long as it exists. A process that has it
+        // open notices the deletion.
         fs::remove_file(self.root.join(UNFINISHED))?;
         self.settled.store(true, Ordering::Relaxed);
         Ok(())
@@ -193,7 +194,7 @@ pub(super) struct Abandoned {
 }
 
 impl Abandoned {
-    /// The claim of the run if its output is whole. Only the store knows whether such a run has ended.
+    /// The claim of the run if its output is complete. Only the store knows whether such a run has ended.
     pub(super) fn open_claim(&self) -> Option<&OpenClaim> {
         self.entries.claim.as_ref()
     }
@@ -211,7 +212,7 @@ impl Abandoned {
         Ok(Unfinished::new(root, self.marker, MadeDirs::default(), true))
     }
 
-    /// Continues the killed run, whose output is whole.
+    /// Continues the killed run, whose output is complete.
     pub(super) fn resume(self) -> Unfinished {
         let resumed = Unfinished::new(&self.root, self.marker, MadeDirs::default(), false);
         resumed.settled.store(true, Ordering::Relaxed);
@@ -299,7 +300,7 @@ fn open_locked(root: &Path, name: &str) -> Result<File, SinkError> {
     Ok(file)
 }
 
-/// Locks the marker. On a file system without locks, the run of an existing marker is taken for dead.
+/// Locks the marker. On a file system without locks, the run of an existing marker is assumed to be dead.
 fn lock(marker: &File, root: &Path) -> Result<(), SinkError> {
     match marker.try_lock() {
         Err(TryLockError::WouldBlock) => Err(SinkError::InUse {

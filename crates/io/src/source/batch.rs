@@ -22,9 +22,9 @@ use super::split::{BLOCK_BYTES, SplitItem, Splitter, StreamFailure};
 #[cfg(feature = "tables")]
 use super::table::{Planned, Table};
 
-/// The most whole files of a chunk: small files cost time per file, not per byte.
+/// The maximum number of whole files in a chunk: small files cost time per file, not per byte.
 const MAX_FILES_PER_CHUNK: usize = 64;
-/// The most chunks of a batch, so that many tiny files do not accumulate.
+/// The maximum number of chunks of a batch, so that many tiny files do not accumulate.
 const MAX_CHUNKS_PER_BATCH: usize = 1024;
 
 /// Consecutive chunks of the input, together about as large as requested.
@@ -54,18 +54,19 @@ impl Batch {
 #[derive(Debug)]
 pub struct BatchReader {
     shared: Arc<Shared>,
-    /// `None` once the end or an error was met.
+    /// `None` after the end or an error.
     batches: Option<Receiver<Message>>,
     failed: Option<SourceError>,
     thread: Option<JoinHandle<()>>,
     recording: bool,
 }
 
-/// A batch, or `None` for the regular end, as opposed to a thread that died.
+/// A batch, or `None` for the regular end. A thread that died sends neither.
 type Message = Result<Option<Batch>, SourceError>;
 
 impl BatchReader {
-    /// Starts the reading thread. `recording`: records and charsets of the files are noted, and outcomes are counted.
+    /// Starts the reading thread. If `recording` is true, it notes the records and charsets of the files, and outcomes
+    /// are counted.
     pub(super) fn start(shared: Arc<Shared>, batch_bytes: usize, recording: bool) -> Self {
         let (sender, batches) = sync_channel(1);
         let theirs = Arc::clone(&shared);
@@ -83,7 +84,7 @@ impl BatchReader {
                 };
                 let end = reading.all();
                 if let Some(end) = end {
-                    // The receiver may be gone; then nobody waits for the end.
+                    // Sending fails if the receiver is gone; then nobody waits for the end.
                     let _ = reading.sender.send(end);
                 }
             });
@@ -145,9 +146,9 @@ struct Reading {
     sender: SyncSender<Message>,
     batch_bytes: usize,
     batch: Batch,
-    /// The size of the batch in bytes, unpacked where they are held unpacked.
+    /// The size of the batch in bytes: unpacked bytes, where records are held unpacked.
     bytes: usize,
-    /// Records so far.
+    /// The number of records so far.
     ordinal: u64,
     /// True if the outcomes of the records are counted.
     counting: bool,
@@ -216,7 +217,7 @@ impl Reading {
         let shared = Arc::clone(&self.shared);
         let (file, source) = (&shared.files[index], index as u32);
         let before = self.ordinal;
-        // Records of web archives go out with their own packed bytes.
+        // Records of web archives are written with their own packed bytes, so the positions of the members are noted.
         let read = Arc::new(match file.format {
             Format::Warc => ReadProgress::with_members(),
             _ => ReadProgress::default(),

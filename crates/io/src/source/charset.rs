@@ -45,7 +45,7 @@ pub(super) fn detect_stream(
     options: &SourceOptions,
 ) -> DetectedStream {
     if format == Format::Warc {
-        // Each of its records has a charset of its own.
+        // Each record of a web archive has its own charset.
         return DetectedStream {
             stream,
             charset: Charset::UTF_8,
@@ -100,7 +100,7 @@ pub(super) fn is_recoded(charset: Charset) -> bool {
     charset == Charset::UTF_16LE || charset == Charset::UTF_16BE
 }
 
-/// A stream whose records cannot be cut as bytes, and which is not recoded.
+/// The error for a stream whose records cannot be separated in its charset, and which is not recoded.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct NotCuttable {
     pub(super) charset: Charset,

@@ -169,7 +169,7 @@ impl Chunk {
         self.shared.count(tally);
     }
 
-    /// As [`documents`](Self::documents), without counting. For a second pass over the same records that reads other fields.
+    /// Like [`documents`](Self::documents), without counting. For a second pass over the same records that reads other fields.
     pub fn documents_again(&self, options: &SourceOptions, f: &mut impl FnMut(Record<'_>)) {
         match &self.body {
             ChunkContent::Bytes {

@@ -38,10 +38,10 @@ pub fn open(
 ) -> io::Result<Box<dyn Read + Send>> {
     let file = CountedFile::new(File::open(path)?, progress);
     if codec == Codec::Plain {
-        // Callers read plain files in large pieces; a buffer would only copy.
+        // Callers read plain files in large pieces, so a buffer would only add a copy.
         return Ok(noted(UsedBytes::new(file, progress), progress));
     }
-    // Small files are many, so that their buffers must be small too.
+    // Small files are often numerous, so their buffers are small.
     let buffered = BufReader::with_capacity((bytes as usize).clamp(512, 256 << 10), file);
     let file = UsedBytes::new(buffered, progress);
     let stream: Box<dyn Read + Send> = match codec {
@@ -73,7 +73,7 @@ pub fn open(
     Ok(noted(bounded, progress))
 }
 
-/// A stream that must not grow beyond what its file is worth.
+/// A stream that fails if it exceeds the unpacked size allowed for its file.
 struct Bounded {
     stream: Box<dyn Read + Send>,
     left: u64,
@@ -97,7 +97,7 @@ impl Read for Bounded {
     }
 }
 
-/// A packed file holds more than it may.
+/// The error for a packed file that unpacks to more than is allowed.
 #[derive(Debug)]
 struct Swells {
     bytes: u64,

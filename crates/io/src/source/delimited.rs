@@ -10,7 +10,7 @@ use super::options::SourceOptions;
 use super::record::SortValue;
 use super::reject::RejectReason;
 
-/// Columns of the widest table taken: what a header claims is held for the whole file.
+/// The maximum number of columns of a table, because the header is held in memory for the whole file.
 const MAX_COLUMNS: usize = 1 << 16;
 
 /// The header of a delimited file: the delimiter and the names of the columns.
@@ -18,20 +18,20 @@ const MAX_COLUMNS: usize = 1 << 16;
 pub struct Header {
     /// The delimiter of the fields.
     pub delimiter: u8,
-    /// The names of the columns; their numbers, from 1, where no row names them.
+    /// The names of the columns; their numbers, from 1, if no row names them.
     names: Vec<String>,
 }
 
-/// The format of a delimited file, as far as its header depends on it.
+/// The properties of a delimited file on which its header depends.
 #[derive(Debug, Clone, Copy)]
 pub struct DelimitedFormat {
-    /// The delimiter of the format, unless the header shows another.
+    /// The default delimiter of the format. The header may show another.
     pub usual: u8,
-    /// The delimiter, where it is given.
+    /// The delimiter that the user gave, if any.
     pub given: Option<u8>,
     /// The charset of the file.
     pub charset: Charset,
-    /// The first row is a record.
+    /// True if the first row is a record.
     pub headless: bool,
 }
 
@@ -46,7 +46,8 @@ impl Header {
     /// [`RejectReason::TooManyColumns`].
     pub fn new(row: &[u8], form: DelimitedFormat) -> Result<Self, RejectReason> {
         let delimiter = form.given.unwrap_or_else(|| sniffed(row, form.usual));
-        // Bytes that are no text change a name, but not the number of fields; each row is judged by its own bytes.
+        // Bytes that cannot be decoded change a name, but not the number of fields. The other rows are decoded
+        // separately.
         let text = form.charset.decode_lossy(row);
         let mut fields = Fields::new(delimiter);
         fields.read(text.as_bytes(), MAX_COLUMNS);
@@ -74,7 +75,7 @@ impl Header {
         self.column(name).is_some()
     }
 
-    /// The column of a name; the last one where there are several.
+    /// The column of a name; the last one if there are several.
     fn column(&self, name: &str) -> Option<usize> {
         self.names.iter().rposition(|n| n == name)
     }
@@ -101,7 +102,7 @@ fn sniffed(row: &[u8], usual: u8) -> u8 {
     }
 }
 
-/// The fields of one row, their quotes resolved.
+/// The unquoted fields of one row.
 struct Fields {
     reader: Reader,
     bytes: Vec<u8>,
@@ -119,10 +120,10 @@ impl Fields {
         }
     }
 
-    /// Reads a row, its end included or not. Of more than `most` fields, one more is counted and no more.
+    /// Reads a row, with or without its line end. Stops after one more than `most` fields.
     fn read(&mut self, row: &[u8], most: usize) {
         self.reader.reset();
-        // Resolving quotes makes fields no longer.
+        // Removing quotes never makes a field longer.
         self.bytes.resize(row.len(), 0);
         self.ends.resize(most + 1, 0);
         let (mut input, mut written) = (row, 0);
@@ -135,7 +136,7 @@ impl Fields {
             written += wrote;
             self.count += ended;
             match result {
-                // An empty input then ends the row.
+                // All input was read without a row end. The next call has empty input, which ends the row.
                 ReadRecordResult::InputEmpty => {}
                 ReadRecordResult::OutputFull
                 | ReadRecordResult::OutputEndsFull

@@ -23,7 +23,7 @@ use super::output_layout;
 #[derive(Debug, Default)]
 pub(super) struct Discovered {
     pub files: Vec<SourceFile>,
-    /// For each file, the input it came from, counted from 0.
+    /// For each file, the number of the input that it came from, from 0.
     origins: Vec<usize>,
     pub skipped: BTreeMap<String, u64>,
     /// The inputs that are folders in which no file is read.
@@ -32,7 +32,7 @@ pub(super) struct Discovered {
     pub spool: Option<TempPath>,
 }
 
-/// Finds the files. `stdin` is read if `-` is among the inputs.
+/// Finds the files of the inputs. Reads `stdin` if `-` is among them.
 pub(super) fn discover(
     inputs: &[String],
     options: &SourceOptions,

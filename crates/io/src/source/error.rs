@@ -1,4 +1,4 @@
-//! Errors that end reading. A single bad record is no error: it is rejected.
+//! Errors that end reading. A single bad record is not an error: it is rejected.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -26,7 +26,7 @@ pub enum SourceError {
         /// The input.
         path: PathBuf,
     },
-    /// A named file whose path cannot exist, or stdin that cannot be read.
+    /// A named file cannot be opened, or stdin cannot be read.
     #[error("{}: the file cannot be read ({source}); make it readable (chmod u+r) or leave it out", .path.display())]
     UnreadableFile {
         /// The file.
@@ -41,7 +41,7 @@ pub enum SourceError {
         path: PathBuf,
     },
     /// A pattern that does not parse.
-    #[error("{pattern:?} is no valid glob: {source}")]
+    #[error("{pattern:?} is not a valid glob: {source}")]
     BadPattern {
         /// The pattern.
         pattern: String,
@@ -65,7 +65,7 @@ pub enum SourceError {
         skipped: BTreeMap<String, u64>,
     },
     /// A format of a later version.
-    #[error("{}: .{found} is not read yet; {READS}{}", .path.display(), other_format(.found))]
+    #[error("{}: .{found} is not supported yet; {READS}{}", .path.display(), other_format(.found))]
     LaterFormat {
         /// The file.
         path: PathBuf,

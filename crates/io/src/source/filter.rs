@@ -1,8 +1,9 @@
 //! Patterns that choose among the files of an input, written as in a `.gitignore` file.
 //!
-//! A pattern without a slash, but for one at its end, matches a name at any depth; one with a slash matches the whole path below the
-//! input. With a slash at its end it matches only folders. A matching folder includes everything in it. `*` stays within a
-//! folder, `**` crosses them. There is no negation: some patterns include and others exclude, and an excluded file is never included.
+//! A pattern without a slash, except at its end, matches a name at any depth; one with a slash matches the whole path
+//! below the input. With a slash at its end it matches only folders. A matching folder includes everything in it. `*`
+//! stays within a folder, `**` crosses them. There is no negation: some patterns include and others exclude, and an
+//! excluded file is never included.
 
 use std::path::Path;
 

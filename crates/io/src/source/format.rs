@@ -126,7 +126,7 @@ impl FromStr for Format {
 /// A codec: the way in which a file is packed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Codec {
-    /// As they are.
+    /// The file is not packed.
     Plain,
     /// gzip, one member or many.
     Gzip,
@@ -145,7 +145,7 @@ impl Codec {
     pub const MAGIC: usize = 10;
 
     /// Detects the codec from the first bytes of a stream. No magic number can begin a text that people write: that of bzip2 is
-    /// ten letters that are no words, so a plain stream is never mistaken.
+    /// ten letters that are not a word, so a plain stream is never mistaken.
     pub fn of_magic(head: &[u8]) -> Self {
         match head {
             [
@@ -177,7 +177,7 @@ impl Codec {
             [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Self::Xz,
             [0x04, 0x22, 0x4d, 0x18, ..] => Self::Lz4,
             [0x1f, 0x8b, ..] => Self::Gzip,
-            // A frame, or one that decoders skip, such as a dictionary.
+            // A frame with data, or a skippable frame, such as one with a dictionary.
             [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Self::Zstd,
             _ => Self::Plain,
         }
@@ -222,13 +222,13 @@ pub enum NamedFormat {
     Unknown(Codec, Option<String>),
 }
 
-/// The names of text files, one document a file.
+/// The extensions of text files, which are one document each.
 const TEXT: [&str; 5] = ["txt", "md", "markdown", "rst", "text"];
-/// The names of HTML pages.
+/// The extensions of HTML pages.
 const HTML: [&str; 3] = ["html", "htm", "xhtml"];
-/// The names of files with one JSON object a line.
+/// The extensions of files with one JSON object per line.
 const JSONL: [&str; 2] = ["jsonl", "ndjson"];
-/// The names of web archives.
+/// The extensions of web archives.
 const WARC: [&str; 2] = ["warc", "wet"];
 /// Formats that belong to later versions.
 #[cfg(not(feature = "tables"))]

@@ -1,7 +1,7 @@
-//! The account of an input: documents, rejects and losses by file.
+//! The intake of an input: documents, rejects and losses by file.
 //!
 //! [`Chunk::documents`](super::Chunk::documents) counts, so that no reader of documents can omit it. Chunks are
-//! counted on all threads in any order; the account does not depend on it.
+//! counted on all threads in any order; the result does not depend on it.
 
 mod tally;
 
@@ -13,10 +13,10 @@ use super::loss::Loss;
 use crate::number;
 pub(super) use tally::Tally;
 
-/// The most examples of each kind of reason.
+/// The maximum number of examples of each kind of reason.
 const MAX_EXAMPLES: usize = 3;
 
-/// The account of an input.
+/// The documents, rejects and losses of an input, by file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Intake {
     /// Records that are documents.
@@ -69,11 +69,11 @@ pub struct FileIntake {
     pub line: u64,
     /// The reason of the first.
     pub reason: String,
-    /// True if it holds records, and is not one document.
+    /// True if the file holds records, false if it is one document.
     #[serde(skip)]
     of_records: bool,
-    /// True if no record of the file is a document, though it can be read. It is counted among the damaged files: `damage` is what was
-    /// not taken of it.
+    /// True if the file can be read, but none of its records is a document. It counts as a damaged file, and `damage`
+    /// is its unused part.
     #[serde(default)]
     pub nothing_taken: bool,
     /// Damage of the file itself.
@@ -180,11 +180,11 @@ impl Intake {
         });
     }
 
-    /// Adds documents that were [refused](Self::refuse) on an account of their own.
+    /// Adds an intake that counts only [refused](Self::refuse) documents of this one.
     pub fn add_refused(&mut self, refused: Self) {
         self.accepted = self.accepted.saturating_sub(refused.rejected);
         for file in &refused.files {
-            // Only files of records are there.
+            // The map contains only files of records.
             if let Some(taken) = self.taken.get_mut(&file.file) {
                 *taken = taken.saturating_sub(file.rejected);
             }
@@ -241,7 +241,7 @@ impl Intake {
         }
     }
 
-    /// Adds the account of other records.
+    /// Adds the intake of other records.
     pub fn add(&mut self, other: Self) {
         self.accepted += other.accepted;
         self.rejected += other.rejected;
@@ -281,7 +281,7 @@ impl Intake {
         }
     }
 
-    /// Adds rejected records of a file to those that are there.
+    /// Adds rejected records of a file to those counted before.
     fn add_file(&mut self, other: FileIntake) {
         match self.files.binary_search_by_key(&other.file, |file| file.file) {
             Err(at) => self.files.insert(at, other),

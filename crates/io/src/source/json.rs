@@ -1,8 +1,8 @@
 //! Picks the text, the id and the sort value out of one JSON object.
 //!
-//! One pass of a streaming parser; fields not asked for are checked for syntax and skipped without allocation. A
-//! string without escapes is borrowed from the line. Where a field occurs more than once, the last one counts.
-//! A key matches a field of that very name, or, at its dots, a path into nested objects.
+//! One pass of a streaming parser; fields not asked for are checked for syntax and skipped without allocation. A string
+//! without escapes is borrowed from the line. If a field occurs more than once, the last one counts. A key matches a
+//! field of exactly that name, or, split at its dots, a path into nested objects.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -97,7 +97,7 @@ struct Fields<'a> {
     text: Text<'a>,
     id: Option<Cow<'a, str>>,
     sort_value: Option<SortValue>,
-    /// Take the text as the JSON it is written in.
+    /// True if the text is taken as the JSON in which it is written.
     raw: bool,
 }
 
@@ -141,7 +141,7 @@ impl<'de> Visitor<'de> for Object<'_, '_, 'de> {
     }
 }
 
-/// The match of a key with the paths: a path ends here, or continues below.
+/// The result of comparing a key with the paths: which of them end here, and which continue below.
 #[derive(Default)]
 struct Hit<'k> {
     ends: [bool; 3],
@@ -262,7 +262,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// A string, borrowed where it has no escapes (a plain `Cow` would always be owned).
+/// A string, borrowed if it has no escapes (a plain `Cow` would always be owned).
 #[derive(serde::Deserialize)]
 struct Unescaped<'a>(#[serde(borrow)] Cow<'a, str>);
 

@@ -10,18 +10,18 @@ use crate::number::counted;
 /// The size of a part of a file that was not taken.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Loss {
-    /// Bytes that were read, and unpacked where the file is packed, but belong to no record that was taken.
+    /// Bytes that were read, and unpacked if the file is packed, but belong to no record that was taken.
     pub bytes: u64,
     /// Lines of these bytes, begun ones included. 0 in formats without lines.
     pub lines: u64,
-    /// Bytes of the file as it is stored that were not read, or gave nothing when they were unpacked.
+    /// Bytes of the file as it is stored that were not read, or from which unpacking yielded nothing.
     pub unread_bytes: u64,
     /// Rows, where a table says how many there are.
     pub rows: u64,
 }
 
 impl Loss {
-    /// Some bytes of the file as it is stored.
+    /// A loss of `bytes` bytes of the file as it is stored.
     pub fn unread(bytes: u64) -> Self {
         Self {
             unread_bytes: bytes,

@@ -6,15 +6,15 @@ use twinprint_text::charset::Charset;
 use super::charset::{is_recoded, utf16::stored_bytes};
 use super::loss::Loss;
 
-/// Bytes that were read and are not yielded.
+/// Bytes that were read but not yielded.
 #[derive(Default)]
 pub(super) struct LostBytes {
-    /// Of the stream, which may be recoded.
+    /// Bytes of the stream, which may be recoded.
     pub(super) bytes: u64,
-    /// Of the file, unpacked.
+    /// Bytes of the unpacked file.
     stored: u64,
     newlines: u64,
-    /// A line is begun.
+    /// True if the last line has not ended.
     open: bool,
 }
 

@@ -4,12 +4,13 @@
 //! [`Chunk::documents`] turns a part of them into records on any thread. A record that cannot be a document is
 //! yielded as rejected, with its position and the reason. Only faults of an input as a whole are errors.
 //!
-//! Text files (`.txt .md .markdown .rst .text`) are one document a file, or one a line; HTML pages (`.html .htm
-//! .xhtml`) are one document a file; `.jsonl` and `.ndjson` hold one JSON object a line, `.json` an array of them, `.csv`
-//! and `.tsv` rows, the first of which is the header unless the options say otherwise; `.warc` and `.wet` hold records, of which pages and texts are documents, and a record's
-//! number is used as its line; all of them plain, `.gz`, `.zst` (windows up to 2 GiB), `.bz2`, `.xz` or `.lz4`, of any
-//! number of members. `.parquet`, `.arrow` and `.feather` (feature `tables`) hold one document a row. A byte order mark at the start of a file is dropped; lines end with LF or CRLF; lines of white
-//! space alone, and empty rows, are no records.
+//! Text files (`.txt .md .markdown .rst .text`) are one document per file, or one per line; HTML pages (`.html .htm
+//! .xhtml`) are one document per file; `.jsonl` and `.ndjson` hold one JSON object per line, `.json` an array of them,
+//! `.csv` and `.tsv` rows, the first of which is the header unless the options say otherwise; `.warc` and `.wet` hold
+//! records, of which pages and texts are documents, and a record's number is used as its line; all of them plain,
+//! `.gz`, `.zst` (windows up to 2 GiB), `.bz2`, `.xz` or `.lz4`, of any number of members. `.parquet`, `.arrow` and
+//! `.feather` (feature `tables`) hold one document per row. A byte order mark at the start of a file is dropped; lines
+//! end with LF or CRLF; lines of white space alone, and empty rows, are not records.
 //!
 //! A new format whose records are bytes needs a scanner in `scan`, which finds the bounds of records, and a parser in `chunk`.
 //!
@@ -68,7 +69,7 @@ pub use file::SourceFile;
 pub use format::{Codec, Format, NamedFormat, UnknownFormat, format_of_name};
 pub use intake::{Damage, FileIntake, Intake, RecordPosition, RejectExample};
 pub use loss::Loss;
-pub use options::SourceOptions;
+pub use options::{SourceIdentity, SourceOptions};
 pub use page::{PageExtractor, TracedPage};
 pub use record::{IntegerType, Record, RecordKind, SortValue};
 pub use reject::RejectReason;

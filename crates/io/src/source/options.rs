@@ -1,5 +1,7 @@
 //! Options for finding and reading inputs.
 
+use std::fmt;
+
 use twinprint_text::charset::Charset;
 
 use super::format::Format;
@@ -71,6 +73,60 @@ pub struct SourceOptions {
     pub sort_key: Option<String>,
 }
 
+/// The options as the text from which identities of runs are hashed ([`identity`](crate::runs::identity)).
+///
+/// Collections and the states of streams store these hashes, so the text must not change with the names in the code: `most_held` is
+/// [`SourceOptions::max_held`].
+#[derive(Clone, Copy, Debug)]
+pub struct SourceIdentity<'a>(pub &'a SourceOptions);
+
+impl fmt::Display for SourceIdentity<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let SourceOptions {
+            text_key,
+            html,
+            raw,
+            id_key,
+            format,
+            delimiter,
+            no_header,
+            charset,
+            lines,
+            extra_extensions,
+            include,
+            exclude,
+            any_text,
+            any_status,
+            max_document,
+            max_held,
+            max_ratio,
+            limit,
+            sort_key,
+        } = self.0;
+        f.debug_struct("SourceOptions")
+            .field("text_key", text_key)
+            .field("html", html)
+            .field("raw", raw)
+            .field("id_key", id_key)
+            .field("format", format)
+            .field("delimiter", delimiter)
+            .field("no_header", no_header)
+            .field("charset", charset)
+            .field("lines", lines)
+            .field("extra_extensions", extra_extensions)
+            .field("include", include)
+            .field("exclude", exclude)
+            .field("any_text", any_text)
+            .field("any_status", any_status)
+            .field("max_document", max_document)
+            .field("most_held", max_held)
+            .field("max_ratio", max_ratio)
+            .field("limit", limit)
+            .field("sort_key", sort_key)
+            .finish()
+    }
+}
+
 impl Default for SourceOptions {
     fn default() -> Self {
         Self {
@@ -94,5 +150,20 @@ impl Default for SourceOptions {
             limit: None,
             sort_key: None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_identity_of_the_default_options_is_the_one_that_was_stored() {
+        assert_eq!(
+            SourceIdentity(&SourceOptions::default()).to_string(),
+            "SourceOptions { text_key: \"text\", html: false, raw: false, id_key: Some(\"id\"), format: None, delimiter: None, \
+             no_header: false, charset: None, lines: false, extra_extensions: [], include: [], exclude: [], any_text: false, \
+             any_status: false, max_document: 67108864, most_held: 18446744073709551615, max_ratio: 1000, limit: None, sort_key: None }"
+        );
     }
 }

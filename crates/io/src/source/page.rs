@@ -11,9 +11,9 @@ use super::reject::RejectReason;
 pub struct PageExtractor {
     #[cfg(feature = "html")]
     extractor: twinprint_text::html::Extractor,
-    /// Pages are left as the markup they are.
+    /// True if pages are left as markup.
     as_markup: bool,
-    /// A page was read since the last call of [`take_read`](Self::take_read).
+    /// True if a page was read since the last call of [`take_read`](Self::take_read).
     read: bool,
 }
 
@@ -26,7 +26,7 @@ pub struct TracedPage {
 }
 
 impl PageExtractor {
-    /// Leaves pages as the decoded markup they are.
+    /// Creates an extractor that leaves pages as decoded markup.
     pub(super) fn as_markup() -> Self {
         Self {
             as_markup: true,
@@ -106,18 +106,20 @@ impl PageExtractor {
         Err(RejectReason::NoMarkup)
     }
 
+    /// `None`: without the feature `html` there is no extractor.
     pub fn traced(&mut self, _: &str) -> Option<TracedPage> {
         None
     }
 }
 
 #[cfg(not(feature = "html"))]
-#[expect(clippy::unused_self, reason = "as with the feature")]
 impl TracedPage {
+    /// `None`: without the feature `html` no page is extracted.
     pub fn start(&self, _: usize) -> Option<usize> {
         None
     }
 
+    /// `None`: without the feature `html` no page is extracted.
     pub fn end(&self, _: usize) -> Option<usize> {
         None
     }

@@ -17,9 +17,9 @@ use super::split::{SplitItem, Splitter, StreamFailure};
 #[cfg(feature = "tables")]
 use super::table::Table;
 
-/// The most unpacked bytes of a file that are read.
+/// The maximum number of unpacked bytes of a file that are read.
 const BYTES: u64 = 1 << 20;
-/// The most records of a file that are parsed.
+/// The maximum number of records of a file that are parsed.
 const RECORDS: u64 = 100;
 
 /// The presence of a field in the first records of a file.
@@ -27,7 +27,7 @@ const RECORDS: u64 = 100;
 pub(super) enum FieldPresence {
     /// Records have it.
     There,
-    /// No record has it, by the header or the schema of the file, which name these fields.
+    /// No record has it, according to the header or the schema of the file, which lists these fields.
     Missing(Vec<String>),
     /// None of the first records has it; these are their number and the fields of the first.
     NotAtFirst(u64, Vec<String>),
@@ -39,7 +39,7 @@ pub(super) enum FieldPresence {
     Unknown,
 }
 
-/// Searches the beginning of a file for a field. Reads at most [`BYTES`] of its records, or the frame of a table.
+/// Searches the beginning of a file for a field. Reads at most [`BYTES`] of its records, or the metadata of a table.
 pub(super) fn probe_field(file: &SourceFile, options: &SourceOptions, key: &str) -> FieldPresence {
     #[cfg(feature = "tables")]
     if file.format.is_table() {
@@ -119,7 +119,7 @@ struct LackingRecords {
     records: u64,
     /// The fields of the first.
     fields: Vec<String>,
-    /// Records that are no objects.
+    /// Records that are not objects.
     others: u64,
 }
 
@@ -137,7 +137,7 @@ impl LackingRecords {
             if span.part != SpanKind::Record {
                 continue;
             }
-            // An undecodable character spoils the text of a record, but no name of a field.
+            // An undecodable character invalidates the text of the record, but does not change the field names.
             let text = charset.decode_lossy(content(record));
             match json::pick(&text, options) {
                 Ok(_) | Err(RejectReason::FieldNull { .. }) => return true,

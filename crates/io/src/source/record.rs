@@ -14,7 +14,7 @@ pub struct Record<'a> {
     pub line: u64,
     /// Bytes of the record as read, without its line feed. For a rejected remainder, the bytes seen of it.
     pub raw_len: u64,
-    /// The document, or the reason why it is none.
+    /// The document, or the reason why the record is not one.
     pub kind: RecordKind<'a>,
 }
 
@@ -27,7 +27,7 @@ pub struct IntegerType {
     pub signed: bool,
 }
 
-/// A document, or a record that is none.
+/// The kind of a record: a document, or the reason why it is not one.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RecordKind<'a> {
     /// A document.
@@ -39,12 +39,12 @@ pub enum RecordKind<'a> {
         /// The value of the sort field, if the options name one and the record has it.
         sort_value: Option<SortValue>,
     },
-    /// A record that is no document.
+    /// A record that is not a document.
     Rejected {
         /// The reason.
         reason: RejectReason,
     },
-    /// A line of white space, which is no record and has no ordinal.
+    /// A line of white space, which is not a record and has no ordinal.
     Blank,
     /// A record that cannot be a document by its kind, such as a request in a web archive. It is counted separately and has no ordinal.
     Other {
@@ -83,13 +83,13 @@ pub enum SortValue {
 }
 
 impl SortValue {
-    /// Parses a JSON number. `None` if `raw` is no number.
+    /// Parses a JSON number. `None` if `raw` is not a number.
     pub fn number(raw: &str) -> Option<Self> {
         if let Ok(n) = raw.parse::<i64>() {
             return Some(Self::Integer(n));
         }
         let x: f64 = raw.parse().ok()?;
-        // Whole reals become integers so that equal numbers have one form. 2^63 itself does not fit.
+        // Whole reals become integers, so that equal numbers have one representation. 2^63 itself does not fit.
         let fits = x.fract() == 0.0 && (-TWO_63..TWO_63).contains(&x);
         if fits {
             Some(Self::Integer(x as i64))

@@ -5,14 +5,14 @@ use super::reject::RejectReason;
 
 /// Two limits on the length of a record, in bytes: the one that the user set, and the one that memory sets.
 #[derive(Clone, Copy, Debug)]
-pub struct RecordLimits {
+pub(crate) struct RecordLimits {
     document: u64,
     memory: u64,
 }
 
 impl RecordLimits {
     /// The limits of a run.
-    pub fn of(options: &SourceOptions) -> Self {
+    pub(crate) fn of(options: &SourceOptions) -> Self {
         Self {
             document: options.max_document,
             memory: options.max_held,
@@ -20,12 +20,12 @@ impl RecordLimits {
     }
 
     /// The bytes of the longest record that may be held.
-    pub fn max_bytes(self) -> u64 {
+    pub(crate) fn max_bytes(self) -> u64 {
         self.document.min(self.memory)
     }
 
-    /// Checks that a record of `bytes` bytes may be held; the error is the reason why not.
-    pub fn check(self, bytes: u64) -> Result<(), RejectReason> {
+    /// Checks that a record of `bytes` bytes may be held. The error is the reason to reject it.
+    pub(crate) fn check(self, bytes: u64) -> Result<(), RejectReason> {
         if bytes > self.max_bytes() {
             Err(self.rejection(Some(bytes)))
         } else {
@@ -33,8 +33,9 @@ impl RecordLimits {
         }
     }
 
-    /// Why a record longer than [`max_bytes`](Self::max_bytes) is not taken. One whose length is not known is as long as the user allows.
-    pub fn rejection(self, bytes: Option<u64>) -> RejectReason {
+    /// The reason to reject a record longer than [`max_bytes`](Self::max_bytes). If its length is unknown, it is taken
+    /// to be within the limit that the user set.
+    pub(crate) fn rejection(self, bytes: Option<u64>) -> RejectReason {
         let beyond_memory = self.memory < self.document && bytes.is_none_or(|bytes| bytes <= self.document);
         if beyond_memory {
             RejectReason::BeyondMemory {

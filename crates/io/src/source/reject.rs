@@ -10,7 +10,7 @@ use twinprint_text::charset::{Charset, Undecodable};
 use self::wording::{columns_there, fields, fields_there, longer, readable};
 use super::loss::Loss;
 
-/// The message of [`RejectReason::BrokenArray`] where nothing else is wrong with the array.
+/// The message of [`RejectReason::BrokenArray`] if nothing else is wrong with the array.
 pub(super) const ARRAY_CUT_OFF: &str = "the file ends before its array does";
 
 /// The reason why a record is rejected. Offsets and columns count bytes of the record (or of the whole file) from 1.
@@ -27,7 +27,7 @@ pub enum RejectReason {
         /// The value of that byte.
         byte: u8,
     },
-    /// The bytes are not of the charset they were taken for.
+    /// The bytes are not valid in the assumed charset.
     #[error("byte {offset} ({byte:#04x}) is not {charset}; name the charset of the file with --charset")]
     Undecodable {
         /// The charset.
@@ -85,13 +85,13 @@ pub enum RejectReason {
         /// The position of its end, from 1.
         column: u64,
     },
-    /// The record is JSON, but no object.
+    /// The record is JSON, but not an object.
     #[error("the record is {found}, not an object with a field for the text")]
     NotAnObject {
         /// The type found, with its article.
         found: &'static str,
     },
-    /// The field named by `--text-key` is not there.
+    /// The record does not have the field named by `--text-key`.
     #[error("no field {key:?}; {}", fields_there(.present))]
     FieldMissing {
         /// The field asked for.
@@ -105,7 +105,7 @@ pub enum RejectReason {
         /// The field asked for.
         key: String,
     },
-    /// The field named by `--text-key` is no string.
+    /// The field named by `--text-key` is not a string.
     #[error("field {key:?} is {found}, not a string; name the field that holds the text with --text-key")]
     FieldNotText {
         /// The field asked for.
@@ -121,7 +121,7 @@ pub enum RejectReason {
     #[cfg(not(feature = "html"))]
     #[error("it is an HTML page, and this build of twinprint reads none (feature html)")]
     NoMarkup,
-    /// Bytes of a web archive that are no record.
+    /// Bytes of a web archive that are not a record.
     #[error("this is no WARC record: {found}; reading goes on at the next record")]
     NotWarc {
         /// The fault.
@@ -159,7 +159,7 @@ pub enum RejectReason {
         /// A description of its first value.
         found: String,
     },
-    /// An array of JSON objects that cannot be read on.
+    /// An array of JSON objects that cannot be read further.
     #[error("the array is broken: {message}")]
     BrokenArray {
         /// The fault.
@@ -176,7 +176,7 @@ pub enum RejectReason {
     /// A header with more columns than any table has.
     #[error("the header has more than {limit} columns; name the delimiter with --delimiter if it is another")]
     TooManyColumns {
-        /// The most columns taken.
+        /// The maximum number of columns taken.
         limit: usize,
     },
     /// A row with more or fewer fields than the header.
@@ -195,7 +195,7 @@ pub enum RejectReason {
         /// The first columns.
         present: Vec<String>,
     },
-    /// The column named by `--text-key` holds no strings.
+    /// The column named by `--text-key` does not hold strings.
     #[error("column {key:?} is {found}, not a string; name the column that holds the text with --text-key")]
     ColumnNotText {
         /// The column asked for.
@@ -203,7 +203,7 @@ pub enum RejectReason {
         /// Its type.
         found: String,
     },
-    /// A file is not the table it is named as.
+    /// A file is not a table of the format that its name states.
     #[error("not a readable {format} file: {message}")]
     NotATable {
         /// The format's name.
@@ -219,7 +219,7 @@ pub enum RejectReason {
         /// The fault.
         message: String,
     },
-    /// No fingerprint can be made of what the field holds.
+    /// No fingerprint can be made of the field's value.
     #[error("{message}")]
     NoFingerprint {
         /// The reason.
@@ -228,10 +228,10 @@ pub enum RejectReason {
     /// The text has no features, and such texts are not wanted.
     #[error("the text has no words: it is empty, or holds punctuation or stop words alone")]
     EmptyText,
-    /// The record cannot be added where the run is to add it.
+    /// The record cannot be added to the collection.
     #[error("--append cannot add it to the collection ({why}); {fix}")]
     NotForCollection {
-        /// The collection's objection.
+        /// The reason why the collection refuses it.
         why: String,
         /// The fix.
         fix: &'static str,
@@ -239,20 +239,20 @@ pub enum RejectReason {
     /// The record is longer than `--max-document`.
     #[error("{} --max-document {limit}; raise it to take such records", longer(*.bytes))]
     TooLong {
-        /// Length in bytes where it is known.
+        /// Length in bytes if it is known.
         bytes: Option<u64>,
         /// The limit in bytes.
         limit: u64,
     },
-    /// The record is longer than there is memory for. A run with a limit of memory ends with it.
+    /// The record is longer than the available memory allows. A run with a limit of memory ends with this error.
     #[error("{} {limit} bytes, the longest that the memory allowed is enough for", longer(*.bytes))]
     BeyondMemory {
-        /// Length in bytes where it is known.
+        /// Length in bytes if it is known.
         bytes: Option<u64>,
-        /// The longest record that there is memory for, in bytes.
+        /// The longest record that memory allows, in bytes.
         limit: u64,
     },
-    /// A compressed stream ends before its end.
+    /// A compressed stream is cut off.
     #[error("the {codec} stream is cut off: the file ends before the stream does")]
     Truncated {
         /// The codec.
@@ -276,14 +276,14 @@ pub enum RejectReason {
         "bytes that are no gzip follow the gzip stream, so that it may not be all of the document; cut them off to have it taken"
     )]
     JunkBehindDocument,
-    /// A packed file unpacks to more than its size lets expect.
+    /// A packed file unpacks to more than its packed size allows.
     #[error(
         "the file unpacks to more than {bytes} bytes, beyond {ratio} times its size; raise --max-ratio if it is meant to"
     )]
     Swells {
         /// The largest unpacked size in bytes.
         bytes: u64,
-        /// The most for each byte of the file, above 1 GiB.
+        /// The largest ratio of unpacked to packed size, above 1 GiB.
         ratio: u64,
     },
     /// The file could not be opened or read.
@@ -311,7 +311,7 @@ pub enum RejectReason {
 }
 
 impl RejectReason {
-    /// The reject of a part of a file, for this reason.
+    /// The reason to reject a part of a file, of the size `loss`.
     #[must_use]
     pub fn losing(self, loss: Loss) -> Self {
         match self {
@@ -323,7 +323,7 @@ impl RejectReason {
         }
     }
 
-    /// The reason itself, where it is given with the part of the file that is lost for it.
+    /// The reason without the size of the part that is lost.
     pub fn cause(&self) -> &Self {
         match self {
             Self::Lost { cause, .. } => cause,
@@ -331,7 +331,7 @@ impl RejectReason {
         }
     }
 
-    /// The part of the file that is lost with the record, where that is more than the record.
+    /// The size of the part of the file that is lost, if more than this record is.
     pub fn loss(&self) -> Option<Loss> {
         match self {
             Self::Lost { loss, .. } => Some(*loss),

@@ -18,18 +18,18 @@ pub(super) struct Shared {
     pub options: SourceOptions,
     /// Records of each file as the last whole reading counted them; [`UNKNOWN`] before.
     pub(super) records: Vec<AtomicU64>,
-    /// Records follow the last one that the limit allowed.
+    /// ALL
     pub(super) cut_short: AtomicBool,
     /// The charset of each file, once its beginning was read.
     pub(super) charsets: Vec<OnceLock<Charset>>,
-    /// The account of the records parsed so far.
+    /// The intake of the records parsed so far.
     pub(super) tally: Mutex<Tally>,
     pub(super) skipped: BTreeMap<String, u64>,
     pub(super) as_text: BTreeMap<String, u64>,
     pub(super) empty: Vec<String>,
     pub(super) repeated: u64,
     pub(super) cancel: Arc<AtomicBool>,
-    /// Deletes the copy of stdin with the last user.
+    /// The copy of stdin, which is deleted when the last user is dropped.
     pub(super) _spool: Option<TempPath>,
 }
 
@@ -37,7 +37,7 @@ pub(super) struct Shared {
 pub(super) const UNKNOWN: u64 = u64::MAX;
 
 impl Shared {
-    /// The counts; a panic elsewhere leaves them whole.
+    /// The counts. A panic of another thread leaves them consistent.
     pub(super) fn tally(&self) -> std::sync::MutexGuard<'_, Tally> {
         self.tally.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -77,7 +77,8 @@ impl Shared {
     /// Notes the charset of a file.
     pub(super) fn set_charset(&self, source: u32, charset: Charset) {
         if let Some(slot) = self.charsets.get(source as usize) {
-            // Read again, a file that did not change has the same; one that did is found out by its time.
+            // If the file has not changed, a second reading sets the same charset. A changed file is detected by its
+            // modification time.
             let _ = slot.set(charset);
         }
     }

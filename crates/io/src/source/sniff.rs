@@ -54,7 +54,7 @@ impl FileHead {
         };
         let valid = match from_utf8(bytes) {
             Ok(_) => true,
-            // The cut may go through a character.
+            // The bytes read may end within a character.
             Err(e) => e.error_len().is_none() && more,
         };
         valid && !bytes.contains(&0)
@@ -75,8 +75,9 @@ impl FileHead {
         !is_empty && self.may_be(format)
     }
 
-    /// True if the file begins like files of this format, for a format that has a mark of its own: an Arrow file or stream, a Parquet file,
-    /// a web archive. True as well for an empty or unreadable file; false for every other format.
+    /// True if the file begins like files of this format, for a format that has a magic number: an Arrow file or
+    /// stream, a Parquet file, a web archive. True as well for an empty or unreadable file; false for every other
+    /// format.
     pub(super) fn may_be(&self, format: Format) -> bool {
         let bytes = match self {
             Self::Bytes { bytes, .. } => bytes.as_slice(),
@@ -86,7 +87,8 @@ impl FileHead {
             Format::Warc => warc::has_record(bytes.strip_prefix(BOM).unwrap_or(bytes)),
             #[cfg(feature = "tables")]
             Format::Parquet => bytes.starts_with(b"PAR1") || bytes.starts_with(b"PARE"),
-            // A stream begins with a mark, or in old versions with a length whose high byte is 0.
+            // A stream begins with the continuation marker 0xffffffff or, in old versions, with a length whose highest
+            // byte is 0.
             #[cfg(feature = "tables")]
             Format::Arrow if ByteOrderMark::at_start(bytes).is_none() => {
                 bytes.starts_with(b"ARROW1")

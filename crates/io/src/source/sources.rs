@@ -76,11 +76,11 @@ impl Sources {
         Self::discover_cancellable(inputs, options, work_dir, Arc::default())
     }
 
-    /// As [`discover`](Self::discover). Once `cancel` is set, discovery, reading and copying stop with
+    /// Like [`discover`](Self::discover). Once `cancel` is set, discovery, reading and copying stop with
     /// [`SourceError::Cancelled`].
     ///
     /// # Errors
-    /// As [`discover`](Self::discover).
+    /// The same as for [`discover`](Self::discover).
     pub fn discover_cancellable(
         inputs: &[String],
         options: &SourceOptions,
@@ -157,8 +157,9 @@ impl Sources {
         &self.shared.skipped
     }
 
-    /// Files that are read as text by extension: where that names no format, and the file's name or a pattern spells it; and where it names a
-    /// format, every text is taken, and the file does not hold what the format says.
+    /// The number of files read as text although their extension does not say so, by extension. Either the extension
+    /// names no format, and the user spelled it in a path or pattern; or every text file was accepted, and the file's
+    /// content is not of the format that the extension names.
     pub fn as_text(&self) -> &BTreeMap<String, u64> {
         &self.shared.as_text
     }
@@ -189,14 +190,16 @@ impl Sources {
         self.shared.files.iter().map(|f| f.bytes).sum()
     }
 
-    /// Reads all files on a separate thread, in batches of about `batch_bytes` bytes (8 to 16 MiB work well). At most two batches are held
-    /// besides those handed out: one that is being filled and one that waits. Starts the [account](Self::intake) again.
+    /// Reads all files on a separate thread, in batches of about `batch_bytes` bytes (8 to 16 MiB work well). At most
+    /// two batches are held besides those handed out: one that is being filled and one that waits. Resets the
+    /// [intake](Self::intake).
     pub fn read(&self, batch_bytes: usize) -> BatchReader {
         self.shared.take_tally();
         BatchReader::start(Arc::clone(&self.shared), batch_bytes, true)
     }
 
-    /// The account of the last [reading](Self::read): of the records whose chunks were turned into [documents](super::Chunk::documents).
+    /// The intake of the last [reading](Self::read). It counts the records of the chunks that were parsed by
+    /// [`documents`](super::Chunk::documents).
     ///
     /// # Errors
     /// [`SourceError::NothingAccepted`] if there are records, but no record is a document.
@@ -204,7 +207,7 @@ impl Sources {
         self.intake_so_far().checked()
     }
 
-    /// The account so far, for a reading that has not ended or covers only a part of the input.
+    /// The intake so far, for a reading that has not ended or covers only a part of the input.
     pub fn intake_so_far(&self) -> Intake {
         self.shared.tally().intake(&self.shared.files)
     }

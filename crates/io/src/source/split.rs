@@ -18,10 +18,10 @@ use super::scan::{Scan, Span, SpanKind};
 /// Bytes read before cutting: large enough to amortise a task, small enough to spread over cores.
 pub(super) const BLOCK_BYTES: usize = 1 << 20;
 
-/// The meaning of an error of a stream.
+/// The failure of a stream.
 pub(super) struct StreamFailure {
     pub reason: RejectReason,
-    /// Bytes of the file, as it is stored, that gave nothing.
+    /// Bytes of the file, as it is stored, from which no record was read.
     pub unread_bytes: u64,
 }
 
@@ -47,11 +47,11 @@ pub(super) struct Splitter<R> {
     record_limits: RecordLimits,
     /// Records that may still be yielded.
     left: u64,
-    /// The charset of the file. Where the stream is recoded from it, its bytes are not those of the file.
+    /// The charset of the file. If it is recoded, the bytes of the stream differ from those of the file.
     charset: Charset,
     /// The offset of `data` in the stream.
     start: u64,
-    /// The bytes that were read and scanned but not yielded, and the spans in them.
+    /// The bytes that were read and scanned but not yielded. Next, the spans in them.
     data: Vec<u8>,
     spans: Vec<Span>,
     /// The reason why nothing after the spans found can be read, until it is reported.
@@ -98,7 +98,7 @@ impl<R: Read> Splitter<R> {
             stream,
             scan,
             charset,
-            // The first reading must hold a whole mark.
+            // The first read must contain a complete byte order mark.
             block_bytes: block_bytes.max(BOM.len()),
             record_limits,
             left: limit,
@@ -191,14 +191,14 @@ impl<R: Read> Splitter<R> {
         }
     }
 
-    /// Ends the last record of a stream that is over; why there is none.
+    /// Ends the last record at the end of the stream. Returns the reason if it is not a record.
     fn fault_at_end(&mut self, broken: &impl Fn(&io::Error) -> StreamFailure) -> Option<RejectReason> {
         self.ended = !matches!(self.end, StreamEnd::Open);
         match &self.end {
             StreamEnd::Open => None,
             StreamEnd::Reached => self.scan.finish(&self.data, &mut self.spans).err(),
             StreamEnd::StreamFailure(error) => match broken(error).reason {
-                // The bytes before it are a whole stream, whose last record may lack a line end.
+                // The bytes before the foreign ones are a complete stream, whose last record may lack a line end.
                 junk @ RejectReason::Junk => Some(
                     self.scan
                         .finish(&self.data, &mut self.spans)
@@ -264,7 +264,7 @@ impl<R: Read> Splitter<R> {
     /// Reads until `data` has grown by about a block, or the stream ends.
     fn fill(&mut self) {
         let held = self.data.len();
-        // A record that fills the piece grows by doubling, but never beyond what shows that it is too long.
+        // If a record fills the block, the block doubles, up to one byte more than a record may have.
         let most = usize::try_from(self.record_limits.max_bytes())
             .unwrap_or(usize::MAX)
             .saturating_add(1)
@@ -287,7 +287,7 @@ impl<R: Read> Splitter<R> {
         {
             Ok(read) if read == wanted => {}
             Ok(_) => self.end = StreamEnd::Reached,
-            // What came before the error has been appended.
+            // The bytes read before the error are in `data`.
             Err(error) => self.end = StreamEnd::StreamFailure(error),
         }
     }
@@ -331,7 +331,7 @@ impl<R: Read> Splitter<R> {
         }
     }
 
-    /// Reads the stream to its end, to count it, and rejects it with what was `lost` of it before.
+    /// Reads the stream to its end to count its bytes, and rejects them together with those `lost` before.
     fn give_up(
         &mut self,
         reason: RejectReason,

@@ -47,7 +47,7 @@ pub(super) struct Pattern {
     /// The components before the first one with a wildcard.
     pub root: PathBuf,
     matcher: GlobMatcher,
-    /// Components below `root` a match may have; `None` where `**` crosses folders.
+    /// Components below `root` a match may have; `None` if `**` crosses folders.
     depth: Option<usize>,
 }
 
@@ -91,7 +91,7 @@ impl Pattern {
         let components: Vec<_> = Path::new(pattern).components().collect();
         let root = literal(Path::new(pattern));
         let plain = root.components().count();
-        // Put together again without doubled separators, as the walk spells its paths.
+        // Rebuilt without doubled separators, because the paths of the walk have none.
         let whole: PathBuf = components.iter().collect();
         let glob = GlobBuilder::new(&whole.to_string_lossy())
             .literal_separator(true)
@@ -99,7 +99,7 @@ impl Pattern {
             .build()
             .map_err(bad)?;
         let below = &components[plain..];
-        // Alternatives may hold separators of their own, so that the depth is then unknown.
+        // Alternatives ({a,b}) may contain separators, so the depth is then unknown.
         let crosses = |c: &Component<'_>| {
             let text = c.as_os_str().to_string_lossy();
             text.contains("**") || text.contains(['{', '}'])
@@ -126,7 +126,7 @@ const RESULTS: [[&str; 3]; 2] = [
 
 /// True if a folder is the output directory of a run.
 fn is_result(folder: &Path) -> bool {
-    // Runs of versions that left no list are known by their files.
+    // Output of earlier versions, which wrote no list of files, is recognised by the result files.
     let there = |name: &&str| fs::symlink_metadata(folder.join(name)).is_ok_and(|found| found.is_file());
     markers::is_result(folder) || RESULTS.iter().any(|files| files.iter().all(there))
 }
@@ -197,7 +197,7 @@ pub(super) fn walk(
                 let depth = folder.depth + 1;
                 let may_match_below = pattern.and_then(|p| p.depth).is_none_or(|most| depth < most);
                 let inside = folder.inside || named;
-                // Entered only where the user spells the way into it.
+                // The output of a run is entered only if the pattern spells out its path, level by level.
                 let spelled = pattern.is_some_and(|p| p.depth.is_some()) && !folder.inside;
                 let wanted = inside || may_match_below;
                 if wanted && filter.excludes(&relative, true) {

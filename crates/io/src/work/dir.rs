@@ -44,7 +44,7 @@ pub struct WorkDir {
     // Closed before the directory is deleted, which some systems require.
     _lock: File,
     dir: TempDir,
-    // Removed after the directory inside them.
+    // Dropped after `dir`, which is inside these directories.
     _made: MadeDirs,
 }
 
@@ -194,7 +194,7 @@ mod tests {
         drop(second);
         assert!(!room.path().join("new").exists());
 
-        // A run was killed that had made both.
+        // A killed run created both directories.
         let dead = parent.join(format!("{WORK_DIR}2-dead"));
         fs::create_dir_all(&dead).unwrap();
         drop(WorkDir::create(&parent).unwrap());

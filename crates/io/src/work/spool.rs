@@ -158,7 +158,7 @@ impl SpoolWriter {
     /// Writes the remaining texts and opens the spool for reading.
     ///
     /// # Errors
-    /// As [`flush`](Self::flush).
+    /// The same as for [`flush`](Self::flush).
     pub fn finish(mut self) -> Result<Spool, WorkError> {
         if !self.pending.is_empty() {
             self.seal();
@@ -206,7 +206,7 @@ impl Spool {
     /// [`WorkError::Spool`] for a file that cannot be read or has changed.
     pub fn text<'b>(&self, text: TextRef, buffer: &'b mut BlockBuffer) -> Result<&'b str, WorkError> {
         if text.len == 0 {
-            // Its block may never have been written.
+            // The block of an empty text may never have been written.
             return Ok("");
         }
         if buffer.loaded != Some(text.block) {

@@ -3,7 +3,7 @@
 use twinprint_index::PrefixIndex;
 use twinprint_text::Measure;
 
-/// The least number of removed texts at which a rebuild is due, so that small indexes are not rebuilt.
+/// The smallest number of removed texts at which a rebuild is due, so that small indexes are not rebuilt.
 const MIN_REMOVED: usize = 4096;
 
 /// The size of a shingle set, and the tokens by which the prefix filter finds it.

@@ -4,9 +4,9 @@ use twinprint_index::growing::Neighbor;
 
 /// Neighbours divided by distance.
 pub(super) struct SplitNeighbors<'n> {
-    /// The nearest, with all others at the distance of the last of them.
+    /// The nearest neighbours, including all at the distance of the last one.
     pub(super) near: &'n [Neighbor],
-    /// The others, all farther away.
+    /// The other neighbours, which are all farther away.
     pub(super) far: &'n [Neighbor],
 }
 

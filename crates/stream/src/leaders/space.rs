@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use twinprint_cluster::Similarity;
-use twinprint_cluster::groups::{GroupPoint, GroupSpace};
+use twinprint_cluster::groups::{GroupPoint, GroupSpace, NearbyPoint};
 use twinprint_fingerprint::Width;
 use twinprint_index::growing::Neighbor;
 use twinprint_text::PreparedText;
@@ -15,9 +15,9 @@ use crate::leader_index::SHORT_TEXT_FEATURES;
 
 /// Rows read for each leader that may be compared, the nearest first. In a crowd of similar texts the others are not even sorted.
 const ROWS_PER_LEADER: usize = 4;
-/// The least Jaccard of a related leader, for the diameter guard.
+/// The minimum Jaccard of a related leader, for the diameter guard.
 const MIN_RELATED_JACCARD: f64 = 0.3;
-/// The least containment of a related leader, whatever its Jaccard.
+/// The minimum containment of a related leader, whatever its Jaccard.
 const MIN_RELATED_CONTAINMENT: f64 = 0.8;
 
 /// The leaders and centres around one item.
@@ -40,12 +40,12 @@ impl<'l> LeaderSpace<'l> {
     }
 
     /// Appends the short leaders that share shingles with the item and are not in `out` yet.
-    fn append_by_shingles(&self, out: &mut Vec<(GroupPoint, u32)>) {
+    fn append_by_shingles(&self, out: &mut Vec<NearbyPoint>) {
         let leaders = &*self.leaders;
         let known: BTreeSet<u32> = out
             .iter()
-            .filter_map(|(point, _)| match point {
-                GroupPoint::Leader(leader) => Some(*leader),
+            .filter_map(|near| match near.point {
+                GroupPoint::Leader(leader) => Some(leader),
                 GroupPoint::Centre(_) => None,
             })
             .collect();
@@ -53,19 +53,22 @@ impl<'l> LeaderSpace<'l> {
             .index
             .lookup_shingles(&shingle_prefix(self.item, leaders.threshold));
         out.extend(rows.into_iter().filter_map(|row| {
-            // The row of a leader that was removed has no point.
+            // The row of a removed leader has no point.
             let &GroupPoint::Leader(number) = leaders.points.get(&row)? else {
                 return None;
             };
             let leader = leaders.by_number.get(&number)?;
             let distance = leader.fingerprint.distance(self.item.fingerprint());
-            (!known.contains(&number)).then_some((GroupPoint::Leader(number), distance))
+            (!known.contains(&number)).then_some(NearbyPoint {
+                point: GroupPoint::Leader(number),
+                distance,
+            })
         }));
     }
 }
 
 impl GroupSpace for LeaderSpace<'_> {
-    fn nearby(&mut self, max_leaders: usize, out: &mut Vec<(GroupPoint, u32)>) -> usize {
+    fn nearby(&mut self, max_leaders: usize, out: &mut Vec<NearbyPoint>) -> usize {
         if self.item.is_empty() {
             return 0;
         }
@@ -74,13 +77,18 @@ impl GroupSpace for LeaderSpace<'_> {
         leaders
             .index
             .lookup_fingerprint(self.item.fingerprint(), leaders.radius, &mut neighbors);
-        let point = |row: &Neighbor| Some((*leaders.points.get(&row.id)?, row.distance));
+        let point = |row: &Neighbor| {
+            Some(NearbyPoint {
+                point: *leaders.points.get(&row.id)?,
+                distance: row.distance,
+            })
+        };
         let max_rows = ROWS_PER_LEADER.saturating_mul(max_leaders);
         let SplitNeighbors { near, far } = split_nearest(&mut neighbors, max_rows);
         out.extend(near.iter().filter_map(point));
         let found_leaders = out
             .iter()
-            .filter(|(point, _)| matches!(point, GroupPoint::Leader(_)));
+            .filter(|near| matches!(near.point, GroupPoint::Leader(_)));
         let mut left_out = far.len();
         if found_leaders.count() < max_leaders {
             out.extend(far.iter().filter_map(point));
@@ -89,10 +97,10 @@ impl GroupSpace for LeaderSpace<'_> {
         if self.item.features() < SHORT_TEXT_FEATURES {
             self.append_by_shingles(out);
         }
-        // Not by row: a stored state does not keep the rows.
-        out.sort_unstable_by_key(|&(point, distance)| match point {
-            GroupPoint::Leader(leader) => (distance, false, u64::from(leader)),
-            GroupPoint::Centre(group) => (distance, true, group),
+        // Rows are not used for sorting, because a stored state does not keep them.
+        out.sort_unstable_by_key(|near| match near.point {
+            GroupPoint::Leader(leader) => (near.distance, false, u64::from(leader)),
+            GroupPoint::Centre(group) => (near.distance, true, group),
         });
         left_out
     }

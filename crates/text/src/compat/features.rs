@@ -69,7 +69,7 @@ pub(super) fn word_characters(text: &str) -> String {
         .collect()
 }
 
-/// Whether the character is a letter or number for Python; marks are not.
+/// Returns `true` if the character is a letter or number for Python; marks are not.
 fn is_alphanumeric_in_python(c: char) -> bool {
     if c.is_ascii() {
         return c.is_ascii_alphanumeric();

@@ -98,10 +98,10 @@ mod tests {
 
     #[test]
     fn published_values() {
-        // Of lookup3.c's own driver5.
+        // From driver5 in lookup3.c.
         assert_eq!(jenkins(b""), 0xDEAD_BEEF_DEAD_BEEF);
         assert_eq!(jenkins(b"Four score and seven years ago"), 0x1777_0551_CE72_26E6);
-        // Of the tests of hash/fnv in Go.
+        // From the tests of Go's hash/fnv.
         assert_eq!(fnv1_64(*b""), 0xCBF2_9CE4_8422_2325);
         assert_eq!(fnv1_64(*b"abc"), 0xD8DC_CA18_6BAF_ADCB);
         assert_eq!(fnv1_32(*b""), 0x811C_9DC5);

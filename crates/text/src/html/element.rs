@@ -36,7 +36,7 @@ pub(super) enum Element {
     RawUnseen(Raw),
 }
 
-/// Elements whose content is no markup. Each ends only at an end tag of its own name.
+/// Elements whose content is not markup. Each ends only at an end tag of its own name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Raw {
     Script,
@@ -106,7 +106,7 @@ impl Element {
         }
     }
 
-    /// Whether the element is on lines of its own. Its start ends an open paragraph.
+    /// Returns `true` if the element is on lines of its own. Its start ends an open paragraph.
     pub(super) fn is_block(self) -> bool {
         matches!(
             self,

@@ -101,7 +101,7 @@ impl AttributeHints {
     }
 }
 
-/// Whether one of the words of a list of names is in [`CHROME`]. Anything but letters separates words.
+/// Returns `true` if one of the words of a list of names is in [`CHROME`]. Anything but letters separates words.
 fn names_chrome(value: &[u8]) -> bool {
     value
         .split(|b| !b.is_ascii_alphabetic())
@@ -109,7 +109,7 @@ fn names_chrome(value: &[u8]) -> bool {
         .any(|word| CHROME.iter().any(|known| word.eq_ignore_ascii_case(known)))
 }
 
-/// Whether a style makes its element invisible.
+/// Returns `true` if a style makes its element invisible.
 fn hides(style: &[u8]) -> bool {
     style.split(|&b| b == b';').any(|rule| {
         let mut sides = rule.splitn(2, |&b| b == b':');

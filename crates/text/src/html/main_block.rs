@@ -31,7 +31,7 @@ pub(super) struct MainBlock {
     counted: Vec<u64>,
     /// Number of words, by block.
     words: Vec<u64>,
-    /// Whether a block is left out.
+    /// True if a block is left out.
     pub(super) out: Vec<bool>,
 }
 

@@ -123,7 +123,7 @@ impl Extractor {
         }
     }
 
-    /// The text of one page. Linear in the markup. Memory is about twice the visible text, and 60 bytes a block.
+    /// The text of one page. Linear in the markup. Memory is about twice the visible text, and 60 bytes per block.
     ///
     /// # Errors
     /// [`HtmlError`] with the limit that the page exceeds.

@@ -22,9 +22,9 @@ pub(super) struct Block {
     /// Number of these words that are in links.
     pub(super) linked: u32,
     pub(super) landmark: Landmark,
-    /// Whether the block is marked as not content.
+    /// True if the block is marked as not content.
     pub(super) chrome: bool,
-    /// Whether the block is a paragraph. A paragraph is never chosen as the content: lists next to it may belong to it.
+    /// True if the block is a paragraph. A paragraph is never chosen as the content: lists next to it may belong to it.
     pub(super) paragraph: bool,
 }
 
@@ -49,9 +49,9 @@ struct OpenElement {
     below: u32,
     /// Index of the innermost table or cell that contains it or is it. End tags do not close elements beyond.
     fence: u32,
-    /// Whether its text is invisible.
+    /// True if its text is invisible.
     unseen: bool,
-    /// Whether its text is a link.
+    /// True if its text is a link.
     link: bool,
 }
 
@@ -75,7 +75,7 @@ pub(super) struct Page {
     gap: Gap,
     in_word: bool,
     in_title: bool,
-    /// Whether elements close themselves with a slash, as in XML.
+    /// True if elements close themselves with a slash, as in XML.
     pub(super) xml: bool,
     pub(super) error: Option<HtmlError>,
 }

@@ -15,9 +15,9 @@ const MAX_VALUE_BYTES: usize = 512;
 /// Lengths in bytes of the texts of a page.
 #[derive(Clone, Copy)]
 pub(super) struct Lengths {
-    /// Of the visible text.
+    /// Length of the visible text.
     pub(super) text: usize,
-    /// Of the title.
+    /// Length of the title.
     pub(super) title: usize,
 }
 

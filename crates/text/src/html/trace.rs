@@ -21,7 +21,7 @@ struct Piece {
     markup: u32,
     /// Length in the markup, in bytes.
     markup_length: u32,
-    /// Whether the bytes are those of the markup one for one, except for white space.
+    /// True if the bytes are those of the markup one for one, except for white space.
     copied: bool,
 }
 

@@ -4,7 +4,7 @@
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum IdfError {
-    /// The bytes do not begin as a table does.
+    /// The bytes do not begin like a table.
     #[error("not a table of idf weights")]
     Magic,
     /// The bytes were cut off or changed; the number is the byte at which this was noticed.

@@ -15,7 +15,7 @@ impl IdfPower {
     pub(crate) fn factor(self, value: u8) -> u16 {
         match self {
             Self::Whole => value.into(),
-            // 16 √(v / 16) = √(16 v), rounded: √255·16 < 64.
+            // 16 √(v / 16) = √(16 v), rounded to the nearest integer, is at most √(16 · 255) < 64.
             Self::Root => {
                 let square = u16::from(value) * 16;
                 let root = square.isqrt();

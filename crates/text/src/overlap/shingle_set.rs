@@ -102,8 +102,8 @@ fn max_common(a: &[u8], b: &[u8]) -> Option<usize> {
     if fine.len() == coarse.len() {
         return Some(sum_of_minima(fine, coarse));
     }
-    // The intervals of the finer histogram that make up one of the coarser. Sets whose sizes differ by more than a factor of two are
-    // rarely compared: their Jaccard is below most thresholds.
+    // Adds up the intervals of the finer histogram that make up one interval of the coarser. This loop is rare: sets
+    // whose sizes differ by more than a factor of two are below most thresholds.
     let folded = fine.chunks_exact(fine.len() / coarse.len());
     let sum = |counts: &[u8]| counts.iter().map(|&count| usize::from(count)).sum::<usize>();
     Some(

@@ -164,7 +164,7 @@ pub(crate) fn mixed_words(text: &str, offset: u32, words: &mut Vec<Span>) -> usi
     text.len()
 }
 
-/// Whether a character of a canonical text is a letter or a number. The first mark is U+0300; the two other blocks
+/// Returns `true` if a character of a canonical text is a letter or a number. The first mark is U+0300; the two other blocks
 /// have letters only.
 pub(crate) fn is_letter_or_number(c: char) -> bool {
     match c {

@@ -49,7 +49,7 @@ struct EqualRun {
 }
 
 impl EqualRun {
-    /// Whether `next` follows in both texts after at most `gap` units.
+    /// Returns `true` if `next` follows in both texts after at most `gap` units.
     fn is_followed_by(&self, next: &Self, gap: usize) -> bool {
         next.a.start - self.a.end <= gap && (self.b.end..=self.b.end + gap).contains(&next.b.start)
     }
@@ -143,7 +143,7 @@ impl<'t> Reference<'t> {
             .collect()
     }
 
-    /// The same passages, each as its runs of equal units.
+    /// The passages of [`passages`](Self::passages), each as the list of its runs of equal units.
     pub fn aligned(&self, text: &str) -> Vec<Vec<Passage>> {
         let index = index(self.measure);
         let mut units = Units::default();
@@ -192,7 +192,7 @@ impl<'t> Reference<'t> {
                 let equal = |(x, y): &(&u64, &u64)| x == y;
                 a[i..].iter().zip(&b[j as usize..]).take_while(equal).count()
             };
-            // The first of equally long runs, so that texts in the same order are aligned in order.
+            // Of equally long runs the first one is taken, so that texts in the same order are aligned in order.
             let positions = self.positions(*gram);
             let best = positions.map(|j| (length(j), Reverse(j))).max();
             match best {

@@ -1,5 +1,6 @@
-//! Winnowing: the least of every few consecutive rolling fingerprints is selected. The selection depends on the text of the window alone, so
-//! a common run of [`GUARANTEED_WORDS`] or [`GUARANTEED_CHARS`] units has at least one common fingerprint.
+//! Winnowing: of every few consecutive rolling fingerprints the smallest is selected. The selection depends on the text
+//! of the window alone, so a common run of [`GUARANTEED_WORDS`] or [`GUARANTEED_CHARS`] units has at least one common
+//! fingerprint.
 
 use std::ops::Range;
 

@@ -4,8 +4,8 @@
 //! its share of all frequencies. jieba-rs and cppjieba find the same paths except for ties and unknown characters. [`Rules`] are
 //! these differences. Sums are taken in the order of both libraries, so rounding is the same.
 //!
-//! A run is read once, from its end, so the best sum from each character on is known before the words that begin further left need
-//! it. Therefore no graph of words is stored: memory is one number and one length a character.
+//! A run is read once, from its end, so the best sum from each character on is known before the words that begin
+//! further left need it. Therefore no graph of words is stored: memory is one number and one length per character.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -28,11 +28,11 @@ pub(super) static JIEBA: LazyLock<Dictionary> = LazyLock::new(shipped);
 
 /// The differences between two segmenters.
 pub(crate) trait Rules {
-    /// Whether the longer of two equally likely words is taken.
+    /// True if the longer of two equally likely words is taken.
     const PREFERS_LONGER_ON_TIE: bool;
-    /// Whether a character that begins a word but is not one itself may be cut as a word of one character.
+    /// True if a character that begins a word but is not one itself may be cut as a word of one character.
     const ALLOWS_LONE_PREFIX: bool;
-    /// Whether a character is in no word and separates the run, so that sums start from 0.
+    /// Returns `true` if a character is in no word and separates the run, so that sums start from 0.
     fn is_barrier(c: char) -> bool;
 }
 

@@ -1,7 +1,7 @@
 //! Adds the kept records of a run: its input is read once more, as for `kept/`.
 
 use rustc_hash::FxHashSet;
-use twinprint_collection::{Fed, NewDocument, feed_from};
+use twinprint_collection::{FeedOptions, InputRecord, NewDocument, feed_from};
 use twinprint_dedup::DedupError;
 use twinprint_dedup::known::{AddedRecords, KeptRecords};
 use twinprint_io::progress::Progress;
@@ -11,17 +11,17 @@ use twinprint_stream::FieldKeys;
 
 use super::CollectionStore;
 
-/// Bytes of input read at a time.
-const BATCH: usize = 8 << 20;
+/// The input that is read at a time, in bytes.
+const READ_BYTES: usize = 8 << 20;
 
-/// Adds the wanted records.
+/// Adds the wanted records of an input to a collection, pending.
 pub(super) fn add(
     store: &CollectionStore,
     records: KeptRecords<'_>,
     progress: &dyn Progress,
 ) -> Result<AddedRecords, DedupError> {
     let mut adding = Adding {
-        taken: store.collection.ids_of(records.earlier),
+        taken: store.collection.id_hashes_of(records.earlier),
         store,
         progress,
         outcome: AddedRecords::default(),
@@ -31,24 +31,24 @@ pub(super) fn add(
         sort_key: None,
         ..sources.options().clone()
     };
-    let beside = store.collection.settings().looks_beside();
-    let keys = beside.then(FieldKeys::default);
-    let batches = (sources, sources.reread(BATCH));
-    let read = feed_from(
-        batches,
-        &options,
-        keys.as_ref(),
+    let uses_details = store.collection.settings().uses_details();
+    let keys = uses_details.then(FieldKeys::default);
+    let options = FeedOptions {
+        source: &options,
+        keys: keys.as_ref(),
         progress,
-        records.is_wanted,
-        |fed| adding.take(fed),
-    )?;
+    };
+    let batches = sources.reread(READ_BYTES);
+    let read = feed_from(sources, batches, options, records.is_wanted, |records| {
+        adding.add(records)
+    })?;
     Ok(AddedRecords {
         read,
         ..adding.outcome
     })
 }
 
-/// The addition under way.
+/// The state of an addition.
 struct Adding<'a> {
     store: &'a CollectionStore,
     progress: &'a dyn Progress,
@@ -58,37 +58,39 @@ struct Adding<'a> {
 }
 
 impl Adding<'_> {
-    fn take(&mut self, fed: Vec<Fed>) -> Result<(), DedupError> {
-        let mut places = Vec::new();
+    fn add(&mut self, records: Vec<InputRecord>) -> Result<(), DedupError> {
+        let mut positions = Vec::new();
         let mut documents = Vec::new();
-        for record in fed {
-            // A record that is no document is among the rejected ones.
+        for record in records {
+            // Records without a document are among the rejected ones already.
             let Ok(document) = record.document else { continue };
-            let place = record.place.to_string();
-            for what in record.left_out {
+            let position = record.position.to_string();
+            for name in record.left_out {
                 self.progress.warn(&format!(
-                    "{}: {place}: {what}: left out, because it is not valid or too long",
+                    "{}: {position}: {name}: left out, because it is not valid or too long",
                     self.store.path.display()
                 ));
             }
-            documents.push(self.named(document));
-            places.push((place, record.number));
+            documents.push(self.with_unique_id(document));
+            positions.push((position, record.number));
         }
         let collection = &self.store.collection;
         let ids: Vec<u128> = documents
             .iter()
             .map(|document| collection.id_hash(&document.id))
             .collect();
-        let before: Vec<Option<u64>> = ids.iter().map(|&id| collection.number_of(id)).collect();
-        let answers = collection.hold(documents).map_err(|error| DedupError::Against {
-            path: self.store.path.clone(),
-            problem: twinprint_dedup::AgainstProblem::Failed(error.to_string()),
-        })?;
+        let before: Vec<Option<u64>> = ids.iter().map(|&id| collection.number_by_id_hash(id)).collect();
+        let answers = collection
+            .add_pending(documents)
+            .map_err(|error| DedupError::Against {
+                path: self.store.path.clone(),
+                problem: twinprint_dedup::AgainstProblem::Failed(error.to_string()),
+            })?;
         let ids = ids.into_iter().zip(before);
-        for (((place, record), (id, before)), answer) in places.into_iter().zip(ids).zip(answers) {
+        for (((position, record), (id, before)), answer) in positions.into_iter().zip(ids).zip(answers) {
             match answer {
                 Ok(_) => {
-                    let number = collection.number_of(id);
+                    let number = collection.number_by_id_hash(id);
                     // The same text under the same id keeps its number.
                     if before.is_some() && before == number {
                         self.outcome.counts.earlier += 1;
@@ -99,11 +101,12 @@ impl Adding<'_> {
                     let added = number.map(|number| AddedRecord { record, number });
                     self.outcome.added.extend(added);
                 }
-                // Reading has rejected what the collection would not take. All of the run is added, or nothing.
+                // Records that the collection refuses were rejected when they were read, so this error ends the run.
+                // Either all of the run is added or nothing.
                 Err(error) => {
                     return Err(DedupError::Append {
                         path: self.store.path.clone(),
-                        place,
+                        place: position,
                         message: error.to_string(),
                     });
                 }
@@ -112,8 +115,8 @@ impl Adding<'_> {
         Ok(())
     }
 
-    /// A document under an id that no other document of this input has in the collection.
-    fn named(&mut self, mut document: NewDocument) -> NewDocument {
+    /// Gives a document an id that no other document of this input has in the collection.
+    fn with_unique_id(&mut self, mut document: NewDocument) -> NewDocument {
         let collection = &self.store.collection;
         if !self.taken.insert(collection.id_hash(&document.id)) {
             document.name_by_text();

@@ -5,7 +5,7 @@ mod add;
 use std::path::Path;
 
 use twinprint_collection::{
-    Answer, Collection, CollectionError, Content, Details, NewDocument, Store, Verdict,
+    Answer, Collection, CollectionError, Content, Details, NewDocument, StoredContent, Verdict,
 };
 use twinprint_dedup::DedupError;
 use twinprint_dedup::known::{
@@ -52,7 +52,7 @@ struct CollectionStore {
 impl DocumentStore for CollectionStore {
     fn least_threshold(&self) -> Option<f64> {
         let settings = self.collection.settings();
-        (settings.store != Store::None).then_some(settings.threshold)
+        (settings.store != StoredContent::None).then_some(settings.threshold)
     }
 
     fn check(&self, texts: Vec<String>) -> Result<Vec<TextAnswer>, StoreFailure> {
@@ -71,7 +71,8 @@ impl DocumentStore for CollectionStore {
     }
 
     fn digest_key(&self) -> DigestKey {
-        self.collection.digest_key()
+        let (k0, k1) = self.collection.digest_key();
+        DigestKey { k0, k1 }
     }
 
     fn has_run(&self, digest: u128, name: u128) -> Result<bool, StoreFailure> {
@@ -102,7 +103,7 @@ impl DocumentStore for CollectionStore {
     }
 
     fn record_run(&self, run: EndedRun) -> Result<(), StoreFailure> {
-        Ok(self.collection.conclude(run)?)
+        Ok(self.collection.commit_run(run)?)
     }
 
     fn now(&self) -> i64 {

@@ -160,6 +160,6 @@ fn ids_to_delete_are_counts_like_others() {
     sandbox.put("gone", "1\ntwo\n");
     sandbox
         .run("index delete seen --ids gone")
-        .fails(1, &["gone:2: \"two\" is no id"]);
+        .fails(1, &["gone:2: \"two\" is not an id"]);
     sandbox.run("index delete seen 1.5").fails(2, &["whole number"]);
 }

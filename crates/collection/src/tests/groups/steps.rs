@@ -117,8 +117,8 @@ impl Pair {
 
     fn row(&self, incoming: &Incoming) -> Row {
         self.collection()
-            .inner
-            .workshop
+            .shared
+            .preparer
             .prepare(incoming.document(), 0)
             .unwrap()
             .row
@@ -221,7 +221,7 @@ impl Pair {
             Step::DeleteSource(source) => {
                 let source = format!("source{source}");
                 loop {
-                    let ids = self.collection().of_source(&source, 2).unwrap();
+                    let ids = self.collection().ids_of_source(&source, 2).unwrap();
                     let mine = self
                         .twin
                         .documents

@@ -3,7 +3,7 @@
 use crate::options::DedupOptions;
 use twinprint_io::runs::identity;
 use twinprint_io::sink::Existing;
-use twinprint_io::source::SourceOptions;
+use twinprint_io::source::{SourceIdentity, SourceOptions};
 
 /// A hash of everything that decides the output, besides the documents and the collection.
 pub(super) fn hash(inputs: &[String], source: &SourceOptions, options: &DedupOptions) -> u128 {
@@ -22,7 +22,10 @@ pub(super) fn hash(inputs: &[String], source: &SourceOptions, options: &DedupOpt
         ..source.clone()
     };
     let profile = options.profile.checksum();
-    identity::hash(format_args!("{inputs:?}\n{source:?}\n{deciding:?}\n{profile:x}"))
+    identity::hash(format_args!(
+        "{inputs:?}\n{}\n{deciding:?}\n{profile:x}",
+        SourceIdentity(&source)
+    ))
 }
 
 #[cfg(test)]

@@ -104,7 +104,7 @@ fn chunks_meet_one_another() {
     };
     assert_eq!(join(0).self_chunk::<u64>(1 << 20), MIN_CHUNK_ROWS);
     assert_eq!(join(u64::MAX).self_chunk::<u64>(1 << 20), 1 << 20);
-    // A hundred bytes a row and the rows that pass.
+    // A hundred bytes per row and the rows that pass.
     let some = join(1 << 30).chunk::<u64>(1 << 30);
     assert!((4_000_000..20_000_000).contains(&some), "{some}");
 }

@@ -1,10 +1,11 @@
 //! Encodes the rows of one table into the file, by codec.
 //!
-//! Packed rows are written as they come, while their addresses are counted for the directory. Pages need the histogram of the whole table before
-//! the first row can be coded, and divisions of a table are sorted one after the other; so sorted rows wait in a [`Spool`], whole, while
-//! they are counted, and are coded in a second pass. A code for each bounded chunk of rows would need no second pass, but lookups
-//! would then read a code's table of 4 KiB for nearly every probe, from memory instead of the first-level cache. So one table of rows of 2, 4, 8 or
-//! 16 bytes is on the disk for a while, beyond the first 16 MiB, and memory does not depend on the number of rows.
+//! Packed rows are written as they come, while their addresses are counted for the directory. Pages need the histogram
+//! of the whole table before the first row can be coded, and divisions of a table are sorted one after the other; so
+//! the sorted rows wait uncoded in a [`Spool`] while they are counted, and are coded in a second pass. A code for each
+//! bounded chunk of rows would need no second pass, but lookups would then read a code's table of 4 KiB for nearly
+//! every probe, from memory instead of the first-level cache. So one table of rows of 2, 4, 8 or 16 bytes is on the
+//! disk for a while, beyond the first 16 MiB, and memory does not depend on the number of rows.
 
 use std::path::Path;
 
@@ -36,7 +37,7 @@ pub(super) enum Encoder<W> {
 }
 
 impl<W: Width> Encoder<W> {
-    /// Of table `t`; what cannot be written at once waits in the folder `work`.
+    /// Begins to encode table `t`. Data that cannot be written immediately waits in the folder `work`.
     pub(super) fn begin(
         order: &Order<W>,
         t: usize,
@@ -56,7 +57,7 @@ impl<W: Width> Encoder<W> {
         })
     }
 
-    /// Appends a permuted row, above the last.
+    /// Appends a permuted row, which must be greater than the last one.
     #[inline]
     pub(super) fn push(&mut self, permuted: W, file: &mut SegmentWriter) -> Result<(), SegmentError> {
         match self {
@@ -74,7 +75,7 @@ impl<W: Width> Encoder<W> {
         }
     }
 
-    /// Writes the rest and what rows are found by; how the table is stored.
+    /// Writes the remaining rows and the directory. Returns the codec of the table.
     pub(super) fn end(
         self,
         t: usize,
@@ -101,7 +102,7 @@ impl<W: Width> Encoder<W> {
     }
 }
 
-/// Writes whole bytes once there are many; returns their number.
+/// Writes the complete bytes once there are many. Returns their number.
 #[inline]
 fn write_some(packer: &mut Packer, file: &mut SegmentWriter) -> Result<u64, SegmentError> {
     let bytes = packer.ready();
@@ -120,10 +121,10 @@ pub(super) struct SortedPages<W> {
     sorted: Spool,
     /// The number of rows of pages that first differ from the row before in each bit.
     counts: Vec<u64>,
-    /// Rows of the page so far, and the last of them.
+    /// The number of rows of the current page so far, and the last one in `before`.
     filled: u32,
     before: W,
-    /// Of the pages.
+    /// The last rows and the starts of the pages.
     lasts: Spool,
     starts: Spool,
 }

@@ -11,10 +11,11 @@ use super::{Options, records, spool};
 use crate::segment::{Codec, MAX_ADDRESS_BITS, SegmentError};
 
 impl Options {
-    /// The least memory of a build of `rows` distinct fingerprints, in bytes, about. [`Options::memory`] may allow less.
+    /// The approximate memory in bytes that a build of `rows` distinct fingerprints needs, even if [`Options::memory`]
+    /// is less.
     ///
     /// # Errors
-    /// As [`super::Builder::new`].
+    /// The same as for [`super::Builder::new`].
     pub fn least_memory<W: Width>(&self, rows: u64) -> Result<u64, SegmentError> {
         let plan = self.plan::<W>()?;
         let fingerprint = records::bytes::<W>() as u64;
@@ -26,7 +27,7 @@ impl Options {
             .map(super::Order::address_bits)
             .max();
         let division = rows.div_ceil(1 << DIVISION_BITS);
-        // As it was read, and sorted.
+        // A division is held twice: as read and sorted.
         let sorted = 2 * division.saturating_mul(first + size_of::<(W, u64)>() as u64);
         let id_bits = rows.checked_ilog2().map_or(0, |log| u64::from(log) + 1);
         let ids = (rows.saturating_mul(id_bits) / 8).min(spool::SPOOL_MEMORY_BYTES as u64);
@@ -50,7 +51,8 @@ impl Options {
         }
     }
 
-    /// Bytes for records and their sorting in `tables` tables: what directory and open blocks leave, but a quarter in any case.
+    /// Bytes for the records of `tables` tables and for sorting them: the memory that directory and open blocks leave,
+    /// but at least a quarter.
     pub(super) fn for_records(&self, tables: usize) -> u64 {
         let bits = self.address_bits.iter().max().copied().unwrap_or_default();
         let held = self.directory(bits) + tables as u64 * OPEN_BLOCK_BYTES;

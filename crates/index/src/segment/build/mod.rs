@@ -1,9 +1,10 @@
 //! Builds a segment from fingerprints and ids in any order, within bounded memory.
 //!
-//! Table after table. The records of the first are divided by their leading bits as they come ([`spill`]); then each division is
-//! sorted, several at once, and written in turn, equal fingerprints as one row with the ids of all. What is written goes to
-//! the divisions of the next tables as well, which need fingerprints only. Memory is bounded ([`memory`]), unless a large share of the
-//! fingerprints agree in their first eight bits: a division is sorted as a whole.
+//! Tables are built one after the other. The records of the first table are divided by their leading bits as they come
+//! ([`spill`]). Then the divisions are sorted, several at a time, and written in order; equal fingerprints become one
+//! row with the ids of all. Each row that is written also goes to the divisions of the other tables, which need
+//! fingerprints only. Memory is bounded ([`memory`]), unless a large share of the fingerprints agree in their first
+//! eight bits: a division is sorted as a whole.
 //!
 //! With [`Options::resume`], a build writes a journal after every table except the last, and a later build of the same work resumes from it ([`resume`]).
 
@@ -52,7 +53,8 @@ pub struct Options {
     pub ids_below: Option<u64>,
     /// Once this is set, the build ends with [`SegmentError::Stopped`].
     pub stop: Option<Arc<AtomicBool>>,
-    /// Called with numbers of rows as they are written, those of every table, and as a resumed build reads them back.
+    /// Called with the number of rows since the last call. Rows count when they are written, once for each table, and
+    /// when a resumed build reads them back.
     pub written: Option<ProgressCallback>,
     /// A description of the work: everything that decides the bytes of the file, apart from these options. With it, a build that is ended after its
     /// first table leaves its tables, and [`Interrupted::find`] finds them for the same work only. Facts that are known only after the input was read,
@@ -94,7 +96,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The plan, if it is one for this width.
+    /// The plan, after checking that it is for this width.
     fn plan<W: Width>(&self) -> Result<Plan, SegmentError> {
         let plan = match &self.plan {
             Some(plan) => plan.clone(),
@@ -150,13 +152,13 @@ pub struct Builder<W> {
     gathered: DividedRecords,
     id_bytes: usize,
     count: u64,
-    /// All ids or-ed.
+    /// The bitwise or of all ids.
     ids: u64,
     notes: Vec<u8>,
 }
 
 impl<W: Width> Builder<W> {
-    /// A builder of a file at `path`, which appears only when it is whole. With [`Options::resume`], the files of an interrupted build are removed.
+    /// A builder of a file at `path`, which appears only when it is complete. With [`Options::resume`], the files of an interrupted build are removed.
     ///
     /// # Errors
     /// `Inexact` for a plan that would miss neighbours, `Plan` for one of another width.
@@ -202,7 +204,7 @@ impl<W: Width> Builder<W> {
         self.gathered.push(division, &record[..length], &mut self.spill)
     }
 
-    /// Notes about the input for a build that resumes this one; see [`Interrupted::notes`].
+    /// Stores notes about the input for a build that resumes this one; see [`Interrupted::notes`].
     pub fn note(&mut self, notes: Vec<u8>) {
         self.notes = notes;
     }

@@ -16,7 +16,7 @@ pub(super) fn division<W: Width>(permuted: W) -> usize {
     (permuted >> (W::BITS - DIVISION_BITS)).low_u64() as usize
 }
 
-/// Writes a fingerprint and the `id_bytes` low bytes of an id; the bytes written.
+/// Writes a fingerprint and the `id_bytes` low bytes of an id. Returns the number of bytes written.
 #[inline]
 pub(super) fn write<W: Width>(to: &mut [u8; 24], permuted: W, id: u64, id_bytes: usize) -> usize {
     let of = bytes::<W>();
@@ -37,7 +37,7 @@ pub(super) fn read<W: Width>(from: &mut Vec<u8>, id_bytes: usize) -> Vec<(W, u64
         .collect()
 }
 
-/// As [`read`] for fingerprints alone.
+/// Like [`read`] for fingerprints alone.
 pub(super) fn read_alone<W: Width>(from: &mut Vec<u8>) -> Vec<W> {
     let of = bytes::<W>();
     let count = from.len() / of;

@@ -1,6 +1,6 @@
 //! Resumes an interrupted build.
 //!
-//! The journal names the tables that are whole. All their bytes are verified; the rows of the last whole table are read back and divided for
+//! The journal names the tables that are complete. All their bytes are verified; the rows of the last complete table are read back and divided for
 //! the remaining tables, and the build continues as if it had just written that table. A table depends on the set of rows only, so
 //! the finished file is, byte for byte, that of an uninterrupted build. Input is not read again.
 
@@ -29,13 +29,14 @@ const VERIFIED_BYTES: usize = 64 << 20;
 pub enum Resumable<W> {
     /// There is no journal.
     Nothing,
-    /// The files are of other work, damaged, or of another version; the error says which. A new build removes them.
+    /// The files belong to other work, are damaged, or are of another version, as the error says. A new build removes
+    /// them.
     Unusable(SegmentError),
-    /// Whole tables.
+    /// The build has complete tables.
     Tables(Box<Interrupted<W>>),
 }
 
-/// An interrupted build with at least one whole table, which can be resumed.
+/// An interrupted build with at least one complete table, which can be resumed.
 ///
 /// ```
 /// use twinprint_index::segment::{Builder, Interrupted, Options, Resumable};
@@ -62,13 +63,13 @@ pub struct Interrupted<W> {
     path: PathBuf,
     options: Options,
     journal: Journal,
-    /// The tables that are whole.
+    /// The tables that are complete.
     so_far: Segment<W>,
 }
 
 impl<W: Width> Interrupted<W> {
     /// Looks for an interrupted build of a file at `path`. It must have been built with the same plan, address bits, codec and
-    /// [`Options::resume`]; without the latter, returns [`Resumable::Nothing`]. Reads and verifies all whole tables.
+    /// [`Options::resume`]; without the latter, returns [`Resumable::Nothing`]. Reads and verifies all complete tables.
     ///
     /// # Errors
     /// `Stopped` when [`Options::stop`] was set. Files that cannot be read or verified are no error, but [`Resumable::Unusable`].
@@ -121,7 +122,7 @@ impl<W: Width> Interrupted<W> {
         })
     }
 
-    /// The number of whole tables.
+    /// The number of complete tables.
     pub fn whole(&self) -> usize {
         self.journal.whole as usize
     }
@@ -149,7 +150,7 @@ impl<W: Width> Interrupted<W> {
     /// Writes the other tables and opens the segment.
     ///
     /// # Errors
-    /// As [`super::Builder::finish`].
+    /// The same as for [`super::Builder::finish`].
     pub fn finish(self) -> Result<Segment<W>, SegmentError> {
         let whole = self.whole();
         let Self {
@@ -171,7 +172,7 @@ impl<W: Width> Interrupted<W> {
             }
             options.report_and_check_stop(rows.len())?;
         }
-        // Before the file is written to.
+        // The mapping is dropped before the file is written to.
         drop(so_far);
         let file = SegmentWriter::cut(&path, &journal, options.storage.clone())?;
         let opened = path.clone();
@@ -198,7 +199,7 @@ fn same_tables<W: Width>(journal: &Journal, options: &Options) -> Result<bool, S
         return Ok(false);
     }
     let orders = orders::<W>(&plan, options, footer.ids);
-    // A whole table may have another codec than the requested one.
+    // A table that is complete may have another codec than the requested one.
     let asked = |table: &TableMeta| (table.spec, table.address_bits);
     let metas = metas(&plan, &orders, options.codec);
     let (whole, to_come) = footer.tables.split_at(journal.whole as usize);

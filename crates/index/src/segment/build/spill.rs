@@ -1,4 +1,4 @@
-//! Records divided by their leading bits, in memory while they fit and on disk beyond.
+//! Records divided by their leading bits: in memory as long as they fit, the others on disk.
 //!
 //! All divisions of all tables share one file, of blocks of equal length. Blocks that have been read are overwritten, so the file is never larger
 //! than the records that wait at one time.
@@ -8,28 +8,28 @@ use std::path::{Path, PathBuf};
 use crate::positioned::PositionedFile;
 use crate::segment::SegmentError;
 
-/// Bytes of a block, about; records do not cross blocks.
+/// The approximate size of a block in bytes. Records do not cross blocks.
 const BLOCK_BYTES: usize = 1 << 16;
 /// log₂ of the divisions of a table.
 pub(super) const DIVISION_BITS: u32 = 8;
 /// Bytes of the last block of every division of a table. They stay in memory, whatever the budget.
 pub(super) const OPEN_BLOCK_BYTES: u64 = (BLOCK_BYTES as u64) << DIVISION_BITS;
 
-/// A store of blocks of records: in memory within a budget, in one unnamed file beyond.
+/// A store of blocks of records. Blocks beyond a memory budget are in one unnamed file.
 #[derive(Debug)]
 pub(super) struct Spill {
     directory: PathBuf,
     /// Bytes that may stay in memory.
     budget: usize,
     held: usize,
-    /// Blocks to be filled again. If the allocator chose, those that one thread filled would be adjacent to those that another fills later.
+    /// Blocks to reuse. Blocks from the allocator could be adjacent to blocks that another thread fills.
     spare: Vec<Vec<u8>>,
     file: Option<PositionedFile>,
     free: Vec<u64>,
     end: u64,
 }
 
-/// Records of one length, divided.
+/// Records of one length, in divisions.
 #[derive(Debug)]
 pub(super) struct DividedRecords {
     record: usize,
@@ -71,7 +71,7 @@ impl Spill {
         }
     }
 
-    /// Most bytes there were on disk.
+    /// The largest number of bytes that were on disk at a time.
     #[cfg(test)]
     pub(super) fn on_disk(&self) -> u64 {
         self.end
@@ -108,9 +108,9 @@ impl Spill {
         block
     }
 
-    /// The bytes of blocks, appended; room for them is free again when they have been forgotten.
+    /// The bytes of blocks, one after the other. Their space is reused after [`forget`](DividedRecords::forget).
     fn read(&self, blocks: &[SpillBlock]) -> Result<Vec<u8>, SegmentError> {
-        // With room for an open block and what decoding appends.
+        // The capacity includes one open block and the bytes that decoding appends.
         let mut out = Vec::with_capacity(blocks.iter().map(SpillBlock::len).sum::<usize>() + 2 * BLOCK_BYTES);
         for block in blocks {
             match block {
@@ -185,7 +185,7 @@ impl DividedRecords {
         Ok(bytes)
     }
 
-    /// Gives back the room of a division.
+    /// Frees the space of a division.
     pub(super) fn forget(&mut self, division: usize, spill: &mut Spill) {
         let d = std::mem::take(&mut self.divisions[division]);
         spill.forget(d.sealed);
@@ -216,7 +216,7 @@ mod tests {
                     divided.forget(division, &mut spill);
                     assert_eq!(divided.len(division), 0);
                 }
-                // Room is used again.
+                // Freed space is reused: later rounds do not enlarge the file.
                 assert!(round == 0 || spill.on_disk() == largest);
                 largest = spill.on_disk();
             }

@@ -10,7 +10,7 @@ use crate::segment::write::SegmentWriter;
 
 /// Bytes kept in memory.
 pub(super) const SPOOL_MEMORY_BYTES: usize = 16 << 20;
-/// Bytes read again at once.
+/// Bytes read back at a time.
 const STRETCH_BYTES: usize = 1 << 20;
 
 /// A buffer of packed numbers of one width.
@@ -64,7 +64,7 @@ impl Spool {
         out.write(&[0; PADDING])
     }
 
-    /// Calls `each` with the bytes of everything in stretches. Numbers of 1, 2, 4, 8 or 16 whole bytes are whole in each stretch.
+    /// Calls `each` with all bytes in consecutive ranges. Numbers of 1, 2, 4, 8 or 16 bytes do not cross two ranges.
     pub(super) fn each(
         mut self,
         mut each: impl FnMut(&[u8]) -> Result<(), SegmentError>,

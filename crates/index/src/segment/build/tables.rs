@@ -17,7 +17,7 @@ use crate::segment::write::SegmentWriter;
 use crate::segment::{MAX_ADDRESS_BITS, SegmentError};
 use crate::storage::folder;
 
-/// Calls `each` with the sorted records of every division in turn, sorting the next ones meanwhile.
+/// Calls `each` with the sorted records of one division after the other, while the next ones are sorted.
 fn in_order<R: Ord + Send + Sync>(
     mut divided: DividedRecords,
     spill: &mut Spill,
@@ -25,7 +25,7 @@ fn in_order<R: Ord + Send + Sync>(
     decode: impl Fn(Vec<u8>) -> Vec<R> + Sync,
     mut each: impl FnMut(&[R], &mut Spill) -> Result<(), SegmentError> + Send,
 ) -> Result<(), SegmentError> {
-    // A group in the making and one being written, each with its bytes as read.
+    // Two groups are held at a time, one being sorted and one being written, each with the bytes it was decoded from.
     let most = (memory / 10) as usize / size_of::<R>();
     let mut next = 0;
     let mut sorted: Vec<Vec<R>> = Vec::new();
@@ -126,12 +126,12 @@ pub(super) struct TableWriter<W> {
     pub(super) footer: Footer,
     pub(super) file: SegmentWriter,
     pub(super) spill: Spill,
-    /// The rows of the tables to come, divided.
+    /// The rows of the tables that are not written yet, in divisions.
     pub(super) others: Vec<DividedRecords>,
 }
 
 impl<W: Width> TableWriter<W> {
-    /// Room for the rows of tables of these orders.
+    /// Empty divisions for the tables of these orders.
     pub(super) fn none_divided(orders: &[Order<W>]) -> Vec<DividedRecords> {
         let none = |_| DividedRecords::new(records::bytes::<W>());
         orders.iter().map(none).collect()
@@ -168,7 +168,7 @@ impl<W: Width> TableWriter<W> {
                     rows += 1;
                     divide(orders[0].restore(permuted), &orders[1..], others, spill)?;
                 }
-                // The number above all rows must not be one: row numbers are compared with it.
+                // Row numbers are compared with the number of rows, so a u32 must hold that too.
                 if rows > u64::from(u32::MAX - 1) {
                     return Err(SegmentError::TooMany);
                 }

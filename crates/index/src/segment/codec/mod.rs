@@ -14,15 +14,13 @@ pub(super) mod pages;
 use std::ops::Range;
 
 use twinprint_fingerprint::Width;
-use twinprint_fingerprint::kernel::RowRange;
+use twinprint_fingerprint::kernel::{RangeHit, RowRange};
 
 pub(super) use self::packed::{Packed, PackedReader};
 pub(super) use self::pages::{Pages, PagesReader};
 use super::directory::{Directory, EliasFano, Plain};
+use super::span::Span;
 use super::{Segment, SegmentError};
-
-/// The rows of an address: from one row, or page, up to before another.
-pub(super) type Span = (u32, u32);
 
 /// A reader of the rows of a table in one storage format.
 pub(super) trait Buckets<W: Width> {
@@ -38,8 +36,8 @@ pub(super) trait Buckets<W: Width> {
     /// Verifies the rows of a span.
     fn verify_rows(&self, span: Span) -> Result<(), SegmentError>;
 
-    /// Calls `each(probe, row, rest)` for every row within k of what is probed for, `rest` being its bits below the address; how many rows were
-    /// compared. The spans' rows must have been verified.
+    /// Calls `each(probe, row, rest)` for every row within k of a probe's query; `rest` are the row's bits below the
+    /// address. Returns the number of rows compared. The rows of the spans must have been verified.
     fn within(
         &self,
         probed: &Probed<'_, W>,
@@ -51,29 +49,37 @@ pub(super) trait Buckets<W: Width> {
     /// The number of a permuted row, which must be in the span located for its address, verified.
     fn row_of(&self, permuted: W, span: Span) -> Result<Option<u32>, SegmentError>;
 
-    /// Appends the permuted rows from `place` on, at least some thousand if that many are left, verified; advances `place`.
+    /// Verifies and appends the permuted rows from `place` on, some thousand or all that are left, and advances
+    /// `place`.
     fn fill(&self, place: &mut RowCursor, out: &mut Vec<W>) -> Result<(), SegmentError>;
+}
+
+/// One address to be probed for one query.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Probe {
+    pub(super) address: u32,
+    /// The position of the query in its block.
+    pub(super) slot: u32,
 }
 
 /// Probes that have been located.
 pub(super) struct Probed<'p, W> {
-    /// Addresses, and the slots of what is probed for.
-    pub(super) probes: &'p [(u32, u32)],
-    /// The span of each, and the slot again.
+    pub(super) probes: &'p [Probe],
+    /// The span of each probe, with its slot as the query.
     pub(super) runs: &'p [RowRange],
-    /// By slot: the bits below the address.
+    /// For each slot, the query's bits below the address.
     pub(super) rests: &'p [W],
 }
 
 /// Reused buffers of comparisons.
 #[derive(Debug, Default)]
 pub(super) struct Workspace<W> {
-    near: Vec<(u32, u32)>,
+    near: Vec<RangeHit>,
     decoded: pages::PageCache<W>,
 }
 
 impl<W> Workspace<W> {
-    /// Begins with a table; `many` where neighbours are probed for one after the other.
+    /// Begins to probe a table. `many` is true if neighbouring queries are probed one after the other.
     pub(super) fn begin(&mut self, many: bool) {
         self.decoded.begin(many);
     }
@@ -82,9 +88,9 @@ impl<W> Workspace<W> {
 /// The position of a pass over all rows of a table.
 #[derive(Debug, Default)]
 pub(super) struct RowCursor {
-    /// The row to come.
+    /// The number of the next row.
     pub(super) row: u32,
-    /// The address after that of the last row, and the end of the latter's bucket.
+    /// The address after that of the last row, and the end of the last row's bucket.
     address: u32,
     end: u32,
     rests: Vec<u64>,
@@ -97,7 +103,7 @@ pub(super) enum StoredRows {
     Pages(Pages),
 }
 
-/// Nanoseconds of a probe, of a candidate, and of a row of a scan; ratios are all that matters.
+/// Nanoseconds of a probe, of a candidate, and of a row of a scan. Only their ratios matter.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ProbeCosts {
     pub(super) probe: f64,
@@ -141,7 +147,7 @@ impl<W: Width> Segment<W> {
     }
 }
 
-/// `each_codec!(reader, rows => …)`: the expression for whichever it is.
+/// `each_codec!(reader, rows => …)` evaluates the expression with `rows` bound to the reader of the codec.
 macro_rules! each_codec {
     ($reader:expr, $rows:ident => $do:expr) => {
         match $reader {
@@ -157,7 +163,7 @@ pub(super) use each_codec;
 #[derive(Debug)]
 pub(super) struct Mismatch(pub(super) u64, pub(super) &'static str);
 
-/// A section that must be there.
+/// The range of a section that must exist.
 fn required(section: Option<Range<usize>>, what: &'static str) -> Result<Range<usize>, Mismatch> {
     section.ok_or(Mismatch(0, what))
 }

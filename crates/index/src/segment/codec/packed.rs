@@ -1,18 +1,19 @@
 //! Packed rows: the bits below the address, each of the same width, and a directory.
 //!
-//! A span counts rows. A probe reads the directory and then the rows, without a branch on the data between
-//! them, which is what many probes at once need. With an Elias–Fano directory this is the coding of Elias (1974) and Fano (1971).
+//! A span counts rows. A probe reads the directory and then the rows, without a branch on the data in between, so that
+//! many probes can be in flight. With an Elias–Fano directory this is the coding of Elias (1974) and Fano (1971).
 
 use std::ops::Range;
 
 use twinprint_fingerprint::Width;
-use twinprint_fingerprint::kernel::{PackedRows, prefetch_read, unpack_bits};
+use twinprint_fingerprint::kernel::{PackedRows, RangeHit, prefetch_read, unpack_bits};
 
-use super::{Buckets, Mismatch, ProbeCosts, Probed, RowCursor, Span, Workspace, required};
+use super::{Buckets, Mismatch, ProbeCosts, Probed, RowCursor, Workspace, required};
 use crate::segment::bits::{packed_bytes, unpack};
 use crate::segment::directory::{Bounds, Directory, DirectoryForm};
 use crate::segment::layout::{Footer, SectionKind};
 use crate::segment::order::Order;
+use crate::segment::span::Span;
 use crate::segment::{Segment, SegmentError};
 
 /// Bytes of a line of the cache.
@@ -37,7 +38,7 @@ pub(in crate::segment) struct Packed {
 }
 
 impl Packed {
-    /// Opens those of table `t`, whose sections are within the file.
+    /// Opens the rows of table `t`, whose sections are within the file.
     pub(in crate::segment) fn open<W: Width>(
         footer: &Footer,
         t: usize,
@@ -101,11 +102,11 @@ impl<'s, W: Width, B: Bounds> PackedReader<'s, W, B> {
         let [coarse, fine] = self.bounds.touched(address);
         segment.touch(stored.coarse.start + coarse.start..stored.coarse.start + coarse.end)?;
         segment.touch(stored.fine.start + fine.start..stored.fine.start + fine.end)?;
-        let (start, end) = self.bounds.bucket(address);
+        let Span { start, end } = self.bounds.bucket(address);
         if start > end || u64::from(end) > segment.footer.rows {
             return Err(segment.damaged(stored.fine.start as u64, "a directory does not ascend"));
         }
-        Ok((start, end))
+        Ok(Span { start, end })
     }
 
     /// The bits of a row below its address, verified.
@@ -130,21 +131,22 @@ impl<W: Width, B: Bounds> Buckets<W> for PackedReader<'_, W, B> {
 
     #[inline]
     fn locate(&self, address: u32) -> Span {
-        let (start, end) = self.bounds.bucket(address);
+        let Span { start, end } = self.bounds.bucket(address);
         let end = end.min(self.count);
         let width = u64::from(self.width);
         let first = (u64::from(start) * width / 8) as usize;
         let last = (u64::from(end) * width / 8) as usize;
-        // Whether a short run crosses into another line is a coin toss: asking twice for one line costs less than a branch.
+        // It is unpredictable whether a short run crosses into the next cache line. Prefetching the same line twice
+        // costs less than a mispredicted branch.
         prefetch_read(self.packed, first);
         prefetch_read(self.packed, last.min(first + CACHE_LINE_BYTES));
         for at in (first + 2 * CACHE_LINE_BYTES..last).step_by(CACHE_LINE_BYTES) {
             prefetch_read(self.packed, at);
         }
-        (start, end)
+        Span { start, end }
     }
 
-    fn verify_rows(&self, (start, end): Span) -> Result<(), SegmentError> {
+    fn verify_rows(&self, Span { start, end }: Span) -> Result<(), SegmentError> {
         let width = u64::from(self.width);
         let from = (u64::from(start) * width / 8) as usize;
         let to = (u64::from(end.max(start)) * width).div_ceil(8) as usize + 17;
@@ -164,7 +166,7 @@ impl<W: Width, B: Bounds> Buckets<W> for PackedReader<'_, W, B> {
         near.clear();
         let kernel = &self.stored.kernel;
         kernel.within(self.packed, probed.runs, probed.rests, k, near);
-        for &(probe, row) in &*near {
+        for &RangeHit { range: probe, row } in &*near {
             each(probe, row, unpack(self.packed, self.width, u64::from(row)));
         }
         let candidates =
@@ -172,7 +174,7 @@ impl<W: Width, B: Bounds> Buckets<W> for PackedReader<'_, W, B> {
         Ok(probed.runs.iter().map(candidates).sum())
     }
 
-    fn row_of(&self, permuted: W, (start, end): Span) -> Result<Option<u32>, SegmentError> {
+    fn row_of(&self, permuted: W, Span { start, end }: Span) -> Result<Option<u32>, SegmentError> {
         let rest = self.order.rest(permuted);
         let (mut low, mut high) = (start, end);
         while low < high {
@@ -189,7 +191,10 @@ impl<W: Width, B: Bounds> Buckets<W> for PackedReader<'_, W, B> {
     fn fill(&self, place: &mut RowCursor, out: &mut Vec<W>) -> Result<(), SegmentError> {
         let width = self.width;
         let upto = self.count.min(place.row.saturating_add(STRETCH_ROWS));
-        self.verify_rows((place.row, upto))?;
+        self.verify_rows(Span {
+            start: place.row,
+            end: upto,
+        })?;
         let at = out.len();
         if width <= 64 {
             place.rests.resize((upto - place.row) as usize, 0);
@@ -204,7 +209,7 @@ impl<W: Width, B: Bounds> Buckets<W> for PackedReader<'_, W, B> {
                     let at = self.stored.fine.start as u64;
                     return Err(self.segment.damaged(at, "a directory ends too early"));
                 }
-                place.end = self.bucket(place.address)?.1;
+                place.end = self.bucket(place.address)?.end;
                 place.address += 1;
             }
             *rest = self.order.join(place.address - 1, *rest);

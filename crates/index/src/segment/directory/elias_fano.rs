@@ -1,7 +1,9 @@
-//! The Elias–Fano directory: for each address in turn a one for every row and then a zero.
+//! The Elias–Fano directory: a bit string with, for each address in ascending order, a one for every row and then a
+//! zero.
 //!
-//! Fine: that string of n + 2^u bits, bit b being bit b % 64 of little-endian word b / 64. Coarse: for every 64th address the position
-//! where its ones begin, 8 bytes; the ones before it are that position less the addresses before it.
+//! The fine part is that string of n + 2^u bits; bit b is bit b % 64 of little-endian word b / 64. The coarse part has,
+//! for every 64th address, the position at which its ones begin, in 8 bytes. The number of ones before it is that
+//! position minus the number of addresses before it.
 
 use std::ops::Range;
 
@@ -9,6 +11,7 @@ use twinprint_fingerprint::kernel::prefetch_read;
 
 use super::{Bounds, DirectoryForm, Encoded};
 use crate::segment::bits::word_at;
+use crate::segment::span::Span;
 
 /// Addresses between two positions.
 const GROUP: u32 = 64;
@@ -29,7 +32,7 @@ impl<'a> EliasFano<'a> {
         word_at(self.coarse, 8 * group as usize)
     }
 
-    /// The position of the zero after `skip` more from `from` on; the end if there are too few.
+    /// The position of the zero after `skip` other zeros, from `from` on; the end if there are too few.
     #[inline]
     fn zero(&self, from: u64, mut skip: u32) -> u64 {
         let words = (self.fine.len() / 8) as u64;
@@ -51,12 +54,12 @@ impl<'a> EliasFano<'a> {
 /// The position of one number `i` of a word that has more than `i`.
 #[inline]
 fn select(mut word: u64, i: u32) -> u32 {
-    // Sums of the ones of the bytes up to each, side by side (Vigna 2008).
+    // Byte b of `sums` is the number of ones in bytes 0..=b of the word (Vigna 2008).
     let pairs = word - (word >> 1 & 0x5555_5555_5555_5555);
     let fours = (pairs & 0x3333_3333_3333_3333) + (pairs >> 2 & 0x3333_3333_3333_3333);
     let bytes = (fours + (fours >> 4)) & 0x0F0F_0F0F_0F0F_0F0F;
     let sums = bytes.wrapping_mul(0x0101_0101_0101_0101);
-    // A byte's top bit is set where its sum is greater than i: both are below 128.
+    // The top bit of a byte is set if its sum is greater than i; both numbers are below 128.
     let greater =
         ((sums | 0x8080_8080_8080_8080) - u64::from(i + 1) * 0x0101_0101_0101_0101) & 0x8080_8080_8080_8080;
     let byte = greater.trailing_zeros() / 8 * 8;
@@ -71,21 +74,24 @@ fn select(mut word: u64, i: u32) -> u32 {
 impl Bounds for EliasFano<'_> {
     #[inline]
     fn prefetch(&self, address: u32) {
-        // The positions are a byte for every eight addresses and mostly cached; the string has about as many bits as there are rows
-        // and addresses before.
+        // The array of positions has one byte for every eight addresses and is mostly cached. The bit string, which is
+        // prefetched here, has about one bit for each earlier row and address.
         let position = self.position(address / GROUP);
         prefetch_read(self.fine, (position / 8) as usize);
     }
 
     #[inline]
-    fn bucket(&self, address: u32) -> (u32, u32) {
+    fn bucket(&self, address: u32) -> Span {
         let (group, before) = (address / GROUP, address % GROUP);
         let mut from = self.position(group);
         if before > 0 {
             from = self.zero(from, before - 1) + 1;
         }
         let rows = |position: u64| position.saturating_sub(u64::from(address)) as u32;
-        (rows(from), rows(self.zero(from, 0)))
+        Span {
+            start: rows(from),
+            end: rows(self.zero(from, 0)),
+        }
     }
 
     fn touched(&self, address: u32) -> [Range<usize>; 2] {

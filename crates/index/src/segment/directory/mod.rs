@@ -9,6 +9,8 @@ mod plain;
 pub(crate) use elias_fano::EliasFano;
 pub(crate) use plain::Plain;
 
+use super::span::Span;
+
 /// The form of a directory: the encoding of the first row of each address. The numbers are those in files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -30,11 +32,11 @@ impl DirectoryForm {
 
 /// Reads the bounds of buckets.
 pub(crate) trait Bounds {
-    /// Asks memory for what [`Bounds::bucket`] will read.
+    /// Prefetches the bytes that [`Bounds::bucket`] will read.
     fn prefetch(&self, address: u32);
 
-    /// The rows of an address below 2^u: from one up to before the other. Within the rows wherever checksums hold.
-    fn bucket(&self, address: u32) -> (u32, u32);
+    /// The rows of an address below 2^u. If the checksums match, they are within the rows of the table.
+    fn bucket(&self, address: u32) -> Span;
 
     /// The bytes that [`Bounds::bucket`] reads, as offsets into the coarse and the fine part.
     fn touched(&self, address: u32) -> [std::ops::Range<usize>; 2];
@@ -64,7 +66,7 @@ pub(crate) struct Encoded {
     pub(crate) fine: Vec<u8>,
 }
 
-/// Takes addresses in ascending order and makes a directory of them.
+/// Builds a directory from addresses in ascending order.
 #[derive(Debug)]
 pub(crate) struct Counter {
     /// Rows of each address so far.
@@ -82,7 +84,7 @@ impl Counter {
         }
     }
 
-    /// The next row has this address, not below the last one's.
+    /// Adds the address of the next row, which must not be below that of the row before.
     #[inline]
     pub(crate) fn push(&mut self, address: u32) {
         while self.next <= address as usize {
@@ -92,7 +94,7 @@ impl Counter {
         self.rows += 1;
     }
 
-    /// The directory; Elias–Fano if a plain one cannot hold the counts.
+    /// Finishes the directory, in Elias–Fano form if a plain one cannot hold the counts.
     pub(crate) fn finish(mut self, form: DirectoryForm) -> Encoded {
         let rows = self.rows;
         for bound in &mut self.bounds[self.next..] {
@@ -127,10 +129,10 @@ mod tests {
             };
             for x in 0..1u32 << bits {
                 bounds.prefetch(x);
-                let expected = (
-                    sorted.partition_point(|&a| a < x) as u32,
-                    sorted.partition_point(|&a| a <= x) as u32,
-                );
+                let expected = Span {
+                    start: sorted.partition_point(|&a| a < x) as u32,
+                    end: sorted.partition_point(|&a| a <= x) as u32,
+                };
                 assert_eq!(
                     bounds.bucket(x),
                     expected,

@@ -1,13 +1,14 @@
-//! The plain directory: 16 bits an address, counted from the first row of each group of 256 addresses.
+//! The plain directory: 16 bits per address, counted from the first row of each group of 256 addresses.
 //!
-//! Coarse: for each group its first row, 4 bytes. Fine: for each of the 2^u + 1 bounds its offset from its group's first row,
-//! 2 bytes.
+//! The coarse part has the first row of each group, in 4 bytes. The fine part has the offset of each of the 2^u + 1
+//! bounds from its group's first row, in 2 bytes.
 
 use std::ops::Range;
 
 use twinprint_fingerprint::kernel::prefetch_read;
 
 use super::{Bounds, DirectoryForm, Encoded};
+use crate::segment::span::Span;
 
 /// log₂ of the addresses of a group.
 const GROUP: u32 = 8;
@@ -39,9 +40,9 @@ impl Bounds for Plain<'_> {
     }
 
     #[inline]
-    fn bucket(&self, address: u32) -> (u32, u32) {
+    fn bucket(&self, address: u32) -> Span {
         let x = address as usize;
-        // Both bounds are adjacent, and mostly in one group.
+        // The two bounds are adjacent, and mostly in the same group.
         let both = self.fine.get(2 * x..).and_then(<[u8]>::first_chunk);
         let both = both.map_or(0, |&b| u32::from_le_bytes(b));
         let group = self.group(x >> GROUP);
@@ -50,7 +51,10 @@ impl Bounds for Plain<'_> {
         } else {
             group
         };
-        (group.wrapping_add(both & 0xFFFF), next.wrapping_add(both >> 16))
+        Span {
+            start: group.wrapping_add(both & 0xFFFF),
+            end: next.wrapping_add(both >> 16),
+        }
     }
 
     #[inline]
@@ -60,7 +64,7 @@ impl Bounds for Plain<'_> {
     }
 }
 
-/// The directory for ascending bounds; `None` where a group has more than 65,535 rows.
+/// The directory for ascending bounds; `None` if a group has more than 65,535 rows.
 pub(super) fn encode(bounds: &[u32]) -> Option<Encoded> {
     let (mut coarse, mut fine) = (Vec::new(), Vec::with_capacity(2 * bounds.len()));
     for group in bounds.chunks(1 << GROUP) {

@@ -1,19 +1,20 @@
-//! From fingerprints found to their ids: the row in the first table, then the ids of the row.
+//! Finds the ids of the fingerprints found: first their row in the first table, then the ids of the row.
 //!
-//! Each step of each match waits for memory, so many matches take each step together.
+//! Each step of a match waits for memory, so many matches take each step together.
 
 use std::ops::Range;
 
 use twinprint_fingerprint::Width;
 use twinprint_fingerprint::kernel::prefetch_read;
 
-use crate::segment::codec::{Buckets, Span, each_codec};
+use crate::segment::codec::{Buckets, each_codec};
+use crate::segment::span::Span;
 use crate::segment::{Segment, SegmentError};
 
-/// In place of a row that is not known yet. Rows are fewer.
+/// Stands for a row that is not known yet. No row has this number.
 pub(super) const NO_ROW: u32 = u32::MAX;
 
-/// A fingerprint found: for which query, how far, and its row in the first table.
+/// A fingerprint found for a query, with its distance and its row in the first table.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RowMatch<W> {
     pub(super) query: u32,
@@ -23,7 +24,7 @@ pub(crate) struct RowMatch<W> {
 }
 
 impl<W: Width> Segment<W> {
-    /// Calls `each(query, id, fingerprint, distance)` for every id of what was found.
+    /// Calls `each(query, id, fingerprint, distance)` for every id of the fingerprints found.
     pub(super) fn ids_of(
         &self,
         found: &mut [RowMatch<W>],
@@ -51,7 +52,7 @@ impl<W: Width> Segment<W> {
         Ok(())
     }
 
-    /// Calls `each` with the ids of a row, as [`Segment::stretches`] numbers them; with none for a row that is not there.
+    /// Calls `each` with the ids of a row, as [`Segment::stretches`] numbers them; with none if the row does not exist.
     ///
     /// # Errors
     /// `Damaged` if the ids are damaged.

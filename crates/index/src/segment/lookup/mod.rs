@@ -73,8 +73,19 @@ impl<W: Width, F: FnMut(u32, u64, W, u32)> Receive<W> for EachId<F> {
     }
 }
 
+/// An id whose fingerprint is within the radius of a query.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IdMatch<W> {
+    /// The id.
+    pub id: u64,
+    /// Its fingerprint.
+    pub fingerprint: W,
+    /// The Hamming distance of the fingerprint and the query.
+    pub distance: u32,
+}
+
 /// Keeps one match and ends the search.
-struct FirstMatch<W>(Option<(u64, W, u32)>);
+struct FirstMatch<W>(Option<IdMatch<W>>);
 
 impl<W: Width> Receive<W> for FirstMatch<W> {
     fn receive(
@@ -84,7 +95,11 @@ impl<W: Width> Receive<W> for FirstMatch<W> {
     ) -> Result<ControlFlow<()>, SegmentError> {
         found.sort_unstable_by_key(|f| f.distance);
         segment.ids_of(&mut found[..1], |_, id, fingerprint, distance| {
-            self.0.get_or_insert((id, fingerprint, distance));
+            self.0.get_or_insert(IdMatch {
+                id,
+                fingerprint,
+                distance,
+            });
         })?;
         Ok(ControlFlow::Break(()))
     }
@@ -106,17 +121,17 @@ impl<W: Width> Segment<W> {
         self.search(&[query], k, scratch, false, &mut all)
     }
 
-    /// Some fingerprint within `k` of `query` with one of its ids and the distance. Near ones are probed first, and the first match ends the
+    /// Some fingerprint within `k` of `query`, with one of its ids. Near ones are probed first, and the first match ends the
     /// search.
     ///
     /// # Errors
-    /// As [`Segment::lookup`].
+    /// The same as for [`Segment::lookup`].
     pub fn any(
         &self,
         query: W,
         k: u32,
         scratch: &mut Scratch<W>,
-    ) -> Result<Option<(u64, W, u32)>, SegmentError> {
+    ) -> Result<Option<IdMatch<W>>, SegmentError> {
         let mut one = FirstMatch(None);
         self.search(&[query], k, scratch, true, &mut one)?;
         Ok(one.0)
@@ -126,7 +141,7 @@ impl<W: Width> Segment<W> {
     /// order. Several times as fast per query as [`Segment::lookup`], best with batches of 10⁴ queries or more.
     ///
     /// # Errors
-    /// As [`Segment::lookup`].
+    /// The same as for [`Segment::lookup`].
     pub fn lookup_batch(
         &self,
         queries: &[W],

@@ -9,12 +9,14 @@ use super::ids::{NO_ROW, RowMatch};
 use super::search::TableProbes;
 use super::{Receive, Stats};
 use crate::flips;
-use crate::segment::codec::{Buckets, Probed, Workspace};
+use crate::segment::codec::{Buckets, Probe, Probed, Workspace};
+use crate::segment::span::Span;
 use crate::segment::{Segment, SegmentError};
 
 /// Queries ordered and probed at once.
 pub(super) const MAX_BATCH_QUERIES: usize = 1 << 20;
-/// Queries probed flip by flip together: what they touch of the table should fit the first-level cache.
+/// Queries that are probed together, flip by flip. The part of the table that they touch should fit the first-level
+/// cache.
 const GROUP_QUERIES: usize = 512;
 /// Probes of a block: enough that the first prefetch has completed when the last is issued.
 const BLOCK_PROBES: usize = 64;
@@ -22,20 +24,20 @@ const BLOCK_PROBES: usize = 64;
 const REPORT_ROWS: usize = 64;
 /// Fewer queries are not worth ordering.
 const MIN_ORDERED_QUERIES: usize = 2048;
-/// log₂ of the stretches of address space that queries are ordered by.
+/// log₂ of the number of address ranges by which queries are ordered.
 const ORDER_BITS: u32 = 12;
 
-/// Memory used again from one table to the next.
+/// Buffers that are reused from one table to the next.
 #[derive(Debug, Default)]
 pub(crate) struct ProbeBuffers<W> {
     /// Queries in the order in which they are probed, with their permuted forms.
     order: Vec<(u32, W)>,
-    /// Of the queries together: address, bits below.
+    /// The address of each query, and in `rests` the bits below it.
     addresses: Vec<u32>,
     rests: Vec<W>,
-    /// The block that is filled, the one whose bounds are prefetched, and the one whose rows are.
+    /// The block that is filled. Next, the block whose bounds are prefetched, and the block whose rows are prefetched.
     filling: ProbeBlock,
-    asked: ProbeBlock,
+    prefetched: ProbeBlock,
     resolved: ProbeBlock,
     workspace: Workspace<W>,
     found: Vec<RowMatch<W>>,
@@ -44,9 +46,8 @@ pub(crate) struct ProbeBuffers<W> {
 /// A block of probes.
 #[derive(Debug, Default)]
 struct ProbeBlock {
-    /// Addresses, and the slots of the queries they are probed for.
-    probes: Vec<(u32, u32)>,
-    /// The rows of each, in the units of the codec.
+    probes: Vec<Probe>,
+    /// The rows of each probe, in the units of the codec.
     runs: Vec<RowRange>,
 }
 
@@ -63,11 +64,11 @@ pub(super) struct TableLookup<'j, W> {
     pub(super) probing: &'j TableProbes,
     pub(super) earlier: &'j [TableProbes],
     pub(super) k: u32,
-    /// Hand on at once what is found.
+    /// True to pass on matches immediately.
     pub(super) eager: bool,
 }
 
-/// A job, and what reads the rows of its table.
+/// A lookup, and the reader of the rows of its table.
 pub(super) struct Probes<'j, W, R> {
     pub(super) job: TableLookup<'j, W>,
     pub(super) rows: R,
@@ -98,7 +99,7 @@ impl<W: Width, R: Buckets<W>> Probes<'_, W, R> {
                 return Ok(ControlFlow::Break(()));
             }
         }
-        self.hand_on(buffers, receive)
+        self.report_matches(buffers, receive)
     }
 
     /// Orders the queries by the leading bits of their addresses if there are many.
@@ -130,7 +131,7 @@ impl<W: Width, R: Buckets<W>> Probes<'_, W, R> {
         }
     }
 
-    /// Probes for the queries taken together, the first of which is number `from` of the order.
+    /// Probes for one group of queries. The first is number `from` of the order.
     fn together(
         &self,
         from: usize,
@@ -138,14 +139,21 @@ impl<W: Width, R: Buckets<W>> Probes<'_, W, R> {
         stats: &mut Stats,
         receive: &mut impl Receive<W>,
     ) -> Result<ControlFlow<()>, SegmentError> {
-        for block in [&mut buffers.filling, &mut buffers.asked, &mut buffers.resolved] {
+        for block in [
+            &mut buffers.filling,
+            &mut buffers.prefetched,
+            &mut buffers.resolved,
+        ] {
             block.clear();
         }
         for &flip in &self.job.probing.flips {
             for slot in 0..buffers.addresses.len() {
                 let address = buffers.addresses[slot] ^ flip;
                 self.rows.prefetch(address);
-                buffers.filling.probes.push((address, slot as u32));
+                buffers.filling.probes.push(Probe {
+                    address,
+                    slot: slot as u32,
+                });
                 if buffers.filling.probes.len() == BLOCK_PROBES
                     && self.step(from, buffers, stats, receive)?.is_break()
                 {
@@ -153,7 +161,7 @@ impl<W: Width, R: Buckets<W>> Probes<'_, W, R> {
                 }
             }
         }
-        // The last block, and the two before it.
+        // Three more steps finish the last block and the two before it.
         for _ in 0..3 {
             if self.step(from, buffers, stats, receive)?.is_break() {
                 return Ok(ControlFlow::Break(()));
@@ -172,12 +180,12 @@ impl<W: Width, R: Buckets<W>> Probes<'_, W, R> {
         receive: &mut impl Receive<W>,
     ) -> Result<ControlFlow<()>, SegmentError> {
         self.compare(from, buffers, stats)?;
-        self.resolve(&mut buffers.asked)?;
+        self.resolve(&mut buffers.prefetched)?;
         buffers.resolved.clear();
-        std::mem::swap(&mut buffers.resolved, &mut buffers.asked);
-        std::mem::swap(&mut buffers.asked, &mut buffers.filling);
+        std::mem::swap(&mut buffers.resolved, &mut buffers.prefetched);
+        std::mem::swap(&mut buffers.prefetched, &mut buffers.filling);
         if buffers.found.len() >= REPORT_ROWS || self.job.eager {
-            return self.hand_on(buffers, receive);
+            return self.report_matches(buffers, receive);
         }
         Ok(ControlFlow::Continue(()))
     }
@@ -187,13 +195,13 @@ impl<W: Width, R: Buckets<W>> Probes<'_, W, R> {
     fn resolve(&self, block: &mut ProbeBlock) -> Result<(), SegmentError> {
         let ProbeBlock { probes, runs } = block;
         if !self.job.segment.sectors.all() {
-            for &(address, _) in &*probes {
+            for &Probe { address, .. } in &*probes {
                 self.rows.verify_bounds(address)?;
                 self.rows.verify_rows(self.rows.locate(address))?;
             }
         }
-        runs.extend(probes.iter().map(|&(address, slot)| {
-            let (start, end) = self.rows.locate(address);
+        runs.extend(probes.iter().map(|&Probe { address, slot }| {
+            let Span { start, end } = self.rows.locate(address);
             RowRange {
                 start,
                 end,
@@ -233,10 +241,10 @@ impl<W: Width, R: Buckets<W>> Probes<'_, W, R> {
         let compared = self
             .rows
             .within(&probed, k, &mut buffers.workspace, |probe, row, rest| {
-                let (address, slot) = block.probes[probe as usize];
+                let Probe { address, slot } = block.probes[probe as usize];
                 let permuted = table.order.join(address, rest);
-                let (query, asked) = ordered[from + slot as usize];
-                let differing = table.order.restore(permuted ^ asked);
+                let (query, permuted_query) = ordered[from + slot as usize];
+                let differing = table.order.restore(permuted ^ permuted_query);
                 let distance = differing.distance(W::default());
                 if distance <= k && !seen(differing) {
                     stats.matches += 1;
@@ -252,8 +260,8 @@ impl<W: Width, R: Buckets<W>> Probes<'_, W, R> {
         Ok(())
     }
 
-    /// Hands on what was found.
-    fn hand_on(
+    /// Reports the matches found, and clears them.
+    fn report_matches(
         &self,
         buffers: &mut ProbeBuffers<W>,
         receive: &mut impl Receive<W>,

@@ -1,9 +1,10 @@
 //! The tables that a lookup of radius k probes, and the radius in each.
 //!
-//! For tables with disjoint addresses any radius can be asked for: over s tables the radii ρ must add up to k − s + 1, −1 leaving a
-//! table out (general pigeonhole, Qin et al. 2018), because more errors than ρ in every one would be more than k. They are given out one
-//! at a time to the table where one more costs least; the costs of a table grow with its radius, so that is the cheapest sum. Other plans
-//! serve the radii up to their own. What would cost more than comparing every row compares every row.
+//! For tables with disjoint addresses any radius can be asked for: over s tables the radii ρ must add up to k − s + 1,
+//! −1 leaving a table out (general pigeonhole, Qin et al. 2018), because more than ρ errors in every table would be
+//! more than k in total. The radius is distributed one bit at a time, each to the table where it costs least. The cost
+//! of each further bit grows, so this gives the cheapest sum. Other plans serve radii up to their own. If a search
+//! would cost more than comparing every row, every row is compared.
 
 use std::sync::OnceLock;
 
@@ -17,7 +18,7 @@ use crate::segment::table::StoredTable;
 pub(crate) enum SearchPlan {
     /// Compare every row.
     Scan,
-    /// Probe these tables in turn.
+    /// Probe these tables one after the other.
     Probe(Vec<TableProbes>),
 }
 
@@ -37,7 +38,7 @@ pub(crate) struct TableProbes {
 pub(crate) struct SearchPlans(Vec<OnceLock<SearchPlan>>);
 
 impl SearchPlans {
-    /// For fingerprints of `bits` bits.
+    /// No plans yet, for fingerprints of `bits` bits.
     pub(crate) fn new(bits: u32) -> Self {
         Self((0..=bits).map(|_| OnceLock::new()).collect())
     }

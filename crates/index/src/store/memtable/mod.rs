@@ -32,7 +32,8 @@ use crate::segment::Stats;
 
 /// The stamp of an entry that is alive.
 pub(super) const ALIVE: u64 = u64::MAX;
-/// A lookup that has followed as many links as a quarter of the rows scans: a link costs several compared rows.
+/// A lookup scans all rows once it has followed as many links as a quarter of the rows, because a link costs as much as
+/// comparing several rows.
 const SCAN_LINK_RATIO: u32 = 4;
 /// The number of probes by which a bucket is prefetched.
 const PREFETCH_DISTANCE: usize = 8;
@@ -64,13 +65,13 @@ pub(super) struct ReadPoint {
     pub(super) stamp: u64,
 }
 
-/// State of the writer alone.
+/// State that only the writer uses.
 #[derive(Debug)]
 struct AppendState<W> {
     rows: u32,
     entries: u32,
     by_fingerprint: HashMap<W, u32>,
-    /// The entry of an id that was added last.
+    /// The latest entry of each id.
     by_id: HashMap<u64, u32>,
 }
 
@@ -118,7 +119,7 @@ impl<W: Width> Memtable<W> {
         })
     }
 
-    /// Entries there is room for, in all.
+    /// The total number of entries that fit.
     pub(super) fn capacity(&self) -> u32 {
         self.ids.len() as u32
     }
@@ -133,7 +134,7 @@ impl<W: Width> Memtable<W> {
         let known = appending.by_fingerprint.get(&fingerprint).copied();
         let row = known.unwrap_or(appending.rows);
         let newest = &self.newest[row as usize];
-        // A row has no entry before its first; the array begins with zeros, which is END.
+        // The first entry of a row has no older one: `newest` begins with zeros, and 0 is END.
         self.older[at].store(newest.load(Ordering::Relaxed), Ordering::Relaxed);
         newest.store(entry + 1, Ordering::Release);
         if known.is_none() {
@@ -178,7 +179,8 @@ impl<W: Width> Memtable<W> {
         let mut matches = Vec::new();
         if k > self.k || !self.follow(query, k, entries, &mut stats, &mut matches) {
             matches.clear();
-            // There are no more rows than entries. Those added since have no entry among the first.
+            // There are at most as many rows as entries. A row added since then has none of the first `entries`
+            // entries.
             stats.candidates += u64::from(entries);
             matches.extend((0..entries).filter_map(|row| {
                 let distance = self.rows.get(row as usize).distance(query);
@@ -231,7 +233,7 @@ impl<W: Width> Memtable<W> {
                     next = table.older[row as usize].load(Ordering::Relaxed);
                 }
                 stats.probes += 1;
-                // Not at every link, so a chain is followed to its end, which is never more than all rows.
+                // Checked once per chain instead of at every link: a chain has at most as many links as there are rows.
                 if links > 64 + entries / SCAN_LINK_RATIO {
                     stats.candidates += u64::from(links);
                     return false;

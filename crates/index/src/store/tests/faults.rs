@@ -24,7 +24,7 @@ impl FailsOnce {
         }
     }
 
-    /// Whether it has failed.
+    /// Returns `true` if it has failed.
     pub(super) fn failed(&self) -> bool {
         self.done.load(Ordering::Relaxed) > self.at
     }

@@ -122,11 +122,11 @@ fn same(snapshot: &Snapshot<u64>, living: &Living) -> Result<(), StoreError> {
             })?;
             let any = snapshot.any(query, k, &mut scratch)?;
             assert_eq!(any.is_some(), singly.len() > before);
-            assert!(any.is_none_or(|(id, fingerprint, d)| singly[before..].contains(&(
+            assert!(any.is_none_or(|found| singly[before..].contains(&(
                 q,
-                id,
-                fingerprint,
-                d
+                found.id,
+                found.fingerprint,
+                found.distance
             ))));
         }
         singly.sort_unstable();

@@ -1,4 +1,4 @@
-//! The division of a join's memory, and the least memory that a join needs.
+//! The division of a join's memory, and the minimum memory that a join needs.
 
 use twinprint_index::join::StoredJoin;
 use twinprint_index::plan::Plan;
@@ -29,7 +29,7 @@ impl JoinOptions {
     /// Checks that the memory is enough for joining these sides. The need is an estimate.
     ///
     /// # Errors
-    /// [`SegmentError::Memory`] with the least memory that is enough.
+    /// [`SegmentError::Memory`] with the minimum memory that is enough.
     pub(super) fn check_memory(&self, sides: &[&JoinSide]) -> Result<(), SegmentError> {
         let rows: Vec<u64> = sides.iter().map(|side| side.len()).collect();
         let join = StoredJoin::least_memory::<u64>(self.k, &rows);

@@ -122,7 +122,7 @@ impl Cells {
             RowValue::Name(name) => self.names.push(ByteArray::from(*name)),
             RowValue::Numbers(numbers) => {
                 self.numbers.extend(numbers.iter().map(|n| n.cast_signed()));
-                // An empty list has one level without a value.
+                // An empty list is one level without a value.
                 let places = numbers.len().max(1);
                 self.repetition
                     .extend((0..places).map(|place| i16::from(place > 0)));

@@ -9,11 +9,11 @@ use crate::sink::edit::{ColumnType, Edit};
 /// The values of added columns, by row.
 pub(super) struct AddedColumns<'a> {
     edit: &'a dyn Edit,
-    /// The beginnings of the stretches of rows, in order of rows.
+    /// The starts of the ranges of rows with consecutive ordinals, in order of rows.
     stretches: Vec<StretchStart>,
 }
 
-/// The beginning of a stretch of rows with consecutive ordinals.
+/// The start of a range of rows with consecutive ordinals.
 struct StretchStart {
     row: u64,
     ordinal: u64,
@@ -35,7 +35,7 @@ impl<'a> AddedColumns<'a> {
         }
     }
 
-    /// Adds a stretch: the rows from `row` on have the ordinals from `ordinal` on.
+    /// Adds a range: the rows from `row` on have the ordinals from `ordinal` on.
     pub(super) fn note(&mut self, row: u64, ordinal: u64) {
         self.stretches.push(StretchStart { row, ordinal });
     }
@@ -45,7 +45,7 @@ impl<'a> AddedColumns<'a> {
         self.edit.columns()
     }
 
-    /// The values of a column in some rows of the stretches. The values of all columns are computed for each row.
+    /// The values of a column in some rows. The values of all columns are computed for each row.
     pub(super) fn values(
         &self,
         column: usize,

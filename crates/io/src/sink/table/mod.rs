@@ -37,7 +37,7 @@ impl<'a> TableCopy<'a> {
         }
     }
 
-    /// Adds the actions on the rows of a stretch, the first of which has the ordinal `ordinal`.
+    /// Adds the actions on a range of rows, the first of which has the ordinal `ordinal`.
     pub(super) fn note(&mut self, row_range: &RowRange, ordinal: u64, action: &dyn Fn(u64) -> RecordAction) {
         self.actions
             .resize(row_range.rows.start as usize, RecordAction::Reject);

@@ -1,9 +1,9 @@
-//! UTF-16 recoded to bytes that records can be cut in, and back.
+//! Recodes UTF-16 to bytes in which records can be separated, and back.
 //!
-//! Text becomes UTF-8. What is no text becomes bytes that are no UTF-8, so that only the record they stand in is rejected: a unit that is
-//! one half of a pair becomes the three bytes that UTF-8's scheme has for its number (as in WTF-8), an odd last byte becomes [`ODD`] and
-//! its two halves. Every stream of bytes is recoded to one that gives it back, and no byte that records are cut at comes from
-//! anything but its own character.
+//! Text becomes UTF-8. Invalid units become bytes that are not UTF-8, so that only the record with them is rejected: a
+//! unit that is one half of a pair becomes the three bytes that UTF-8's scheme has for its number (as in WTF-8), an odd
+//! last byte becomes [`ODD`] and its two halves. Every stream of bytes can be restored from its recoded form. The bytes
+//! that separate records come from their own characters only.
 
 use std::io::{self, Read};
 
@@ -13,21 +13,21 @@ use crate::source::reject::RejectReason;
 
 /// Bytes read at a time.
 const BUFFER: usize = 64 << 10;
-/// The mark of a byte that is no unit; the two bytes after it hold four bits each.
+/// The mark of a byte that is not a unit; the two bytes after it hold four bits each.
 const ODD: u8 = 0xff;
 /// The first byte of a recoded half of a pair.
 const HALF: u8 = 0xed;
-/// The bits of a continuation byte besides those of the character.
+/// The fixed bits of a continuation byte.
 const CONTINUED: u8 = 0x80;
 
-/// A stream of UTF-16 read recoded. A byte order mark is recoded like other characters.
+/// A stream of UTF-16 that is recoded while it is read. A byte order mark is recoded like other characters.
 pub(super) struct FromUtf16<R> {
     stream: R,
     unit: fn([u8; 2]) -> u16,
-    /// Bytes that are not recoded yet: less than a character after a reading.
+    /// Bytes that are not recoded yet: after a read, less than one character.
     waiting: Vec<u8>,
     recoded: io::Cursor<Vec<u8>>,
-    /// The stream is over, or broke with this error, which is still to be returned.
+    /// `Some` at the end of the stream, with the error that is still to be returned, if there was one.
     end: Option<io::Result<()>>,
 }
 
@@ -46,7 +46,7 @@ impl<R: Read> FromUtf16<R> {
         }
     }
 
-    /// Recodes more. False at the end.
+    /// Recodes more bytes. Returns false at the end.
     fn refill(&mut self) -> io::Result<bool> {
         if let Some(end) = &mut self.end {
             return std::mem::replace(end, Ok(())).map(|()| false);
@@ -83,7 +83,8 @@ impl<R: Read> Read for FromUtf16<R> {
     }
 }
 
-/// Appends `bytes` recoded; how many of them. All where they are the `last`, else a character that is begun waits.
+/// Appends `bytes` in recoded form and returns their number. Unless they are the `last`, an incomplete character at the
+/// end is left out.
 fn recode(bytes: &[u8], unit: fn([u8; 2]) -> u16, last: bool, out: &mut Vec<u8>) -> usize {
     let (pairs, odd) = bytes.as_chunks::<2>();
     let mut used = 0;
@@ -115,7 +116,7 @@ fn recode(bytes: &[u8], unit: fn([u8; 2]) -> u16, last: bool, out: &mut Vec<u8>)
     used
 }
 
-/// The source of recoded bytes that are no UTF-8.
+/// The source of recoded bytes that are not UTF-8.
 enum NoText {
     Half(u16),
     Odd(u8),
@@ -136,7 +137,7 @@ impl NoText {
     }
 }
 
-/// Appends recoded bytes as the UTF-16 they were read from. Bytes that nothing is recoded to are left out.
+/// Appends recoded bytes as the UTF-16 they were read from. Bytes that recoding never yields are left out.
 pub fn to_utf16(recoded: &[u8], charset: Charset, out: &mut Vec<u8>) {
     let bytes = if charset == Charset::UTF_16BE {
         u16::to_be_bytes
@@ -156,7 +157,7 @@ pub fn to_utf16(recoded: &[u8], charset: Charset, out: &mut Vec<u8>) {
     }
 }
 
-/// The bytes of UTF-16 that recoded bytes stand for. Where these are cut within a character, it counts with its first byte.
+/// The number of bytes of UTF-16 that recoded bytes stand for. A character counts with its first byte.
 pub(crate) fn stored_bytes(recoded: &[u8]) -> u64 {
     let bytes = |&byte: &u8| match byte {
         CONTINUED..=0xbf => 0,
@@ -167,7 +168,7 @@ pub(crate) fn stored_bytes(recoded: &[u8]) -> u64 {
     recoded.iter().map(bytes).sum()
 }
 
-/// The reason for which a recoded record is no text. None if it is one.
+/// The reason why a recoded record is not text; `None` if it is text.
 pub(crate) fn no_text(recoded: &[u8], charset: Charset) -> Option<RejectReason> {
     let valid = std::str::from_utf8(recoded).err()?.valid_up_to();
     let (before, rest) = recoded.split_at(valid);
@@ -202,7 +203,7 @@ mod tests {
         })
     }
 
-    /// Gives some bytes at a time.
+    /// Yields a few bytes at a time.
     struct Slowly<'a>(&'a [u8], usize);
 
     impl Read for Slowly<'_> {

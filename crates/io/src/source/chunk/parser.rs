@@ -23,7 +23,7 @@ pub(super) struct Parser<'o> {
     pub(super) fields: Fields<'o>,
     /// The charset of the bytes.
     pub(super) charset: Charset,
-    /// The charset of the file, another one where the bytes are recoded.
+    /// The charset of the file. It differs from `charset` if the bytes are recoded.
     pub(super) stored: Charset,
     /// True if a line end follows every record but perhaps the last.
     pub(super) by_line: bool,
@@ -34,18 +34,19 @@ pub(super) struct Parser<'o> {
 
 /// The way in which a record holds its fields.
 pub(super) enum Fields<'o> {
-    /// It has none: all of it is the text.
+    /// The record has no fields: all of it is the text.
     None,
     Json(&'o SourceOptions),
     Row(Box<RowParser<'o>>),
-    /// It is a record of a web archive, in its own charset.
+    /// The record is one of a web archive, in its own charset.
     Archive(&'o SourceOptions),
 }
 
 impl Parser<'_> {
     /// Yields line, length and kind of every record and blank line.
     pub(super) fn each(&mut self, block: &RecordBlock, f: &mut impl FnMut(u64, u64, RecordKind<'_>)) {
-        // One check of all the bytes is much faster than one a record; only a block that fails is checked by record.
+        // One check of all bytes is much faster than one check for each record. Only a block that fails is checked
+        // record by record.
         let valid = simdutf8::basic::from_utf8(&block.data).ok();
         let valid = valid.filter(|_| self.charset == Charset::UTF_8);
         let mut start = 0;
@@ -57,7 +58,7 @@ impl Parser<'_> {
                     }
                 }
                 SpanKind::Record => {
-                    // Records of valid text begin and end at characters, so that this is valid text.
+                    // Records begin and end at character boundaries, so each record of a valid block is valid.
                     let text = valid.and_then(|v| v.get(start..start + self.content(raw).len()));
                     let line = self.line(raw, text);
                     self.record(&line, &mut |kind, _| f(span.line, line.bytes.len() as u64, kind));
@@ -122,7 +123,7 @@ impl Parser<'_> {
             }),
         };
         let (picked, is_page) = match &mut self.pages {
-            // The text of a page takes the place of its markup.
+            // The text of a page replaces its markup.
             Some(pages) if has_fields => {
                 let page = picked.and_then(|picked| {
                     let text = pages.of_markup(picked.text)?;
@@ -140,7 +141,7 @@ impl Parser<'_> {
         f(kind, is_page);
     }
 
-    /// Why the bytes of a record are no text, where decoding them says `reason`.
+    /// The reason why the bytes of a record are not text; `reason` is the error of decoding them.
     fn no_text(&self, line: &Line<'_>, reason: RejectReason) -> RejectReason {
         if is_recoded(self.stored) {
             return match no_text(line.bytes, self.stored).unwrap_or(reason) {
@@ -157,7 +158,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The reject of a record that is not complete: where nothing follows it, the file is cut off.
+    /// The reject of a record that is not complete. If nothing follows it, the file is cut off.
     fn cut_off(&self, line: &Line<'_>, reason: RejectReason) -> RejectReason {
         if line.ended {
             return reason;
@@ -177,7 +178,7 @@ impl Parser<'_> {
 /// The bytes of a record, without its line feed.
 pub(super) struct Line<'a> {
     bytes: &'a [u8],
-    /// The same, where they are known to be UTF-8.
+    /// The same bytes as text, if they are known to be UTF-8.
     text: Option<&'a str>,
     /// True if a line end follows, as after every record except perhaps the last one of a file.
     ended: bool,

@@ -42,7 +42,7 @@ pub(super) fn whole_file<'b>(
             return rejected(0, reason.losing(Loss::unread(bytes)));
         }
     };
-    // A mark does not count; one byte more shows that the limit is passed.
+    // A byte order mark does not count. One byte more than the limit is read, to detect a file that exceeds it.
     let most = record_limits.max_bytes().saturating_add(BOM.len() as u64 + 1);
     if let Err(error) = stream.take(most).read_to_end(buffer) {
         let reason = decode::reason(&error, file.codec);

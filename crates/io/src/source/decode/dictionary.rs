@@ -6,11 +6,11 @@ use crate::source::format::Codec;
 
 /// The magic number of a frame that holds a dictionary.
 const DICTIONARY_FRAME: [u8; 4] = [0x5d, 0x2a, 0x4d, 0x18];
-/// Most bytes of a dictionary; usual ones have about a hundred thousand.
+/// The maximum number of bytes of a dictionary. Usual ones have about a hundred thousand.
 const LONGEST_DICTIONARY: u64 = 16 << 20;
 
-/// The dictionary that a stream begins with, in a frame that decoders skip, itself packed or not; empty if there is none.
-/// Web archives keep it there (the WARC-zstd proposal).
+/// The dictionary at the start of a stream; empty if there is none. It is in a frame that decoders skip, packed or
+/// plain, as in web archives (the WARC-zstd proposal).
 pub(super) fn dictionary(packed: &mut impl BufRead) -> io::Result<Vec<u8>> {
     if !packed.fill_buf()?.starts_with(&DICTIONARY_FRAME) {
         return Ok(Vec::new());

@@ -1,8 +1,8 @@
 //! gzip, member by member.
 //!
-//! The members of a file unpack to one stream. The range of each is noted as soon as its last byte is returned, because web archives
-//! pack each record as one member, and a kept record is copied with its packed bytes. Zeros after a member are padding; anything else that is
-//! no member is an error, as against a member that is damaged.
+//! The members of a file unpack to one stream. The range of each is noted as soon as its last byte is returned, because
+//! web archives pack each record as one member, and a kept record is copied with its packed bytes. Zeros after a member
+//! are padding; anything else that is not a member is an error of its own, different from that of a damaged member.
 
 use std::fmt;
 use std::io::{self, BufRead, Read};
@@ -12,7 +12,7 @@ use flate2::bufread::GzDecoder;
 
 use super::progress::{GzipMember, ReadProgress};
 
-/// The error that bytes after the last member are no gzip.
+/// The error for bytes after the last member that are not gzip.
 #[derive(Debug)]
 pub(super) struct Junk;
 
@@ -28,7 +28,8 @@ impl std::error::Error for Junk {}
 pub(super) struct Gzip<R> {
     /// `None` after the last member.
     decoder: Option<GzDecoder<Position<R>>>,
-    /// The start of the current member in both streams, and the bytes unpacked so far.
+    /// The start of the current member in the packed stream. Next, its start in the unpacked stream and the bytes
+    /// unpacked so far.
     packed_start: u64,
     unpacked_start: u64,
     unpacked: u64,
@@ -69,7 +70,7 @@ impl<R: BufRead> Gzip<R> {
         Ok(0)
     }
 
-    /// Notes the member that is over and begins the next.
+    /// Notes the member that ended and begins the next.
     fn next_member(&mut self) -> io::Result<()> {
         let Some(decoder) = self.decoder.take() else {
             return Ok(());

@@ -2,9 +2,9 @@
 
 use crate::source::options::SourceOptions;
 
-/// The largest zstd window taken: 2^31 bytes, what `zstd --long=31` writes.
+/// The largest zstd window accepted: 2^31 bytes, as `zstd --long=31` writes it.
 const ZSTD_WINDOW_LOG: u32 = 31;
-/// The most memory for unpacking an xz stream, in KiB: four times what `xz -9` asks for.
+/// The maximum memory for unpacking an xz stream, in KiB: four times what `xz -9` needs.
 const XZ_MEMORY: u32 = 256 << 10;
 
 /// The limits on unpacking a file.
@@ -44,7 +44,7 @@ impl UnpackLimits {
         self.window.max(8 << 20).ilog2().min(ZSTD_WINDOW_LOG)
     }
 
-    /// The most memory for unpacking an xz stream, in KiB.
+    /// The maximum memory for unpacking an xz stream, in KiB.
     pub(super) fn xz_memory(self) -> u32 {
         u32::try_from(self.window >> 10).map_or(XZ_MEMORY, |kib| kib.clamp(16 << 10, XZ_MEMORY))
     }

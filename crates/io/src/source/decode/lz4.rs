@@ -4,15 +4,15 @@ use std::io::{self, Read};
 
 use lz4_flex::frame::FrameDecoder;
 
-/// LZ4 frames one after the other. The decoder alone takes a file cut off between two blocks for a whole one, and
-/// stops after the first frame.
+/// Reads LZ4 frames one after the other. The decoder alone would accept a file that is cut off between two blocks as
+/// complete, and stop after the first frame.
 pub(super) struct Lz4Frames<R: Read> {
     decoder: FrameDecoder<EndCounter<R>>,
-    /// Bytes of the frames that are over.
+    /// Bytes of the frames that have ended.
     over: u64,
 }
 
-/// A reader that knows how far it was read, and how often its end was met.
+/// A reader that counts the bytes read and the reads at its end.
 struct EndCounter<R> {
     reader: R,
     read: u64,
@@ -52,7 +52,7 @@ impl<R: Read> Read for Lz4Frames<R> {
             }
             let file = self.decoder.get_ref();
             if file.met == met {
-                // A frame ended by its own mark; another may follow.
+                // The frame ended with its end mark, before the end of the file. Another frame may follow.
                 self.over = file.read;
             } else if file.read == self.over {
                 return Ok(0);

@@ -1,4 +1,4 @@
-//! The account of a file while it is read: bytes taken from disk, used by the decoder, and unpacked.
+//! Byte counts of a file while it is read: read from disk, used by the decoder, and unpacked.
 
 use std::fs::File;
 use std::io::{self, BufRead, Read};
@@ -22,7 +22,7 @@ pub struct GzipMember {
 pub struct ReadProgress {
     /// Bytes read from disk since the last [`take_bytes`](Self::take_bytes).
     taken: AtomicU64,
-    /// Bytes of the file that the decoder has consumed; for a plain file, that were read.
+    /// Bytes of the file that the decoder has consumed; for a plain file, all bytes read.
     used: AtomicU64,
     /// The value of `used` when the stream last yielded bytes.
     productive: AtomicU64,
@@ -47,9 +47,9 @@ impl ReadProgress {
     /// The number of bytes of a file of `bytes` bytes that yielded nothing, when reading ended for `reason`.
     pub fn unread(&self, bytes: u64, reason: &RejectReason) -> u64 {
         let gave = match reason.cause() {
-            // Only the beginning was read.
+            // Only the beginning of the file was read, and none of it was used.
             RejectReason::NotCuttable { .. } => 0,
-            // The stream before it was whole, its end included.
+            // The stream before the foreign bytes was complete, including its end mark.
             RejectReason::Junk => self.used.load(Ordering::Relaxed),
             _ => self.productive.load(Ordering::Relaxed),
         };
@@ -93,7 +93,7 @@ impl Read for CountedFile {
     }
 }
 
-/// A reader that counts the bytes used of it.
+/// A reader that counts the bytes that its user has consumed.
 pub(super) struct UsedBytes<R> {
     reader: R,
     bytes: u64,

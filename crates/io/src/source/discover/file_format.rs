@@ -17,12 +17,12 @@ pub(super) struct FileFormat {
     pub as_text: Option<String>,
 }
 
-/// The reason for which a file is not read.
+/// The reason why a file is not read.
 pub(super) enum NotRead {
     LaterFormat(String),
     /// It does not begin like text.
     NotText,
-    /// It does not begin like text, and its records have these fields, and not the one with the text.
+    /// It does not begin like text, and its records have these fields, but not the one with the text.
     NoTextField(Vec<String>),
     UnknownExtension(Option<String>),
 }
@@ -99,8 +99,9 @@ impl<'a> FormatRules<'a> {
         }
     }
 
-    /// The format in which to read a file whose name states one. Where every text is taken, a file that does not hold what the format says is a text
-    /// like any other: one without records that have the field with the text, or without the mark of the format.
+    /// The format in which to read a file whose name states one. If every text file is accepted, a file whose content
+    /// does not fit the stated format is read as text: its records lack the field with the text, or it lacks the
+    /// format's magic number.
     fn known(&self, format: Format, path: &Path, codec: Codec) -> Result<FileFormat, NotRead> {
         let file = FileFormat {
             format: self.by_lines(format),
@@ -150,7 +151,7 @@ impl<'a> FormatRules<'a> {
     }
 }
 
-/// The extension that names the format of a file, lower case.
+/// The extension that names the format of a file, in lower case.
 fn spelled_as(path: &Path, codec: Codec) -> String {
     let name = match codec {
         Codec::Plain => path,
@@ -160,7 +161,7 @@ fn spelled_as(path: &Path, codec: Codec) -> String {
     extension.to_string_lossy().to_lowercase()
 }
 
-/// A file that can be read, with its size and time of change.
+/// A readable file, with its size and modification time.
 pub(super) fn source_file(
     path: PathBuf,
     relative: PathBuf,

@@ -29,7 +29,8 @@ pub const EXCLUDED_FOLDER: &str = "(excluded folder)";
 pub const NOT_INCLUDED: &str = "(not included)";
 /// The name in [`Sources::skipped`](crate::source::Sources::skipped) for files that do not begin like text.
 const NOT_TEXT: &str = "(not text)";
-/// The name in [`Sources::skipped`](crate::source::Sources::skipped) for files whose records lack the field with the text, and which are no texts.
+/// The name in [`Sources::skipped`](crate::source::Sources::skipped) for files that are not texts and whose records
+/// lack the field with the text.
 const NO_TEXT_FIELD: &str = "(no text field)";
 
 /// The rules that resolve an input; threads share them while a folder is walked.
@@ -87,7 +88,7 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// A file, a folder or a glob. A path that exists is never taken for a glob.
+    /// Adds the files of an input, which is a file, a folder or a glob. A path that exists is never read as a glob.
     pub(super) fn input(&self, found: &mut Discovered, input: &str) -> Result<(), SourceError> {
         let path = Path::new(input);
         let metadata = match fs::metadata(path) {
@@ -105,7 +106,7 @@ impl<'a> Search<'a> {
                 });
             }
             Err(error) => {
-                // It is there, or may be: one reject, as in a folder.
+                // The file exists or may exist, so it becomes a reject, like an unreadable file in a folder.
                 found.files.push(unreadable_file(path, last_name(path), &error));
                 return Ok(());
             }
@@ -184,7 +185,7 @@ impl<'a> Search<'a> {
     }
 
     fn take(&self, found: &mut Discovered, met: Vec<WalkEntry>, pattern: Option<&Pattern>) {
-        // Looking at sizes and first bytes waits for the disk, which serves several at once.
+        // Reading sizes and first bytes waits for the disk, which can serve several requests at once.
         let decisions: Vec<Decision> = met.into_par_iter().map(|met| self.decide(met, pattern)).collect();
         for decision in decisions {
             match decision {

@@ -11,7 +11,7 @@ use crate::source::reject::RejectReason;
 /// The most field names that are listed.
 const MAX_FIELDS: usize = 16;
 
-/// Counts of some records. Those of all records are the same in whatever order parts are [added](Self::add).
+/// Counts of some records. The order in which counts are [added](Self::add) does not matter.
 #[derive(Debug, Default)]
 pub(in crate::source) struct Tally {
     /// The ordinal of the first record of the chunk that is counted.
@@ -42,7 +42,7 @@ struct Example {
     reason: RejectReason,
 }
 
-/// The place of a rejected record, by which records of all chunks are in input order.
+/// The position of a rejected record, which sorts the records of all chunks in input order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct RejectOrder {
     file: u32,
@@ -57,7 +57,7 @@ struct RejectOrder {
 #[derive(Debug)]
 struct FileCount {
     rejected: u64,
-    /// Of these, documents that were counted before or after.
+    /// The number of these that were first counted as documents.
     refused: u64,
     first: Example,
     damage: Option<DamageCount>,
@@ -75,7 +75,7 @@ impl Example {
         self.place
     }
 
-    /// Takes the place of a later one.
+    /// Replaces a later one.
     fn earlier(&mut self, other: Self) {
         if other.place < self.place {
             *self = other;
@@ -117,10 +117,10 @@ impl Tally {
         self.reject(position, record.raw_len, reason);
     }
 
-    /// Counts a document, counted before or after, as rejected.
+    /// Counts a document as rejected. The document is counted as a record before or after that.
     pub(in crate::source) fn refuse(&mut self, source: u32, line: u64, reason: &RejectReason) {
         self.refused += 1;
-        // The largest position: after the other rejects of the line.
+        // The largest position sorts this reject after the others of the same line.
         let position = RejectOrder {
             file: source,
             chunk: self.chunk,
@@ -209,7 +209,7 @@ impl Tally {
         }
     }
 
-    /// The account, with the names of the files.
+    /// The intake, with the names of the files.
     pub(in crate::source) fn intake(&self, files: &[SourceFile]) -> Intake {
         let label = |file: u32| {
             files

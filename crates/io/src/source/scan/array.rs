@@ -31,10 +31,10 @@ enum ArrayState {
     End,
 }
 
-/// Every element of the array is a record.
+/// Scans a JSON array. Every element is a record.
 pub(super) struct ArrayScan {
     place: ArrayState,
-    /// The line of the byte at hand, and that on which the open span begins.
+    /// The line of the current byte. Next, the line on which the open span begins.
     line: u64,
     open_line: u64,
 }

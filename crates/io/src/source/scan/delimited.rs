@@ -1,7 +1,7 @@
 //! The rows of a table of delimited fields: CSV, TSV.
 //!
 //! A field that begins with a double quote ends at the next one that is not doubled, and may hold line ends; a quote
-//! elsewhere is a character like others. The csv crate reads in the same way; tests compare the rows with it.
+//! elsewhere is an ordinary character. The csv crate reads in the same way; tests compare the rows with it.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ enum RowState {
     Return,
 }
 
-/// The first row is the header, every other one a record; without a header the first is a record as well.
+/// Scans rows of fields. The first row is the header, unless there is none, and every other row is a record.
 pub(super) struct RowScan {
     place: RowState,
     form: DelimitedFormat,
@@ -35,7 +35,7 @@ pub(super) struct RowScan {
     header: Option<Arc<Header>>,
     /// Bytes of the open row, its end not counted.
     seen: usize,
-    /// The line of the byte at hand, that of the open row, and that of the last opening quote.
+    /// The line of the current byte. Next, the lines of the open row and of the last opening quote.
     line: u64,
     open_line: u64,
     quote_line: u64,
@@ -62,7 +62,7 @@ impl RowScan {
         )
     }
 
-    /// Skips to the next byte that may change the place.
+    /// Skips to the next byte that may change the state.
     fn skip(&mut self, bytes: &[u8]) -> usize {
         let next = match (self.place, self.delimiter) {
             (RowState::Quoted, _) => memchr(b'"', bytes),

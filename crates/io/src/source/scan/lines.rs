@@ -5,7 +5,7 @@ use memchr::memchr;
 use super::{Scan, Span, SpanKind};
 use crate::source::reject::RejectReason;
 
-/// An iterator over lines, each with its line feed where it has one.
+/// An iterator over lines, each with its line feed if it has one.
 pub(crate) struct Lines<'a>(pub(crate) &'a [u8]);
 
 impl<'a> Iterator for Lines<'a> {
@@ -29,7 +29,7 @@ pub(crate) fn content(line: &[u8]) -> &[u8] {
     line.strip_suffix(b"\n").unwrap_or(line)
 }
 
-/// Every line is a record, except lines of white space. A line beyond the limit counts as a record.
+/// Scans lines. Every line is a record, except lines of white space. A line beyond the limit counts as a record.
 pub(crate) struct LineScan {
     /// The line that is open.
     line: u64,
@@ -63,7 +63,7 @@ impl LineScan {
         (self.seen, self.blank) = (0, true);
         self.line += 1;
         match spans.last_mut() {
-            // Neighbours become one span, so that a file of blank lines takes no more memory than another.
+            // Adjacent blank lines become one span, so that a file of blank lines takes no more memory than another.
             Some(last) if blank && last.part == SpanKind::Blank => last.end = end,
             _ => spans.push(Span { end, line, part }),
         }

@@ -34,7 +34,7 @@ pub enum SpanKind {
     Separator,
     /// Lines of white space. Copied with the kept records.
     Blank,
-    /// A record that is no document, with the name under which it is counted, or `None` for a further part of it. Copied with the kept
+    /// A record that is not a document, with the name under which it is counted, or `None` for a further part of it. Copied with the kept
     /// records.
     Other(Option<&'static str>),
     /// The end of the file. Copied to the end of each output.
@@ -63,7 +63,7 @@ pub(super) trait Scan: Send {
     /// the caller.
     fn scan(&mut self, data: &[u8], from: usize, spans: &mut Vec<Span>) -> Result<(), RejectReason>;
 
-    /// The stream ends with `data`, all of which was seen: adds the span up to its end, if one is open.
+    /// Ends the scan after the last byte of `data`, all of which was scanned. Adds the open span, if there is one.
     fn finish(&mut self, data: &[u8], spans: &mut Vec<Span>) -> Result<(), RejectReason>;
 
     /// The line on which the open span begins.
@@ -84,8 +84,8 @@ pub(super) trait Scan: Send {
         None
     }
 
-    /// The bytes that close an output when no more is read. `_closed`: the output already has the closing span. The scanner may be ahead
-    /// of the output.
+    /// The bytes that close an output if reading ends early. `_closed` is true if the output already has the closing
+    /// span, since the scanner may be ahead of the output.
     fn closing(&self, _closed: bool) -> &'static [u8] {
         b""
     }
@@ -108,7 +108,7 @@ pub(super) fn scanner(format: Format, charset: Charset, options: &SourceOptions)
         Format::Csv => rows(b','),
         Format::Tsv => rows(b'\t'),
         Format::Warc => Box::new(warc::WarcScan::new(record_limits, options.any_status)),
-        // Tables are planned, not scanned, so that this is never asked for.
+        // Not reached: tables are planned, not scanned.
         #[cfg(feature = "tables")]
         Format::Arrow | Format::Parquet => Box::new(LineScan::new(record_limits)),
     }

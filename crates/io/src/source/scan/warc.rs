@@ -1,8 +1,9 @@
 //! Records of a WARC file, by the lengths in their headers.
 //!
-//! A length is believed if a record follows where it says, with the line ends between records or without them. If none does, the
-//! record ends where the next one begins, if one was met on the way, so that a wrong length costs one record. Positions are counted
-//! from the beginning of the open span, since its bytes may have been dropped when it grew too long.
+//! A length is accepted if another record follows at that point, with or without the line ends between records. If none
+//! follows, the record ends where the next record was found inside it, if any, so that a wrong length costs one record.
+//! Positions are counted from the beginning of the open span, since its bytes may have been dropped when it grew too
+//! long.
 
 use super::{Scan, Span, SpanKind};
 use crate::source::reject::RejectReason;
@@ -14,20 +15,20 @@ use crate::source::warc::{
 #[cfg(test)]
 mod tests;
 
-/// The most bytes of the start of a record that are held to decide its kind.
+/// The maximum number of bytes of the start of a record that are held to decide its kind.
 const MAX_HEAD_BYTES: usize = MAX_HEADER_BYTES + MAX_KIND_BYTES + 8;
-/// Records that are no documents are held whole up to here, since their length may be wrong.
+/// Records that are not documents are held up to this size, because their length may be wrong.
 const MAX_OTHER_BYTES: u64 = 1 << 20;
 /// The most line ends after a record that belong to it.
 const MAX_LINE_ENDS: u8 = 4;
 
-/// Finds the records.
+/// Scans the records of a web archive.
 pub(super) struct WarcScan {
     max: u64,
     any_status: bool,
     /// The number of the open record in the file, from 1.
     number: u64,
-    /// Bytes of the open span seen.
+    /// The number of bytes of the open span that were scanned.
     seen: u64,
     state: State,
     /// The beginning of the open record: its header, and as much of the content as decides its kind.
@@ -37,7 +38,8 @@ pub(super) struct WarcScan {
     next: NextRecord,
     /// The offset in the span of the first record found inside the content.
     inside: Option<u64>,
-    /// Bytes behind the open record, not counted as seen, that are too few to decide whether they begin the next.
+    /// The number of bytes after the open record that are too few to decide if they begin the next one. They are not
+    /// included in `seen`.
     waiting: usize,
     /// The number of bytes that may still be scanned again after wrong lengths. After that, the first record found ends the open one.
     again: u64,
@@ -55,7 +57,7 @@ enum State {
 }
 
 impl WarcScan {
-    /// A scanner for records of at most `max` bytes. `any_status`: responses are documents whatever their status.
+    /// A scanner for records of at most `max` bytes. With `any_status`, responses of any status are documents.
     pub(super) fn new(max: u64, any_status: bool) -> Self {
         Self {
             max,
@@ -89,7 +91,7 @@ impl WarcScan {
         self.inside = None;
     }
 
-    /// Takes bytes that may belong to a header; how many it took.
+    /// Takes bytes that may belong to a header. Returns their number.
     fn begin(&mut self, bytes: &[u8]) -> usize {
         let held = self.head.len();
         let room = MAX_HEAD_BYTES.saturating_sub(held).min(bytes.len());
@@ -113,7 +115,7 @@ impl WarcScan {
             Some(WarcKind::Document) => SpanKind::Record,
             Some(WarcKind::Other(kind)) => SpanKind::Other(Some(kind)),
         };
-        // Of the content, what came with earlier bytes has been taken.
+        // The part of the content that arrived with earlier bytes was consumed with them.
         let before = held
             .saturating_sub(header.length)
             .min(usize::try_from(length).unwrap_or(usize::MAX));
@@ -132,11 +134,12 @@ impl WarcScan {
         taken
     }
 
-    /// Gives up the record whose beginning is held. Its first `taken` bytes are looked through; the rest follows.
+    /// Gives up the record whose beginning is held. Searches its first `taken` bytes for another record; the rest is
+    /// searched as it arrives.
     fn lose(&mut self, taken: usize) {
         let (content, before) = match Header::read(&self.head) {
             Begun::Record(header) => (header.length, b'\n'),
-            // Another record can begin behind the first byte of this one.
+            // Another record can begin after the first byte of this one.
             Begun::Open | Begun::Not(_) => (blank_before(&self.head) + 1, b' '),
         };
         self.content = content as u64;
@@ -146,8 +149,7 @@ impl WarcScan {
         self.state = State::Lost;
     }
 
-    /// Looks for the beginning of another record in bytes of the open span that stand at `offset`, and follow those looked
-    /// at before.
+    /// Searches the next bytes of the open span, which are at `offset` in it, for the beginning of another record.
     fn look(&mut self, bytes: &[u8], offset: u64) {
         let own = usize::try_from(self.content.saturating_sub(offset)).unwrap_or(usize::MAX);
         let bytes = bytes.get(own..).unwrap_or_default();
@@ -157,8 +159,9 @@ impl WarcScan {
         }
     }
 
-    /// Ends the open span, whose length is wrong, where another record begins inside it, and goes back there. `at` is the
-    /// end of the bytes seen. None if there is no such place, or its bytes are gone.
+    /// Ends the open span, whose length is wrong, at the record that was found inside it, and returns the position of
+    /// that record. `at` is the end of the bytes scanned. `None` if no record was found, or its bytes are no longer
+    /// held.
     fn cut(&mut self, at: usize, spans: &mut Vec<Span>) -> Option<usize> {
         let inside = self.inside.take()?;
         self.next = NextRecord::behind(b' ');
@@ -169,19 +172,20 @@ impl WarcScan {
         Some(start)
     }
 
-    /// Bytes up to which a record that is no document is held whole.
+    /// The number of bytes up to which a record that is not a document is held.
     fn held_other(&self) -> u64 {
         let room = u64::from(MAX_LINE_ENDS) + UNDECIDED_BYTES as u64;
         self.max.min(MAX_OTHER_BYTES).saturating_sub(room)
     }
 
-    /// True if another record begins inside the part of the open span that is held however the bytes arrive.
+    /// True if another record begins inside the part of the open span that is always held, however the input is split
+    /// into reads.
     fn begins_early(&self) -> bool {
         let known = |at: u64| at + MAX_BEGINNING_BYTES as u64 <= self.held_other();
         self.inside.is_some_and(known)
     }
 
-    /// Goes through `data` from `at`.
+    /// Scans `data` from `at` on.
     fn go(&mut self, data: &[u8], mut at: usize, spans: &mut Vec<Span>) {
         while let Some(bytes) = data.get(at..).filter(|bytes| !bytes.is_empty()) {
             match self.state {
@@ -201,7 +205,8 @@ impl WarcScan {
                     } else {
                         State::Content { left, part }
                     };
-                    // A record that is too long to be held is not believed to hold others.
+                    // If another record begins inside a record that is too long to be held, the length of the outer one
+                    // is taken to be wrong.
                     let too_long = match part {
                         SpanKind::Record => self.seen > self.max,
                         SpanKind::Other(Some(_)) => self.seen > self.held_other() && self.begins_early(),
@@ -229,7 +234,7 @@ impl WarcScan {
                             Some(back) => at = back,
                             None => self.state = State::Lost,
                         },
-                        // Bytes wait as long as those before them are held.
+                        // Undecided bytes wait only while the record before them is held.
                         None if self.seen + UNDECIDED_BYTES as u64 <= self.max => {
                             self.waiting = bytes.len();
                             return;
@@ -249,7 +254,7 @@ impl WarcScan {
         }
     }
 
-    /// Yields the part read so far of a record that is no document and too long to be held.
+    /// Yields the part read so far of a record that is not a document and too long to be held.
     fn stream(&mut self, end: usize, spans: &mut Vec<Span>) {
         let held = self.held_other();
         if let State::Content { part, .. } | State::End { part, .. } = &mut self.state

@@ -1,11 +1,11 @@
 //! Tables: files whose rows are documents, read by column.
 //!
-//! A [`Table`] is a file whose frame (footer, block list) has been read and checked; it is planned into [`RowRange`]s on the
-//! reading thread, and a range decodes the columns it needs on whichever thread processes it, some rows at a time, so that no row
-//! group is held whole. Ranges come in row order with a fixed number of rows. A row that cannot be decoded is
-//! rejected under its number.
+//! A [`Table`] is a file whose metadata (footer, block list) has been read and checked. The reading thread plans it
+//! into [`RowRange`]s. The thread that processes a range decodes the columns that it needs, some rows at a time, so
+//! that no row group is held as a whole. Ranges come in row order with a fixed number of rows. A row that cannot be
+//! decoded is rejected under its number.
 //!
-//! The files are untrusted. The claims of a frame are checked against the size of the file before anything is
+//! The files are untrusted. The claims of the metadata are checked against the size of the file before anything is
 //! allocated for them, and third-party decoders run inside [`guarded`].
 
 mod arrow;
@@ -28,9 +28,9 @@ pub use self::arrow::ArrowTable;
 pub use self::parquet::{IntegerColumn, IntegerReader, ParquetTable};
 use self::row::Rows;
 
-/// Rows a small file may claim whatever its size, since runs of equal values take hardly any bytes.
+/// The number of rows that a file of any size may claim, because runs of equal values take hardly any bytes.
 const ROWS_ANY_FILE: u64 = 1 << 20;
-/// Rows a file may claim for each of its bytes.
+/// The number of rows that a file may claim for each of its bytes.
 const ROWS_A_BYTE: u64 = 1 << 12;
 
 /// A table file whose frame has been read.
@@ -72,7 +72,7 @@ impl Table {
     /// The file cannot be read, is packed as a whole, or is not of its format.
     pub fn open(file: &SourceFile) -> Result<Self, RejectReason> {
         if file.codec != Codec::Plain {
-            // Tables are read at random places, and pack their columns themselves.
+            // Tables need random access, and compress their columns themselves.
             return Err(unreadable(
                 file.format,
                 format_args!(
@@ -104,7 +104,7 @@ impl Table {
         })
     }
 
-    /// The rows that its frame claims.
+    /// The number of rows according to the table's metadata.
     pub fn rows(&self) -> u64 {
         match self {
             Self::Arrow(table) => table.row_count(),
@@ -135,7 +135,7 @@ impl Table {
         }
     }
 
-    /// The type of the column of ids, if that is one of whole numbers.
+    /// The type of the column of ids, if that is a column of integers.
     pub fn id_type(&self, options: &SourceOptions) -> Option<IntegerType> {
         let key = options.id_key.as_deref()?;
         match self {
@@ -153,7 +153,7 @@ impl Table {
 }
 
 impl RowRange {
-    /// No rows: a table without any has its place in the output all the same.
+    /// An empty range: a table without rows is part of the output too.
     fn empty(table: &Arc<Table>) -> Self {
         Self {
             table: Arc::clone(table),
@@ -170,7 +170,7 @@ impl RowRange {
     }
 
     /// Yields each of its rows with its number from 1 and its length: text and id in bytes.
-    pub fn each(
+    pub(crate) fn each(
         &self,
         file: &SourceFile,
         options: &SourceOptions,
@@ -232,9 +232,9 @@ fn check_rows(format: Format, rows: u64, bytes: u64) -> Result<(), RejectReason>
     ))
 }
 
-/// Runs a third-party decoder. Those of Parquet and Arrow check most of what they read, but not all: slices and
-/// arithmetic on damaged pages can panic, and a damaged file must cost its own rows only. Nothing of theirs is used
-/// after a panic.
+/// Runs a third-party decoder and turns a panic into an error. The decoders of Parquet and Arrow do not check
+/// everything they read: slices and arithmetic on damaged pages can panic. A damaged file must not affect other files.
+/// No value of the decoder is used after a panic.
 ///
 /// # Errors
 /// The error of `f`; [`RejectReason::DamagedTable`] if the decoder panics.

@@ -28,7 +28,7 @@ pub(super) enum Cell<'a> {
     Json(String),
 }
 
-/// Makes a record of a row; also its length.
+/// Makes a record of a row. Returns its length too.
 pub(super) fn record<'a>(
     cell: Cell<'a>,
     id: Option<Cow<'a, str>>,
@@ -46,7 +46,7 @@ pub(super) fn record<'a>(
         Cell::Json(json) => json.len() as u64,
     };
     let raw_len = length + id.as_ref().map_or(0, |id| id.len() as u64);
-    // Known before the parts are joined: one long value may be named many times by a list.
+    // The length is checked before the parts are joined, because a list may name one long value many times.
     let kind = match record_limits.check(length).and_then(|()| text(cell, text_key)) {
         Ok(text) => RecordKind::document(text, id, sort_value),
         Err(reason) => RecordKind::Rejected { reason },
@@ -92,7 +92,7 @@ pub(super) fn numbers(numbers: impl Iterator<Item = String>) -> Cell<'static> {
     Cell::Json(json)
 }
 
-/// A moment, as nanoseconds since 1970 where they fit, so that columns of different units compare.
+/// A moment, as nanoseconds since 1970 if they fit, so that columns of different units compare.
 pub(super) fn moment(value: i64, nanoseconds: i64) -> SortValue {
     match value.checked_mul(nanoseconds) {
         Some(exact) => SortValue::Integer(exact),

@@ -40,7 +40,7 @@ pub(super) fn decoded<'a>(
             Ok(decoder) => unpacked(decoder, "zstd", record_limits),
             Err(error) => Err(damaged("zstd", &error)),
         },
-        // Nothing marks brotli, but what it packs does not read as text.
+        // Brotli has no magic number, but compressed bytes do not read as text.
         "br" if !reads_as_text(&body) => {
             unpacked(Decompressor::new(&*body, BROTLI_BUFFER), "br", record_limits)
         }
@@ -50,14 +50,14 @@ pub(super) fn decoded<'a>(
     }
 }
 
-/// True if a body is markup, or free of the bytes that packed ones are full of.
+/// True if a body is markup, or has none of the bytes that are frequent in packed bodies.
 fn reads_as_text(body: &[u8]) -> bool {
     let start = body.trim_ascii_start();
     let start = start.get(..start.len().min(512)).unwrap_or_default();
     start.starts_with(b"<") || !is_binary(start)
 }
 
-/// Reads a packed body, as much of it as is whole; no more than the longest record has bytes.
+/// Unpacks a body as far as it is complete, up to the size of the longest record.
 fn unpacked(
     stream: impl Read,
     encoding: &'static str,
@@ -109,7 +109,7 @@ fn unchunked(body: &[u8]) -> Result<Option<Vec<u8>>, RejectReason> {
 
 /// One chunk.
 struct Chunk<'a> {
-    /// As its size says.
+    /// Its size as stated.
     size: usize,
     data: &'a [u8],
     after: &'a [u8],
@@ -125,7 +125,8 @@ impl Chunk<'_> {
     }
 }
 
-/// The chunk at the start of a body, if there is one: a size, and as many bytes before a line end or the end of the body.
+/// The chunk at the start of a body, if there is one: a size, that number of bytes, and a line end or the end of the
+/// body.
 fn chunk(body: &[u8]) -> Option<Chunk<'_>> {
     let (line, rest) = body.split_at_checked(memchr::memchr(b'\n', body)? + 1)?;
     let digits = line.iter().take_while(|b| b.is_ascii_hexdigit()).count();

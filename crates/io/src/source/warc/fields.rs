@@ -1,5 +1,5 @@
-//! Header fields of WARC records and HTTP messages: `Name: value`, one a line; a line that begins with white space
-//! continues the value before it. Lines that are no fields are passed over, as browsers do.
+//! Header fields of WARC records and HTTP messages: `Name: value`, one per line; a line that begins with white space
+//! continues the value before it. Lines that are not fields are skipped, as in browsers.
 
 use std::borrow::Cow;
 
@@ -28,7 +28,7 @@ impl<'a> Field<'a> {
         })
     }
 
-    /// As [`text`](Self::text); bytes that are not UTF-8 become U+FFFD.
+    /// Like [`text`](Self::text); bytes that are not UTF-8 become U+FFFD.
     pub(super) fn text_lossy(&self) -> String {
         let text = String::from_utf8_lossy(self.lines);
         let lines: Vec<&str> = text.lines().map(str::trim).collect();

@@ -25,7 +25,7 @@ pub(crate) enum Begun<'a> {
     Open,
     /// A complete header.
     Record(Header<'a>),
-    /// Bytes that are no record, with the reason.
+    /// Bytes that are not a record, with the reason.
     Not(&'static str),
 }
 
@@ -78,7 +78,7 @@ impl<'a> Header<'a> {
         fields(self.fields).find(|field| field.is(name))?.text()
     }
 
-    /// `response`, `request` and so on; empty where it is missing.
+    /// `response`, `request` and so on; empty if it is missing.
     pub(crate) fn record_type(&self) -> Cow<'a, str> {
         self.field("warc-type").unwrap_or_default()
     }

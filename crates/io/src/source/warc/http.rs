@@ -1,14 +1,14 @@
 //! The head of an HTTP response as web archives hold it: a status line, fields, a blank line.
 //!
-//! The status line may be of any version of HTTP, with a reason or without; writers of HTTP/2 responses make one up. Interim responses
-//! (`100 Continue`) before the response are passed over.
+//! The status line may be of any version of HTTP, with or without a reason; for HTTP/2 responses writers invent one.
+//! Interim responses (`100 Continue`) before the response are passed over.
 //!
 //! `httparse` is not used: it refuses the status lines of HTTP/2 and HTTP/3, tabs in them, lower case and status codes that a reason
 //! follows without a space, and the [fields](super::fields) of WARC headers need a reader of their own in any case.
 
 use super::fields::{end_of_header, fields};
 
-/// The most bytes of an HTTP head that are read.
+/// The maximum number of bytes of an HTTP head that are read.
 pub(super) const MAX_HEAD_BYTES: usize = 64 << 10;
 /// The first bytes of a status line.
 const PROTOCOL: &[u8] = b"HTTP/";
@@ -30,17 +30,17 @@ pub(super) struct Http {
 pub(super) enum Message {
     /// A head that does not end within the bytes given.
     Open,
-    /// A whole head.
+    /// A complete head.
     Response(Http),
-    /// A line that begins like a status line and is none.
+    /// A line that begins like a status line but is not one.
     Broken,
     /// Bytes that are not HTTP.
     NotHttp,
 }
 
 impl Message {
-    /// Reads the head at the start of `content`, of which the first [`MAX_HEAD_BYTES`] bytes count. `whole`: these are all the
-    /// bytes there are.
+    /// Reads the head at the start of `content`, of which the first [`MAX_HEAD_BYTES`] bytes count. `whole` is true if
+    /// `content` is complete.
     pub(super) fn read(content: &[u8], whole: bool) -> Self {
         let whole = whole || content.len() >= MAX_HEAD_BYTES;
         let content = content.get(..MAX_HEAD_BYTES).unwrap_or(content);
@@ -92,8 +92,8 @@ impl Http {
         http
     }
 
-    /// The kind to count a response by that is not a whole page its server meant to send: its status is not 2xx, or it is 206
-    /// and not all of the page.
+    /// The kind under which a response without a complete page is counted: its status is not 2xx, or it is 206 with a
+    /// part of the page. `None` for other responses.
     pub(super) fn without_page(&self) -> Option<&'static str> {
         match self.status {
             206 if !self.is_whole() => Some("status 206"),
@@ -157,7 +157,7 @@ mod tests {
     fn read(content: &str) -> Message {
         let message = Message::read(content.as_bytes(), true);
         for cut in 0..content.len() {
-            // A head that is read is the same however many bytes have arrived.
+            // Once a head is complete, its result does not depend on the number of bytes that follow.
             match Message::read(&content.as_bytes()[..cut], false) {
                 Message::Open => {}
                 early => assert_eq!(early, message, "{:?}", &content[..cut]),

@@ -26,8 +26,8 @@ pub(super) enum TextForm {
     Text,
 }
 
-/// The kind of a record, by its header and the beginning of its content; `None` if more of the content decides. `whole`: there is no
-/// more. `any_status`: responses are documents whatever their status.
+/// The kind of a record, by its header and the beginning of its content; `None` if more of the content is needed to
+/// decide. `whole` is true if `content` is complete. With `any_status`, responses of any status are documents.
 pub(crate) fn kind(header: &Header<'_>, content: &[u8], whole: bool, any_status: bool) -> Option<WarcKind> {
     let whole = whole || content.len() >= MAX_KIND_BYTES;
     let record_type = header.record_type();
@@ -80,7 +80,7 @@ pub(super) fn essence(media_type: &str) -> &str {
     media_type.split(';').next().unwrap_or_default().trim()
 }
 
-/// The form of a media type; `content` decides where none is named.
+/// The form of a media type; `content` decides if none is named.
 pub(super) fn text_form(media_type: &str, content: &[u8]) -> Option<TextForm> {
     match essence(media_type).to_ascii_lowercase().as_str() {
         "text/html" | "application/xhtml+xml" | "application/vnd.wap.xhtml+xml" => Some(TextForm::Page),

@@ -7,11 +7,11 @@ use memchr::memmem;
 
 /// The first bytes of every record.
 pub(super) const MAGIC: &[u8] = b"WARC/";
-/// The beginning of the first field behind a version.
+/// The beginning of the first field after the version.
 const FIELD: &[u8] = b"WARC-";
-/// The most bytes that are needed to decide if a record begins.
+/// The maximum number of bytes that are needed to decide if a record begins.
 pub(crate) const MAX_BEGINNING_BYTES: usize = MAGIC.len() + "00.00\r\n".len() + FIELD.len();
-/// Bytes kept from earlier parts: the longest unfinished beginning, and the byte before it.
+/// The number of bytes kept from earlier parts: the longest incomplete beginning, and the byte before it.
 const HELD: usize = MAX_BEGINNING_BYTES;
 
 /// `Some(true)` if `bytes`, at the start of a line, begin like a record; `None` if they are too few to decide.
@@ -30,7 +30,7 @@ pub(crate) fn begins_record(bytes: &[u8]) -> Option<bool> {
 /// The largest number of bytes for which [`begins_record`] may return `None`.
 pub(crate) const UNDECIDED_BYTES: usize = MAGIC.len() + 1;
 
-/// As [`begins_record`], for bytes within a line.
+/// Like [`begins_record`], for bytes within a line.
 fn begins_record_in_line(bytes: &[u8]) -> Option<bool> {
     if !begins_record(bytes)? {
         return Some(false);
@@ -77,13 +77,13 @@ impl NextRecord {
         Self { held: vec![before] }
     }
 
-    /// The first record that begins in `bytes`, or began in those before and is only known now: its distance from the start of
-    /// `bytes`, which is then negative.
+    /// The offset in `bytes` of the first record that begins there. It is negative if the record began in earlier bytes
+    /// and could not be recognised before.
     pub(crate) fn find(&mut self, bytes: &[u8]) -> Option<isize> {
         let held = self.held.len();
         let joint = bytes.get(..HELD).unwrap_or(bytes);
         self.held.extend_from_slice(joint);
-        // The first byte held is there for what follows it.
+        // Position 0 is excluded: the first held byte is only the context of the bytes after it.
         let mut across = starts(&self.held, b' ').filter(|&at| at > 0);
         let found = if let Some(at) = across.next().filter(|&at| at < held) {
             Some(at as isize - held as isize)

@@ -14,7 +14,7 @@ pub(super) const LOG_ZERO: f64 = -3.14e100;
 /// Logarithms of probabilities.
 pub(super) struct Hmm {
     pub(super) start: [f64; STATES],
-    /// From the state of the row to that of the column.
+    /// Transitions from the state of the row to that of the column.
     pub(super) transition: [[f64; STATES]; STATES],
     pub(super) characters: Alphabet,
     /// Indexed by the code of a character; index 0 is for unknown characters.
@@ -26,7 +26,7 @@ pub(super) struct Hmm {
 pub(super) struct Trellis {
     /// The best state before each state.
     previous: Vec<[u8; STATES]>,
-    /// Whether a word ends with the character.
+    /// True if a word ends with the character.
     ends: Vec<bool>,
 }
 

@@ -36,7 +36,7 @@ impl Node {
         (self.0 >> 40) as u16
     }
 
-    /// Whether the node may have a child with this code; `false` is certain.
+    /// Returns `true` if the node may have a child with this code; `false` is certain.
     pub(super) fn may_have_child(self, code: u16) -> bool {
         self.0 >> 56 & u64::from(Self::filter_bit(code)) != 0
     }

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use super::node::{MAX_NODES, Node};
 
-/// The limit that a dictionary exceeds, in words.
+/// A description of the limit that a dictionary exceeds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TooLarge(pub(super) &'static str);
 
@@ -78,7 +78,7 @@ struct UnplacedNode {
 /// The trie of sorted words, the root first, level by level.
 fn tree(words: &[(Vec<u16>, u16)]) -> Vec<UnplacedNode> {
     let mut branches = vec![UnplacedNode::default()];
-    // The words below each node of a level. They share as many characters as the level is deep.
+    // The words below each node of one level. They share their first `depth` characters.
     let mut level = vec![(0, words)];
     let mut depth = 0;
     while !level.is_empty() {
@@ -149,7 +149,8 @@ impl Placement {
         for (i, branch) in branches.iter().enumerate().skip(1) {
             indices[i] = bases[branch.parent] + usize::from(branch.code);
             if let [only] = children(branch) {
-                // The first free element from the parent's cache line on, if there is one near; otherwise the first anywhere.
+                // The first free element near the parent, from its cache line on; if there is none, the first free
+                // element anywhere.
                 let near = (indices[i] & !7).saturating_sub(only.code.into());
                 bases[i] = placement.fit_near(near, children(branch)).unwrap_or_else(|| {
                     from = placement.taken.first_free(from);

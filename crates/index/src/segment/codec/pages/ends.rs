@@ -1,7 +1,8 @@
-//! The last row of every page, and where the page begins: how one page is found among all.
+//! The last row and the start of every page, by which the page of a row is found.
 //!
-//! Lasts: the last permuted fingerprint of each page, whole. Starts: for each page the byte of the rows' section that it begins at, and the one
-//! that the last of them ends at, 40 bits each. Both ascend, which opening checks, so the search of one row ends at one page.
+//! *Lasts* are the last permuted fingerprints of the pages, uncompressed. *Starts* are the offsets at which the pages
+//! begin in the section of rows, and the offset at which the last page ends, 40 bits each. Both lists ascend, which is
+//! checked when the file is opened, so the search for a row ends at one page.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -14,7 +15,7 @@ use crate::segment::bits::{packed_bytes, row_at, word_at};
 
 /// Bits of a start.
 pub(in crate::segment) const START_BITS: u32 = 40;
-/// Pages first looked past: a line of the cache of 64-bit rows.
+/// The first step away from the guess, in pages: a cache line of 64-bit rows.
 const GUESS_STEP: u32 = 8;
 
 /// The positions of the ends of pages in a file.
@@ -26,7 +27,7 @@ pub(super) struct Ends {
 }
 
 impl Ends {
-    /// Those of `pages` pages; the bytes must have been verified.
+    /// Opens the ends of `pages` pages. The bytes must have been verified.
     pub(super) fn open<W: Width>(
         pages: u32,
         lasts: Range<usize>,
@@ -42,7 +43,7 @@ impl Ends {
         }
         let ends = Self { pages, lasts, starts };
         let read = ends.read::<W>(data);
-        // The first row of a page is whole.
+        // The first row of a page is stored uncompressed.
         let whole = u64::from(W::BITS / 8);
         if !(0..pages).all(|page| read.start(page).saturating_add(whole) <= read.start(page + 1)) {
             return Err(Mismatch(of, "the starts of pages do not ascend"));
@@ -105,7 +106,7 @@ impl<W: Width> EndsReader<'_, W> {
         row_at(self.lasts, page as usize * (W::BITS / 8) as usize)
     }
 
-    /// The page of a row if rows were spread evenly.
+    /// The page in which the row would be if rows were uniform.
     #[inline]
     fn guess(&self, row: W) -> u32 {
         let leading = if W::BITS < 32 {
@@ -113,20 +114,20 @@ impl<W: Width> EndsReader<'_, W> {
         } else {
             (row >> (W::BITS - 32)).low_u64()
         };
-        // Below the number of pages, since the leading bits are below 2^32.
+        // The product is below the number of pages, because the leading bits are below 2^32.
         (((leading & u64::from(u32::MAX)) * u64::from(self.pages)) >> 32) as u32
     }
 
-    /// Asks memory for what [`EndsReader::page_of`] will read first.
+    /// Prefetches the bytes that [`EndsReader::page_of`] will read first.
     #[inline]
     pub(super) fn prefetch(&self, row: W) {
         prefetch_read(self.lasts, self.guess(row) as usize * (W::BITS / 8) as usize);
     }
 
-    /// The first page whose last row is not below `row`, the only one that can have it; their number if there is none. O(log of what an
-    /// even spread is wrong by).
+    /// The first page whose last row is not below `row`, which is the only page that can contain it; the number of
+    /// pages if there is none. O(log of the error of the guess).
     pub(super) fn page_of(&self, row: W) -> u32 {
-        // What is sought lies from `low` up to `high`; steps away from the guess double.
+        // The page is in `low..=high`. The step away from the guess doubles each time.
         let guess = self.guess(row);
         let (mut low, mut high, mut step) = (0, self.pages, GUESS_STEP);
         if guess < self.pages && self.last(guess) < row {

@@ -1,12 +1,13 @@
 //! Canonical Huffman codes of bounded length.
 //!
-//! Symbols are numbers below 128. Lengths come from a histogram by package-merge (Larmore and Hirschberg 1990), optimal among codes of at most
-//! [`MAX_LENGTH`] bits; codes are given out by (length, symbol), so that lengths alone are stored. A code's first bit is its most significant
-//! one and comes first in the bit string. Encoding and decoding are one table access each.
+//! Symbols are numbers below 128. Lengths come from a histogram by package-merge (Larmore and Hirschberg 1990), optimal
+//! among codes of at most [`MAX_LENGTH`] bits; codes are assigned in the order of (length, symbol), so that only the
+//! lengths are stored. A code's first bit is its most significant one and comes first in the bit string. Encoding and
+//! decoding are one table access each.
 //!
-//! A set of lengths is a code when the codes fill all bit strings, or when it has one symbol, of length 1, or none.
+//! A set of lengths is valid if the codes fill all bit strings, or if it has one symbol with length 1, or no symbol.
 
-/// The longest code: the table of a decoder then takes 4 KiB, and the bound costs a few hundredths of a bit a row.
+/// The longest code: the table of a decoder then takes 4 KiB, and the bound costs a few hundredths of a bit per row.
 pub(in crate::segment) const MAX_LENGTH: u32 = 11;
 /// Bits of an entry of the table that hold the length.
 const LENGTH_BITS: u32 = 4;
@@ -21,7 +22,7 @@ pub(in crate::segment) fn lengths(counts: &[u64]) -> Vec<u8> {
             (counts[symbol], one)
         })
         .collect();
-    // Equal counts keep the order of their symbols, so the code depends on nothing else.
+    // Symbols with equal counts keep their order, so the code depends on the counts alone.
     leaves.sort_by_key(|&(count, _)| count);
     if let [(_, one)] = &leaves[..] {
         return one.clone();
@@ -75,12 +76,14 @@ pub(in crate::segment) fn codes(lengths: &[u8]) -> Option<Vec<u16>> {
 /// Reads codes.
 #[derive(Debug)]
 pub(super) struct Decoder {
-    /// By the next bits: symbol and length of the code that they begin with, length 0 for none.
+    /// For each value of the next bits: the symbol and the length of the code that they begin with, or a length of 0
+    /// for none.
     table: Box<[u16; 1 << MAX_LENGTH]>,
 }
 
 impl Decoder {
-    /// Of codes with these lengths, if they are some; symbols below 2¹².
+    /// Creates a decoder from the lengths of the codes; `None` if the lengths do not form a code. Symbols are below
+    /// 2¹².
     pub(super) fn new(lengths: &[u8]) -> Option<Self> {
         let codes = codes(lengths)?;
         let mut table = Box::new([0; 1 << MAX_LENGTH]);
@@ -108,7 +111,8 @@ mod tests {
 
     use super::*;
 
-    /// Bits that a code of unbounded length takes: the twin, by joining the two rarest again and again.
+    /// The bits of a code of unbounded length, by repeatedly joining the two rarest symbols: the twin that the code is
+    /// tested against.
     fn unbounded(counts: &[u64]) -> u64 {
         let mut left: Vec<u64> = counts.iter().copied().filter(|&count| count > 0).collect();
         if left.len() == 1 {
@@ -147,7 +151,7 @@ mod tests {
             let best = unbounded(&counts);
             prop_assert!(cost(&counts, &lengths) >= best);
             if counts.iter().filter(|&&count| count > 0).count() <= 12 {
-                // No code of so few symbols is longer than the bound.
+                // With this few symbols the bound on the code length has no effect.
                 prop_assert_eq!(cost(&counts, &lengths), best);
             }
         }

@@ -1,15 +1,16 @@
 //! Rows as Huffman-coded differences, in pages (Manku, Jain, Das Sarma, "Detecting near-duplicates for web crawling", 2007).
 //!
-//! A page is a fixed number of the table's permuted fingerprints, the first whole. Of every other one h is stored, the number of the most
-//! significant bit in which it differs from the one before, as a canonical Huffman code ([`huffman`]), and then the h bits to the right of
-//! that bit ([`page`]): the bits to its left are those before, and it is itself a one, since rows ascend. The last fingerprint of every page
-//! and where the page begins are kept apart ([`ends`]), read and verified when the file is opened, and by them the page is found that has
-//! to be decoded. They take the place of a directory.
+//! A page is a fixed number of the table's permuted fingerprints. The first one is stored uncompressed. Of every other
+//! one two numbers are stored: h, the position of the most significant bit in which it differs from the one before, as
+//! a canonical Huffman code ([`huffman`]); and the h bits to the right of that bit ([`page`]). The bits to the left
+//! equal those of the one before, and the bit itself is a one, since rows ascend. The last fingerprint and the start of
+//! every page are stored separately ([`ends`]). They are read and verified when the file is opened, and take the place
+//! of a directory: they identify the page that has to be decoded.
 //!
 //! A span counts pages. Row number r is the row r mod P of page ⌊r / P⌋, P being the rows of a page.
 //!
-//! Many probes ordered by address hit the same pages repeatedly; they decode a page once and keep it ([`PageCache`]). A single
-//! query decodes as far as it must.
+//! Many probes ordered by address hit the same pages repeatedly; they decode a page once and keep it ([`PageCache`]). A
+//! single query decodes a page only up to the rows it needs.
 
 pub(in crate::segment) mod ends;
 pub(in crate::segment) mod huffman;
@@ -23,16 +24,17 @@ use twinprint_fingerprint::kernel::prefetch_read;
 use self::ends::Ends;
 use self::huffman::Decoder;
 use self::page::Page;
-use super::{Buckets, Mismatch, ProbeCosts, Probed, RowCursor, Span, Workspace, required};
+use super::{Buckets, Mismatch, Probe, ProbeCosts, Probed, RowCursor, Workspace, required};
 use crate::segment::bits::PADDING;
 use crate::segment::layout::{Footer, SectionKind};
 use crate::segment::order::Order;
 use crate::segment::sectors::Sectors;
+use crate::segment::span::Span;
 use crate::segment::{Segment, SegmentError};
 
-/// Rows read at once, at least.
+/// The minimum number of rows read at a time.
 const STRETCH_ROWS: usize = 4096;
-/// Rows remembered, about: half a megabyte of 64 bits each, which the second-level cache holds.
+/// The approximate number of rows in the cache: half a megabyte of 64-bit rows, which fit the second-level cache.
 const CACHED_ROWS: u32 = 1 << 16;
 /// Offsets of the cache lines that are prefetched; the processor prefetches the following ones by itself.
 const PREFETCH_OFFSETS: [usize; 3] = [0, 64, 128];
@@ -56,7 +58,7 @@ pub(in crate::segment) struct Pages {
 }
 
 impl Pages {
-    /// Opens those of table `t`, whose sections are within the file.
+    /// Opens the pages of table `t`, whose sections are within the file.
     pub(in crate::segment) fn open<W: Width>(
         footer: &Footer,
         t: usize,
@@ -87,7 +89,7 @@ impl Pages {
         let decoder = Decoder::new(lengths).ok_or(Mismatch(at, "its code is none"))?;
         let pages = footer.rows.div_ceil(page_rows.into());
         let ends = Ends::open::<W>(pages as u32, lasts, starts, data)?;
-        // The first page follows the code, the padding the last.
+        // The section consists of the code, the pages and the padding.
         let bytes = ends.bytes(data, W::BITS.into());
         if bytes != Some((rows.len() - PADDING) as u64) {
             return Err(Mismatch(at, "pages are missing"));
@@ -106,7 +108,7 @@ impl Pages {
     }
 }
 
-/// Pages that were decoded whole, for many probes that are neighbours: page p in place p modulo their number.
+/// A cache of decoded pages, for many neighbouring probes. Page p is at position p modulo the number of positions.
 #[derive(Debug, Default)]
 pub(super) struct PageCache<W> {
     /// True if decoded pages are kept.
@@ -115,7 +117,7 @@ pub(super) struct PageCache<W> {
 }
 
 impl<W> PageCache<W> {
-    /// Forgets all; whether to remember from now on.
+    /// Empties the cache. `many` decides if decoded pages are kept from now on.
     pub(super) fn begin(&mut self, many: bool) {
         self.many = many;
         for (page, _) in &mut self.places {
@@ -169,7 +171,7 @@ impl<'s, W: Width> PagesReader<'s, W> {
     fn decode(&self, page: u32, out: &mut Vec<W>) -> Result<(), SegmentError> {
         let mut rows = self.page(page);
         out.extend(&mut rows);
-        // All bytes of a valid page are consumed; its last row is also stored with the ends of pages.
+        // A valid page is consumed to its last byte, and its last row equals the one stored with the ends of pages.
         let last = out.last().copied();
         if rows.is_whole() && last == Some(self.ends.last(page)) {
             Ok(())
@@ -178,7 +180,7 @@ impl<'s, W: Width> PagesReader<'s, W> {
         }
     }
 
-    /// The rows of a page, as remembered.
+    /// The rows of a page, from the cache if it has them.
     fn remembered<'d>(
         &self,
         page: u32,
@@ -212,7 +214,7 @@ impl<W: Width> Buckets<W> for PagesReader<'_, W> {
     }
 
     fn verify_bounds(&self, _: u32) -> Result<(), SegmentError> {
-        // They were when the file was opened.
+        // The bounds were verified when the file was opened.
         Ok(())
     }
 
@@ -232,10 +234,10 @@ impl<W: Width> Buckets<W> for PagesReader<'_, W> {
                 prefetch_read(self.rows, at + ahead);
             }
         }
-        (start, end)
+        Span { start, end }
     }
 
-    fn verify_rows(&self, (start, end): Span) -> Result<(), SegmentError> {
+    fn verify_rows(&self, Span { start, end }: Span) -> Result<(), SegmentError> {
         if start >= end {
             return Ok(());
         }
@@ -253,26 +255,26 @@ impl<W: Width> Buckets<W> for PagesReader<'_, W> {
     ) -> Result<u64, SegmentError> {
         let all = self.order.rest(!W::default());
         let mut candidates = 0;
-        for ((number, run), &(address, slot)) in (0..).zip(probed.runs).zip(probed.probes) {
+        for ((number, run), &Probe { address, slot }) in (0..).zip(probed.runs).zip(probed.probes) {
             let rest = probed.rests.get(slot as usize).copied().unwrap_or_default();
             let (first, last) = (
                 self.order.join(address, W::default()),
                 self.order.join(address, all),
             );
-            let asked = self.order.join(address, rest);
+            let wanted = self.order.join(address, rest);
             for page in run.start..run.end {
                 let before = page * self.stored.page_rows;
-                let mut look = |i: u32, row: W| {
+                let mut compare = |i: u32, row: W| {
                     candidates += 1;
-                    if (row ^ asked).distance(W::default()) <= k {
+                    if (row ^ wanted).distance(W::default()) <= k {
                         each(number, before + i, self.order.rest(row));
                     }
                 };
                 if let Some(rows) = self.remembered(page, &mut workspace.decoded)? {
                     let from = rows.partition_point(|&row| row < first);
-                    let of = rows[from..].iter().take_while(|&&row| row <= last);
-                    for (i, &row) in (from as u32..).zip(of) {
-                        look(i, row);
+                    let in_bucket = rows[from..].iter().take_while(|&&row| row <= last);
+                    for (i, &row) in (from as u32..).zip(in_bucket) {
+                        compare(i, row);
                     }
                     continue;
                 }
@@ -282,7 +284,7 @@ impl<W: Width> Buckets<W> for PagesReader<'_, W> {
                         break;
                     }
                     if row >= first {
-                        look(i, row);
+                        compare(i, row);
                     }
                 }
                 if rows.is_broken() {
@@ -298,7 +300,10 @@ impl<W: Width> Buckets<W> for PagesReader<'_, W> {
         if page == self.ends.pages() {
             return Ok(None);
         }
-        self.verify_rows((page, page + 1))?;
+        self.verify_rows(Span {
+            start: page,
+            end: page + 1,
+        })?;
         let mut rows = self.page(page);
         let found = (0..).zip(&mut rows).find(|&(_, row)| row >= permuted);
         if rows.is_broken() {
@@ -313,7 +318,10 @@ impl<W: Width> Buckets<W> for PagesReader<'_, W> {
         let upto = out.len() + STRETCH_ROWS;
         let mut page = place.row / self.stored.page_rows;
         while page < self.ends.pages() && out.len() < upto {
-            self.verify_rows((page, page + 1))?;
+            self.verify_rows(Span {
+                start: page,
+                end: page + 1,
+            })?;
             let before = out.last().copied();
             let at = out.len();
             self.decode(page, out)?;

@@ -1,4 +1,4 @@
-//! One page: the first row whole, every other one as the Huffman code of h and the h bits to the right of bit h.
+//! One page: the first row uncompressed, every other row as the Huffman code of h and the h bits to the right of bit h.
 //!
 //! Bits follow one another from the lowest of each byte on, numbers by their lowest bit first, codes by their first bit. A page ends with zeros up to
 //! a whole byte.
@@ -10,10 +10,10 @@ use twinprint_fingerprint::Width;
 use super::huffman::{self, Decoder};
 use crate::segment::bits::{Packer, number_at, row_at, word_at};
 
-/// Bits that are there wherever a number of 64 of them begins within its first byte.
+/// The number of bits that a 64-bit word always has from any bit of its first byte on.
 const MAX_READ_BITS: u32 = 57;
 
-/// The most significant bit in which two rows differ, that is where the greater has a one; rows must differ.
+/// The most significant bit in which two different rows differ. The greater row has a one there.
 #[inline]
 pub(in crate::segment) fn differing<W: Width>(a: W, b: W) -> u32 {
     127 - (a ^ b).widen().leading_zeros().min(127)
@@ -26,7 +26,7 @@ pub(in crate::segment) struct Encoder {
 }
 
 impl Encoder {
-    /// For bits that rows first differ in so often.
+    /// Creates an encoder. `counts` has, for each bit, the number of rows whose highest differing bit it is.
     pub(in crate::segment) fn new(counts: &[u64]) -> Self {
         let lengths = huffman::lengths(counts);
         Self {
@@ -45,7 +45,7 @@ impl Encoder {
         out.push(row.widen(), W::BITS);
     }
 
-    /// Appends a row after `before`, in a bit that was counted.
+    /// Appends a row after `before`. The highest bit in which they differ must have been counted.
     #[inline]
     pub(in crate::segment) fn next<W: Width>(&self, before: W, row: W, out: &mut Packer) {
         let h = differing(before, row);
@@ -55,7 +55,7 @@ impl Encoder {
     }
 }
 
-/// The rows of a page, from the first on; they end early where the bytes are no page.
+/// The rows of a page, from the first on; they end early if the bytes are not a page.
 pub(super) struct Page<'s, W> {
     bytes: &'s [u8],
     bit: u64,
@@ -68,7 +68,7 @@ pub(super) struct Page<'s, W> {
 }
 
 impl<'s, W: Width> Page<'s, W> {
-    /// The page of `rows` rows in a range of `bytes`, after which a few may be read.
+    /// Opens the page of `rows` rows in a range of `bytes`. A few bytes after the range may be read.
     #[inline]
     pub(super) fn new(bytes: &'s [u8], page: Range<u64>, decoder: &'s Decoder, rows: u32) -> Self {
         Self {
@@ -110,7 +110,8 @@ impl<'s, W: Width> Page<'s, W> {
             number_at(self.bytes, self.bit + u64::from(length), h)
         };
         self.bit += u64::from(length + h);
-        // A symbol is below the width, because the code has no more lengths; the shift is of the bits from h up.
+        // The symbol is less than the number of bits, because the code has no further lengths. The bits from `h` up are
+        // shifted out.
         let row = (before >> h | W::truncate(1)) << h | below;
         (length > 0 && row > before).then_some(row)
     }
@@ -142,7 +143,7 @@ mod tests {
     use super::*;
     use crate::samples::{rows, shape};
 
-    /// The twin: a string of ones and zeros as the format says it.
+    /// The twin: a string of ones and zeros as the format specifies it.
     fn naive<W: Width>(rows: &[W], lengths: &[u8]) -> String {
         let number = |n: u128, bits: u32| -> String { (0..bits).map(|i| bit(n >> i & 1 == 1)).collect() };
         let mut out = String::new();
@@ -155,7 +156,7 @@ mod tests {
                 .rev()
                 .find(|&b| row.bit(b) != rows[i - 1].bit(b))
                 .unwrap();
-            // Codes in the order of (length, symbol), each one more than the last.
+            // Canonical codes are assigned in the order of (length, symbol), each one more than the one before.
             let mut symbols: Vec<(u8, usize)> =
                 lengths.iter().copied().zip(0..).filter(|c| c.0 > 0).collect();
             symbols.sort_unstable();
@@ -208,7 +209,7 @@ mod tests {
         let mut page = Page::new(&bytes, 0..end, &decoder, rows.len() as u32);
         assert_eq!((&mut page).collect::<Vec<W>>(), rows);
         assert!(page.is_whole());
-        // Whatever the bytes are, what comes ascends and ends.
+        // For any bytes, decoding ends and yields ascending rows.
         if end > 0 {
             bytes[flip % end as usize] ^= 1 << (flip % 8);
             let read: Vec<W> = Page::new(&bytes, 0..end, &decoder, rows.len() as u32).collect();

@@ -25,7 +25,7 @@ use crate::source::{Format, ParquetTable, guarded, open_table as open};
 
 /// The number of rows copied at a time.
 const BATCH_ROWS: usize = 1024;
-/// The least number of consecutive unwanted rows that are skipped, with the pages they fill, instead of being read and dropped.
+/// The smallest number of consecutive unwanted rows that are skipped, with the pages they fill, instead of being read and dropped.
 const MIN_SKIPPED_ROWS: usize = 64;
 
 /// Writes the wanted rows. Returns the size of the file in bytes.
@@ -84,7 +84,7 @@ fn merged(job: &TableJob<'_>, table: &ParquetTable) -> Vec<Range<usize>> {
             continue;
         }
         match merged.last_mut() {
-            // There may be groups without a wanted row in between.
+            // Groups without a wanted row may be in between.
             Some(last) if filled + wanted <= largest => {
                 last.end = group + 1;
                 filled += wanted;
@@ -113,7 +113,7 @@ fn properties(table: &ParquetTable, added: Option<&AddedColumns<'_>>) -> WriterP
     };
     properties = properties.set_sorting_columns(group.sorting_columns().cloned());
     if let Some(column) = group.columns().first() {
-        // For the added columns.
+        // The compression of the added columns.
         properties = properties.set_compression(column.compression());
     }
     for column in group.columns() {
@@ -218,7 +218,7 @@ impl Pump<'_> {
             if read != rows {
                 return Err(self.job.fewer_rows());
             }
-            // The reader does not check levels, and the writer relies on them.
+            // The reader does not check levels, but the writer relies on valid ones.
             let beyond = |levels: &[i16], most| levels.iter().any(|level| !(0..=most).contains(level));
             if beyond(&batch.def, max_def) || beyond(&batch.rep, max_rep) {
                 return Err(damaged("a level is beyond those of its column".to_owned()));
@@ -236,7 +236,7 @@ impl Pump<'_> {
         Ok(())
     }
 
-    /// The number of rows to read from row `first` on: at most a batch, and up to the next stretch that is skipped.
+    /// The number of rows to read from row `first` on: at most a batch, and up to the next rows that are skipped.
     fn batch_from(&self, first: u64) -> usize {
         let longest = (self.rows.end - first).min(BATCH_ROWS as u64) as usize;
         let mut unwanted = 0;

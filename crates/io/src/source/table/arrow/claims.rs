@@ -46,7 +46,7 @@ fn check_batch(batch: RecordBatch<'_>, body: &[u8]) -> Result<(), RejectReason> 
         if !packed || bytes.is_empty() {
             continue;
         }
-        // Packed buffers begin with the length they unpack to; -1 if they are plain after all.
+        // A packed buffer begins with its unpacked length, or with -1 if it is stored unpacked.
         let Some(length) = bytes.first_chunk().map(|&first| i64::from_le_bytes(first)) else {
             return Err(broken("a packed buffer is too short"));
         };

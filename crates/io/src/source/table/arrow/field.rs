@@ -19,8 +19,8 @@ use crate::source::reject::RejectReason;
 
 const DAY: i64 = 86_400_000_000_000;
 
-/// The way to a column: the number of a top-level column, then of a field in each struct below it. Lists and dictionaries are
-/// passed through.
+/// The path to a column: the number of a top-level column, then of a field in each struct below it. Lists and
+/// dictionaries do not count.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Column {
     pub(super) root: usize,
@@ -28,7 +28,7 @@ pub(super) struct Column {
 }
 
 impl Column {
-    /// The column of the text. `raw`: it may hold numbers instead.
+    /// The column of the text, or of numbers if `raw` is true.
     pub(super) fn text(schema: &Schema, key: &str, raw: bool) -> Result<Self, RejectReason> {
         let Some((column, data_type)) = find(schema, key) else {
             return Err(RejectReason::ColumnMissing {

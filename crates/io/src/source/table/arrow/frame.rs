@@ -15,7 +15,7 @@ use crate::source::reject::RejectReason;
 const MAGIC: &[u8] = b"ARROW1";
 /// The magic number of Feather version 1.
 const FEATHER_1: &[u8] = b"FEA1";
-/// Comes before the length of a message since format version 0.15.
+/// The marker before the length of a message, since format version 0.15.
 const CONTINUATION: [u8; 4] = [0xff; 4];
 /// The largest message without its body in bytes. Schemas of a million columns stay below.
 const MAX_HEADER: u64 = 256 << 20;
@@ -71,7 +71,8 @@ impl Frame {
                     .ok_or_else(|| broken("a record batch has no header"))?;
                 let rows = u64::try_from(batch.length())
                     .map_err(|_| broken("a record batch claims fewer than no rows"))?;
-                // Every column is as long as the batch; a batch that claims fewer rows would lose them without a trace.
+                // Every column must be as long as the batch. Rows beyond the claimed length would be lost without
+                // notice.
                 let column = batch.nodes().and_then(|columns| columns.iter().next());
                 let is_as_long = match column {
                     Some(column) => column.length() == batch.length(),
@@ -96,7 +97,7 @@ impl Frame {
     }
 }
 
-/// The flatbuffer of a message, behind its length.
+/// The flatbuffer of a message, after its length.
 pub(super) fn message(header: &[u8]) -> Result<arrow_ipc::Message<'_>, RejectReason> {
     let start = if header.starts_with(&CONTINUATION) { 8 } else { 4 };
     let flat = header
@@ -130,7 +131,7 @@ fn file(input: &mut File, bytes: u64) -> Result<Frame, RejectReason> {
         metadata.push((key.to_owned(), value.to_owned()));
     }
     frame.file_metadata = Some(metadata);
-    // All dictionaries count before the first batch.
+    // In a file, all dictionaries apply before the first batch.
     let dictionaries = footer.dictionaries().into_iter().flatten();
     for &block in dictionaries.chain(footer.recordBatches().into_iter().flatten()) {
         let inside = u64::try_from(block.offset())
@@ -185,7 +186,7 @@ fn stream(input: &mut File, bytes: u64) -> Result<Frame, RejectReason> {
             Ok(None) => broken("a message is neither a record batch nor a dictionary"),
             Err(reason) => reason,
         };
-        // The messages before it are taken.
+        // The messages before this one are used.
         frame.lost = Some(lost.losing(Loss::unread(bytes - at.min(bytes))));
         return Ok(frame);
     }

@@ -1,8 +1,8 @@
 //! Arrow IPC: files (`.arrow`, Feather version 2) and streams, distinguished by their first bytes.
 //!
-//! Both hold the same messages: a schema, dictionaries, record batches. A file lists where they are at its end, a stream is
-//! walked from message to message; after that there is no difference. A record batch is the unit: it is read and unpacked whole,
-//! whatever its writer made of it, but for the columns that are not needed, which are not decoded.
+//! Both hold the same messages: a schema, dictionaries, record batches. A file lists their positions at its end; a
+//! stream is read from message to message. After that there is no difference. The unit is a record batch: it is read
+//! and unpacked as a whole, whatever its size, but only the columns that are needed are decoded.
 
 mod claims;
 mod field;
@@ -38,10 +38,11 @@ const RANGE_BYTES: u64 = 1 << 20;
 pub struct ArrowTable {
     /// As the file has it.
     schema: SchemaRef,
-    /// The same with every string read as bytes, so that a bad string costs its row and not its batch. Both have the same layout.
+    /// The same schema with strings as bytes, so that an invalid string rejects only its row, not the batch. Both have
+    /// the same layout.
     bytes_schema: SchemaRef,
     version: MetadataVersion,
-    /// Record batches and dictionaries in the order in which they count.
+    /// Record batches and dictionaries in the order in which they apply.
     messages: Vec<Message>,
     /// The reason why no message can be read after these.
     lost: Option<RejectReason>,
@@ -62,7 +63,7 @@ struct Message {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum MessageKind {
     Dictionary,
-    /// Rows in the file before it, and its own.
+    /// The number of rows in the file before the batch, and of rows in the batch.
     Batch {
         first: u64,
         rows: u64,
@@ -87,7 +88,7 @@ impl ArrowTable {
         })
     }
 
-    /// The type of the column that `key` names, if that is one of whole numbers.
+    /// The type of the column that `key` names, if that is a column of integers.
     pub fn integer_type(&self, key: &str) -> Option<IntegerType> {
         field::integer_type(&self.schema, key)
     }
@@ -259,7 +260,7 @@ impl Batches {
             })
     }
 
-    /// Takes in a message if it is a dictionary that may be needed.
+    /// Reads a message if it is a dictionary that may be needed.
     fn dictionary(&mut self, message: usize) -> Result<(), RejectReason> {
         match self.messages.get(message) {
             Some(&Message { block, kind }) if self.dictionaries && kind == MessageKind::Dictionary => {
@@ -270,7 +271,7 @@ impl Batches {
         }
     }
 
-    /// A message with its body, its claims checked.
+    /// A message with its body, after its claims were checked.
     fn read(&mut self, block: Block) -> Result<Buffer, RejectReason> {
         // The frame was checked: both lengths lie within the file.
         let length = block.metaDataLength() as usize + block.bodyLength() as usize;

@@ -15,7 +15,7 @@ use crate::source::reject::RejectReason;
 pub(crate) struct ArrowRows {
     batches: Batches,
     batch: Option<RecordBatch>,
-    /// Each with its number among the columns read.
+    /// The column of the text. Next, those of the id and the sort value. Each has its number among the columns read.
     text: (Column, usize),
     id: Option<(Column, usize)>,
     sort: Option<(Column, usize)>,

@@ -4,7 +4,7 @@
 //! element; and it descends the schema by recursion. This walks the footer's Thrift (compact protocol) once, linear in its
 //! bytes, and refuses lists longer than the remaining bytes, schemas with more children than elements, and deep nesting.
 
-/// Structs within structs of the footer, and groups within groups of the schema.
+/// The maximum depth of structs in the footer and of groups in the schema.
 const MAX_DEPTH: usize = 64;
 
 /// `FileMetaData.schema`.
@@ -47,12 +47,12 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// A schema element; the children it claims.
+    /// Reads a schema element. Returns the number of children that it claims.
     fn element(&mut self) -> Result<u64, &'static str> {
         let (mut field, mut children) = (0, 0);
         while let Some(kind) = self.field(&mut field)? {
             if field == NUM_CHILDREN && kind == 5 {
-                // A count below zero is odd in zigzag form; as a large number it is refused like one.
+                // A negative count is odd in zigzag form. It becomes the largest number, which is refused as too many.
                 let coded = self.varint()?;
                 children = if coded & 1 == 0 { coded / 2 } else { u64::MAX };
             } else {
@@ -85,7 +85,7 @@ impl Walk<'_> {
             15 => self.varint()?,
             short => u64::from(short),
         };
-        // Every element takes a byte or more.
+        // Every element takes at least one byte.
         if length > self.rest.len() as u64 {
             return Err("the footer claims more entries than it has bytes");
         }
@@ -97,7 +97,7 @@ impl Walk<'_> {
             return Err("the footer is nested too deeply");
         }
         match kind {
-            // Booleans among fields are in the header.
+            // The value of a boolean field is part of its header.
             1 | 2 => Ok(()),
             3 => self.take(1),
             4..=6 => self.varint().map(|_| ()),
@@ -110,7 +110,7 @@ impl Walk<'_> {
                 let (length, kind) = self.list()?;
                 for _ in 0..length {
                     match kind {
-                        // Among elements a boolean is a byte of its own.
+                        // A boolean in a list takes one byte.
                         1 | 2 => self.take(1)?,
                         kind => self.skip(kind, depth + 1)?,
                     }
@@ -155,7 +155,7 @@ impl Walk<'_> {
 
 /// Checks that the elements, each followed by its children, make one tree that is not too deep.
 fn depth(children: &[u64]) -> Result<(), &'static str> {
-    // Children still to come at each level.
+    // The number of children still expected at each level.
     let mut open: Vec<u64> = Vec::new();
     for &count in children {
         if count > children.len() as u64 {

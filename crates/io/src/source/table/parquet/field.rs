@@ -48,7 +48,7 @@ impl Field {
         Some(Ok(Self { leaf, descriptor }))
     }
 
-    /// The column of the text. `raw`: it may hold numbers instead.
+    /// The column of the text, or of numbers if `raw` is true.
     pub(super) fn text(schema: &SchemaDescriptor, key: &str, raw: bool) -> Result<Self, RejectReason> {
         let not_text = |found| RejectReason::ColumnNotText {
             key: key.to_owned(),
@@ -159,7 +159,7 @@ impl Field {
     }
 }
 
-/// Whole numbers as files before logical types annotate them.
+/// Whole numbers as annotated by files from before logical types.
 fn integer(converted: ConvertedType) -> Scalar {
     match converted {
         ConvertedType::TIMESTAMP_MILLIS => Scalar::Moment(1_000_000),
@@ -218,7 +218,7 @@ fn through_list<'t>(field: &'t Type, path: &mut Vec<String>) -> &'t Type {
             return at;
         }
         path.push(repeated.name().to_owned());
-        // Three levels as the standard has it; older writers leave the inner one out.
+        // Lists have three levels in the standard; older writers omit the inner one.
         let inner = children(repeated);
         let old = repeated.name() == "array" || repeated.name() == format!("{}_tuple", at.name());
         at = match inner {

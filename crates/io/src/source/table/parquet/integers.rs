@@ -102,8 +102,8 @@ impl ParquetTable {
 }
 
 impl IntegerReader {
-    /// Appends the next `rows` numbers, negative ones as the bits of 64. If one of them is null, appends none and returns the index of the
-    /// first null among them.
+    /// Appends the next `rows` numbers, negative ones as 64-bit two's complement. If one of them is null, appends none and
+    /// returns the index of the first null among them.
     ///
     /// # Errors
     /// The column is damaged or has fewer rows.

@@ -34,7 +34,7 @@ use crate::source::options::SourceOptions;
 use crate::source::record::IntegerType;
 use crate::source::reject::RejectReason;
 
-/// Bytes of text of one stretch, unpacked, if pages are not larger.
+/// The unpacked bytes of text of one range of rows, if pages are not larger.
 const PART: u64 = 2 << 20;
 /// The end of a file: the length of the footer and a magic number.
 const TAIL: u64 = 8;
@@ -77,7 +77,7 @@ impl ParquetTable {
         })
     }
 
-    /// The type of the column that `key` names, if that is one of whole numbers.
+    /// The type of the column that `key` names, if that is a column of integers.
     pub fn integer_type(&self, key: &str) -> Option<IntegerType> {
         let schema = self.metadata().file_metadata().schema_descr();
         Field::scalar(schema, Some(key))?.integer_type()
@@ -122,7 +122,7 @@ impl ParquetTable {
             if left == 0 {
                 break;
             }
-            // A decoder that panics here has read a row group of this file: it costs that group.
+            // If the decoder panics here, only this row group is lost.
             let cuts = super::guarded(Format::Parquet, || self.cuts(&input, metadata, group, &text));
             let cuts = match cuts {
                 Ok(cuts) => cuts,
@@ -164,8 +164,8 @@ impl ParquetTable {
         Ok(planned)
     }
 
-    /// The ends of the parts of a row group, in rows. They are ends of pages where these are known without unpacking, so that no page is
-    /// unpacked twice.
+    /// The ends of the parts of a row group, in rows. They are at ends of pages if these are known without unpacking,
+    /// so that no page is unpacked twice.
     fn cuts(
         &self,
         input: &Arc<File>,

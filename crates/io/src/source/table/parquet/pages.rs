@@ -2,15 +2,16 @@
 //!
 //! The value decoders reserve memory by a page's own count of values before they look at them.
 //!
-//! Writers begin a chunk with a dictionary and give it up when it grows too large, which texts soon do; all pages after that are plain. A
-//! part of a row group that holds such pages alone would unpack the dictionary for nothing. So it is passed over, and handed out before the
-//! first page that needs it.
+//! Writers begin a chunk with a dictionary and abandon it when it grows too large, as it soon does for texts; all pages
+//! after that are plain. For a part of a row group with plain pages only, unpacking the dictionary would be wasted
+//! work. So the dictionary is skipped at first, and yielded before the first page that needs it.
 
 use parquet::basic::Encoding;
 use parquet::column::page::{Page, PageMetadata, PageReader};
 use parquet::errors::{ParquetError, Result};
 
-/// Values of one page: far beyond what any writer puts there, and little enough to hold the levels of one row.
+/// The maximum number of values of one page: far more than any writer uses, and few enough to hold their levels in
+/// memory.
 const MAX_VALUES: u32 = 1 << 26;
 
 /// Opens the pages of a chunk from the first one on.
@@ -20,7 +21,7 @@ pub(super) struct Checked<R> {
     pages: R,
     open: Open<R>,
     dictionary: Dictionary,
-    /// The page that asked for the dictionary, to come after it.
+    /// The page that needs the dictionary, which is yielded after it.
     held: Option<Page>,
 }
 
@@ -29,9 +30,9 @@ pub(super) struct Checked<R> {
 enum Dictionary {
     /// No page has been read yet.
     Unseen,
-    /// It was passed over.
+    /// The dictionary page was skipped.
     Passed,
-    /// There is none, or it has been handed out.
+    /// There is no dictionary page, or it was yielded.
     Done,
 }
 
@@ -110,7 +111,7 @@ fn needs_dictionary(page: &Page) -> bool {
 
 fn checked(page: Page) -> Result<Page> {
     let values = page.num_values();
-    // A dictionary writes every value out, in a byte at the least.
+    // A dictionary page contains every value, each in at least one byte.
     if values > MAX_VALUES || page.is_dictionary_page() && values as usize > page.buffer().len() {
         return Err(ParquetError::General(format!(
             "a page of {} bytes claims {values} values",

@@ -15,7 +15,7 @@ use crate::source::record::{RecordKind, SortValue};
 use crate::source::record_limits::RecordLimits;
 use crate::source::reject::RejectReason;
 
-/// Rows decoded at a time. Values stay in their pages, so that this bounds little more than levels and slices.
+/// Rows decoded at a time. Values stay in their pages, so this number bounds little more than levels and slices.
 const BATCH: usize = 1024;
 
 /// The columns of one row group that are read.
@@ -38,7 +38,7 @@ struct Column {
 
 #[derive(Default)]
 struct Cells {
-    /// Definition and repetition levels; empty where the column has none.
+    /// Definition and repetition levels; empty if the column has none.
     def: Vec<i16>,
     rep: Vec<i16>,
     values: Values,
@@ -169,7 +169,7 @@ impl Column {
         })
     }
 
-    /// Reads up to `rows` rows; how many there were.
+    /// Reads up to `rows` rows. Returns their number.
     fn read(&mut self, rows: usize) -> Result<usize, RejectReason> {
         let cells = &mut self.cells;
         cells.def.clear();

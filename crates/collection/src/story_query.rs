@@ -6,28 +6,16 @@ use std::sync::PoisonError;
 
 use redb::ReadTransaction;
 use serde::{Deserialize, Serialize};
-use twinprint_cluster::stories::Topic;
 
-use super::super::document::Named;
-use super::super::error::CollectionError;
-use super::super::query::MAX_LIST;
-use super::super::store::{STORIES, STORY_MEMBERS, STORY_TIMES};
-use super::super::{Collection, Inner};
-use super::commit::record;
-use super::{Kept, StoryRecord};
+use super::collection::Collection;
+use super::database::{STORIES, STORY_MEMBERS, STORY_TIMES};
+use super::document::DocumentRef;
+use super::error::CollectionError;
+use super::limits::MAX_LIST_ROWS;
+use super::shared::Shared;
+use super::stories::StoryEngine;
+use super::story_record::{StoryRecord, StoryTerm};
 use twinprint_stream::time;
-
-/// A word or name of a topic.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct StoryTerm {
-    /// The words.
-    pub term: String,
-    /// How telling they are; of use within a topic only.
-    pub weight: f64,
-    /// Documents of the story that have them, copies left out.
-    pub documents: u32,
-}
 
 /// A story: documents of one event or subject.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -75,7 +63,7 @@ pub struct StoryDetail {
     #[serde(flatten)]
     pub story: Story,
     /// Documents in the order in which they came.
-    pub members: Vec<Named>,
+    pub members: Vec<DocumentRef>,
     /// Ask for the documents after this number for more; none at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_after: Option<u64>,
@@ -114,17 +102,8 @@ impl Default for StoryQuery {
 /// A place in the list of stories: the second of the last document, and the story.
 type Place = (i64, u64);
 
-/// The terms of a topic.
-pub(super) fn terms(topic: &Topic) -> Vec<StoryTerm> {
-    let terms = topic.terms.iter().map(|term| StoryTerm {
-        term: term.text.clone(),
-        weight: (term.score * 1e4).round() / 1e4,
-        documents: term.members,
-    });
-    terms.collect()
-}
-
-fn told(story_id: u64, record: StoryRecord, ended: bool) -> Story {
+/// The public form of a story's record.
+fn story(story_id: u64, record: StoryRecord, ended: bool) -> Story {
     let [first, last] = record.seen.map(time::stamp);
     Story {
         story_id,
@@ -158,7 +137,7 @@ impl Collection {
     /// A collection that keeps none, a place that is none, damage.
     pub fn stories(&self, query: &StoryQuery) -> Result<StoryList, CollectionError> {
         let before = query.after.as_deref().map(place).transpose()?;
-        let limit = query.limit.clamp(1, MAX_LIST);
+        let limit = query.limit.clamp(1, MAX_LIST_ROWS);
         let upper = match (before, query.until) {
             (Some((last, story)), until) if until.is_none_or(|until| last <= until) => (last, story),
             // All that were seen by then: the place of no story, just after them.
@@ -166,8 +145,8 @@ impl Collection {
             _ => (i64::MAX, u64::MAX),
         };
         let lower = (query.since.unwrap_or(i64::MIN), 0);
-        self.inner.told_of_stories(|kept, transaction| {
-            let inner = &*self.inner;
+        self.shared.with_stories(|kept, transaction| {
+            let shared = &*self.shared;
             let mut live: Vec<Place> = Vec::new();
             if query.ended != Some(true) {
                 let places = kept.engine.live().filter(|story| story.size >= query.min_size);
@@ -178,8 +157,8 @@ impl Collection {
                 );
             }
             live.sort_unstable();
-            let failed = |error: redb::StorageError| inner.store.unreadable(error);
-            let times = inner.store.table(transaction, STORY_TIMES)?;
+            let failed = |error: redb::StorageError| shared.store.unreadable(error);
+            let times = shared.store.table(transaction, STORY_TIMES)?;
             let wanted = query.ended != Some(false) && lower < upper;
             let mut ended = wanted
                 .then(|| times.range(lower..upper))
@@ -203,7 +182,7 @@ impl Collection {
                     return Ok(list);
                 };
                 // Neither the list nor the search for large stories goes on for ever: the caller asks for more.
-                if list.stories.len() == limit || looked == 100 * MAX_LIST {
+                if list.stories.len() == limit || looked == 100 * MAX_LIST_ROWS {
                     return Ok(list);
                 }
                 looked += 1;
@@ -212,11 +191,11 @@ impl Collection {
                 } else {
                     waiting = next_ended()?;
                 }
-                let record = inner.story_record(kept, transaction, place.1)?;
+                let record = shared.story_record(kept, transaction, place.1)?;
                 let (record, has_ended) =
-                    record.ok_or_else(|| inner.store.damaged(format!("story {} is lost", place.1)))?;
+                    record.ok_or_else(|| shared.store.damaged(format!("story {} is lost", place.1)))?;
                 if record.size >= query.min_size {
-                    list.stories.push(told(place.1, record, has_ended));
+                    list.stories.push(story(place.1, record, has_ended));
                 }
                 let more = !live.is_empty() || waiting.is_some();
                 list.next_after = more.then(|| format!("{}.{}", place.0, place.1));
@@ -229,42 +208,44 @@ impl Collection {
     /// # Errors
     /// A collection that keeps none, no story of that number, damage.
     pub fn story(&self, number: u64, after: u64, limit: usize) -> Result<StoryDetail, CollectionError> {
-        self.inner.told_of_stories(|kept, transaction| {
-            let inner = &*self.inner;
+        self.shared.with_stories(|kept, transaction| {
+            let shared = &*self.shared;
             let number = kept.engine.resolve(number);
-            let record = inner.story_record(kept, transaction, number)?;
+            let record = shared.story_record(kept, transaction, number)?;
             let (record, ended) = record.ok_or(CollectionError::NoStory(number))?;
             let parts = std::iter::once(number).chain(record.merged.iter().copied());
-            let limit = limit.clamp(1, MAX_LIST);
-            let mut numbers = inner.story_members(transaction, parts, after, limit + 1)?;
+            let limit = limit.clamp(1, MAX_LIST_ROWS);
+            let mut numbers = shared.story_members(transaction, parts, after, limit + 1)?;
             let more = numbers.len() > limit;
             numbers.truncate(limit);
             // Keys have no checksum, but rows say where they belong; rows of the last commit may not be in memory yet.
-            let live = inner.live.read().map_err(|_| CollectionError::Closed)?;
+            let live = shared.live.read().map_err(|_| CollectionError::Closed)?;
             let rows = numbers.iter().filter_map(|&number| live.row(number));
             let strays = rows
                 .filter(|row| kept.engine.resolve(row.story) != number)
                 .count();
             if strays > 0 || after == 0 && !more && numbers.len() as u64 != record.size {
-                return Err(inner
+                return Err(shared
                     .store
                     .damaged(format!("story {number} has other documents than it says")));
             }
-            let members = numbers.iter().map(|&number| inner.named(transaction, number));
+            let members = numbers
+                .iter()
+                .map(|&number| shared.document_ref(transaction, number));
             Ok(StoryDetail {
                 members: members.collect::<Result<_, CollectionError>>()?,
                 next_after: numbers.last().copied().filter(|_| more),
-                story: told(number, record, ended),
+                story: story(number, record, ended),
             })
         })
     }
 }
 
-impl Inner {
+impl Shared {
     /// Answers a question about stories as they are committed, all of them at one time.
-    pub(crate) fn told_of_stories<T>(
+    pub(crate) fn with_stories<T>(
         &self,
-        ask: impl FnOnce(&Kept, &ReadTransaction) -> Result<T, CollectionError>,
+        ask: impl FnOnce(&StoryEngine, &ReadTransaction) -> Result<T, CollectionError>,
     ) -> Result<T, CollectionError> {
         let Some(stories) = &self.stories else {
             return Err(CollectionError::NoStories);
@@ -278,19 +259,19 @@ impl Inner {
     /// What is told of a story, and whether it has ended.
     pub(crate) fn story_record(
         &self,
-        kept: &Kept,
+        kept: &StoryEngine,
         transaction: &ReadTransaction,
         number: u64,
     ) -> Result<Option<(StoryRecord, bool)>, CollectionError> {
         if let Some(story) = kept.engine.get(number) {
             let topic = kept.engine.topic(story);
-            return Ok(Some((record(story, topic, None), false)));
+            return Ok(Some((StoryRecord::new(story, topic, None), false)));
         }
         let table = self.store.table(transaction, STORIES)?;
         let Some(value) = table.get(number).map_err(|error| self.store.unreadable(error))? else {
             return Ok(None);
         };
-        let record = super::tables::decode(number, value.value());
+        let record = super::story_tables::decode(number, value.value());
         let record = record.ok_or_else(|| self.store.wrong("stories", number))?;
         Ok(Some((record, true)))
     }

@@ -1,52 +1,62 @@
-//! The stored pieces of a run.
+//! Stored parts of a run, so that large runs are not one value.
 
 use serde::{Deserialize, Serialize};
 
 use twinprint_io::runs::{AddedRecord, KnownAnswer, KnownDocument, PastRun};
 
 use crate::error::CollectionError;
-use crate::tables::json;
+use crate::record::json;
 
-/// Level of compression.
+/// The zstd level.
 const LEVEL: i32 = 3;
 
-/// A stored piece of what is remembered, in JSON. Of a Jaccard there are the bits, so that it comes back exactly.
+/// Some of the entries of a run. Stored as compressed JSON; a Jaccard is stored as its bits, so that it is read back exactly.
 #[derive(Serialize, Deserialize)]
-pub(super) enum Part {
-    Told(Vec<(u64, String, u32, Option<u64>)>),
+pub(crate) enum RunPart {
+    /// Answers: record, id of the duplicate, Hamming distance, bits of the Jaccard.
+    #[serde(rename = "Told")]
+    Answers(Vec<(u64, String, u32, Option<u64>)>),
+    /// Records whose documents were recognised as those of an earlier run.
     Recognised(Vec<u64>),
+    /// Records and the numbers of their documents.
     Added(Vec<(u64, u64)>),
 }
 
-impl Part {
-    pub(super) fn answers(answers: &[KnownAnswer]) -> Self {
+impl RunPart {
+    /// A part of answers.
+    pub(crate) fn answers(answers: &[KnownAnswer]) -> Self {
         let row = |answer: &KnownAnswer| {
             let KnownDocument { id, hamming, jaccard } = &answer.document;
             (answer.record, id.clone(), *hamming, jaccard.map(f64::to_bits))
         };
-        Self::Told(answers.iter().map(row).collect())
+        Self::Answers(answers.iter().map(row).collect())
     }
 
-    pub(super) fn recognised(records: &[u64]) -> Self {
+    /// A part of recognised records.
+    pub(crate) fn recognised(records: &[u64]) -> Self {
         Self::Recognised(records.to_vec())
     }
 
-    pub(super) fn added(added: &[AddedRecord]) -> Self {
+    /// A part of added documents.
+    pub(crate) fn added(added: &[AddedRecord]) -> Self {
         Self::Added(added.iter().map(|added| (added.record, added.number)).collect())
     }
 
-    pub(super) fn encode(&self) -> Result<Vec<u8>, CollectionError> {
+    /// Encodes and compresses the part.
+    pub(crate) fn encode(&self) -> Result<Vec<u8>, CollectionError> {
         let failed = |error: std::io::Error| CollectionError::Invalid(format!("run: {error}"));
         zstd::encode_all(json(self)?.as_slice(), LEVEL).map_err(failed)
     }
 
-    pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
+    /// Decodes a part; `None` if the bytes are not one.
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
         serde_json::from_slice(&zstd::decode_all(bytes).ok()?).ok()
     }
 
-    pub(super) fn take_back(self, run: &mut PastRun) {
+    /// Appends the entries to a run.
+    pub(crate) fn append_to(self, run: &mut PastRun) {
         match self {
-            Self::Told(rows) => {
+            Self::Answers(rows) => {
                 let answer = |(record, id, hamming, jaccard): (_, _, _, Option<u64>)| KnownAnswer {
                     record,
                     document: KnownDocument {
@@ -71,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_come_back() {
+    fn parts_round_trip() {
         let answers: Vec<KnownAnswer> = [None, Some(1.0), Some(0.1 + 0.2), Some(1.0 / 3.0)]
             .into_iter()
             .zip(7u32..)
@@ -90,11 +100,13 @@ mod tests {
         }];
         let mut run = PastRun::default();
         for part in [
-            Part::answers(&answers),
-            Part::recognised(&[3, 4]),
-            Part::added(&added),
+            RunPart::answers(&answers),
+            RunPart::recognised(&[3, 4]),
+            RunPart::added(&added),
         ] {
-            Part::decode(&part.encode().unwrap()).unwrap().take_back(&mut run);
+            RunPart::decode(&part.encode().unwrap())
+                .unwrap()
+                .append_to(&mut run);
         }
         assert_eq!(
             (run.answers, run.recognised, run.added),

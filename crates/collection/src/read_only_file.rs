@@ -24,22 +24,22 @@ const PAGE: u64 = 4096;
 
 /// The storage.
 #[derive(Debug)]
-pub(super) struct Frozen {
+pub(super) struct ReadOnlyFile {
     file: FileBackend,
-    written: Mutex<Written>,
+    written: Mutex<Overlay>,
     header_locked: AtomicBool,
 }
 
 /// The pages that differ from the file.
 #[derive(Debug)]
-struct Written {
+struct Overlay {
     length: u64,
     /// The first bytes that still come from the file.
     of_file: u64,
     pages: BTreeMap<u64, Vec<u8>>,
 }
 
-impl Frozen {
+impl ReadOnlyFile {
     /// Opens a file.
     ///
     /// # Errors
@@ -59,7 +59,7 @@ impl Frozen {
         match file.try_lock_shared_range(Bound::Unbounded, Bound::Unbounded) {
             Ok(true) | Err(BackendError::Unsupported) => Ok(Self {
                 file,
-                written: Mutex::new(Written {
+                written: Mutex::new(Overlay {
                     length,
                     of_file: length,
                     pages: BTreeMap::new(),
@@ -73,7 +73,7 @@ impl Frozen {
         }
     }
 
-    fn written(&self) -> MutexGuard<'_, Written> {
+    fn written(&self) -> MutexGuard<'_, Overlay> {
         self.written.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -102,7 +102,7 @@ fn pages(offset: u64, length: usize) -> impl Iterator<Item = (u64, usize, std::o
     })
 }
 
-impl StorageBackend for Frozen {
+impl StorageBackend for ReadOnlyFile {
     fn len(&self) -> io::Result<u64> {
         Ok(self.written().length)
     }
@@ -201,7 +201,7 @@ mod tests {
         let path = dir.path().join("file");
         let bytes: Vec<u8> = (0..10_000u32).map(|n| n as u8 | 1).collect();
         std::fs::write(&path, &bytes).unwrap();
-        let frozen = Frozen::open(&path).unwrap();
+        let frozen = ReadOnlyFile::open(&path).unwrap();
         let mut expected = bytes.clone();
         for (at, length) in [(0, 3), (4090, 5000), (9990, 10), (4096, 4096)] {
             frozen.write(at, &vec![at as u8; length]).unwrap();
@@ -235,9 +235,15 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("store");
         let writer = redb::Database::create(&path).unwrap();
-        assert!(matches!(Frozen::open(&path), Err(CollectionError::InUse { .. })));
+        assert!(matches!(
+            ReadOnlyFile::open(&path),
+            Err(CollectionError::InUse { .. })
+        ));
         drop(writer);
-        let readers = [Frozen::open(&path).unwrap(), Frozen::open(&path).unwrap()];
+        let readers = [
+            ReadOnlyFile::open(&path).unwrap(),
+            ReadOnlyFile::open(&path).unwrap(),
+        ];
         let refused = redb::Database::open(&path);
         assert!(matches!(refused, Err(redb::DatabaseError::DatabaseAlreadyOpen)));
         drop(readers);

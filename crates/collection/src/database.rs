@@ -9,7 +9,7 @@
 //! | `groups` | group | [`GroupRecord`] |
 //! | `members` | group, number | nothing |
 //! | `by_source` | source, number | nothing |
-//! | `sources` | source | [`SourceRecord`], JSON |
+//! | `sources` | source | [`SourceCounts`], JSON |
 //! | `changes` | sequence number | [`Change`], JSON |
 //! | `runs` | digest of an input | runs that added what they kept ([`runs`](super::runs)), JSON; made with the first of them |
 //! | `run_parts` | digest, number of a part | their answers and documents, JSON, compressed |
@@ -32,14 +32,16 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use redb::{ConcurrencyMode, Database, ReadOnlyDatabase, ReadTransaction, ReadableDatabase, TableDefinition};
+use redb::{ConcurrencyMode, ReadOnlyDatabase, ReadTransaction, ReadableDatabase as _, TableDefinition};
 use serde::{Deserialize, Serialize};
 
 use super::error::CollectionError;
-use super::frozen::Frozen;
+use super::read_only_file::ReadOnlyFile;
 use super::settings::Settings;
 use twinprint_io::guard::guarded;
 
+/// The file of a collection in its directory.
+pub(crate) const FILE: &str = "collection.redb";
 /// The format of a collection without stories, and of one with them, which is the newest known.
 pub(crate) const FORMATS: [u32; 2] = [1, 2];
 /// Bytes of the file held in memory.
@@ -138,7 +140,7 @@ pub(crate) fn words<const N: usize>(bytes: &[u8]) -> Option<[u64; N]> {
 }
 
 /// An open store.
-pub(crate) struct Store {
+pub(crate) struct Database {
     pub(crate) path: PathBuf,
     /// Why the medium takes no writes, if it takes none.
     pub(crate) unwritable: Option<String>,
@@ -147,11 +149,11 @@ pub(crate) struct Store {
 }
 
 enum Db {
-    Writing(Database),
+    Writing(redb::Database),
     Reading(ReadOnlyDatabase),
 }
 
-impl Store {
+impl Database {
     /// Opens the store in a file, for reading only if the medium takes no writes.
     pub(crate) fn open(path: &Path) -> Result<Self, CollectionError> {
         match File::options().read(true).write(true).open(path) {
@@ -169,7 +171,7 @@ impl Store {
     /// redb opens a store that was not closed only to repair it, and one with damaged pages of its own bookkeeping not at all. A reader
     /// beside a writing process needs neither: it follows the last commit, which is durable.
     pub(crate) fn read(path: &Path) -> Result<Self, CollectionError> {
-        let frozen = Frozen::open(path)?;
+        let frozen = ReadOnlyFile::open(path)?;
         Self::guarded(path, || {
             let mut builder = builder();
             builder.set_concurrency_mode(ConcurrencyMode::SingleWriter);
@@ -179,7 +181,7 @@ impl Store {
 
     /// Compares every page in use with its checksum, without changing the file.
     pub(crate) fn check_pages(path: &Path) -> Result<(), CollectionError> {
-        let frozen = Frozen::open(path)?;
+        let frozen = ReadOnlyFile::open(path)?;
         let open = || {
             let mut builder = builder();
             builder.set_check_integrity_on_open(true);
@@ -279,7 +281,7 @@ impl Store {
     /// Runs what writes to the store.
     pub(crate) fn writing<T>(
         &self,
-        write: impl FnOnce(&Database) -> Result<T, CollectionError>,
+        write: impl FnOnce(&redb::Database) -> Result<T, CollectionError>,
     ) -> Result<T, CollectionError> {
         self.guard(|| match &self.db {
             Some(Db::Writing(db)) => write(db),
@@ -298,7 +300,7 @@ impl Store {
     }
 }
 
-impl Drop for Store {
+impl Drop for Database {
     /// Closing writes as well, and may panic.
     fn drop(&mut self) {
         let db = self.db.take();
@@ -323,7 +325,7 @@ fn is_damage(error: &io::Error) -> bool {
 }
 
 fn builder() -> redb::Builder {
-    let mut builder = Database::builder();
+    let mut builder = redb::Database::builder();
     builder.set_cache_size(CACHE);
     builder
 }

@@ -1,5 +1,7 @@
-//! A document as the stories see it: its title, its site, its words and how it begins. It does not need the text any more, and can be
-//! written down, so that its place can be found again whatever is kept of the text.
+//! The features of a document by which it is placed in a story: its title, site, words and opening.
+//!
+//! An item does not need the text again and is stored in the log of the stories, so that a placement can be replayed whether the
+//! collection keeps texts or not.
 
 use serde::{Deserialize, Serialize};
 use twinprint_cluster::stories::{Representative, StoryWord, WordRole};
@@ -7,48 +9,54 @@ use twinprint_fingerprint::HashKey;
 
 use twinprint_stream::words::{WordCounts, host, title};
 
-/// What is placed.
+/// The story features of a document.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Item {
+pub(crate) struct StoryItem {
     title: String,
     site: u64,
     words: Vec<(Box<str>, WordRole, u32)>,
     opening: Vec<u32>,
 }
 
-impl Item {
-    /// Of a document by its parts; `counts` are of its canonical text.
+/// A canonical text with the counts of its words.
+pub(crate) struct CountedText<'a> {
+    pub(crate) canonical: &'a str,
+    pub(crate) counts: &'a WordCounts,
+}
+
+impl StoryItem {
+    /// The item of a document. Its title is `title`, or else taken from the text.
     pub(crate) fn new(
-        given: Option<&str>,
+        given_title: Option<&str>,
         url: Option<&str>,
         text: &str,
-        (canonical, counts): (&str, &WordCounts),
+        counted: CountedText<'_>,
     ) -> Self {
         let site = host(url.unwrap_or_default());
-        let words = counts.of(canonical);
+        let words = counted.counts.of(counted.canonical);
         Self {
-            title: title(given, text),
+            title: title(given_title, text),
             site: twinprint_fingerprint::hash_one(&HashKey::PUBLIC, site.as_bytes()) as u64,
             words: words
                 .map(|word| (word.text.into(), word.role, word.occurrences))
                 .collect(),
-            opening: counts.opening().to_vec(),
+            opening: counted.counts.opening().to_vec(),
         }
     }
 
-    /// The bytes, before they are compressed.
+    /// Encodes the item, without compression.
     pub(crate) fn encode(&self) -> Vec<u8> {
-        // Strings and numbers can always be written.
+        // Strings and numbers can always be serialized.
         serde_json::to_vec(self).unwrap_or_default()
     }
 
-    /// Out of compressed bytes; none where they are something else.
+    /// Decodes a compressed item; `None` if the bytes are not one.
     pub(crate) fn unpack(packed: &[u8]) -> Option<Self> {
         let bytes = zstd::stream::decode_all(packed).ok()?;
         serde_json::from_slice(&bytes).ok()
     }
 
-    /// Calls `place` with the document as the engine takes it.
+    /// Calls `place` with the item as the type that the story engine accepts.
     pub(crate) fn represent<T>(
         &self,
         document: u64,
@@ -76,15 +84,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn items_come_back() {
+    fn items_round_trip() {
         let text = "Rain over the harbour: 湖人赢球，湖人队";
         let canonical = twinprint_text::canonical(text);
         let mut words = twinprint_text::Words::default();
         let counts = WordCounts::count(&canonical, words.cut(&canonical));
-        let item = Item::new(None, Some("http://A.example/1"), text, (&canonical, &counts));
+        let item = StoryItem::new(
+            None,
+            Some("http://A.example/1"),
+            text,
+            CountedText {
+                canonical: &canonical,
+                counts: &counts,
+            },
+        );
         let packed = zstd::bulk::compress(&item.encode(), 1).unwrap();
-        assert_eq!(Item::unpack(&packed), Some(item.clone()));
-        assert_eq!(Item::unpack(&packed[1..]), None);
+        assert_eq!(StoryItem::unpack(&packed), Some(item.clone()));
+        assert_eq!(StoryItem::unpack(&packed[1..]), None);
         item.represent(7, 9, |item| {
             assert_eq!((item.document, item.time, item.title), (7, 9, text));
             let rain = StoryWord {

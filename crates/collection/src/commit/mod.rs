@@ -10,6 +10,7 @@
 //! placed before them, and keeps its number if it leads again.
 
 mod groups;
+mod stories;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -18,14 +19,14 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use twinprint_text::Measure;
 use twinprint_text::overlap::ShingleSet;
 
-use super::document::{Answer, Best, Named, Verdict};
+use super::document::{Answer, BestMatch, DocumentRef, Verdict};
 use super::error::CollectionError;
-use super::live::Live;
+use super::live::{Live, StoryMerge};
 use super::prepare::Prepared;
 use super::record::{Change, ChangeKind, DocumentRecord};
 use super::row::Row;
-use super::settings::{Settings, Store};
-use super::stories::Kept;
+use super::settings::{Settings, StoredContent};
+use super::stories::StoryEngine;
 use super::tables::Tables;
 use super::verify::{Asked, Found, Match, Rule, Shingles, find};
 
@@ -38,9 +39,9 @@ pub(crate) struct Commit<'a, 't, S> {
     pub(crate) shingles: &'a S,
     pub(crate) now: i64,
     /// The stories, where they are kept, ahead of what is committed.
-    pub(crate) stories: Option<&'a mut Kept>,
+    pub(crate) stories: Option<&'a mut StoryEngine>,
     /// Stories that became part of others.
-    pub(crate) merged: Vec<(u64, u64)>,
+    pub(crate) merged: Vec<StoryMerge>,
     /// What the group has added or changed.
     pub(crate) fresh: Live,
     /// Settled rows that are gone or changed.
@@ -51,13 +52,6 @@ pub(crate) struct Commit<'a, 't, S> {
     pub(crate) without_canonical: BTreeSet<u64>,
     /// Documents of the group, whose shingles need no reading.
     pub(crate) prepared: FxHashMap<u64, Arc<Prepared>>,
-}
-
-/// What a commit leaves to be done in memory.
-pub(crate) struct Effects {
-    pub(crate) fresh: Live,
-    pub(crate) removed: FxHashSet<u64>,
-    pub(crate) merged: Vec<(u64, u64)>,
 }
 
 /// Shingles of the group's documents, or of settled ones.
@@ -193,7 +187,7 @@ impl<S: Shingles> Commit<'_, '_, S> {
         };
         let best = decided.map(|decided| self.best(decided)).transpose()?;
         let joined = decided.and_then(|decided| self.row(decided.ordinal)).cloned();
-        let verified = prepared.text.is_some() && self.settings.store != Store::None;
+        let verified = prepared.text.is_some() && self.settings.store != StoredContent::None;
         if only_new && joined.is_some() && moved.is_none() {
             return Ok(Answer {
                 id: prepared.id.clone(),
@@ -211,7 +205,7 @@ impl<S: Shingles> Commit<'_, '_, S> {
                 durable: true,
             });
         }
-        let ordinal = self.tables.next();
+        let ordinal = self.tables.next_number();
         let joined = joined.map(|row| row.group);
         let group = joined.or(kept_group).unwrap_or(ordinal);
         let story = self.join_story(prepared, ordinal, joined)?;
@@ -277,15 +271,15 @@ impl<S: Shingles> Commit<'_, '_, S> {
     /// The same text under the same id again: what is kept beside it may have changed.
     fn refresh(&mut self, old: &Row, prepared: &Prepared) -> Result<Answer, CollectionError> {
         let before = self.tables.document(old.ordinal)?;
-        let seq = self.tables.next();
+        let seq = self.tables.next_number();
         let record = DocumentRecord {
             details: prepared.details.clone(),
             seq,
             changed: self.now,
             ..before.clone()
         };
-        self.tables.place(&before, old.ordinal, false)?;
-        self.tables.place(&record, old.ordinal, true)?;
+        self.tables.set_source(&before, old.ordinal, false)?;
+        self.tables.set_source(&record, old.ordinal, true)?;
         self.tables.put_document(old.ordinal, &record)?;
         self.tables.count(&record, |counts| counts.updated += 1)?;
         if old.expires != prepared.row.expires {
@@ -298,7 +292,7 @@ impl<S: Shingles> Commit<'_, '_, S> {
             self.choose_canonical(old.group)?;
         }
         self.note(seq, ChangeKind::Updated, &record.id, old.group)?;
-        let verified = prepared.text.is_some() && self.settings.store != Store::None;
+        let verified = prepared.text.is_some() && self.settings.store != StoredContent::None;
         Ok(Answer {
             id: prepared.id.clone(),
             verdict: Verdict::Updated,
@@ -325,7 +319,7 @@ impl<S: Shingles> Commit<'_, '_, S> {
         let record = self.remove(&row)?;
         self.leave_story(row.story, row.ordinal)?;
         self.tables.count(&record, |counts| counts.deleted += 1)?;
-        let seq = self.tables.next();
+        let seq = self.tables.next_number();
         self.note(seq, kind, &record.id, row.group)?;
         Ok(Some(seq))
     }
@@ -359,8 +353,8 @@ impl<S: Shingles> Commit<'_, '_, S> {
         let ordinal = row.ordinal;
         self.tables.put_row(row)?;
         self.tables.put_document(ordinal, record)?;
-        self.tables.place(record, ordinal, true)?;
-        if self.settings.store != Store::None {
+        self.tables.set_source(record, ordinal, true)?;
+        if self.settings.store != StoredContent::None {
             self.tables.put_text(ordinal, &prepared.stored)?;
         }
         self.enter_group(row, record)?;
@@ -381,16 +375,16 @@ impl<S: Shingles> Commit<'_, '_, S> {
         Ok(record)
     }
 
-    fn canonical(&self, group: u64) -> Result<Named, CollectionError> {
+    fn canonical(&self, group: u64) -> Result<DocumentRef, CollectionError> {
         let record = self.tables.document(self.tables.group(group)?.canonical)?;
-        Ok(Named {
+        Ok(DocumentRef {
             id: record.id,
             url: record.details.url,
         })
     }
 
-    fn best(&self, decided: Match) -> Result<Best, CollectionError> {
-        Ok(Best {
+    fn best(&self, decided: Match) -> Result<BestMatch, CollectionError> {
+        Ok(BestMatch {
             id: self.tables.document(decided.ordinal)?.id,
             hamming: decided.distance,
             jaccard: decided.similarity.map(|(jaccard, _)| jaccard),

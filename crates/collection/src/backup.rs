@@ -6,13 +6,14 @@ use std::path::Path;
 
 use redb::{ReadTransaction, ReadableTable, TableDefinition};
 
-use super::begin::NewStore;
-use super::error::CollectionError;
-use super::store::{
-    BY_SOURCE, CHANGES, DOCUMENTS, GROUPS, MEMBERS, META, ROWS, RUN_PARTS, RUNS, SOURCES, STORIES, STORY_LOG,
-    STORY_MEMBERS, STORY_STATE, STORY_TIMES, Store as Disk, TEXTS,
+use super::collection::Collection;
+use super::create::NewDatabase;
+use super::database::{
+    BY_SOURCE, CHANGES, DOCUMENTS, Database, GROUPS, MEMBERS, META, ROWS, RUN_PARTS, RUNS, SOURCES, STORIES,
+    STORY_LOG, STORY_MEMBERS, STORY_STATE, STORY_TIMES, TEXTS,
 };
-use super::{Checked, Collection};
+use super::error::CollectionError;
+use super::integrity::IntegrityReport;
 
 /// Entries copied with one commit.
 const BATCH: usize = 10_000;
@@ -23,7 +24,7 @@ impl Collection {
     ///
     /// # Errors
     /// A directory in use, a disk that fails, damage.
-    pub fn backup(&self, dir: &Path) -> Result<Checked, CollectionError> {
+    pub fn backup(&self, dir: &Path) -> Result<IntegrityReport, CollectionError> {
         self.backup_unless(dir, &|| false)
     }
 
@@ -35,12 +36,12 @@ impl Collection {
         &self,
         dir: &Path,
         cancelled: &dyn Fn() -> bool,
-    ) -> Result<Checked, CollectionError> {
-        let new = NewStore::begin(dir)?;
+    ) -> Result<IntegrityReport, CollectionError> {
+        let new = NewDatabase::begin(dir)?;
         {
-            let to = Disk::create(new.unfinished())?;
-            let from = &self.inner.store;
-            let stories = self.inner.settings.stories;
+            let to = Database::create(new.unfinished())?;
+            let from = &self.shared.store;
+            let stories = self.shared.settings.stories;
             let way = Way {
                 from,
                 to: &to,
@@ -57,15 +58,15 @@ impl Collection {
     ///
     /// # Errors
     /// No backup there, a directory in use, a disk that fails, damage.
-    pub fn restore(backup: &Path, dir: &Path) -> Result<Checked, CollectionError> {
+    pub fn restore(backup: &Path, dir: &Path) -> Result<IntegrityReport, CollectionError> {
         Self::open_read_only(backup)?.backup(dir)
     }
 }
 
 /// From where to where, and who may end it.
 struct Way<'a> {
-    from: &'a Disk,
-    to: &'a Disk,
+    from: &'a Database,
+    to: &'a Database,
     cancelled: &'a dyn Fn() -> bool,
 }
 

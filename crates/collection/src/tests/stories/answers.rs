@@ -1,7 +1,7 @@
 //! What is told of stories: as lists, through endings of every kind, after documents have gone.
 
 use super::*;
-use crate::Repaired;
+use crate::RepairReport;
 
 /// Reports an hour apart: on two subjects in the first half of `hours`, on three others in the second.
 fn hourly(hours: u64) -> Vec<NewDocument> {
@@ -155,7 +155,7 @@ fn documents_that_go_take_their_titles_along_and_the_last_its_story() {
             .unwrap();
         let members = collection.story(story.story_id, 0, 1000).unwrap().members;
         let titled = |id: &str| report(id.parse().unwrap(), 0).starts_with(story.title.trim_end_matches('…'));
-        let (of_title, rest): (Vec<&Named>, Vec<&Named>) =
+        let (of_title, rest): (Vec<&DocumentRef>, Vec<&DocumentRef>) =
             members.iter().partition(|member| titled(&member.id));
         assert_eq!(of_title.len(), 1, "{story:?}");
         collection.delete(&[&of_title[0].id], Durability::Synced).unwrap();
@@ -233,7 +233,7 @@ fn copies_have_the_stories_and_repair_makes_them_anew() {
     drop(again);
     assert_eq!(
         Collection::repair(&place("again"), &place("mended")).unwrap(),
-        Repaired {
+        RepairReport {
             saved: 120,
             lost: Some(0)
         }
@@ -255,7 +255,7 @@ fn without_stories_there_are_none_and_with_them_a_text_is_needed() {
         Err(CollectionError::NoStories)
     ));
     assert!(matches!(plain.story(1, 0, 1), Err(CollectionError::NoStories)));
-    for store in [Store::None, Store::Shingles] {
+    for store in [StoredContent::None, StoredContent::Shingles] {
         let settings = Settings {
             store,
             k: 3,

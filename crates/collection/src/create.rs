@@ -1,0 +1,115 @@
+//! Creation of a collection: its file is written under a temporary name, and renamed when it is complete.
+
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use twinprint_index::storage::{self, Storage as _};
+use twinprint_io::work::MadeDirs;
+
+use super::database::{Config, Database, FILE, FORMATS};
+use super::error::CollectionError;
+use super::settings::Settings;
+use super::tables::Tables;
+
+/// The file of a new collection while it is written. Unless it is published, dropping it removes the file and the directories it created.
+pub(crate) struct NewDatabase {
+    path: PathBuf,
+    unfinished: PathBuf,
+    published: bool,
+    /// The last field: it is dropped after the file is removed, when the directories are empty.
+    _made: MadeDirs,
+}
+
+impl NewDatabase {
+    /// Creates the directory unless it exists, and checks that it is empty.
+    pub(crate) fn begin(dir: &Path) -> Result<Self, CollectionError> {
+        let made = MadeDirs::missing(dir);
+        storage::Disk
+            .create_dir_all(dir)
+            .map_err(|error| CollectionError::io(dir, &error))?;
+        let mut entries = fs::read_dir(dir).map_err(|error| CollectionError::io(dir, &error))?;
+        let name = Path::new(FILE).with_extension("new");
+        let has_others = entries.any(|entry| entry.is_ok_and(|entry| Path::new(&entry.file_name()) != name));
+        if has_others {
+            return Err(CollectionError::NotEmpty { path: dir.to_owned() });
+        }
+        let unfinished = dir.join(name);
+        delete_unfinished(&unfinished).map_err(|error| match error.kind() {
+            io::ErrorKind::WouldBlock => CollectionError::InUse { path: dir.to_owned() },
+            _ => CollectionError::io(&unfinished, &error),
+        })?;
+        Ok(Self {
+            path: dir.join(FILE),
+            unfinished,
+            published: false,
+            _made: made,
+        })
+    }
+
+    /// The path under which the file is written.
+    pub(crate) fn unfinished(&self) -> &Path {
+        &self.unfinished
+    }
+
+    /// Renames the complete file to its final name, durably.
+    pub(crate) fn publish(mut self) -> Result<(), CollectionError> {
+        storage::Disk
+            .publish(&self.unfinished, &self.path)
+            .map_err(|error| CollectionError::io(&self.path, &error))?;
+        self.published = true;
+        Ok(())
+    }
+}
+
+impl Drop for NewDatabase {
+    fn drop(&mut self) {
+        if !self.published {
+            // A file that cannot be deleted makes the next attempt fail with an error about it.
+            let _left = fs::remove_file(&self.unfinished);
+        }
+    }
+}
+
+/// Deletes the incomplete file of a killed process, unless a process is still writing it.
+fn delete_unfinished(path: &Path) -> io::Result<()> {
+    let file = match File::options().write(true).open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        file => file?,
+    };
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => Err(io::ErrorKind::WouldBlock.into()),
+        Ok(()) | Err(TryLockError::Error(_)) => fs::remove_file(path),
+    }
+}
+
+/// Writes settings, new secrets and empty tables.
+pub(crate) fn write_settings(store: &Database, settings: &Settings) -> Result<(), CollectionError> {
+    let secrets = std::array::from_fn(|_| random());
+    let config = Config {
+        format: FORMATS[usize::from(settings.stories)],
+        profile_checksum: settings.check()?.checksum(),
+        settings: settings.clone(),
+        secrets,
+    };
+    write_config(store, &config)
+}
+
+/// Writes a configuration and empty tables.
+pub(crate) fn write_config(store: &Database, config: &Config) -> Result<(), CollectionError> {
+    let json = serde_json::to_vec(config).map_err(|error| CollectionError::Invalid(error.to_string()))?;
+    store.writing(|db| {
+        let mut transaction = db.begin_write().map_err(|error| store.unreadable(error))?;
+        transaction.set_quick_repair(true);
+        let mut tables = Tables::open(store, &transaction, config.settings.stories)?;
+        tables.put_meta("config", json)?;
+        tables.finish()?;
+        transaction.commit().map_err(|error| store.unreadable(error))
+    })
+}
+
+/// Returns a random number. The keys of the standard library's maps come from the system's source of randomness.
+fn random() -> u64 {
+    use std::hash::{BuildHasher, RandomState};
+    RandomState::new().hash_one(0)
+}

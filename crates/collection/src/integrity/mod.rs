@@ -1,0 +1,178 @@
+//! Whether everything on disk fits together.
+
+use std::path::Path;
+
+use rustc_hash::FxHashMap;
+use twinprint_text::Analyzer;
+
+use super::database::{BY_SOURCE, DOCUMENTS, Database, GROUPS, GroupRecord, MEMBERS, SOURCES, TEXTS};
+use super::error::CollectionError;
+use super::load::open_in;
+use super::prepare::decompress;
+use super::settings::StoredContent;
+mod stories;
+
+use super::collection::Collection;
+use super::shared::Shared;
+
+/// What was looked at, and found whole.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct IntegrityReport {
+    /// Documents.
+    pub documents: u64,
+    /// Groups.
+    pub groups: u64,
+    /// Texts whose fingerprints were made anew.
+    pub texts: u64,
+    /// Changes.
+    pub changes: u64,
+    /// Stories, those that live and those that have ended.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub stories: u64,
+    /// Inputs of which runs are remembered.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub runs: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+fn is_zero(n: &u64) -> bool {
+    *n == 0
+}
+
+impl Collection {
+    /// Reads the collection in a directory as [`verify`](Self::verify) does, and compares every page of the store that is in use with its
+    /// checksum. The file is not changed and need not be writable.
+    ///
+    /// # Errors
+    /// No collection there, one that a process writes to, or the first thing that does not fit.
+    pub fn verify_in(dir: &Path) -> Result<IntegrityReport, CollectionError> {
+        open_in(dir, Self::verify_file)
+    }
+
+    /// The same of a store that may not have its name yet.
+    pub(super) fn verify_file(path: &Path) -> Result<IntegrityReport, CollectionError> {
+        Database::check_pages(path)?;
+        Self::over(Database::read(path)?)?.verify()
+    }
+
+    /// Reads everything and compares it: checksums, texts with fingerprints, groups with members, sources with documents, and
+    /// stories with documents and with what doing their log again comes to. Linear in what is stored; others may read and write
+    /// meanwhile, but for the stories, whose writes wait while these are looked at.
+    ///
+    /// # Errors
+    /// The first thing that does not fit.
+    pub fn verify(&self) -> Result<IntegrityReport, CollectionError> {
+        let mut checked = self.shared.verify()?;
+        if self.shared.settings.stories {
+            checked.stories = self.shared.verify_stories()?;
+        }
+        checked.runs = self.verify_runs()?;
+        Ok(checked)
+    }
+}
+
+impl Shared {
+    fn verify(&self) -> Result<IntegrityReport, CollectionError> {
+        let store = &self.store;
+        store.reading(|transaction| {
+            let mut checked = IntegrityReport::default();
+            let mut analyzer = Analyzer::new(self.preparer.profile(), self.preparer.keys.features);
+            let documents = store.table(transaction, DOCUMENTS)?;
+            let texts = store.table(transaction, TEXTS)?;
+            let by_source = store.table(transaction, BY_SOURCE)?;
+            let members = store.table(transaction, MEMBERS)?;
+            let mut groups: FxHashMap<u64, (u64, u64)> = FxHashMap::default();
+            let mut sources: FxHashMap<String, u64> = FxHashMap::default();
+            let mut rows = Vec::new();
+            store.each_row(transaction, |row, _| rows.push(row))?;
+            for row in rows {
+                let lost = |what: &str| store.damaged(format!("document {} has {what}", row.ordinal));
+                let record = store
+                    .document(&documents, row.ordinal)?
+                    .ok_or_else(|| lost("lost its record"))?;
+                if self.preparer.id(&record.id) != row.id {
+                    return Err(lost("another id than its row"));
+                }
+                if let Some(source) = record.details.source() {
+                    *sources.entry(source.to_owned()).or_default() += 1;
+                    let there = by_source
+                        .get((source, row.ordinal))
+                        .map_err(|error| store.unreadable(error))?;
+                    there.ok_or_else(|| lost("lost its place under its source"))?;
+                }
+                if self.settings.store != StoredContent::None {
+                    let stored = store
+                        .text(&texts, row.ordinal)?
+                        .ok_or_else(|| lost("lost its text"))?;
+                    if self.settings.store == StoredContent::Text {
+                        let text =
+                            decompress(&stored).ok_or_else(|| lost("a text that cannot be unpacked"))?;
+                        if analyzer.analyze(&text).fingerprint != row.fingerprint {
+                            return Err(lost("another fingerprint than its text"));
+                        }
+                        checked.texts += 1;
+                    }
+                }
+                let member = members.get((row.group, row.ordinal));
+                let member = member.map_err(|error| store.unreadable(error))?;
+                member.ok_or_else(|| lost("lost its place in its group"))?;
+                let group = groups.entry(row.group).or_default();
+                group.0 += 1;
+                if row.leads {
+                    if group.1 != 0 {
+                        return Err(store.damaged(format!("group {} has two leaders", row.group)));
+                    }
+                    group.1 = row.ordinal;
+                }
+                checked.documents += 1;
+            }
+            checked.groups = groups.len() as u64;
+            let table = store.table(transaction, GROUPS)?;
+            let counts = [
+                (store.entries(&table)?, checked.groups, "groups"),
+                (store.entries(&documents)?, checked.documents, "documents"),
+                (store.entries(&members)?, checked.documents, "members"),
+                (
+                    store.entries(&by_source)?,
+                    sources.values().sum(),
+                    "places under sources",
+                ),
+            ];
+            store.entries(&texts)?;
+            for (there, expected, what) in counts {
+                if there != expected {
+                    return Err(
+                        store.damaged(format!("there are {there} {what}, and {expected} belong there"))
+                    );
+                }
+            }
+            for (number, (size, leader)) in groups {
+                let record: GroupRecord = store
+                    .group(&table, number)?
+                    .ok_or_else(|| store.damaged(format!("group {number} is lost")))?;
+                if (record.size, record.leader) != (size, leader) {
+                    return Err(store.damaged(format!(
+                        "group {number} has another size or leader than its members say"
+                    )));
+                }
+            }
+            let counted = store.table(transaction, SOURCES)?;
+            store.entries(&counted)?;
+            for (source, documents) in sources {
+                if store.source(&counted, &source)?.map(|counts| counts.documents) != Some(documents) {
+                    return Err(store.damaged(format!(
+                        "source {source:?} has {documents} documents and counts others"
+                    )));
+                }
+            }
+            let mut since = 0;
+            loop {
+                let changes = store.read_changes(transaction, since, 10_000)?;
+                let Some(last) = changes.last() else { break };
+                checked.changes += changes.len() as u64;
+                since = last.seq + 1;
+            }
+            Ok(checked)
+        })
+    }
+}

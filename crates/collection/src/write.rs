@@ -1,0 +1,172 @@
+//! Writes of a collection: documents are prepared on the caller's threads and queued for the writing thread.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{TrySendError, sync_channel};
+
+use rayon::prelude::*;
+
+use super::collection::Collection;
+use super::document::{Answer, Content, Durability, NewDocument};
+use super::error::CollectionError;
+use super::prepare::Prepared;
+use super::settings::StoredContent;
+use super::write_request::{MAX_QUEUED_WRITES, WriteDurability, WriteOp, WriteRequest, WriteResult};
+
+impl Collection {
+    /// Adds documents in order: each one is compared with those before it, too. They are committed together or not at all.
+    ///
+    /// Returns one answer per document. A document that is not allowed gets its own error and changes nothing. A document whose id exists
+    /// is an update. With `only_new`, duplicates are answered and not stored. Documents are prepared in parallel, on the threads of rayon's
+    /// current pool.
+    ///
+    /// # Errors
+    /// [`CollectionError::ReadOnly`] if the collection refuses writes, [`CollectionError::Busy`] if too many writes wait.
+    ///
+    /// # Examples
+    ///
+    /// Of near-duplicates that are added together, exactly one is new:
+    ///
+    /// ```
+    /// # use twinprint_collection::{Collection, Content, Details, Durability, NewDocument, Settings, Verdict};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let dir = tempfile::tempdir()?;
+    /// # let collection = Collection::create(&dir.path().join("seen"), Settings::default())?;
+    /// let page = |id: &str, text: String| NewDocument {
+    ///     id: id.to_owned(),
+    ///     content: Content::Text(text),
+    ///     details: Details { url: Some(format!("https://example.org/{id}")), ..Details::default() },
+    ///     ttl: Some(86_400),
+    /// };
+    /// let text: String = (0..200).map(|n| format!("word{n} ")).collect();
+    /// let pages = vec![page("a", text.clone()), page("b", format!("{text} printed at noon"))];
+    /// let answers = collection.add(pages, false, Durability::Synced)?;
+    /// let verdicts: Vec<Verdict> =
+    ///     answers.into_iter().map(|answer| Ok(answer?.verdict)).collect::<Result<_, Box<dyn std::error::Error>>>()?;
+    /// assert_eq!(verdicts, [Verdict::New, Verdict::Near]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn add(
+        &self,
+        documents: Vec<NewDocument>,
+        only_new: bool,
+        durability: Durability,
+    ) -> Result<Vec<Result<Answer, CollectionError>>, CollectionError> {
+        self.put(documents, only_new, WriteDurability::Chosen(durability))
+    }
+
+    /// Prepares and writes documents.
+    pub(crate) fn put(
+        &self,
+        documents: Vec<NewDocument>,
+        only_new: bool,
+        durability: WriteDurability,
+    ) -> Result<Vec<Result<Answer, CollectionError>>, CollectionError> {
+        let now = self.shared.now();
+        let prepare = |document| self.prepare_to_store(document, now).map(Arc::new);
+        let prepared: Vec<_> = if documents.len() < 2 {
+            documents.into_iter().map(prepare).collect()
+        } else {
+            documents.into_par_iter().map(prepare).collect()
+        };
+        let ops = prepared.iter().flatten().map(|prepared| WriteOp::Put {
+            prepared: Arc::clone(prepared),
+            only_new,
+        });
+        let mut results = self.write(ops.collect(), durability)?.into_iter();
+        Ok(prepared
+            .into_iter()
+            .map(|prepared| {
+                prepared?;
+                match results.next() {
+                    Some(WriteResult::Answer(answer)) => Ok(*answer),
+                    _ => Err(CollectionError::Closed),
+                }
+            })
+            .collect())
+    }
+
+    /// Prepares a document that is stored. A collection that keeps texts or stories needs its text.
+    fn prepare_to_store(&self, document: NewDocument, now: i64) -> Result<Prepared, CollectionError> {
+        let settings = &self.shared.settings;
+        if matches!(document.content, Content::Fingerprint(_)) {
+            if settings.stories {
+                return Err(CollectionError::invalid(
+                    "fingerprint: this collection keeps stories, so a document to be added needs a text; a check does not",
+                ));
+            }
+            if settings.store != StoredContent::None {
+                return Err(CollectionError::invalid(
+                    "fingerprint: this collection keeps texts, so a document to be added needs one; a check does not",
+                ));
+            }
+        }
+        self.shared.preparer.prepare(document, now)
+    }
+
+    /// Deletes documents by id, together. Returns the number of the change for each id, or `None` if no document has the id.
+    ///
+    /// # Errors
+    /// [`CollectionError::ReadOnly`] if the collection refuses writes, [`CollectionError::Busy`] if too many writes wait.
+    pub fn delete(
+        &self,
+        ids: &[impl AsRef<str>],
+        durability: Durability,
+    ) -> Result<Vec<Option<u64>>, CollectionError> {
+        let ops = ids
+            .iter()
+            .map(|id| WriteOp::Delete(self.shared.preparer.id(id.as_ref())));
+        let results = self.write(ops.collect(), WriteDurability::Chosen(durability))?;
+        let deleted = results.into_iter().map(|result| match result {
+            WriteResult::Deleted(seq) => seq,
+            WriteResult::Answer(_) | WriteResult::RunRecorded => None,
+        });
+        Ok(deleted.collect())
+    }
+
+    /// Sends writes to the writing thread and waits for their results.
+    pub(crate) fn write(
+        &self,
+        ops: Vec<WriteOp>,
+        durability: WriteDurability,
+    ) -> Result<Vec<WriteResult>, CollectionError> {
+        if let Some(error) = self.shared.refusal() {
+            return Err(error);
+        }
+        if self.shared.store.is_read_only() {
+            return Err(self.shared.store.read_only());
+        }
+        if ops.is_empty() {
+            return Ok(Vec::new());
+        }
+        let count = ops.len() as u64;
+        let waiting = self.shared.waiting.fetch_add(count, Ordering::Relaxed);
+        let (reply, results) = sync_channel(1);
+        let request = WriteRequest {
+            ops,
+            durability,
+            reply,
+        };
+        let sent = if waiting > MAX_QUEUED_WRITES {
+            Err(CollectionError::Busy { waiting })
+        } else {
+            self.send(request, waiting)
+        };
+        if let Err(error) = sent {
+            self.shared.waiting.fetch_sub(count, Ordering::Relaxed);
+            return Err(error);
+        }
+        // If no result comes, the writing thread has ended, and the request with it.
+        results.recv().map_err(|_| CollectionError::Closed)?
+    }
+
+    fn send(&self, request: WriteRequest, waiting: u64) -> Result<(), CollectionError> {
+        let requests = self.writer.requests.lock().map_err(|_| CollectionError::Closed)?;
+        let requests = requests.as_ref().ok_or(CollectionError::Closed)?;
+        requests.try_send(request).map_err(|error| match error {
+            TrySendError::Full(_) => CollectionError::Busy { waiting },
+            TrySendError::Disconnected(_) => CollectionError::Closed,
+        })
+    }
+}
