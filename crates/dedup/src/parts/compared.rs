@@ -90,7 +90,7 @@ impl PlacedFingerprint {
     }
 }
 
-/// The passages that a holder shares with a reference.
+/// A holder with the passages that it shares with a reference.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ComparedText {
     pub(super) text: TextId,
@@ -170,12 +170,12 @@ impl ComparedText {
         places
     }
 
-    /// Drops the fingerprints that do not stand in places of the holder, which ascend.
+    /// Drops the fingerprints outside of places of the holder, which ascend.
     pub(super) fn retain_fingerprints_in(&mut self, places: &[Range<u64>]) {
         self.fingerprints.retain(|placed| placed.is_in(places));
     }
 
-    /// The fingerprints that stand in places of the holder, which ascend.
+    /// The fingerprints in places of the holder, which ascend.
     pub(super) fn fingerprints_in(&self, places: &[Range<u64>]) -> impl Iterator<Item = FingerprintId> {
         let within = self.fingerprints.iter().filter(|placed| placed.is_in(places));
         within.map(|placed| placed.fingerprint)

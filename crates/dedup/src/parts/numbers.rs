@@ -1,5 +1,5 @@
-//! Numbers in a temporary file, read back in the order in which they were written: what is found waits there, so that memory does not
-//! grow with it.
+//! Numbers in a temporary file, read back in the order in which they were written, so that memory does not grow with the results of the
+//! search.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, ErrorKind, Read, Seek, Write};
@@ -12,16 +12,16 @@ use twinprint_index::sort::Sorter;
 use crate::error::DedupError;
 
 const BUFFER: usize = 1 << 18;
-/// Bits of a number in each byte of the file; the highest bit says that more follow.
+/// The bits of a number in each byte of the file. The highest bit is set if more bytes follow.
 const BITS: u32 = 7;
 
-/// Writes numbers of any size, small ones in few bytes.
+/// The writer of a file of numbers. Small numbers take fewer bytes.
 pub(super) struct NumberWriter {
     work: PathBuf,
     file: BufWriter<File>,
 }
 
-/// Reads the numbers back.
+/// The reader of a file of numbers.
 pub(super) struct NumberReader {
     work: PathBuf,
     file: BufReader<File>,
@@ -98,7 +98,10 @@ impl NumberReader {
         }
     }
 
-    /// The next number, which is known to be there.
+    /// The next number.
+    ///
+    /// # Errors
+    /// The end of the file is an error too.
     pub(super) fn number(&mut self) -> Result<u64, DedupError> {
         match self.next()? {
             Some(number) => Ok(number as u64),
@@ -111,7 +114,7 @@ impl NumberReader {
     }
 }
 
-/// Numbers of a file, of which the next is known.
+/// A reader of packed values that knows the next one.
 pub(super) struct PeekReader<T> {
     file: NumberReader,
     unpack: fn(u128) -> T,
@@ -140,13 +143,13 @@ impl<T: Copy> PeekReader<T> {
     }
 }
 
-/// Sorts numbers within bounded memory.
+/// An external sort of numbers, within bounded memory.
 pub(super) struct NumberSorter {
     work: PathBuf,
     sorter: Sorter,
 }
 
-/// Bytes that a sort holds at most.
+/// The largest number of bytes that a sort has in memory.
 const MAX_SORT_BYTES: u64 = 32 << 20;
 
 impl NumberSorter {
@@ -178,7 +181,7 @@ impl NumberSorter {
     }
 }
 
-/// Why a sort failed.
+/// The failure of a sort.
 enum SortFailure {
     Sorted(SegmentError),
     Written(DedupError),

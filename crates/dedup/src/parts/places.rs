@@ -1,7 +1,8 @@
-//! OriginalPlaces in the original texts for places in canonical texts. Only reported rows are located; the inputs are read again for them.
+//! The places in original texts that correspond to places in canonical texts.
 //!
-//! PlaceRequests are sorted by document and answered as the documents come by; the answers are sorted back into the order of the rows. All wait
-//! in temporary files, so that memory does not grow with their number.
+//! Only the places of reported rows are located, for which the inputs are read again. Requests are sorted by document and answered as the
+//! documents are read; the answers are sorted into the order of the rows. Both are in temporary files, so memory does not grow with their
+//! number.
 
 use std::ops::Range;
 use std::path::Path;
@@ -16,16 +17,16 @@ use crate::ids::{DocumentId, Id};
 use twinprint_io::sink::unchanged;
 use twinprint_io::source::{Batch, OriginalText, PageExtractor, Sources, TracedPage};
 
-/// Bytes of one batch of the inputs, whose requests and answers are held together.
+/// The bytes of one batch of the inputs, whose requests and answers are in memory together.
 const BATCH: usize = 1 << 20;
 
-/// Bits of the number of a boundary, two for each place.
+/// The bits of the number of a boundary; each place has two boundaries.
 const NUMBER: u32 = 48;
-/// Bits of a position in a text, in bytes or characters.
+/// The bits of a position in a text, in bytes or characters.
 const POSITION: u32 = 36;
-/// Characters by which a boundary may be moved; beyond, it has no place.
+/// The largest number of characters by which a boundary may be moved. A boundary that would move farther has no place.
 const MAX_MOVED: u64 = 0xFE;
-/// Stands for a boundary without a place.
+/// The mark of a boundary without a place.
 const NOWHERE: u64 = 0xFF;
 
 fn low(number: u128, bits: u32) -> u64 {
@@ -67,7 +68,7 @@ struct BoundaryAnswer {
     number: u64,
     byte: u64,
     char: u64,
-    /// Characters by which it was moved in the canonical text; [`NOWHERE`] where it has no place.
+    /// The number of characters by which the boundary was moved in the canonical text; [`NOWHERE`] if it has no place.
     moved: u64,
 }
 
@@ -96,7 +97,7 @@ pub(super) struct OriginalPlace {
     pub(super) bytes: Range<u64>,
 }
 
-/// OriginalPlaces to be found.
+/// The places to be located.
 pub(super) struct PlaceRequests {
     sorting: NumberSorter,
     boundaries: u64,
@@ -110,7 +111,7 @@ impl PlaceRequests {
         }
     }
 
-    /// Asks for a place in the canonical text of a document.
+    /// Adds a request for a place in the canonical text of a document.
     pub(super) fn push(&mut self, document: DocumentId, place: &Range<u64>) -> Result<(), DedupError> {
         for position in [place.start, place.end] {
             let request = BoundaryRequest {
@@ -124,10 +125,10 @@ impl PlaceRequests {
         Ok(())
     }
 
-    /// Reads the inputs again, as far as there are requests.
+    /// Reads the inputs again, up to the last document with a request.
     ///
     /// # Errors
-    /// An input that cannot be read or is not what it was; what the system says of temporary files.
+    /// An input that cannot be read or has changed; temporary files.
     pub(super) fn find(
         self,
         work: &Path,
@@ -197,7 +198,7 @@ fn answer(
     Ok(answers.into_iter().flatten().collect())
 }
 
-/// Answers the requests about one document, which come in the order of their positions.
+/// Answers the requests about one document, which are in the order of their positions.
 fn trace(
     original: &OriginalText<'_>,
     requests: &[BoundaryRequest],
@@ -213,7 +214,7 @@ fn trace(
         None
     };
     let text = page.as_ref().map_or(&*original.text, |page| &page.text);
-    // Many rows may name one boundary: it is traced once.
+    // Many rows may have the same boundary, which is traced once.
     let boundaries = |is_end: bool| {
         let here = requests.iter().filter(|request| request.is_end() == is_end);
         let mut positions: Vec<u64> = here.map(|request| request.position).collect();
@@ -263,7 +264,7 @@ fn trace(
     }
 }
 
-/// A boundary in the text of a page as one in its markup.
+/// The boundary in the markup of a page for a boundary in its text.
 fn in_markup(is_end: bool, origin: Origin, page: Option<&TracedPage>) -> Option<Origin> {
     let byte = match page {
         None => origin.byte,
@@ -280,7 +281,7 @@ pub(super) struct OriginalPlaces {
 }
 
 impl OriginalPlaces {
-    /// The place of the next request, which was for `canonical`. `None` where nothing of it can be cut out of the original.
+    /// The place of the next request, which was for `canonical`; `None` if no part of it can be cut out of the original.
     pub(super) fn next(&mut self, canonical: &Range<u64>) -> Result<Option<OriginalPlace>, DedupError> {
         let number = self.next;
         self.next += 2;

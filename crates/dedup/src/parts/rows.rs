@@ -15,7 +15,7 @@ use twinprint_io::results::PartsReport;
 use twinprint_io::rows::{self, Ratio};
 use twinprint_io::sink::{OutputDir, OutputFile};
 
-/// From and to in characters or bytes; unknown where a passage cannot be cut out of the original.
+/// The start and the end of a passage in the original, in characters or bytes; `None` if it cannot be cut out of the original.
 type OriginalRange = Option<[u64; 2]>;
 
 /// One row of `parts.jsonl`.
@@ -25,10 +25,10 @@ struct PartRow<'r> {
     b: &'r str,
     jaccard: Option<Ratio>,
     containment: Option<Ratio>,
-    /// Share of its own shingles that each has in common with the other.
+    /// The common shingles over those of a.
     share_of_a: Option<Ratio>,
     share_of_b: Option<Ratio>,
-    /// The longest common passages in the order of a, in characters of the canonical texts: from and to in a, from and to in b.
+    /// The longest common passages in the order of a, in characters of the canonical texts: start and end in a, start and end in b.
     passages: Vec<[u64; 4]>,
     /// The same in characters and bytes of the original texts.
     original_chars: Vec<[Option<u64>; 4]>,
@@ -44,16 +44,16 @@ struct PartRow<'r> {
 struct HolderRow<'r> {
     /// The number of the passage, from 1.
     passage: u64,
-    /// Texts that hold it.
+    /// The number of texts that hold it.
     holders: u64,
     id: &'r str,
     source: &'r str,
     line: u64,
-    /// Documents of this very text, for all of which the row stands.
+    /// The number of documents with this text; the row stands for all of them.
     documents: u32,
-    /// The text that the others were compared with.
+    /// True for the text that the others were compared with.
     is_reference: bool,
-    /// Share of its shingles that stand in the passage.
+    /// The share of its shingles that are in the passage.
     share: Option<Ratio>,
     /// The longest places of the passage in the order of the text, in characters of the canonical text.
     canonical_chars: Vec<[u64; 2]>,
@@ -69,7 +69,7 @@ pub(super) struct FoundParts {
 }
 
 impl FoundParts {
-    /// Asks for the places of all rows, in the order in which they are written.
+    /// Requests the places of all rows, in the order in which they are written.
     pub(super) fn request(
         &mut self,
         texts: &Texts<'_>,
@@ -126,7 +126,7 @@ impl FoundParts {
     }
 }
 
-/// Writes rows one by one.
+/// The writer of rows.
 struct RowWriter<'w> {
     texts: &'w Texts<'w>,
     names: &'w Names<'w>,
