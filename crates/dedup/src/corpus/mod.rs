@@ -107,6 +107,7 @@ pub(crate) enum SortKey {
 }
 
 /// The entries of a new class, see [`Classes`].
+#[derive(Clone, Copy)]
 pub(crate) struct NewClass {
     pub(crate) fingerprint: u128,
     pub(crate) features: u32,
@@ -197,15 +198,15 @@ impl Documents {
     }
 
     /// The first document at or after a position among all records, rejects included; the id after the last one if there is none.
-    pub(crate) fn from_record(&self, ordinal: u64) -> DocumentId {
+    pub(crate) fn first_at_record(&self, ordinal: u64) -> DocumentId {
         let documents = ordinal - self.rejects_before(ordinal) as u64;
         DocumentId::new(documents.min(self.len() as u64) as u32)
     }
 
     /// The document at a position among all records; `None` for a reject.
     pub(crate) fn of_record(&self, ordinal: u64) -> Option<DocumentId> {
-        let document = self.from_record(ordinal);
-        (document < self.from_record(ordinal + 1)).then_some(document)
+        let document = self.first_at_record(ordinal);
+        (document < self.first_at_record(ordinal + 1)).then_some(document)
     }
 
     fn rejects_before(&self, ordinal: u64) -> usize {

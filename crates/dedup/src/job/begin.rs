@@ -51,7 +51,9 @@ impl Runner<'_> {
                 // Not in the output directory, which may be emptied before the inputs are read a second time.
                 let work = self.work_dir(folder(out))?;
                 let sources = found.map_or_else(|| self.discover(work.path()), Ok)?;
-                if let Some(report) = self.finish_ended(&sources, &work, dir, &open, append)? {
+                let report = self.finish_ended(&sources, &work, &dir, &open, append)?;
+                drop(dir);
+                if let Some(report) = report {
                     return Ok(Beginning::Ended(Box::new(report)));
                 }
                 self.stages.clear();
@@ -114,7 +116,7 @@ impl Runner<'_> {
         &mut self,
         sources: &Sources,
         work: &WorkDir,
-        dir: OutputDir,
+        dir: &OutputDir,
         open: &OpenClaim,
         append: &Append<'_>,
     ) -> Result<Option<Report>, DedupError> {

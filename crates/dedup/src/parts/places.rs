@@ -166,7 +166,7 @@ fn answer(
         .chunks
         .last()
         .map_or(0, |chunk| chunk.first_ordinal() + chunk.records());
-    let end = documents.from_record(end);
+    let end = documents.first_at_record(end);
     let mut wanted = Vec::new();
     while let Some(request) = requests.next_if(|request| request.document < end)? {
         wanted.push(request);
@@ -184,8 +184,8 @@ fn answer(
             let requests = |ordinal| documents.of_record(ordinal).map_or(&[][..], of);
             let is_wanted = |ordinal| !requests(ordinal).is_empty();
             let records = chunk.first_ordinal()..chunk.first_ordinal() + chunk.records();
-            let first = documents.from_record(records.start);
-            let last = documents.from_record(records.end);
+            let first = documents.first_at_record(records.start);
+            let last = documents.first_at_record(records.end);
             let from = wanted.partition_point(|request| request.document < first);
             if wanted.get(from).is_some_and(|request| request.document < last) {
                 chunk.originals(sources.options(), &is_wanted, &mut |ordinal, original| {
