@@ -5,7 +5,7 @@
 //! over those of the smaller text. A copied passage is found even if the whole texts are so different that their SimHash fingerprints are
 //! unrelated.
 //!
-//! Fingerprints that more than [`PartsReport::MANY`] texts have make no pairs, since the number of pairs would be quadratic. They make
+//! Fingerprints that more than [`PartsReport::MAX_PAIRED_TEXTS`] texts have make no pairs, since the number of pairs would be quadratic. They make
 //! passages with all their holders ([`shared`]). A passage is reported if it makes up the wanted share of one of its holders ([`shares`]).
 //! Two texts that share only such a passage are not listed as a pair.
 //!
@@ -84,7 +84,7 @@ impl PartsSearch<'_> {
         let texts = Texts::new(&self.corpus.classes, self.spool, self.keep);
         let key = shingle_sets::key_of(&self.corpus.classes);
         let check_memory = |bytes| self.budget.check(self.table_bytes + bytes);
-        let postings = Postings::of(&texts, key, PartsReport::MANY, &check_memory, check_cancelled)?;
+        let postings = Postings::of(&texts, key, PartsReport::MAX_PAIRED_TEXTS, &check_memory, check_cancelled)?;
         let passages = shared::find(&texts, &postings, key, least, work, check_cancelled)?;
         let mut pairs = NumberWriter::create(work)?;
         let candidates = Candidates::new(&postings, &passages.covered, least);

@@ -1,7 +1,7 @@
 //! Passages that many texts share. The number of pairs would be quadratic, so each of the texts is compared with one text, the reference.
 //!
 //! The texts with the most common fingerprints become references first. [`Reference`] locates the passages that others share with it. A
-//! passage is a range of the reference of which more than [`PartsReport::MANY`](super::PartsReport::MANY) texts hold every character;
+//! passage is a range of the reference of which more than [`PartsReport::MAX_PAIRED_TEXTS`](super::PartsReport::MAX_PAIRED_TEXTS) texts hold every character;
 //! each holder has a part of it. The fingerprints in the passage are then covered, in the reference and in every other holder, and a text
 //! becomes a reference only if it has common fingerprints that are not covered. So a text is compared with few references, and a passage
 //! that differs a little from text to text is found once. Passages of fewer texts are left to pairs, even next to a passage of many.
@@ -45,7 +45,7 @@ pub(super) struct SharedPassages {
     pub(super) covered: Covered,
 }
 
-/// The numbers of fingerprints that more than [`PartsReport::MANY`](super::PartsReport::MANY) texts have outside of the passages found.
+/// The numbers of fingerprints that more than [`PartsReport::MAX_PAIRED_TEXTS`](super::PartsReport::MAX_PAIRED_TEXTS) texts have outside of the passages found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct UncoveredCounts {
     /// Fingerprints around which no passage of that many texts was found.

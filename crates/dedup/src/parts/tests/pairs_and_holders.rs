@@ -21,7 +21,7 @@ fn twins(between: usize) -> Corpus {
 fn what_two_texts_have_beside_a_passage_of_many_makes_them_a_pair() {
     for between in [0, 3, 10] {
         let corpus = twins(between);
-        let outcome = corpus.search(PartsReport::MANY);
+        let outcome = corpus.search(PartsReport::MAX_PAIRED_TEXTS);
         let pairs: Vec<(u32, u32)> = outcome
             .pairs
             .iter()
@@ -52,8 +52,8 @@ fn a_template_with_own_words_between_is_found_whatever_the_number_of_its_holders
         text.join(" ")
     };
     for holders in [64, 65, 70, 500] {
-        let outcome = Corpus::new((0..holders).map(text).collect()).search(PartsReport::MANY);
-        if holders as usize <= PartsReport::MANY {
+        let outcome = Corpus::new((0..holders).map(text).collect()).search(PartsReport::MAX_PAIRED_TEXTS);
+        if holders as usize <= PartsReport::MAX_PAIRED_TEXTS {
             assert_eq!(outcome.pairs.len() as u64, holders * (holders - 1) / 2);
             continue;
         }
@@ -77,7 +77,7 @@ fn a_passage_that_another_family_shares_in_part_is_found() {
         )
     };
     let corpus = Corpus::new((0..140).map(text).collect());
-    let outcome = corpus.search(PartsReport::MANY);
+    let outcome = corpus.search(PartsReport::MAX_PAIRED_TEXTS);
     for (a, b) in [(0, 1), (68, 69), (70, 71), (70, 139)] {
         assert!(outcome.connects(TextId::new(a), TextId::new(b)), "{a} and {b}");
     }
@@ -92,7 +92,7 @@ fn few_texts_with_two_passages_of_many_in_a_row_make_no_passage_of_their_own() {
         _ => around(i, 20, &[&f[..], &g].concat(), 20),
     };
     let corpus = Corpus::new((0..143).map(text).collect());
-    let outcome = corpus.search(PartsReport::MANY);
+    let outcome = corpus.search(PartsReport::MAX_PAIRED_TEXTS);
     let holders: Vec<usize> = outcome.passages.iter().map(Vec::len).collect();
     assert_eq!(holders, [73, 73]);
     assert!(outcome.pairs.is_empty());
@@ -103,7 +103,7 @@ fn a_near_duplicate_of_the_reference_does_not_report_its_footer() {
     let footer = words(1, 40);
     let mut texts: Vec<String> = (0..100).map(|i| around(i, 400, &footer, 100)).collect();
     texts.push(texts[0].clone() + " twin");
-    let outcome = Corpus::new(texts).search(PartsReport::MANY);
+    let outcome = Corpus::new(texts).search(PartsReport::MAX_PAIRED_TEXTS);
     assert_eq!(
         (outcome.pairs.len(), outcome.passages.len(), outcome.small),
         (1, 0, 1)
@@ -114,7 +114,7 @@ fn a_near_duplicate_of_the_reference_does_not_report_its_footer() {
 fn a_passage_of_ten_thousand_texts_has_them_all() {
     let passage = words(1, 40);
     let corpus = Corpus::new((0..10_000).map(|i| around(i, 20, &passage, 10)).collect());
-    let outcome = corpus.search(PartsReport::MANY);
+    let outcome = corpus.search(PartsReport::MAX_PAIRED_TEXTS);
     let holders: Vec<usize> = outcome.passages.iter().map(Vec::len).collect();
     assert_eq!((holders, outcome.pairs.len()), (vec![10_000], 0));
     assert!(
@@ -134,7 +134,7 @@ fn a_passage_of_many_chinese_texts_is_found() {
     let passage = letters(1, 120);
     let text = |i: u64| letters(1000 + i, 80) + &passage + &letters(5000 + i, 60);
     let corpus = Corpus::measured((0..200).map(text).collect(), Measure::CharGrams);
-    let outcome = corpus.search(PartsReport::MANY);
+    let outcome = corpus.search(PartsReport::MAX_PAIRED_TEXTS);
     let [only] = outcome.passages.as_slice() else {
         panic!("{:?}", outcome.passages.len())
     };
@@ -146,12 +146,12 @@ fn a_passage_of_many_chinese_texts_is_found() {
 fn a_passage_that_is_small_in_every_text_is_counted() {
     let notice = words(4, PartsReport::NOTICED_WORDS);
     let mut texts: Vec<String> = (0..100).map(|i| around(i, 200, &notice, 200)).collect();
-    let outcome = Corpus::new(texts.clone()).search(PartsReport::MANY);
+    let outcome = Corpus::new(texts.clone()).search(PartsReport::MAX_PAIRED_TEXTS);
     assert!(outcome.pairs.is_empty() && outcome.passages.is_empty());
     assert_eq!((outcome.small, outcome.phrases), (1, 0));
     // One text that is the notice and little else makes it a passage of all.
     texts.push(around(100, 20, &notice, 20));
-    let outcome = Corpus::new(texts).search(PartsReport::MANY);
+    let outcome = Corpus::new(texts).search(PartsReport::MAX_PAIRED_TEXTS);
     assert_eq!((outcome.passages.len(), outcome.small), (1, 0));
     assert_eq!(outcome.passages[0].len(), 101);
 }
@@ -160,7 +160,7 @@ fn a_passage_that_is_small_in_every_text_is_counted() {
 fn a_phrase_of_many_texts_is_counted_as_one() {
     let phrase = words(6, 9);
     let outcome =
-        Corpus::new((0..400).map(|i| around(i, 40, &phrase, 40)).collect()).search(PartsReport::MANY);
+        Corpus::new((0..400).map(|i| around(i, 40, &phrase, 40)).collect()).search(PartsReport::MAX_PAIRED_TEXTS);
     assert!(
         outcome.pairs.is_empty() && outcome.passages.is_empty(),
         "{outcome:?}"

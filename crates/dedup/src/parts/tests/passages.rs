@@ -16,7 +16,7 @@ fn candidates_hold_every_pair_that_brute_force_finds() {
         texts.push(text);
     }
     let corpus = Corpus::new(texts.into_iter().map(|words| words.join(" ")).collect());
-    let outcome = corpus.search(PartsReport::MANY);
+    let outcome = corpus.search(PartsReport::MAX_PAIRED_TEXTS);
     assert_eq!(outcome.pairs, corpus.by_brute_force());
     assert!(outcome.pairs.len() > 10 && outcome.passages.is_empty());
     for pair in &outcome.pairs {
@@ -60,8 +60,8 @@ fn a_passage_is_found_whatever_the_number_of_its_holders() {
                 .map(|i| around(u64::from(i), 40, &passage, 50))
                 .collect(),
         );
-        let outcome = corpus.search(PartsReport::MANY);
-        if holders as usize <= PartsReport::MANY {
+        let outcome = corpus.search(PartsReport::MAX_PAIRED_TEXTS);
+        if holders as usize <= PartsReport::MAX_PAIRED_TEXTS {
             assert_eq!(outcome.pairs.len() as u32, holders * (holders - 1) / 2);
             assert!(outcome.passages.is_empty());
             continue;
@@ -98,8 +98,8 @@ fn a_share_is_measured_in_the_same_way_whatever_the_number_of_holders() {
                 .concat()
                 .join(" ")
         });
-        let outcome = Corpus::new(texts.collect()).search(PartsReport::MANY);
-        if holders as usize <= PartsReport::MANY {
+        let outcome = Corpus::new(texts.collect()).search(PartsReport::MAX_PAIRED_TEXTS);
+        if holders as usize <= PartsReport::MAX_PAIRED_TEXTS {
             assert_eq!(outcome.pairs.len() as u64, holders * (holders - 1) / 2);
             assert!((outcome.pairs[0].containment - 58.0 / 148.0).abs() < 0.02);
             continue;
@@ -127,7 +127,7 @@ fn passages_that_are_small_alone_are_reported_if_they_make_up_the_share_of_one_t
         .join(" "),
         _ => around(i, 100, &passages[2], 60),
     };
-    let outcome = Corpus::new((0..200).map(text).collect()).search(PartsReport::MANY);
+    let outcome = Corpus::new((0..200).map(text).collect()).search(PartsReport::MAX_PAIRED_TEXTS);
     let holders: Vec<usize> = outcome.passages.iter().map(Vec::len).collect();
     assert_eq!((holders, outcome.small), (vec![100, 100], 1));
 }
@@ -141,7 +141,7 @@ fn a_passage_that_differs_from_text_to_text_is_reported_once() {
         around(i, 30, &[&before, &year[..], &after].concat(), 20)
     };
     let corpus = Corpus::new((0..500).map(text).collect());
-    let outcome = corpus.search(PartsReport::MANY);
+    let outcome = corpus.search(PartsReport::MAX_PAIRED_TEXTS);
     let holders: Vec<usize> = outcome.passages.iter().map(Vec::len).collect();
     assert_eq!(holders, [500]);
     assert!(
