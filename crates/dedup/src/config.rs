@@ -1,6 +1,6 @@
-//! `config.toml`: the options a run had, in full, such that the command line's `--config` takes them again.
+//! `config.toml`: all options of a run, for `--config` of the command line.
 //!
-//! Keys are the long names of flags. What decides nothing that is written (threads, directories) is left out.
+//! Keys are the long names of flags. Options that do not affect the output (threads, directories) are left out.
 
 use serde::{Serialize, Serializer};
 
@@ -9,7 +9,7 @@ use crate::options::Columns;
 use crate::options::{ClusterFiles, DedupOptions, EmptyTexts, Keep, Mode, Order, PairRows};
 use twinprint_io::source::SourceOptions;
 
-/// A whole number. TOML's end at 2^63; beyond that it is written as a string.
+/// A whole number. Numbers of TOML are below 2^63; larger ones are written as strings.
 #[derive(Clone, Copy, Debug)]
 struct Whole(u64);
 
@@ -22,7 +22,7 @@ impl Serialize for Whole {
     }
 }
 
-/// What decides which documents match: what `calibrate` chooses, and a part of [`Config`].
+/// The options that decide which documents match: the choice of `calibrate`, and a part of [`Config`].
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Matching {
@@ -32,7 +32,7 @@ pub struct Matching {
     idf_root: Option<bool>,
     bits: u32,
     hamming: u32,
-    /// Without verification it decides nothing.
+    /// Absent in a run without verification, where it has no effect.
     threshold: Option<f64>,
     no_verify: bool,
 }
@@ -83,7 +83,7 @@ pub(crate) struct Config {
     #[serde(flatten)]
     matching: Matching,
     against: Option<String>,
-    /// Present where it is set.
+    /// Absent unless it is set.
     append: Option<bool>,
     keep: Keep,
     keep_key: Option<String>,

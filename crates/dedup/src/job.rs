@@ -16,14 +16,15 @@ use crate::candidates;
 use crate::corpus::Corpus;
 use crate::corpus::Names;
 use crate::corpus::keep_order::KeepOrder;
-use crate::corpus::shingle_sets::Sets;
+use crate::corpus::shingle_sets::SetCache;
 use crate::error::DedupError;
+use crate::ids::ClassId;
 use crate::known::append::Append;
-use crate::known::{Against, AskedInput, DocumentStores, KnownClasses, NoStores};
+use crate::known::{Against, AppendInput, DocumentStores, KnownClasses, LookedUpTexts, NoStores};
 use crate::memory::{self, Budget};
 use crate::options::{DedupOptions, Keep, Mode, Order};
 use crate::parts;
-use crate::read::Read;
+use crate::read::ReadOutcome;
 use crate::report::{self, Shown};
 use crate::verify::schedule::schedule;
 use crate::write::pairs::PairWriter;
@@ -185,7 +186,7 @@ impl Runner<'_> {
         if self.options.order == Order::Similar {
             write::check_order(&sources, self.progress)?;
         }
-        let Read {
+        let ReadOutcome {
             corpus,
             spool,
             counts,
@@ -201,29 +202,33 @@ impl Runner<'_> {
         let known = match &against {
             None => KnownClasses::default(),
             Some((path, against)) => {
-                let all: Vec<u32> = (0..corpus.classes.len()).collect();
+                let all: Vec<ClassId> = corpus.classes.class_ids().collect();
                 let known = self.stage("against", all.len() as u64, Unit::Documents, |job| {
-                    let texts = (&corpus.classes, spool.as_ref());
-                    let ask = || against.ask(path, texts, &all, job.progress, &|| job.check_cancelled());
+                    let texts = LookedUpTexts {
+                        classes: &corpus.classes,
+                        spool: spool.as_ref(),
+                        wanted: &all,
+                    };
+                    let look_up = || against.look_up(path, texts, job.progress, &|| job.check_cancelled());
                     match (&mut append, digest) {
                         (Some(append), Some(digest)) => {
-                            let input = AskedInput {
+                            let input = AppendInput {
                                 digest,
                                 corpus: &corpus,
                                 names,
                             };
-                            append.known(&input, &mut keep, job.progress, ask)
+                            append.known(&input, &mut keep, job.progress, look_up)
                         }
-                        _ => ask(),
+                        _ => look_up(),
                     }
                 })?;
                 known.at_least(self.options.threshold)
             }
         };
         self.warn_about_keep(&known);
-        // The longest record stays in the account: it is held again when it is compared and copied.
+        // The longest record still counts: it is in memory again when it is compared and copied.
         let tables = memory::tables_of(&corpus) + memory::BYTES_PER_RECORD_BYTE * counts.longest;
-        // The search for partial copies comes late: a run that has no memory for it ends here.
+        // The search for partial copies comes late, so a run without the memory for it ends here.
         let long_parts =
             (memory::PARTS_BYTES_PER_RECORD_BYTE - memory::BYTES_PER_RECORD_BYTE) * counts.longest;
         if self.options.parts.is_some() {
@@ -235,19 +240,19 @@ impl Runner<'_> {
             let mut candidates = candidates::find(&corpus.classes, &keep.classes, &radius, job.options)?;
             job.check_cancelled()?;
             if !known.is_empty() {
-                candidates.leave_out(|item| known.of(keep.classes[item as usize]).is_some());
+                candidates.leave_out(|item| known.of(keep.classes[item]).is_some());
             }
             if let Some(spool) = &spool {
-                let mut sets = Sets::new(spool, &corpus.classes, &keep.classes, set_memory);
-                let fit = |join| budget.check_join(tables, join).is_ok();
-                candidates.join_members(&mut sets, job.options, set_memory, fit)?;
+                let mut sets = SetCache::new(spool, &corpus.classes, &keep.classes, set_memory);
+                let fits = |join| budget.check_join(tables, join).is_ok();
+                candidates.join_members(&mut sets, job.options, set_memory, fits)?;
             }
             job.check_cancelled()?;
             Ok((radius, candidates))
         })?;
         let held = tables + candidates.edges.len() as u64 * memory::EDGE_BYTES;
         set_memory = budget.sets(held);
-        let order = schedule(corpus.classes.len(), &candidates.edges, &candidates.member);
+        let order = schedule(&candidates.edges, &candidates.roles);
         keep.renumber(&order);
         candidates.renumber(&order);
         drop(order);
@@ -257,7 +262,7 @@ impl Runner<'_> {
             outcome,
             probed,
             near_misses,
-        } = self.stage("verify", keep.classes.len() as u64, Unit::Documents, |job| {
+        } = self.stage("verify", keep.len() as u64, Unit::Documents, |job| {
             let grouping = Grouping {
                 corpus: &corpus,
                 keep: &keep,
@@ -272,14 +277,14 @@ impl Runner<'_> {
         let pair_rows = pairs.finish()?;
         let part_counts = match (self.options.parts, &spool) {
             (Some(least), Some(spool)) => Some(self.stage("parts", 0, Unit::Steps, |job| {
-                let search = parts::Search {
+                let search = parts::PartsSearch {
                     corpus: &corpus,
                     spool,
                     keep: &keep,
                     names,
                     least,
                     budget,
-                    held: held + long_parts,
+                    table_bytes: held + long_parts,
                     work: work.path(),
                     check_cancelled: &|| job.check_cancelled(),
                 };
@@ -347,13 +352,13 @@ impl Runner<'_> {
         }
     }
 
-    /// Refuses to call anything newest where no document says when it is from.
+    /// Fails if no document has the field that `--keep newest` sorts by; warns if some have not.
     fn check_sort_field(&self, corpus: &Corpus) -> Result<(), DedupError> {
         let undated = corpus.documents.undated();
         let (Some(field), 1..) = (&self.source_options.sort_key, undated) else {
             return Ok(());
         };
-        let all = corpus.documents.len() as usize;
+        let all = corpus.documents.len();
         if undated == all {
             return Err(DedupError::NoSortField { field: field.clone() });
         }

@@ -47,6 +47,7 @@ pub mod config;
 mod corpus;
 mod error;
 mod forecast;
+mod ids;
 mod job;
 pub mod known;
 mod memory;

@@ -1,8 +1,8 @@
 //! The memory of a run: its cost model, the budget of `--memory`, and the memory of the machine.
 //!
-//! Tables grow with the documents and are needed whole. A record is held whole while it is read, analysed and compared. Shingle sets are a cache.
-//! A budget therefore bounds the cache first, and ends the run with an error once the tables and the longest record outgrow it. The constants
-//! were fitted to measured peaks (docs/forecast.md).
+//! Tables grow with the documents and are always in memory. A record is in memory while it is read, analysed and compared. Shingle sets are
+//! a cache. A budget therefore limits the cache first, and ends the run with an error if the tables and the longest record exceed it. The
+//! constants were fitted to measured peaks (docs/forecast.md).
 
 use crate::corpus::Corpus;
 use crate::error::DedupError;
@@ -19,10 +19,10 @@ pub(crate) const THREAD_BYTES: u64 = 8 << 20;
 const DOCUMENT_BYTES: u64 = 32;
 /// Bytes of a class in the tables of reading, joining and grouping.
 const TEXT_BYTES: u64 = 190;
-/// Bytes held for each byte of the longest record: pieces of the file read ahead, the record, its canonical text, and the shingle sets of a pair of
-/// such records. Of records of 5 to 50 MiB, English ones took 8 to 13 and Chinese ones 9 to 20, the most where fields are added to them.
+/// Bytes for each byte of the longest record: pieces of the file read ahead, the record, its canonical text, and the shingle sets of a pair of
+/// such records. Of records of 5 to 50 MiB, English ones took 8 to 13 and Chinese ones 9 to 20, the most if fields are added to them.
 pub(crate) const BYTES_PER_RECORD_BYTE: u64 = 20;
-/// Bytes held for each byte of the longest record while partial copies are searched: two texts of that length, their words or letters with
+/// Bytes for each byte of the longest record while partial copies are searched: two texts of that length, their words or letters with
 /// fingerprints, and shingle sets. One thread at a time measures long texts. Records of 20 MB took 13 in English and 23 in Chinese.
 pub(crate) const PARTS_BYTES_PER_RECORD_BYTE: u64 = 28;
 /// Bytes of a candidate pair: its edge, and its share of the join's result.
@@ -67,7 +67,7 @@ impl Budget {
         }
     }
 
-    /// Refuses a join of sets of `join` bytes that does not fit together with tables of `tables` bytes, once the input has been read.
+    /// Checks that a join of sets of `join` bytes fits together with tables of `tables` bytes, after the input has been read.
     ///
     /// # Errors
     /// [`DedupError::Memory`].
@@ -110,7 +110,7 @@ impl Budget {
     }
 }
 
-/// Bytes that a run holds for any input, at most.
+/// The largest number of bytes that a run needs for any input.
 fn fixed(threads: u64) -> u64 {
     PROGRAM_BYTES + DICTIONARY_BYTES + BATCH_BYTES + threads * THREAD_BYTES
 }
@@ -124,8 +124,8 @@ pub(crate) fn tables(documents: u64, texts: u64, ids: u64) -> u64 {
 /// Bytes of the tables of a corpus.
 pub(crate) fn tables_of(corpus: &Corpus) -> u64 {
     tables(
-        u64::from(corpus.documents.len()),
-        u64::from(corpus.classes.len()),
+        corpus.documents.len() as u64,
+        corpus.classes.len() as u64,
         corpus.documents.id_bytes(),
     )
 }

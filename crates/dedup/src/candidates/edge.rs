@@ -2,21 +2,23 @@
 
 use rayon::prelude::*;
 
+use crate::ids::{Id, ItemId};
+
 /// A later item and an earlier one within the radius.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Edge {
-    pub(crate) item: u32,
-    pub(crate) earlier: u32,
+    pub(crate) item: ItemId,
+    pub(crate) earlier: ItemId,
 }
 
-/// Sorts by item, then earlier: by both as one number, which is compared at once.
+/// Sorts by item, then earlier. Both are compared as one number, which is faster.
 pub(super) fn sort(edges: &mut [Edge]) {
-    edges.par_sort_unstable_by_key(|edge| u64::from(edge.item) << 32 | u64::from(edge.earlier));
+    edges.par_sort_unstable_by_key(|edge| u64::from(edge.item.get()) << 32 | u64::from(edge.earlier.get()));
 }
 
 impl Edge {
     /// The edge between two items.
-    pub(crate) fn between(a: u32, b: u32) -> Self {
+    pub(crate) fn between(a: ItemId, b: ItemId) -> Self {
         Self {
             item: a.max(b),
             earlier: a.min(b),

@@ -1,4 +1,4 @@
-//! The join of the rows within a bound of edges: rows of too many neighbours are made hot and left to the set join.
+//! The join of the rows within a limit of edges: rows of too many neighbours become hot and are left to the set join.
 //!
 //! Invariant: a pair of rows within the radius is returned, or one of its rows is hot, so that all of its items are core members and those
 //! of the other row at least fringe members.
@@ -12,32 +12,33 @@ use twinprint_fingerprint::Width;
 use twinprint_index::join::{Pair, self_join, self_join_with};
 use twinprint_index::planner::plan_join;
 
-use super::{Candidates, HOT_ROW_MIN_CLASSES, HOT_ROW_MIN_NEIGHBORS, HotRow, Rows};
+use super::{Candidates, HOT_ROW_MIN_CLASSES, HOT_ROW_MIN_NEIGHBORS, HotRow, JoinRows};
 use crate::error::DedupError;
+use crate::ids::{Id, IdVec, RowId, ids};
 use crate::options::DedupOptions;
 
-/// The row pairs to be expanded to edges, of which there are at most about `limit`. Marks the members that hot rows add.
+/// Returns the row pairs to be expanded to edges, at most about `limit`. Adds the hot rows to `found`, and the roles of their items.
 pub(super) fn join_rows<W: Width>(
-    rows: &Rows<W>,
+    rows: &JoinRows<W>,
     k: u32,
     limit: u64,
     options: &DedupOptions,
     found: &mut Candidates,
 ) -> Result<Vec<Pair>, DedupError> {
-    let n = rows.fingerprint.len();
-    let degrees: Vec<AtomicU32> = (0..n).map(|_| AtomicU32::new(0)).collect();
+    let degrees: IdVec<RowId, AtomicU32> = (0..rows.len()).map(|_| AtomicU32::new(0)).collect();
     let total = AtomicU64::new(0);
-    let held = Mutex::new(Vec::new());
-    let choice = plan_join(&rows.fingerprint, k);
-    let stats = self_join_with(&rows.fingerprint, k, &choice.plan, &|batch: &[Pair]| {
+    let collected = Mutex::new(Vec::new());
+    let choice = plan_join(&rows.fingerprints, k);
+    let stats = self_join_with(&rows.fingerprints, k, &choice.plan, &|batch: &[Pair]| {
         for pair in batch {
-            let [a, b] = [pair.a, pair.b].map(|row| rows.items(row).len() as u32);
-            degrees[pair.a as usize].fetch_add(b, Ordering::Relaxed);
-            degrees[pair.b as usize].fetch_add(a, Ordering::Relaxed);
+            let (a, b) = both(pair);
+            let [items_of_a, items_of_b] = [a, b].map(|row| rows.items(row).len() as u32);
+            degrees[a].fetch_add(items_of_b, Ordering::Relaxed);
+            degrees[b].fetch_add(items_of_a, Ordering::Relaxed);
         }
         let before = total.fetch_add(batch.len() as u64, Ordering::Relaxed);
         if before < limit {
-            hold(&held, batch);
+            collect(&collected, batch);
         }
     });
     found.row_pairs = stats.pairs;
@@ -46,39 +47,41 @@ pub(super) fn join_rows<W: Width>(
     let complete = total.into_inner() <= limit;
     if !options.verify {
         return if complete {
-            Ok(take(held))
+            Ok(take(collected))
         } else {
             Err(DedupError::TooManyMatches { limit, k })
         };
     }
-    let degrees: Vec<u32> = degrees.into_iter().map(AtomicU32::into_inner).collect();
-    let crowd = |row: usize| rows.items(row as u32).len();
-    let most = affordable_degree(&degrees, limit, crowd);
-    let hot: Vec<bool> = (0..n)
-        .map(|row| crowd(row) > HOT_ROW_MIN_CLASSES || most.is_none_or(|most| degrees[row] > most))
+    let degrees = degrees.map(AtomicU32::into_inner);
+    let items = |row: RowId| rows.items(row).len();
+    let max_degree = affordable_degree(&degrees, limit, items);
+    let hot: IdVec<RowId, bool> = degrees
+        .entries()
+        .map(|(row, &degree)| items(row) > HOT_ROW_MIN_CLASSES || max_degree.is_none_or(|max| degree > max))
         .collect();
-    found.hot = (0..n)
-        .filter(|&row| hot[row])
-        .map(|row| HotRow {
-            fingerprint: rows.fingerprint[row].widen(),
-            classes: crowd(row) as u64,
+    found.hot = ids(rows.len())
+        .zip(&rows.fingerprints)
+        .filter(|&(row, _)| hot[row])
+        .map(|(row, fingerprint)| HotRow {
+            fingerprint: fingerprint.widen(),
+            classes: items(row) as u64,
             neighbors: u64::from(degrees[row]),
-            item: rows.items(row as u32)[0],
+            item: rows.items(row)[0],
         })
         .collect();
     found
         .hot
         .sort_by_key(|row| (std::cmp::Reverse(row.classes + row.neighbors), row.item));
     if complete && found.hot.is_empty() {
-        return Ok(take(held));
+        return Ok(take(collected));
     }
-    let mut pairs = take(held);
+    let mut pairs = take(collected);
     let warm = if complete {
         warm_rows(&hot, |mark| pairs.iter().for_each(mark))
     } else {
         pairs = Vec::new();
-        let warm = Mutex::new(vec![false; n]);
-        self_join(&rows.fingerprint, k, &|batch: &[Pair]| {
+        let warm = Mutex::new(IdVec::filled(false, rows.len()));
+        self_join(&rows.fingerprints, k, &|batch: &[Pair]| {
             if let Ok(mut warm) = warm.lock() {
                 for pair in batch {
                     mark_warm(&hot, &mut warm, pair);
@@ -87,69 +90,77 @@ pub(super) fn join_rows<W: Width>(
         });
         warm.into_inner().unwrap_or_default()
     };
-    for row in 0..n as u32 {
-        if hot[row as usize] || warm[row as usize] {
-            let member = if hot[row as usize] {
+    for row in ids::<RowId>(rows.len()) {
+        if hot[row] || warm[row] {
+            let role = if hot[row] {
                 JoinRole::Core
             } else {
                 JoinRole::Fringe
             };
             for &item in rows.items(row) {
-                found.member[item as usize] = found.member[item as usize].max(member);
+                found.roles[item] = found.roles[item].max(role);
             }
         }
     }
-    let left_to_the_set_join = |pair: &Pair| hot[pair.a as usize] || hot[pair.b as usize];
+    let left_to_the_set_join = |pair: &Pair| {
+        let (a, b) = both(pair);
+        hot[a] || hot[b]
+    };
     if complete {
         pairs.retain(|pair| !left_to_the_set_join(pair));
         return Ok(pairs);
     }
-    let held = Mutex::new(Vec::new());
-    self_join(&rows.fingerprint, k, &|batch: &[Pair]| {
+    let collected = Mutex::new(Vec::new());
+    self_join(&rows.fingerprints, k, &|batch: &[Pair]| {
         let cold: Vec<Pair> = batch
             .iter()
             .filter(|pair| !left_to_the_set_join(pair))
             .copied()
             .collect();
-        hold(&held, &cold);
+        collect(&collected, &cold);
     });
-    Ok(take(held))
+    Ok(take(collected))
 }
 
-fn hold(held: &Mutex<Vec<Pair>>, batch: &[Pair]) {
-    if let Ok(mut held) = held.lock() {
-        held.extend_from_slice(batch);
+/// The rows of a pair.
+fn both(pair: &Pair) -> (RowId, RowId) {
+    (RowId::new(pair.a), RowId::new(pair.b))
+}
+
+fn collect(pairs: &Mutex<Vec<Pair>>, batch: &[Pair]) {
+    if let Ok(mut pairs) = pairs.lock() {
+        pairs.extend_from_slice(batch);
     }
 }
 
-fn take(held: Mutex<Vec<Pair>>) -> Vec<Pair> {
-    held.into_inner().unwrap_or_default()
+fn take(pairs: Mutex<Vec<Pair>>) -> Vec<Pair> {
+    pairs.into_inner().unwrap_or_default()
 }
 
-/// Rows next to a hot one.
-fn warm_rows(hot: &[bool], each: impl FnOnce(&mut dyn FnMut(&Pair))) -> Vec<bool> {
-    let mut warm = vec![false; hot.len()];
+/// Marks the warm rows: those within the radius of a hot one.
+fn warm_rows(hot: &IdVec<RowId, bool>, each: impl FnOnce(&mut dyn FnMut(&Pair))) -> IdVec<RowId, bool> {
+    let mut warm = IdVec::filled(false, hot.len());
     each(&mut |pair| mark_warm(hot, &mut warm, pair));
     warm
 }
 
-fn mark_warm(hot: &[bool], warm: &mut [bool], pair: &Pair) {
-    if hot[pair.a as usize] {
-        warm[pair.b as usize] = true;
+fn mark_warm(hot: &IdVec<RowId, bool>, warm: &mut IdVec<RowId, bool>, pair: &Pair) {
+    let (a, b) = both(pair);
+    if hot[a] {
+        warm[b] = true;
     }
-    if hot[pair.b as usize] {
-        warm[pair.a as usize] = true;
+    if hot[b] {
+        warm[a] = true;
     }
 }
 
-/// The degree above which a row is hot: [`HOT_ROW_MIN_NEIGHBORS`], or the most that leaves at most `limit` edges among the rows up to it. `None` when all
-/// rows are hot. `crowd` tells the items of a row.
-fn affordable_degree(degrees: &[u32], limit: u64, crowd: impl Fn(usize) -> usize) -> Option<u32> {
+/// The degree above which a row is hot: [`HOT_ROW_MIN_NEIGHBORS`], or the largest that leaves at most `limit` edges among the rows up to
+/// it. `None` if all rows are hot. `items` is the number of items of a row.
+fn affordable_degree(degrees: &IdVec<RowId, u32>, limit: u64, items: impl Fn(RowId) -> usize) -> Option<u32> {
     let mut rows: Vec<(u32, u64)> = degrees
-        .iter()
-        .enumerate()
-        .filter(|&(row, &degree)| degree <= HOT_ROW_MIN_NEIGHBORS && crowd(row) <= HOT_ROW_MIN_CLASSES)
-        .map(|(row, &degree)| (degree, crowd(row) as u64))
+        .entries()
+        .filter(|&(row, &degree)| degree <= HOT_ROW_MIN_NEIGHBORS && items(row) <= HOT_ROW_MIN_CLASSES)
+        .map(|(row, &degree)| (degree, items(row) as u64))
         .collect();
     rows.par_sort_unstable();
     let (mut ends, mut affordable) = (0, None);

@@ -1,14 +1,14 @@
-//! Who may be a duplicate of whom: the join of the fingerprints, and the classes that must not rely on it.
+//! Candidate pairs: the join of the fingerprints, and the classes that need the exact set join.
 //!
-//! Items are classes, numbered such that what is to be kept comes before what duplicates it. Every pair within the radius is either
-//! an **edge** here or a pair for the exact set join, which finds all pairs at the threshold by their shingles, of which one member at least
+//! Items are classes, numbered such that a text that may be kept comes before its duplicates. Every pair within the radius is either
+//! an **edge** or is left to the set join, which finds all pairs at the threshold by their shingles. At least one member of such a pair
 //! is a **core** member:
-//! * a text of few features, whose fingerprint hangs on tiny sums; or
-//! * a class crowded on one fingerprint, or with very many fingerprints around its own (a **hot row**): there the fingerprint says
-//!   nothing, and edges would grow with the square of the crowd.
+//! * a text of few features, whose fingerprint depends on tiny sums; or
+//! * a class of a **hot row**: one of very many classes of one fingerprint, or of a fingerprint with very many others within the radius.
+//!   There the fingerprint distinguishes nothing, and the number of edges would be quadratic.
 //!
-//! **Fringe** members may be duplicates of core members, and look for these alone: texts little longer than a short one, neighbours of
-//! a hot row. Their fingerprints are sound, so among one another they keep their edges.
+//! **Fringe** members may be duplicates of core members and are compared with these only: texts a little longer than a short one, and
+//! neighbours of a hot row. Their fingerprints are reliable, so they keep the edges among one another.
 
 mod edge;
 mod hot;
@@ -26,35 +26,36 @@ use twinprint_index::planner::Alternative;
 use twinprint_text::Measure;
 
 use crate::candidates::radius::Radius;
-use crate::candidates::set_join::SetJoin;
+use crate::candidates::set_join::{SetJoin, SetJoinLimits};
 use crate::corpus::Classes;
-use crate::corpus::shingle_sets::Sets;
+use crate::corpus::shingle_sets::SetCache;
 use crate::error::DedupError;
+use crate::ids::{ClassId, Id, IdVec, ItemId, Lists, RowId, Starts, ids};
 use crate::memory::EDGE_BYTES;
 use crate::options::DedupOptions;
 
-/// Classes on one fingerprint from which on it is hot.
+/// A row with more classes than this is hot.
 pub(crate) const HOT_ROW_MIN_CLASSES: usize = 64;
-/// Classes on other fingerprints within the radius of one from which on it is hot.
+/// A row with more classes than this on other fingerprints within the radius is hot.
 pub(crate) const HOT_ROW_MIN_NEIGHBORS: u32 = 1000;
-/// Edges held at most, besides eight a fingerprint.
-const EDGES: u64 = 16_000_000;
-/// Bytes of canonical text above which a text of few features also takes part in the join of the fingerprints: it repeats
-/// itself, and the bound that makes the set join complete (see [`Border`]) holds for short texts only.
+/// The largest number of edges that are held, in addition to eight for each fingerprint.
+const MAX_EDGES: u64 = 16_000_000;
+/// The largest number of bytes of a short canonical text. A longer text of few features repeats itself and takes part in the join of the
+/// fingerprints too: the bound that makes the set join complete (see [`FeatureLimits`]) holds for short texts only.
 const MAX_SHORT_TEXT_BYTES: usize = 600;
-/// Pairs of the set join that are found beforehand at most, besides eight an item.
+/// The largest number of pairs that the set join finds before the grouping, in addition to eight for each item.
 const MAX_MEMBER_PAIRS: usize = 4_000_000;
 
-/// A crowded fingerprint, for the report.
+/// A hot row, for the report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct HotRow {
     pub(crate) fingerprint: u128,
-    /// Different texts on it.
+    /// The number of different texts of the fingerprint.
     pub(crate) classes: u64,
-    /// Different texts on other fingerprints within the radius.
+    /// The number of different texts of other fingerprints within the radius.
     pub(crate) neighbors: u64,
-    /// The first item on it.
-    pub(crate) item: u32,
+    /// The first item of the row.
+    pub(crate) item: ItemId,
 }
 
 /// The candidates of a run.
@@ -62,96 +63,97 @@ pub(crate) struct HotRow {
 pub(crate) struct Candidates {
     /// Sorted by item, then earlier.
     pub(crate) edges: Vec<Edge>,
-    /// Which items take part in the set join, and how.
-    pub(crate) member: Vec<JoinRole>,
+    /// The role of each item in the set join.
+    pub(crate) roles: IdVec<ItemId, JoinRole>,
     /// Largest first.
     pub(crate) hot: Vec<HotRow>,
-    /// Rows: distinct fingerprints joined.
+    /// The number of rows: distinct fingerprints that were joined.
     pub(crate) rows: u64,
-    /// Pairs of rows within the radius.
+    /// The number of pairs of rows within the radius.
     pub(crate) row_pairs: u64,
     /// The plan of the join.
     pub(crate) plan: String,
-    /// The plans weighed, the chosen one first.
+    /// The plans that the planner compared, the chosen one first.
     pub(crate) plans: Vec<Alternative>,
-    /// Items whose text is short.
+    /// The number of items whose text is short.
     pub(crate) short: u64,
-    /// Edges that the set join gave.
+    /// The number of edges that the set join found.
     pub(crate) by_shingles: u64,
 }
 
 impl Candidates {
-    /// Forgets what has to do with these items: they are decided without it.
-    pub(crate) fn leave_out(&mut self, item: impl Fn(u32) -> bool + Sync) {
-        self.edges.retain(|edge| !item(edge.item) && !item(edge.earlier));
-        for (i, member) in (0u32..).zip(&mut self.member) {
-            if item(i) {
-                *member = JoinRole::None;
+    /// Removes the candidates of items that are decided already.
+    pub(crate) fn leave_out(&mut self, is_decided: impl Fn(ItemId) -> bool + Sync) {
+        self.edges
+            .retain(|edge| !is_decided(edge.item) && !is_decided(edge.earlier));
+        for item in self.roles.ids() {
+            if is_decided(item) {
+                self.roles[item] = JoinRole::None;
             }
         }
     }
 
-    /// Finds the pairs of the set join beforehand, so that members become items like others. Members stay as they are when
-    /// their pairs are too many to hold; then they are found as the grouping goes on, among leaders only. `memory` bounds the sets loaded at a
-    /// time; `fit` tells whether there is room for so many bytes of the join.
+    /// Finds the pairs of the set join before the grouping, so that its members become items like others. If the pairs are too many to
+    /// hold, the members keep their roles, and the grouping finds their pairs among leaders only. `memory` bounds the bytes of sets
+    /// that are loaded at a time; `fits` is true if there is memory for that many bytes of the join.
     pub(crate) fn join_members(
         &mut self,
-        sets: &mut Sets<'_>,
+        sets: &mut SetCache<'_>,
         options: &DedupOptions,
         memory: usize,
-        fit: impl Fn(u64) -> bool,
+        fits: impl Fn(u64) -> bool,
     ) -> Result<(), DedupError> {
-        if self.member.iter().all(|&open| open == JoinRole::None) {
+        if self.roles.iter().all(|&role| role == JoinRole::None) {
             return Ok(());
         }
-        let join = SetJoin::new(sets, &self.member, options.threshold, memory)?;
+        let join = SetJoin::new(sets, &self.roles, options.threshold, memory)?;
         let left = allowed_edges(options).saturating_sub(self.edges.len() as u64);
         let limit =
-            (MAX_MEMBER_PAIRS + 8 * self.member.len()).min(usize::try_from(left).unwrap_or(usize::MAX));
-        if let Some(pairs) = join.pairs(sets, &self.member, limit, memory, fit)? {
+            (MAX_MEMBER_PAIRS + 8 * self.roles.len()).min(usize::try_from(left).unwrap_or(usize::MAX));
+        if let Some(pairs) = join.pairs(sets, &self.roles, SetJoinLimits { pairs: limit, memory }, fits)? {
             self.by_shingles = pairs.len() as u64;
             self.edges.extend(pairs);
             edge::sort(&mut self.edges);
-            self.member.fill(JoinRole::None);
+            self.roles.iter_mut().for_each(|role| *role = JoinRole::None);
         }
         Ok(())
     }
 
-    /// Numbers the items anew: item i is what was item `order[i]`, after all its earlier neighbours.
-    pub(crate) fn renumber(&mut self, order: &[u32]) {
-        let mut place = vec![0; order.len()];
-        for (i, &item) in (0u32..).zip(order) {
-            place[item as usize] = i;
+    /// Renumbers the items: item i is the former item `order[i]`. Every item comes after its earlier neighbours.
+    pub(crate) fn renumber(&mut self, order: &IdVec<ItemId, ItemId>) {
+        let mut place = IdVec::filled(ItemId::new(0), order.len());
+        for (i, &item) in order.entries() {
+            place[item] = i;
         }
         self.edges.par_iter_mut().for_each(|edge| {
             *edge = Edge {
-                item: place[edge.item as usize],
-                earlier: place[edge.earlier as usize],
+                item: place[edge.item],
+                earlier: place[edge.earlier],
             };
         });
         edge::sort(&mut self.edges);
-        self.member = order.iter().map(|&item| self.member[item as usize]).collect();
+        self.roles = self.roles.permuted(order);
         for row in &mut self.hot {
-            row.item = place[row.item as usize];
+            row.item = place[row.item];
         }
     }
 }
 
-/// Features below which a class takes part in the set join.
+/// The numbers of features below which a class takes part in the set join.
 ///
 /// Let A have fewer than F features and at most S shingles, and J(A, B) ≥ t. Then |A ∪ B| ≤ S/t, so B has at most (1 − t)·S/t
-/// shingles that A lacks, and since each feature of B that A lacks stands in such a shingle, fewer than F + (1 − t)·S/t features.
-struct Border {
-    /// For B measured by words.
+/// shingles that A lacks. Each feature of B that A lacks is in such a shingle, so B has fewer than F + (1 − t)·S/t features.
+struct FeatureLimits {
+    /// The limit of a B that is measured by words.
     words: u32,
-    /// For B measured by characters.
+    /// The limit of a B that is measured by characters.
     chars: u32,
 }
 
-impl Border {
-    /// S is taken from the short texts that are there, by the measure that the pair would have.
+impl FeatureLimits {
+    /// The limits for the short texts of a corpus: S is their largest number of shingles, by the measure of the pair.
     fn new(classes: &Classes, options: &DedupOptions) -> Self {
-        let short = (0..classes.len() as usize).filter(|&class| {
+        let short = classes.class_ids().filter(|&class| {
             classes.features[class] < options.min_features
                 && classes.text[class].len() <= MAX_SHORT_TEXT_BYTES
         });
@@ -176,54 +178,62 @@ impl Border {
         }
     }
 
+    /// True if a class may be a duplicate of a short text.
     fn includes(&self, measure: Measure, features: u32) -> bool {
-        let border = match measure {
+        let limit = match measure {
             Measure::WordGrams => self.words,
             Measure::CharGrams => self.chars,
         };
-        features < border
+        features < limit
     }
 }
 
-/// Distinct fingerprints, each with its items.
-struct Rows<W> {
-    fingerprint: Vec<W>,
-    /// Items sorted by fingerprint, then item.
-    items: Vec<u32>,
-    /// Where each row's items begin, and the end.
-    starts: Vec<u32>,
+/// The rows of the join: distinct fingerprints in ascending order, each with its items.
+struct JoinRows<W> {
+    fingerprints: Vec<W>,
+    /// The items of each row, ascending.
+    items: Lists<RowId, ItemId, u32>,
 }
 
-impl<W: Width> Rows<W> {
-    fn new(items: Vec<u32>, fingerprint: impl Fn(u32) -> W + Sync) -> Self {
+impl<W: Width> JoinRows<W> {
+    fn new(items: Vec<ItemId>, fingerprint: impl Fn(ItemId) -> W + Sync) -> Self {
         let mut items = items;
         items.par_sort_unstable_by_key(|&item| (fingerprint(item), item));
-        let mut rows = Self {
-            fingerprint: Vec::new(),
-            items: Vec::new(),
-            starts: Vec::new(),
-        };
+        let mut fingerprints = Vec::new();
+        let mut starts = Starts::default();
         for (i, &item) in items.iter().enumerate() {
             let own = fingerprint(item);
-            if rows.fingerprint.last() != Some(&own) {
-                rows.fingerprint.push(own);
-                rows.starts.push(i as u32);
+            if fingerprints.last() != Some(&own) {
+                if i > 0 {
+                    starts.push_end(i);
+                }
+                fingerprints.push(own);
             }
         }
-        rows.starts.push(items.len() as u32);
-        rows.items = items;
-        rows
+        if !items.is_empty() {
+            starts.push_end(items.len());
+        }
+        Self {
+            fingerprints,
+            items: Lists::new(starts, items),
+        }
     }
 
-    fn items(&self, row: u32) -> &[u32] {
-        &self.items[self.starts[row as usize] as usize..self.starts[row as usize + 1] as usize]
+    /// The number of rows.
+    fn len(&self) -> usize {
+        self.fingerprints.len()
+    }
+
+    /// The items of a row, ascending.
+    fn items(&self, row: RowId) -> &[ItemId] {
+        self.items.of(row)
     }
 }
 
-/// Joins the fingerprints of all items; `order[item]` is the class.
+/// Joins the fingerprints of all items. `order` has the class of each item.
 pub(crate) fn find(
     classes: &Classes,
-    order: &[u32],
+    order: &IdVec<ItemId, ClassId>,
     radius: &Radius,
     options: &DedupOptions,
 ) -> Result<Candidates, DedupError> {
@@ -236,82 +246,78 @@ pub(crate) fn find(
 
 /// True if a class takes part in the join of the fingerprints. Without verification every text with features does; with it, short texts are
 /// left to the set join.
-pub(crate) fn is_joined(classes: &Classes, class: u32, options: &DedupOptions) -> bool {
-    let features = classes.features[class as usize];
-    let repeats = classes.text[class as usize].len() > MAX_SHORT_TEXT_BYTES;
+pub(crate) fn is_joined(classes: &Classes, class: ClassId, options: &DedupOptions) -> bool {
+    let features = classes.features[class];
+    let repeats = classes.text[class].len() > MAX_SHORT_TEXT_BYTES;
     features >= options.min_features || features > 0 && (repeats || !options.verify)
 }
 
-/// Edges that the memory allows, where there is a limit: a quarter of it.
+/// The number of edges that the memory limit allows: a quarter of it, if there is one.
 fn allowed_edges(options: &DedupOptions) -> u64 {
     options.memory.map_or(u64::MAX, |memory| memory / 4 / EDGE_BYTES)
 }
 
-/// Edges held at most for so many fingerprints.
-pub(crate) fn most_edges(fingerprints: u64, options: &DedupOptions) -> u64 {
-    allowed_edges(options).min(EDGES + 8 * fingerprints)
+/// The largest number of edges that are held for `fingerprints` fingerprints.
+pub(crate) fn max_edges(fingerprints: u64, options: &DedupOptions) -> u64 {
+    allowed_edges(options).min(MAX_EDGES + 8 * fingerprints)
 }
 
 fn find_at<W: Width>(
     classes: &Classes,
-    order: &[u32],
+    order: &IdVec<ItemId, ClassId>,
     k: u32,
     options: &DedupOptions,
 ) -> Result<Candidates, DedupError> {
     let mut found = Candidates {
-        member: vec![JoinRole::None; order.len()],
+        roles: IdVec::filled(JoinRole::None, order.len()),
         ..Candidates::default()
     };
-    let border = Border::new(classes, options);
-    for (item, &class) in order.iter().enumerate() {
-        let features = classes.features[class as usize];
+    let limits = FeatureLimits::new(classes, options);
+    for (item, &class) in order.entries() {
+        let features = classes.features[class];
         found.short += u64::from((1..options.min_features).contains(&features));
         if options.verify && features > 0 {
-            found.member[item] = match features < options.min_features {
+            found.roles[item] = match features < options.min_features {
                 true => JoinRole::Core,
-                false if border.includes(classes.measure[class as usize], features) => JoinRole::Fringe,
+                false if limits.includes(classes.measure[class], features) => JoinRole::Fringe,
                 false => JoinRole::None,
             };
         }
     }
-    let joined = (0..order.len() as u32)
-        .filter(|&i| is_joined(classes, order[i as usize], options))
+    let joined = order
+        .ids()
+        .filter(|&item| is_joined(classes, order[item], options))
         .collect();
-    let rows = Rows::new(joined, |item| {
-        W::truncate(classes.fingerprint[order[item as usize] as usize])
-    });
-    found.rows = rows.fingerprint.len() as u64;
-    let limit = most_edges(rows.fingerprint.len() as u64, options);
+    let rows = JoinRows::new(joined, |item| W::truncate(classes.fingerprint[order[item]]));
+    found.rows = rows.len() as u64;
+    let limit = max_edges(rows.len() as u64, options);
     let pairs = hot::join_rows(&rows, k, limit, options, &mut found)?;
-    found.edges = expand(&rows, pairs, &found.member);
+    found.edges = expand(&rows, pairs, &found.roles);
     Ok(found)
 }
 
-/// Edges of the items of each pair of rows and of the items within a row; pairs with a core member are left to the set join.
-fn expand<W: Width>(rows: &Rows<W>, pairs: Vec<Pair>, member: &[JoinRole]) -> Vec<Edge> {
+/// The edges between the items of each pair of rows and between the items of each row. Pairs with a core member are left to the set join.
+fn expand<W: Width>(rows: &JoinRows<W>, pairs: Vec<Pair>, roles: &IdVec<ItemId, JoinRole>) -> Vec<Edge> {
     let mut edges = Vec::with_capacity(pairs.len());
-    let mut push = |a: u32, b: u32| {
+    let mut push = |a: ItemId, b: ItemId| {
         let (least, most) = {
-            let (a, b) = (member[a as usize], member[b as usize]);
+            let (a, b) = (roles[a], roles[b]);
             (a.min(b), a.max(b))
         };
         if least == JoinRole::None || most != JoinRole::Core {
-            edges.push(Edge {
-                item: a.max(b),
-                earlier: a.min(b),
-            });
+            edges.push(Edge::between(a, b));
         }
     };
     for pair in pairs {
-        for &a in rows.items(pair.a) {
-            for &b in rows.items(pair.b) {
+        for &a in rows.items(RowId::new(pair.a)) {
+            for &b in rows.items(RowId::new(pair.b)) {
                 push(a, b);
             }
         }
     }
-    for row in 0..rows.fingerprint.len() as u32 {
+    for row in ids(rows.len()) {
         let items = rows.items(row);
-        // A hot row's items are all core members: nothing to push, and nothing to enumerate.
+        // All items of a hot row are core members, so none of their pairs is an edge.
         if items.len() <= HOT_ROW_MIN_CLASSES {
             for (i, &b) in items.iter().enumerate() {
                 for &a in &items[..i] {

@@ -51,12 +51,32 @@ pub struct Radius {
     pub choice: RadiusChoice,
     /// The reason in one sentence for people.
     pub reason: String,
-    /// The number of sampled fingerprints and of all fingerprints; 0 if no sample was taken.
-    pub sampled: (usize, usize),
+    /// The size of the sample; zeros if no sample was taken.
+    pub sample: SampleSize,
     /// Expected candidates a document at the chosen radius; `None` if no sample was taken.
     pub expected_candidates: Option<f64>,
-    /// Expected share of pairs at the threshold that lie within the radius.
+    /// Expected share of pairs at the threshold that are within the radius.
     pub expected_recall: f64,
+}
+
+/// The criteria by which a radius is chosen.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RadiusCriteria {
+    /// The width of the fingerprints, 64 or 128, if it is given.
+    pub bits: Auto,
+    /// The radius, if it is given.
+    pub k: Auto,
+    /// The least Jaccard of a duplicate.
+    pub threshold: f64,
+}
+
+/// The number of fingerprints in a sample and in the whole corpus.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SampleSize {
+    /// The number of sampled fingerprints.
+    pub sampled: usize,
+    /// The number of all fingerprints.
+    pub all: usize,
 }
 
 /// The expected candidates of one width.
@@ -68,11 +88,15 @@ struct Histogram {
 
 /// Chooses the width among 64 and 128 bits and the radius; a value that is given is kept.
 ///
-/// `rows` are the distinct fingerprints at full width. `threshold` is the least Jaccard of a duplicate.
-pub(crate) fn choose(rows: &[u128], bits: Auto, k: Auto, threshold: f64, seed: u64) -> Radius {
+/// `rows` are the distinct fingerprints at full width.
+pub(crate) fn choose(rows: &[u128], criteria: RadiusCriteria, seed: u64) -> Radius {
     let sample = sample(rows, seed);
     let measured = |bits, widest| measure(rows, &sample, bits, widest);
-    choose_by(&measured, (sample.len(), rows.len()), (bits, k), threshold)
+    let size = SampleSize {
+        sampled: sample.len(),
+        all: rows.len(),
+    };
+    choose_by(&measured, size, criteria)
 }
 
 /// The choice that [`choose`] will make for a corpus, from a part of it, with the candidates expected in the whole.
@@ -80,13 +104,7 @@ pub(crate) fn choose(rows: &[u128], bits: Auto, k: Auto, threshold: f64, seed: u
 /// `half` and `whole` are the distinct fingerprints of the first halves of some sections of the corpus, and of all of them; `all` is
 /// about the number of the corpus. Candidates among neighbours are equally many in the half and in the whole, those among unrelated
 /// documents half as many, so the line through both extrapolates to the corpus.
-pub(crate) fn foresee(
-    [half, whole]: [&[u128]; 2],
-    all: f64,
-    (bits, k): (Auto, Auto),
-    threshold: f64,
-    seed: u64,
-) -> Radius {
+pub(crate) fn foresee([half, whole]: [&[u128]; 2], all: f64, criteria: RadiusCriteria, seed: u64) -> Radius {
     let [of_half, of_whole] = [half, whole].map(|rows| sample(rows, seed));
     let extrapolated = |bits, widest| {
         let [first, second] = [
@@ -101,12 +119,11 @@ pub(crate) fn foresee(
             within: first.within.iter().zip(&second.within).map(at_all).collect(),
         }
     };
-    let mut radius = choose_by(
-        &extrapolated,
-        (of_whole.len(), all as usize),
-        (bits, k),
-        threshold,
-    );
+    let size = SampleSize {
+        sampled: of_whole.len(),
+        all: all as usize,
+    };
+    let mut radius = choose_by(&extrapolated, size, criteria);
     if radius.expected_candidates.is_none() {
         radius.expected_candidates = extrapolated(radius.bits, radius.k).within.last().copied();
     }
@@ -115,29 +132,30 @@ pub(crate) fn foresee(
 
 /// The choice for a corpus whose expected candidates per document are known.
 ///
-/// `within(bits, widest)` returns them for each radius from 0 to `widest`. `sampled` is the number of fingerprints that they were
-/// estimated from, and the number in the corpus.
+/// `within(bits, widest)` returns them for each radius from 0 to `widest`. `sample` is the sample that they were estimated from.
 ///
 /// ```
-/// use twinprint_dedup::{Auto, radius};
+/// use twinprint_dedup::Auto;
+/// use twinprint_dedup::radius::{RadiusCriteria, SampleSize, choose_expected};
 ///
 /// // One candidate per document within a radius of 10 bits, and many more beyond 20.
 /// let within = |_bits, widest| (0..=widest).map(|k| if k <= 20 { f64::from(k) / 10.0 } else { 1e6 }).collect();
-/// let radius = radius::choose_expected(&within, (2_048, 1_000_000), (Auto::Fixed(128), Auto::Auto), 0.8);
+/// let sample = SampleSize { sampled: 2_048, all: 1_000_000 };
+/// let criteria = RadiusCriteria { bits: Auto::Fixed(128), k: Auto::Auto, threshold: 0.8 };
+/// let radius = choose_expected(&within, sample, criteria);
 /// assert_eq!((radius.bits, radius.k), (128, 20));
 /// assert!(radius.expected_recall > 0.9);
 /// ```
 pub fn choose_expected(
     within: &dyn Fn(u32, u32) -> Vec<f64>,
-    sampled: (usize, usize),
-    (bits, k): (Auto, Auto),
-    threshold: f64,
+    sample: SampleSize,
+    criteria: RadiusCriteria,
 ) -> Radius {
     let histogram = |bits, widest| Histogram {
         bits,
         within: within(bits, widest),
     };
-    let mut radius = choose_by(&histogram, sampled, (bits, k), threshold);
+    let mut radius = choose_by(&histogram, sample, criteria);
     if radius.expected_candidates.is_none() {
         radius.expected_candidates = within(radius.bits, radius.k).last().copied();
     }
@@ -146,10 +164,10 @@ pub fn choose_expected(
 
 fn choose_by(
     histogram: &dyn Fn(u32, u32) -> Histogram,
-    sampled: (usize, usize),
-    (bits, k): (Auto, Auto),
-    threshold: f64,
+    sample: SampleSize,
+    criteria: RadiusCriteria,
 ) -> Radius {
+    let RadiusCriteria { bits, k, threshold } = criteria;
     let widths = MAX_RADIUS.iter().filter(|(width, _)| match bits {
         Auto::Auto => true,
         Auto::Fixed(bits) => bits == *width,
@@ -158,13 +176,13 @@ fn choose_by(
         return given(bits, k, threshold);
     }
     if let Auto::Fixed(k) = k {
-        // Without a width, the narrow one as long as the join is exact there.
+        // Without a given width, the narrow one if the join is exact at this radius.
         return given(if k <= MAX_RADIUS[0].1 { 64 } else { 128 }, k, threshold);
     }
     let mut best: Option<Radius> = None;
     for &(bits, widest) in widths {
-        let widest = widest_for(bits, widest, threshold, sampled.1);
-        let next = from_histogram(&histogram(bits, widest), threshold, sampled);
+        let widest = widest_for(bits, widest, threshold, sample.all);
+        let next = from_histogram(&histogram(bits, widest), threshold, sample);
         let better = |best: &Radius| {
             let gain =
                 next.expected_recall.min(SUFFICIENT_RECALL) - best.expected_recall.min(SUFFICIENT_RECALL);
@@ -197,8 +215,8 @@ fn widest_for(bits: u32, widest: u32, threshold: f64, all: usize) -> u32 {
         .unwrap_or(widest)
 }
 
-/// The best radius of one width. `sampled` is the size of the sample and of the whole.
-fn from_histogram(histogram: &Histogram, threshold: f64, sampled: (usize, usize)) -> Radius {
+/// The best radius of one width.
+fn from_histogram(histogram: &Histogram, threshold: f64, sample: SampleSize) -> Radius {
     let bits = histogram.bits;
     let within = |budget: f64| {
         histogram
@@ -248,14 +266,14 @@ fn from_histogram(histogram: &Histogram, threshold: f64, sampled: (usize, usize)
     } else {
         String::new()
     };
-    let (sample, all) = sampled;
+    let SampleSize { sampled, all } = sample;
     Radius {
         bits,
         k,
         choice,
-        sampled,
+        sample,
         reason: format!(
-            "{why}{short}: {candidates:.1} candidates a document, from {sample} sampled fingerprints against all {all}"
+            "{why}{short}: {candidates:.1} candidates a document, from {sampled} sampled fingerprints against all {all}"
         ),
         expected_candidates: Some(candidates),
         expected_recall,
@@ -273,7 +291,7 @@ fn given(bits: u32, k: u32, threshold: f64) -> Radius {
         k,
         choice: RadiusChoice::Given,
         reason: "as given".to_owned(),
-        sampled: (0, 0),
+        sample: SampleSize::default(),
         expected_candidates: None,
         expected_recall: recall(bits, k, threshold),
     }
@@ -331,7 +349,7 @@ fn count<W: twinprint_fingerprint::Width>(rows: &[W], sample: &[usize], widest: 
         )
 }
 
-/// Probability that one bit differs between two texts at Jaccard `threshold`.
+/// The probability that one bit differs between two texts at Jaccard `threshold`.
 ///
 /// With word 3-grams, scattered edits of a share e of the words leave J = (1 − 3e)/(1 + 3e) and a cosine of about 1 − e, an
 /// edited stretch leaves J = (1 − e)/(1 + e). Taken between: e = 0.6 (1 − J)/(1 + J).
@@ -340,7 +358,7 @@ fn flip_probability(threshold: f64) -> f64 {
     (1.0 - changed).acos() / std::f64::consts::PI
 }
 
-/// Share of the pairs at the threshold within `k` of `bits`: the binomial distribution at [`flip_probability`].
+/// The share of the pairs at the threshold within `k` of `bits`: the binomial distribution at [`flip_probability`].
 ///
 /// ```
 /// use twinprint_dedup::radius::recall;

@@ -1,7 +1,8 @@
-//! The exact join of shingle sets, for what fingerprints cannot tell apart: candidates are pairs that share a rare shingle.
+//! The exact join of shingle sets, for texts that fingerprints cannot distinguish: candidates are pairs that share a rare shingle.
 //!
-//! A pair is measured by characters when either text is, so there are two joins: one by words, for texts measured by words, and one by
-//! characters, where these meet only texts measured by characters.
+//! The index is that of [`PrefixIndex`] (Bayardo, Ma and Srikant 2007; Xiao and others 2008). A pair is measured by characters if either
+//! text is, so there are two joins. The join by words has the texts that are measured by words. The join by characters has all texts,
+//! and compares texts measured by words only with texts measured by characters.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -12,37 +13,53 @@ use twinprint_index::set::{PrefixIndex, TokenOrder};
 use twinprint_text::Measure;
 
 use crate::candidates::edge::Edge;
-use crate::corpus::shingle_sets::{Set, SetKey, Sets};
+use crate::corpus::shingle_sets::{SetCache, SetKey, SharedSet};
 use crate::error::DedupError;
+use crate::ids::{Id, IdSlice, IdVec, ItemId};
 
-/// Members handled at a time.
-const SLICE: usize = 8192;
+/// The largest number of members that are handled at a time.
+const MAX_SLICE_MEMBERS: usize = 8192;
 
-/// Both joins, over the members of a run.
+/// The joins of both measures over the members of a run.
 pub(crate) struct SetJoin {
-    parts: Vec<Part>,
+    joins: Vec<MeasureJoin>,
 }
 
 /// The join of one measure.
-struct Part {
+struct MeasureJoin {
     measure: Measure,
     /// Items whose own measure this is.
-    native: Indexed,
-    /// Items of the other measure, which only a native item is compared with here.
-    foreign: Indexed,
+    native: MemberIndex,
+    /// Items of the other measure, which are compared only with native items here.
+    foreign: MemberIndex,
     order: TokenOrder,
-    /// Size and prefix of the members at hand.
-    block: FxHashMap<u32, (u32, Vec<u64>)>,
+    /// The members of the current block.
+    block: FxHashMap<ItemId, MemberPrefix>,
 }
 
-/// The prefixes of placed members.
-struct Indexed {
+/// The size of a member's set, and its prefix.
+struct MemberPrefix {
+    size: u32,
+    prefix: Vec<u64>,
+}
+
+/// The limits of [`SetJoin::pairs`].
+#[derive(Clone, Copy)]
+pub(super) struct SetJoinLimits {
+    /// The largest number of pairs.
+    pub(super) pairs: usize,
+    /// The bytes of sets that are loaded at a time.
+    pub(super) memory: usize,
+}
+
+/// The index of the prefixes of placed members.
+struct MemberIndex {
     core: PrefixIndex,
-    /// Only a core member is compared with these.
+    /// Fringe members, which are compared with core members only.
     fringe: PrefixIndex,
 }
 
-impl Indexed {
+impl MemberIndex {
     fn new(threshold: f64) -> Self {
         Self {
             core: PrefixIndex::new(threshold),
@@ -51,31 +68,49 @@ impl Indexed {
     }
 }
 
+/// An item that takes part in the set join.
+#[derive(Clone, Copy)]
+pub(crate) struct Member {
+    pub(crate) item: ItemId,
+    /// The own measure of the item.
+    pub(crate) measure: Measure,
+    pub(crate) role: JoinRole,
+}
+
+/// The members that a probe finds.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ProbeScope {
+    /// Those placed before the current block.
+    EarlierBlocks,
+    /// Those placed in the current block.
+    CurrentBlock,
+}
+
 impl SetJoin {
-    /// Counts the shingles of the core members, which fixes the order of rarity: shingles that only fringe members have find nobody, so
-    /// they do well to come first. `memory` bounds what is loaded at a time.
+    /// Counts the shingles of the core members, which defines the order of rarity. Shingles that only fringe members have come first:
+    /// they find no pair, so a prefix of them costs least. `memory` bounds the bytes of sets that are loaded at a time.
     pub(crate) fn new(
-        sets: &mut Sets<'_>,
-        member: &[JoinRole],
+        sets: &mut SetCache<'_>,
+        roles: &IdVec<ItemId, JoinRole>,
         threshold: f64,
         memory: usize,
     ) -> Result<Self, DedupError> {
-        let open = members(member, JoinRole::Fringe);
+        let all = members(roles.as_slice(), JoinRole::Fringe);
         let measures = [Measure::WordGrams, Measure::CharGrams];
-        let there = measures
+        let used = measures
             .iter()
-            .filter(|&&m| open.iter().any(|&item| sets.measure(item) == m));
-        let part = |&measure: &Measure| Part {
+            .filter(|&&m| all.iter().any(|&item| sets.measure(item) == m));
+        let join_by = |&measure: &Measure| MeasureJoin {
             measure,
-            native: Indexed::new(threshold),
-            foreign: Indexed::new(threshold),
+            native: MemberIndex::new(threshold),
+            foreign: MemberIndex::new(threshold),
             order: TokenOrder::new(),
             block: FxHashMap::default(),
         };
         let join = Self {
-            parts: there.map(part).collect(),
+            joins: used.map(join_by).collect(),
         };
-        for slice in slices(&members(member, JoinRole::Core), sets, memory) {
+        for slice in slices(&members(roles.as_slice(), JoinRole::Core), sets, memory) {
             sets.begin_block();
             let keys: Vec<SetKey> = slice
                 .iter()
@@ -83,117 +118,122 @@ impl SetJoin {
                 .collect();
             sets.load(keys.iter().copied())?;
             keys.par_iter().for_each(|key| {
-                let part = join.parts.iter().find(|part| part.measure == key.1);
-                if let (Some(part), Some(set)) = (part, sets.get(*key)) {
-                    part.order.count(set.shingles());
+                let join = join.joins.iter().find(|join| join.measure == key.measure);
+                if let (Some(join), Some(set)) = (join, sets.get(*key)) {
+                    join.order.count(set.shingles());
                 }
             });
         }
         Ok(join)
     }
 
-    /// Bytes of the counters and of the members placed.
+    /// The bytes of the counters and of the placed members.
     pub(crate) fn bytes(&self) -> u64 {
-        let part = |part: &Part| {
-            let indexed = [&part.native, &part.foreign];
-            let indexes = indexed.map(|indexed| indexed.core.bytes() + indexed.fringe.bytes());
-            part.order.bytes() + indexes.iter().sum::<usize>()
+        let bytes = |join: &MeasureJoin| {
+            let indexes = [&join.native, &join.foreign];
+            let indexes = indexes.map(|index| index.core.bytes() + index.fringe.bytes());
+            join.order.bytes() + indexes.iter().sum::<usize>()
         };
-        self.parts.iter().map(part).sum::<usize>() as u64
+        self.joins.iter().map(bytes).sum::<usize>() as u64
     }
 
-    /// The sets of an item that the joins need.
-    pub(crate) fn keys(&self, own: Measure, item: u32) -> impl Iterator<Item = SetKey> + '_ {
+    /// The sets that the joins need of an item, whose own measure is `own`.
+    pub(crate) fn keys(&self, own: Measure, item: ItemId) -> impl Iterator<Item = SetKey> + '_ {
         let joined = self
-            .parts
+            .joins
             .iter()
-            .filter(move |part| own.with(part.measure) == part.measure);
-        joined.map(move |part| (item, part.measure))
+            .filter(move |join| own.with(join.measure) == join.measure);
+        joined.map(move |join| SetKey {
+            item,
+            measure: join.measure,
+        })
     }
 
-    /// Takes the members of a block at hand, whose sets are loaded; what was placed before is sealed.
-    pub(crate) fn begin_block(&mut self, sets: &Sets<'_>, items: &[u32]) {
-        for part in &mut self.parts {
-            for indexed in [&mut part.native, &mut part.foreign] {
-                indexed.core.seal();
-                indexed.fringe.seal();
+    /// Begins a block of members whose sets are loaded. The members placed before are sealed.
+    pub(crate) fn begin_block(&mut self, sets: &SetCache<'_>, items: &[ItemId]) {
+        for join in &mut self.joins {
+            for index in [&mut join.native, &mut join.foreign] {
+                index.core.seal();
+                index.fringe.seal();
             }
-            let shared: &Part = part;
+            let shared: &MeasureJoin = join;
             let block: Vec<_> = items
                 .par_iter()
                 .filter_map(|&item| {
-                    sets.get((item, shared.measure))
+                    let measure = shared.measure;
+                    sets.get(SetKey { item, measure })
                         .map(|set| (item, shared.prefix(set)))
                 })
                 .collect();
-            part.block = block.into_iter().collect();
+            join.block = block.into_iter().collect();
         }
     }
 
-    /// Appends the candidates of a member at hand among those placed before the block (`sealed`) or in it.
-    pub(crate) fn probe(&self, item: u32, own: Measure, open: JoinRole, sealed: bool, out: &mut Vec<u32>) {
-        let mut ids = Vec::new();
-        for part in &self.parts {
-            let Some((size, prefix)) = part.block.get(&item) else {
+    /// Appends the candidates of a member of the block among the members placed in `scope`.
+    pub(crate) fn probe(&self, member: Member, scope: ProbeScope, out: &mut Vec<ItemId>) {
+        let mut numbers = Vec::new();
+        for join in &self.joins {
+            let Some(MemberPrefix { size, prefix }) = join.block.get(&member.item) else {
                 continue;
             };
-            let indexed = std::iter::once(&part.native).chain((own == part.measure).then_some(&part.foreign));
-            for indexed in indexed {
+            let is_native = member.measure == join.measure;
+            let indexes = std::iter::once(&join.native).chain(is_native.then_some(&join.foreign));
+            for index in indexes {
                 let partners = [
-                    Some(&indexed.core),
-                    (open == JoinRole::Core).then_some(&indexed.fringe),
+                    Some(&index.core),
+                    (member.role == JoinRole::Core).then_some(&index.fringe),
                 ];
-                for index in partners.into_iter().flatten() {
-                    if sealed {
-                        index.probe_sealed(*size, prefix, &mut ids);
-                    } else {
-                        index.probe_young(*size, prefix, &mut ids);
+                for partners in partners.into_iter().flatten() {
+                    match scope {
+                        ProbeScope::EarlierBlocks => partners.probe_sealed(*size, prefix, &mut numbers),
+                        ProbeScope::CurrentBlock => partners.probe_young(*size, prefix, &mut numbers),
                     }
-                    out.extend_from_slice(&ids);
+                    out.extend(numbers.iter().copied().map(ItemId::new));
                 }
             }
         }
     }
 
-    /// Lets later members find this one.
-    pub(crate) fn place(&mut self, item: u32, own: Measure, open: JoinRole) {
-        for part in &mut self.parts {
-            let Some((size, prefix)) = part.block.get(&item) else {
+    /// Adds a member of the block to the index, so that later members find it.
+    pub(crate) fn place(&mut self, member: Member) {
+        for join in &mut self.joins {
+            let Some(MemberPrefix { size, prefix }) = join.block.get(&member.item) else {
                 continue;
             };
-            let indexed = if own == part.measure {
-                &mut part.native
+            let index = if member.measure == join.measure {
+                &mut join.native
             } else {
-                &mut part.foreign
+                &mut join.foreign
             };
-            let index = if open == JoinRole::Core {
-                &mut indexed.core
+            let index = if member.role == JoinRole::Core {
+                &mut index.core
             } else {
-                &mut indexed.fringe
+                &mut index.fringe
             };
-            index.insert(item, *size, prefix);
+            index.insert(member.item.get(), *size, prefix);
         }
     }
 
-    /// All candidate pairs at once, or `None` when there are more than `limit`, or the join's own bytes do not `fit`: a crowd that only
-    /// indexing leaders alone can cope with. Fringe members look for core members and are not indexed themselves.
+    /// All candidate pairs at once. `None` if there are more than the limit, or if the bytes of the join do not fit: then the pairs must be
+    /// found among leaders only. Fringe members are compared with core members and are not indexed themselves.
     ///
-    /// Hardly more than `limit` pairs are held: one slice of a crowd could have eight thousand times the members, so the pairs are counted as
-    /// they are found.
-    pub(crate) fn pairs(
+    /// Few more pairs than the limit are held. One slice of a crowd could have [`MAX_SLICE_MEMBERS`] times as many pairs as members, so pairs
+    /// are counted as they are found.
+    pub(super) fn pairs(
         mut self,
-        sets: &mut Sets<'_>,
-        member: &[JoinRole],
-        limit: usize,
-        memory: usize,
-        fit: impl Fn(u64) -> bool,
+        sets: &mut SetCache<'_>,
+        roles: &IdVec<ItemId, JoinRole>,
+        limits: SetJoinLimits,
+        fits: impl Fn(u64) -> bool,
     ) -> Result<Option<Vec<Edge>>, DedupError> {
-        let (core, mut fringe) = (members(member, JoinRole::Core), members(member, JoinRole::Fringe));
-        fringe.retain(|&item| member[item as usize] == JoinRole::Fringe);
+        let core = members(roles.as_slice(), JoinRole::Core);
+        let mut fringe = members(roles.as_slice(), JoinRole::Fringe);
+        fringe.retain(|&item| roles[item] == JoinRole::Fringe);
         let mut edges = Vec::new();
-        for slice in slices(&core, sets, memory)
-            .into_iter()
-            .chain(slices(&fringe, sets, memory))
+        for slice in
+            slices(&core, sets, limits.memory)
+                .into_iter()
+                .chain(slices(&fringe, sets, limits.memory))
         {
             sets.begin_block();
             let keys: Vec<SetKey> = slice
@@ -204,29 +244,32 @@ impl SetJoin {
             self.begin_block(sets, slice);
             let (shared, loaded) = (&self, &*sets);
             let found = AtomicUsize::new(edges.len());
-            let probe = |item: u32| {
-                let mut ids = Vec::new();
-                if found.load(Ordering::Relaxed) <= limit {
-                    shared.probe(item, loaded.measure(item), JoinRole::Fringe, true, &mut ids);
-                    found.fetch_add(ids.len(), Ordering::Relaxed);
+            let member = |item: ItemId, role: JoinRole| Member {
+                item,
+                measure: loaded.measure(item),
+                role,
+            };
+            let probe = |item: ItemId| {
+                let mut others = Vec::new();
+                if found.load(Ordering::Relaxed) <= limits.pairs {
+                    let member = member(item, JoinRole::Fringe);
+                    shared.probe(member, ProbeScope::EarlierBlocks, &mut others);
+                    found.fetch_add(others.len(), Ordering::Relaxed);
                 }
-                ids.into_iter().map(move |other| Edge::between(item, other))
+                others.into_iter().map(move |other| Edge::between(item, other))
             };
             edges.par_extend(slice.par_iter().flat_map_iter(|&item| probe(item)));
-            for &item in slice
-                .iter()
-                .filter(|&&item| member[item as usize] == JoinRole::Core)
-            {
-                if edges.len() > limit {
+            for &item in slice.iter().filter(|&&item| roles[item] == JoinRole::Core) {
+                if edges.len() > limits.pairs {
                     return Ok(None);
                 }
-                let own = sets.measure(item);
-                let mut ids = Vec::new();
-                self.probe(item, own, JoinRole::Fringe, false, &mut ids);
-                edges.extend(ids.into_iter().map(|other| Edge::between(item, other)));
-                self.place(item, own, JoinRole::Core);
+                let mut others = Vec::new();
+                let searched = member(item, JoinRole::Fringe);
+                self.probe(searched, ProbeScope::CurrentBlock, &mut others);
+                edges.extend(others.into_iter().map(|other| Edge::between(item, other)));
+                self.place(member(item, JoinRole::Core));
             }
-            if edges.len() > limit || !fit(self.bytes()) {
+            if edges.len() > limits.pairs || !fits(self.bytes()) {
                 return Ok(None);
             }
         }
@@ -234,29 +277,31 @@ impl SetJoin {
     }
 }
 
-impl Part {
-    fn prefix(&self, set: &Set) -> (u32, Vec<u64>) {
+impl MeasureJoin {
+    fn prefix(&self, set: &SharedSet) -> MemberPrefix {
         let mut prefix = Vec::new();
         let length = self.native.core.prefix_len(set.shingles().len());
         self.order.sort_prefix(set.shingles(), length, &mut prefix);
-        (set.shingles().len() as u32, prefix)
+        MemberPrefix {
+            size: set.shingles().len() as u32,
+            prefix,
+        }
     }
 }
 
-/// The members that are open at least so far.
-fn members(member: &[JoinRole], least: JoinRole) -> Vec<u32> {
-    (0..member.len() as u32)
-        .filter(|&item| member[item as usize] >= least)
-        .collect()
+/// The items whose role is `least` or a stronger one.
+fn members(roles: IdSlice<'_, ItemId, JoinRole>, least: JoinRole) -> Vec<ItemId> {
+    let members = roles.entries().filter(|&(_, &role)| role >= least);
+    members.map(|(item, _)| item).collect()
 }
 
 /// Cuts members into slices whose sets fit the memory, by either measure.
-fn slices<'m>(members: &'m [u32], sets: &Sets<'_>, memory: usize) -> Vec<&'m [u32]> {
+fn slices<'m>(members: &'m [ItemId], sets: &SetCache<'_>, memory: usize) -> Vec<&'m [ItemId]> {
     let mut slices = Vec::new();
     let mut rest = members;
     while !rest.is_empty() {
         let mut cost = 0;
-        let fits = rest.iter().take(SLICE).take_while(|&&item| {
+        let fits = rest.iter().take(MAX_SLICE_MEMBERS).take_while(|&&item| {
             cost += 2 * sets.cost(item);
             cost <= memory
         });

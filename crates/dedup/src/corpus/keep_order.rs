@@ -1,4 +1,4 @@
-//! Keep order: which document of a group leads it.
+//! The order in which documents become leaders, from `--keep`.
 //!
 //! Items are classes, numbered first by rank in keep order, later by the [`schedule`](crate::verify::schedule) of decisions.
 
@@ -7,6 +7,7 @@ use std::cmp::Reverse;
 use twinprint_io::source::SortValue;
 
 use super::{Documents, SortKey};
+use crate::ids::{ClassId, DocumentId, Id, IdVec, ItemId, ids};
 use crate::options::Keep;
 
 /// The key of a document with a text of `text_bytes` bytes and a sort field of value `field`. The smallest key of a group is kept.
@@ -19,70 +20,82 @@ pub(crate) fn sort_key(keep: Keep, text_bytes: u64, field: Option<SortValue>) ->
     }
 }
 
-/// Classes in keep order, and the document each is kept by.
+/// Classes in keep order, each with the document that is kept of it.
 pub(crate) struct KeepOrder {
     /// The class of each item.
-    pub(crate) classes: Vec<u32>,
+    pub(crate) classes: IdVec<ItemId, ClassId>,
     /// The item of each class.
-    pub(crate) item: Vec<u32>,
+    pub(crate) item: IdVec<ClassId, ItemId>,
     /// The document that stands for each item: the first of its class in keep order.
-    pub(crate) representative: Vec<u32>,
-    /// The place of each item in keep order.
-    pub(crate) rank: Vec<u32>,
+    pub(crate) representative: IdVec<ItemId, DocumentId>,
+    /// The place of each item in keep order, from 0.
+    pub(crate) rank: IdVec<ItemId, u32>,
 }
 
 impl KeepOrder {
-    /// Sorts classes by their best document. O(documents), and a sort where `--keep` asks for one.
-    pub(crate) fn new(documents: &Documents, classes: u32) -> Self {
-        let mut best = vec![u32::MAX; classes as usize];
-        let key = |document: u32| (documents.sort.get(document as usize), document);
-        for document in 0..documents.len() {
-            let best = &mut best[documents.class[document as usize] as usize];
-            if *best == u32::MAX || key(document) < key(*best) {
+    /// Sorts classes by their best document. O(documents), and a sort if `--keep` asks for one.
+    pub(crate) fn new(documents: &Documents, classes: usize) -> Self {
+        /// A class whose documents have not been seen yet.
+        const NONE: u32 = u32::MAX;
+        let none = DocumentId::new(NONE);
+        let mut best: IdVec<ClassId, DocumentId> = IdVec::filled(none, classes);
+        let key = |document: DocumentId| (documents.sort.get(document), document);
+        for (document, &class) in documents.class.entries() {
+            let best = &mut best[class];
+            if *best == none || key(document) < key(*best) {
                 *best = document;
             }
         }
-        let mut order: Vec<u32> = (0..classes).collect();
+        let mut order: Vec<ClassId> = ids(classes).collect();
         // Classes are numbered by their first document, so without sort keys they are in order already.
         if !documents.sort.is_empty() {
-            order.sort_unstable_by_key(|&class| key(best[class as usize]));
+            order.sort_unstable_by_key(|&class| key(best[class]));
         }
-        let mut item = vec![0; classes as usize];
-        for (i, &class) in order.iter().enumerate() {
-            item[class as usize] = i as u32;
+        let order = IdVec::from(order);
+        let mut item = IdVec::filled(ItemId::new(0), classes);
+        for (i, &class) in order.entries() {
+            item[class] = i;
         }
-        let representative = order.iter().map(|&class| best[class as usize]).collect();
         Self {
-            rank: (0..classes).collect(),
+            rank: (0..classes as u32).collect(),
+            representative: best.permuted(&order),
             classes: order,
             item,
-            representative,
         }
+    }
+
+    /// The number of items.
+    pub(crate) fn len(&self) -> usize {
+        self.classes.len()
+    }
+
+    /// The document that stands for a class.
+    pub(crate) fn representative_of(&self, class: ClassId) -> DocumentId {
+        self.representative[self.item[class]]
     }
 
     /// Moves the classes of some documents to the front, and makes these documents their representatives.
-    pub(crate) fn put_first(&mut self, first: &[u32], documents: &Documents) {
-        let mut is_first = vec![false; self.classes.len()];
+    pub(crate) fn put_first(&mut self, first: &[DocumentId], documents: &Documents) {
+        let mut is_first = IdVec::filled(false, self.len());
         for &document in first {
-            let item = self.item[documents.class[document as usize] as usize];
-            self.representative[item as usize] = document;
-            is_first[item as usize] = true;
+            let item = self.item[documents.class[document]];
+            self.representative[item] = document;
+            is_first[item] = true;
         }
-        let (mut order, rest): (Vec<u32>, Vec<u32>) =
-            (0..self.classes.len() as u32).partition(|&item| is_first[item as usize]);
+        let (mut order, rest): (Vec<ItemId>, Vec<ItemId>) =
+            self.classes.ids().partition(|&item| is_first[item]);
         order.extend(rest);
-        self.renumber(&order);
-        self.rank = (0..self.classes.len() as u32).collect();
+        self.renumber(&order.into());
+        self.rank = (0..self.len() as u32).collect();
     }
 
-    /// Numbers the items anew: item i is what was item `order[i]`.
-    pub(crate) fn renumber(&mut self, order: &[u32]) {
-        let permuted = |old: &[u32]| order.iter().map(|&item| old[item as usize]).collect();
-        self.classes = permuted(&self.classes);
-        self.representative = permuted(&self.representative);
-        self.rank = permuted(&self.rank);
-        for (item, &class) in (0u32..).zip(&self.classes) {
-            self.item[class as usize] = item;
+    /// Renumbers the items: item i is the former item `order[i]`.
+    pub(crate) fn renumber(&mut self, order: &IdVec<ItemId, ItemId>) {
+        self.classes = self.classes.permuted(order);
+        self.representative = self.representative.permuted(order);
+        self.rank = self.rank.permuted(order);
+        for (item, &class) in self.classes.entries() {
+            self.item[class] = item;
         }
     }
 }

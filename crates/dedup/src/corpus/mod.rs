@@ -1,8 +1,8 @@
-//! What a run holds in memory about the documents it has read.
+//! The tables of the documents that a run has read.
 //!
-//! A **class** is all documents of equal canonical text (equal by a 128-bit keyed hash): everything after reading works on
-//! classes, so a million equal pages cost one. All texts without features share one class too, but duplicate nothing
-//! ([`Classes::is_empty_text`]). Documents and classes are numbered in input order.
+//! A **class** is all documents of equal canonical text (equal by a 128-bit keyed hash). Every stage after reading works on
+//! classes, so a million equal pages cost as much as one. All texts without features share one class too, but duplicate nothing
+//! ([`Classes::is_empty_text`]). Documents and classes are numbered in input order ([`DocumentId`], [`ClassId`]).
 
 pub(crate) mod keep_order;
 mod names;
@@ -14,12 +14,13 @@ use rustc_hash::FxHashMap;
 use twinprint_text::Measure;
 
 use crate::error::DedupError;
+use crate::ids::{ClassId, DocumentId, Id, IdVec, Starts, ids};
 pub(crate) use names::Names;
 use twinprint_io::source::{IntegerType, SortValue};
 use twinprint_io::work::TextRef;
 
-/// Tells classes apart: a hash of the text under a key drawn anew for every run, so that nobody can prepare two texts
-/// that fall together.
+/// The key of a class: a hash of the text under a secret that is drawn for every run, so that nobody can prepare two texts
+/// that collide.
 pub(crate) type ClassKey = [u64; 2];
 
 /// Documents and classes of a run.
@@ -29,49 +30,56 @@ pub(crate) struct Corpus {
     pub(crate) classes: Classes,
 }
 
-/// One entry a document.
+/// The table of documents, one entry each.
 #[derive(Default)]
 pub(crate) struct Documents {
-    /// The class of each.
-    pub(crate) class: Vec<u32>,
-    line: Vec<u64>,
+    /// The class of each document.
+    pub(crate) class: IdVec<DocumentId, ClassId>,
+    line: IdVec<DocumentId, u64>,
     ids: Labels,
     id_type: IdType,
-    /// First document of each source that has any, ascending.
-    sources: Vec<(u32, u32)>,
-    /// Ordinals, among documents, before which a record was rejected; ascending, once a reject.
-    rejects: Vec<u32>,
-    /// What `--keep` sorts by, where it is not the order of input.
-    pub(crate) sort: Vec<SortKey>,
+    /// The sources that have documents, ascending.
+    sources: Vec<SourceStart>,
+    /// For each reject, the document that comes next after it; ascending.
+    rejects: Vec<DocumentId>,
+    /// The keys that `--keep` sorts by; empty if it keeps the order of input.
+    pub(crate) sort: IdVec<DocumentId, SortKey>,
 }
 
-/// One entry a class.
+/// The first document of a source.
+#[derive(Clone, Copy)]
+struct SourceStart {
+    first: DocumentId,
+    source: u32,
+}
+
+/// The table of classes, one entry each.
 #[derive(Default)]
 pub(crate) struct Classes {
     /// The fingerprint at its full width; narrower ones are its low bits.
-    pub(crate) fingerprint: Vec<u128>,
-    /// Where the canonical text stands in the spool.
-    pub(crate) text: Vec<TextRef>,
-    /// Distinct features; 0 for the class of the texts without any.
-    pub(crate) features: Vec<u32>,
-    /// Shingles its own measure can give it at most; counted for texts of few features only, else 0.
-    pub(crate) shingles: Vec<u32>,
-    /// How its overlap is measured.
-    pub(crate) measure: Vec<Measure>,
-    /// Documents.
-    pub(crate) size: Vec<u32>,
-    by_key: FxHashMap<ClassKey, u32>,
+    pub(crate) fingerprint: IdVec<ClassId, u128>,
+    /// The position of the canonical text in the spool.
+    pub(crate) text: IdVec<ClassId, TextRef>,
+    /// The number of distinct features; 0 for the class of the texts without any.
+    pub(crate) features: IdVec<ClassId, u32>,
+    /// The largest number of shingles that the text can have by its own measure; 0 if the text has many features.
+    pub(crate) shingles: IdVec<ClassId, u32>,
+    /// The measure of the text.
+    pub(crate) measure: IdVec<ClassId, Measure>,
+    /// The number of documents.
+    pub(crate) size: IdVec<ClassId, u32>,
+    by_key: FxHashMap<ClassKey, ClassId>,
 }
 
 /// The common type of all ids seen so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum IdType {
-    /// There are none yet.
+    /// No ids yet.
     #[default]
     None,
     /// Every document has an id from a column of this type.
     Integer(IntegerType),
-    /// Anything else.
+    /// Any other ids.
     Text,
 }
 
@@ -80,12 +88,12 @@ pub(crate) struct NewDocument<'a> {
     pub(crate) source: u32,
     pub(crate) line: u64,
     pub(crate) id: Option<&'a str>,
-    /// That of the column of ids, where it has whole numbers.
+    /// The type of the column of ids; `None` if it is not one of whole numbers.
     pub(crate) id_type: Option<IntegerType>,
     pub(crate) sort: SortKey,
 }
 
-/// What a document is worth to `--keep`: the smallest of a group is kept.
+/// The key of a document in keep order: the document with the smallest key of a group is kept.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum SortKey {
     /// Order of input alone.
@@ -98,19 +106,49 @@ pub(crate) enum SortKey {
     Newest(Reverse<Option<SortValue>>),
 }
 
+/// The entries of a new class, see [`Classes`].
+#[derive(Clone, Copy)]
+pub(crate) struct NewClass {
+    pub(crate) fingerprint: u128,
+    pub(crate) features: u32,
+    pub(crate) shingles: u32,
+    pub(crate) measure: Measure,
+    pub(crate) text: TextRef,
+}
+
 impl Documents {
-    /// How many.
-    pub(crate) fn len(&self) -> u32 {
-        self.class.len() as u32
+    /// The number of documents.
+    pub(crate) fn len(&self) -> usize {
+        self.class.len()
     }
 
-    pub(crate) fn push(&mut self, class: u32, document: NewDocument<'_>) -> Result<(), DedupError> {
+    /// The ids of all documents.
+    pub(crate) fn document_ids(
+        &self,
+    ) -> impl DoubleEndedIterator<Item = DocumentId> + ExactSizeIterator + use<> {
+        ids(self.len())
+    }
+
+    /// The number of records: documents and rejects.
+    pub(crate) fn records(&self) -> u64 {
+        self.len() as u64 + self.rejected()
+    }
+
+    /// Adds a document of a class.
+    pub(crate) fn push(&mut self, class: ClassId, document: NewDocument<'_>) -> Result<(), DedupError> {
         const LIMIT: u32 = u32::MAX - 1;
         if self.class.len() >= LIMIT as usize {
             return Err(DedupError::TooManyDocuments { limit: LIMIT });
         }
-        if self.sources.last().is_none_or(|last| last.1 != document.source) {
-            self.sources.push((self.len(), document.source));
+        if self
+            .sources
+            .last()
+            .is_none_or(|last| last.source != document.source)
+        {
+            self.sources.push(SourceStart {
+                first: self.next(),
+                source: document.source,
+            });
         }
         self.class.push(class);
         self.line.push(document.line);
@@ -127,17 +165,23 @@ impl Documents {
         Ok(())
     }
 
+    /// Counts a rejected record.
     pub(crate) fn reject(&mut self) {
-        self.rejects.push(self.len());
+        self.rejects.push(self.next());
     }
 
-    /// Documents without the field that `--keep newest` goes by.
+    /// The id of the document that will be added next.
+    fn next(&self) -> DocumentId {
+        DocumentId::from_index(self.len())
+    }
+
+    /// The number of documents without the field that `--keep newest` sorts by.
     pub(crate) fn undated(&self) -> usize {
         let undated = |key: &&SortKey| matches!(key, SortKey::Newest(Reverse(None)));
         self.sort.iter().filter(undated).count()
     }
 
-    /// Records that were rejected.
+    /// The number of rejected records.
     pub(crate) fn rejected(&self) -> u64 {
         self.rejects.len() as u64
     }
@@ -145,32 +189,32 @@ impl Documents {
     /// The position among all records, rejects included, of each document in turn.
     pub(crate) fn record_ordinals(&self) -> impl Iterator<Item = u64> {
         let mut before = 0;
-        (0..self.len()).map(move |document| {
-            while self.rejects.get(before).is_some_and(|&at| at <= document) {
+        self.document_ids().map(move |document| {
+            while self.rejects.get(before).is_some_and(|&next| next <= document) {
                 before += 1;
             }
-            u64::from(document) + before as u64
+            u64::from(document.get()) + before as u64
         })
     }
 
-    /// Documents before a position among all records, rejects included.
-    pub(crate) fn before_record(&self, ordinal: u64) -> u32 {
+    /// The first document at or after a position among all records, rejects included; the id after the last one if there is none.
+    pub(crate) fn first_at_record(&self, ordinal: u64) -> DocumentId {
         let documents = ordinal - self.rejects_before(ordinal) as u64;
-        documents.min(u64::from(self.len())) as u32
+        DocumentId::new(documents.min(self.len() as u64) as u32)
     }
 
     /// The document at a position among all records; `None` for a reject.
-    pub(crate) fn of_record(&self, ordinal: u64) -> Option<u32> {
-        let document = self.before_record(ordinal);
-        (document < self.before_record(ordinal + 1)).then_some(document)
+    pub(crate) fn of_record(&self, ordinal: u64) -> Option<DocumentId> {
+        let document = self.first_at_record(ordinal);
+        (document < self.first_at_record(ordinal + 1)).then_some(document)
     }
 
     fn rejects_before(&self, ordinal: u64) -> usize {
-        // The reject at place i has the i rejects before it, and the documents that its entry counts.
+        // Before the reject at place i there are i rejects, and the documents before the one that its entry names.
         let (mut low, mut high) = (0, self.rejects.len());
         while low < high {
             let middle = low.midpoint(high);
-            if u64::from(self.rejects[middle]) + (middle as u64) < ordinal {
+            if u64::from(self.rejects[middle].get()) + (middle as u64) < ordinal {
                 low = middle + 1;
             } else {
                 high = middle;
@@ -179,20 +223,22 @@ impl Documents {
         low
     }
 
-    pub(crate) fn source(&self, document: u32) -> u32 {
-        let after = self.sources.partition_point(|&(first, _)| first <= document);
-        self.sources[after.saturating_sub(1)].1
+    /// The number of the source that a document is from.
+    pub(crate) fn source(&self, document: DocumentId) -> u32 {
+        let after = self.sources.partition_point(|start| start.first <= document);
+        self.sources[after.saturating_sub(1)].source
     }
 
-    pub(crate) fn line(&self, document: u32) -> u64 {
-        self.line[document as usize]
+    /// The line or row of a document in its source, from 1.
+    pub(crate) fn line(&self, document: DocumentId) -> u64 {
+        self.line[document]
     }
 
-    /// Documents whose own id an earlier one had (by a 64-bit hash of the ids).
+    /// The number of documents with the id of an earlier one (by a 64-bit hash of the ids).
     pub(crate) fn repeated_ids(&self) -> u64 {
         use std::hash::BuildHasher;
         let hasher = std::hash::RandomState::new();
-        let ids = (0..self.len()).filter_map(|document| self.id(document));
+        let ids = self.document_ids().filter_map(|document| self.id(document));
         let mut hashes: Vec<u64> = ids.map(|id| hasher.hash_one(id)).collect();
         let all = hashes.len();
         hashes.sort_unstable();
@@ -200,12 +246,12 @@ impl Documents {
         (all - hashes.len()) as u64
     }
 
-    /// Bytes of all ids.
+    /// The bytes of all ids.
     pub(crate) fn id_bytes(&self) -> u64 {
         self.ids.bytes.len() as u64
     }
 
-    /// The type of all ids, where every document has one and all come from columns of one type of whole numbers.
+    /// The type of all ids; `None` unless every document has an id and all come from columns of one type of whole numbers.
     #[cfg(feature = "tables")]
     pub(crate) fn id_type(&self) -> Option<IntegerType> {
         match self.id_type {
@@ -214,81 +260,79 @@ impl Documents {
         }
     }
 
-    /// The record's own id; `None` where it had none.
-    pub(crate) fn id(&self, document: u32) -> Option<&str> {
+    /// The record's own id, if it has one.
+    pub(crate) fn id(&self, document: DocumentId) -> Option<&str> {
         Some(self.ids.get(document)).filter(|id| !id.is_empty())
     }
 }
 
 impl Classes {
-    pub(crate) fn len(&self) -> u32 {
-        self.fingerprint.len() as u32
+    /// The number of classes.
+    pub(crate) fn len(&self) -> usize {
+        self.fingerprint.len()
+    }
+
+    /// The ids of all classes.
+    pub(crate) fn class_ids(
+        &self,
+    ) -> impl DoubleEndedIterator<Item = ClassId> + ExactSizeIterator + Clone + use<> {
+        ids(self.len())
     }
 
     /// True if this is the class of the texts without features. Its documents duplicate nothing, so each is alone.
-    pub(crate) fn is_empty_text(&self, class: u32) -> bool {
-        self.features[class as usize] == 0
+    pub(crate) fn is_empty_text(&self, class: ClassId) -> bool {
+        self.features[class] == 0
     }
 
-    /// Documents of a class that duplicate one another, of which one stands for all.
-    pub(crate) fn copies(&self, class: u32) -> u32 {
+    /// The number of documents of a class that duplicate one another, so that one stands for all.
+    pub(crate) fn copies(&self, class: ClassId) -> u32 {
         if self.is_empty_text(class) {
             1
         } else {
-            self.size[class as usize]
+            self.size[class]
         }
     }
 
-    /// The class of a key, counting the document in; `None` when it is new and must be [`added`](Self::add).
-    pub(crate) fn join(&mut self, key: ClassKey) -> Option<u32> {
+    /// Counts one more document of the class of a key; `None` if there is no such class, which must be [added](Self::add) then.
+    pub(crate) fn join(&mut self, key: ClassKey) -> Option<ClassId> {
         let class = *self.by_key.get(&key)?;
-        self.size[class as usize] += 1;
+        self.size[class] += 1;
         Some(class)
     }
 
-    pub(crate) fn add(
-        &mut self,
-        key: ClassKey,
-        fingerprint: u128,
-        features: u32,
-        shingles: u32,
-        measure: Measure,
-        text: TextRef,
-    ) -> u32 {
-        let class = self.len();
-        self.by_key.insert(key, class);
-        self.fingerprint.push(fingerprint);
-        self.features.push(features);
-        self.shingles.push(shingles);
-        self.measure.push(measure);
-        self.text.push(text);
-        self.size.push(1);
-        class
+    /// Adds a class of one document.
+    pub(crate) fn add(&mut self, key: ClassKey, class: NewClass) -> ClassId {
+        self.fingerprint.push(class.fingerprint);
+        self.features.push(class.features);
+        self.shingles.push(class.shingles);
+        self.measure.push(class.measure);
+        self.text.push(class.text);
+        let id = self.size.push(1);
+        self.by_key.insert(key, id);
+        id
     }
 
-    /// Frees the lookup by key once reading is over.
+    /// Frees the lookup by key at the end of reading.
     pub(crate) fn seal(&mut self) {
         self.by_key = FxHashMap::default();
     }
 }
 
-/// Many short strings in one piece of memory.
+/// A string for each document, all in one allocation.
 #[derive(Default)]
 struct Labels {
     bytes: String,
-    ends: Vec<u64>,
+    starts: Starts<DocumentId>,
 }
 
 impl Labels {
     fn push(&mut self, label: &str) {
         self.bytes.push_str(label);
-        self.ends.push(self.bytes.len() as u64);
+        self.starts.push_end(self.bytes.len());
     }
 
-    fn get(&self, i: u32) -> &str {
-        let i = i as usize;
-        let start = if i == 0 { 0 } else { self.ends[i - 1] as usize };
-        &self.bytes[start..self.ends[i] as usize]
+    fn get(&self, document: DocumentId) -> &str {
+        &self.bytes[self.starts.range(document)]
     }
 }
 
@@ -297,12 +341,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn documents_know_their_place() {
+    fn documents_have_their_record_source_and_id() {
         let mut documents = Documents::default();
         let push = |documents: &mut Documents, source, line, id| {
             documents
                 .push(
-                    0,
+                    ClassId::new(0),
                     NewDocument {
                         source,
                         line,
@@ -322,13 +366,16 @@ mod tests {
         documents.reject();
         assert_eq!(documents.record_ordinals().collect::<Vec<_>>(), [1, 2, 5]);
         let of_records = (0..9).map(|ordinal| documents.of_record(ordinal));
-        let (none, some) = (None, Some);
+        let (none, some) = (None, |document| Some(DocumentId::new(document)));
         assert_eq!(
             of_records.collect::<Vec<_>>(),
             [none, some(0), some(1), none, none, some(2), none, none, none]
         );
-        assert_eq!([0, 1, 2].map(|d| documents.source(d)), [0, 0, 4]);
-        assert_eq!([0, 1, 2].map(|d| documents.id(d)), [Some("a"), None, Some("ü")]);
+        assert_eq!([0, 1, 2].map(|d| documents.source(DocumentId::new(d))), [0, 0, 4]);
+        assert_eq!(
+            [0, 1, 2].map(|d| documents.id(DocumentId::new(d))),
+            [Some("a"), None, Some("ü")]
+        );
         assert_eq!(documents.rejected(), 4);
     }
 }

@@ -1,4 +1,4 @@
-//! Shingle sets of texts, loaded from the spool when a pair is to be verified and kept while there is room.
+//! Shingle sets of texts: a cache in memory, loaded from the spool.
 
 use std::hash::Hasher;
 use std::sync::Arc;
@@ -12,40 +12,47 @@ use twinprint_text::overlap::{ShingleSet, Shingler};
 
 use crate::corpus::Classes;
 use crate::error::DedupError;
+use crate::ids::{ClassId, IdVec, ItemId};
 use twinprint_io::work::{BlockBuffer, Spool};
 
-/// A set that is shared with who asked for it.
-pub(crate) type Set = Arc<ShingleSet>;
+/// A shingle set, shared with its users.
+pub(crate) type SharedSet = Arc<ShingleSet>;
 
-/// Texts handed to one task at least: a block's texts go together.
+/// The least number of texts of one task: texts of one block are unpacked together.
 const MIN_TEXTS_PER_TASK: usize = 8;
 
-/// What a set is of: an item, by a measure.
-pub(crate) type SetKey = (u32, Measure);
-
-struct Held {
-    set: Set,
-    /// The load that last asked for it.
-    used: u32,
+/// The key of a set: an item's text, cut by a measure.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct SetKey {
+    pub(crate) item: ItemId,
+    pub(crate) measure: Measure,
 }
 
-/// Sets of items (classes in keep order), at most about `room` bytes beyond those of the current block.
-pub(crate) struct Sets<'c> {
+/// A set in the cache.
+struct CachedSet {
+    set: SharedSet,
+    /// The number of the load that last asked for it.
+    last_used: u32,
+}
+
+/// The cache of the sets of items: at most about `capacity` bytes beyond the sets of the current block.
+pub(crate) struct SetCache<'c> {
     spool: &'c Spool,
     classes: &'c Classes,
-    order: &'c [u32],
+    order: &'c IdVec<ItemId, ClassId>,
     shingler: HashKey,
-    held: FxHashMap<SetKey, Held>,
+    cached: FxHashMap<SetKey, CachedSet>,
+    /// Bytes of the cached sets.
     bytes: usize,
-    room: usize,
+    capacity: usize,
+    /// The number of loads.
     clock: u32,
-    /// Loads from this one on stay: the current block's.
+    /// The first load of the current block, whose sets stay.
     block: u32,
 }
 
-/// The key of the shingle hash, drawn from the fingerprints of the whole corpus: the same in every run on the same input, and not
-/// to be known by whoever prepares a document with shingles that collide with those of another, since the document itself
-/// changes it.
+/// The key of the shingle hash, derived from the fingerprints of the whole corpus. Every run on the same input has the same key. An
+/// attacker cannot prepare a document whose shingles collide with those of another, since the document itself changes the key.
 pub(crate) fn key_of(classes: &Classes) -> HashKey {
     let mut hasher = SipHasher13::new();
     for fingerprint in &classes.fingerprint {
@@ -55,8 +62,8 @@ pub(crate) fn key_of(classes: &Classes) -> HashKey {
     HashKey::new(hash.h1, hash.h2)
 }
 
-/// About the bytes that the set of a text of so many bytes takes: a shingle of 8 bytes, and one of the outline, a word of about 6, or a
-/// character of 3.
+/// The approximate bytes of the set of a text of `text` bytes. A shingle takes 8 bytes and one in the histogram; it begins at every word
+/// (about 6 bytes) or at every character (3 bytes).
 pub(crate) fn cost(text: usize, measure: Measure) -> usize {
     match measure {
         Measure::CharGrams => text * 9 / 3,
@@ -70,61 +77,68 @@ struct Loader {
     shingler: Shingler,
 }
 
-impl<'c> Sets<'c> {
-    pub(crate) fn new(spool: &'c Spool, classes: &'c Classes, order: &'c [u32], room: usize) -> Self {
+impl<'c> SetCache<'c> {
+    pub(crate) fn new(
+        spool: &'c Spool,
+        classes: &'c Classes,
+        order: &'c IdVec<ItemId, ClassId>,
+        capacity: usize,
+    ) -> Self {
         Self {
             spool,
             classes,
             order,
             shingler: key_of(classes),
-            held: FxHashMap::default(),
+            cached: FxHashMap::default(),
             bytes: 0,
-            room,
+            capacity,
             clock: 0,
             block: 0,
         }
     }
 
-    pub(crate) fn measure(&self, item: u32) -> Measure {
-        self.classes.measure[self.order[item as usize] as usize]
+    /// The measure of an item's text.
+    pub(crate) fn measure(&self, item: ItemId) -> Measure {
+        self.classes.measure[self.order[item]]
     }
 
-    /// About the bytes an item's set takes.
-    pub(crate) fn cost(&self, item: u32) -> usize {
-        let text = self.classes.text[self.order[item as usize] as usize];
+    /// The approximate bytes of an item's set.
+    pub(crate) fn cost(&self, item: ItemId) -> usize {
+        let text = self.classes.text[self.order[item]];
         cost(text.len(), self.measure(item))
     }
 
-    pub(crate) fn get(&self, key: SetKey) -> Option<&Set> {
-        self.held.get(&key).map(|held| &held.set)
+    /// The set of a key, if it is loaded.
+    pub(crate) fn get(&self, key: SetKey) -> Option<&SharedSet> {
+        self.cached.get(&key).map(|cached| &cached.set)
     }
 
-    /// Sets loaded from now on stay until the next call.
+    /// Begins a block: sets that are loaded from now on stay until the next block begins.
     pub(crate) fn begin_block(&mut self) {
         self.clock += 1;
         self.block = self.clock;
     }
 
-    /// Loads the sets that are not there, each text unpacked and cut once.
+    /// Loads the sets that are not cached. Each text is unpacked and cut once.
     pub(crate) fn load(&mut self, keys: impl Iterator<Item = SetKey>) -> Result<(), DedupError> {
         self.clock += 1;
         let clock = self.clock;
         let mut missing = Vec::new();
         for key in keys {
-            match self.held.get_mut(&key) {
-                // A set the block began with keeps its stamp, by which it stays.
-                Some(held) if held.used == self.block + 1 => {}
-                Some(held) => held.used = clock,
+            match self.cached.get_mut(&key) {
+                // A set of the first load of the block keeps its number, by which it stays.
+                Some(cached) if cached.last_used == self.block + 1 => {}
+                Some(cached) => cached.last_used = clock,
                 None => missing.push(key),
             }
         }
-        let place = |&(item, measure): &SetKey| {
-            let text = self.classes.text[self.order[item as usize] as usize];
+        let place = |&SetKey { item, measure }: &SetKey| {
+            let text = self.classes.text[self.order[item]];
             (text.block, item, measure == Measure::CharGrams)
         };
         missing.sort_unstable_by_key(place);
         missing.dedup();
-        let loaded: Vec<(SetKey, Set)> = missing
+        let loaded: Vec<(SetKey, SharedSet)> = missing
             .par_iter()
             .with_min_len(MIN_TEXTS_PER_TASK)
             .map_init(
@@ -135,13 +149,14 @@ impl<'c> Sets<'c> {
         self.make_room(loaded.iter().map(|(_, set)| set.bytes()).sum());
         for (key, set) in loaded {
             self.bytes += set.bytes();
-            self.held.insert(key, Held { set, used: clock });
+            let last_used = clock;
+            self.cached.insert(key, CachedSet { set, last_used });
         }
         Ok(())
     }
 
-    /// The set of a key that was not loaded.
-    pub(crate) fn load_one(&self, key: SetKey) -> Result<Set, DedupError> {
+    /// Cuts the set of a key without caching it.
+    pub(crate) fn load_one(&self, key: SetKey) -> Result<SharedSet, DedupError> {
         self.cut(key, &mut self.loader())
     }
 
@@ -152,25 +167,25 @@ impl<'c> Sets<'c> {
         }
     }
 
-    fn cut(&self, (item, measure): SetKey, loader: &mut Loader) -> Result<Set, DedupError> {
-        let place = self.classes.text[self.order[item as usize] as usize];
+    fn cut(&self, SetKey { item, measure }: SetKey, loader: &mut Loader) -> Result<SharedSet, DedupError> {
+        let place = self.classes.text[self.order[item]];
         let text = self.spool.text(place, &mut loader.buffer)?;
         let shingles = loader.shingler.shingle(text, measure);
         Ok(Arc::new(ShingleSet::new(shingles)))
     }
 
-    /// Drops the sets longest unused, but none of the current block.
-    fn make_room(&mut self, coming: usize) {
+    /// Drops the least recently used sets until `needed` bytes are free, but none of the current block.
+    fn make_room(&mut self, needed: usize) {
         for keep in [8, 4, 2, 1, 0] {
-            if self.bytes + coming <= self.room {
+            if self.bytes + needed <= self.capacity {
                 return;
             }
             let oldest = self.clock.saturating_sub(keep);
             let (block, bytes) = (self.block, &mut self.bytes);
-            self.held.retain(|_, held| {
-                let stays = held.used >= oldest || held.used == block + 1;
+            self.cached.retain(|_, cached| {
+                let stays = cached.last_used >= oldest || cached.last_used == block + 1;
                 if !stays {
-                    *bytes -= held.set.bytes();
+                    *bytes -= cached.set.bytes();
                 }
                 stays
             });

@@ -12,8 +12,8 @@ use std::sync::atomic::AtomicBool;
 
 use serde::Serialize;
 
-use crate::candidates::most_edges;
-use crate::candidates::radius::{self, Radius};
+use crate::candidates::max_edges;
+use crate::candidates::radius::{self, Radius, RadiusCriteria};
 use crate::error::DedupError;
 use crate::job::DedupJob;
 use crate::known::{Against, DocumentStores, NoStores};
@@ -120,11 +120,11 @@ impl Room {
 impl Forecast {
     /// Adds the cost of an index or a store that takes `memory_bytes`.
     fn add_against(&mut self, sample: &Sample, memory_bytes: u64) {
-        let share = self.texts as f64 / sample.asked.max(1) as f64;
+        let share = self.texts as f64 / sample.looked_up.max(1) as f64;
         let against = AgainstForecast {
-            asked: sample.asked,
+            asked: sample.looked_up,
             known: (sample.known as f64 * share) as u64,
-            seconds: sample.asking_seconds * share,
+            seconds: sample.lookup_seconds * share,
             memory_bytes,
         };
         self.memory_bytes += against.memory_bytes;
@@ -264,7 +264,7 @@ fn extrapolate(sources: &Sources, sample: &Sample, options: &DedupOptions) -> Re
     let radius = radius(sample, growth, options);
     let candidates = radius.expected_candidates.unwrap_or(0.0) * all(sample.rows[1].len() as u64);
 
-    let edges = (candidates as u64).min(most_edges(all(sample.rows[1].len() as u64) as u64, options));
+    let edges = (candidates as u64).min(max_edges(all(sample.rows[1].len() as u64) as u64, options));
 
     let threads = rayon::current_num_threads();
     let budget = Budget::new(options.memory, threads)?;
@@ -361,5 +361,10 @@ fn radius(sample: &Sample, growth: f64, options: &DedupOptions) -> Radius {
         (Auto::Fixed(options.width_without_verification()), Auto::Fixed(k))
     };
     let rows = whole.len() as f64 * growth;
-    radius::foresee([half, whole], rows, (bits, k), options.threshold, options.seed)
+    let criteria = RadiusCriteria {
+        bits,
+        k,
+        threshold: options.threshold,
+    };
+    radius::foresee([half, whole], rows, criteria, options.seed)
 }

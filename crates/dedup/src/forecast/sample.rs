@@ -1,7 +1,7 @@
-//! The part of the input that a forecast reads: stretches of neighbouring records at even distances.
+//! The sample of the input that a forecast reads: sections of neighbouring records at even distances.
 //!
-//! Neighbours matter: copies often stand near each other, and whether candidates grow with the corpus or stay within
-//! neighbourhoods shows when half of each stretch is compared with the whole.
+//! Copies are often near each other. A comparison of half of each section with the whole sections shows if the number of candidates of a document
+//! grows with the corpus or is limited to its neighbours.
 
 use std::path::Path;
 
@@ -10,78 +10,80 @@ use twinprint_text::Measure;
 use crate::candidates::is_joined;
 use crate::corpus::{Classes, Corpus};
 use crate::error::DedupError;
-use crate::known::Against;
+use crate::ids::{ClassId, Id};
+use crate::known::{Against, LookedUpTexts};
 use crate::memory;
 use crate::options::DedupOptions;
-use crate::read::{self, Counts, Read};
+use crate::read::{self, ReadCounts, ReadOutcome};
 use twinprint_io::progress::{Progress, Silent};
 use twinprint_io::sink::OutputDir;
 use twinprint_io::source::Sources;
 use twinprint_io::work::Spool;
 
-/// Bytes of records read in all.
-const SAMPLE: u64 = 32 << 20;
-/// Stretches at most.
-const STRETCHES: u64 = 16;
-/// Texts about which is asked what is known from before, in all.
-const ASKED: usize = 4096;
+/// The largest number of bytes of records in a sample.
+const MAX_SAMPLE_BYTES: u64 = 32 << 20;
+/// The largest number of sections.
+const MAX_SECTIONS: u64 = 16;
+/// The largest number of texts of the sample that are looked up in an index or a store.
+const MAX_LOOKUPS: usize = 4096;
 
-/// What the sample holds.
+/// The counts of a sample.
 #[derive(Default)]
 pub(super) struct Sample {
-    pub(super) counts: Counts,
+    pub(super) counts: ReadCounts,
     pub(super) documents: u64,
     pub(super) rejected: u64,
     pub(super) texts: u64,
     pub(super) id_bytes: u64,
     pub(super) label_bytes: u64,
-    /// Bytes of the shingle sets of all texts.
+    /// The bytes of the shingle sets of all texts.
     pub(super) set_bytes: u64,
     pub(super) spool_bytes: u64,
-    /// Distinct fingerprints of the first halves of the stretches, ascending, and of all.
+    /// The distinct fingerprints of the first halves of the sections, and of the whole sections, each ascending.
     pub(super) rows: [Vec<u128>; 2],
-    /// Whether a text was cut by the dictionary.
+    /// True if a text was segmented by the Chinese dictionary.
     pub(super) chinese: bool,
-    /// Seconds of reading.
+    /// The seconds of reading.
     pub(super) seconds: f64,
-    /// Texts about which was asked what is known from before.
-    pub(super) asked: u64,
-    /// Of these, texts that are known.
+    /// The number of texts that were looked up.
+    pub(super) looked_up: u64,
+    /// The number of these texts that are known.
     pub(super) known: u64,
-    /// Seconds of asking.
-    pub(super) asking_seconds: f64,
-    /// Whether the sample is all there is.
+    /// The seconds of the lookup.
+    pub(super) lookup_seconds: f64,
+    /// True if the sample is the whole input.
     pub(super) whole: bool,
 }
 
-/// Files of one stretch, and how much of them to read.
-struct Stretch {
+/// A section of the input.
+struct Section {
     files: Vec<u32>,
-    most: u64,
+    /// The largest number of bytes of records to read.
+    max_bytes: u64,
 }
 
-/// About the bytes that a sample of the sources reads.
+/// The approximate bytes that a sample of the sources reads.
 pub(super) fn bytes(sources: &Sources) -> u64 {
-    sources.total_bytes().min(SAMPLE)
+    sources.total_bytes().min(MAX_SAMPLE_BYTES)
 }
 
-/// Even distances by bytes; stretches that meet become one.
-fn stretches(sizes: &[u64]) -> Vec<Stretch> {
+/// The sections of files of these sizes, at even distances by bytes. Sections that meet become one.
+fn sections(sizes: &[u64]) -> Vec<Section> {
     let total: u64 = sizes.iter().sum();
-    let each = SAMPLE / STRETCHES;
-    let mut stretches: Vec<Stretch> = Vec::new();
+    let each = MAX_SAMPLE_BYTES / MAX_SECTIONS;
+    let mut sections: Vec<Section> = Vec::new();
     let (mut next, mut before) = (0, 0);
-    for i in 0..STRETCHES {
-        let at = total / STRETCHES * i + total / STRETCHES / 2;
+    for i in 0..MAX_SECTIONS {
+        let at = total / MAX_SECTIONS * i + total / MAX_SECTIONS / 2;
         while next < sizes.len() && before + sizes[next] <= at {
             before += sizes[next];
             next += 1;
         }
-        // The file that holds this place belongs to the stretch before.
-        if let Some(last) = stretches.last_mut()
+        // The file at this position belongs to the section before.
+        if let Some(last) = sections.last_mut()
             && at < before
         {
-            last.most += each;
+            last.max_bytes += each;
             continue;
         }
         let (mut files, mut bytes) = (Vec::new(), 0);
@@ -92,14 +94,17 @@ fn stretches(sizes: &[u64]) -> Vec<Stretch> {
             next += 1;
         }
         if !files.is_empty() {
-            stretches.push(Stretch { files, most: each });
+            sections.push(Section {
+                files,
+                max_bytes: each,
+            });
         }
     }
-    stretches
+    sections
 }
 
 impl Sample {
-    /// Reads the sample, with temporary files in `work`, and asks `against` about a part of it.
+    /// Reads the sample, with temporary files in `work`, and looks up a part of it in `against`.
     pub(super) fn read(
         sources: &Sources,
         options: &DedupOptions,
@@ -109,22 +114,22 @@ impl Sample {
     ) -> Result<Self, DedupError> {
         let sizes: Vec<u64> = sources.list().iter().map(|file| file.bytes).collect();
         let mut sample = Self::default();
-        let stretches = if sources.total_bytes() <= SAMPLE {
+        let sections = if sources.total_bytes() <= MAX_SAMPLE_BYTES {
             let files = (0..sizes.len() as u32).collect();
-            vec![Stretch {
+            vec![Section {
                 files,
-                most: u64::MAX,
+                max_bytes: u64::MAX,
             }]
         } else {
-            stretches(&sizes)
+            sections(&sizes)
         };
-        for (i, stretch) in stretches.iter().enumerate() {
+        for (i, section) in sections.iter().enumerate() {
             let place = work.join(format!("sample{i}"));
-            let part = sources.subset(&stretch.files);
-            let (corpus, spool) = sample.add(&part, stretch, options, &place, progress)?;
+            let part = sources.subset(&section.files);
+            let (corpus, spool) = sample.add(&part, section, options, &place, progress)?;
             if let Some(against) = against {
-                let texts = (&corpus.classes, spool.as_ref());
-                sample.ask(against, texts, ASKED / stretches.len(), &part)?;
+                let wanted = MAX_LOOKUPS / sections.len();
+                sample.look_up(against, &corpus.classes, spool.as_ref(), wanted, &part)?;
             }
         }
         for rows in &mut sample.rows {
@@ -141,7 +146,7 @@ impl Sample {
     fn add(
         &mut self,
         sources: &Sources,
-        stretch: &Stretch,
+        section: &Section,
         options: &DedupOptions,
         place: &Path,
         progress: &dyn Progress,
@@ -150,48 +155,54 @@ impl Sample {
         let dir = OutputDir::create(place)?;
         let mut rejects = dir.file("rejects.jsonl")?;
         let budget = memory::Budget::new(None, options.threads)?;
-        let reading = read::Reading {
+        let reading = read::ReadOptions {
             options,
             spool: &place.join("texts"),
             budget,
-            most: stretch.most,
+            max_record_bytes: section.max_bytes,
             digest: None,
-            refuses: None,
+            reject_check: None,
         };
         let read = read::read(sources, reading, &mut rejects, progress)?;
         self.seconds += started.elapsed().as_secs_f64();
-        let Read {
+        let ReadOutcome {
             corpus,
             spool,
             mut counts,
             ..
         } = read;
         for file in &mut counts.intake.files {
-            // From its number in the stretch to that in the input.
-            file.file = stretch.files[file.file as usize];
+            // From the number in the section to the number in the input.
+            file.file = section.files[file.file as usize];
         }
         for example in &mut counts.intake.examples {
-            example.file = stretch.files[example.file as usize];
+            example.file = section.files[example.file as usize];
         }
         let (documents, classes) = (&corpus.documents, &corpus.classes);
-        self.documents += u64::from(documents.len());
+        self.documents += documents.len() as u64;
         self.rejected += documents.rejected();
-        self.texts += u64::from(classes.len());
+        self.texts += classes.len() as u64;
         self.id_bytes += documents.id_bytes();
-        let label = |document| sources.list()[documents.source(document) as usize].label.len() as u64;
-        self.label_bytes += (0..documents.len()).map(label).sum::<u64>();
+        let label = |document| sources.file(documents.source(document)).label.len() as u64;
+        self.label_bytes += documents.document_ids().map(label).sum::<u64>();
         self.spool_bytes += spool.as_ref().map_or(0, Spool::bytes);
-        let cost = |class: u32| {
-            let text = classes.text[class as usize].len();
-            crate::corpus::shingle_sets::cost(text, classes.measure[class as usize]) as u64
+        let cost = |class: ClassId| {
+            let text = classes.text[class].len();
+            crate::corpus::shingle_sets::cost(text, classes.measure[class]) as u64
         };
-        self.chinese |= classes.measure.contains(&Measure::CharGrams);
-        self.set_bytes += (0..classes.len()).map(cost).sum::<u64>();
-        // Classes are numbered in input order, so the first half of them is the first half of the stretch.
-        for class in (0..classes.len()).filter(|&class| is_joined(classes, class, options)) {
-            let row = classes.fingerprint[class as usize];
+        self.chinese |= classes
+            .measure
+            .iter()
+            .any(|&measure| measure == Measure::CharGrams);
+        self.set_bytes += classes.class_ids().map(cost).sum::<u64>();
+        // Classes are numbered in input order, so the first half of them is the first half of the section.
+        for class in classes
+            .class_ids()
+            .filter(|&class| is_joined(classes, class, options))
+        {
+            let row = classes.fingerprint[class];
             self.rows[1].push(row);
-            if class < classes.len() / 2 {
+            if class.index() < classes.len() / 2 {
                 self.rows[0].push(row);
             }
         }
@@ -199,16 +210,17 @@ impl Sample {
         Ok((corpus, spool))
     }
 
-    /// Asks what is known of at most `most` texts at even distances.
-    fn ask(
+    /// Looks up at most `limit` texts at even distances.
+    fn look_up(
         &mut self,
         (path, against): (&Path, &Against),
-        texts: (&Classes, Option<&Spool>),
-        most: usize,
+        classes: &Classes,
+        spool: Option<&Spool>,
+        limit: usize,
         sources: &Sources,
     ) -> Result<(), DedupError> {
-        let step = (texts.0.len() as usize).div_ceil(most).max(1);
-        let asked: Vec<u32> = (0..texts.0.len()).step_by(step).collect();
+        let step = classes.len().div_ceil(limit).max(1);
+        let wanted: Vec<ClassId> = classes.class_ids().step_by(step).collect();
         let check_cancelled = || {
             if sources.cancelled() {
                 Err(DedupError::cancelled())
@@ -217,9 +229,14 @@ impl Sample {
             }
         };
         let started = std::time::Instant::now();
-        let known = against.ask(path, texts, &asked, &Silent, &check_cancelled)?;
-        self.asking_seconds += started.elapsed().as_secs_f64();
-        self.asked += asked.len() as u64;
+        let texts = LookedUpTexts {
+            classes,
+            spool,
+            wanted: &wanted,
+        };
+        let known = against.look_up(path, texts, &Silent, &check_cancelled)?;
+        self.lookup_seconds += started.elapsed().as_secs_f64();
+        self.looked_up += wanted.len() as u64;
         self.known += known.count();
         Ok(())
     }
@@ -230,18 +247,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stretches_are_apart_and_cover_the_corpus_evenly() {
-        let one = stretches(&[1 << 30]);
-        assert_eq!((one.len(), &one[0].files[..], one[0].most), (1, &[0][..], SAMPLE));
-        let large = stretches(&[1 << 30; 4]);
+    fn sections_are_apart_and_cover_the_corpus_evenly() {
+        let one = sections(&[1 << 30]);
+        assert_eq!(
+            (one.len(), &one[0].files[..], one[0].max_bytes),
+            (1, &[0][..], MAX_SAMPLE_BYTES)
+        );
+        let large = sections(&[1 << 30; 4]);
         assert_eq!(large.len(), 4);
-        assert!(large.iter().all(|s| s.files.len() == 1 && s.most == SAMPLE / 4));
-        let small = stretches(&vec![10 << 10; 100_000]);
+        assert!(
+            large
+                .iter()
+                .all(|s| s.files.len() == 1 && s.max_bytes == MAX_SAMPLE_BYTES / 4)
+        );
+        let small = sections(&vec![10 << 10; 100_000]);
         assert_eq!(small.len(), 16);
         let taken: Vec<u32> = small.iter().flat_map(|s| s.files.clone()).collect();
         assert!(taken.is_sorted() && taken.windows(2).all(|w| w[0] < w[1]));
         assert!((3000..3500).contains(&taken.len()), "{}", taken.len());
         assert!(small[0].files[0] > 2000 && small[15].files[0] > 90_000);
-        assert!(stretches(&[]).is_empty() && stretches(&[0, 0]).len() <= 1);
+        assert!(sections(&[]).is_empty() && sections(&[0, 0]).len() <= 1);
     }
 }

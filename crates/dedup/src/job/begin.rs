@@ -8,7 +8,7 @@ use twinprint_index::storage::folder;
 use super::Runner;
 use crate::error::DedupError;
 use crate::known::append::Append;
-use crate::read::{self, Read, Reading};
+use crate::read::{self, ReadOptions, ReadOutcome};
 use twinprint_io::progress::Unit;
 use twinprint_io::results::Report;
 use twinprint_io::sink::{Existing, OpenClaim, OutputDir, RunStart};
@@ -51,7 +51,9 @@ impl Runner<'_> {
                 // Not in the output directory, which may be emptied before the inputs are read a second time.
                 let work = self.work_dir(folder(out))?;
                 let sources = found.map_or_else(|| self.discover(work.path()), Ok)?;
-                if let Some(report) = self.finish_ended(&sources, &work, dir, &open, append)? {
+                let report = self.finish_ended(&sources, &work, &dir, &open, append)?;
+                drop(dir);
+                if let Some(report) = report {
                     return Ok(Beginning::Ended(Box::new(report)));
                 }
                 self.stages.clear();
@@ -90,17 +92,17 @@ impl Runner<'_> {
         work: &Path,
         dir: &OutputDir,
         append: Option<&Append<'_>>,
-    ) -> Result<Read, DedupError> {
-        let refuses = append.map(Append::refuses);
+    ) -> Result<ReadOutcome, DedupError> {
+        let reject_check = append.map(Append::reject_check);
         self.stage("read", sources.total_bytes(), Unit::Bytes, |job| {
             let mut rejects = dir.file("rejects.jsonl")?;
-            let reading = Reading {
+            let reading = ReadOptions {
                 options: job.options,
                 spool: &work.join("texts"),
                 budget: job.budget,
-                most: u64::MAX,
+                max_record_bytes: u64::MAX,
                 digest: append.map(Append::digest_key),
-                refuses: refuses.as_deref(),
+                reject_check: reject_check.as_deref(),
             };
             let read = read::read(sources, reading, &mut rejects, job.progress)?;
             rejects.finish()?;
@@ -114,7 +116,7 @@ impl Runner<'_> {
         &mut self,
         sources: &Sources,
         work: &WorkDir,
-        dir: OutputDir,
+        dir: &OutputDir,
         open: &OpenClaim,
         append: &Append<'_>,
     ) -> Result<Option<Report>, DedupError> {

@@ -1,4 +1,4 @@
-//! The stages in the middle of a run: the choice of the radius, verification and grouping.
+//! The choice of the radius, and verification with grouping.
 
 use std::cell::Cell;
 use std::sync::atomic::Ordering;
@@ -6,14 +6,15 @@ use std::sync::atomic::Ordering;
 use twinprint_cluster::{Outcome, Pairs, leader_follower};
 
 use super::{Runner, UNVERIFIED_RADIUS};
-use crate::candidates::radius::{self, Radius, RadiusChoice};
+use crate::candidates::radius::{self, Radius, RadiusChoice, RadiusCriteria, SampleSize};
 use crate::candidates::{self, Candidates};
 use crate::corpus::Corpus;
 use crate::corpus::keep_order::KeepOrder;
-use crate::corpus::shingle_sets::Sets;
+use crate::corpus::shingle_sets::SetCache;
 use crate::error::DedupError;
+use crate::ids::{Id, ItemId};
 use crate::options::{Auto, PairRows};
-use crate::verify::matcher::Matcher;
+use crate::verify::matcher::{MatchCriteria, Matcher};
 use crate::verify::near_misses::NearMisses;
 use crate::write::pairs::PairWriter;
 use twinprint_io::work::Spool;
@@ -57,7 +58,7 @@ impl Runner<'_> {
                 k,
                 choice: RadiusChoice::Verdict,
                 reason: "without verification the radius is the verdict".to_owned(),
-                sampled: (0, 0),
+                sample: SampleSize::default(),
                 expected_candidates: None,
                 expected_recall: f64::NAN,
             };
@@ -66,17 +67,15 @@ impl Runner<'_> {
             .classes
             .iter()
             .filter(|&&class| candidates::is_joined(classes, class, self.options));
-        let mut rows: Vec<u128> = joined.map(|&class| classes.fingerprint[class as usize]).collect();
+        let mut rows: Vec<u128> = joined.map(|&class| classes.fingerprint[class]).collect();
         rows.sort_unstable();
         rows.dedup();
-        let Self { options, .. } = self;
-        radius::choose(
-            &rows,
-            options.bits,
-            options.hamming,
-            options.threshold,
-            options.seed,
-        )
+        let criteria = RadiusCriteria {
+            bits: self.options.bits,
+            k: self.options.hamming,
+            threshold: self.options.threshold,
+        };
+        radius::choose(&rows, criteria, self.options.seed)
     }
 
     /// Verifies the candidates and groups the duplicates. `pairs` receives every duplicate pair that is wanted.
@@ -99,18 +98,20 @@ impl Runner<'_> {
         } else {
             Pairs::All
         };
-        let sets = spool.map(|spool| Sets::new(spool, &corpus.classes, &keep.classes, set_bytes));
+        let sets = spool.map(|spool| SetCache::new(spool, &corpus.classes, &keep.classes, set_bytes));
         let mut matcher = Matcher::new(
             &corpus.classes,
             keep,
             candidates,
             sets,
-            bits,
-            self.options.threshold,
-            wanted,
+            MatchCriteria {
+                bits,
+                threshold: self.options.threshold,
+                pairs: wanted,
+            },
         );
         let budget = self.budget;
-        matcher.join_open(
+        matcher.prepare_join(
             set_bytes,
             Box::new(move |join| budget.check_join(table_bytes, join)),
         )?;
@@ -118,13 +119,13 @@ impl Runner<'_> {
         let failed = Cell::new(false);
         let mut done = 0;
         let outcome = leader_follower(
-            keep.classes.len() as u32,
+            keep.len() as u32,
             &mut matcher,
             wanted,
             set_bytes,
             |item, candidate, similarity| {
                 if failure.is_none() {
-                    failure = pairs.write(item, candidate, similarity).err();
+                    failure = pairs.write(ItemId::new(item), candidate, similarity).err();
                     failed.set(failure.is_some());
                 }
             },

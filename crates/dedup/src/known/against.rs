@@ -1,6 +1,6 @@
 //! The index or the store that a run is compared with.
 //!
-//! A store answers by its own radius and verifies on its texts. An index has no texts, so there a fingerprint within the radius decides.
+//! A store has its own radius and verifies on its texts. An index has no texts, so there a fingerprint within the radius decides.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,28 +14,42 @@ use twinprint_io::progress::Progress;
 use twinprint_io::runs::KnownDocument;
 use twinprint_io::work::{BlockBuffer, Spool};
 
-use super::{Access, DocumentStore, DocumentStores, Known, KnownClasses, TextAnswer};
+use super::{Access, DocumentStore, DocumentStores, KnownClasses, KnownDuplicate, TextAnswer};
 use crate::corpus::Classes;
 use crate::error::{AgainstProblem, DedupError};
+use crate::ids::ClassId;
 use crate::options::{Auto, DedupOptions};
 
-/// The radius in an index unless one is given: the paper's.
-const RADIUS: u32 = 3;
-/// Texts asked about at a time.
+/// The default radius in an index, as in Manku, Jain and Das Sarma 2007.
+const DEFAULT_RADIUS: u32 = 3;
+/// The number of texts that are looked up at a time.
 const TEXTS_PER_BATCH: usize = 512;
 
-/// An index or a store. A store holds its lock: no other process may write to it, and with [`Access::Append`] none may open it.
+/// An index or a store. An open store is locked: no other process may write to it, and with [`Access::Append`] none may open it.
 pub(crate) enum Against {
     /// A store of documents.
     Store(Box<dyn DocumentStore>),
-    /// An index of 64-bit fingerprints, and the radius asked for.
+    /// An index of 64-bit fingerprints, and the radius.
     Narrow(store::Snapshot<u64>, u32),
-    /// An index of 128-bit fingerprints, and the radius asked for.
+    /// An index of 128-bit fingerprints, and the radius.
     Wide(store::Snapshot<u128>, u32),
 }
 
+/// The texts of a run that are looked up.
+#[derive(Clone, Copy)]
+pub(crate) struct LookedUpTexts<'t> {
+    pub(crate) classes: &'t Classes,
+    /// `None` in a run without verification.
+    pub(crate) spool: Option<&'t Spool>,
+    /// The classes to look up.
+    pub(crate) wanted: &'t [ClassId],
+}
+
 impl Against {
-    /// Opens the index or the store at `path`, and refuses one that does not go with the run.
+    /// Opens the index or the store at `path`.
+    ///
+    /// # Errors
+    /// An index or a store that cannot be opened, or that does not fit the options.
     pub(crate) fn open(
         path: &Path,
         options: &DedupOptions,
@@ -78,7 +92,7 @@ impl Against {
             }));
         }
         let k = match options.hamming {
-            Auto::Auto => RADIUS,
+            Auto::Auto => DEFAULT_RADIUS,
             Auto::Fixed(k) => k,
         };
         let profile = ProfileLabel::of_profile(&options.profile_at(bits)?);
@@ -100,53 +114,53 @@ impl Against {
         })
     }
 
-    /// Asks about the classes `asked`, and answers in their order. `progress` counts them.
-    pub(crate) fn ask(
+    /// Looks up texts. The answers are in the order of the wanted classes. `progress` counts the texts.
+    pub(crate) fn look_up(
         &self,
         path: &Path,
-        (classes, spool): (&Classes, Option<&Spool>),
-        asked: &[u32],
+        texts: LookedUpTexts<'_>,
         progress: &dyn Progress,
         check_cancelled: &dyn Fn() -> Result<(), DedupError>,
     ) -> Result<KnownClasses, DedupError> {
-        let asking = Asking {
+        let lookup = TextLookup {
             path: path.to_owned(),
-            classes,
+            classes: texts.classes,
             too_long: AtomicU64::new(0),
         };
-        let mut known = Vec::with_capacity(asked.len());
-        for some in asked.chunks(TEXTS_PER_BATCH) {
+        let mut known = Vec::with_capacity(texts.wanted.len());
+        for batch in texts.wanted.chunks(TEXTS_PER_BATCH) {
             check_cancelled()?;
             match self {
                 Self::Store(store) => {
                     // A run that verifies has texts.
-                    let Some(spool) = spool else { continue };
-                    known.extend(asking.store(&**store, spool, some)?);
+                    let Some(spool) = texts.spool else { continue };
+                    known.extend(lookup.in_store(&**store, spool, batch)?);
                 }
-                Self::Narrow(index, k) => known.extend(asking.index(index, *k, some)?),
-                Self::Wide(index, k) => known.extend(asking.index(index, *k, some)?),
+                Self::Narrow(index, k) => known.extend(lookup.in_index(index, *k, batch)?),
+                Self::Wide(index, k) => known.extend(lookup.in_index(index, *k, batch)?),
             }
-            progress.advance(some.len() as u64);
+            progress.advance(batch.len() as u64);
         }
-        let too_long = asking.too_long.into_inner();
+        let too_long = lookup.too_long.into_inner();
         if too_long > 0 {
             progress.warn(&format!(
                 "{}: {too_long} texts are longer than it takes and were not looked up",
                 path.display()
             ));
         }
-        Ok(KnownClasses(known))
+        Ok(KnownClasses(known.into()))
     }
 }
 
-struct Asking<'c> {
+/// A lookup of texts.
+struct TextLookup<'c> {
     path: PathBuf,
     classes: &'c Classes,
-    /// Texts that a collection does not take.
+    /// The number of texts that are longer than the store accepts.
     too_long: AtomicU64,
 }
 
-impl Asking<'_> {
+impl TextLookup<'_> {
     fn failed(&self, error: &dyn std::fmt::Display) -> DedupError {
         DedupError::Against {
             path: self.path.clone(),
@@ -154,33 +168,25 @@ impl Asking<'_> {
         }
     }
 
-    /// Texts stand in the spool in the order of classes.
-    fn store(
+    /// Looks up classes in a store. The spool has the texts in the order of classes, so it is read in order.
+    fn in_store(
         &self,
         store: &dyn DocumentStore,
         spool: &Spool,
-        classes: &[u32],
-    ) -> Result<Vec<Option<Box<Known>>>, DedupError> {
+        classes: &[ClassId],
+    ) -> Result<Vec<Option<Box<KnownDuplicate>>>, DedupError> {
         let mut buffer = BlockBuffer::default();
         // A text without features duplicates nothing.
-        let is_asked = |class: &u32| !self.classes.is_empty_text(*class);
-        let asked = classes.iter().filter(|class| is_asked(class));
-        let texts = asked.map(|&class| {
-            let text = spool.text(self.classes.text[class as usize], &mut buffer)?;
+        let has_features = |class: &ClassId| !self.classes.is_empty_text(*class);
+        let wanted = classes.iter().filter(|class| has_features(class));
+        let texts = wanted.map(|&class| {
+            let text = spool.text(self.classes.text[class], &mut buffer)?;
             Ok(text.to_owned())
         });
         let texts: Vec<String> = texts.collect::<Result<_, DedupError>>()?;
         let answers = store.check(texts).map_err(|error| self.failed(&error))?;
         let known = |answer| match answer {
-            TextAnswer::Known { document, equal } => {
-                let KnownDocument { id, hamming, jaccard } = document;
-                Some(Box::new(Known {
-                    id,
-                    hamming,
-                    jaccard,
-                    equal,
-                }))
-            }
+            TextAnswer::Known { document, equal } => Some(Box::new(KnownDuplicate::new(document, equal))),
             TextAnswer::New => None,
             TextAnswer::TooLong => {
                 self.too_long.fetch_add(1, Ordering::Relaxed);
@@ -188,8 +194,8 @@ impl Asking<'_> {
             }
         };
         let mut answers = answers.into_iter();
-        let next = |class: &u32| {
-            if is_asked(class) {
+        let next = |class: &ClassId| {
+            if has_features(class) {
                 answers.next().and_then(known)
             } else {
                 None
@@ -198,17 +204,18 @@ impl Asking<'_> {
         Ok(classes.iter().map(next).collect())
     }
 
-    fn index<W: Width>(
+    /// Looks up the fingerprints of classes in an index.
+    fn in_index<W: Width>(
         &self,
         index: &store::Snapshot<W>,
         k: u32,
-        classes: &[u32],
-    ) -> Result<Vec<Option<Box<Known>>>, DedupError> {
-        let nearest = |scratch: &mut Scratch<W>, &class: &u32| {
+        classes: &[ClassId],
+    ) -> Result<Vec<Option<Box<KnownDuplicate>>>, DedupError> {
+        let nearest = |scratch: &mut Scratch<W>, &class: &ClassId| {
             if self.classes.is_empty_text(class) {
                 return Ok(None);
             }
-            let query = W::truncate(self.classes.fingerprint[class as usize]);
+            let query = W::truncate(self.classes.fingerprint[class]);
             let mut nearest: Option<(u32, u64)> = None;
             index
                 .lookup(query, k, scratch, |id, _, distance| {
@@ -216,12 +223,12 @@ impl Asking<'_> {
                 })
                 .map_err(|error| self.failed(&error))?;
             Ok(nearest.map(|(hamming, id)| {
-                Box::new(Known {
+                let document = KnownDocument {
                     id: id.to_string(),
                     hamming,
                     jaccard: None,
-                    equal: false,
-                })
+                };
+                Box::new(KnownDuplicate::new(document, false))
             }))
         };
         classes.par_iter().map_init(Scratch::default, nearest).collect()

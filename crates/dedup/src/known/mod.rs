@@ -1,86 +1,91 @@
-//! Texts that are known from before: an index of fingerprints or a store of documents is asked about every text of a run before the texts
-//! are compared with one another. Known texts are removed, and take no part in the grouping.
+//! Known texts: duplicates of documents that an index of fingerprints or a store of documents already has.
 //!
-//! Answers do not depend on the run's threshold; [`KnownClasses::at_least`] applies it.
+//! A run looks up all of its texts before it compares them with one another. Known texts are removed and take no part in the grouping.
+//! Answers do not depend on the threshold of the run; [`KnownClasses::at_least`] applies it.
 
 mod against;
 pub(crate) mod append;
 mod store;
 
 use twinprint_io::runs::KnownDocument;
+use twinprint_io::source::RejectReason;
 
-pub(crate) use against::Against;
+pub(crate) use against::{Against, LookedUpTexts};
 pub use store::{
     Access, AddedRecords, DocumentStore, DocumentStores, KeptRecords, NoStores, Objection, OfferedDocument,
     StoreFailure, TextAnswer,
 };
 
 use crate::corpus::{Corpus, Names};
+use crate::ids::{ClassId, IdVec};
 
-/// What a text duplicates.
+/// The reason why a store would not take a document, if there is one.
+pub(crate) type RejectCheck<'r> = dyn Fn(&OfferedDocument<'_>) -> Option<RejectReason> + Sync + 'r;
+
+/// The known document that a text duplicates.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Known {
-    /// The id of the document that is known.
+pub(crate) struct KnownDuplicate {
+    /// The id of the document.
     pub(crate) id: String,
-    /// Bits in which the fingerprints differ.
+    /// The Hamming distance of the fingerprints.
     pub(crate) hamming: u32,
-    /// Exact, where it was verified.
+    /// The exact Jaccard; `None` if the pair was not verified.
     pub(crate) jaccard: Option<f64>,
     /// True if the store holds the same text now; always false for stored answers.
     pub(crate) equal: bool,
 }
 
-/// The answers for all classes of a run, in order: one entry each, or no entries if nothing was asked.
+/// The answers for all classes of a run; no entries if the run is compared with nothing.
 #[derive(Debug, Default)]
-pub(crate) struct KnownClasses(Vec<Option<Box<Known>>>);
+pub(crate) struct KnownClasses(IdVec<ClassId, Option<Box<KnownDuplicate>>>);
 
-impl Known {
-    /// A document of a store, by a stored answer.
-    pub(crate) fn of(document: KnownDocument) -> Self {
+impl KnownDuplicate {
+    /// A document of a store. `equal` is true if the store holds the same text now.
+    pub(crate) fn new(document: KnownDocument, equal: bool) -> Self {
         let KnownDocument { id, hamming, jaccard } = document;
         Self {
             id,
             hamming,
             jaccard,
-            equal: false,
+            equal,
         }
     }
 }
 
 impl KnownClasses {
     /// Answers for `classes` classes, of which `known` are given.
-    pub(crate) fn of_some(classes: u32, known: impl Iterator<Item = (u32, Known)>) -> Self {
-        let mut all: Vec<Option<Box<Known>>> = vec![None; classes as usize];
+    pub(crate) fn of_some(classes: usize, known: impl Iterator<Item = (ClassId, KnownDuplicate)>) -> Self {
+        let mut all: IdVec<ClassId, Option<Box<KnownDuplicate>>> = IdVec::filled(None, classes);
         for (class, known) in known {
-            if let Some(place) = all.get_mut(class as usize) {
-                *place = Some(Box::new(known));
+            if let Some(entry) = all.get_mut(class) {
+                *entry = Some(Box::new(known));
             }
         }
         Self(all)
     }
 
     /// The classes that are known.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &Known)> {
-        let all = (0u32..).zip(&self.0);
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (ClassId, &KnownDuplicate)> {
+        let all = self.0.entries();
         all.filter_map(|(class, known)| Some((class, known.as_deref()?)))
     }
 
-    /// Takes a class for one that nothing is known of.
-    pub(crate) fn forget(&mut self, class: u32) {
-        if let Some(known) = self.0.get_mut(class as usize) {
+    /// Makes a class unknown.
+    pub(crate) fn remove(&mut self, class: ClassId) {
+        if let Some(known) = self.0.get_mut(class) {
             *known = None;
         }
     }
 
-    /// Without those whose Jaccard is below a threshold.
+    /// Without the classes whose Jaccard is below a threshold.
     pub(crate) fn at_least(mut self, threshold: f64) -> Self {
-        for known in &mut self.0 {
+        for known in self.0.iter_mut() {
             known.take_if(|known| known.jaccard.is_some_and(|jaccard| jaccard < threshold));
         }
         self
     }
 
-    /// Whether nothing was asked.
+    /// True if the run is compared with nothing.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -90,20 +95,21 @@ impl KnownClasses {
         self.0.iter().flatten().count() as u64
     }
 
-    /// What a class duplicates.
-    pub(crate) fn of(&self, class: u32) -> Option<&Known> {
-        self.0.get(class as usize)?.as_deref()
+    /// The document that a class duplicates, if it is known.
+    pub(crate) fn of(&self, class: ClassId) -> Option<&KnownDuplicate> {
+        self.0.get(class)?.as_deref()
     }
 
-    /// Whether all that is known was verified.
+    /// True if every known class was verified.
     #[cfg(feature = "tables")]
     pub(crate) fn verified(&self) -> bool {
         self.0.iter().flatten().all(|known| known.jaccard.is_some())
     }
 }
 
-/// An input whose texts are checked.
-pub(crate) struct AskedInput<'a> {
+/// The input of a run that adds to a store.
+pub(crate) struct AppendInput<'a> {
+    /// The digest of all documents.
     pub(crate) digest: u128,
     pub(crate) corpus: &'a Corpus,
     pub(crate) names: Names<'a>,

@@ -1,6 +1,7 @@
 //! Stores of documents that a run compares with and may add to.
 //!
-//! `dedup` knows stores by these traits alone, so that it can be built without one. They are implemented where collections are known.
+//! This crate uses stores through these traits only, so that it does not depend on one. The facade `twinprint` implements them for
+//! collections.
 
 use std::path::Path;
 
@@ -14,6 +15,44 @@ use crate::DedupError;
 pub type StoreFailure = Box<dyn std::error::Error + Send + Sync>;
 
 /// Opens the store of documents at a path.
+///
+/// ```
+/// use std::path::Path;
+/// use std::sync::Arc;
+/// use twinprint_dedup::known::{Access, DocumentStore, DocumentStores, NoStores, StoreFailure};
+/// use twinprint_dedup::{DedupJob, DedupOptions, dedup_with_stores};
+/// use twinprint_io::progress::Silent;
+/// use twinprint_io::source::SourceOptions;
+///
+/// /// Stores that runs may compare with, but not add to.
+/// struct ReadOnly<S>(S);
+///
+/// impl<S: DocumentStores> DocumentStores for ReadOnly<S> {
+///     fn open(&self, path: &Path, access: Access) -> Result<Option<Box<dyn DocumentStore>>, StoreFailure> {
+///         match access {
+///             Access::Read => self.0.open(path, access),
+///             Access::Append => Err("the store is read-only".into()),
+///         }
+///     }
+/// }
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let dir = tempfile::tempdir()?;
+/// let job = DedupJob {
+///     inputs: &[dir.path().display().to_string()],
+///     source: &SourceOptions::default(),
+///     options: &DedupOptions {
+///         against: Some(dir.path().join("articles")),
+///         append: true,
+///         ..DedupOptions::new()?
+///     },
+///     out: &dir.path().join("out"),
+/// };
+/// let refused = dedup_with_stores(&job, &ReadOnly(NoStores), &Silent, &Arc::default());
+/// assert!(refused.unwrap_err().to_string().contains("the store is read-only"));
+/// # Ok(())
+/// # }
+/// ```
 pub trait DocumentStores: Sync {
     /// Opens the store at `path`; `None` if there is none.
     ///
@@ -106,7 +145,7 @@ pub trait DocumentStore: Sync {
     /// The least Jaccard at which the store verifies; `None` if it does not verify.
     fn least_threshold(&self) -> Option<f64>;
 
-    /// Whether the store has duplicates of `texts`, in their order.
+    /// Looks up duplicates of `texts`. The answers are in the order of the texts.
     ///
     /// # Errors
     /// Damage.

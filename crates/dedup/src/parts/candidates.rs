@@ -1,41 +1,46 @@
-//! The pairs of texts that may have the containment asked for.
+//! Candidates: the pairs of texts that may have the wanted containment.
 
 use rayon::prelude::*;
 
 use super::MIN_SHARED;
-use super::postings::{Covered, Entry, Postings};
+use super::ids::TextId;
+use super::postings::{Covered, Postings, TextEntry};
+use crate::ids::{IdVec, par_ids};
 
-/// The share of its fingerprints that the smaller text of a candidate has in the other, of the containment asked for. A run has at least
-/// half as many fingerprints as the mean, and the rest of the text may have more than that.
-const SLACK: f64 = 0.4;
+/// The least share of its fingerprints that the smaller text of a candidate has in the other, as a fraction of the wanted containment. A
+/// run of words has at least half of the mean number of fingerprints, and the rest of the text may have more than the mean.
+const MIN_FINGERPRINT_SHARE: f64 = 0.4;
 
-/// Finds the candidates of each text.
+/// The search for the candidates of a text.
 pub(super) struct Candidates<'p> {
     postings: &'p Postings,
     covered: &'p Covered,
-    /// Fingerprints of each text that are common or covered.
-    of_many: Vec<u32>,
-    /// Least containment.
+    /// The number of fingerprints of each text that are common or covered.
+    of_many: IdVec<TextId, u32>,
+    /// The least containment of a pair.
     least: f64,
 }
 
 impl<'p> Candidates<'p> {
     /// Linear in the fingerprints.
     pub(super) fn new(postings: &'p Postings, covered: &'p Covered, least: f64) -> Self {
-        let is_of_many = |entry: &Entry| postings.is_common(entry.fingerprint) || covered.is_set(*entry);
-        let of_many = |text| postings.entries_of(text).filter(is_of_many).count() as u32;
+        let is_of_many = |entry: &TextEntry| postings.is_common(entry.fingerprint) || covered.is_set(*entry);
+        let of_many = |text: TextId| postings.entries_of(text).filter(is_of_many).count() as u32;
         Self {
             postings,
             covered,
-            of_many: (0..postings.all_texts()).into_par_iter().map(of_many).collect(),
+            of_many: par_ids(postings.all_texts())
+                .map(of_many)
+                .collect::<Vec<_>>()
+                .into(),
             least,
         }
     }
 
-    /// The later texts that share with a text a fingerprint that is neither common nor covered in both, and enough others for the
-    /// containment. Ascending.
-    pub(super) fn of(&self, text: u32) -> Vec<u32> {
-        let mut met: Vec<u32> = Vec::new();
+    /// The candidates of a text among the later texts, ascending: those that share a fingerprint that is neither common nor covered in both
+    /// texts, and enough fingerprints for the containment.
+    pub(super) fn of(&self, text: TextId) -> Vec<TextId> {
+        let mut met: Vec<TextId> = Vec::new();
         for entry in self.postings.entries_of(text) {
             if self.postings.is_common(entry.fingerprint) {
                 continue;
@@ -54,21 +59,21 @@ impl<'p> Candidates<'p> {
         candidates.map(|run| run[0]).collect()
     }
 
-    fn is_covered_in_both(&self, entry: Entry, other: u32) -> bool {
+    fn is_covered_in_both(&self, entry: TextEntry, other: TextId) -> bool {
         let of_other = || self.postings.entry(other, entry.fingerprint);
         self.covered.is_set(entry) && of_other().is_some_and(|entry| self.covered.is_set(entry))
     }
 
-    /// Whether two texts share enough, which have `own` fingerprints in common that are neither common nor covered in both. Those of
-    /// many texts count as well: the texts may consist of them for the most part.
-    fn is_candidate(&self, text: u32, other: u32, own: u32) -> bool {
+    /// True if two texts share enough fingerprints. `own` is the number of shared fingerprints that are neither common nor covered in both.
+    /// Common and covered ones count as well, since most of a text may consist of them.
+    fn is_candidate(&self, text: TextId, other: TextId, own: u32) -> bool {
         let smaller = self.postings.size(text).min(self.postings.size(other));
-        let needed = (SLACK * self.least * f64::from(smaller)) as u32;
+        let needed = (MIN_FINGERPRINT_SHARE * self.least * f64::from(smaller)) as u32;
         let needed = needed.max(MIN_SHARED);
         if own >= needed {
             return true;
         }
-        if own + self.of_many[text as usize].min(self.of_many[other as usize]) < needed {
+        if own + self.of_many[text].min(self.of_many[other]) < needed {
             return false;
         }
         let (mut all, mut uncovered) = (0, 0);

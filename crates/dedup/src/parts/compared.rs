@@ -4,20 +4,22 @@ use std::ops::Range;
 
 use twinprint_text::passages::{MIN_PASSAGE_CHARS, Passage};
 
+use super::ids::{FingerprintId, TextId};
 use super::numbers::{NumberReader, NumberWriter};
 use crate::error::DedupError;
+use crate::ids::Id;
 
-/// Characters in the shortest place that is left where a passage is cut.
-const SHORTEST_CUT: u64 = MIN_PASSAGE_CHARS as u64;
+/// The least number of characters that a cut leaves of a passage.
+const MIN_CUT_CHARS: u64 = MIN_PASSAGE_CHARS as u64;
 
 /// A run of equal words or letters, in characters of the canonical texts.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Run {
+pub(super) struct CommonRun {
     pub(super) in_holder: Range<u64>,
     pub(super) in_reference: Range<u64>,
 }
 
-impl From<&Passage> for Run {
+impl From<&Passage> for CommonRun {
     fn from(passage: &Passage) -> Self {
         let long = |place: &Range<usize>| place.start as u64..place.end as u64;
         Self {
@@ -29,10 +31,10 @@ impl From<&Passage> for Run {
 
 /// A passage of a holder and the reference: runs with small differences between.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Shared(pub(super) Vec<Run>);
+pub(super) struct SharedPassage(pub(super) Vec<CommonRun>);
 
-impl Shared {
-    fn around(&self, side: fn(&Run) -> &Range<u64>) -> Range<u64> {
+impl SharedPassage {
+    fn around(&self, side: fn(&CommonRun) -> &Range<u64>) -> Range<u64> {
         match self.0.as_slice() {
             [] => 0..0,
             [first, .., last] => side(first).start..side(last).end,
@@ -48,14 +50,14 @@ impl Shared {
         self.around(|run| &run.in_reference)
     }
 
-    /// The part of the holder that corresponds to a range of the reference. `None` if the two do not overlap, or in a few characters only.
+    /// The part of the holder that corresponds to a range of the reference; `None` if the two overlap in no or a few characters.
     pub(super) fn within(&self, range: &Range<u64>) -> Option<Range<u64>> {
         let whole = self.in_reference();
         let cut = whole.start.max(range.start)..whole.end.min(range.end);
         if cut == whole {
             return Some(self.in_holder());
         }
-        if cut.start + SHORTEST_CUT > cut.end {
+        if cut.start + MIN_CUT_CHARS > cut.end {
             return None;
         }
         let first = self.0.iter().find(|run| run.in_reference.end > cut.start)?;
@@ -73,14 +75,13 @@ impl Shared {
 
 /// A fingerprint of a text and its place.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Placed {
-    /// The number of the fingerprint.
-    pub(super) fingerprint: u32,
+pub(super) struct PlacedFingerprint {
+    pub(super) fingerprint: FingerprintId,
     pub(super) place: Range<u64>,
 }
 
-impl Placed {
-    /// Whether it stands in one of several places, which ascend.
+impl PlacedFingerprint {
+    /// True if the fingerprint is in one of several places, which ascend.
     fn is_in(&self, places: &[Range<u64>]) -> bool {
         let at = places.partition_point(|place| place.end < self.place.end);
         places
@@ -89,14 +90,14 @@ impl Placed {
     }
 }
 
-/// The passages that a holder shares with a reference.
+/// A holder with the passages that it shares with a reference.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Compared {
-    pub(super) text: u32,
+pub(super) struct ComparedText {
+    pub(super) text: TextId,
     /// In the order of the holder.
-    pub(super) passages: Vec<Shared>,
-    /// Fingerprints that stand in the passages, in the order of the holder.
-    pub(super) fingerprints: Vec<Placed>,
+    pub(super) passages: Vec<SharedPassage>,
+    /// The fingerprints in the passages, in the order of the holder.
+    pub(super) fingerprints: Vec<PlacedFingerprint>,
 }
 
 fn write_range(file: &mut NumberWriter, range: &Range<u64>) -> Result<(), DedupError> {
@@ -109,11 +110,11 @@ fn read_range(file: &mut NumberReader) -> Result<Range<u64>, DedupError> {
     Ok(start..start + file.number()?)
 }
 
-impl Compared {
+impl ComparedText {
     pub(super) fn write(&self, file: &mut NumberWriter) -> Result<(), DedupError> {
-        file.push(self.text)?;
+        file.push(self.text.get())?;
         file.push(self.passages.len() as u64)?;
-        for Shared(runs) in &self.passages {
+        for SharedPassage(runs) in &self.passages {
             file.push(runs.len() as u64)?;
             for run in runs {
                 write_range(file, &run.in_holder)?;
@@ -122,41 +123,41 @@ impl Compared {
         }
         file.push(self.fingerprints.len() as u64)?;
         for placed in &self.fingerprints {
-            file.push(placed.fingerprint)?;
+            file.push(placed.fingerprint.get())?;
             write_range(file, &placed.place)?;
         }
         Ok(())
     }
 
-    /// The next of a file; `None` after the last.
+    /// The next text of a file; `None` after the last.
     pub(super) fn read(file: &mut NumberReader) -> Result<Option<Self>, DedupError> {
         let Some(text) = file.next()? else { return Ok(None) };
         let mut compared = Self {
-            text: text as u32,
+            text: TextId::new(text as u32),
             passages: Vec::new(),
             fingerprints: Vec::new(),
         };
         for _ in 0..file.number()? {
             let runs = (0..file.number()?).map(|_| {
-                Ok(Run {
+                Ok(CommonRun {
                     in_holder: read_range(file)?,
                     in_reference: read_range(file)?,
                 })
             });
             compared
                 .passages
-                .push(Shared(runs.collect::<Result<_, DedupError>>()?));
+                .push(SharedPassage(runs.collect::<Result<_, DedupError>>()?));
         }
         for _ in 0..file.number()? {
-            compared.fingerprints.push(Placed {
-                fingerprint: file.number()? as u32,
+            compared.fingerprints.push(PlacedFingerprint {
+                fingerprint: FingerprintId::new(file.number()? as u32),
                 place: read_range(file)?,
             });
         }
         Ok(Some(compared))
     }
 
-    /// The places of the holder that correspond to ranges of the reference, which ascend: for each the number of its range.
+    /// The places of the holder that correspond to ranges of the reference, which ascend; each with the number of its range.
     pub(super) fn within(&self, ranges: &[Range<u64>]) -> Vec<(usize, Range<u64>)> {
         let mut places = Vec::new();
         for passage in &self.passages {
@@ -169,13 +170,13 @@ impl Compared {
         places
     }
 
-    /// Drops the fingerprints that do not stand in places of the holder, which ascend.
+    /// Drops the fingerprints outside of places of the holder, which ascend.
     pub(super) fn retain_fingerprints_in(&mut self, places: &[Range<u64>]) {
         self.fingerprints.retain(|placed| placed.is_in(places));
     }
 
-    /// The fingerprints that stand in places of the holder, which ascend.
-    pub(super) fn fingerprints_in(&self, places: &[Range<u64>]) -> impl Iterator<Item = u32> {
+    /// The fingerprints in places of the holder, which ascend.
+    pub(super) fn fingerprints_in(&self, places: &[Range<u64>]) -> impl Iterator<Item = FingerprintId> {
         let within = self.fingerprints.iter().filter(|placed| placed.is_in(places));
         within.map(|placed| placed.fingerprint)
     }
@@ -185,8 +186,8 @@ impl Compared {
 mod tests {
     use super::*;
 
-    fn run(in_holder: Range<u64>, in_reference: Range<u64>) -> Run {
-        Run {
+    fn run(in_holder: Range<u64>, in_reference: Range<u64>) -> CommonRun {
+        CommonRun {
             in_holder,
             in_reference,
         }
@@ -194,7 +195,7 @@ mod tests {
 
     #[test]
     fn a_part_of_a_passage_is_cut_at_its_runs() {
-        let passage = Shared(vec![run(100..140, 10..50), run(147..200, 60..113)]);
+        let passage = SharedPassage(vec![run(100..140, 10..50), run(147..200, 60..113)]);
         assert_eq!(passage.within(&(0..200)), Some(100..200));
         assert_eq!(passage.within(&(20..200)), Some(110..200));
         assert_eq!(passage.within(&(0..40)), Some(100..130));
@@ -209,22 +210,22 @@ mod tests {
     #[test]
     fn what_is_written_comes_back() {
         let dir = tempfile::tempdir().unwrap();
-        let compared = Compared {
-            text: 7,
+        let compared = ComparedText {
+            text: TextId::new(7),
             passages: vec![
-                Shared(vec![run(1..40, 300..339), run(45..50, 340..345)]),
-                Shared(vec![run(60..90, 0..30)]),
+                SharedPassage(vec![run(1..40, 300..339), run(45..50, 340..345)]),
+                SharedPassage(vec![run(60..90, 0..30)]),
             ],
-            fingerprints: vec![Placed {
-                fingerprint: 3,
+            fingerprints: vec![PlacedFingerprint {
+                fingerprint: FingerprintId::new(3),
                 place: 4..30,
             }],
         };
         let mut file = NumberWriter::create(dir.path()).unwrap();
         compared.write(&mut file).unwrap();
         let mut file = file.finish().unwrap();
-        assert_eq!(Compared::read(&mut file).unwrap().as_ref(), Some(&compared));
-        assert_eq!(Compared::read(&mut file).unwrap(), None);
+        assert_eq!(ComparedText::read(&mut file).unwrap().as_ref(), Some(&compared));
+        assert_eq!(ComparedText::read(&mut file).unwrap(), None);
         let ranges = [10..20, 310..345];
         assert_eq!(compared.within(&ranges), [(1, 11..50)]);
         let within = |place: &Range<u64>| compared.fingerprints_in(std::slice::from_ref(place)).count();

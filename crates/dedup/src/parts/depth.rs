@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Counts the texts that hold each place of a reference. Memory grows with the different ends of places.
+/// The number of texts that hold each place of a reference. Memory grows with the number of different ends of places.
 #[derive(Debug, Default)]
 pub(super) struct Depth {
-    /// The change of the number at each character where it changes.
+    /// The change of the number at each character at which it changes.
     changes: BTreeMap<u64, i64>,
 }
 
 impl Depth {
-    /// Adds the places of one text, which count once where they overlap.
+    /// Adds the places of one text. Places that overlap count once.
     pub(super) fn add(&mut self, places: impl Iterator<Item = Range<u64>>) {
         for place in merged(places.collect()) {
             *self.changes.entry(place.start).or_default() += 1;
@@ -19,7 +19,7 @@ impl Depth {
         }
     }
 
-    /// The ranges of which `least` texts or more hold every character, ascending.
+    /// The ranges in which at least `least` texts hold every character, ascending.
     pub(super) fn ranges(&self, least: usize) -> Vec<Range<u64>> {
         let mut ranges = Vec::new();
         let (mut depth, mut start) = (0, None);
@@ -35,7 +35,7 @@ impl Depth {
     }
 }
 
-/// Ranges that overlap as one, ascending.
+/// Merges ranges that overlap; ascending.
 pub(super) fn merged(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
     ranges.sort_unstable_by_key(|range| (range.start, range.end));
     let mut merged: Vec<Range<u64>> = Vec::new();

@@ -1,21 +1,23 @@
-//! Partial copies: texts of which one holds a share of another, whatever stands around it, for `--parts`.
+//! Partial copies, for `--parts`: texts of which one contains a share of another.
 //!
-//! Rolling fingerprints are picked out of every text by its content ([`twinprint_text::passages`]), and texts that share enough of them are
-//! candidates. What a pair of candidates shares is measured exactly on its shingle sets: containment is the shared shingles over those of
-//! the smaller text. So a copied passage is found however little the whole texts are alike, where the fingerprint of a whole text is blind.
+//! Winnowing (Schleimer, Wilkerson and Aiken 2003) selects rolling fingerprints of every text ([`twinprint_text::passages`]). Texts that
+//! share enough of them are candidates. The containment of a candidate pair is measured exactly on its shingle sets: the shared shingles
+//! over those of the smaller text. A copied passage is found even if the whole texts are so different that their SimHash fingerprints are
+//! unrelated.
 //!
-//! Fingerprints that more than [`PartsReport::MAX_PAIRED_TEXTS`] texts have make no pairs, which would grow with the square of the texts. They make passages with
-//! all their holders ([`shared`]). A passage is reported if it makes up the share asked for of one of its holders ([`shares`]). Two texts that share
-//! nothing but such a passage are not listed as a pair.
+//! Fingerprints that more than [`PartsReport::MAX_PAIRED_TEXTS`] texts have make no pairs, since the number of pairs would be quadratic. They make
+//! passages with all their holders ([`shared`]). A passage is reported if it makes up the wanted share of one of its holders ([`shares`]).
+//! Two texts that share only such a passage are not listed as a pair.
 //!
-//! Of equal texts one stands for all. Memory: about 32 bytes a fingerprint, one for every six words or twelve letters, and 128 bytes a text
-//! while the stage runs, and some for each byte of the longest record (`memory::PARTS_BYTES_PER_RECORD_BYTE`). Rows and what holders share with a reference wait in temporary files.
-//! Rows are located in the original texts at the end ([`places`]).
+//! One text stands for all equal texts. Memory: about 32 bytes a fingerprint (one for every six words or twelve letters), 128 bytes a text
+//! while the stage runs, and a few bytes for each byte of the longest record (`memory::PARTS_BYTES_PER_RECORD_BYTE`). Rows, and the passages
+//! that holders share with a reference, are in temporary files. At the end, rows are located in the original texts ([`places`]).
 
 mod candidates;
 mod compared;
 mod depth;
 mod holders;
+mod ids;
 mod numbers;
 mod pairs;
 mod places;
@@ -30,9 +32,9 @@ use std::path::Path;
 
 use self::candidates::Candidates;
 use self::numbers::NumberWriter;
-use self::places::Requests;
+use self::places::PlaceRequests;
 use self::postings::Postings;
-use self::rows::Found;
+use self::rows::FoundParts;
 use self::texts::Texts;
 use crate::corpus::Corpus;
 use crate::corpus::Names;
@@ -44,33 +46,33 @@ use twinprint_io::results::PartsReport;
 use twinprint_io::sink::OutputDir;
 use twinprint_io::work::Spool;
 
-/// Fingerprints that texts must have in common to be compared.
+/// The least number of common fingerprints of two texts that are compared.
 const MIN_SHARED: u32 = PartsReport::LEAST_SHARED;
-/// Places of passages reported of a row, the longest ones.
-const REPORTED: usize = 8;
-/// Texts handed to one task at least: those of one block of the spool go together.
+/// The largest number of places of passages in a row; the longest are reported.
+const MAX_PLACES: usize = 8;
+/// The least number of texts of one task: texts of one block of the spool are unpacked together.
 const MIN_TEXTS_PER_TASK: usize = 16;
 
-/// Asked for every text: an error ends the search.
+/// Called for every text. An error ends the search.
 type CheckCancelled<'g> = &'g (dyn Fn() -> Result<(), DedupError> + Sync);
 
 /// The input of the search.
-pub(crate) struct Search<'s> {
+pub(crate) struct PartsSearch<'s> {
     pub(crate) corpus: &'s Corpus,
     pub(crate) spool: &'s Spool,
     pub(crate) keep: &'s KeepOrder,
     pub(crate) names: Names<'s>,
-    /// Least containment reported.
+    /// The least containment that is reported.
     pub(crate) least: f64,
     pub(crate) budget: Budget,
-    /// Bytes of the tables that are held beside it.
-    pub(crate) held: u64,
+    /// Bytes of the tables of the run, which stay in memory.
+    pub(crate) table_bytes: u64,
     /// Directory for temporary files.
     pub(crate) work: &'s Path,
     pub(crate) check_cancelled: CheckCancelled<'s>,
 }
 
-impl Search<'_> {
+impl PartsSearch<'_> {
     /// Writes `parts.jsonl`, in input order, and `passages.jsonl`.
     pub(crate) fn write(&self, dir: &OutputDir) -> Result<PartsReport, DedupError> {
         let Self {
@@ -81,13 +83,8 @@ impl Search<'_> {
         } = *self;
         let texts = Texts::new(&self.corpus.classes, self.spool, self.keep);
         let key = shingle_sets::key_of(&self.corpus.classes);
-        let postings = Postings::of(
-            &texts,
-            key,
-            PartsReport::MAX_PAIRED_TEXTS,
-            (self.budget, self.held),
-            check_cancelled,
-        )?;
+        let check_memory = |bytes| self.budget.check(self.table_bytes + bytes);
+        let postings = Postings::of(&texts, key, PartsReport::MAX_PAIRED_TEXTS, &check_memory, check_cancelled)?;
         let passages = shared::find(&texts, &postings, key, least, work, check_cancelled)?;
         let mut pairs = NumberWriter::create(work)?;
         let candidates = Candidates::new(&postings, &passages.covered, least);
@@ -103,11 +100,11 @@ impl Search<'_> {
             ..PartsReport::default()
         };
         drop(postings);
-        let mut found = Found {
+        let mut found = FoundParts {
             pairs: pairs.finish()?,
             passages: passages.found,
         };
-        let mut requests = Requests::new(work);
+        let mut requests = PlaceRequests::new(work);
         found.request(&texts, &mut requests)?;
         let places = requests.find(work, self.names.sources, &self.corpus.documents)?;
         found.write(dir, &texts, &self.names, places, &mut report)?;
@@ -115,11 +112,11 @@ impl Search<'_> {
     }
 }
 
-/// The longest few places, in the order of the text.
+/// The longest places, at most [`MAX_PLACES`], in the order of the text.
 fn longest<T>(mut passages: Vec<T>, place: impl Fn(&T) -> &Range<u64>) -> Vec<T> {
     let length = |place: &Range<u64>| place.end - place.start;
     passages.sort_by_key(|passage| std::cmp::Reverse(length(place(passage))));
-    passages.truncate(REPORTED);
+    passages.truncate(MAX_PLACES);
     passages.sort_by_key(|passage| place(passage).start);
     passages
 }

@@ -1,5 +1,5 @@
-//! Numbers in a temporary file, read back in the order in which they were written: what is found waits there, so that memory does not
-//! grow with it.
+//! Numbers in a temporary file, read back in the order in which they were written, so that memory does not grow with the results of the
+//! search.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, ErrorKind, Read, Seek, Write};
@@ -12,16 +12,16 @@ use twinprint_index::sort::Sorter;
 use crate::error::DedupError;
 
 const BUFFER: usize = 1 << 18;
-/// Bits of a number in each byte of the file; the highest bit says that more follow.
+/// The bits of a number in each byte of the file. The highest bit is set if more bytes follow.
 const BITS: u32 = 7;
 
-/// Writes numbers of any size, small ones in few bytes.
+/// The writer of a file of numbers. Small numbers take fewer bytes.
 pub(super) struct NumberWriter {
     work: PathBuf,
     file: BufWriter<File>,
 }
 
-/// Reads the numbers back.
+/// The reader of a file of numbers.
 pub(super) struct NumberReader {
     work: PathBuf,
     file: BufReader<File>,
@@ -98,7 +98,10 @@ impl NumberReader {
         }
     }
 
-    /// The next number, which is known to be there.
+    /// The next number.
+    ///
+    /// # Errors
+    /// The end of the file is an error too.
     pub(super) fn number(&mut self) -> Result<u64, DedupError> {
         match self.next()? {
             Some(number) => Ok(number as u64),
@@ -111,14 +114,14 @@ impl NumberReader {
     }
 }
 
-/// Numbers of a file, of which the next is known.
-pub(super) struct Ahead<T> {
+/// A reader of packed values that knows the next one.
+pub(super) struct PeekReader<T> {
     file: NumberReader,
     unpack: fn(u128) -> T,
     pub(super) next: Option<T>,
 }
 
-impl<T: Copy> Ahead<T> {
+impl<T: Copy> PeekReader<T> {
     pub(super) fn new(mut file: NumberReader, unpack: fn(u128) -> T) -> Result<Self, DedupError> {
         let next = file.next()?.map(unpack);
         Ok(Self { file, unpack, next })
@@ -140,26 +143,26 @@ impl<T: Copy> Ahead<T> {
     }
 }
 
-/// Sorts numbers within bounded memory.
-pub(super) struct Sorting {
+/// An external sort of numbers, within bounded memory.
+pub(super) struct NumberSorter {
     work: PathBuf,
     sorter: Sorter,
 }
 
-/// Bytes that a sort holds at most.
-const SORTED: u64 = 32 << 20;
+/// The largest number of bytes that a sort has in memory.
+const MAX_SORT_BYTES: u64 = 32 << 20;
 
-impl Sorting {
+impl NumberSorter {
     pub(super) fn new(work: &Path) -> Self {
         Self {
             work: work.to_owned(),
-            sorter: Sorter::new(work, u128::MAX, SORTED),
+            sorter: Sorter::new(work, u128::MAX, MAX_SORT_BYTES),
         }
     }
 
     pub(super) fn push(&mut self, number: u128) -> Result<(), DedupError> {
         let pushed = self.sorter.push(number);
-        pushed.map_err(|error| Failed::from(error).into_error(&self.work))
+        pushed.map_err(|error| SortFailure::from(error).into_error(&self.work))
     }
 
     /// The numbers in ascending order.
@@ -168,26 +171,29 @@ impl Sorting {
         let mut sorted = NumberWriter::create(&work)?;
         let written = sorter.finish(|numbers| {
             let mut push = |&number: &u128| sorted.push(number);
-            numbers.iter().try_for_each(&mut push).map_err(Failed::Written)
+            numbers
+                .iter()
+                .try_for_each(&mut push)
+                .map_err(SortFailure::Written)
         });
         written.map_err(|error| error.into_error(&work))?;
         sorted.finish()
     }
 }
 
-/// Why a sort failed.
-enum Failed {
+/// The failure of a sort.
+enum SortFailure {
     Sorted(SegmentError),
     Written(DedupError),
 }
 
-impl From<SegmentError> for Failed {
+impl From<SegmentError> for SortFailure {
     fn from(error: SegmentError) -> Self {
         Self::Sorted(error)
     }
 }
 
-impl Failed {
+impl SortFailure {
     fn into_error(self, work: &Path) -> DedupError {
         match self {
             Self::Sorted(SegmentError::Io { source, .. }) => WorkError::file(work, source).into(),
@@ -214,7 +220,7 @@ mod tests {
             let dir = tempfile::tempdir().unwrap();
             let numbers: Vec<u128> = numbers.iter().map(|number| number >> shift).collect();
             let mut writer = NumberWriter::create(dir.path()).unwrap();
-            let mut sorting = Sorting::new(dir.path());
+            let mut sorting = NumberSorter::new(dir.path());
             for &number in &numbers {
                 writer.push(number).unwrap();
                 sorting.push(number).unwrap();

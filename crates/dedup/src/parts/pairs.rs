@@ -1,4 +1,4 @@
-//! Pairs of texts of which one holds a share of the other: what a candidate pair really shares.
+//! Pairs of texts of which one contains a share of the other: the exact measurement of candidate pairs.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,21 +11,23 @@ use twinprint_text::passages::passages;
 
 use super::CheckCancelled;
 use super::candidates::Candidates;
+use super::ids::TextId;
 use super::numbers::{NumberReader, NumberWriter};
-use super::texts::{LONG, Texts};
+use super::texts::{MAX_PARALLEL_TEXT_BYTES, Texts};
 use super::{MIN_TEXTS_PER_TASK, longest};
 use crate::error::DedupError;
+use crate::ids::Id;
 use twinprint_io::work::BlockBuffer;
 
-/// Texts whose pairs are held at a time.
-const HELD: u32 = 1 << 10;
+/// The number of texts whose pairs are in memory at a time.
+const BATCH_TEXTS: usize = 1 << 10;
 
-/// Two texts of which one holds a share of the other.
+/// Two texts of which one contains a share of the other.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Pair {
+pub(super) struct TextPair {
     /// The text that comes first in the input.
-    pub(super) a: u32,
-    pub(super) b: u32,
+    pub(super) a: TextId,
+    pub(super) b: TextId,
     pub(super) jaccard: f64,
     pub(super) containment: f64,
     /// The share of its own shingles that each has in common with the other.
@@ -34,10 +36,10 @@ pub(super) struct Pair {
     pub(super) passages: Vec<[Range<u64>; 2]>,
 }
 
-impl Pair {
+impl TextPair {
     fn write(&self, file: &mut NumberWriter) -> Result<(), DedupError> {
-        file.push(self.a)?;
-        file.push(self.b)?;
+        file.push(self.a.get())?;
+        file.push(self.b.get())?;
         for real in [self.jaccard, self.containment, self.shares[0], self.shares[1]] {
             file.push_real(real)?;
         }
@@ -53,8 +55,8 @@ impl Pair {
     pub(super) fn read(file: &mut NumberReader) -> Result<Option<Self>, DedupError> {
         let Some(a) = file.next()? else { return Ok(None) };
         let mut pair = Self {
-            a: a as u32,
-            b: file.number()? as u32,
+            a: TextId::new(a as u32),
+            b: TextId::new(file.number()? as u32),
             jaccard: file.real()?,
             containment: file.real()?,
             shares: [file.real()?, file.real()?],
@@ -68,7 +70,7 @@ impl Pair {
     }
 }
 
-/// Finds the pairs with a containment of at least `least`, in order; how many candidates were measured.
+/// Writes the pairs with a containment of at least `least` to `found`, in order, and returns the number of candidates that were measured.
 pub(super) fn find(
     texts: &Texts<'_>,
     candidates: &Candidates<'_>,
@@ -78,13 +80,14 @@ pub(super) fn find(
     check_cancelled: CheckCancelled<'_>,
 ) -> Result<u64, DedupError> {
     let measured = AtomicU64::new(0);
-    for first in (0..texts.len()).step_by(HELD as usize) {
-        let last = first.saturating_add(HELD).min(texts.len());
-        let pairs: Vec<Vec<Pair>> = (first..last)
+    for first in (0..texts.len()).step_by(BATCH_TEXTS) {
+        let last = first.saturating_add(BATCH_TEXTS).min(texts.len());
+        let pairs: Vec<Vec<TextPair>> = (first..last)
             .into_par_iter()
+            .map(TextId::from_index)
             .with_min_len(MIN_TEXTS_PER_TASK)
             .map_init(
-                || Measuring::new(key),
+                || PairMeasurer::new(key),
                 |measuring, a| {
                     check_cancelled()?;
                     let others = candidates.of(a);
@@ -94,8 +97,8 @@ pub(super) fn find(
                     measured.fetch_add(others.len() as u64, Ordering::Relaxed);
                     let longest = others.iter().map(|&b| texts.bytes(b)).max();
                     let longest = longest.unwrap_or(0).max(texts.bytes(a));
-                    let measure = |measuring: &mut Measuring| measuring.pairs(texts, a, &others, least);
-                    texts.measured(longest, measuring, || Measuring::new(key), measure)
+                    let measure = |measuring: &mut PairMeasurer| measuring.pairs(texts, a, &others, least);
+                    texts.measured(longest, measuring, || PairMeasurer::new(key), measure)
                 },
             )
             .collect::<Result<_, _>>()?;
@@ -105,14 +108,14 @@ pub(super) fn find(
 }
 
 /// Buffers of one thread.
-pub(super) struct Measuring {
+pub(super) struct PairMeasurer {
     key: HashKey,
     shingler: Shingler,
     own: BlockBuffer,
     other: BlockBuffer,
 }
 
-impl Measuring {
+impl PairMeasurer {
     pub(super) fn new(key: HashKey) -> Self {
         Self {
             key,
@@ -126,10 +129,10 @@ impl Measuring {
     pub(super) fn pairs(
         &mut self,
         texts: &Texts<'_>,
-        a: u32,
-        others: &[u32],
+        a: TextId,
+        others: &[TextId],
         least: f64,
-    ) -> Result<Vec<Pair>, DedupError> {
+    ) -> Result<Vec<TextPair>, DedupError> {
         let mut pairs = Vec::new();
         let Self {
             key,
@@ -154,13 +157,13 @@ impl Measuring {
             let shares = [share(set.len()), share(shingles.len())];
             // Passages take memory of their own.
             drop(shingles);
-            if text.len().max(its.len()) > LONG {
+            if text.len().max(its.len()) > MAX_PARALLEL_TEXT_BYTES {
                 *shingler = Shingler::new(*key);
             }
             let places = passages(text, its, by);
             let places = places.into_iter().map(|passage| [passage.a, passage.b]);
             let places = places.map(|both| both.map(|place| place.start as u64..place.end as u64));
-            pairs.push(Pair {
+            pairs.push(TextPair {
                 a,
                 b,
                 jaccard: shared.jaccard(),

@@ -1,7 +1,8 @@
-//! Places in the original texts for places in canonical texts. Only reported rows are located; the inputs are read again for them.
+//! The places in original texts that correspond to places in canonical texts.
 //!
-//! Requests are sorted by document and answered as the documents come by; the answers are sorted back into the order of the rows. All wait
-//! in temporary files, so that memory does not grow with their number.
+//! Only the places of reported rows are located, for which the inputs are read again. Requests are sorted by document and answered as the
+//! documents are read; the answers are sorted into the order of the rows. Both are in temporary files, so memory does not grow with their
+//! number.
 
 use std::ops::Range;
 use std::path::Path;
@@ -9,22 +10,23 @@ use std::path::Path;
 use rayon::prelude::*;
 use twinprint_text::origin::{Origin, origins};
 
-use super::numbers::{Ahead, Sorting};
+use super::numbers::{NumberSorter, PeekReader};
 use crate::corpus::Documents;
 use crate::error::DedupError;
+use crate::ids::{DocumentId, Id};
 use twinprint_io::sink::unchanged;
 use twinprint_io::source::{Batch, OriginalText, PageExtractor, Sources, TracedPage};
 
-/// Bytes of one batch of the inputs, whose requests and answers are held together.
+/// The bytes of one batch of the inputs, whose requests and answers are in memory together.
 const BATCH: usize = 1 << 20;
 
-/// Bits of the number of a boundary, two for each place.
+/// The bits of the number of a boundary; each place has two boundaries.
 const NUMBER: u32 = 48;
-/// Bits of a position in a text, in bytes or characters.
+/// The bits of a position in a text, in bytes or characters.
 const POSITION: u32 = 36;
-/// Characters by which a boundary may be moved; beyond, it has no place.
+/// The largest number of characters by which a boundary may be moved. A boundary that would move farther has no place.
 const MAX_MOVED: u64 = 0xFE;
-/// Stands for a boundary without a place.
+/// The mark of a boundary without a place.
 const NOWHERE: u64 = 0xFF;
 
 fn low(number: u128, bits: u32) -> u64 {
@@ -33,23 +35,23 @@ fn low(number: u128, bits: u32) -> u64 {
 
 /// A boundary in the canonical text of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Request {
-    document: u32,
+struct BoundaryRequest {
+    document: DocumentId,
     /// In characters.
     position: u64,
     /// Even for the start of a place, odd for its end.
     number: u64,
 }
 
-impl Request {
+impl BoundaryRequest {
     fn packed(self) -> u128 {
-        (u128::from(self.document) << POSITION | u128::from(self.position)) << NUMBER
+        (u128::from(self.document.get()) << POSITION | u128::from(self.position)) << NUMBER
             | u128::from(self.number)
     }
 
     fn unpacked(packed: u128) -> Self {
         Self {
-            document: (packed >> (NUMBER + POSITION)) as u32,
+            document: DocumentId::new((packed >> (NUMBER + POSITION)) as u32),
             position: low(packed >> NUMBER, POSITION),
             number: low(packed, NUMBER),
         }
@@ -62,15 +64,15 @@ impl Request {
 
 /// The same boundary in the original text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Answer {
+struct BoundaryAnswer {
     number: u64,
     byte: u64,
     char: u64,
-    /// Characters by which it was moved in the canonical text; [`NOWHERE`] where it has no place.
+    /// The number of characters by which the boundary was moved in the canonical text; [`NOWHERE`] if it has no place.
     moved: u64,
 }
 
-impl Answer {
+impl BoundaryAnswer {
     fn packed(self) -> u128 {
         let place = u128::from(self.byte) << POSITION | u128::from(self.char);
         (u128::from(self.number) << (2 * POSITION) | place) << 8 | u128::from(self.moved)
@@ -88,31 +90,31 @@ impl Answer {
 
 /// A place in an original text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct OriginalPlace {
     /// The place in the canonical text. It is shorter than requested if it began or ended inside the output of one original character.
     pub(super) canonical: Range<u64>,
     pub(super) chars: Range<u64>,
     pub(super) bytes: Range<u64>,
 }
 
-/// Places to be found.
-pub(super) struct Requests {
-    sorting: Sorting,
+/// The places to be located.
+pub(super) struct PlaceRequests {
+    sorting: NumberSorter,
     boundaries: u64,
 }
 
-impl Requests {
+impl PlaceRequests {
     pub(super) fn new(work: &Path) -> Self {
         Self {
-            sorting: Sorting::new(work),
+            sorting: NumberSorter::new(work),
             boundaries: 0,
         }
     }
 
-    /// Asks for a place in the canonical text of a document.
-    pub(super) fn push(&mut self, document: u32, place: &Range<u64>) -> Result<(), DedupError> {
+    /// Adds a request for a place in the canonical text of a document.
+    pub(super) fn push(&mut self, document: DocumentId, place: &Range<u64>) -> Result<(), DedupError> {
         for position in [place.start, place.end] {
-            let request = Request {
+            let request = BoundaryRequest {
                 document,
                 position,
                 number: self.boundaries,
@@ -123,19 +125,19 @@ impl Requests {
         Ok(())
     }
 
-    /// Reads the inputs again, as far as there are requests.
+    /// Reads the inputs again, up to the last document with a request.
     ///
     /// # Errors
-    /// An input that cannot be read or is not what it was; what the system says of temporary files.
+    /// An input that cannot be read or has changed; temporary files.
     pub(super) fn find(
         self,
         work: &Path,
         sources: &Sources,
         documents: &Documents,
-    ) -> Result<Places, DedupError> {
-        let mut answers = Sorting::new(work);
+    ) -> Result<OriginalPlaces, DedupError> {
+        let mut answers = NumberSorter::new(work);
         if self.boundaries > 0 {
-            let mut requests = Ahead::new(self.sorting.finish()?, Request::unpacked)?;
+            let mut requests = PeekReader::new(self.sorting.finish()?, BoundaryRequest::unpacked)?;
             for batch in sources.reread(BATCH) {
                 for answer in answer(&batch?, sources, documents, &mut requests)? {
                     answers.push(answer.packed())?;
@@ -146,8 +148,8 @@ impl Requests {
             }
             sources.list().iter().try_for_each(unchanged)?;
         }
-        Ok(Places {
-            answers: Ahead::new(answers.finish()?, Answer::unpacked)?,
+        Ok(OriginalPlaces {
+            answers: PeekReader::new(answers.finish()?, BoundaryAnswer::unpacked)?,
             next: 0,
         })
     }
@@ -158,23 +160,23 @@ fn answer(
     batch: &Batch,
     sources: &Sources,
     documents: &Documents,
-    requests: &mut Ahead<Request>,
-) -> Result<Vec<Answer>, DedupError> {
+    requests: &mut PeekReader<BoundaryRequest>,
+) -> Result<Vec<BoundaryAnswer>, DedupError> {
     let end = batch
         .chunks
         .last()
         .map_or(0, |chunk| chunk.first_ordinal() + chunk.records());
-    let end = documents.before_record(end);
+    let end = documents.first_at_record(end);
     let mut wanted = Vec::new();
     while let Some(request) = requests.next_if(|request| request.document < end)? {
         wanted.push(request);
     }
-    let of = |document: u32| {
+    let of = |document: DocumentId| {
         let from = wanted.partition_point(|request| request.document < document);
         let to = wanted.partition_point(|request| request.document <= document);
         &wanted[from..to]
     };
-    let answers: Vec<Vec<Answer>> = batch
+    let answers: Vec<Vec<BoundaryAnswer>> = batch
         .chunks
         .par_iter()
         .map_init(PageExtractor::default, |pages, chunk| {
@@ -182,8 +184,8 @@ fn answer(
             let requests = |ordinal| documents.of_record(ordinal).map_or(&[][..], of);
             let is_wanted = |ordinal| !requests(ordinal).is_empty();
             let records = chunk.first_ordinal()..chunk.first_ordinal() + chunk.records();
-            let first = documents.before_record(records.start);
-            let last = documents.before_record(records.end);
+            let first = documents.first_at_record(records.start);
+            let last = documents.first_at_record(records.end);
             let from = wanted.partition_point(|request| request.document < first);
             if wanted.get(from).is_some_and(|request| request.document < last) {
                 chunk.originals(sources.options(), &is_wanted, &mut |ordinal, original| {
@@ -196,12 +198,12 @@ fn answer(
     Ok(answers.into_iter().flatten().collect())
 }
 
-/// Answers the requests about one document, which come in the order of their positions.
+/// Answers the requests about one document, which are in the order of their positions.
 fn trace(
     original: &OriginalText<'_>,
-    requests: &[Request],
+    requests: &[BoundaryRequest],
     pages: &mut PageExtractor,
-    answers: &mut Vec<Answer>,
+    answers: &mut Vec<BoundaryAnswer>,
 ) {
     let page = if original.is_page {
         match pages.traced(&original.text) {
@@ -212,7 +214,7 @@ fn trace(
         None
     };
     let text = page.as_ref().map_or(&*original.text, |page| &page.text);
-    // Many rows may name one boundary: it is traced once.
+    // Many rows may have the same boundary, which is traced once.
     let boundaries = |is_end: bool| {
         let here = requests.iter().filter(|request| request.is_end() == is_end);
         let mut positions: Vec<u64> = here.map(|request| request.position).collect();
@@ -234,14 +236,14 @@ fn trace(
     places.sort_unstable_by_key(|(.., origin)| origin.byte);
     let mut chars = 0;
     let mut before = 0;
-    let mut answered: Vec<(bool, u64, Answer)> = Vec::new();
+    let mut answered: Vec<(bool, u64, BoundaryAnswer)> = Vec::new();
     for (is_end, position, origin) in places {
         let passed = original.text.get(before..origin.byte).unwrap_or_default();
         chars += passed.chars().count();
         before = origin.byte;
         let moved = position.abs_diff(origin.canonical as u64);
         let fits = moved <= MAX_MOVED && origin.byte as u64 >> POSITION == 0;
-        let answer = Answer {
+        let answer = BoundaryAnswer {
             number: 0,
             byte: if fits { origin.byte as u64 } else { 0 },
             char: if fits { chars as u64 } else { 0 },
@@ -254,7 +256,7 @@ fn trace(
         let boundary = (request.is_end(), request.position);
         let at = answered.binary_search_by_key(&boundary, |&(is_end, position, _)| (is_end, position));
         if let Some(&(.., answer)) = at.ok().and_then(|at| answered.get(at)) {
-            answers.push(Answer {
+            answers.push(BoundaryAnswer {
                 number: request.number,
                 ..answer
             });
@@ -262,7 +264,7 @@ fn trace(
     }
 }
 
-/// A boundary in the text of a page as one in its markup.
+/// The boundary in the markup of a page for a boundary in its text.
 fn in_markup(is_end: bool, origin: Origin, page: Option<&TracedPage>) -> Option<Origin> {
     let byte = match page {
         None => origin.byte,
@@ -273,14 +275,14 @@ fn in_markup(is_end: bool, origin: Origin, page: Option<&TracedPage>) -> Option<
 }
 
 /// The places that were found, in the order of the requests.
-pub(super) struct Places {
-    answers: Ahead<Answer>,
+pub(super) struct OriginalPlaces {
+    answers: PeekReader<BoundaryAnswer>,
     next: u64,
 }
 
-impl Places {
-    /// The place of the next request, which was for `canonical`. `None` where nothing of it can be cut out of the original.
-    pub(super) fn next(&mut self, canonical: &Range<u64>) -> Result<Option<Place>, DedupError> {
+impl OriginalPlaces {
+    /// The place of the next request, which was for `canonical`; `None` if no part of it can be cut out of the original.
+    pub(super) fn next(&mut self, canonical: &Range<u64>) -> Result<Option<OriginalPlace>, DedupError> {
         let number = self.next;
         self.next += 2;
         let start = self.answers.next_if(|answer| answer.number == number)?;
@@ -291,7 +293,7 @@ impl Places {
         if start.moved == NOWHERE || end.moved == NOWHERE {
             return Ok(None);
         }
-        let place = Place {
+        let place = OriginalPlace {
             canonical: canonical.start + start.moved..canonical.end.saturating_sub(end.moved),
             chars: start.char..end.char,
             bytes: start.byte..end.byte,
@@ -309,10 +311,10 @@ mod tests {
     proptest! {
         #[test]
         fn requests_and_answers_come_back(document: u32, position in 0u64..1 << POSITION, number in 0u64..1 << NUMBER, moved: u8) {
-            let request = Request { document, position, number };
-            prop_assert_eq!(Request::unpacked(request.packed()), request);
-            let answer = Answer { number, byte: position, char: position / 3, moved: u64::from(moved) };
-            prop_assert_eq!(Answer::unpacked(answer.packed()), answer);
+            let request = BoundaryRequest { document: DocumentId::new(document), position, number };
+            prop_assert_eq!(BoundaryRequest::unpacked(request.packed()), request);
+            let answer = BoundaryAnswer { number, byte: position, char: position / 3, moved: u64::from(moved) };
+            prop_assert_eq!(BoundaryAnswer::unpacked(answer.packed()), answer);
         }
     }
 }

@@ -6,199 +6,171 @@ use rayon::prelude::*;
 use twinprint_fingerprint::HashKey;
 use twinprint_text::passages::Winnower;
 
+use super::ids::{FingerprintId, TextId};
 use super::texts::Texts;
 use super::{CheckCancelled, MIN_TEXTS_PER_TASK};
 use crate::error::DedupError;
-use crate::memory::Budget;
+use crate::ids::{IdVec, Lists, ids, par_ids};
 use twinprint_io::work::BlockBuffer;
 
-/// Bytes held for a fingerprint at most, while they are sorted.
+/// The largest number of bytes for each fingerprint, while fingerprints are sorted.
 const FINGERPRINT_BYTES: u64 = 32;
-/// Bytes held for a text at most, while passages of many texts are looked for.
+/// The largest number of bytes for each text, while passages of many texts are searched.
 const TEXT_BYTES: u64 = 128;
 
-/// Fingerprints that two texts or more have, by text and by fingerprint. They are numbered in the order of their values.
+/// The fingerprints that two texts or more have, by text and by fingerprint.
 pub(super) struct Postings {
-    /// Texts of each fingerprint, ascending, one fingerprint after another.
-    texts: Vec<u32>,
-    /// Where each fingerprint's texts begin, and the end.
-    starts: Vec<u64>,
-    /// Numbers of fingerprints, text after text, ascending.
-    of_text: Vec<u32>,
-    /// Where each text's fingerprints begin, and the end.
-    text_starts: Vec<u64>,
-    /// Fingerprints of each text, those that no other has included.
-    sizes: Vec<u32>,
+    /// The texts of each fingerprint, ascending.
+    texts: Lists<FingerprintId, TextId>,
+    /// The fingerprints of each text, ascending.
+    of_text: Lists<TextId, FingerprintId>,
+    /// The number of fingerprints of each text, including those that no other text has.
+    sizes: IdVec<TextId, u32>,
     /// The value of each fingerprint, ascending.
-    values: Vec<u64>,
-    /// Texts beyond which a fingerprint is common.
+    values: IdVec<FingerprintId, u64>,
+    /// A fingerprint of more texts than this is common.
     many: usize,
-    /// All that were picked.
+    /// The number of fingerprints of all texts, including those that no other text has.
     pub(super) picked: u64,
 }
 
 impl Postings {
-    /// Reads all texts once. A fingerprint that more than `many` texts have is common. Expected O(text + fingerprints · log).
+    /// Reads all texts once. A fingerprint that more than `many` texts have is common. `check_memory` is called with the bytes that are
+    /// needed. Expected O(text + fingerprints · log).
     ///
     /// # Errors
-    /// [`DedupError::Memory`] where the fingerprints do not fit beside the tables of `held` bytes; a spool that cannot be read; what `check_cancelled` says.
+    /// The errors of `check_memory` and of `check_cancelled`; a spool that cannot be read.
     pub(super) fn of(
         texts: &Texts<'_>,
         key: HashKey,
         many: usize,
-        (budget, held): (Budget, u64),
+        check_memory: &dyn Fn(u64) -> Result<(), DedupError>,
         check_cancelled: CheckCancelled<'_>,
     ) -> Result<Self, DedupError> {
         let buffers = || (Winnower::new(key), BlockBuffer::default());
-        let pick = |own: &mut (Winnower, BlockBuffer), text: u32| {
+        let pick = |own: &mut (Winnower, BlockBuffer), text: TextId| {
             check_cancelled()?;
             texts.measured(texts.bytes(text), own, buffers, |(winnower, block)| {
                 Ok(winnower.fingerprints(texts.canonical(text, block)?, texts.measure(text)))
             })
         };
-        let picked: Vec<Vec<u64>> = (0..texts.len())
-            .into_par_iter()
+        let picked: Vec<Vec<u64>> = par_ids(texts.len())
             .with_min_len(MIN_TEXTS_PER_TASK)
             .map_init(buffers, pick)
             .collect::<Result<_, DedupError>>()?;
-        let sizes: Vec<u32> = picked.iter().map(|of| of.len() as u32).collect();
+        let sizes: IdVec<TextId, u32> = picked.iter().map(|of| of.len() as u32).collect();
         let all: u64 = sizes.iter().map(|&n| u64::from(n)).sum();
-        budget.check(held + all * FINGERPRINT_BYTES + u64::from(texts.len()) * TEXT_BYTES)?;
-        let mut pairs: Vec<(u64, u32)> = Vec::with_capacity(all as usize);
-        for (text, of) in (0u32..).zip(picked) {
+        check_memory(all * FINGERPRINT_BYTES + texts.len() as u64 * TEXT_BYTES)?;
+        let mut pairs: Vec<(u64, TextId)> = Vec::with_capacity(all as usize);
+        for (text, of) in ids(picked.len()).zip(picked) {
             pairs.extend(of.into_iter().map(|fingerprint| (fingerprint, text)));
         }
         pairs.par_sort_unstable();
         let mut postings = Self {
-            texts: Vec::new(),
-            starts: vec![0],
-            of_text: Vec::new(),
-            text_starts: Vec::new(),
+            texts: Lists::default(),
+            of_text: Lists::default(),
             sizes,
-            values: Vec::new(),
+            values: IdVec::default(),
             many,
             picked: all,
         };
-        let mut counts = vec![0u64; postings.sizes.len() + 1];
         for run in pairs.chunk_by(|a, b| a.0 == b.0).filter(|run| run.len() > 1) {
             postings.values.push(run[0].0);
-            for &(_, text) in run {
-                counts[text as usize + 1] += 1;
-                postings.texts.push(text);
-            }
-            postings.starts.push(postings.texts.len() as u64);
+            postings.texts.push(run.iter().map(|&(_, text)| text));
         }
         drop(pairs);
-        postings.turn(counts);
+        let by_fingerprint = &postings.texts;
+        postings.of_text = Lists::group(postings.sizes.len(), || {
+            let texts = |fingerprint| by_fingerprint.of(fingerprint).iter();
+            ids(by_fingerprint.len())
+                .flat_map(move |fingerprint| texts(fingerprint).map(move |&text| (text, fingerprint)))
+        });
         Ok(postings)
     }
 
-    /// Lists the fingerprints of each text, of which `counts` has that many, one place further.
-    fn turn(&mut self, mut counts: Vec<u64>) {
-        for i in 1..counts.len() {
-            counts[i] += counts[i - 1];
-        }
-        self.text_starts.clone_from(&counts);
-        self.of_text = vec![0; self.texts.len()];
-        for (fingerprint, bounds) in (0u32..).zip(self.starts.windows(2)) {
-            for &text in &self.texts[bounds[0] as usize..bounds[1] as usize] {
-                let next = &mut counts[text as usize];
-                self.of_text[*next as usize] = fingerprint;
-                *next += 1;
-            }
-        }
-    }
-
-    /// Texts beyond which a fingerprint is common.
+    /// The largest number of texts of a fingerprint that is not common.
     pub(super) fn many(&self) -> usize {
         self.many
     }
 
-    /// Texts of the run.
-    pub(super) fn all_texts(&self) -> u32 {
-        self.sizes.len() as u32
+    /// The number of texts of the run.
+    pub(super) fn all_texts(&self) -> usize {
+        self.sizes.len()
     }
 
-    /// Different fingerprints.
-    pub(super) fn len(&self) -> u32 {
-        self.values.len() as u32
+    /// The number of different fingerprints.
+    pub(super) fn len(&self) -> usize {
+        self.values.len()
     }
 
     /// The texts that have a fingerprint, ascending.
-    pub(super) fn texts(&self, fingerprint: u32) -> &[u32] {
-        let at = fingerprint as usize;
-        &self.texts[self.starts[at] as usize..self.starts[at + 1] as usize]
+    pub(super) fn texts(&self, fingerprint: FingerprintId) -> &[TextId] {
+        self.texts.of(fingerprint)
     }
 
-    /// Whether more than the given number of texts have a fingerprint.
-    pub(super) fn is_common(&self, fingerprint: u32) -> bool {
+    /// True if a fingerprint is common.
+    pub(super) fn is_common(&self, fingerprint: FingerprintId) -> bool {
         self.texts(fingerprint).len() > self.many
     }
 
-    /// Common fingerprints.
+    /// The number of common fingerprints.
     pub(super) fn common(&self) -> u64 {
-        (0..self.len())
+        self.values
+            .ids()
             .filter(|&fingerprint| self.is_common(fingerprint))
             .count() as u64
     }
 
     /// The entry of a text's fingerprint by its value; `None` if no other text has it.
-    pub(super) fn entry_of_value(&self, text: u32, value: u64) -> Option<Entry> {
-        let (own, start) = self.of_text(text);
-        let at = own
-            .binary_search_by_key(&value, |&number| self.values[number as usize])
+    pub(super) fn entry_of_value(&self, text: TextId, value: u64) -> Option<TextEntry> {
+        let own = self.of_text.of(text);
+        let i = own
+            .binary_search_by_key(&value, |&fingerprint| self.values[fingerprint])
             .ok()?;
-        Some(Entry {
-            fingerprint: own[at],
-            at: start + at as u64,
+        Some(TextEntry {
+            fingerprint: own[i],
+            position: self.of_text.range(text).start + i,
         })
     }
 
     /// The entry of a text's fingerprint.
-    pub(super) fn entry(&self, text: u32, fingerprint: u32) -> Option<Entry> {
-        let (own, start) = self.of_text(text);
-        let at = own.binary_search(&fingerprint).ok()?;
-        Some(Entry {
+    pub(super) fn entry(&self, text: TextId, fingerprint: FingerprintId) -> Option<TextEntry> {
+        let i = self.of_text.of(text).binary_search(&fingerprint).ok()?;
+        Some(TextEntry {
             fingerprint,
-            at: start + at as u64,
+            position: self.of_text.range(text).start + i,
         })
     }
 
     /// The entries of a text.
-    pub(super) fn entries_of(&self, text: u32) -> impl Iterator<Item = Entry> {
-        let (own, start) = self.of_text(text);
-        let entries = (start..).zip(own);
-        entries.map(|(at, &fingerprint)| Entry { fingerprint, at })
+    pub(super) fn entries_of(&self, text: TextId) -> impl Iterator<Item = TextEntry> {
+        let entries = self.of_text.range(text).zip(self.of_text.of(text));
+        entries.map(|(position, &fingerprint)| TextEntry {
+            fingerprint,
+            position,
+        })
     }
 
-    /// The numbers of a text's fingerprints, ascending, and where the first stands among those of all texts.
-    fn of_text(&self, text: u32) -> (&[u32], u64) {
-        let start = self.text_starts[text as usize];
-        let end = self.text_starts[text as usize + 1];
-        (&self.of_text[start as usize..end as usize], start)
+    /// The number of entries of all texts.
+    fn entries(&self) -> usize {
+        self.of_text.values().len()
     }
 
-    /// Fingerprints of all texts together.
-    fn entries(&self) -> u64 {
-        self.of_text.len() as u64
-    }
-
-    /// Fingerprints of a text, those that no other has included.
-    pub(super) fn size(&self, text: u32) -> u32 {
-        self.sizes[text as usize]
+    /// The number of fingerprints of a text, including those that no other text has.
+    pub(super) fn size(&self, text: TextId) -> u32 {
+        self.sizes[text]
     }
 }
 
 /// A fingerprint of one text.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Entry {
-    /// The number of the fingerprint.
-    pub(super) fingerprint: u32,
-    /// Where it stands among the fingerprints of all texts.
-    at: u64,
+pub(super) struct TextEntry {
+    pub(super) fingerprint: FingerprintId,
+    /// The position among the fingerprints of all texts.
+    position: usize,
 }
 
-/// The fingerprints that stand in passages of many texts, text by text.
+/// The set of the entries that are in passages of many texts.
 pub(super) struct Covered {
     bits: Vec<AtomicU64>,
 }
@@ -211,13 +183,13 @@ impl Covered {
         }
     }
 
-    pub(super) fn is_set(&self, entry: Entry) -> bool {
-        let word = &self.bits[entry.at as usize / 64];
-        word.load(Ordering::Relaxed) >> (entry.at % 64) & 1 == 1
+    pub(super) fn is_set(&self, entry: TextEntry) -> bool {
+        let word = &self.bits[entry.position / 64];
+        word.load(Ordering::Relaxed) >> (entry.position % 64) & 1 == 1
     }
 
     /// Bits are only ever set, so that the order of threads does not matter.
-    pub(super) fn set(&self, entry: Entry) {
-        self.bits[entry.at as usize / 64].fetch_or(1 << (entry.at % 64), Ordering::Relaxed);
+    pub(super) fn set(&self, entry: TextEntry) {
+        self.bits[entry.position / 64].fetch_or(1 << (entry.position % 64), Ordering::Relaxed);
     }
 }

@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use super::holders::{FoundPassages, Holder};
 use super::numbers::NumberReader;
-use super::pairs::Pair;
-use super::places::{Place, Places, Requests};
+use super::pairs::TextPair;
+use super::places::{OriginalPlace, OriginalPlaces, PlaceRequests};
 use super::texts::Texts;
 use crate::corpus::Names;
 use crate::error::DedupError;
@@ -15,8 +15,8 @@ use twinprint_io::results::PartsReport;
 use twinprint_io::rows::{self, Ratio};
 use twinprint_io::sink::{OutputDir, OutputFile};
 
-/// From and to in characters or bytes; unknown where a passage cannot be cut out of the original.
-type Ends = Option<[u64; 2]>;
+/// The start and the end of a passage in the original, in characters or bytes; `None` if it cannot be cut out of the original.
+type OriginalRange = Option<[u64; 2]>;
 
 /// One row of `parts.jsonl`.
 #[derive(Serialize)]
@@ -25,10 +25,10 @@ struct PartRow<'r> {
     b: &'r str,
     jaccard: Option<Ratio>,
     containment: Option<Ratio>,
-    /// Share of its own shingles that each has in common with the other.
+    /// The common shingles over those of a.
     share_of_a: Option<Ratio>,
     share_of_b: Option<Ratio>,
-    /// The longest common passages in the order of a, in characters of the canonical texts: from and to in a, from and to in b.
+    /// The longest common passages in the order of a, in characters of the canonical texts: start and end in a, start and end in b.
     passages: Vec<[u64; 4]>,
     /// The same in characters and bytes of the original texts.
     original_chars: Vec<[Option<u64>; 4]>,
@@ -44,34 +44,38 @@ struct PartRow<'r> {
 struct HolderRow<'r> {
     /// The number of the passage, from 1.
     passage: u64,
-    /// Texts that hold it.
+    /// The number of texts that hold it.
     holders: u64,
     id: &'r str,
     source: &'r str,
     line: u64,
-    /// Documents of this very text, for all of which the row stands.
+    /// The number of documents with this text; the row stands for all of them.
     documents: u32,
-    /// The text that the others were compared with.
+    /// True for the text that the others were compared with.
     is_reference: bool,
-    /// Share of its shingles that stand in the passage.
+    /// The share of its shingles that are in the passage.
     share: Option<Ratio>,
     /// The longest places of the passage in the order of the text, in characters of the canonical text.
     canonical_chars: Vec<[u64; 2]>,
     /// The same in characters and bytes of the original text.
-    original_chars: Vec<Ends>,
-    original_bytes: Vec<Ends>,
+    original_chars: Vec<OriginalRange>,
+    original_bytes: Vec<OriginalRange>,
 }
 
 /// Pairs and passages in temporary files.
-pub(super) struct Found {
+pub(super) struct FoundParts {
     pub(super) pairs: NumberReader,
     pub(super) passages: FoundPassages,
 }
 
-impl Found {
-    /// Asks for the places of all rows, in the order in which they are written.
-    pub(super) fn request(&mut self, texts: &Texts<'_>, requests: &mut Requests) -> Result<(), DedupError> {
-        while let Some(pair) = Pair::read(&mut self.pairs)? {
+impl FoundParts {
+    /// Requests the places of all rows, in the order in which they are written.
+    pub(super) fn request(
+        &mut self,
+        texts: &Texts<'_>,
+        requests: &mut PlaceRequests,
+    ) -> Result<(), DedupError> {
+        while let Some(pair) = TextPair::read(&mut self.pairs)? {
             for [in_a, in_b] in &pair.passages {
                 requests.push(texts.document(pair.a), in_a)?;
                 requests.push(texts.document(pair.b), in_b)?;
@@ -91,10 +95,10 @@ impl Found {
         dir: &OutputDir,
         texts: &Texts<'_>,
         names: &Names<'_>,
-        mut places: Places,
+        mut places: OriginalPlaces,
         report: &mut PartsReport,
     ) -> Result<(), DedupError> {
-        let mut out = Writer {
+        let mut out = RowWriter {
             texts,
             names,
             places: &mut places,
@@ -102,7 +106,7 @@ impl Found {
             buffer: Vec::new(),
         };
         let mut file = dir.file("parts.jsonl")?;
-        while let Some(pair) = Pair::read(&mut self.pairs)? {
+        while let Some(pair) = TextPair::read(&mut self.pairs)? {
             out.pair(&mut file, &pair)?;
         }
         file.finish()?;
@@ -122,17 +126,17 @@ impl Found {
     }
 }
 
-/// Writes rows one by one.
-struct Writer<'w> {
+/// The writer of rows.
+struct RowWriter<'w> {
     texts: &'w Texts<'w>,
     names: &'w Names<'w>,
-    places: &'w mut Places,
+    places: &'w mut OriginalPlaces,
     report: &'w mut PartsReport,
     buffer: Vec<u8>,
 }
 
-impl Writer<'_> {
-    fn pair(&mut self, file: &mut OutputFile, pair: &Pair) -> Result<(), DedupError> {
+impl RowWriter<'_> {
+    fn pair(&mut self, file: &mut OutputFile, pair: &TextPair) -> Result<(), DedupError> {
         let (a, b) = (self.texts.document(pair.a), self.texts.document(pair.b));
         let ((a_source, a_line), (b_source, b_line)) = (self.names.place(a), self.names.place(b));
         let mut row = PartRow {
@@ -154,12 +158,12 @@ impl Writer<'_> {
             let places = [self.places.next(in_a)?, self.places.next(in_b)?];
             self.report.unplaced += places.iter().filter(|place| place.is_none()).count() as u64;
             let canonical = |i: usize, whole: &Range<u64>| {
-                let place: Option<&Place> = places[i].as_ref();
+                let place: Option<&OriginalPlace> = places[i].as_ref();
                 place.map_or(whole.clone(), |place| place.canonical.clone())
             };
             let (of_a, of_b) = (canonical(0, in_a), canonical(1, in_b));
             row.passages.push([of_a.start, of_a.end, of_b.start, of_b.end]);
-            let four = |ends: fn(&Place) -> [u64; 2]| {
+            let four = |ends: fn(&OriginalPlace) -> [u64; 2]| {
                 let [a, b] = places.each_ref().map(|place| place.as_ref().map(ends));
                 [a.map(|a| a[0]), a.map(|a| a[1]), b.map(|b| b[0]), b.map(|b| b[1])]
             };
@@ -199,10 +203,10 @@ impl Writer<'_> {
     }
 }
 
-fn chars(place: &Place) -> [u64; 2] {
+fn chars(place: &OriginalPlace) -> [u64; 2] {
     [place.chars.start, place.chars.end]
 }
 
-fn bytes(place: &Place) -> [u64; 2] {
+fn bytes(place: &OriginalPlace) -> [u64; 2] {
     [place.bytes.start, place.bytes.end]
 }

@@ -1,15 +1,13 @@
-//! Passages that many texts share. Pairs would grow with the square of their number, so each of the texts is compared with one, the
-//! reference.
+//! Passages that many texts share. The number of pairs would be quadratic, so each of the texts is compared with one text, the reference.
 //!
-//! The texts with the most common fingerprints are references first. What a reference has in common with others is located by
-//! [`Reference`]. A passage is a range of the reference of which more than [`PartsReport::MAX_PAIRED_TEXTS`](super::PartsReport::MAX_PAIRED_TEXTS) texts hold every character; each holder
-//! has its part of it. The fingerprints that stand in the passage are covered, in the reference as in every other holder, and a text becomes a
-//! reference only if it has common fingerprints that are not covered. So a text is compared with few references however many texts there
-//! are, and a passage that differs a little from text to text is found once. What fewer texts hold is left to pairs, even where it stands
-//! next to a passage.
+//! The texts with the most common fingerprints become references first. [`Reference`] locates the passages that others share with it. A
+//! passage is a range of the reference of which more than [`PartsReport::MAX_PAIRED_TEXTS`](super::PartsReport::MAX_PAIRED_TEXTS) texts hold every character;
+//! each holder has a part of it. The fingerprints in the passage are then covered, in the reference and in every other holder, and a text
+//! becomes a reference only if it has common fingerprints that are not covered. So a text is compared with few references, and a passage
+//! that differs a little from text to text is found once. Passages of fewer texts are left to pairs, even next to a passage of many.
 //!
-//! Time: expected linear in the fingerprints, and in the texts of the holders of each reference. What the holders of one reference have in common with
-//! it waits in a temporary file.
+//! Time: expected linear in the fingerprints, and in the texts of the holders of each reference. The passages that the holders of one
+//! reference share with it are in a temporary file.
 
 use std::ops::Range;
 use std::path::Path;
@@ -18,43 +16,45 @@ use rayon::prelude::*;
 use twinprint_fingerprint::HashKey;
 use twinprint_text::passages::{Reference, Winnower};
 
-use super::compared::{Compared, Placed, Run, Shared};
+use super::compared::{CommonRun, ComparedText, PlacedFingerprint, SharedPassage};
 use super::depth::Depth;
 use super::holders::{FoundPassages, Holders};
+use super::ids::{FingerprintId, PassageId, TextId};
 use super::numbers::{NumberReader, NumberWriter};
-use super::postings::{Covered, Entry, Postings};
-use super::shares::Measuring;
+use super::postings::{Covered, Postings, TextEntry};
+use super::shares::ShareMeasurer;
 use super::texts::Texts;
 use super::{CheckCancelled, MIN_SHARED, MIN_TEXTS_PER_TASK};
 use crate::error::DedupError;
+use crate::ids::{IdVec, par_ids};
 use twinprint_io::work::BlockBuffer;
 
-/// Work for one fingerprint at most, so that it stays linear: its texts are counted, or compared with a reference.
+/// The largest work for one fingerprint, so that the whole work is linear: its texts are counted, or compared with a reference.
 const MAX_WORK: u8 = 64;
-/// Work of counting the texts of a fingerprint.
-const COUNTED: u8 = 1;
-/// Work of comparing them.
-const COMPARED: u8 = 8;
-/// Bytes of texts compared at a time.
-const BATCH: usize = 8 << 20;
+/// The work of counting the texts of a fingerprint.
+const COUNTING_WORK: u8 = 1;
+/// The work of comparing the texts of a fingerprint.
+const COMPARISON_WORK: u8 = 8;
+/// The bytes of texts that are compared at a time.
+const BATCH_BYTES: usize = 8 << 20;
 
-/// What the search found.
+/// The result of the search.
 pub(super) struct SharedPassages {
     pub(super) found: FoundPassages,
-    pub(super) left: Left,
+    pub(super) left: UncoveredCounts,
     pub(super) covered: Covered,
 }
 
-/// Fingerprints that more than [`PartsReport::MAX_PAIRED_TEXTS`](super::PartsReport::MAX_PAIRED_TEXTS) texts have outside of the passages that were found.
+/// The numbers of fingerprints that more than [`PartsReport::MAX_PAIRED_TEXTS`](super::PartsReport::MAX_PAIRED_TEXTS) texts have outside of the passages found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Left {
-    /// No passage of that many texts was found around them.
+pub(super) struct UncoveredCounts {
+    /// Fingerprints around which no passage of that many texts was found.
     pub(super) phrases: u64,
-    /// Their texts were compared with as many references as are allowed.
+    /// Fingerprints whose texts were compared with as many references as [`MAX_WORK`] allows.
     pub(super) limited: u64,
 }
 
-/// Finds the passages of common fingerprints; those are reported that make up the share `least` of a text.
+/// Finds the passages of common fingerprints. Passages that make up the share `least` of a text are reported.
 pub(super) fn find(
     texts: &Texts<'_>,
     postings: &Postings,
@@ -63,24 +63,23 @@ pub(super) fn find(
     work: &Path,
     check_cancelled: CheckCancelled<'_>,
 ) -> Result<SharedPassages, DedupError> {
-    let mut search = Search {
+    let mut search = PassageSearch {
         texts,
         postings,
         key,
         work,
         check_cancelled,
         covered: Covered::none(postings),
-        work_done: vec![0; postings.len() as usize],
+        work_done: IdVec::filled(0, postings.len()),
         holders: Holders::new(work),
     };
-    let common = |text: u32| {
+    let common = |text: TextId| {
         let entries = postings.entries_of(text);
         entries
             .filter(|entry| postings.is_common(entry.fingerprint))
             .count() as u32
     };
-    let mut references: Vec<(u32, u32)> = (0..texts.len())
-        .into_par_iter()
+    let mut references: Vec<(u32, TextId)> = par_ids(texts.len())
         .map(|text| (common(text), text))
         .filter(|&(common, _)| common >= MIN_SHARED)
         .collect();
@@ -94,7 +93,7 @@ pub(super) fn find(
     Ok(SharedPassages {
         found: search.holders.finish(
             least,
-            &Measuring {
+            &ShareMeasurer {
                 texts,
                 key,
                 check_cancelled,
@@ -121,7 +120,7 @@ impl Buffers {
 }
 
 /// The state of the search.
-struct Search<'s> {
+struct PassageSearch<'s> {
     texts: &'s Texts<'s>,
     postings: &'s Postings,
     key: HashKey,
@@ -129,32 +128,32 @@ struct Search<'s> {
     check_cancelled: CheckCancelled<'s>,
     covered: Covered,
     /// Work done for each fingerprint.
-    work_done: Vec<u8>,
+    work_done: IdVec<FingerprintId, u8>,
     holders: Holders,
 }
 
-impl Search<'_> {
-    /// Whether a fingerprint of a text is common, and stands in no passage that was found.
-    fn is_uncovered(&self, entry: Entry) -> bool {
+impl PassageSearch<'_> {
+    /// True if a fingerprint of a text is common and in no passage that was found.
+    fn is_uncovered(&self, entry: TextEntry) -> bool {
         self.postings.is_common(entry.fingerprint) && !self.covered.is_set(entry)
     }
 
-    /// Compares other texts with a reference that has common fingerprints in no passage.
-    fn compare_with(&mut self, reference: u32) -> Result<(), DedupError> {
+    /// Compares other texts with a reference, if it has enough common fingerprints that are in no passage.
+    fn compare_with(&mut self, reference: TextId) -> Result<(), DedupError> {
         let entries = self.postings.entries_of(reference);
-        let uncovered: Vec<u32> = entries
+        let uncovered: Vec<FingerprintId> = entries
             .filter(|&entry| self.is_uncovered(entry))
             .map(|entry| entry.fingerprint)
             .collect();
         if uncovered.len() < MIN_SHARED as usize {
             return Ok(());
         }
-        let is_open = |number: &u32| self.work_done[*number as usize] < MAX_WORK;
-        let open: Vec<u32> = uncovered.iter().copied().filter(is_open).collect();
+        let is_open = |&fingerprint: &FingerprintId| self.work_done[fingerprint] < MAX_WORK;
+        let open: Vec<FingerprintId> = uncovered.iter().copied().filter(is_open).collect();
         let others = self.others(reference, &uncovered, &open);
         let is_enough = others.len() >= self.postings.many();
-        for number in open {
-            self.work_done[number as usize] += if is_enough { COMPARED } else { COUNTED };
+        for fingerprint in open {
+            self.work_done[fingerprint] += if is_enough { COMPARISON_WORK } else { COUNTING_WORK };
         }
         if !is_enough {
             return Ok(());
@@ -165,7 +164,7 @@ impl Search<'_> {
         let prepare = |(): &mut ()| Reference::new(text, texts.measure(reference));
         let prepared = texts.measured(texts.bytes(reference), &mut (), || (), prepare);
         let length = text.chars().count() as u64;
-        let whole = Shared(vec![Run {
+        let whole = SharedPassage(vec![CommonRun {
             in_holder: 0..length,
             in_reference: 0..length,
         }]);
@@ -176,14 +175,14 @@ impl Search<'_> {
     }
 
     /// The texts that share an open fingerprint of the reference and enough of all its uncovered ones, ascending.
-    fn others(&self, reference: u32, uncovered: &[u32], open: &[u32]) -> Vec<u32> {
-        let mut texts: Vec<u32> = Vec::new();
-        for &number in open {
-            texts.extend(self.postings.texts(number));
+    fn others(&self, reference: TextId, uncovered: &[FingerprintId], open: &[FingerprintId]) -> Vec<TextId> {
+        let mut texts: Vec<TextId> = Vec::new();
+        for &fingerprint in open {
+            texts.extend(self.postings.texts(fingerprint));
         }
         texts.par_sort_unstable();
         texts.dedup();
-        let shares_enough = |&text: &u32| {
+        let shares_enough = |&text: &TextId| {
             let shared = uncovered
                 .iter()
                 .filter(|&&number| self.postings.entry(text, number).is_some());
@@ -192,11 +191,12 @@ impl Search<'_> {
         texts.into_par_iter().filter(shares_enough).collect()
     }
 
-    /// Locates what other texts have in common with the reference: the number of texts at each place of it, and a file of what each has.
+    /// Locates the passages that other texts share with the reference. Returns the number of texts at each place of the reference, and a file
+    /// of the passages of each text.
     fn compare(
         &mut self,
         reference: &Reference<'_>,
-        others: &[u32],
+        others: &[TextId],
     ) -> Result<(Depth, NumberReader), DedupError> {
         let (texts, key) = (self.texts, self.key);
         let mut depth = Depth::default();
@@ -204,13 +204,13 @@ impl Search<'_> {
         let mut rest = others;
         while !rest.is_empty() {
             let mut bytes = 0;
-            let fits = |&&text: &&u32| {
+            let fits = |&&text: &&TextId| {
                 bytes += texts.bytes(text);
-                bytes <= BATCH
+                bytes <= BATCH_BYTES
             };
             let (batch, after) = rest.split_at(rest.iter().take_while(fits).count().max(1));
             rest = after;
-            let compare = |own: &mut Buffers, &text: &u32| {
+            let compare = |own: &mut Buffers, &text: &TextId| {
                 (self.check_cancelled)()?;
                 texts.measured(
                     texts.bytes(text),
@@ -219,18 +219,19 @@ impl Search<'_> {
                     |buffers| {
                         let canonical = texts.canonical(text, &mut buffers.block)?;
                         let found = reference.aligned(canonical).into_iter();
-                        let found = found.map(|runs| Shared(runs.iter().map(Run::from).collect()));
+                        let found =
+                            found.map(|runs| SharedPassage(runs.iter().map(CommonRun::from).collect()));
                         Ok(self.compared(text, canonical, &mut buffers.winnower, found.collect()))
                     },
                 )
             };
-            let compared: Vec<Compared> = batch
+            let compared: Vec<ComparedText> = batch
                 .par_iter()
                 .with_min_len(MIN_TEXTS_PER_TASK)
                 .map_init(|| Buffers::new(key), compare)
                 .collect::<Result<_, DedupError>>()?;
             for compared in compared {
-                depth.add(compared.passages.iter().map(Shared::in_reference));
+                depth.add(compared.passages.iter().map(SharedPassage::in_reference));
                 compared.write(&mut file)?;
             }
         }
@@ -240,12 +241,12 @@ impl Search<'_> {
     /// A text with its passages and the fingerprints in them.
     fn compared(
         &self,
-        text: u32,
+        text: TextId,
         canonical: &str,
         winnower: &mut Winnower,
-        passages: Vec<Shared>,
-    ) -> Compared {
-        let places: Vec<Range<u64>> = passages.iter().map(Shared::in_holder).collect();
+        passages: Vec<SharedPassage>,
+    ) -> ComparedText {
+        let places: Vec<Range<u64>> = passages.iter().map(SharedPassage::in_holder).collect();
         let placed = winnower.placed(canonical, self.texts.measure(text)).into_iter();
         let numbered = placed.filter_map(|placed| {
             let fingerprint = self
@@ -253,9 +254,9 @@ impl Search<'_> {
                 .entry_of_value(text, placed.fingerprint)?
                 .fingerprint;
             let place = placed.chars.start as u64..placed.chars.end as u64;
-            Some(Placed { fingerprint, place })
+            Some(PlacedFingerprint { fingerprint, place })
         });
-        let mut compared = Compared {
+        let mut compared = ComparedText {
             text,
             passages,
             fingerprints: numbered.collect(),
@@ -264,11 +265,11 @@ impl Search<'_> {
         compared
     }
 
-    /// Adds the passages in which uncovered fingerprints of the reference stand, and covers all fingerprints in them.
+    /// Adds the passages that have uncovered fingerprints of the reference, and covers all fingerprints in them.
     fn add_passages(
         &mut self,
-        itself: &Compared,
-        uncovered: &[u32],
+        itself: &ComparedText,
+        uncovered: &[FingerprintId],
         depth: &Depth,
         compared: &mut NumberReader,
     ) -> Result<(), DedupError> {
@@ -276,11 +277,11 @@ impl Search<'_> {
         let mut ranges = depth.ranges(many);
         ranges.retain(|range| {
             let mut within = itself.fingerprints_in(std::slice::from_ref(range));
-            within.any(|number| uncovered.binary_search(&number).is_ok())
+            within.any(|fingerprint| uncovered.binary_search(&fingerprint).is_ok())
         });
-        // Of some holders nothing may be left within a range.
+        // A cut may leave nothing of a holder within a range.
         let mut holders = vec![1u32; ranges.len()];
-        while let Some(other) = Compared::read(compared)? {
+        while let Some(other) = ComparedText::read(compared)? {
             let mut numbers: Vec<usize> = other.within(&ranges).iter().map(|place| place.0).collect();
             numbers.sort_unstable();
             numbers.dedup();
@@ -294,13 +295,13 @@ impl Search<'_> {
             return Ok(());
         }
         holders.retain(|&holders| holders as usize > many);
-        let passages: Vec<u32> = holders
+        let passages: Vec<PassageId> = holders
             .iter()
             .map(|&n| self.holders.add(itself.text, n))
             .collect();
         self.cover(itself, &ranges, &passages)?;
         compared.rewind()?;
-        while let Some(other) = Compared::read(compared)? {
+        while let Some(other) = ComparedText::read(compared)? {
             self.cover(&other, &ranges, &passages)?;
         }
         Ok(())
@@ -309,9 +310,9 @@ impl Search<'_> {
     /// Adds the places of a holder within the passages of the reference, and covers the fingerprints in them.
     fn cover(
         &mut self,
-        holder: &Compared,
+        holder: &ComparedText,
         ranges: &[Range<u64>],
-        passages: &[u32],
+        passages: &[PassageId],
     ) -> Result<(), DedupError> {
         let mut places = Vec::new();
         for (number, place) in holder.within(ranges) {
@@ -319,25 +320,25 @@ impl Search<'_> {
             places.push(place);
         }
         places.sort_unstable_by_key(|place| place.start);
-        for number in holder.fingerprints_in(&places) {
-            if let Some(entry) = self.postings.entry(holder.text, number) {
+        for fingerprint in holder.fingerprints_in(&places) {
+            if let Some(entry) = self.postings.entry(holder.text, fingerprint) {
                 self.covered.set(entry);
             }
         }
         Ok(())
     }
 
-    /// Common fingerprints that stand in no passage in many texts.
-    fn left(&self) -> Left {
-        let is_left = |&number: &u32| {
-            let texts = self.postings.texts(number).iter();
-            let entries = texts.filter_map(|&text| self.postings.entry(text, number));
+    /// Counts the fingerprints that many texts have outside of passages.
+    fn left(&self) -> UncoveredCounts {
+        let is_left = |&fingerprint: &FingerprintId| {
+            let texts = self.postings.texts(fingerprint).iter();
+            let entries = texts.filter_map(|&text| self.postings.entry(text, fingerprint));
             entries.filter(|&entry| self.is_uncovered(entry)).count() > self.postings.many()
         };
-        let left: Vec<u32> = (0..self.postings.len()).into_par_iter().filter(is_left).collect();
-        let is_limited = |number: &&u32| self.work_done[**number as usize] >= MAX_WORK;
+        let left: Vec<FingerprintId> = par_ids(self.postings.len()).filter(is_left).collect();
+        let is_limited = |&&fingerprint: &&FingerprintId| self.work_done[fingerprint] >= MAX_WORK;
         let limited = left.iter().filter(is_limited).count() as u64;
-        Left {
+        UncoveredCounts {
             phrases: left.len() as u64 - limited,
             limited,
         }

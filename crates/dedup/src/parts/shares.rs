@@ -1,6 +1,7 @@
-//! The shares of texts that passages make up, in shingles as with pairs: a passage is measured in the same way whether few texts hold it or many.
+//! The share of a text that a passage makes up, in shingles.
 //!
-//! Texts are read in their order, each with the places of all its passages, and cut into shingles in parallel.
+//! Pairs are measured in shingles too, so the share does not depend on the number of holders. Texts are read in their order, each with the
+//! places of all its passages, and cut into shingles in parallel.
 
 use std::ops::Range;
 
@@ -10,49 +11,54 @@ use twinprint_text::Measure;
 use twinprint_text::overlap::{Shingler, overlap};
 
 use super::depth::merged;
+use super::ids::{PassageId, TextId};
 use super::texts::Texts;
 use super::{CheckCancelled, MIN_TEXTS_PER_TASK};
 use crate::error::DedupError;
+use crate::ids::Id;
 use twinprint_io::work::BlockBuffer;
 
-/// Places held at a time.
-const HELD: usize = 1 << 15;
+/// The number of places from which a batch of texts is measured.
+const BATCH_PLACES: usize = 1 << 15;
 
 /// The places of a passage in one of its holders.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct OfPassage {
-    pub(super) passage: u32,
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct PassagePlaces {
+    pub(super) passage: PassageId,
     /// In characters of the canonical text.
     pub(super) places: Vec<Range<u64>>,
 }
 
 /// The passages of one text.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct OfText {
-    pub(super) text: u32,
-    /// By their numbers, ascending.
-    pub(super) passages: Vec<OfPassage>,
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct TextPassages {
+    pub(super) text: TextId,
+    /// The passages, ascending.
+    pub(super) passages: Vec<PassagePlaces>,
 }
 
-impl OfText {
-    /// Makes one passage of all.
+impl TextPassages {
+    /// Makes one passage of all passages.
     pub(super) fn put_together(&mut self) {
         let places = self.passages.drain(..).flat_map(|of| of.places).collect();
-        self.passages.push(OfPassage { passage: 0, places });
+        self.passages.push(PassagePlaces {
+            passage: PassageId::new(0),
+            places,
+        });
     }
 }
 
-/// A share.
+/// The share of a text that a passage makes up.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Share {
-    pub(super) text: u32,
-    pub(super) passage: u32,
-    /// The share of the text's distinct shingles that stand in the passage.
+pub(super) struct PassageShare {
+    pub(super) text: TextId,
+    pub(super) passage: PassageId,
+    /// The distinct shingles of the passage over those of the text.
     pub(super) value: f64,
 }
 
-/// Measures shares.
-pub(super) struct Measuring<'m> {
+/// The measurement of shares.
+pub(super) struct ShareMeasurer<'m> {
     pub(super) texts: &'m Texts<'m>,
     pub(super) key: HashKey,
     pub(super) check_cancelled: CheckCancelled<'m>,
@@ -64,17 +70,17 @@ struct Buffers {
     block: BlockBuffer,
 }
 
-impl Measuring<'_> {
-    /// Gives the shares of all passages of all texts, which `next` gives in order.
+impl ShareMeasurer<'_> {
+    /// Calls `f` with the shares of all passages of all texts, which `next` returns in order.
     ///
     /// # Errors
-    /// Those of `next`, of `f` and of reading texts.
+    /// The errors of `next` and of `f`, and those of reading texts.
     pub(super) fn each(
         &self,
-        mut next: impl FnMut() -> Result<Option<OfText>, DedupError>,
-        mut f: impl FnMut(Share) -> Result<(), DedupError>,
+        mut next: impl FnMut() -> Result<Option<TextPassages>, DedupError>,
+        mut f: impl FnMut(PassageShare) -> Result<(), DedupError>,
     ) -> Result<(), DedupError> {
-        let mut batch: Vec<OfText> = Vec::new();
+        let mut batch: Vec<TextPassages> = Vec::new();
         let mut places = 0;
         loop {
             let of = next()?;
@@ -83,7 +89,7 @@ impl Measuring<'_> {
                 places += of.passages.iter().map(|of| of.places.len()).sum::<usize>();
                 batch.push(of);
             }
-            if is_last || places >= HELD {
+            if is_last || places >= BATCH_PLACES {
                 self.shares(&batch)?.into_iter().flatten().try_for_each(&mut f)?;
                 batch.clear();
                 places = 0;
@@ -94,12 +100,12 @@ impl Measuring<'_> {
         }
     }
 
-    fn shares(&self, batch: &[OfText]) -> Result<Vec<Vec<Share>>, DedupError> {
+    fn shares(&self, batch: &[TextPassages]) -> Result<Vec<Vec<PassageShare>>, DedupError> {
         let new = || Buffers {
             shingler: Shingler::new(self.key),
             block: BlockBuffer::default(),
         };
-        let measure = |own: &mut Buffers, of: &OfText| {
+        let measure = |own: &mut Buffers, of: &TextPassages| {
             (self.check_cancelled)()?;
             self.texts
                 .measured(self.texts.bytes(of.text), own, new, |buffers| {
@@ -118,16 +124,16 @@ impl Measuring<'_> {
 }
 
 /// The shares of the passages of one text.
-fn shares_of(shingler: &mut Shingler, text: &str, measure: Measure, of: &OfText) -> Vec<Share> {
+fn shares_of(shingler: &mut Shingler, text: &str, measure: Measure, of: &TextPassages) -> Vec<PassageShare> {
     let whole = shingler.shingle(text, measure);
-    let share = |of_passage: &OfPassage| {
+    let share = |of_passage: &PassagePlaces| {
         let mut shingles = Vec::new();
         for place in cut(text, merged(of_passage.places.clone())) {
             shingles.extend(shingler.shingle(place, measure));
         }
         shingles.sort_unstable();
         shingles.dedup();
-        Share {
+        PassageShare {
             text: of.text,
             passage: of_passage.passage,
             value: f64::from(overlap(&whole, &shingles).common) / whole.len().max(1) as f64,
@@ -136,7 +142,7 @@ fn shares_of(shingler: &mut Shingler, text: &str, measure: Measure, of: &OfText)
     of.passages.iter().map(share).collect()
 }
 
-/// Cuts places, which ascend, out of a text. One walk over the text.
+/// Cuts places, which ascend, out of a text in one walk.
 fn cut(text: &str, places: Vec<Range<u64>>) -> impl Iterator<Item = &str> {
     let (mut at, mut rest) = (0, text);
     places.into_iter().map(move |place| {
@@ -175,22 +181,22 @@ mod tests {
     fn a_share_is_that_of_distinct_shingles() {
         let mut shingler = Shingler::new(HashKey::new(1, 2));
         // Eight words: six shingles. The first four words have two of them.
-        let mut of = OfText {
-            text: 5,
+        let mut of = TextPassages {
+            text: TextId::new(5),
             passages: vec![
-                OfPassage {
-                    passage: 2,
+                PassagePlaces {
+                    passage: PassageId::new(2),
                     places: vec![0..3, 2..7],
                 },
-                OfPassage {
-                    passage: 3,
+                PassagePlaces {
+                    passage: PassageId::new(3),
                     places: vec![2..9, 4..15],
                 },
             ],
         };
-        let mut shares = |of: &OfText| -> Vec<f64> {
+        let mut shares = |of: &TextPassages| -> Vec<f64> {
             let shares = shares_of(&mut shingler, "a b c d e f g h", Measure::WordGrams, of);
-            assert!(shares.iter().all(|share| share.text == 5));
+            assert!(shares.iter().all(|share| share.text == TextId::new(5)));
             shares.iter().map(|share| share.value).collect()
         };
         assert_eq!(shares(&of), [2.0 / 6.0, 5.0 / 6.0]);

@@ -1,100 +1,101 @@
-//! Column charts as figures of an SVG that fits any width: across in per cent of it, down in pixels, so that text keeps its size.
+//! Column charts as SVG of any width: horizontal positions are in per cent, vertical ones in pixels, so that text keeps its size.
 
 use std::collections::BTreeMap;
 
 use twinprint_io::number::count;
 
-/// Pixels from the highest grid line to the lowest.
-const PLOT: f64 = 150.0;
-/// Pixels above it, where a mark has its name.
-const ABOVE: f64 = 26.0;
-/// Columns up to which each has its value above it.
-const VALUES: usize = 12;
-/// Names below the columns at most.
-const TICKS: usize = 7;
+/// The distance of the highest and the lowest grid line in pixels.
+const PLOT_PX: f64 = 150.0;
+/// The height of the space above the highest grid line in pixels, for the name of the mark.
+const TOP_MARGIN_PX: f64 = 26.0;
+/// The largest number of columns that have their values above them.
+const MAX_VALUED_COLUMNS: usize = 12;
+/// The largest number of names below the columns.
+const MAX_TICKS: usize = 7;
 
 /// One column.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Column {
-    /// What it counts, in full.
+    /// The full name.
     pub(super) label: String,
-    /// What stands below it, where there is room.
+    /// The name below the column; empty if it has none.
     pub(super) tick: String,
     pub(super) value: u64,
-    /// Whether it counts pairs that are no duplicates.
+    /// True if the column counts near misses.
     pub(super) missed: bool,
 }
 
-/// A column as it is drawn.
-pub(super) struct Bar {
+/// The bar of a column.
+pub(super) struct ChartBar {
     pub(super) x: String,
     pub(super) width: String,
     pub(super) y: String,
     pub(super) height: String,
-    /// The column's middle.
+    /// The horizontal middle.
     pub(super) middle: String,
-    /// Above the column; empty where there is no room.
+    /// The value above the column; empty if there are too many columns.
     pub(super) value: String,
     pub(super) column: Column,
 }
 
-/// A line or a name at a place.
-pub(super) struct Place {
+/// A line or a name at a position.
+pub(super) struct ChartLabel {
     pub(super) at: String,
     pub(super) label: String,
 }
 
-/// A chart as the page draws it.
+/// A chart with the positions of its parts.
 pub(super) struct Chart {
-    pub(super) bars: Vec<Bar>,
-    /// Names below, by the middle of their columns.
-    pub(super) ticks: Vec<Place>,
-    /// Horizontal lines from the top, and what they stand for.
-    pub(super) grid: Vec<Place>,
+    pub(super) bars: Vec<ChartBar>,
+    /// The names below the columns.
+    pub(super) ticks: Vec<ChartLabel>,
+    /// The horizontal lines from the top, with their values.
+    pub(super) grid: Vec<ChartLabel>,
     /// A vertical line, in per cent from the left.
-    pub(super) mark: Option<Place>,
+    pub(super) mark: Option<ChartLabel>,
     pub(super) height: f64,
-    /// Where the names below stand.
+    /// The baseline of the names below.
     pub(super) below: f64,
-    /// Pixels of the lowest line.
+    /// The position of the lowest line.
     pub(super) base: f64,
 }
 
 impl Chart {
-    /// Draws columns side by side. `mark` is a vertical line so many columns from the left.
+    /// Places columns side by side. `mark` is the position of a vertical line, in columns from the left, and its name.
     pub(super) fn of(columns: Vec<Column>, mark: Option<(f64, String)>) -> Self {
         let n = columns.len().max(1);
         let most = columns.iter().map(|column| column.value).max().unwrap_or(0);
         let top = round_up(most);
         let slot = 100.0 / n as f64;
-        let base = ABOVE + PLOT;
-        let every = n.div_ceil(TICKS);
+        let base = TOP_MARGIN_PX + PLOT_PX;
+        let every = n.div_ceil(MAX_TICKS);
         let place = |at: f64| format!("{at:.3}%");
         let ticks = columns.iter().enumerate().filter(|(i, column)| {
             !column.tick.is_empty()
-                && (columns.iter().filter(|c| !c.tick.is_empty()).count() <= VALUES || i % every == 0)
+                && (columns.iter().filter(|c| !c.tick.is_empty()).count() <= MAX_VALUED_COLUMNS
+                    || i % every == 0)
         });
         let ticks = ticks
-            .map(|(i, column)| Place {
+            .map(|(i, column)| ChartLabel {
                 at: place((i as f64 + 0.5) * slot),
                 label: column.tick.clone(),
             })
             .collect();
         let bar = |(i, column): (usize, Column)| {
             let share = column.value as f64 / top as f64;
-            // What is there at all is seen.
+            // A column of any value but 0 is visible.
             let height = if column.value > 0 {
-                (share * PLOT).max(1.5)
+                (share * PLOT_PX).max(1.5)
             } else {
                 0.0
             };
-            Bar {
+            ChartBar {
                 x: place((i as f64 + 0.1) * slot),
                 width: place(0.8 * slot),
                 y: format!("{:.1}", base - height),
                 height: format!("{height:.1}"),
                 middle: place((i as f64 + 0.5) * slot),
-                value: if n <= VALUES && column.value > 0 {
+                value: if n <= MAX_VALUED_COLUMNS && column.value > 0 {
                     count(column.value)
                 } else {
                     String::new()
@@ -102,8 +103,8 @@ impl Chart {
                 column,
             }
         };
-        let line = |share: f64, value: u64| Place {
-            at: format!("{:.1}", base - share * PLOT),
+        let line = |share: f64, value: u64| ChartLabel {
+            at: format!("{:.1}", base - share * PLOT_PX),
             label: count(value),
         };
         let mut grid = vec![line(1.0, top), line(0.0, 0)];
@@ -114,7 +115,7 @@ impl Chart {
             ticks,
             bars: columns.into_iter().enumerate().map(bar).collect(),
             grid,
-            mark: mark.map(|(at, label)| Place {
+            mark: mark.map(|(at, label)| ChartLabel {
                 at: place(at * slot),
                 label,
             }),
@@ -124,7 +125,7 @@ impl Chart {
         }
     }
 
-    /// Removed documents by Hamming distance. `distances` leaves out those of equal text; `k` is the radius.
+    /// The removed documents by Hamming distance. `distances` leaves out documents of equal text; `k` is the radius.
     pub(super) fn of_distances(distances: &BTreeMap<u32, u64>, k: u32) -> Self {
         let last = distances.keys().next_back().copied().unwrap_or(0).max(k).min(128);
         let column = |distance: u32| Column {
@@ -133,12 +134,12 @@ impl Chart {
             value: distances.get(&distance).copied().unwrap_or(0),
             missed: false,
         };
-        // A fingerprint farther than the radius was found by its shingles; the line stands behind the radius.
+        // Pairs beyond the radius were found by the set join; the line is right of the radius.
         let mark = (last > k).then(|| (f64::from(k) + 1.0, k.to_string()));
         Self::of((0..=last).map(column).collect(), mark)
     }
 
-    /// Removed documents by Jaccard, and pairs that miss the threshold, in bands of two per cent.
+    /// The removed documents and the near misses by Jaccard, in bands of two per cent.
     pub(super) fn of_jaccards(
         jaccards: &BTreeMap<u32, u64>,
         misses: &BTreeMap<u32, u64>,
@@ -173,7 +174,7 @@ impl Chart {
         Self::of(columns, Some((at, format!("{threshold}"))))
     }
 
-    /// Groups by size: small sizes one by one, larger ones together.
+    /// The groups by size: a column for each small size, and one for each range of larger sizes.
     pub(super) fn of_sizes(sizes: &BTreeMap<u32, u64>) -> Self {
         const STEPS: [(u32, u32); 11] = [
             (2, 2),
@@ -217,13 +218,13 @@ impl Chart {
         Self::of(used.map(column).collect(), None)
     }
 
-    /// Whether anything is counted.
+    /// True if all columns are 0.
     pub(super) fn is_empty(&self) -> bool {
         self.bars.iter().all(|bar| bar.column.value == 0)
     }
 }
 
-/// The next number of 1, 2, 4, 5, 6, 8 and zeros.
+/// The least number from `most` up that is 1, 2, 4, 5, 6 or 8 with zeros.
 fn round_up(most: u64) -> u64 {
     let mut unit = 1u64;
     loop {

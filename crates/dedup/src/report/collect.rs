@@ -1,6 +1,7 @@
-//! Counts what a finished run knows into a [`Report`].
+//! The counts of a finished run for its [`Report`].
 
 use crate::error::DedupError;
+use crate::ids::{ClassId, IdVec, ItemId};
 use crate::verify::near_misses::band;
 use crate::write::FinishedRun;
 use twinprint_io::results::{
@@ -11,13 +12,13 @@ use twinprint_io::source::{Damage, FileIntake};
 use twinprint_io::work::Spool;
 use twinprint_text::fingerprint_hex;
 
-/// Hot rows named.
-const HOT_ROWS: usize = 20;
-/// Plans named.
-const PLANS: usize = 6;
+/// The largest number of hot rows in the report.
+const MAX_HOT_ROWS: usize = 20;
+/// The largest number of plans in the report.
+const MAX_PLANS: usize = 6;
 
-/// Everything but the groups and pairs that are shown, and times.
-pub(super) fn numbers(run: &FinishedRun<'_>, sizes: &[u32]) -> Result<Report, DedupError> {
+/// The report without times and without the groups and pairs that are shown as examples.
+pub(super) fn counts(run: &FinishedRun<'_>, sizes: &IdVec<ItemId, u32>) -> Result<Report, DedupError> {
     let profile = run.options.profile_at(run.radius.bits)?;
     let mut report = Report {
         version: twinprint_io::VERSION.to_owned(),
@@ -76,10 +77,10 @@ pub(super) fn numbers(run: &FinishedRun<'_>, sizes: &[u32]) -> Result<Report, De
     Ok(report)
 }
 
-/// Counts the removed documents, by distance and by Jaccard where they duplicate one of the same run.
+/// Counts the removed documents. Duplicates of documents of the same run are counted by distance and by Jaccard.
 fn removed(run: &FinishedRun<'_>, report: &mut Report) {
-    let documents = run.corpus.documents.len();
-    for document in 0..documents {
+    let documents = &run.corpus.documents;
+    for document in documents.document_ids() {
         let verdict = run.verdict(document);
         if verdict.kept() {
             continue;
@@ -93,7 +94,7 @@ fn removed(run: &FinishedRun<'_>, report: &mut Report) {
             report.records.removed_known += 1;
             continue;
         }
-        if verdict.items.0 == verdict.items.1 {
+        if verdict.item == verdict.leader_item {
             report.records.removed_equal += 1;
         }
         *report.distances.entry(verdict.group.distance).or_default() += 1;
@@ -102,7 +103,7 @@ fn removed(run: &FinishedRun<'_>, report: &mut Report) {
             *report.jaccards.entry(band).or_default() += 1;
         }
     }
-    report.records.kept = u64::from(documents) - report.records.removed;
+    report.records.kept = documents.len() as u64 - report.records.removed;
 }
 
 fn radius(run: &FinishedRun<'_>) -> RadiusReport {
@@ -111,13 +112,13 @@ fn radius(run: &FinishedRun<'_>) -> RadiusReport {
         k: run.radius.k,
         choice: run.radius.choice,
         reason: run.radius.reason.clone(),
-        sampled: Some(run.radius.sampled.0 as u64).filter(|&sampled| sampled > 0),
+        sampled: Some(run.radius.sample.sampled as u64).filter(|&sampled| sampled > 0),
         expected_candidates: run.radius.expected_candidates,
         expected_recall: run.options.verify.then_some(run.radius.expected_recall),
     }
 }
 
-fn clusters(sizes: &[u32]) -> ClusterCounts {
+fn clusters(sizes: &IdVec<ItemId, u32>) -> ClusterCounts {
     let mut counts = ClusterCounts::default();
     for &size in sizes.iter().filter(|&&size| size > 1) {
         counts.count += 1;
@@ -129,21 +130,23 @@ fn clusters(sizes: &[u32]) -> ClusterCounts {
 fn records(run: &FinishedRun<'_>) -> RecordCounts {
     let documents = &run.corpus.documents;
     let classes = &run.corpus.classes;
-    let empty = |&class: &u32| classes.is_empty_text(class);
+    let empty = |&class: &ClassId| classes.is_empty_text(class);
     RecordCounts {
-        read: u64::from(documents.len()) + documents.rejected(),
+        read: documents.records(),
         rejected: documents.rejected(),
         rejected_by: run.counts.intake.rejected_by.clone(),
         equal_texts: if run.options.verify {
-            (0..classes.len())
+            classes
+                .class_ids()
                 .map(|class| u64::from(classes.copies(class) - 1))
                 .sum()
         } else {
             0
         },
-        empty: (0..classes.len())
+        empty: classes
+            .class_ids()
             .filter(empty)
-            .map(|class| u64::from(classes.size[class as usize]))
+            .map(|class| u64::from(classes.size[class]))
             .sum(),
         repeated_ids: documents.repeated_ids(),
         ..RecordCounts::default()
@@ -160,13 +163,13 @@ fn damaged_file((file, damage): (&FileIntake, &Damage)) -> DamagedFile {
 fn search(run: &FinishedRun<'_>) -> SearchCounts {
     let candidates = run.candidates.edges.len() as u64 + run.probed;
     SearchCounts {
-        texts: run.keep.classes.len() as u64,
+        texts: run.keep.len() as u64,
         short_texts: run.candidates.short,
         fingerprints: run.candidates.rows,
         matches: run.candidates.row_pairs,
         fingerprint_candidates: run.candidates.edges.len() as u64 - run.candidates.by_shingles,
         shingle_candidates: run.candidates.by_shingles + run.probed,
-        candidates_a_document: candidates as f64 / f64::from(run.corpus.documents.len().max(1)),
+        candidates_a_document: candidates as f64 / run.corpus.documents.len().max(1) as f64,
         verified: run.outcome.verified,
         duplicates: run.outcome.duplicates,
         pair_rows: run.pair_rows,
@@ -174,21 +177,18 @@ fn search(run: &FinishedRun<'_>) -> SearchCounts {
 }
 
 fn hot_rows(run: &FinishedRun<'_>) -> Vec<HotRowReport> {
-    let hot = run.candidates.hot.iter().take(HOT_ROWS);
+    let hot = run.candidates.hot.iter().take(MAX_HOT_ROWS);
     hot.map(|row| HotRowReport {
         fingerprint: fingerprint_hex(row.fingerprint, run.radius.bits),
         texts: row.classes,
         neighbors: row.neighbors,
-        example: run
-            .names
-            .id(run.keep.representative[row.item as usize])
-            .into_owned(),
+        example: run.names.id(run.keep.representative[row.item]).into_owned(),
     })
     .collect()
 }
 
 fn plans(run: &FinishedRun<'_>) -> Vec<PlanReport> {
-    let plans = run.candidates.plans.iter().take(PLANS);
+    let plans = run.candidates.plans.iter().take(MAX_PLANS);
     plans
         .map(|plan| PlanReport {
             name: plan.name.clone(),

@@ -1,55 +1,55 @@
-//! How two texts differ, side by side: the places that differ, with a little of what is around them.
+//! The differences between two texts, side by side, with a little of the text around them.
 //!
-//! Bounded on any two texts: the comparison begins shortly before the first difference and takes a few thousand words (or
-//! characters, where the pair is measured by characters), and an excerpt shows the first places. What is left out is said.
+//! Time is bounded for any two texts. The comparison begins shortly before the first difference and covers a few thousand words (or
+//! characters, if the pair is measured by characters). An excerpt shows the first places that differ, and marks gaps.
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 use twinprint_text::Measure;
 
-/// Words or characters compared on each side.
-const COMPARED: usize = 3000;
-/// Bytes of equal text taken before the first difference.
-const BEFORE: usize = 300;
-/// Bytes of equal text shown on either side of a difference.
-const AROUND: usize = 60;
-/// Bytes of one difference shown.
-const LONGEST: usize = 300;
-/// Places that differ shown.
-const PLACES: usize = 6;
+/// The largest number of words or characters that are compared of each text.
+const MAX_TOKENS: usize = 3000;
+/// The bytes of equal text that are compared before the first difference.
+const LEAD_BYTES: usize = 300;
+/// The largest number of bytes of equal text that are shown before and after a difference.
+const CONTEXT_BYTES: usize = 60;
+/// The largest number of bytes that are shown of one difference.
+const MAX_DIFFERENCE_BYTES: usize = 300;
+/// The largest number of places that are shown.
+const MAX_PLACES: usize = 6;
 
-/// What a piece of a text is.
+/// The kind of a piece of an excerpt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    /// In both texts.
+pub(super) enum PieceKind {
+    /// Text of both.
     Same,
-    /// In this text alone.
+    /// Text of this one only.
     Own,
-    /// Left out.
+    /// A gap: text that is not shown.
     Gap,
 }
 
-/// A piece of one text.
+/// A piece of an excerpt of one text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Piece {
-    pub(super) kind: Kind,
+pub(super) struct ExcerptPiece {
+    pub(super) kind: PieceKind,
     pub(super) text: String,
 }
 
-/// Two texts in excerpts.
+/// The differences between two texts, as an excerpt of each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Sides {
-    pub(super) a: Vec<Piece>,
-    pub(super) b: Vec<Piece>,
-    /// Places that differ, as far as the texts were compared.
+pub(super) struct TextDifference {
+    pub(super) a: Vec<ExcerptPiece>,
+    pub(super) b: Vec<ExcerptPiece>,
+    /// The number of places that differ, as far as the texts were compared.
     pub(super) places: usize,
-    /// Of these, places shown.
+    /// The number of these places that are shown.
     pub(super) shown: usize,
-    /// Whether the texts go on beyond what was compared.
+    /// True if a text continues beyond the part that was compared.
     pub(super) cut: bool,
 }
 
-impl Sides {
-    /// Compares two canonical texts. Linear in what they have in common at the beginning, bounded after that.
+impl TextDifference {
+    /// Compares two canonical texts. Time is linear in their common beginning and bounded after that.
     pub(super) fn of(a: &str, b: &str, measure: Measure) -> Self {
         let start = start(a, b);
         let (rest_a, rest_b) = (a.get(start..).unwrap_or(a), b.get(start..).unwrap_or(b));
@@ -58,7 +58,7 @@ impl Sides {
         let cut = compared(&tokens_a) < rest_a.len() || compared(&tokens_b) < rest_b.len();
         let mut ops = capture_diff_slices(Algorithm::Myers, &tokens_a, &tokens_b);
         if cut && ops.last().is_some_and(|op| !matches!(op, DiffOp::Equal { .. })) && ops.len() > 1 {
-            // What differs at the cut may well be in the other text beyond it.
+            // A difference at the cut may be an equal text that continues beyond it.
             ops.pop();
         }
         let mut sides = Self {
@@ -75,12 +75,12 @@ impl Sides {
                 concat(&tokens_b, op.new_range()),
             );
             if matches!(op, DiffOp::Equal { .. }) {
-                // The edges of an excerpt need no more around them than its middle.
+                // The ends of an excerpt show as much context as its middle.
                 sides.same(&a, i > 0, i < last);
                 continue;
             }
             sides.places += 1;
-            if sides.shown < PLACES {
+            if sides.shown < MAX_PLACES {
                 sides.shown += 1;
                 own(&mut sides.a, &a);
                 own(&mut sides.b, &b);
@@ -92,27 +92,28 @@ impl Sides {
         sides
     }
 
+    /// Marks a gap in both excerpts.
     fn gap(&mut self) {
         for side in [&mut self.a, &mut self.b] {
-            if side.last().is_none_or(|piece| piece.kind != Kind::Gap) {
-                side.push(Piece {
-                    kind: Kind::Gap,
+            if side.last().is_none_or(|piece| piece.kind != PieceKind::Gap) {
+                side.push(ExcerptPiece {
+                    kind: PieceKind::Gap,
                     text: String::new(),
                 });
             }
         }
     }
 
-    /// Text of both, of which the beginning follows a difference, or the end precedes one, or both.
+    /// Adds equal text. `after` is true if it follows a difference, `before` if a difference follows.
     fn same(&mut self, text: &str, after: bool, before: bool) {
-        if self.shown == PLACES && !(after && self.shown == self.places) {
+        if self.shown == MAX_PLACES && !(after && self.shown == self.places) {
             return;
         }
-        let before = before && self.shown < PLACES;
-        let (head, tail) = (head(text, AROUND), tail(text, AROUND));
+        let before = before && self.shown < MAX_PLACES;
+        let (head, tail) = (head(text, CONTEXT_BYTES), tail(text, CONTEXT_BYTES));
         let mut push = |text: &str| {
             for side in [&mut self.a, &mut self.b] {
-                piece(side, Kind::Same, text);
+                piece(side, PieceKind::Same, text);
             }
         };
         match (after, before) {
@@ -140,42 +141,45 @@ impl Sides {
     }
 }
 
-fn piece(side: &mut Vec<Piece>, kind: Kind, text: &str) {
+fn piece(side: &mut Vec<ExcerptPiece>, kind: PieceKind, text: &str) {
     if !text.is_empty() {
-        side.push(Piece {
+        side.push(ExcerptPiece {
             kind,
             text: text.to_owned(),
         });
     }
 }
 
-/// What one text has alone, its middle left out where it is long.
-fn own(side: &mut Vec<Piece>, text: &str) {
-    let (first, last) = (head(text, LONGEST / 2), tail(text, LONGEST / 2));
+/// Adds text of one side only, without its middle if it is long.
+fn own(side: &mut Vec<ExcerptPiece>, text: &str) {
+    let (first, last) = (
+        head(text, MAX_DIFFERENCE_BYTES / 2),
+        tail(text, MAX_DIFFERENCE_BYTES / 2),
+    );
     if first.len() + last.len() >= text.len() {
-        piece(side, Kind::Own, text);
+        piece(side, PieceKind::Own, text);
         return;
     }
-    piece(side, Kind::Own, first);
-    side.push(Piece {
-        kind: Kind::Gap,
+    piece(side, PieceKind::Own, first);
+    side.push(ExcerptPiece {
+        kind: PieceKind::Gap,
         text: String::new(),
     });
-    piece(side, Kind::Own, last);
+    piece(side, PieceKind::Own, last);
 }
 
 fn concat(tokens: &[&str], range: std::ops::Range<usize>) -> String {
     tokens.get(range).unwrap_or_default().concat()
 }
 
-/// Where the comparison begins: at a word, shortly before the first byte that differs.
+/// The position at which the comparison begins: the start of a word shortly before the first byte that differs.
 fn start(a: &str, b: &str) -> usize {
     let equal = a.bytes().zip(b.bytes()).take_while(|(x, y)| x == y).count();
-    if equal <= BEFORE {
+    if equal <= LEAD_BYTES {
         return 0;
     }
-    // Both texts have the same bytes up to here, so that what begins a word in one does in the other.
-    let near = a.floor_char_boundary(equal - BEFORE);
+    // Both texts have the same bytes up to here, so a word that begins here begins in both.
+    let near = a.floor_char_boundary(equal - LEAD_BYTES);
     let space = a.get(near..equal).and_then(|tail| tail.find(' '));
     space.map_or(near, |space| near + space + 1)
 }
@@ -205,12 +209,12 @@ fn tail(text: &str, bytes: usize) -> &str {
     })
 }
 
-/// Words with the space behind them; where characters are measured, the letters of scripts without spaces one by one.
+/// The words of a text, each with the space after it. By characters, every letter of a script without spaces is a token.
 fn tokens(text: &str, measure: Measure) -> Vec<&str> {
     let alone = |c: char| measure == Measure::CharGrams && c >= '\u{E00}';
     let mut tokens = Vec::new();
     let mut rest = text;
-    while !rest.is_empty() && tokens.len() < COMPARED {
+    while !rest.is_empty() && tokens.len() < MAX_TOKENS {
         let mut chars = rest.char_indices();
         let alone_first = chars.next().is_some_and(|(_, c)| alone(c));
         let mut spaced = false;
@@ -231,23 +235,23 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn shown(side: &[Piece]) -> String {
-        let piece = |piece: &Piece| match piece.kind {
-            Kind::Same => piece.text.clone(),
-            Kind::Own => format!("[{}]", piece.text),
-            Kind::Gap => "…".to_owned(),
+    fn shown(side: &[ExcerptPiece]) -> String {
+        let piece = |piece: &ExcerptPiece| match piece.kind {
+            PieceKind::Same => piece.text.clone(),
+            PieceKind::Own => format!("[{}]", piece.text),
+            PieceKind::Gap => "…".to_owned(),
         };
         side.iter().map(piece).collect()
     }
 
     #[test]
     fn words_and_characters_that_differ_are_marked() {
-        let sides = Sides::of("the old tram line", "the new tram line", Measure::WordGrams);
+        let sides = TextDifference::of("the old tram line", "the new tram line", Measure::WordGrams);
         assert_eq!(
             (shown(&sides.a).as_str(), shown(&sides.b).as_str()),
             ("the [old ]tram line", "the [new ]tram line")
         );
-        let sides = Sides::of("有轨电车线路 2024", "有轨汽车线路 2024", Measure::CharGrams);
+        let sides = TextDifference::of("有轨电车线路 2024", "有轨汽车线路 2024", Measure::CharGrams);
         assert_eq!(
             (shown(&sides.a).as_str(), shown(&sides.b).as_str()),
             ("有轨[电]车线路 2024", "有轨[汽]车线路 2024")
@@ -263,9 +267,9 @@ mod tests {
         for i in (20_000..22_000).step_by(100) {
             changed[i] = format!("changed{i}");
         }
-        let sides = Sides::of(&a, &changed.join(" "), Measure::WordGrams);
+        let sides = TextDifference::of(&a, &changed.join(" "), Measure::WordGrams);
         assert!(sides.cut);
-        assert_eq!((sides.places, sides.shown), (20, PLACES));
+        assert_eq!((sides.places, sides.shown), (20, MAX_PLACES));
         let (a, b) = (shown(&sides.a), shown(&sides.b));
         assert!(a.starts_with('…') && a.ends_with('…') && a.len() < 2500, "{a}");
         assert!(
@@ -280,7 +284,7 @@ mod tests {
         let words: Vec<String> = (0..10_000).map(|i| format!("w{i} ")).collect();
         let a = words.concat();
         let b = words[500..].concat();
-        let sides = Sides::of(&a, &b, Measure::WordGrams);
+        let sides = TextDifference::of(&a, &b, Measure::WordGrams);
         assert_eq!((sides.places, sides.cut), (1, true));
     }
 
@@ -289,10 +293,10 @@ mod tests {
         fn both_sides_read_as_their_texts(a in "[ab文字é ]{0,80}", b in "[ab文字é ]{0,80}", chars: bool) {
             let measure = if chars { Measure::CharGrams } else { Measure::WordGrams };
             prop_assert_eq!(tokens(&a, measure).concat(), a.as_str());
-            let sides = Sides::of(&a, &b, measure);
-            let part = |side: &[Piece], text: &str| {
+            let sides = TextDifference::of(&a, &b, measure);
+            let part = |side: &[ExcerptPiece], text: &str| {
                 let mut rest = text;
-                for piece in side.iter().filter(|piece| piece.kind != Kind::Gap) {
+                for piece in side.iter().filter(|piece| piece.kind != PieceKind::Gap) {
                     let Some(at) = rest.find(&piece.text) else { return false };
                     rest = &rest[at + piece.text.len()..];
                 }

@@ -1,18 +1,18 @@
-//! The flow of records into what became of them, as bands of their breadth.
+//! The figure of the records by outcome: the breadth of a band is its share of the records.
 
 use twinprint_io::number::{count, percent};
 use twinprint_io::results::RecordCounts;
 
-/// Pixels of all records.
-const ALL: f64 = 200.0;
-/// Pixels that the two lines of a label take.
-const LABEL: f64 = 46.0;
-/// Pixels between two bands at their end.
-const GAP: f64 = 8.0;
+/// The breadth of all records in pixels.
+const ALL_RECORDS_PX: f64 = 200.0;
+/// The height of the two lines of a label in pixels.
+const LABEL_PX: f64 = 46.0;
+/// The space between two bands at their end in pixels.
+const GAP_PX: f64 = 8.0;
 
-/// What became of some records.
+/// The outcome of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(super) enum RecordOutcome {
     Kept,
     Near,
     Equal,
@@ -22,8 +22,8 @@ pub(super) enum Fate {
     Rejected,
 }
 
-impl Fate {
-    /// The class of its colour in the style sheet.
+impl RecordOutcome {
+    /// The class of the outcome's colour in the style sheet.
     pub(super) fn class(self) -> &'static str {
         match self {
             Self::Kept => "kept",
@@ -35,7 +35,7 @@ impl Fate {
         }
     }
 
-    /// Its name in English and Chinese.
+    /// The name in English and Chinese.
     pub(super) fn names(self) -> [&'static str; 2] {
         match self {
             Self::Kept => ["kept", "保留"],
@@ -49,26 +49,27 @@ impl Fate {
     }
 }
 
-/// A band from all records to a fate.
+/// The band from all records to one outcome.
 pub(super) struct Band {
     pub(super) class: &'static str,
     pub(super) names: [&'static str; 2],
     pub(super) count: String,
     pub(super) percent: String,
-    /// Its outline, 100 wide.
+    /// The SVG path of the outline, 100 wide.
     pub(super) path: String,
     pub(super) y: String,
     pub(super) height: String,
-    /// Baselines of its label's two lines.
+    /// The baselines of the two lines of the label.
     pub(super) lines: [f64; 2],
 }
 
-/// See the module.
+/// The figure of the records by outcome.
 pub(super) struct Flow {
     pub(super) bands: Vec<Band>,
     pub(super) height: f64,
-    /// Where the bar of all records begins, and how high it is.
+    /// The top of the bar of all records.
     pub(super) y: String,
+    /// The height of the bar of all records.
     pub(super) breadth: String,
 }
 
@@ -76,32 +77,42 @@ impl Flow {
     /// The flow of a run's records. `verified`: true if equal texts were distinguished from equal fingerprints.
     pub(super) fn of(records: &RecordCounts, verified: bool) -> Self {
         let equal = if verified {
-            Fate::Equal
+            RecordOutcome::Equal
         } else {
-            Fate::EqualFingerprint
+            RecordOutcome::EqualFingerprint
         };
-        let fates = [
-            (Fate::Kept, records.kept),
-            (Fate::Near, records.removed_near()),
+        let outcomes = [
+            (RecordOutcome::Kept, records.kept),
+            (RecordOutcome::Near, records.removed_near()),
             (equal, records.removed_equal),
-            (Fate::Known, records.removed_known),
-            (Fate::Empty, records.removed_empty),
-            (Fate::Rejected, records.rejected),
+            (RecordOutcome::Known, records.removed_known),
+            (RecordOutcome::Empty, records.removed_empty),
+            (RecordOutcome::Rejected, records.rejected),
         ];
-        let parts: Vec<(Fate, u64, f64)> = fates
+        let parts: Vec<(RecordOutcome, u64, f64)> = outcomes
             .into_iter()
             .filter(|&(_, n)| n > 0)
-            .map(|(fate, n)| (fate, n, (ALL * n as f64 / records.read.max(1) as f64).max(1.5)))
+            .map(|(outcome, n)| {
+                (
+                    outcome,
+                    n,
+                    (ALL_RECORDS_PX * n as f64 / records.read.max(1) as f64).max(1.5),
+                )
+            })
             .collect();
         let breadth: f64 = parts.iter().map(|part| part.2).sum();
-        let ends: f64 = parts.iter().map(|part| part.2.max(LABEL) + GAP).sum::<f64>() - GAP;
-        let height = ends.max(breadth).max(LABEL);
+        let ends: f64 = parts
+            .iter()
+            .map(|part| part.2.max(LABEL_PX) + GAP_PX)
+            .sum::<f64>()
+            - GAP_PX;
+        let height = ends.max(breadth).max(LABEL_PX);
         let first = (height - breadth) / 2.0;
         let (mut from, mut to) = (first, 0.0);
         let bands = parts
             .into_iter()
-            .map(|(fate, n, thick)| {
-                let slot = thick.max(LABEL);
+            .map(|(outcome, n, thick)| {
+                let slot = thick.max(LABEL_PX);
                 let at = to + (slot - thick) / 2.0;
                 let (a, b, c, d) = (from, from + thick, at, at + thick);
                 let path = format!(
@@ -109,10 +120,10 @@ impl Flow {
                 );
                 let middle = to + slot / 2.0;
                 from += thick;
-                to += slot + GAP;
+                to += slot + GAP_PX;
                 Band {
-                    class: fate.class(),
-                    names: fate.names(),
+                    class: outcome.class(),
+                    names: outcome.names(),
                     count: count(n),
                     percent: percent(n, records.read),
                     path,

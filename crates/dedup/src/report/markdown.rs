@@ -3,7 +3,7 @@
 use askama::Template;
 
 use super::chart::{Chart, Column};
-use super::difference::{Kind, Piece, Sides};
+use super::difference::{ExcerptPiece, PieceKind, TextDifference};
 use super::page;
 use super::shown::Differences;
 use twinprint_io::number::{bytes, count, percent, seconds, towards_zero};
@@ -11,12 +11,12 @@ use twinprint_io::page::{filters, ticked};
 use twinprint_io::results::PartsReport;
 use twinprint_io::results::{PairReport, Report, StageReport};
 
-/// Characters of the longest bar.
-const BAR: usize = 44;
+/// The length of the longest bar in characters.
+const MAX_BAR_CHARS: usize = 44;
 
 #[derive(Template)]
 #[template(path = "report.md")]
-struct Text<'r> {
+struct MarkdownReport<'r> {
     report: &'r Report,
     flow: Vec<String>,
     jaccards: Vec<String>,
@@ -30,16 +30,16 @@ struct Text<'r> {
     stages: Vec<String>,
 }
 
-impl Text<'_> {
+impl MarkdownReport<'_> {
     fn documents(&self) -> u64 {
         self.report.records.kept + self.report.records.removed
     }
 }
 
-/// The text.
+/// Renders the report.
 pub(super) fn text(report: &Report, differences: &Differences) -> String {
     let charts = page::charts(report);
-    let text = Text {
+    let text = MarkdownReport {
         report,
         flow: flow(report),
         jaccards: charts.jaccards.as_ref().map(bars).unwrap_or_default(),
@@ -55,7 +55,7 @@ pub(super) fn text(report: &Report, differences: &Differences) -> String {
         stage_heads: row(&["stage", "time", "processor", "read", "written", "memory"].map(str::to_owned)),
         stages: report.run.stages.iter().map(stage).collect(),
     };
-    // Rendering writes to a string, which does not fail; the filters do not either.
+    // Rendering into a string cannot fail, and the filters return no errors.
     text.render().unwrap_or_default()
 }
 
@@ -92,10 +92,10 @@ fn flow(report: &Report) -> Vec<String> {
     lines
 }
 
-/// A bar that is there at all where there is anything.
-fn bar(n: u64, most: u64, of: char) -> String {
-    let length = (BAR as f64 * n as f64 / most.max(1) as f64).round() as usize;
-    std::iter::repeat_n(of, length.max(usize::from(n > 0))).collect()
+/// A bar of `symbol`, at least one character long unless `n` is 0.
+fn bar(n: u64, most: u64, symbol: char) -> String {
+    let length = (MAX_BAR_CHARS as f64 * n as f64 / most.max(1) as f64).round() as usize;
+    std::iter::repeat_n(symbol, length.max(usize::from(n > 0))).collect()
 }
 
 fn bars(chart: &Chart) -> Vec<String> {
@@ -111,7 +111,7 @@ fn bars(chart: &Chart) -> Vec<String> {
     columns.iter().map(line).collect()
 }
 
-fn pairs(pairs: &[PairReport], sides: &[Sides]) -> Vec<String> {
+fn pairs(pairs: &[PairReport], sides: &[TextDifference]) -> Vec<String> {
     let sides = sides.iter().map(Some).chain(std::iter::repeat(None));
     pairs
         .iter()
@@ -120,7 +120,7 @@ fn pairs(pairs: &[PairReport], sides: &[Sides]) -> Vec<String> {
         .collect()
 }
 
-fn compared(pair: &PairReport, sides: Option<&Sides>) -> String {
+fn compared(pair: &PairReport, sides: Option<&TextDifference>) -> String {
     let jaccard = pair.jaccard.map_or_else(String::new, |jaccard| {
         format!("Jaccard {}, ", towards_zero(jaccard, 3))
     });
@@ -141,13 +141,13 @@ fn compared(pair: &PairReport, sides: Option<&Sides>) -> String {
     text
 }
 
-fn marked(pieces: &[Piece]) -> String {
+fn marked(pieces: &[ExcerptPiece]) -> String {
     let mut text = String::new();
     for piece in pieces {
         match piece.kind {
-            Kind::Same => text += &piece.text,
-            Kind::Gap => text += " … ",
-            Kind::Own => {
+            PieceKind::Same => text += &piece.text,
+            PieceKind::Gap => text += " … ",
+            PieceKind::Own => {
                 let own = piece.text.trim_end();
                 let space = piece.text.get(own.len()..).unwrap_or_default();
                 text.extend(["[", own, "]", space]);
@@ -164,13 +164,13 @@ fn row(cells: &[String; 6]) -> String {
 }
 
 fn stage(stage: &StageReport) -> String {
-    let told = |n: Option<u64>| n.map_or_else(String::new, bytes);
+    let shown_bytes = |n: Option<u64>| n.map_or_else(String::new, bytes);
     row(&[
         stage.name.clone(),
         seconds(stage.seconds),
         stage.cpu_seconds.map_or_else(String::new, seconds),
-        told(stage.read_bytes),
-        told(stage.written_bytes),
-        told(stage.peak_memory_bytes),
+        shown_bytes(stage.read_bytes),
+        shown_bytes(stage.written_bytes),
+        shown_bytes(stage.peak_memory_bytes),
     ])
 }

@@ -1,7 +1,7 @@
-//! What a run found: `report.json`, and for people `report.html` and `report.md`.
+//! The report of a run: `report.json`, and for people `report.html` and `report.md`.
 //!
-//! Everything but the `run` object depends on input, options and version alone; times, memory, the machine and the plan made for
-//! it live there, and at the end of the pages.
+//! The report depends on input, options and version only, except for the `run` object. That object, and the end of the pages, have the
+//! times, the memory, the machine and the plan that was made for it.
 
 mod chart;
 mod collect;

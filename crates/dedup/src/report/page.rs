@@ -1,88 +1,89 @@
-//! `report.html`: one file in two languages that needs nothing else, neither scripts nor the network.
+//! `report.html`: one file in two languages, without scripts, other files or the network.
 //!
-//! The template holds the words, this module what is drawn between them. Whatever comes from a corpus goes through the template's
-//! escaping, and names through [`visible`](twinprint_io::page::visible) besides.
+//! The template has the texts, and this module the figures. Text of a corpus is escaped by the template; names go through
+//! [`visible`](twinprint_io::page::visible) as well.
 
 use std::collections::BTreeMap;
 
 use askama::Template;
 
 use super::chart::Chart;
-use super::difference::{Kind, Sides};
+// The template of figures, which other pages share, knows the kinds of pieces by this name.
+use super::difference::{PieceKind as Kind, TextDifference};
 use super::flow::Flow;
 use super::shown::Differences;
 use twinprint_io::page::filters;
 use twinprint_io::results::{PairReport, PartsReport, RadiusChoice, Report};
 
-/// Kinds of skipped files named.
-const SKIPPED: usize = 20;
+/// The largest number of kinds of skipped files that are listed.
+const MAX_SKIPPED_KINDS: usize = 20;
 
 #[derive(Template)]
 #[template(path = "report.html")]
-struct Page<'r> {
+struct HtmlPage<'r> {
     report: &'r Report,
     flow: Flow,
     charts: Charts,
-    largest: Vec<Group<'r>>,
-    doubtful: Vec<Pair<'r>>,
-    misses: Vec<Pair<'r>>,
-    rejects: Vec<Reject<'r>>,
+    largest: Vec<ShownGroup<'r>>,
+    doubtful: Vec<ShownPair<'r>>,
+    misses: Vec<ShownPair<'r>>,
+    rejects: Vec<RejectKind<'r>>,
     skipped: Vec<(&'r str, u64)>,
-    /// Files of kinds that are not named.
+    /// The number of skipped files of kinds that are not listed.
     skipped_others: u64,
-    stages: Vec<Bar<'r>>,
-    funnel: Vec<Step>,
+    stages: Vec<StageBar<'r>>,
+    funnel: Vec<FunnelStep>,
 }
 
-impl Page<'_> {
+impl HtmlPage<'_> {
     fn documents(&self) -> u64 {
         self.report.records.kept + self.report.records.removed
     }
 }
 
-/// What is drawn in columns.
+/// The column charts of a report.
 pub(super) struct Charts {
     pub(super) distances: Chart,
-    /// Absent where nothing was verified.
+    /// `None` in a run without verification.
     pub(super) jaccards: Option<Chart>,
     pub(super) sizes: Chart,
 }
 
-/// A large group and how the member least like the kept one differs.
-struct Group<'r> {
+/// A large group, with the pair of the kept document and the least similar member.
+struct ShownGroup<'r> {
     group: &'r twinprint_io::results::LargeCluster,
-    pair: Option<Pair<'r>>,
+    pair: Option<ShownPair<'r>>,
 }
 
-/// A pair and how its texts differ, where texts were kept.
-struct Pair<'r> {
+/// A pair, with the differences between its texts in a run with verification.
+struct ShownPair<'r> {
     pair: &'r PairReport,
-    sides: Option<&'r Sides>,
+    sides: Option<&'r TextDifference>,
 }
 
 /// Rejected records of one kind.
-struct Reject<'r> {
+struct RejectKind<'r> {
     kind: &'r str,
     count: u64,
     examples: Vec<&'r twinprint_io::source::RejectExample>,
 }
 
 /// A stage and its share of the time.
-struct Bar<'r> {
+struct StageBar<'r> {
     stage: &'r twinprint_io::results::StageReport,
     names: [&'r str; 2],
     width: String,
 }
 
-/// A step of the search, and how much was left after it.
-pub(super) struct Step {
+/// A step of the search, with the number of documents, texts or pairs that remain after it.
+pub(super) struct FunnelStep {
     pub(super) names: [&'static str; 2],
     pub(super) count: u64,
 }
 
-/// The page.
+/// Renders the page.
 pub(super) fn html(report: &Report, differences: &Differences) -> String {
-    let page = Page {
+    let page = HtmlPage {
         report,
         flow: Flow::of(&report.records, report.threshold.is_some()),
         charts: charts(report),
@@ -95,11 +96,11 @@ pub(super) fn html(report: &Report, differences: &Differences) -> String {
         stages: stages(report),
         funnel: funnel(report),
     };
-    // Rendering writes to a string, which does not fail; the filters do not either.
+    // Rendering into a string cannot fail, and the filters return no errors.
     page.render().unwrap_or_default()
 }
 
-/// The charts, documents of equal text left out of those of likeness.
+/// The charts of a report. Those of distance and Jaccard leave out documents of equal text.
 pub(super) fn charts(report: &Report) -> Charts {
     let without_equal = |counts: &BTreeMap<u32, u64>, at: u32| {
         let mut counts = counts.clone();
@@ -122,32 +123,35 @@ pub(super) fn charts(report: &Report) -> Charts {
     }
 }
 
-fn pairs<'r>(pairs: &'r [PairReport], sides: &'r [Sides]) -> Vec<Pair<'r>> {
+fn pairs<'r>(pairs: &'r [PairReport], sides: &'r [TextDifference]) -> Vec<ShownPair<'r>> {
     let sides = sides.iter().map(Some).chain(std::iter::repeat(None));
     pairs
         .iter()
         .zip(sides)
-        .map(|(pair, sides)| Pair { pair, sides })
+        .map(|(pair, sides)| ShownPair { pair, sides })
         .collect()
 }
 
-fn largest<'r>(report: &'r Report, differences: &'r Differences) -> Vec<Group<'r>> {
+fn largest<'r>(report: &'r Report, differences: &'r Differences) -> Vec<ShownGroup<'r>> {
     let sides = differences
         .largest
         .iter()
         .map(Option::as_ref)
         .chain(std::iter::repeat(None));
-    let group = |(group, sides): (&'r twinprint_io::results::LargeCluster, Option<&'r Sides>)| Group {
+    let group = |(group, sides): (
+        &'r twinprint_io::results::LargeCluster,
+        Option<&'r TextDifference>,
+    )| ShownGroup {
         group,
-        pair: group.farthest.as_ref().map(|pair| Pair { pair, sides }),
+        pair: group.farthest.as_ref().map(|pair| ShownPair { pair, sides }),
     };
     report.largest.iter().zip(sides).map(group).collect()
 }
 
-fn rejects(report: &Report) -> Vec<Reject<'_>> {
+fn rejects(report: &Report) -> Vec<RejectKind<'_>> {
     let by_kind = report.records.rejected_by.iter();
     by_kind
-        .map(|(kind, &count)| Reject {
+        .map(|(kind, &count)| RejectKind {
             kind,
             count,
             examples: report
@@ -168,7 +172,7 @@ pub(super) fn skipped(report: &Report) -> Vec<(&str, u64)> {
         .map(|(kind, &count)| (kind.as_str(), count))
         .collect();
     skipped.sort_by_key(|&(kind, count)| (std::cmp::Reverse(count), kind));
-    skipped.truncate(SKIPPED);
+    skipped.truncate(MAX_SKIPPED_KINDS);
     skipped
 }
 
@@ -177,14 +181,14 @@ fn skipped_others(report: &Report) -> u64 {
     report.input.skipped.values().sum::<u64>() - named
 }
 
-fn stages(report: &Report) -> Vec<Bar<'_>> {
+fn stages(report: &Report) -> Vec<StageBar<'_>> {
     let longest = report
         .run
         .stages
         .iter()
         .map(|stage| stage.seconds)
         .fold(1e-9, f64::max);
-    let bar = |stage| Bar {
+    let bar = |stage| StageBar {
         stage,
         names: stage_names(stage),
         width: format!("{:.1}%", 100.0 * stage.seconds / longest),
@@ -206,9 +210,10 @@ fn stage_names(stage: &twinprint_io::results::StageReport) -> [&str; 2] {
     [&stage.name, chinese]
 }
 
-pub(super) fn funnel(report: &Report) -> Vec<Step> {
+/// The steps of the search in order.
+pub(super) fn funnel(report: &Report) -> Vec<FunnelStep> {
     let search = &report.search;
-    let step = |english, chinese, count| Step {
+    let step = |english, chinese, count| FunnelStep {
         names: [english, chinese],
         count,
     };

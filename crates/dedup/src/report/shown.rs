@@ -1,4 +1,4 @@
-//! Chooses the groups and pairs that the report shows, and reads their texts.
+//! The groups and pairs that the report shows as examples, with their texts.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -6,71 +6,78 @@ use std::collections::BTreeMap;
 use twinprint_io::results::{DocumentReport, LargeCluster, OrderReport, PairReport, Report};
 
 use super::collect;
+use super::difference::TextDifference;
 use crate::error::DedupError;
+use crate::ids::{Id, IdVec, ItemId, ids};
 use crate::verify::near_misses::NearMiss;
 use crate::write::FinishedRun;
 use twinprint_io::work::BlockBuffer;
 
-use super::difference::Sides;
+/// The largest number of groups that are shown.
+const MAX_GROUPS: usize = 10;
+/// The largest number of members that are shown of a group.
+const MAX_MEMBERS: usize = 5;
+/// The number of characters of text that are shown of a group.
+const EXCERPT_CHARS: usize = 160;
+/// The largest number of doubtful pairs that are shown, and of near misses.
+const MAX_PAIRS: usize = 6;
 
-/// Groups named.
-const LARGEST: usize = 10;
-/// Members of a large group named.
-const MEMBERS: usize = 5;
-/// Characters of text shown of a large group.
-const EXCERPT: usize = 160;
-/// Doubtful pairs, and pairs that just miss the threshold.
-const PAIRS: usize = 6;
-
-/// A report and, for the pages, how the texts of its pairs differ.
+/// A report, and for the pages the differences between the texts of its pairs.
 pub(crate) struct Shown {
     pub(super) report: Report,
     pub(super) differences: Differences,
 }
 
-/// How the texts of the pairs differ, in the order of the report's own lists; empty where no texts were kept.
+/// The differences between the texts of each pair, in the order of the lists of the report; empty in a run without verification.
 #[derive(Default)]
 pub(super) struct Differences {
-    /// Of each large group, where it has different texts.
-    pub(super) largest: Vec<Option<Sides>>,
-    pub(super) doubtful: Vec<Sides>,
-    pub(super) closest_misses: Vec<Sides>,
+    /// The pair of each large group; `None` if all its texts are equal.
+    pub(super) largest: Vec<Option<TextDifference>>,
+    pub(super) doubtful: Vec<TextDifference>,
+    pub(super) closest_misses: Vec<TextDifference>,
 }
-
-/// No item.
-const NONE: u32 = u32::MAX;
 
 /// A pair of items.
 #[derive(Clone, Copy)]
-struct Pair {
-    a: u32,
-    b: u32,
+struct ItemPair {
+    a: ItemId,
+    b: ItemId,
     hamming: u32,
     similarity: twinprint_cluster::Similarity,
 }
 
 impl Shown {
-    /// Collects all but times; `order` is what putting the records in order gave. O(documents), and a sort of the groups; reads some two dozen pairs of texts.
+    /// Collects the report without times. `order` is the outcome of putting the records in order. O(documents), and a sort of the groups;
+    /// reads at most some twenty pairs of texts.
     pub(crate) fn collect(run: &FinishedRun<'_>, order: Option<OrderReport>) -> Result<Self, DedupError> {
         let mut sizes = run.sizes();
-        // A group of what is known from before is none of the run's: nothing of it is kept.
+        // Nothing is kept of a group of known texts, so it is no group of this run.
         for (size, &class) in sizes.iter_mut().zip(&run.keep.classes) {
             if run.known.of(class).is_some() {
                 *size = 0;
             }
         }
-        let mut report = collect::numbers(run, &sizes)?;
+        let mut report = collect::counts(run, &sizes)?;
         report.order = order;
         let farthest = farthest(run);
         let leaders = largest(&sizes);
-        let of_largest: Vec<Option<Pair>> = leaders
+        let of_largest: Vec<Option<ItemPair>> = leaders
             .iter()
-            .map(|&leader| removed_pair(run, farthest[leader as usize]))
+            .map(|&leader| {
+                Some(farthest[leader])
+                    .filter(|&item| item != leader)
+                    .map(|item| removed_pair(run, item))
+            })
             .collect();
         report.largest = describe(run, &sizes, &leaders, &of_largest)?;
         let doubtful = doubtful(run, &farthest);
         report.doubtful = doubtful.iter().map(|pair| pair_report(run, pair)).collect();
-        let misses: Vec<Pair> = run.near_misses.closest(PAIRS).iter().map(missed_pair).collect();
+        let misses: Vec<ItemPair> = run
+            .near_misses
+            .closest(MAX_PAIRS)
+            .iter()
+            .map(missed_pair)
+            .collect();
         report.closest_misses = misses.iter().map(|pair| pair_report(run, pair)).collect();
         Ok(Self {
             differences: differences(run, &of_largest, &doubtful, &misses)?,
@@ -79,63 +86,65 @@ impl Shown {
     }
 }
 
-/// Of each leader, by item, the follower that is least like it; [`NONE`] where all its texts are equal.
-fn farthest(run: &FinishedRun<'_>) -> Vec<u32> {
-    let mut farthest = vec![NONE; run.outcome.groups.len()];
-    for (item, group) in (0u32..).zip(&run.outcome.groups) {
-        let slot = &mut farthest[group.leader as usize];
-        if group.leader != item && (*slot == NONE || doubt(run, item) < doubt(run, *slot)) {
-            *slot = item;
+/// The least similar follower of each leader; an item without followers has itself.
+fn farthest(run: &FinishedRun<'_>) -> IdVec<ItemId, ItemId> {
+    let groups = run.groups();
+    let mut farthest: IdVec<ItemId, ItemId> = ids(groups.len()).collect();
+    for (item, group) in groups.entries() {
+        let leader = ItemId::new(group.leader);
+        let current = farthest[leader];
+        if leader != item && (current == leader || doubt(run, item) < doubt(run, current)) {
+            farthest[leader] = item;
         }
     }
     farthest
 }
 
-/// What sorts the followers that are least like their leaders first.
-fn doubt(run: &FinishedRun<'_>, item: u32) -> impl Ord + use<> {
-    let group = &run.outcome.groups[item as usize];
-    // Jaccards are in 0..=1, where the bits of numbers order as they do; where nothing was verified all are the same.
+/// A sort key of followers: the least similar to its leader comes first.
+fn doubt(run: &FinishedRun<'_>, item: ItemId) -> impl Ord + use<> {
+    let group = &run.groups()[item];
+    // The bits of numbers in 0..=1, as Jaccards are, have the order of the numbers. Without verification all are equal.
     let jaccard = group.similarity.jaccard.to_bits();
-    (jaccard, Reverse(group.distance), run.keep.rank[item as usize])
+    (jaccard, Reverse(group.distance), run.keep.rank[item])
 }
 
 /// The leaders of the largest groups, the largest first.
-fn largest(sizes: &[u32]) -> Vec<u32> {
-    let mut leaders: Vec<u32> = (0..sizes.len() as u32)
-        .filter(|&item| sizes[item as usize] > 1)
-        .collect();
-    let key = |&item: &u32| (Reverse(sizes[item as usize]), item);
-    if leaders.len() > LARGEST {
-        leaders.select_nth_unstable_by_key(LARGEST, key);
-        leaders.truncate(LARGEST);
+fn largest(sizes: &IdVec<ItemId, u32>) -> Vec<ItemId> {
+    let mut leaders: Vec<ItemId> = sizes.ids().filter(|&item| sizes[item] > 1).collect();
+    let key = |&item: &ItemId| (Reverse(sizes[item]), item);
+    if leaders.len() > MAX_GROUPS {
+        leaders.select_nth_unstable_by_key(MAX_GROUPS, key);
+        leaders.truncate(MAX_GROUPS);
     }
     leaders.sort_unstable_by_key(key);
     leaders
 }
 
-fn doubtful(run: &FinishedRun<'_>, farthest: &[u32]) -> Vec<Pair> {
-    let mut items: Vec<u32> = farthest.iter().copied().filter(|&item| item != NONE).collect();
-    if items.len() > PAIRS {
-        items.select_nth_unstable_by_key(PAIRS, |&item| doubt(run, item));
-        items.truncate(PAIRS);
+/// The pairs of a leader and its least similar follower, the least similar of all groups first.
+fn doubtful(run: &FinishedRun<'_>, farthest: &IdVec<ItemId, ItemId>) -> Vec<ItemPair> {
+    let followers = farthest.entries().filter(|&(leader, &item)| item != leader);
+    let mut items: Vec<ItemId> = followers.map(|(_, &item)| item).collect();
+    if items.len() > MAX_PAIRS {
+        items.select_nth_unstable_by_key(MAX_PAIRS, |&item| doubt(run, item));
+        items.truncate(MAX_PAIRS);
     }
     items.sort_unstable_by_key(|&item| doubt(run, item));
-    items.iter().filter_map(|&item| removed_pair(run, item)).collect()
+    items.iter().map(|&item| removed_pair(run, item)).collect()
 }
 
-/// A leader and its follower `item`.
-fn removed_pair(run: &FinishedRun<'_>, item: u32) -> Option<Pair> {
-    let group = run.outcome.groups.get(item as usize)?;
-    Some(Pair {
-        a: group.leader,
+/// A follower with its leader.
+fn removed_pair(run: &FinishedRun<'_>, item: ItemId) -> ItemPair {
+    let group = &run.groups()[item];
+    ItemPair {
+        a: ItemId::new(group.leader),
         b: item,
         hamming: group.distance,
         similarity: group.similarity,
-    })
+    }
 }
 
-fn missed_pair(miss: &NearMiss) -> Pair {
-    Pair {
+fn missed_pair(miss: &NearMiss) -> ItemPair {
+    ItemPair {
         a: miss.earlier,
         b: miss.item,
         hamming: miss.distance,
@@ -143,7 +152,7 @@ fn missed_pair(miss: &NearMiss) -> Pair {
     }
 }
 
-fn pair_report(run: &FinishedRun<'_>, pair: &Pair) -> PairReport {
+fn pair_report(run: &FinishedRun<'_>, pair: &ItemPair) -> PairReport {
     let measured = |value: f64| (!value.is_nan()).then_some(value);
     PairReport {
         a: document(run, pair.a),
@@ -154,8 +163,8 @@ fn pair_report(run: &FinishedRun<'_>, pair: &Pair) -> PairReport {
     }
 }
 
-fn document(run: &FinishedRun<'_>, item: u32) -> DocumentReport {
-    let document = run.keep.representative[item as usize];
+fn document(run: &FinishedRun<'_>, item: ItemId) -> DocumentReport {
+    let document = run.keep.representative[item];
     let (source, line) = run.names.place(document);
     DocumentReport {
         id: run.names.id(document).into_owned(),
@@ -166,65 +175,62 @@ fn document(run: &FinishedRun<'_>, item: u32) -> DocumentReport {
 
 fn describe(
     run: &FinishedRun<'_>,
-    sizes: &[u32],
-    leaders: &[u32],
-    farthest: &[Option<Pair>],
+    sizes: &IdVec<ItemId, u32>,
+    leaders: &[ItemId],
+    farthest: &[Option<ItemPair>],
 ) -> Result<Vec<LargeCluster>, DedupError> {
-    let mut members: BTreeMap<u32, Vec<String>> = leaders.iter().map(|&item| (item, Vec::new())).collect();
-    for document in 0..run.corpus.documents.len() {
+    let mut members: BTreeMap<ItemId, Vec<String>> = leaders.iter().map(|&item| (item, Vec::new())).collect();
+    for document in run.corpus.documents.document_ids() {
         let verdict = run.verdict(document);
-        if let Some(named) = members.get_mut(&verdict.items.1)
+        if let Some(named) = members.get_mut(&verdict.leader_item)
             && verdict.leader != document
-            && named.len() < MEMBERS
+            && named.len() < MAX_MEMBERS
         {
             named.push(run.names.id(document).into_owned());
         }
     }
     let mut buffer = BlockBuffer::default();
-    let describe = |(&item, farthest): (&u32, &Option<Pair>)| {
-        let leader = run.keep.representative[item as usize];
+    let describe = |(&item, farthest): (&ItemId, &Option<ItemPair>)| {
+        let leader = run.keep.representative[item];
         let DocumentReport { id, source, line } = document(run, item);
         let text = text(run, item, &mut buffer)?;
         Ok(LargeCluster {
-            cluster_id: leader,
-            size: sizes[item as usize],
+            cluster_id: leader.get(),
+            size: sizes[item],
             leader: id,
             source,
             line,
             members: members.remove(&item).unwrap_or_default(),
-            text: text.chars().take(EXCERPT).collect(),
+            text: text.chars().take(EXCERPT_CHARS).collect(),
             farthest: farthest.as_ref().map(|pair| pair_report(run, pair)),
         })
     };
     leaders.iter().zip(farthest).map(describe).collect()
 }
 
-/// The canonical text of an item; empty where no texts were kept.
-fn text<'b>(run: &FinishedRun<'_>, item: u32, buffer: &'b mut BlockBuffer) -> Result<&'b str, DedupError> {
+/// The canonical text of an item; empty in a run without verification.
+fn text<'b>(run: &FinishedRun<'_>, item: ItemId, buffer: &'b mut BlockBuffer) -> Result<&'b str, DedupError> {
     match run.spool {
-        Some(spool) => Ok(spool.text(
-            run.corpus.classes.text[run.keep.classes[item as usize] as usize],
-            buffer,
-        )?),
+        Some(spool) => Ok(spool.text(run.corpus.classes.text[run.keep.classes[item]], buffer)?),
         None => Ok(""),
     }
 }
 
 fn differences(
     run: &FinishedRun<'_>,
-    largest: &[Option<Pair>],
-    doubtful: &[Pair],
-    misses: &[Pair],
+    largest: &[Option<ItemPair>],
+    doubtful: &[ItemPair],
+    misses: &[ItemPair],
 ) -> Result<Differences, DedupError> {
     if run.spool.is_none() {
         return Ok(Differences::default());
     }
-    // Two texts are held at a time.
+    // Two texts are in memory at a time.
     let (mut of_a, mut of_b) = (BlockBuffer::default(), BlockBuffer::default());
-    let mut sides = |pair: &Pair| {
-        let measure = |item: u32| run.corpus.classes.measure[run.keep.classes[item as usize] as usize];
+    let mut sides = |pair: &ItemPair| {
+        let measure = |item: ItemId| run.corpus.classes.measure[run.keep.classes[item]];
         let measure = measure(pair.a).with(measure(pair.b));
-        Ok(Sides::of(
+        Ok(TextDifference::of(
             text(run, pair.a, &mut of_a)?,
             text(run, pair.b, &mut of_b)?,
             measure,

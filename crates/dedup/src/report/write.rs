@@ -1,4 +1,4 @@
-//! Writes the report. `report.json` comes last: where it stands, all that the run wrote is whole.
+//! The report files. `report.json` is written last: if it exists, all files of the run are complete.
 
 use std::time::Instant;
 
@@ -11,7 +11,7 @@ use crate::error::DedupError;
 use twinprint_io::progress::peak_memory;
 use twinprint_io::sink::OutputDir;
 
-/// Adds the times, writes all forms of the report and gives it back.
+/// Adds the times, writes all forms of the report, and returns it.
 pub(crate) fn write(
     shown: Shown,
     stages: Vec<StageReport>,

@@ -1,4 +1,6 @@
-//! Wires the candidates and the texts to the grouping: answers who may be a duplicate of whom, and who is.
+//! The candidates and the texts behind the grouping: implements [`Neighbors`] and [`Verify`] of the cluster crate.
+//!
+//! The cluster crate counts items in bare numbers; they become [`ItemId`] here.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -9,38 +11,49 @@ use twinprint_cluster::{Candidate, JoinRole, Neighbors, Pairs, Similarity, Verif
 use twinprint_fingerprint::Width;
 use twinprint_text::Measure;
 
-use crate::candidates::set_join::SetJoin;
+use crate::candidates::set_join::{Member, ProbeScope, SetJoin};
 use crate::candidates::{Candidates, Edge};
 use crate::corpus::Classes;
 use crate::corpus::keep_order::KeepOrder;
-use crate::corpus::shingle_sets::{SetKey, Sets};
+use crate::corpus::shingle_sets::{SetCache, SetKey};
 use crate::error::DedupError;
-use crate::verify::near_misses::NearMisses;
+use crate::ids::{Id, IdVec, ItemId, Starts};
+use crate::verify::near_misses::{NearMiss, NearMisses};
 
-/// Refuses so many bytes where there is no memory for them.
-pub(crate) type Fits = Box<dyn Fn(u64) -> Result<(), DedupError> + Sync>;
+/// Fails if there is no memory for a number of bytes.
+pub(crate) type MemoryCheck = Box<dyn Fn(u64) -> Result<(), DedupError> + Sync>;
 
-/// What the grouping asks.
+/// The criteria of a match and of a duplicate.
+#[derive(Clone, Copy)]
+pub(crate) struct MatchCriteria {
+    /// The width of the fingerprints that distances are measured in.
+    pub(crate) bits: u32,
+    /// The least Jaccard of a duplicate.
+    pub(crate) threshold: f64,
+    /// The pairs that are wanted.
+    pub(crate) pairs: Pairs,
+}
+
+/// Candidates and verification for the grouping.
 pub(crate) struct Matcher<'c> {
     classes: &'c Classes,
     keep: &'c KeepOrder,
     edges: &'c [Edge],
-    /// Where each item's edges begin, and the end.
-    starts: Vec<u64>,
-    member: &'c [JoinRole],
-    connected: Vec<bool>,
-    bits: u32,
-    threshold: f64,
-    pairs: Pairs,
-    /// Absent when nothing is verified.
-    sets: Option<Sets<'c>>,
-    /// Absent when no item is open.
+    /// The range of each item's edges.
+    starts: Starts<ItemId>,
+    roles: &'c IdVec<ItemId, JoinRole>,
+    /// True for items that have candidates.
+    connected: IdVec<ItemId, bool>,
+    criteria: MatchCriteria,
+    /// `None` in a run without verification.
+    sets: Option<SetCache<'c>>,
+    /// `None` if no item takes part in the set join.
     join: Option<SetJoin>,
-    /// Refuses a join of so many bytes where there is no memory for it.
-    fits: Fits,
+    /// Fails if there is no memory for the bytes of the join.
+    check_memory: MemoryCheck,
     /// The first connected item of the block.
-    block: u32,
-    /// The first failure of the spool; nothing is decided after it.
+    block: ItemId,
+    /// The first failure of the spool or of memory; nothing is decided after it.
     failure: Mutex<Option<DedupError>>,
     probed: AtomicU64,
     near_misses: NearMisses,
@@ -51,69 +64,61 @@ impl<'c> Matcher<'c> {
         classes: &'c Classes,
         keep: &'c KeepOrder,
         candidates: &'c Candidates,
-        sets: Option<Sets<'c>>,
-        bits: u32,
-        threshold: f64,
-        pairs: Pairs,
+        sets: Option<SetCache<'c>>,
+        criteria: MatchCriteria,
     ) -> Self {
-        let n = keep.classes.len();
-        let mut connected: Vec<bool> = candidates
-            .member
-            .iter()
-            .map(|&open| open != JoinRole::None)
-            .collect();
-        let mut starts = vec![0u64; n + 1];
+        let roles = candidates.roles.iter();
+        let mut connected: IdVec<ItemId, bool> = roles.map(|&role| role != JoinRole::None).collect();
         for edge in &candidates.edges {
-            connected[edge.item as usize] = true;
-            connected[edge.earlier as usize] = true;
-            starts[edge.item as usize + 1] += 1;
-        }
-        for i in 0..n {
-            starts[i + 1] += starts[i];
+            connected[edge.item] = true;
+            connected[edge.earlier] = true;
         }
         Self {
             classes,
             keep,
             edges: &candidates.edges,
-            starts,
-            member: &candidates.member,
+            starts: Starts::count(keep.len(), candidates.edges.iter().map(|edge| edge.item)),
+            roles: &candidates.roles,
             connected,
-            bits,
-            threshold,
-            pairs,
+            criteria,
             sets,
             join: None,
-            fits: Box::new(|_| Ok(())),
-            block: 0,
+            check_memory: Box::new(|_| Ok(())),
+            block: ItemId::new(0),
             failure: Mutex::default(),
             probed: AtomicU64::new(0),
-            near_misses: NearMisses::below(threshold),
+            near_misses: NearMisses::below(criteria.threshold),
         }
     }
 
-    /// Prepares the set join of the open items; `fits` is asked about its bytes as it grows. Must come before grouping.
-    pub(crate) fn join_open(&mut self, memory: usize, fits: Fits) -> Result<(), DedupError> {
-        self.fits = fits;
+    /// Prepares the set join of its members. `memory` bounds the bytes of sets that are loaded at a time; `check_memory` is called with the
+    /// bytes of the join as it grows. Must be called before the grouping.
+    pub(crate) fn prepare_join(
+        &mut self,
+        memory: usize,
+        check_memory: MemoryCheck,
+    ) -> Result<(), DedupError> {
+        self.check_memory = check_memory;
         if let Some(sets) = &mut self.sets
-            && self.member.iter().any(|&open| open != JoinRole::None)
+            && self.roles.iter().any(|&role| role != JoinRole::None)
         {
-            self.join = Some(SetJoin::new(sets, self.member, self.threshold, memory)?);
+            self.join = Some(SetJoin::new(sets, self.roles, self.criteria.threshold, memory)?);
         }
         Ok(())
     }
 
-    /// True if a pair is found by the set join; it is no edge then.
-    fn is_left_to_the_join(&self, a: u32, b: u32) -> bool {
-        let (a, b) = (self.member[a as usize], self.member[b as usize]);
+    /// True if a pair is left to the set join, so that it is no edge.
+    fn is_left_to_the_join(&self, a: ItemId, b: ItemId) -> bool {
+        let (a, b) = (self.roles[a], self.roles[b]);
         a.min(b) != JoinRole::None && a.max(b) == JoinRole::Core
     }
 
-    /// Set-join candidates verified so far.
+    /// The number of candidates of the set join that were verified.
     pub(crate) fn probed(&self) -> u64 {
         self.probed.load(Ordering::Relaxed)
     }
 
-    /// The pairs that just missed the threshold, unless a failure ended the work.
+    /// The pairs just below the threshold, or the failure that ended the work.
     pub(crate) fn finish(self) -> Result<NearMisses, DedupError> {
         match self.failure.into_inner().ok().flatten() {
             Some(failure) => Err(failure),
@@ -127,38 +132,48 @@ impl<'c> Matcher<'c> {
         }
     }
 
-    pub(crate) fn distance(&self, a: u32, b: u32) -> u32 {
-        let at = |item: u32| self.classes.fingerprint[self.keep.classes[item as usize] as usize];
-        if self.bits == 64 {
+    fn distance(&self, a: ItemId, b: ItemId) -> u32 {
+        let at = |item: ItemId| self.classes.fingerprint[self.keep.classes[item]];
+        if self.criteria.bits == 64 {
             (at(a) as u64).distance(at(b) as u64)
         } else {
             at(a).distance(at(b))
         }
     }
 
-    fn own_edges(&self, item: u32) -> &[Edge] {
-        &self.edges[self.starts[item as usize] as usize..self.starts[item as usize + 1] as usize]
+    /// The edges of an item to earlier ones, ascending.
+    fn own_edges(&self, item: ItemId) -> &[Edge] {
+        &self.edges[self.starts.range(item)]
     }
 
-    /// The sets that deciding the items of a block may need: each by its own measure, by those of the joins it takes part in, and by
-    /// characters where an item it is linked to in the block is measured so.
-    fn block_keys(&self, items: &[u32]) -> Vec<SetKey> {
+    /// An item as a member of the set join.
+    fn member(&self, item: ItemId, sets: &SetCache<'_>) -> Member {
+        Member {
+            item,
+            measure: sets.measure(item),
+            role: self.roles[item],
+        }
+    }
+
+    /// The sets that deciding the items of a block may need: each item by its own measure, by the measures of its joins, and by characters
+    /// if a neighbour in the block is measured so.
+    fn block_keys(&self, items: &[ItemId]) -> Vec<SetKey> {
         let Some(sets) = &self.sets else { return Vec::new() };
         let mut keys = Vec::with_capacity(items.len());
         for &item in items {
             let own = sets.measure(item);
-            keys.push((item, own));
-            if let (Some(join), true) = (&self.join, self.member[item as usize] != JoinRole::None) {
+            keys.push(SetKey { item, measure: own });
+            if let (Some(join), true) = (&self.join, self.roles[item] != JoinRole::None) {
                 keys.extend(join.keys(own, item));
             }
             let links = self.own_edges(item).iter().map(|edge| edge.earlier);
             for link in links.filter(|&link| link >= self.block) {
                 let other = sets.measure(link);
                 if other != own {
-                    keys.push((
-                        if own == Measure::WordGrams { item } else { link },
-                        Measure::CharGrams,
-                    ));
+                    keys.push(SetKey {
+                        item: if own == Measure::WordGrams { item } else { link },
+                        measure: Measure::CharGrams,
+                    });
                 }
             }
         }
@@ -175,19 +190,19 @@ impl<'c> Matcher<'c> {
 
 impl Neighbors for Matcher<'_> {
     fn connected(&self, item: u32) -> bool {
-        self.connected[item as usize]
+        self.connected[ItemId::new(item)]
     }
 
     fn join_role(&self, item: u32) -> JoinRole {
-        self.member[item as usize]
+        self.roles[ItemId::new(item)]
     }
 
     fn links(&self, item: u32, since: u32, out: &mut Vec<u32>) {
-        let own = self.own_edges(item);
+        let own = self.own_edges(ItemId::new(item));
         out.extend(
-            own[own.partition_point(|edge| edge.earlier < since)..]
+            own[own.partition_point(|edge| edge.earlier < ItemId::new(since))..]
                 .iter()
-                .map(|edge| edge.earlier),
+                .map(|edge| edge.earlier.get()),
         );
     }
 
@@ -198,55 +213,65 @@ impl Neighbors for Matcher<'_> {
         wanted: &dyn Fn(u32) -> bool,
         out: &mut Vec<Candidate>,
     ) {
-        let candidate = |id: u32| Candidate {
-            id,
-            rank: self.keep.rank[id as usize],
-            distance: self.distance(item, id),
+        let item = ItemId::new(item);
+        let candidate = |other: ItemId| Candidate {
+            id: other.get(),
+            rank: self.keep.rank[other],
+            distance: self.distance(item, other),
         };
         let own = self.own_edges(item);
-        let first = own.partition_point(|edge| edge.earlier < range.start);
+        let first = own.partition_point(|edge| edge.earlier.get() < range.start);
         let links = own[first..]
             .iter()
             .map(|edge| edge.earlier)
-            .take_while(|&earlier| earlier < range.end);
-        out.extend(links.filter(|&earlier| wanted(earlier)).map(candidate));
-        let open = self.member[item as usize];
-        if let (Some(join), Some(sets), true) = (&self.join, &self.sets, open != JoinRole::None) {
-            let mut ids = Vec::new();
-            join.probe(item, sets.measure(item), open, range.end <= self.block, &mut ids);
-            let new = |id: &u32| range.contains(id) && wanted(*id);
-            out.extend(ids.into_iter().filter(new).map(candidate));
+            .take_while(|earlier| earlier.get() < range.end);
+        out.extend(links.filter(|earlier| wanted(earlier.get())).map(candidate));
+        if let (Some(join), Some(sets), true) = (&self.join, &self.sets, self.roles[item] != JoinRole::None) {
+            let scope = if range.end <= self.block.get() {
+                ProbeScope::EarlierBlocks
+            } else {
+                ProbeScope::CurrentBlock
+            };
+            let mut others = Vec::new();
+            join.probe(self.member(item, sets), scope, &mut others);
+            let is_wanted = |other: &ItemId| range.contains(&other.get()) && wanted(other.get());
+            out.extend(others.into_iter().filter(is_wanted).map(candidate));
         }
     }
 
     fn place(&mut self, item: u32, leads: bool) {
-        if let (Some(join), Some(sets)) = (&mut self.join, &self.sets)
-            && (leads || self.pairs == Pairs::All)
+        let item = ItemId::new(item);
+        let Some(sets) = &self.sets else { return };
+        let member = self.member(item, sets);
+        if let Some(join) = &mut self.join
+            && (leads || self.criteria.pairs == Pairs::All)
         {
-            join.place(item, sets.measure(item), self.member[item as usize]);
+            join.place(member);
         }
     }
 }
 
 impl Verify for Matcher<'_> {
     fn cost(&self, item: u32) -> usize {
+        let item = ItemId::new(item);
         self.sets.as_ref().map_or(0, |sets| sets.cost(item))
     }
 
     fn begin_block(&mut self, items: &[u32]) {
+        let items: Vec<ItemId> = items.iter().copied().map(ItemId::new).collect();
         self.block = items.first().copied().unwrap_or(self.block);
-        let keys = self.block_keys(items);
+        let keys = self.block_keys(&items);
         if let Some(sets) = &mut self.sets {
             sets.begin_block();
         }
         self.load_keys(keys.into_iter());
         if let (Some(join), Some(sets)) = (&mut self.join, &self.sets) {
-            let open = |&item: &u32| self.member[item as usize] != JoinRole::None;
-            let members: Vec<u32> = items.iter().copied().filter(open).collect();
+            let is_member = |&item: &ItemId| self.roles[item] != JoinRole::None;
+            let members: Vec<ItemId> = items.into_iter().filter(is_member).collect();
             join.begin_block(sets, &members);
-            if let Err(error) = (self.fits)(join.bytes()) {
+            if let Err(error) = (self.check_memory)(join.bytes()) {
                 self.fail(error);
-                // Nothing is decided any more, and the join must not grow.
+                // No further item is decided, and the join must not grow.
                 self.join = None;
             }
         }
@@ -257,8 +282,9 @@ impl Verify for Matcher<'_> {
         let keys: Vec<SetKey> = pairs
             .iter()
             .flat_map(|&(item, candidate)| {
-                let measure = sets.measure(item).with(sets.measure(candidate.id));
-                [(item, measure), (candidate.id, measure)]
+                let (item, other) = (ItemId::new(item), ItemId::new(candidate.id));
+                let measure = sets.measure(item).with(sets.measure(other));
+                [item, other].map(|item| SetKey { item, measure })
             })
             .collect();
         self.load_keys(keys.into_iter());
@@ -266,28 +292,32 @@ impl Verify for Matcher<'_> {
 
     fn verify(&self, item: u32, candidate: Candidate, at_least: f64) -> Option<Similarity> {
         let Some(sets) = &self.sets else {
-            // Nothing to verify on: within the radius is all that is asked.
+            // Without texts, every pair within the radius is a duplicate.
             return Some(Similarity {
                 jaccard: f64::NAN,
                 containment: f64::NAN,
             });
         };
-        // Counted here: a pair may be asked for more than once, and is verified once.
-        if self.join.is_some() && self.is_left_to_the_join(item, candidate.id) {
+        let (item, other) = (ItemId::new(item), ItemId::new(candidate.id));
+        // Counted here, since a pair may be a candidate more than once but is verified once.
+        if self.join.is_some() && self.is_left_to_the_join(item, other) {
             self.probed.fetch_add(1, Ordering::Relaxed);
         }
-        let measure = sets.measure(item).with(sets.measure(candidate.id));
-        let set = |item: u32| match sets.get((item, measure)) {
-            Some(set) => Ok(Cow::Borrowed(set)),
-            None => sets.load_one((item, measure)).map(Cow::Owned),
+        let measure = sets.measure(item).with(sets.measure(other));
+        let set = |item: ItemId| {
+            let key = SetKey { item, measure };
+            match sets.get(key) {
+                Some(set) => Ok(Cow::Borrowed(set)),
+                None => sets.load_one(key).map(Cow::Owned),
+            }
         };
-        // What just misses the threshold is of interest as long as the item has no duplicate at all.
+        // Near misses are noted only while the item has no duplicate.
         let least = if at_least > 0.0 {
-            self.threshold.max(at_least)
+            self.criteria.threshold.max(at_least)
         } else {
             self.near_misses.least()
         };
-        let overlap = match set(item).and_then(|a| Ok((a, set(candidate.id)?))) {
+        let overlap = match set(item).and_then(|a| Ok((a, set(other)?))) {
             Ok((a, b)) => a.overlap_at_least(&b, least)?,
             Err(error) => {
                 self.fail(error);
@@ -298,8 +328,13 @@ impl Verify for Matcher<'_> {
             jaccard: overlap.jaccard(),
             containment: overlap.containment(),
         };
-        if similarity.jaccard < self.threshold {
-            self.near_misses.note(candidate, item, similarity);
+        if similarity.jaccard < self.criteria.threshold {
+            self.near_misses.note(NearMiss {
+                earlier: other,
+                item,
+                distance: candidate.distance,
+                similarity,
+            });
             return None;
         }
         Some(similarity)

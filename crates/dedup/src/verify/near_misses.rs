@@ -1,49 +1,55 @@
-//! Pairs that were verified and just missed the threshold: how many at each Jaccard, and the closest.
+//! Near misses: verified pairs just below the threshold, their number at each Jaccard, and the closest ones.
 //!
-//! They say what a lower threshold would have found. Pairs are noted from all threads at once; what is kept does not depend on
-//! the order, since the closest are chosen by a total order.
+//! They show the effect of a lower threshold. All threads note pairs at once. The result does not depend on their order, since the closest
+//! pairs are chosen by a total order.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use twinprint_cluster::{Candidate, Similarity};
+use twinprint_cluster::Similarity;
 
-/// How far below the threshold a pair is still noted. The further, the fewer pairs are settled by a glance: a tenth took 0.7 s of 24 on
-/// a gigabyte of Chinese pages full of relatives.
+use crate::ids::ItemId;
+
+/// The largest distance of a near miss from the threshold. The larger the margin, the fewer pairs are decided by the histograms of their
+/// sets alone: a margin of 0.1 took 0.7 s of 24 s on a gigabyte of Chinese pages with many similar documents.
 const MARGIN: f64 = 0.05;
-/// Pairs kept.
-const KEPT: usize = 64;
-/// Bands of a Jaccard: 2 per cent each.
+/// The largest number of pairs that are kept.
+const MAX_KEPT: usize = 64;
+/// The number of bands of a Jaccard, of 2 per cent each.
 const BANDS: usize = 51;
 
 /// Two items whose Jaccard is below the threshold.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct NearMiss {
-    /// The one decided earlier.
-    pub(crate) earlier: u32,
-    pub(crate) item: u32,
+    /// The item that was decided earlier.
+    pub(crate) earlier: ItemId,
+    pub(crate) item: ItemId,
+    /// The Hamming distance.
     pub(crate) distance: u32,
     pub(crate) similarity: Similarity,
 }
 
-/// What sorts the closest pairs first: the bits of a Jaccard, inverted (those of numbers in 0..=1 order as they do), and the items.
-type Key = (u64, u32, u32);
-
-/// See the module.
+/// The near misses of a run.
 pub(crate) struct NearMisses {
     least: f64,
+    /// The number of pairs in each band.
     bands: [AtomicU64; BANDS],
-    /// The inverted bits that a pair must be below to be kept.
+    /// The largest rank of a pair that may be kept.
     worst: AtomicU64,
-    kept: Mutex<BTreeSet<Entry>>,
+    kept: Mutex<BTreeSet<RankedMiss>>,
 }
 
+/// A near miss in the order of closeness: the closest pair is the least.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Entry {
-    key: Key,
+struct RankedMiss {
+    /// The inverted bits of the Jaccard. The bits of numbers in 0..=1 have the order of the numbers.
+    rank: u64,
+    earlier: ItemId,
+    item: ItemId,
     distance: u32,
+    /// The bits of the containment.
     containment: u64,
 }
 
@@ -53,7 +59,7 @@ pub(crate) fn band(jaccard: f64) -> u32 {
 }
 
 impl NearMisses {
-    /// Those below `threshold`, by a twentieth at most.
+    /// An empty collection for pairs below `threshold`, by [`MARGIN`] at most.
     pub(crate) fn below(threshold: f64) -> Self {
         Self {
             least: (threshold - MARGIN).max(f64::MIN_POSITIVE),
@@ -69,30 +75,33 @@ impl NearMisses {
     }
 
     /// Notes a verified pair below the threshold.
-    pub(crate) fn note(&self, earlier: Candidate, item: u32, similarity: Similarity) {
+    pub(crate) fn note(&self, miss: NearMiss) {
+        let NearMiss { similarity, .. } = miss;
         let slot = band(similarity.jaccard) as usize / 2;
         if let Some(count) = self.bands.get(slot) {
             count.fetch_add(1, Ordering::Relaxed);
         }
-        let closeness = !similarity.jaccard.to_bits();
-        if closeness > self.worst.load(Ordering::Relaxed) {
+        let rank = !similarity.jaccard.to_bits();
+        if rank > self.worst.load(Ordering::Relaxed) {
             return;
         }
         let Ok(mut kept) = self.kept.lock() else { return };
-        kept.insert(Entry {
-            key: (closeness, earlier.id, item),
-            distance: earlier.distance,
+        kept.insert(RankedMiss {
+            rank,
+            earlier: miss.earlier,
+            item: miss.item,
+            distance: miss.distance,
             containment: similarity.containment.to_bits(),
         });
-        if kept.len() > KEPT {
+        if kept.len() > MAX_KEPT {
             kept.pop_last();
             if let Some(last) = kept.last() {
-                self.worst.store(last.key.0, Ordering::Relaxed);
+                self.worst.store(last.rank, Ordering::Relaxed);
             }
         }
     }
 
-    /// How many pairs there are in each band, from its lower end in per cent.
+    /// The number of pairs in each band that has any, by the lower end of the band in per cent.
     pub(crate) fn bands(&self) -> BTreeMap<u32, u64> {
         let counts = (0u32..).zip(&self.bands);
         counts
@@ -101,33 +110,35 @@ impl NearMisses {
             .collect()
     }
 
-    /// The closest pairs, the closest first, one at most for each earlier item.
-    pub(crate) fn closest(&self, most: usize) -> Vec<NearMiss> {
+    /// The `count` closest pairs, the closest first, at most one for each earlier item.
+    pub(crate) fn closest(&self, count: usize) -> Vec<NearMiss> {
         let Ok(kept) = self.kept.lock() else {
             return Vec::new();
         };
         let mut seen = BTreeSet::new();
-        let first = kept.iter().filter(|entry| seen.insert(entry.key.1));
-        let miss = |entry: &Entry| NearMiss {
-            earlier: entry.key.1,
-            item: entry.key.2,
+        let first = kept.iter().filter(|entry| seen.insert(entry.earlier));
+        let miss = |entry: &RankedMiss| NearMiss {
+            earlier: entry.earlier,
+            item: entry.item,
             distance: entry.distance,
             similarity: Similarity {
-                jaccard: f64::from_bits(!entry.key.0),
+                jaccard: f64::from_bits(!entry.rank),
                 containment: f64::from_bits(entry.containment),
             },
         };
-        first.take(most).map(miss).collect()
+        first.take(count).map(miss).collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use rayon::prelude::*;
 
+    use super::*;
+    use crate::ids::Id;
+
     #[test]
-    fn the_closest_are_kept_whatever_the_order() {
+    fn the_closest_pairs_do_not_depend_on_the_order_of_notes() {
         let pairs: Vec<(u32, u32, f64)> = (0..5000u32)
             .map(|i| {
                 (
@@ -139,29 +150,25 @@ mod tests {
             .collect();
         let noted = NearMisses::below(0.8);
         pairs.par_iter().for_each(|&(earlier, item, jaccard)| {
-            let candidate = Candidate {
-                id: earlier,
-                rank: 0,
+            noted.note(NearMiss {
+                earlier: ItemId::new(earlier),
+                item: ItemId::new(item),
                 distance: 3,
-            };
-            noted.note(
-                candidate,
-                item,
-                Similarity {
+                similarity: Similarity {
                     jaccard,
                     containment: 0.9,
                 },
-            );
+            });
         });
         let mut plain = pairs.clone();
         plain.sort_by(|a, b| b.2.total_cmp(&a.2).then((a.0, a.1).cmp(&(b.0, b.1))));
-        plain.truncate(KEPT);
+        plain.truncate(MAX_KEPT);
         let mut seen = BTreeSet::new();
         plain.retain(|pair| seen.insert(pair.0));
         let closest = noted.closest(10);
         let found: Vec<_> = closest
             .iter()
-            .map(|m| (m.earlier, m.item, m.similarity.jaccard))
+            .map(|m| (m.earlier.get(), m.item.get(), m.similarity.jaccard))
             .collect();
         assert_eq!(found, plain[..10]);
         assert_eq!(noted.bands().values().sum::<u64>(), 5000);

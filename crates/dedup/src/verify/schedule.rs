@@ -1,138 +1,124 @@
-//! The order in which items are decided: any in which an item comes after its earlier neighbours gives the same groups, so the
-//! one taken keeps neighbours together. What is loaded for a family of near-duplicates is then used at once, wherever in the input
-//! its documents stand.
+//! The order in which items are decided.
+//!
+//! Every order in which an item comes after its earlier neighbours gives the same groups. The order that is taken keeps neighbours together:
+//! the sets that are loaded for similar documents are used at once, wherever in the input the documents are.
 
 use twinprint_cluster::JoinRole;
 
 use crate::candidates::Edge;
+use crate::ids::{IdVec, ItemId, Lists, ids};
 
-/// A topological order of items `0..n` (ranks in keep order) along the edges, depth first: after an item come, if nothing else they wait
-/// for is missing, its later neighbours, the earliest first. Open items that may prove neighbours keep their order among one
-/// another: all of which one at least is a core item. O(n + edges).
-pub(crate) fn schedule(n: u32, edges: &[Edge], open: &[JoinRole]) -> Vec<u32> {
-    let later = Later::new(n, edges);
-    let meetings = Meetings::new(open);
-    let mut waits = vec![0u32; n as usize];
+/// A topological order of the items, which are ranks in keep order, along the edges; there is one role for each item.
+///
+/// Depth first: an item is followed by those of its later neighbours that wait for no other item, the earliest first. Members of the set
+/// join that may turn out to be neighbours keep their order: pairs with at least one core member. `edges` are sorted by item. O(items +
+/// edges).
+pub(crate) fn schedule(edges: &[Edge], roles: &IdVec<ItemId, JoinRole>) -> IdVec<ItemId, ItemId> {
+    /// The mark of an item that is ready or in the order.
+    const DECIDED: u32 = u32::MAX;
+    let items = roles.len();
+    let later: Lists<ItemId, ItemId> =
+        Lists::group(items, || edges.iter().map(|edge| (edge.earlier, edge.item)));
+    let member_order = MemberOrder::new(roles);
+    // The number of items that each item waits for.
+    let mut waits: IdVec<ItemId, u32> = IdVec::filled(0, items);
     for edge in edges {
-        waits[edge.item as usize] += 1;
+        waits[edge.item] += 1;
     }
-    for &item in &meetings.items {
-        for &next in meetings.after(item, open) {
-            waits[next as usize] += 1;
+    for &item in &member_order.members {
+        for &next in member_order.after(item, roles) {
+            waits[next] += 1;
         }
     }
-    let mut order = Vec::with_capacity(n as usize);
+    let mut order = Vec::with_capacity(items);
     let mut ready = Vec::new();
-    for root in 0..n {
-        // Only what waits for nothing from the start begins here; the rest is reached from what it waits for.
-        if waits[root as usize] == 0 {
-            waits[root as usize] = u32::MAX;
+    for root in ids(items) {
+        // Only items that wait for none from the start begin here. Others are reached from the items that they wait for.
+        if waits[root] == 0 {
+            waits[root] = DECIDED;
             ready.push(root);
         }
         while let Some(item) = ready.pop() {
             order.push(item);
-            for &next in meetings
-                .after(item, open)
+            for &next in member_order
+                .after(item, roles)
                 .iter()
                 .rev()
                 .chain(later.of(item).iter().rev())
             {
-                let waits = &mut waits[next as usize];
+                let waits = &mut waits[next];
                 *waits -= 1;
                 if *waits == 0 {
-                    *waits = u32::MAX;
+                    *waits = DECIDED;
                     ready.push(next);
                 }
             }
         }
     }
-    order
+    order.into()
 }
 
-/// Which open items must wait for which: a core item for those since the core item before it, and for that; a fringe item for the core
-/// item before it.
-struct Meetings {
-    /// The open items in order.
-    items: Vec<u32>,
-    /// The place among them of each item.
-    place: Vec<u32>,
-    /// For each of them, the place of the next core item, or the end.
+/// The order of the members of the set join. A core member waits for the core member before it and for all members between the two. A
+/// fringe member waits for the core member before it.
+struct MemberOrder {
+    /// The members, ascending.
+    members: Vec<ItemId>,
+    /// The position of each item among the members.
+    position: IdVec<ItemId, u32>,
+    /// For each member, the position of the next core member; the number of members if there is none.
     next_core: Vec<u32>,
 }
 
-impl Meetings {
-    fn new(open: &[JoinRole]) -> Self {
-        let items: Vec<u32> = (0..open.len() as u32)
-            .filter(|&item| open[item as usize] != JoinRole::None)
-            .collect();
-        let mut place = vec![0; open.len()];
-        let mut next_core = vec![items.len() as u32; items.len()];
-        let mut next = items.len() as u32;
-        for (i, &item) in items.iter().enumerate().rev() {
-            place[item as usize] = i as u32;
+impl MemberOrder {
+    fn new(roles: &IdVec<ItemId, JoinRole>) -> Self {
+        let members = roles.entries().filter(|&(_, &role)| role != JoinRole::None);
+        let members: Vec<ItemId> = members.map(|(item, _)| item).collect();
+        let mut position = IdVec::filled(0, roles.len());
+        let mut next_core = vec![members.len() as u32; members.len()];
+        let mut next = members.len() as u32;
+        for (i, &item) in members.iter().enumerate().rev() {
+            position[item] = i as u32;
             next_core[i] = next;
-            if open[item as usize] == JoinRole::Core {
+            if roles[item] == JoinRole::Core {
                 next = i as u32;
             }
         }
         Self {
-            items,
-            place,
+            members,
+            position,
             next_core,
         }
     }
 
-    /// The items that wait for this one, ascending.
-    fn after(&self, item: u32, open: &[JoinRole]) -> &[u32] {
-        let here = self.place[item as usize] as usize;
-        let last = match open[item as usize] {
+    /// The members that wait for this item, ascending.
+    fn after(&self, item: ItemId, roles: &IdVec<ItemId, JoinRole>) -> &[ItemId] {
+        let here = self.position[item] as usize;
+        let last = match roles[item] {
             JoinRole::None => return &[],
             JoinRole::Fringe | JoinRole::Core => self.next_core[here] as usize,
         };
-        let first = if open[item as usize] == JoinRole::Core {
+        let first = if roles[item] == JoinRole::Core {
             here + 1
         } else {
             last
         };
-        &self.items[first..(last + 1).min(self.items.len())]
-    }
-}
-
-/// Each item's later neighbours, ascending.
-struct Later {
-    starts: Vec<u64>,
-    items: Vec<u32>,
-}
-
-impl Later {
-    /// `edges` sorted by item.
-    fn new(n: u32, edges: &[Edge]) -> Self {
-        let mut starts = vec![0u64; n as usize + 1];
-        for edge in edges {
-            starts[edge.earlier as usize + 1] += 1;
-        }
-        for i in 0..n as usize {
-            starts[i + 1] += starts[i];
-        }
-        let mut next = starts.clone();
-        let mut items = vec![0; edges.len()];
-        for edge in edges {
-            let slot = &mut next[edge.earlier as usize];
-            items[*slot as usize] = edge.item;
-            *slot += 1;
-        }
-        Self { starts, items }
-    }
-
-    fn of(&self, item: u32) -> &[u32] {
-        &self.items[self.starts[item as usize] as usize..self.starts[item as usize + 1] as usize]
+        &self.members[first..(last + 1).min(self.members.len())]
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use proptest::prelude::*;
+
+    use super::*;
+    use crate::ids::Id;
+
+    fn edge((item, earlier): (u32, u32)) -> Edge {
+        Edge {
+            item: ItemId::new(item),
+            earlier: ItemId::new(earlier),
+        }
+    }
 
     proptest! {
         #[test]
@@ -143,18 +129,18 @@ mod tests {
             let mut edges: Vec<Edge> = pairs
                 .iter()
                 .filter(|(a, b)| a > b)
-                .map(|&(item, earlier)| Edge { item, earlier })
+                .map(|&pair| edge(pair))
                 .collect();
             edges.sort_unstable();
-            let order = schedule(40, &edges, &open);
+            let order = schedule(&edges, &IdVec::from(open.clone()));
             let mut position = vec![usize::MAX; 40];
             for (i, &item) in order.iter().enumerate() {
-                prop_assert_eq!(position[item as usize], usize::MAX, "no item twice");
-                position[item as usize] = i;
+                prop_assert_eq!(position[item.index()], usize::MAX, "no item twice");
+                position[item.index()] = i;
             }
             prop_assert_eq!(order.len(), 40);
             for edge in &edges {
-                prop_assert!(position[edge.earlier as usize] < position[edge.item as usize]);
+                prop_assert!(position[edge.earlier.index()] < position[edge.item.index()]);
             }
             for a in 0..40 {
                 for b in a + 1..40 {
@@ -167,18 +153,19 @@ mod tests {
     }
 
     #[test]
-    fn families_stay_together() {
-        // Two families interleaved in the input: 0 2 4 6 and 1 3 5 7.
+    fn similar_items_stay_together() {
+        // Two sets of similar items alternate in the input: 0 2 4 6 and 1 3 5 7.
         let mut edges = Vec::new();
         for item in 2..8u32 {
             for earlier in (0..item).filter(|earlier| earlier % 2 == item % 2) {
-                edges.push(Edge { item, earlier });
+                edges.push(edge((item, earlier)));
             }
         }
         edges.sort_unstable();
+        let order = schedule(&edges, &IdVec::filled(JoinRole::None, 8));
         assert_eq!(
-            schedule(8, &edges, &[JoinRole::None; 8]),
-            [0, 2, 4, 6, 1, 3, 5, 7]
+            order,
+            [0, 2, 4, 6, 1, 3, 5, 7].map(ItemId::new).into_iter().collect()
         );
     }
 }

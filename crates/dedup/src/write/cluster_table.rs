@@ -1,8 +1,8 @@
 //! `clusters.parquet`: the rows of `clusters.jsonl` as a Parquet table.
 //!
-//! The same columns in the same order. Ids have the type of the input's column where that is one of whole numbers ([`ids`]), so that the table joins with the
-//! input as it is; else they are strings. A fingerprint of 64 bits is an unsigned number; one of 128 bits, for which Parquet has no
-//! number, is 16 bytes, most significant first, so that both sort as numbers do.
+//! The table has the same columns in the same order. Ids have the type of the column of the input if that is one of whole numbers ([`ids`]),
+//! so that the table can be joined with the input; otherwise they are strings. A fingerprint of 64 bits is an unsigned number. Parquet has
+//! no numbers of 128 bits, so such a fingerprint is 16 bytes, most significant first. Both sort as numbers.
 
 mod ids;
 
@@ -24,8 +24,8 @@ use twinprint_io::results::ClusterRow;
 use twinprint_io::sink::{OutputDir, OutputFile, SinkError, parquet_failed};
 use twinprint_io::source::IntegerType;
 
-/// Rows of one row group.
-const GROUP: usize = 1 << 16;
+/// The number of rows of a row group.
+const ROW_GROUP_ROWS: usize = 1 << 16;
 
 /// The table being written.
 pub(crate) struct ClusterTable {
@@ -34,55 +34,55 @@ pub(crate) struct ClusterTable {
     bits: u32,
     verified: bool,
     id_types: IdTypes,
-    rows: Columns,
+    rows: RowGroupColumns,
 }
 
-/// The types of ids; `None` for strings.
+/// The types of the columns of ids; `None` for strings.
 #[derive(Clone, Copy)]
 pub(crate) struct IdTypes {
-    /// Of documents.
+    /// The type of the column `id`.
     pub(crate) own: Option<IntegerType>,
-    /// Ids in the column `duplicate_of`; they may be those of documents outside the input.
+    /// The type of the column `duplicate_of`, which may name documents outside the input.
     pub(crate) duplicate_of: Option<IntegerType>,
 }
 
-/// One row group, by column.
-struct Columns {
+/// A row group, by column.
+struct RowGroupColumns {
     id: Ids,
     source: Vec<ByteArray>,
     line: Vec<i64>,
     cluster_id: Vec<i32>,
     cluster_size: Vec<i32>,
     is_leader: Vec<bool>,
-    duplicate_of: Optional<Ids>,
+    duplicate_of: OptionalColumn<Ids>,
     hamming: Vec<i32>,
-    jaccard: Optional<Vec<f64>>,
+    jaccard: OptionalColumn<Vec<f64>>,
     fingerprint: Vec<u128>,
     dup_count: Vec<i32>,
-    verified: Optional<Vec<bool>>,
+    verified: OptionalColumn<Vec<bool>>,
 }
 
-/// Values of some rows, with a level for every row.
-struct Optional<V> {
+/// An optional column: the values, and a definition level for every row.
+struct OptionalColumn<V> {
     levels: Vec<i16>,
     values: V,
 }
 
-impl<T> Optional<Vec<T>> {
+impl<T> OptionalColumn<Vec<T>> {
     fn push(&mut self, value: Option<T>) {
         self.levels.push(i16::from(value.is_some()));
         self.values.extend(value);
     }
 }
 
-impl<V> From<V> for Optional<V> {
+impl<V> From<V> for OptionalColumn<V> {
     fn from(values: V) -> Self {
         let levels = Vec::new();
         Self { levels, values }
     }
 }
 
-impl Columns {
+impl RowGroupColumns {
     fn new(types: IdTypes) -> Self {
         Self {
             id: Ids::new(types.own),
@@ -102,7 +102,7 @@ impl Columns {
 }
 
 impl ClusterTable {
-    /// Begins the table. `verified`: whether the rows were; else a column says that they were not.
+    /// Begins the table. `verified` is true if all rows were verified; otherwise the table has a column `verified`.
     pub(crate) fn create(
         dir: &OutputDir,
         bits: u32,
@@ -153,11 +153,11 @@ impl ClusterTable {
             bits,
             verified,
             id_types,
-            rows: Columns::new(id_types),
+            rows: RowGroupColumns::new(id_types),
         })
     }
 
-    /// Adds a row; `fingerprint` is that of the row, of which the low bits count.
+    /// Adds a row. The low bits of `fingerprint` are its fingerprint.
     pub(crate) fn push(&mut self, row: &ClusterRow<'_>, fingerprint: u128) -> Result<(), SinkError> {
         let rows = &mut self.rows;
         let failed = |error| parquet_failed(error, &self.path);
@@ -179,14 +179,14 @@ impl ClusterTable {
         rows.fingerprint.push(fingerprint);
         rows.dup_count.push(row.dup_count.cast_signed());
         rows.verified.push(row.verified);
-        if rows.line.len() == GROUP {
+        if rows.line.len() == ROW_GROUP_ROWS {
             self.flush()
         } else {
             Ok(())
         }
     }
 
-    /// Writes what is left and gives the file its name.
+    /// Writes the last row group and renames the file to its final name.
     pub(crate) fn finish(mut self) -> Result<(), SinkError> {
         if !self.rows.line.is_empty() {
             self.flush()?;
@@ -197,7 +197,7 @@ impl ClusterTable {
     }
 
     fn flush(&mut self) -> Result<(), SinkError> {
-        let rows = std::mem::replace(&mut self.rows, Columns::new(self.id_types));
+        let rows = std::mem::replace(&mut self.rows, RowGroupColumns::new(self.id_types));
         let (bits, verified) = (self.bits, self.verified);
         self.writer
             .next_row_group()
@@ -206,7 +206,7 @@ impl ClusterTable {
     }
 }
 
-impl Columns {
+impl RowGroupColumns {
     fn write(
         self,
         mut group: SerializedRowGroupWriter<'_, OutputFile>,
@@ -251,7 +251,7 @@ fn required<T: DataType>(
 
 fn optional<T: DataType>(
     group: &mut SerializedRowGroupWriter<'_, OutputFile>,
-    column_of: &Optional<Vec<T::T>>,
+    column_of: &OptionalColumn<Vec<T::T>>,
 ) -> Result<(), ParquetError> {
     column::<T>(group, &column_of.values, Some(&column_of.levels))
 }

@@ -1,4 +1,4 @@
-//! Writes `pairs.jsonl`: every verified duplicate pair, each once, a before b in input order.
+//! `pairs.jsonl`: every verified duplicate pair once, a before b in input order.
 
 use twinprint_cluster::{Candidate, Similarity};
 
@@ -6,21 +6,20 @@ use crate::corpus::Names;
 use crate::corpus::keep_order::KeepOrder;
 use crate::corpus::{Classes, Corpus};
 use crate::error::DedupError;
+use crate::ids::{ClassId, DocumentId, Id, ItemId, Lists};
 use crate::options::{DedupOptions, MAX_PAIR_ROWS, PairRows};
 use twinprint_io::results::PairRow;
 use twinprint_io::rows::{self, Ratio};
 use twinprint_io::sink::{OutputDir, OutputFile};
 
-/// Expands pairs of classes to rows of documents.
+/// The writer of the pairs: expands pairs of classes to rows of documents.
 pub(crate) struct PairWriter<'r> {
     file: Option<OutputFile>,
     mode: PairRows,
     keep: &'r KeepOrder,
     names: Names<'r>,
-    /// Documents sorted by class, then input order.
-    documents: Vec<u32>,
-    /// Where each class's documents begin, and the end.
-    starts: Vec<u32>,
+    /// The documents of each class in input order; no lists if no file is written.
+    members: Lists<ClassId, DocumentId, u32>,
     verified: bool,
     rows: u64,
     buffer: Vec<u8>,
@@ -40,8 +39,7 @@ impl<'r> PairWriter<'r> {
             mode: options.pairs,
             keep,
             names,
-            documents: Vec::new(),
-            starts: Vec::new(),
+            members: Lists::default(),
             verified: options.verify,
             rows: 0,
             buffer: Vec::new(),
@@ -49,9 +47,14 @@ impl<'r> PairWriter<'r> {
         if options.pairs == PairRows::None {
             return Ok(writer);
         }
-        writer.sort_documents(corpus);
+        let documents = &corpus.documents.class;
+        writer.members = Lists::group(corpus.classes.len(), || {
+            documents.entries().map(|(document, &class)| (class, document))
+        });
         if options.pairs == PairRows::All {
-            let rows = (0..corpus.classes.len())
+            let rows = corpus
+                .classes
+                .class_ids()
                 .map(|class| u64::from(corpus.classes.copies(class)))
                 .map(|copies| copies * (copies - 1) / 2)
                 .sum();
@@ -62,25 +65,9 @@ impl<'r> PairWriter<'r> {
         Ok(writer)
     }
 
-    fn sort_documents(&mut self, corpus: &Corpus) {
-        let mut ends = Vec::with_capacity(corpus.classes.size.len() + 1);
-        let mut sum = 0;
-        for &size in &corpus.classes.size {
-            ends.push(sum);
-            sum += size;
-        }
-        ends.push(sum);
-        self.starts.clone_from(&ends);
-        self.documents = vec![0; sum as usize];
-        for (document, &class) in (0u32..).zip(&corpus.documents.class) {
-            let next = &mut ends[class as usize];
-            self.documents[*next as usize] = document;
-            *next += 1;
-        }
-    }
-
-    fn check(&self, coming: u64) -> Result<(), DedupError> {
-        let rows = self.rows + coming;
+    /// Fails if `further` rows exceed the limit.
+    fn check(&self, further: u64) -> Result<(), DedupError> {
+        let rows = self.rows + further;
         if rows > MAX_PAIR_ROWS {
             Err(DedupError::TooManyPairs {
                 rows,
@@ -91,28 +78,24 @@ impl<'r> PairWriter<'r> {
         }
     }
 
-    fn members(&self, class: u32) -> std::ops::Range<usize> {
-        self.starts[class as usize] as usize..self.starts[class as usize + 1] as usize
-    }
-
     fn equal_texts(&mut self, classes: &Classes) -> Result<(), DedupError> {
         let similarity = Similarity {
             jaccard: 1.0,
             containment: 1.0,
         };
-        for class in (0..classes.len()).filter(|&class| classes.copies(class) > 1) {
-            let members = self.members(class);
+        for class in classes.class_ids().filter(|&class| classes.copies(class) > 1) {
+            let members = self.members.range(class);
             if self.mode == PairRows::Distinct {
-                let representative = self.keep.representative[self.keep.item[class as usize] as usize];
+                let representative = self.keep.representative_of(class);
                 for i in members {
-                    if self.documents[i] != representative {
-                        self.row(self.documents[i], representative, 0, similarity)?;
+                    if self.members.values()[i] != representative {
+                        self.row(self.members.values()[i], representative, 0, similarity)?;
                     }
                 }
             } else {
                 for i in members.clone() {
                     for j in i + 1..members.end {
-                        self.row(self.documents[i], self.documents[j], 0, similarity)?;
+                        self.row(self.members.values()[i], self.members.values()[j], 0, similarity)?;
                     }
                 }
             }
@@ -123,23 +106,23 @@ impl<'r> PairWriter<'r> {
     /// Writes the rows of one verified pair of items.
     pub(crate) fn write(
         &mut self,
-        item: u32,
+        item: ItemId,
         candidate: Candidate,
         similarity: Similarity,
     ) -> Result<(), DedupError> {
+        let other = ItemId::new(candidate.id);
         if self.mode == PairRows::Distinct {
-            let representative = |item: u32| self.keep.representative[item as usize];
-            let (a, b) = (representative(item), representative(candidate.id));
+            let (a, b) = (self.keep.representative[item], self.keep.representative[other]);
             return self.row(a, b, candidate.distance, similarity);
         }
-        let class = |item: u32| self.keep.classes[item as usize];
-        let (left, right) = (self.members(class(item)), self.members(class(candidate.id)));
+        let members = |item: ItemId| self.members.range(self.keep.classes[item]);
+        let (left, right) = (members(item), members(other));
         self.check(left.len() as u64 * right.len() as u64)?;
         for i in left {
             for j in right.clone() {
                 self.row(
-                    self.documents[i],
-                    self.documents[j],
+                    self.members.values()[i],
+                    self.members.values()[j],
                     candidate.distance,
                     similarity,
                 )?;
@@ -148,7 +131,13 @@ impl<'r> PairWriter<'r> {
         Ok(())
     }
 
-    fn row(&mut self, a: u32, b: u32, hamming: u32, similarity: Similarity) -> Result<(), DedupError> {
+    fn row(
+        &mut self,
+        a: DocumentId,
+        b: DocumentId,
+        hamming: u32,
+        similarity: Similarity,
+    ) -> Result<(), DedupError> {
         self.check(1)?;
         let Some(file) = &mut self.file else { return Ok(()) };
         let (a, b) = (a.min(b), a.max(b));

@@ -1,105 +1,78 @@
-//! The order of `--order similar`: relatives stand next to one another, everything else as in the input.
+//! The order of `--order similar`: similar texts are next to one another, and all others stay in input order.
 //!
-//! Relatives are the candidates that the search has found anyway: most of them are no duplicates, but near enough to share whole
-//! passages, which packers find when they lie close together. From the first text in input order the walk goes on to its nearest
-//! relative not yet seen, depth first, then to the next text in input order. A sort by fingerprint, a sort by length, and a chain of nearest
-//! neighbours over all fingerprints were measured too: they lose the order of the input, which costs more than it gains where that was good
-//! already (docs/order.md).
+//! Similar texts are the candidates that the search has found: most of them are no duplicates, but share whole passages, which a compressor
+//! finds if they are close together. From the first text in input order the walk continues with the nearest similar text that has no
+//! rank yet, depth first, then with the next text in input order. A sort by fingerprint, a sort by length, and a chain of nearest neighbours
+//! over all fingerprints were measured too. They lose the order of the input, and if that was good already they cost more than they gain
+//! (docs/order.md).
 
-/// The rank of each of the nodes `0..nodes` (numbered in input order) in the order of relatives. `pairs` are the relatives, gone through
-/// twice; `distance` says how far apart two are. Deterministic. O(nodes + pairs log pairs) time; 8 bytes a node and at most 16 a pair.
-pub(crate) fn ranks<I: Iterator<Item = (u32, u32)>>(
-    nodes: u32,
+use crate::ids::{ClassId, IdVec, Lists, ids};
+
+/// The rank of each class in the order of similar texts. `pairs` are the pairs of similar texts, walked three times; `distance` is the
+/// Hamming distance of two classes. Deterministic. O(classes + pairs log pairs) time; 8 bytes a class and at most 16 a pair.
+pub(crate) fn ranks<I: DoubleEndedIterator<Item = (ClassId, ClassId)>>(
+    classes: usize,
     pairs: impl Fn() -> I,
-    distance: impl Fn(u32, u32) -> u32,
-) -> Vec<u32> {
-    const UNSEEN: u32 = u32::MAX;
-    let mut relatives = Relatives::new(nodes, pairs);
-    let mut ranks = vec![UNSEEN; nodes as usize];
+    distance: impl Fn(ClassId, ClassId) -> u32,
+) -> IdVec<ClassId, u32> {
+    const UNRANKED: u32 = u32::MAX;
+    let mut similar: Lists<ClassId, ClassId> =
+        Lists::group(classes, || pairs().flat_map(|(a, b)| [(a, b), (b, a)]));
+    let mut ranks: IdVec<ClassId, u32> = IdVec::filled(UNRANKED, classes);
     let mut next = 0;
     let mut waiting = Vec::new();
-    for start in 0..nodes {
+    for start in ids(classes) {
         waiting.push(start);
-        while let Some(node) = waiting.pop() {
-            let rank = &mut ranks[node as usize];
-            if *rank != UNSEEN {
+        while let Some(class) = waiting.pop() {
+            let rank = &mut ranks[class];
+            if *rank != UNRANKED {
                 continue;
             }
             *rank = next;
             next += 1;
-            let of_node = relatives.of(node);
-            of_node.sort_unstable_by_key(|&other| (distance(node, other), other));
-            // The last to wait is the first to follow.
-            let unseen = of_node.iter().rev();
-            waiting.extend(unseen.filter(|&&other| ranks[other as usize] == UNSEEN));
+            let neighbors = similar.of_mut(class);
+            neighbors.sort_unstable_by_key(|&other| (distance(class, other), other));
+            // The stack returns the last one first.
+            let farthest_first = neighbors.iter().rev();
+            waiting.extend(farthest_first.filter(|&&other| ranks[other] == UNRANKED));
         }
     }
     ranks
 }
 
-/// The relatives of every node, one list after the other.
-struct Relatives {
-    starts: Vec<u64>,
-    nodes: Vec<u32>,
-}
-
-impl Relatives {
-    fn new<I: Iterator<Item = (u32, u32)>>(nodes: u32, pairs: impl Fn() -> I) -> Self {
-        let mut starts = vec![0u64; nodes as usize + 1];
-        for (a, b) in pairs() {
-            starts[a as usize] += 1;
-            starts[b as usize] += 1;
-        }
-        // Each list's end for now; filling it from behind leaves its start.
-        let mut end = 0;
-        for start in &mut starts {
-            end += *start;
-            *start = end;
-        }
-        let mut lists = vec![0; end as usize];
-        let mut put = |list: u32, node| {
-            let start = &mut starts[list as usize];
-            *start -= 1;
-            lists[*start as usize] = node;
-        };
-        for (a, b) in pairs() {
-            put(a, b);
-            put(b, a);
-        }
-        Self { starts, nodes: lists }
-    }
-
-    fn of(&mut self, node: u32) -> &mut [u32] {
-        let (start, end) = (self.starts[node as usize], self.starts[node as usize + 1]);
-        &mut self.nodes[start as usize..end as usize]
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
     use proptest::prelude::*;
 
-    /// The same, by looking at every pair.
+    use super::*;
+    use crate::ids::Id;
+
+    /// The order by a walk that reads every pair at every step.
     fn plain(node: u32, pairs: &[(u32, u32)], distance: &dyn Fn(u32, u32) -> u32, seen: &mut Vec<u32>) {
         if seen.contains(&node) {
             return;
         }
         seen.push(node);
         let other = |&(a, b): &(u32, u32)| (a == node).then_some(b).or((b == node).then_some(a));
-        let mut relatives: Vec<u32> = pairs.iter().filter_map(other).collect();
-        relatives.sort_by_key(|&other| (distance(node, other), other));
-        for relative in relatives {
-            plain(relative, pairs, distance, seen);
+        let mut similar: Vec<u32> = pairs.iter().filter_map(other).collect();
+        similar.sort_by_key(|&other| (distance(node, other), other));
+        for other in similar {
+            plain(other, pairs, distance, seen);
         }
+    }
+
+    fn ranks_of(classes: usize, pairs: &[(u32, u32)], distance: impl Fn(u32, u32) -> u32) -> Vec<u32> {
+        let pairs = || pairs.iter().map(|&(a, b)| (ClassId::new(a), ClassId::new(b)));
+        let ranks = ranks(classes, pairs, |a, b| distance(a.get(), b.get()));
+        ranks.iter().copied().collect()
     }
 
     proptest! {
         #[test]
-        fn as_the_plain_walk(pairs in prop::collection::vec((0u32..30, 0u32..30), 0..60), salt: u32) {
+        fn ranks_are_those_of_the_plain_walk(pairs in prop::collection::vec((0u32..30, 0u32..30), 0..60), salt: u32) {
             let pairs: Vec<(u32, u32)> = pairs.into_iter().filter(|(a, b)| a != b).collect();
             let distance = |a: u32, b: u32| (a ^ b ^ salt).count_ones();
-            let ranks = ranks(30, || pairs.iter().copied(), distance);
+            let ranks = ranks_of(30, &pairs, distance);
             let mut expected = Vec::new();
             for start in 0..30 {
                 plain(start, &pairs, &distance, &mut expected);
@@ -112,11 +85,8 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_relatives_stays_in_order() {
-        assert_eq!(ranks(4, std::iter::empty, |_, _| 0), [0, 1, 2, 3]);
-        assert_eq!(
-            ranks(5, || [(0, 3), (4, 1)].into_iter(), |_, _| 0),
-            [0, 2, 4, 1, 3]
-        );
+    fn texts_without_similar_ones_stay_in_order() {
+        assert_eq!(ranks_of(4, &[], |_, _| 0), [0, 1, 2, 3]);
+        assert_eq!(ranks_of(5, &[(0, 3), (4, 1)], |_, _| 0), [0, 2, 4, 1, 3]);
     }
 }

@@ -257,9 +257,16 @@ impl<'d> Sample<'d> {
                 .map(RadiusCalibration::candidates)
                 .collect()
         };
-        let sampled = (self.compared.len(), usize::try_from(n).unwrap_or(usize::MAX));
-        let asked = (options.bits, options.hamming);
-        let chosen = radius::choose_expected(&expected, sampled, asked, options.threshold);
+        let sample = radius::SampleSize {
+            sampled: self.compared.len(),
+            all: usize::try_from(n).unwrap_or(usize::MAX),
+        };
+        let criteria = radius::RadiusCriteria {
+            bits: options.bits,
+            k: options.hamming,
+            threshold: options.threshold,
+        };
+        let chosen = radius::choose_expected(&expected, sample, criteria);
         Ok(Calibration {
             version: twinprint_io::VERSION.to_owned(),
             profile: without_width(&self.profile.id()),

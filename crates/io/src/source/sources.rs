@@ -138,6 +138,14 @@ impl Sources {
         &self.shared.files
     }
 
+    /// The file of this number, as in the `source` of a record.
+    ///
+    /// # Panics
+    /// If there is no such file.
+    pub fn file(&self, source: u32) -> &SourceFile {
+        &self.shared.files[source as usize]
+    }
+
     /// The options with which the files were found.
     pub fn options(&self) -> &SourceOptions {
         &self.shared.options

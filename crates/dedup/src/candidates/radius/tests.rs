@@ -1,5 +1,9 @@
 use super::*;
 
+fn criteria(bits: Auto, k: Auto, threshold: f64) -> RadiusCriteria {
+    RadiusCriteria { bits, k, threshold }
+}
+
 fn random(n: usize, seed: u64) -> Vec<u128> {
     let mut x = u128::from(seed) | 1;
     (0..n)
@@ -14,7 +18,7 @@ fn random(n: usize, seed: u64) -> Vec<u128> {
 
 #[test]
 fn unrelated_fingerprints_allow_the_widest_radius() {
-    let radius = choose(&random(3000, 7), Auto::Auto, Auto::Auto, 0.8, 42);
+    let radius = choose(&random(3000, 7), criteria(Auto::Auto, Auto::Auto, 0.8), 42);
     assert_eq!((radius.bits, radius.k), (128, 24));
     assert!(radius.expected_candidates.unwrap() < 0.1);
 }
@@ -25,7 +29,7 @@ fn a_clump_narrows_the_radius() {
         .iter()
         .map(|r| r & 0xFFFF_FFFF_FFFF_FFFF)
         .collect();
-    let radius = choose(&rows, Auto::Fixed(128), Auto::Auto, 0.8, 42);
+    let radius = choose(&rows, criteria(Auto::Fixed(128), Auto::Auto, 0.8), 42);
     assert!(radius.k < 24, "half of the bits are equal everywhere: {radius:?}");
     assert!(radius.expected_candidates.unwrap() <= CANDIDATE_BUDGET);
     assert!(recall(128, radius.k, 0.8) >= SUFFICIENT_RECALL);
@@ -42,7 +46,7 @@ fn relatives_do_not_narrow_it_below_what_suffices() {
                 .map(move |r| centre ^ (r & (r >> 3) & (r >> 7) & (r >> 12)))
         })
         .collect();
-    let radius = choose(&rows, Auto::Fixed(128), Auto::Auto, 0.8, 42);
+    let radius = choose(&rows, criteria(Auto::Fixed(128), Auto::Auto, 0.8), 42);
     assert!(recall(128, radius.k, 0.8) >= SUFFICIENT_RECALL, "{radius:?}");
     assert!(
         radius.expected_candidates.unwrap() > CANDIDATE_BUDGET,
@@ -59,7 +63,11 @@ fn chosen(within: &[f64], widest: u32, threshold: f64) -> Radius {
             .map(|k| within.get(k).copied().unwrap_or(last))
             .collect(),
     };
-    from_histogram(&histogram, threshold, (100, 1000))
+    let sample = SampleSize {
+        sampled: 100,
+        all: 1000,
+    };
+    from_histogram(&histogram, threshold, sample)
 }
 
 #[test]
@@ -138,10 +146,13 @@ fn the_reason_is_what_stopped_the_choice() {
 #[test]
 fn what_is_given_stays() {
     let rows = random(10, 3);
-    let radius = choose(&rows, Auto::Fixed(64), Auto::Fixed(3), 0.8, 42);
+    let radius = choose(&rows, criteria(Auto::Fixed(64), Auto::Fixed(3), 0.8), 42);
     assert_eq!((radius.bits, radius.k, radius.expected_candidates), (64, 3, None));
-    assert_eq!(choose(&rows, Auto::Auto, Auto::Fixed(20), 0.8, 42).bits, 128);
-    assert_eq!(choose(&[], Auto::Auto, Auto::Auto, 0.8, 42).bits, 128);
+    assert_eq!(
+        choose(&rows, criteria(Auto::Auto, Auto::Fixed(20), 0.8), 42).bits,
+        128
+    );
+    assert_eq!(choose(&[], criteria(Auto::Auto, Auto::Auto, 0.8), 42).bits, 128);
 }
 
 #[test]
@@ -157,7 +168,7 @@ fn recall_grows_with_the_radius_and_falls_with_the_threshold() {
 #[test]
 fn low_thresholds_ask_for_wider_radii_while_the_corpus_is_small() {
     let rows = random(3000, 7);
-    let at = |threshold| choose(&rows, Auto::Auto, Auto::Auto, threshold, 42);
+    let at = |threshold| choose(&rows, criteria(Auto::Auto, Auto::Auto, threshold), 42);
     assert_eq!((at(0.8).bits, at(0.8).k), (128, DEFAULT_MAX_RADIUS));
     assert_eq!((at(0.95).bits, at(0.95).k), (64, 12));
     assert!(

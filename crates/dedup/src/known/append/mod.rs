@@ -42,7 +42,7 @@
 //! * **A directory with an open question** (declared whole, and still marked) is not replaced by a run that cannot ask: one that
 //!   does not append, or with another collection.
 //! * **Documents that the collection would not take** are rejected when they are read, as other records that cannot be used: too long an id or
-//!   a text, or no words where the collection wants some ([`Append::refuses`]). So it takes all that is kept. If it still refuses one, the
+//!   a text, or no words where the collection wants some ([`Append::reject_check`]). So it takes all that is kept. If it still refuses one, the
 //!   run fails, and nothing of it is committed.
 //! * **Documents with the id of another kept document of the same input.** The collection has one document an id, so the second one gets a
 //!   hash of its text behind its id. All that is kept is in the collection.
@@ -57,13 +57,14 @@ use twinprint_io::runs::{AddedRecord, Appended, DigestKey, EndedRun, KnownAnswer
 use twinprint_io::sink::{Existing, OpenClaim, OutputDir, RunClaim, RunStart, changed, unchanged};
 use twinprint_io::source::{RejectReason, SourceOptions, Sources};
 
-use super::{Against, AskedInput, DocumentStore, KeptRecords, Known, KnownClasses, Objection};
-use crate::corpus::Corpus;
-use crate::corpus::Documents;
+use super::{
+    Against, AppendInput, DocumentStore, KeptRecords, KnownClasses, KnownDuplicate, Objection, RejectCheck,
+};
 use crate::corpus::keep_order::KeepOrder;
+use crate::corpus::{Corpus, Documents};
 use crate::error::{AgainstProblem, DedupError};
+use crate::ids::{ClassId, DocumentId, IdVec};
 use crate::options::DedupOptions;
-use crate::read::Refuses;
 
 /// A run that adds what it keeps to a store.
 pub(crate) struct Append<'a> {
@@ -156,40 +157,37 @@ impl<'a> Append<'a> {
         self.store.digest_key()
     }
 
-    /// Says why the collection would not take a document: such a record is rejected when it is read, since it could not go where the
-    /// run adds what it keeps.
-    pub(crate) fn refuses(&self) -> Box<Refuses<'_>> {
+    /// The check whether the collection would accept a document. A record that it would not accept is rejected when it is read.
+    pub(crate) fn reject_check(&self) -> Box<RejectCheck<'_>> {
         Box::new(|offered| {
-            let why = self.store.objection(offered)?;
-            let fix = match why {
+            let objection = self.store.objection(offered)?;
+            let fix = match objection {
                 Objection::Id(_) => "shorten the id, or name another field with --id-key",
                 Objection::Text(_) => "cut the text into several records",
                 Objection::NoFeatures(_) => "pass --empty remove to have it removed",
             };
-            let (Objection::Id(why) | Objection::Text(why) | Objection::NoFeatures(why)) = why;
+            let (Objection::Id(why) | Objection::Text(why) | Objection::NoFeatures(why)) = objection;
             Some(RejectReason::NotForCollection { why, fix })
         })
     }
 
-    /// The answers of the collection about the texts of an input: those that its first run got, or new ones if there was none. Documents
-    /// that are in the collection come first in keep order.
+    /// The answers of the collection about the texts of an input: those of the first run of this input, or those of `look_up` if this is
+    /// the first. Documents that are in the collection come first in keep order.
     pub(crate) fn known(
         &mut self,
-        input: &AskedInput<'_>,
+        input: &AppendInput<'_>,
         keep: &mut KeepOrder,
         progress: &dyn Progress,
-        ask: impl FnOnce() -> Result<KnownClasses, DedupError>,
+        look_up: impl FnOnce() -> Result<KnownClasses, DedupError>,
     ) -> Result<KnownClasses, DedupError> {
         let corpus = input.corpus;
         let past = self.store.past_run(input.digest);
         self.past = past.map_err(|error| self.failed(&error))?;
         let first = first_records(corpus);
         let Some(past) = &self.past else {
-            let mut known = ask()?;
+            let mut known = look_up()?;
             self.recognise(input, &mut known, keep);
-            let answers = known
-                .iter()
-                .map(|(class, known)| answer(first[class as usize], known));
+            let answers = known.iter().map(|(class, known)| answer(first[class], known));
             self.answers = answers.collect();
             return Ok(known);
         };
@@ -201,26 +199,30 @@ impl<'a> Append<'a> {
                 .map_or_else(String::new, |at| format!(" ({at})")),
         ));
         let recognised: FxHashSet<u64> = past.recognised.iter().copied().collect();
-        let documents = (0u32..).zip(corpus.documents.record_ordinals());
+        let documents = corpus
+            .documents
+            .document_ids()
+            .zip(corpus.documents.record_ordinals());
         let recognised = documents.filter(|(_, record)| recognised.contains(record));
-        let recognised: Vec<u32> = recognised.map(|(document, _)| document).collect();
+        let recognised: Vec<DocumentId> = recognised.map(|(document, _)| document).collect();
         if !recognised.is_empty() {
             keep.put_first(&recognised, &corpus.documents);
         }
-        let class_of: FxHashMap<u64, u32> = first.into_iter().zip(0..).collect();
+        let class_of: FxHashMap<u64, ClassId> =
+            first.entries().map(|(class, &record)| (record, class)).collect();
         let known = past.answers.iter().filter_map(|answer| {
             let class = *class_of.get(&answer.record)?;
-            Some((class, Known::of(answer.document.clone())))
+            Some((class, KnownDuplicate::new(answer.document.clone(), false)))
         });
         Ok(KnownClasses::of_some(corpus.classes.len(), known))
     }
 
-    /// Finds the documents that are in the collection themselves, one of each text: that with the id of the answer, or else the first.
-    fn recognise(&mut self, input: &AskedInput<'_>, known: &mut KnownClasses, keep: &mut KeepOrder) {
+    /// Finds the documents that are themselves in the collection, one of each text: the one with the id of the answer, or else the first.
+    fn recognise(&mut self, input: &AppendInput<'_>, known: &mut KnownClasses, keep: &mut KeepOrder) {
         let documents = &input.corpus.documents;
-        let mut found: FxHashMap<u32, (u32, u64)> = FxHashMap::default();
-        for (document, record) in (0u32..).zip(documents.record_ordinals()) {
-            let class = documents.class[document as usize];
+        let mut found: FxHashMap<ClassId, (DocumentId, u64)> = FxHashMap::default();
+        for (document, record) in documents.document_ids().zip(documents.record_ordinals()) {
+            let class = documents.class[document];
             let Some(equal) = known.of(class).filter(|known| known.equal) else {
                 continue;
             };
@@ -240,14 +242,14 @@ impl<'a> Append<'a> {
                 found.entry(class).or_insert((document, record));
             }
         }
-        let mut found: Vec<(u32, (u32, u64))> = found.into_iter().collect();
+        let mut found: Vec<(ClassId, (DocumentId, u64))> = found.into_iter().collect();
         found.sort_unstable_by_key(|&(_, (document, _))| document);
         for &(class, _) in &found {
-            known.forget(class);
+            known.remove(class);
         }
         self.recognised = found.iter().map(|&(_, (_, record))| record).collect();
         if !found.is_empty() {
-            let first: Vec<u32> = found.iter().map(|&(_, (document, _))| document).collect();
+            let first: Vec<DocumentId> = found.iter().map(|&(_, (document, _))| document).collect();
             keep.put_first(&first, documents);
         }
     }
@@ -291,15 +293,17 @@ impl<'a> Append<'a> {
         &mut self,
         sources: &Sources,
         documents: &Documents,
-        is_kept: &dyn Fn(u32) -> bool,
+        is_kept: &dyn Fn(DocumentId) -> bool,
         progress: &dyn Progress,
     ) -> Result<Appended, DedupError> {
         let earlier: &[AddedRecord] = self.past.as_ref().map_or(&[], |past| &past.added);
         let before: FxHashSet<u64> = earlier.iter().map(|added| added.record).collect();
-        let records = u64::from(documents.len()) + documents.rejected();
+        let records = documents.records();
         let mut kept = vec![false; records as usize];
-        for (document, record) in (0u32..).zip(documents.record_ordinals()) {
-            kept[record as usize] = is_kept(document);
+        for (document, record) in documents.document_ids().zip(documents.record_ordinals()) {
+            if let Some(kept) = kept.get_mut(record as usize) {
+                *kept = is_kept(document);
+            }
         }
         let is_kept = |record: u64| kept.get(record as usize) == Some(&true);
         progress.stage("append", sources.total_bytes(), Unit::Bytes);
@@ -335,17 +339,17 @@ fn is_renamed(renamed: &str, id: &str) -> bool {
 }
 
 /// The number of the first record of each class. Unlike the numbers of classes and documents it does not depend on options.
-fn first_records(corpus: &Corpus) -> Vec<u64> {
-    let mut first = vec![u64::MAX; corpus.classes.len() as usize];
+fn first_records(corpus: &Corpus) -> IdVec<ClassId, u64> {
+    let mut first = IdVec::filled(u64::MAX, corpus.classes.len());
     let records = corpus.documents.record_ordinals();
     for (&class, record) in corpus.documents.class.iter().zip(records) {
-        let first = &mut first[class as usize];
+        let first = &mut first[class];
         *first = record.min(*first);
     }
     first
 }
 
-fn answer(record: u64, known: &Known) -> KnownAnswer {
+fn answer(record: u64, known: &KnownDuplicate) -> KnownAnswer {
     KnownAnswer {
         record,
         document: KnownDocument {
@@ -356,7 +360,7 @@ fn answer(record: u64, known: &Known) -> KnownAnswer {
     }
 }
 
-/// A number that no other run has.
+/// A random number, to name a run.
 fn random() -> u128 {
     use std::hash::{BuildHasher, RandomState};
     let word = |n: u64| u128::from(RandomState::new().hash_one(n));

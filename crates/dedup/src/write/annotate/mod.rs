@@ -1,7 +1,8 @@
-//! Fields added to every record that say what group it is in: in `annotated/`, or in `kept/` and `removed/` where they are asked for.
+//! Fields that describe the group of a document, added to every record: in `annotated/`, or in `kept/` and `removed/` with
+//! [`DedupOptions::columns`](crate::DedupOptions::columns).
 //!
-//! The record's own bytes stay as they are where it is bytes: the fields go to the end of an object or a row. A record that has a field
-//! of such a name already ends the run with an error rather than with two fields of one name, of which no two readers take the same.
+//! The bytes of the record do not change; the fields are added at the end of an object or a row. A record that has a field of such a name
+//! already ends the run with an error, since readers disagree on which of two fields of one name counts.
 
 mod object;
 mod row;
@@ -10,7 +11,6 @@ mod tests;
 
 use std::borrow::Cow;
 
-use serde::Deserialize;
 use serde_json::Value;
 
 use crate::options::Columns;
@@ -18,11 +18,11 @@ use twinprint_io::rows::Ratio;
 use twinprint_io::sink::{ColumnType, Edit, RecordContext, SinkError};
 use twinprint_io::source::{BOM, ChunkContent, Format, Sources, SpanKind};
 
-/// Files whose beginnings are looked at before the run begins.
-const FILES_LOOKED_AT: usize = 16;
+/// The largest number of files whose beginnings are checked before the run begins.
+const MAX_CHECKED_FILES: usize = 16;
 
 impl Columns {
-    /// The names and what they hold, in the order in which they are written.
+    /// The names and types of the fields, in the order in which they are written.
     fn fields(self) -> &'static [(&'static str, ColumnType)] {
         use ColumnType::{Boolean, Integer, Real, Text};
         match self {
@@ -65,35 +65,42 @@ impl Columns {
     }
 }
 
-/// What is said of one document.
+/// The values of the fields of one document.
 pub(crate) struct Annotation<'a> {
-    /// Its number among the documents, in input order.
+    /// The number of the document in input order.
     pub(crate) document: u32,
-    /// That of the leader.
+    /// The number of the leader.
     pub(crate) cluster_id: u32,
     pub(crate) cluster_size: u32,
     pub(crate) is_leader: bool,
     pub(crate) duplicate_of: Option<Cow<'a, str>>,
     pub(crate) hamming: u32,
     pub(crate) jaccard: Option<Ratio>,
-    /// Documents that this one stands for, see [`Verdict::dup_count`](crate::write::Verdict::dup_count).
+    /// The number of documents that this one stands for, see [`DocumentVerdict::dup_count`](crate::write::DocumentVerdict::dup_count).
     pub(crate) dup_count: u32,
-    /// Its place in the group: 0 leads, the others follow in input order.
+    /// The place in the group: 0 for the leader, then the others in input order.
     pub(crate) place: u32,
 }
 
-/// Writes annotations by the names asked for.
+/// The file of a record, and its line or row.
+#[derive(Clone, Copy)]
+struct RecordPosition<'a> {
+    label: &'a str,
+    line: u64,
+}
+
+/// The writer of the fields of one record.
 #[derive(Clone, Debug)]
 pub(crate) struct Annotator {
     columns: Columns,
-    fields: Vec<Field>,
+    fields: Vec<AddedField>,
 }
 
-/// The name of a field and what it holds.
-type Field = (String, ColumnType);
+/// The name and the type of a field.
+type AddedField = (String, ColumnType);
 
 impl Annotator {
-    /// `prefix` comes before every name.
+    /// A writer of these columns. `prefix` comes before every name.
     pub(crate) fn new(columns: Columns, prefix: &str) -> Self {
         let fields = columns.fields().iter();
         Self {
@@ -104,18 +111,18 @@ impl Annotator {
         }
     }
 
-    /// Whether records of this format have fields.
-    pub(crate) fn takes(format: Format) -> bool {
+    /// True if records of this format have fields.
+    pub(crate) fn accepts(format: Format) -> bool {
         format.has_fields()
     }
 
-    /// Looks for fields of these names at the beginning of some files, so that a long run does not end with the error.
+    /// Checks the beginning of some files for fields of these names, so that a run fails early.
     ///
     /// # Errors
-    /// [`SinkError::FieldClash`], or what reading meets.
-    pub(crate) fn look_ahead(&self, sources: &Sources) -> Result<(), SinkError> {
+    /// [`SinkError::FieldClash`], and the errors of reading.
+    pub(crate) fn check_sources(&self, sources: &Sources) -> Result<(), SinkError> {
         let files = sources.list().len();
-        for file in (0..files).step_by(files.div_ceil(FILES_LOOKED_AT).max(1)) {
+        for file in (0..files).step_by(files.div_ceil(MAX_CHECKED_FILES).max(1)) {
             let Some(batch) = sources.subset(&[file as u32]).reread(1).next() else {
                 continue;
             };
@@ -131,7 +138,14 @@ impl Annotator {
                         for (span, record) in block.parts() {
                             match span.part {
                                 SpanKind::Opening => self.check_header(under, label)?,
-                                SpanKind::Record => self.check(under, record, label, span.line)?,
+                                SpanKind::Record => self.check(
+                                    under,
+                                    record,
+                                    RecordPosition {
+                                        label,
+                                        line: span.line,
+                                    },
+                                )?,
                                 _ => {}
                             }
                         }
@@ -154,7 +168,7 @@ impl Annotator {
         self.fields.iter().map(|(name, _)| name.as_str())
     }
 
-    /// Looks for the names among those of a header.
+    /// Fails if a header has one of the names.
     fn check_header(&self, under: RecordContext<'_>, label: &str) -> Result<(), SinkError> {
         let taken = |name: &&str| under.header.is_some_and(|header| header.has(name));
         match self.names().find(taken) {
@@ -163,13 +177,12 @@ impl Annotator {
         }
     }
 
-    /// Looks for the names among the fields of an object.
+    /// Fails if an object has a field of one of the names.
     fn check(
         &self,
         under: RecordContext<'_>,
         record: &[u8],
-        label: &str,
-        line: u64,
+        RecordPosition { label, line }: RecordPosition<'_>,
     ) -> Result<(), SinkError> {
         if under.header.is_some() {
             return Ok(());
@@ -180,7 +193,7 @@ impl Annotator {
         }
     }
 
-    /// Appends the record with the fields; `label` and `line` are where it stands.
+    /// Appends the record with the fields. `position` is the file and the line of the record.
     ///
     /// # Errors
     /// [`SinkError::FieldClash`], [`SinkError::Unencodable`].
@@ -188,18 +201,19 @@ impl Annotator {
         &self,
         under: RecordContext<'_>,
         record: &[u8],
-        (label, line): (&str, u64),
+        position: RecordPosition<'_>,
         annotation: &Annotation<'_>,
         out: &mut Vec<u8>,
     ) -> Result<(), SinkError> {
         let values = self.columns.values(annotation);
         if let Some(header) = under.header {
             let fields = values.iter().map(row::field);
+            let RecordPosition { label, line } = position;
             let place = || format!("{label}:{line}");
             return row::append(record, fields, header.delimiter, under.charset, out)
                 .map_err(|text| unencodable(place(), under, text));
         }
-        self.check(under, record, label, line)?;
+        self.check(under, record, position)?;
         object::append(record, under.charset, &self.fields, values, out);
         Ok(())
     }
@@ -220,17 +234,17 @@ fn unencodable(place: String, under: RecordContext<'_>, text: String) -> SinkErr
     }
 }
 
-/// Annotates the records of a whole run.
+/// The annotation of all records of a run.
 pub(crate) struct Annotate<'a, F> {
     pub(crate) annotator: Annotator,
     pub(crate) sources: &'a Sources,
-    /// What to say of the record of an ordinal; `None` for a reject.
-    pub(crate) of: F,
+    /// The annotation of the record of an ordinal; `None` for a reject.
+    pub(crate) annotation: F,
 }
 
 impl<F> Annotate<'_, F> {
     fn label(&self, under: RecordContext<'_>) -> &str {
-        &self.sources.list()[under.source as usize].label
+        &self.sources.file(under.source).label
     }
 }
 
@@ -246,12 +260,15 @@ where
         record: &[u8],
         out: &mut Vec<u8>,
     ) -> Result<(), SinkError> {
-        let Some(annotation) = (self.of)(ordinal) else {
+        let Some(annotation) = (self.annotation)(ordinal) else {
             out.extend_from_slice(record);
             return Ok(());
         };
-        let place = (self.label(under), line);
-        self.annotator.append(under, record, place, &annotation, out)
+        let position = RecordPosition {
+            label: self.label(under),
+            line,
+        };
+        self.annotator.append(under, record, position, &annotation, out)
     }
 
     fn opening(&self, under: RecordContext<'_>, opening: &[u8], out: &mut Vec<u8>) -> Result<(), SinkError> {
@@ -272,7 +289,7 @@ where
 
     fn values(&self, ordinal: u64) -> Vec<Value> {
         let columns = self.annotator.columns;
-        match (self.of)(ordinal) {
+        match (self.annotation)(ordinal) {
             Some(annotation) => columns.values(&annotation),
             None => vec![Value::Null; columns.fields().len()],
         }

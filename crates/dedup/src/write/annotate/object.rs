@@ -1,6 +1,6 @@
 //! Fields added to a JSON object.
 //!
-//! The record's own bytes stay as they are; the fields go before its closing brace.
+//! The bytes of the record do not change; the fields are added before its closing brace.
 
 use std::fmt;
 use std::fmt::Write as _;
@@ -11,8 +11,8 @@ use twinprint_text::charset::Charset;
 
 use twinprint_io::source::BOM;
 
-/// The first of some names that the record has a field of.
-pub(super) fn clash<'n>(record: &[u8], charset: Charset, fields: &'n [super::Field]) -> Option<&'n str> {
+/// The first name that the record has a field of.
+pub(super) fn clash<'n>(record: &[u8], charset: Charset, fields: &'n [super::AddedField]) -> Option<&'n str> {
     let record = record.strip_prefix(BOM).unwrap_or(record);
     // What is no text or no object is no document either.
     let text = charset.decode(record).ok()?;
@@ -20,11 +20,11 @@ pub(super) fn clash<'n>(record: &[u8], charset: Charset, fields: &'n [super::Fie
     Fields(fields).deserialize(&mut json).ok().flatten()
 }
 
-/// Appends the record, an object with a field or more, with further `fields` of these values.
+/// Appends the record, an object with at least one field, with `fields` of these values.
 pub(super) fn append(
     record: &[u8],
     charset: Charset,
-    fields: &[super::Field],
+    fields: &[super::AddedField],
     values: Vec<Value>,
     out: &mut Vec<u8>,
 ) {
@@ -44,7 +44,7 @@ pub(super) fn append(
     out.extend_from_slice(&record[end..]);
 }
 
-/// JSON with everything beyond ASCII escaped, which is the same JSON in every charset that keeps ASCII.
+/// JSON with all characters beyond ASCII escaped, so that its bytes are the same in every charset that contains ASCII.
 fn escaped(json: &str) -> String {
     let mut ascii = String::with_capacity(json.len());
     for c in json.chars() {
@@ -60,11 +60,11 @@ fn escaped(json: &str) -> String {
     ascii
 }
 
-/// Finds the first of some names among the fields of an object.
-struct Fields<'n>(&'n [super::Field]);
+/// A deserializer that finds the first of some names among the fields of an object.
+struct Fields<'n>(&'n [super::AddedField]);
 
-/// Finds out whether a field has one of the names.
-struct Field<'n>(&'n [super::Field]);
+/// A deserializer that compares the name of a field with the names.
+struct Field<'n>(&'n [super::AddedField]);
 
 impl<'de, 'n> DeserializeSeed<'de> for Fields<'n> {
     type Value = Option<&'n str>;

@@ -1,13 +1,13 @@
 //! Fields added to a row of delimited fields.
 //!
-//! The row's own bytes stay as they are; the fields go before its line end, in quotes where they need them.
+//! The bytes of the row do not change; the fields are added before its line end, in quotes if they need them.
 
 use std::borrow::Cow;
 
 use serde_json::Value;
 use twinprint_text::charset::Charset;
 
-/// A value as a field: nothing stands for null.
+/// A value as a field; null is the empty field.
 pub(super) fn field(value: &Value) -> Cow<'_, str> {
     match value {
         Value::Null => Cow::Borrowed(""),
@@ -16,7 +16,10 @@ pub(super) fn field(value: &Value) -> Cow<'_, str> {
     }
 }
 
-/// Appends the row with the fields. A field that cannot be written in the charset is the error.
+/// Appends the row with the fields.
+///
+/// # Errors
+/// The field that the charset cannot encode.
 pub(super) fn append<'f>(
     row: &[u8],
     fields: impl Iterator<Item = Cow<'f, str>>,

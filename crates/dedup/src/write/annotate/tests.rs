@@ -31,7 +31,8 @@ fn annotated(
     };
     let mut out = Vec::new();
     let annotator = Annotator::new(columns, "x_");
-    let done = annotator.append(under, record, ("in", 9), &annotation(), &mut out);
+    let position = RecordPosition { label: "in", line: 9 };
+    let done = annotator.append(under, record, position, &annotation(), &mut out);
     done.map_err(|error| error.to_string())?;
     Ok(out)
 }

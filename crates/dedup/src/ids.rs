@@ -1,0 +1,440 @@
+//! The numberings of a run as types, and tables that are indexed by them.
+//!
+//! A run numbers its documents, its classes, its items and its rows, each from 0. A number of one kind cannot index a table of another:
+//! [`IdVec`], [`IdSlice`] and [`Lists`] accept the ids of one kind only. An id is a transparent `u32`, so a table of ids takes four bytes
+//! an entry. Other crates count in bare numbers; [`Id::new`] and [`Id::get`] convert at the border.
+
+use std::marker::PhantomData;
+use std::ops::{Index, IndexMut, Range};
+
+use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
+
+/// A number of one kind.
+pub(crate) trait Id: Copy + Send + Sync {
+    /// The id of this number.
+    fn new(number: u32) -> Self;
+
+    /// The bare number.
+    fn get(self) -> u32;
+
+    /// The position in a table.
+    fn index(self) -> usize {
+        self.get() as usize
+    }
+
+    /// The id of a position in a table, which has fewer than 2³² entries.
+    fn from_index(index: usize) -> Self {
+        Self::new(index as u32)
+    }
+}
+
+/// Defines a type of ids.
+macro_rules! define_id {
+    ($(#[$doc:meta])* $visibility:vis struct $name:ident;) => {
+        $(#[$doc])*
+        #[repr(transparent)]
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        $visibility struct $name(u32);
+
+        impl $crate::ids::Id for $name {
+            fn new(number: u32) -> Self {
+                Self(number)
+            }
+
+            fn get(self) -> u32 {
+                self.0
+            }
+        }
+    };
+}
+pub(crate) use define_id;
+
+define_id! {
+    /// A document: its place in the order of input, without rejected records.
+    pub(crate) struct DocumentId;
+}
+
+define_id! {
+    /// A class of documents of equal canonical text, in the order of their first documents.
+    pub(crate) struct ClassId;
+}
+
+define_id! {
+    /// A class as an item of the join and of the grouping: first by rank in keep order, later by the
+    /// [schedule](crate::verify::schedule). Every item comes after its earlier neighbours.
+    pub(crate) struct ItemId;
+}
+
+define_id! {
+    /// A row of the join: a distinct fingerprint, in ascending order.
+    pub(crate) struct RowId;
+}
+
+/// The ids from 0 up to `count`, which is excluded.
+pub(crate) fn ids<I: Id>(count: usize) -> impl DoubleEndedIterator<Item = I> + ExactSizeIterator + Clone {
+    (0..count as u32).map(I::new)
+}
+
+/// The ids from 0 up to `count`, which is excluded, in parallel.
+pub(crate) fn par_ids<I: Id>(count: usize) -> impl IndexedParallelIterator<Item = I> {
+    (0..count as u32).into_par_iter().map(I::new)
+}
+
+/// A vector with one entry for each id from 0.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct IdVec<I, T> {
+    entries: Vec<T>,
+    id: PhantomData<I>,
+}
+
+impl<I, T> Default for IdVec<I, T> {
+    fn default() -> Self {
+        Self::from(Vec::new())
+    }
+}
+
+impl<I, T> From<Vec<T>> for IdVec<I, T> {
+    fn from(entries: Vec<T>) -> Self {
+        let id = PhantomData;
+        Self { entries, id }
+    }
+}
+
+impl<I, T> FromIterator<T> for IdVec<I, T> {
+    fn from_iter<E: IntoIterator<Item = T>>(entries: E) -> Self {
+        Self::from(Vec::from_iter(entries))
+    }
+}
+
+impl<I: Id, T> IdVec<I, T> {
+    /// A vector of `count` equal entries.
+    pub(crate) fn filled(value: T, count: usize) -> Self
+    where
+        T: Clone,
+    {
+        Self::from(vec![value; count])
+    }
+
+    /// The number of entries.
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// True if there is no entry.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Adds an entry and returns its id.
+    pub(crate) fn push(&mut self, entry: T) -> I {
+        let id = I::from_index(self.entries.len());
+        self.entries.push(entry);
+        id
+    }
+
+    /// The entry of an id; `None` beyond the last.
+    pub(crate) fn get(&self, id: I) -> Option<&T> {
+        self.entries.get(id.index())
+    }
+
+    /// The entry of an id for a change; `None` beyond the last.
+    pub(crate) fn get_mut(&mut self, id: I) -> Option<&mut T> {
+        self.entries.get_mut(id.index())
+    }
+
+    /// The ids of all entries.
+    pub(crate) fn ids(&self) -> impl DoubleEndedIterator<Item = I> + ExactSizeIterator + Clone + use<I, T> {
+        ids(self.entries.len())
+    }
+
+    /// The table of the values of a function of the entries.
+    pub(crate) fn map<U>(self, f: impl FnMut(T) -> U) -> IdVec<I, U> {
+        self.entries.into_iter().map(f).collect()
+    }
+
+    /// The entries in the order of their ids.
+    pub(crate) fn iter(&self) -> std::slice::Iter<'_, T> {
+        self.entries.iter()
+    }
+
+    /// The entries in the order of their ids, for changes.
+    pub(crate) fn iter_mut(&mut self) -> std::slice::IterMut<'_, T> {
+        self.entries.iter_mut()
+    }
+
+    /// The entries with their ids.
+    pub(crate) fn entries(&self) -> impl DoubleEndedIterator<Item = (I, &T)> + ExactSizeIterator + Clone {
+        ids(self.entries.len()).zip(&self.entries)
+    }
+
+    /// The entries as a slice that only ids of this kind index.
+    pub(crate) fn as_slice(&self) -> IdSlice<'_, I, T> {
+        IdSlice::new(&self.entries)
+    }
+
+    /// The entries of other ids, in the order of `order`: the entry of id i becomes that of id `order[i]`.
+    pub(crate) fn permuted<J>(&self, order: &IdVec<J, I>) -> IdVec<J, T>
+    where
+        T: Copy,
+    {
+        order.entries.iter().map(|&id| self[id]).collect()
+    }
+}
+
+impl<I: Id, T> Index<I> for IdVec<I, T> {
+    type Output = T;
+
+    fn index(&self, id: I) -> &T {
+        &self.entries[id.index()]
+    }
+}
+
+impl<I: Id, T> IndexMut<I> for IdVec<I, T> {
+    fn index_mut(&mut self, id: I) -> &mut T {
+        &mut self.entries[id.index()]
+    }
+}
+
+impl<'v, I, T> IntoIterator for &'v IdVec<I, T> {
+    type Item = &'v T;
+    type IntoIter = std::slice::Iter<'v, T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.entries.iter()
+    }
+}
+
+/// A borrowed table with one entry for each id from 0.
+#[derive(Debug)]
+pub(crate) struct IdSlice<'s, I, T> {
+    entries: &'s [T],
+    id: PhantomData<I>,
+}
+
+impl<I, T> Clone for IdSlice<'_, I, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<I, T> Copy for IdSlice<'_, I, T> {}
+
+impl<'s, I: Id, T> IdSlice<'s, I, T> {
+    /// The entries of another crate's table, whose numbers are ids of this kind.
+    pub(crate) fn new(entries: &'s [T]) -> Self {
+        let id = PhantomData;
+        Self { entries, id }
+    }
+
+    /// The number of entries.
+    pub(crate) fn len(self) -> usize {
+        self.entries.len()
+    }
+
+    /// The entries with their ids.
+    pub(crate) fn entries(self) -> impl DoubleEndedIterator<Item = (I, &'s T)> + ExactSizeIterator + Clone {
+        ids(self.entries.len()).zip(self.entries)
+    }
+}
+
+impl<I: Id, T> Index<I> for IdSlice<'_, I, T> {
+    type Output = T;
+
+    fn index(&self, id: I) -> &T {
+        &self.entries[id.index()]
+    }
+}
+
+/// A position in a table of lists: `u32` if the table is known to have fewer than 2³² values.
+pub(crate) trait Offset: Copy {
+    /// The offset of this position.
+    fn at(position: usize) -> Self;
+
+    /// The position.
+    fn position(self) -> usize;
+}
+
+impl Offset for u32 {
+    fn at(position: usize) -> Self {
+        position as Self
+    }
+
+    fn position(self) -> usize {
+        self as usize
+    }
+}
+
+impl Offset for u64 {
+    fn at(position: usize) -> Self {
+        position as Self
+    }
+
+    fn position(self) -> usize {
+        self as usize
+    }
+}
+
+/// The start of each id's list in a table of all lists, one list after another.
+#[derive(Debug)]
+pub(crate) struct Starts<I, N = u64> {
+    /// One start for each id, and the end of the last list.
+    starts: Vec<N>,
+    id: PhantomData<I>,
+}
+
+impl<I: Id, N: Offset> Default for Starts<I, N> {
+    fn default() -> Self {
+        let starts = vec![N::at(0)];
+        let id = PhantomData;
+        Self { starts, id }
+    }
+}
+
+impl<I: Id, N: Offset> Starts<I, N> {
+    /// The starts of `count` lists, from the id of each value. O(lists + values).
+    pub(crate) fn count(count: usize, values: impl Iterator<Item = I>) -> Self {
+        let mut ends = Self::ends(count, values);
+        ends.rotate_right(1);
+        if let Some(first) = ends.first_mut() {
+            *first = N::at(0);
+        }
+        let id = PhantomData;
+        Self { starts: ends, id }
+    }
+
+    /// The end of each list, and the end of all lists.
+    fn ends(count: usize, values: impl Iterator<Item = I>) -> Vec<N> {
+        let mut ends = vec![N::at(0); count + 1];
+        for id in values {
+            let end = &mut ends[id.index()];
+            *end = N::at(end.position() + 1);
+        }
+        let mut before = 0;
+        for end in &mut ends {
+            before += end.position();
+            *end = N::at(before);
+        }
+        ends
+    }
+
+    /// Ends the list of the next id at a position, at which the list after it starts.
+    pub(crate) fn push_end(&mut self, end: usize) {
+        self.starts.push(N::at(end));
+    }
+
+    /// The number of lists.
+    pub(crate) fn len(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// The positions of an id's list.
+    pub(crate) fn range(&self, id: I) -> Range<usize> {
+        let i = id.index();
+        self.starts[i].position()..self.starts[i + 1].position()
+    }
+}
+
+/// A list of values for each id, all in one allocation.
+#[derive(Debug)]
+pub(crate) struct Lists<I, T, N = u64> {
+    starts: Starts<I, N>,
+    values: Vec<T>,
+}
+
+impl<I: Id, T, N: Offset> Default for Lists<I, T, N> {
+    fn default() -> Self {
+        let (starts, values) = (Starts::default(), Vec::new());
+        Self { starts, values }
+    }
+}
+
+impl<I: Id, T: Copy, N: Offset> Lists<I, T, N> {
+    /// Groups values by id into `count` lists, each in the order of the values. `values` is walked twice. O(lists + values).
+    pub(crate) fn group<V: DoubleEndedIterator<Item = (I, T)>>(count: usize, values: impl Fn() -> V) -> Self {
+        let mut starts: Vec<N> = Starts::ends(count, values().map(|(id, _)| id));
+        let total = starts.last().map_or(0, |end| end.position());
+        let mut lists = values().next().map_or_else(Vec::new, |(_, any)| vec![any; total]);
+        // Filled from behind, each list's end becomes its start.
+        for (id, value) in values().rev() {
+            let start = &mut starts[id.index()];
+            let position = start.position() - 1;
+            *start = N::at(position);
+            lists[position] = value;
+        }
+        let id = PhantomData;
+        Self {
+            starts: Starts { starts, id },
+            values: lists,
+        }
+    }
+
+    /// The lists that `starts` cuts `values` into.
+    pub(crate) fn new(starts: Starts<I, N>, values: Vec<T>) -> Self {
+        Self { starts, values }
+    }
+
+    /// Adds the list of the next id.
+    pub(crate) fn push(&mut self, list: impl Iterator<Item = T>) {
+        self.values.extend(list);
+        self.starts.push_end(self.values.len());
+    }
+
+    /// The number of lists.
+    pub(crate) fn len(&self) -> usize {
+        self.starts.len()
+    }
+
+    /// The list of an id.
+    pub(crate) fn of(&self, id: I) -> &[T] {
+        &self.values[self.starts.range(id)]
+    }
+
+    /// The list of an id, for changes.
+    pub(crate) fn of_mut(&mut self, id: I) -> &mut [T] {
+        &mut self.values[self.starts.range(id)]
+    }
+
+    /// The positions of an id's list among the values of all lists.
+    pub(crate) fn range(&self, id: I) -> Range<usize> {
+        self.starts.range(id)
+    }
+
+    /// The values of all lists, one list after another.
+    pub(crate) fn values(&self) -> &[T] {
+        &self.values
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn lists_are_the_values_of_each_id_in_order(values in prop::collection::vec((0u32..20, any::<u16>()), 0..80)) {
+            let lists: Lists<RowId, u16, u32> =
+                Lists::group(20, || values.iter().map(|&(id, value)| (RowId::new(id), value)));
+            let starts: Starts<RowId> = Starts::count(20, values.iter().map(|&(id, _)| RowId::new(id)));
+            let mut pushed: Lists<RowId, u16> = Lists::default();
+            prop_assert_eq!(lists.len(), 20);
+            for id in ids::<RowId>(20) {
+                let expected: Vec<u16> =
+                    values.iter().filter(|value| value.0 == id.get()).map(|value| value.1).collect();
+                prop_assert_eq!(lists.of(id), &expected);
+                prop_assert_eq!(lists.range(id), starts.range(id));
+                pushed.push(expected.into_iter());
+                prop_assert_eq!(lists.of(id), pushed.of(id));
+            }
+            prop_assert_eq!(lists.values(), pushed.values());
+        }
+    }
+
+    #[test]
+    fn a_permuted_table_follows_the_order() {
+        let names: IdVec<ClassId, char> = IdVec::from(vec!['a', 'b', 'c']);
+        let order: IdVec<ItemId, ClassId> = [2, 0, 1].map(ClassId::new).into_iter().collect();
+        assert_eq!(names.permuted(&order), IdVec::from(vec!['c', 'a', 'b']));
+    }
+}

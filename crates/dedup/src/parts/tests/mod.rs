@@ -1,0 +1,169 @@
+//! Pairs and passages of generated texts compared with brute force.
+
+mod brute_force;
+mod pairs_and_holders;
+mod passages;
+
+use crate::corpus::shingle_sets;
+use tempfile::TempDir;
+use twinprint_io::JobError;
+use twinprint_text::Measure;
+
+use super::holders::Holder;
+use super::ids::TextId;
+use super::pairs::{PairMeasurer, TextPair};
+use super::postings::Covered;
+use super::*;
+use crate::corpus::{Classes, NewClass};
+use crate::ids::{Id, ids};
+use twinprint_io::work::SpoolWriter;
+
+const LEAST: f64 = 0.3;
+
+/// Made words; the same for the same seed.
+fn words(seed: u64, n: usize) -> Vec<String> {
+    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    let word = |_| {
+        state = state.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(1);
+        format!("w{:06x}", state >> 40)
+    };
+    (0..n).map(word).collect()
+}
+
+/// Texts in a spool.
+struct Corpus {
+    dir: TempDir,
+    classes: Classes,
+    spool: Spool,
+    keep: KeepOrder,
+    texts: Vec<String>,
+}
+
+impl Corpus {
+    fn new(texts: Vec<String>) -> Self {
+        Self::measured(texts, Measure::WordGrams)
+    }
+
+    fn measured(texts: Vec<String>, measure: Measure) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let mut writer = SpoolWriter::create(&dir.path().join("spool")).unwrap();
+        let mut classes = Classes::default();
+        for (i, text) in texts.iter().enumerate() {
+            let class = NewClass {
+                fingerprint: i as u128,
+                features: 99,
+                shingles: 0,
+                measure,
+                text: writer.push(text),
+            };
+            classes.add([i as u64, 0], class);
+        }
+        let all = classes.len();
+        let keep = KeepOrder {
+            classes: ids(all).collect(),
+            item: ids(all).collect(),
+            representative: ids(all).collect(),
+            rank: (0..all as u32).collect(),
+        };
+        Self {
+            dir,
+            classes,
+            spool: writer.finish().unwrap(),
+            keep,
+            texts,
+        }
+    }
+
+    fn numbered(&self) -> Texts<'_> {
+        Texts::new(&self.classes, &self.spool, &self.keep)
+    }
+
+    /// Every pair with a containment of at least [`LEAST`], by measuring all.
+    fn by_brute_force(&self) -> Vec<TextPair> {
+        let texts = self.numbered();
+        let mut measuring = PairMeasurer::new(shingle_sets::key_of(&self.classes));
+        let mut pairs = Vec::new();
+        for a in ids::<TextId>(texts.len()) {
+            let others: Vec<TextId> = ids(texts.len()).skip(a.index() + 1).collect();
+            pairs.extend(measuring.pairs(&texts, a, &others, LEAST).unwrap());
+        }
+        pairs
+    }
+
+    /// Pairs, passages with their holders, and what was left out, where more than `many` texts make a fingerprint common.
+    fn search(&self, many: usize) -> Outcome {
+        let texts = self.numbered();
+        let key = shingle_sets::key_of(&self.classes);
+        let free = Budget::new(None, 1).unwrap();
+        let check_cancelled = || Ok(());
+        let postings = Postings::of(&texts, key, many, &|bytes| free.check(bytes), &check_cancelled).unwrap();
+        let shared = shared::find(&texts, &postings, key, LEAST, self.dir.path(), &check_cancelled).unwrap();
+        let mut passages = shared.found;
+        let candidates = Candidates::new(&postings, &shared.covered, LEAST);
+        let mut pairs = NumberWriter::create(self.dir.path()).unwrap();
+        pairs::find(&texts, &candidates, key, LEAST, &mut pairs, &check_cancelled).unwrap();
+        let mut pairs = pairs.finish().unwrap();
+        let mut outcome = Outcome {
+            pairs: std::iter::from_fn(|| TextPair::read(&mut pairs).unwrap()).collect(),
+            passages: Vec::new(),
+            small: passages.unreported(),
+            phrases: shared.left.phrases,
+            limited: shared.left.limited,
+        };
+        let mut left = 0;
+        passages
+            .each(|holders, holder| {
+                if left == 0 {
+                    left = holders;
+                    outcome.passages.push(Vec::new());
+                }
+                left -= 1;
+                outcome.passages.last_mut().unwrap().push(holder);
+                Ok(())
+            })
+            .unwrap();
+        outcome
+    }
+
+    /// The words of a place of a holder.
+    fn cut(&self, holder: &Holder) -> Vec<String> {
+        let text: Vec<char> = self.texts[holder.text.index()].chars().collect();
+        let places = holder
+            .places
+            .iter()
+            .map(|place| &text[place.start as usize..place.end as usize]);
+        places.map(|place| place.iter().collect()).collect()
+    }
+}
+
+#[derive(Debug, PartialEq)]
+struct Outcome {
+    pairs: Vec<TextPair>,
+    passages: Vec<Vec<Holder>>,
+    small: u64,
+    phrases: u64,
+    limited: u64,
+}
+
+impl Outcome {
+    /// Whether two texts are a pair, or hold one passage.
+    fn connects(&self, a: TextId, b: TextId) -> bool {
+        let hold = |passage: &Vec<Holder>| {
+            [a, b]
+                .iter()
+                .all(|&text| passage.iter().any(|holder| holder.text == text))
+        };
+        self.pairs.iter().any(|pair| (pair.a, pair.b) == (a, b)) || self.passages.iter().any(hold)
+    }
+}
+
+/// A text with own words before and after a passage.
+fn around(seed: u64, before: usize, passage: &[String], after: usize) -> String {
+    [
+        &words(seed * 2 + 1000, before),
+        passage,
+        &words(seed * 2 + 1001, after),
+    ]
+    .concat()
+    .join(" ")
+}

@@ -1,0 +1,221 @@
+//! The analysis of a chunk: its records become documents with the keys of their classes, and rejects.
+
+use twinprint_text::{Analysis, Analyzer, KeyedHasher, Measure};
+
+use super::text_cache::TextCache;
+use crate::corpus::keep_order::sort_key;
+use crate::corpus::{ClassKey, SortKey};
+use crate::known::{OfferedDocument, RejectCheck};
+use crate::options::{DedupOptions, EmptyTexts};
+use twinprint_io::runs::{DigestKey, InputDigest};
+use twinprint_io::source::{Chunk, IntegerType, RecordKind, RejectReason, SourceOptions, Sources};
+
+/// An analysed chunk: its records in order.
+#[derive(Default)]
+pub(super) struct AnalysedChunk {
+    pub(super) records: Vec<AnalysedRecord>,
+    /// The canonical texts of new classes, one after another.
+    pub(super) texts: String,
+    /// The ids of the documents, one after another.
+    pub(super) ids: String,
+    /// The type of the column of ids; `None` if it is not one of whole numbers.
+    pub(super) id_type: Option<IntegerType>,
+    /// The hashes of all documents; empty unless a digest is wanted.
+    pub(super) digests: Vec<u128>,
+    pub(super) record_bytes: u64,
+    pub(super) text_bytes: u64,
+    /// The bytes of the longest record or text.
+    pub(super) longest: u64,
+    pub(super) blank_lines: u64,
+    pub(super) other_records: std::collections::BTreeMap<&'static str, u64>,
+}
+
+/// A record of an analysed chunk.
+pub(super) enum AnalysedRecord {
+    Document(AnalysedDocument),
+    Reject {
+        source: u32,
+        line: u64,
+        reason: RejectReason,
+    },
+}
+
+/// A document of an analysed chunk.
+pub(super) struct AnalysedDocument {
+    pub(super) source: u32,
+    pub(super) line: u64,
+    pub(super) id_len: usize,
+    pub(super) key: ClassKey,
+    /// The analysis of the text; `None` if the cache has its class.
+    pub(super) first: Option<NewText>,
+    pub(super) sort: SortKey,
+}
+
+/// The analysis of a text, which may be the first of its class.
+pub(super) struct NewText {
+    pub(super) text_len: usize,
+    pub(super) fingerprint: u128,
+    pub(super) features: u32,
+    pub(super) shingles: u32,
+    pub(super) measure: Measure,
+}
+
+/// A hasher with a key that differs from run to run. No output depends on the key.
+pub(super) fn random_hasher() -> KeyedHasher {
+    use std::hash::{BuildHasher, RandomState};
+    KeyedHasher::new(RandomState::new().hash_one(0), RandomState::new().hash_one(1))
+}
+
+/// The key of a text. Texts of different domains never have the same key.
+fn class_key(hasher: KeyedHasher, text: &str, domain: u8) -> ClassKey {
+    let hash = hasher.hash(text.as_bytes(), domain);
+    [hash as u64, (hash >> 64) as u64]
+}
+
+/// The analysis of the chunks of one batch.
+pub(super) struct ChunkAnalysis<'t> {
+    pub(super) options: &'t DedupOptions,
+    /// See [`ReadOptions::digest`](super::ReadOptions::digest).
+    pub(super) digest: Option<DigestKey>,
+    /// See [`ReadOptions::reject_check`](super::ReadOptions::reject_check).
+    pub(super) reject_check: Option<&'t RejectCheck<'t>>,
+    pub(super) sources: &'t Sources,
+    pub(super) hasher: KeyedHasher,
+    pub(super) cache: &'t TextCache,
+    /// The number of the batch, from 1.
+    pub(super) batch: u32,
+    /// The bytes of the longest record that there is memory for.
+    pub(super) longest: u64,
+}
+
+impl ChunkAnalysis<'_> {
+    /// Analyses the records of a chunk.
+    pub(super) fn analyse(
+        &self,
+        chunk: &Chunk,
+        source_options: &SourceOptions,
+        analyzer: &mut Analyzer,
+    ) -> AnalysedChunk {
+        let mut out = AnalysedChunk {
+            records: Vec::with_capacity(chunk.records() as usize),
+            id_type: chunk.id_type(source_options),
+            ..AnalysedChunk::default()
+        };
+        chunk.documents(source_options, &mut |record| match record.kind {
+            RecordKind::Blank => out.blank_lines += 1,
+            RecordKind::Other { kind } => *out.other_records.entry(kind).or_default() += 1,
+            RecordKind::Rejected { reason } => {
+                out.record_bytes += record.raw_len;
+                out.records.push(AnalysedRecord::Reject {
+                    source: record.source,
+                    line: record.line,
+                    reason,
+                });
+            }
+            RecordKind::Document { id, text, sort_value } => {
+                // Documents that the options reject count too, since a digest does not depend on options.
+                let digest = |key| InputDigest::document(key, id.as_deref().unwrap_or_default(), &text);
+                out.digests.extend(self.digest.map(digest));
+                let length = record.raw_len.max(text.len() as u64);
+                out.longest = out.longest.max(length);
+                if length > self.longest {
+                    out.records.push(AnalysedRecord::Reject {
+                        source: record.source,
+                        line: record.line,
+                        reason: RejectReason::BeyondMemory {
+                            bytes: Some(length),
+                            limit: self.longest,
+                        },
+                    });
+                    return;
+                }
+                out.record_bytes += record.raw_len;
+                out.text_bytes += text.len() as u64;
+                let reject = |out: &mut AnalysedChunk, reason| {
+                    let (source, line) = (record.source, record.line);
+                    chunk.refuse(source, line, &reason);
+                    out.records.push(AnalysedRecord::Reject { source, line, reason });
+                };
+                // Checked before the text is cached, since every cached text has a document.
+                if let Some(reason) = self.refused(record.source, id.as_deref(), &text) {
+                    return reject(&mut out, reason);
+                }
+                let (key, first) = self.class(&text, analyzer, &mut out.texts);
+                if key == self.empty_text() && self.options.empty == EmptyTexts::Reject {
+                    return reject(&mut out, RejectReason::EmptyText);
+                }
+                let id = id.unwrap_or_default();
+                out.ids.push_str(&id);
+                out.records.push(AnalysedRecord::Document(AnalysedDocument {
+                    source: record.source,
+                    line: record.line,
+                    id_len: id.len(),
+                    key,
+                    first,
+                    sort: sort_key(self.options.keep, text.len() as u64, sort_value),
+                }));
+            }
+        });
+        out
+    }
+
+    /// The reason why the store that the run adds to would not take a document, if there is one.
+    fn refused(&self, source: u32, id: Option<&str>, text: &str) -> Option<RejectReason> {
+        let check = self.reject_check?;
+        let file = self.sources.file(source);
+        let label = file.format.is_whole_file().then_some(file.label.as_str());
+        check(&OfferedDocument {
+            id: id.or(label),
+            text,
+            only_with_features: self.options.empty != EmptyTexts::Keep,
+        })
+    }
+
+    /// The class of a text, with its analysis unless the cache has the class. The canonical text is added to `texts` in a run with verification.
+    fn class(&self, text: &str, analyzer: &mut Analyzer, texts: &mut String) -> (ClassKey, Option<NewText>) {
+        let hash = class_key(self.hasher, text, 2);
+        if let Some(class) = self.cache.class(hash, self.batch) {
+            return (class, None);
+        }
+        let options = self.options;
+        let analysis = analyzer.analyze(text);
+        let class = if analysis.is_empty() {
+            self.empty_text()
+        } else if options.verify {
+            class_key(self.hasher, analysis.canonical, 1)
+        } else {
+            // Without verification, equal fingerprints are duplicates.
+            let width = options.width_without_verification();
+            let low = analysis.fingerprint & (u128::MAX >> (128 - width));
+            [low as u64, (low >> 64) as u64]
+        };
+        self.cache.insert(hash, class, self.batch);
+        let kept = if options.verify && !analysis.is_empty() {
+            analysis.canonical
+        } else {
+            ""
+        };
+        texts.push_str(kept);
+        let first = NewText {
+            text_len: kept.len(),
+            fingerprint: analysis.fingerprint,
+            features: analysis.features,
+            shingles: if analysis.features < options.min_features {
+                let kept = Analysis {
+                    canonical: kept,
+                    ..analysis
+                };
+                kept.max_shingles()
+            } else {
+                0
+            },
+            measure: analysis.measure,
+        };
+        (class, Some(first))
+    }
+
+    /// The class of the texts without features.
+    fn empty_text(&self) -> ClassKey {
+        class_key(self.hasher, "", 0)
+    }
+}

@@ -1,0 +1,97 @@
+//! The merge of analysed chunks into the tables, in input order.
+
+use super::ReadCounts;
+use super::analysis::{AnalysedChunk, AnalysedRecord};
+use crate::corpus::{Corpus, NewClass, NewDocument};
+use crate::error::DedupError;
+use crate::memory::{self, Budget};
+use twinprint_io::sink::OutputFile;
+use twinprint_io::source::{RejectReason, SourceError, Sources};
+use twinprint_io::work::{SpoolWriter, TextRef};
+
+/// The tables and files that chunks are merged into.
+pub(super) struct Merger<'m> {
+    pub(super) sources: &'m Sources,
+    pub(super) corpus: Corpus,
+    pub(super) counts: ReadCounts,
+    /// `None` in a run without verification.
+    pub(super) spool: Option<SpoolWriter>,
+    pub(super) rejects: &'m mut OutputFile,
+    pub(super) budget: Budget,
+}
+
+impl Merger<'_> {
+    /// Merges one chunk. Chunks are merged in input order.
+    ///
+    /// # Errors
+    /// A cancelled run; a record that is too long for the memory limit; temporary and output files.
+    pub(super) fn merge(&mut self, chunk: AnalysedChunk) -> Result<(), DedupError> {
+        let Self {
+            sources,
+            corpus,
+            counts,
+            spool,
+            rejects,
+            budget,
+        } = self;
+        counts.longest = counts.longest.max(chunk.longest);
+        counts.record_bytes += chunk.record_bytes;
+        counts.text_bytes += chunk.text_bytes;
+        counts.blank_lines += chunk.blank_lines;
+        for (kind, n) in &chunk.other_records {
+            *counts.other_records.entry(kind).or_default() += n;
+        }
+        let (mut texts, mut ids) = (chunk.texts.as_str(), chunk.ids.as_str());
+        for record in chunk.records {
+            match record {
+                AnalysedRecord::Reject { source, line, reason } => {
+                    if sources.cancelled() {
+                        return Err(SourceError::Cancelled.into());
+                    }
+                    corpus.documents.reject();
+                    let label = &sources.file(source).label;
+                    if let RejectReason::BeyondMemory { bytes, limit } = reason {
+                        let needed = budget.refusal(bytes.unwrap_or(limit), memory::tables_of(corpus));
+                        return Err(DedupError::LongRecord {
+                            label: label.clone(),
+                            line,
+                            source: Box::new(needed),
+                        });
+                    }
+                    twinprint_io::rows::write_reject(rejects, label, line, &reason)?;
+                }
+                AnalysedRecord::Document(document) => {
+                    let (text, rest) =
+                        texts.split_at(document.first.as_ref().map_or(0, |first| first.text_len));
+                    let (id, rest_ids) = ids.split_at(document.id_len);
+                    (texts, ids) = (rest, rest_ids);
+                    let class = corpus.classes.join(document.key).or_else(|| {
+                        let first = document.first?;
+                        let text = spool.as_mut().map_or(TextRef::NOWHERE, |spool| spool.push(text));
+                        let class = NewClass {
+                            fingerprint: first.fingerprint,
+                            features: first.features,
+                            shingles: first.shingles,
+                            measure: first.measure,
+                            text,
+                        };
+                        Some(corpus.classes.add(document.key, class))
+                    });
+                    let class = class.expect(
+                        "a text that the cache has from an earlier batch was the first of its class there",
+                    );
+                    let id = (!id.is_empty()).then_some(id);
+                    let document = NewDocument {
+                        source: document.source,
+                        line: document.line,
+                        id,
+                        id_type: chunk.id_type,
+                        sort: document.sort,
+                    };
+                    corpus.documents.push(class, document)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
