@@ -30,8 +30,8 @@ pub struct SourceOptions {
     /// The field of a JSON object, or the column of a table, that holds the text. A dot descends into nested objects; a field that has the
     /// dots in its own name is found as well.
     pub text_key: String,
-    /// The text field holds HTML, and the text is its main content.
-    /// Needs the feature `html`; without it such records are rejected.
+    /// If true, the text field contains HTML, and the text is its main content. Without the feature `html` such records
+    /// are rejected.
     pub html: bool,
     /// If true, the text field may have any type and is read as JSON text, for fields with vectors.
     pub raw: bool,
@@ -42,11 +42,12 @@ pub struct SourceOptions {
     pub format: Option<Format>,
     /// The delimiter of the fields of a csv or tsv file, an ASCII character. `None` detects it from the header.
     pub delimiter: Option<u8>,
-    /// The first row of a csv or tsv file is a record like the others, and columns go by their numbers, from 1.
+    /// If true, the first row of a csv or tsv file is a record and not a header, and columns are named by their
+    /// numbers, from 1.
     pub no_header: bool,
     /// The charset of files without a byte order mark. `None` means UTF-8 for JSON, and detection from the beginning for other files.
     pub charset: Option<Charset>,
-    /// Text files hold one document a line.
+    /// If true, each line of a text file is a document. Otherwise a text file is one document.
     pub lines: bool,
     /// Further extensions of text files, without the dot.
     pub extra_extensions: Vec<String>,
