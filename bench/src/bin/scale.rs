@@ -1,4 +1,4 @@
-//! Measures candidates a document, recall, memory and time as the corpus grows: `scale --twinprint T --docs D --pairs P`.
+//! Measures candidates per document, recall, memory and time as the corpus grows: `scale --twinprint T --docs D --pairs P`.
 //!
 //! The corpus is that of `corpus distinct`; its first n documents are a corpus too. Recall is over the planted near-duplicates, whose
 //! exact Jaccard is known.

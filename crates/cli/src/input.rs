@@ -15,9 +15,10 @@ use crate::number::parse_bytes;
 pub(crate) struct InputArgs {
     /// Files, folders, quoted globs, or - for stdin
     ///
-    /// Text files (.txt .md .rst …) and HTML pages (.html .htm .xhtml) are one document a file, .jsonl and .ndjson one a
-    /// line, .json one per object of its array, .csv and .tsv one per row, web archives (.warc .wet) one per record; each may be
-    /// compressed as .gz .zst .bz2 .xz or .lz4. Tables (.parquet .arrow .feather) are one document a row. Folders are read in order of path; symbolic links inside them are not followed.
+    /// Text files (.txt .md .rst …) and HTML pages (.html .htm .xhtml) are one document per file, .jsonl and .ndjson
+    /// one per line, .json one per object of its array, .csv and .tsv one per row, web archives (.warc .wet) one per
+    /// record; each may be compressed as .gz .zst .bz2 .xz or .lz4. Tables (.parquet .arrow .feather) have one document
+    /// per row. Folders are read in order of path; symbolic links inside them are not followed.
     ///
     /// In a folder, files with other extensions are skipped and counted. A file that is named, or that matches a glob with its extension,
     /// such as '**/*.py', is read as text.

@@ -70,11 +70,11 @@ pub struct BytesPerDocument {
 /// Wall time of a method, in seconds.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct MethodSeconds {
-    /// Making fingerprints from the texts.
+    /// The time for computing fingerprints of the texts.
     pub made: f64,
-    /// Finding pairs of fingerprints.
+    /// The time for finding pairs of fingerprints.
     pub found: f64,
-    /// Verifying pairs on the texts.
+    /// The time for verifying pairs on the texts.
     pub verified: f64,
 }
 

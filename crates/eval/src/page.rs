@@ -166,9 +166,9 @@ fn plots(evaluation: &Evaluation) -> Vec<Figure> {
         }
     };
     let cost = Plot {
-        title: "candidates a document by radius".to_owned(),
+        title: "candidates per document by radius".to_owned(),
         x: radius(),
-        y: Axis::powers(bilingual("candidates a document", "每篇文档的候选"), -2, 4),
+        y: Axis::powers(bilingual("candidates per document", "每篇文档的候选"), -2, 4),
         series: evaluation
             .curves
             .iter()

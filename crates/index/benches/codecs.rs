@@ -1,4 +1,4 @@
-//! Segments by the way their rows are stored: bytes a fingerprint, time to build, lookups singly and in batches.
+//! Segments by the way their rows are stored: bytes per fingerprint, time to build, lookups singly and in batches.
 //!
 //! ```text
 //! cargo bench -p twinprint-index --bench codecs -- [rows] [radius] [tables …] [planned] [codec …] [clumped]

@@ -33,7 +33,7 @@ pub const SHORT_TEXT_FEATURES: u32 = 2 * MIN_FEATURES;
 /// The options of a [`LeaderIndex`].
 #[derive(Clone, Copy, Debug)]
 pub struct LeaderIndexOptions {
-    /// The width of the fingerprints: 64 bits, or anything else for up to 128.
+    /// The width of the fingerprints. Any width other than 64 bits uses tables for 128 bits.
     pub bits: u32,
     /// The radius for which tables are planned. Lookups within a larger radius compare every row.
     pub radius: u32,

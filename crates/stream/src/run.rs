@@ -95,7 +95,7 @@ pub fn cluster(
                 // read a second time.
                 let (work, sources) = discover(folder(out))?;
                 let ended = history::finish_ended(job, &dir, &open, &sources, progress)?;
-                // Before the directory is begun again.
+                // The directory is released before it is begun again.
                 drop(dir);
                 if let Some(summary) = ended {
                     return Ok(summary);

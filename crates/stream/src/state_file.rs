@@ -66,7 +66,7 @@ impl StateFile {
                     path: path.to_owned(),
                 });
             }
-            // Its last holder may have renamed or deleted it since it was opened here.
+            // The previous holder of the lock may have renamed or deleted the file since it was opened here.
             if is_still(&file, &next).map_err(failed)? {
                 return Ok(Self {
                     path: path.to_owned(),

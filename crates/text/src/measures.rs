@@ -61,8 +61,8 @@ impl TermVector {
     }
 }
 
-/// Cosine of the angle between the count vectors, from 0 to 1. It is 1 for two empty documents, and 0 for an empty
-/// and any other document.
+/// Cosine of the angle between the count vectors, from 0 to 1. It is 1 if both documents are empty, and 0 if only one
+/// is.
 pub fn cosine(a: &TermVector, b: &TermVector) -> f64 {
     if a.is_empty() && b.is_empty() {
         return 1.0;

@@ -59,10 +59,10 @@ pub enum ProfileError {
     #[error("not a profile: {0:?} (expected something like tp1-words-lntf-64)")]
     Id(String),
     /// The id has the checksum of a list of stop words, which it does not contain.
-    #[error("profile {0} has a list of stop words that its id does not hold; give the list itself")]
+    #[error("profile {0} has a list of stop words, which its id does not contain; give the list itself")]
     StopWords(String),
     /// The id has the name of a table of idf weights that is not bundled.
-    #[error("profile {0} has a table of idf weights that its id does not hold; give the table itself")]
+    #[error("profile {0} has a table of idf weights, which its id does not contain; give the table itself")]
     Idf(String),
 }
 

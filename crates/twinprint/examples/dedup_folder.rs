@@ -54,7 +54,7 @@ pub(crate) fn run(folder: &Path, out: &Path, output: &mut dyn Write) -> Result<(
         records.read, records.kept, records.removed
     )?;
 
-    // One row a document: removed documents name the kept one that they duplicate.
+    // One row per document: removed documents name the kept one that they duplicate.
     for row in fs::read_to_string(out.join("clusters.jsonl"))?.lines() {
         let row: Value = serde_json::from_str(row)?;
         if let (Some(id), Some(kept)) = (row["id"].as_str(), row["duplicate_of"].as_str()) {

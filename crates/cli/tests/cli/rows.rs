@@ -1,4 +1,4 @@
-//! The format of rows: columns in order, one row a document, and the same fingerprints from every command.
+//! The format of rows: columns in order, one row per document, and the same fingerprints from every command.
 
 use std::collections::BTreeMap;
 

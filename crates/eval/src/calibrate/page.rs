@@ -121,8 +121,8 @@ fn costs(calibration: &Calibration) -> Figure {
         dashed: false,
     };
     let plot = Plot {
-        title: "recall by candidates a document".to_owned(),
-        x: Axis::powers(bilingual("candidates a document", "每篇文档的候选"), -4, 4),
+        title: "recall by candidates per document".to_owned(),
+        x: Axis::powers(bilingual("candidates per document", "每篇文档的候选"), -4, 4),
         y: Axis::linear(bilingual("recall", "召回率"), 0.0, 1.0, 0.2, 1),
         series: calibration.widths.iter().map(line).collect(),
         marks: vec![Tick {

@@ -141,7 +141,7 @@ impl WordVector for U64s {
 
     #[inline(always)]
     fn min_small(self, other: Self) -> Self {
-        // The minimum is taken of bytes, because that of 64-bit lanes is several times slower on some CPUs.
+        // The minimum of bytes is used, because the minimum of 64-bit lanes is several times slower on some CPUs.
         // SAFETY: `self` is proof of AVX-512.
         Self(unsafe { _mm512_min_epu8(self.0, other.0) })
     }

@@ -168,7 +168,7 @@ impl StoredJoin<'_> {
         let row = u64::from(W::BITS / 8);
         let left = self.memory.saturating_sub(passing_bytes::<W>(u64::MAX));
         let mut chunk = rows as usize;
-        // The number of tables depends on the number of rows and the other way round; two rounds are enough.
+        // The number of tables and the number of rows depend on each other; two rounds are enough.
         for _ in 0..2 {
             let tables = ChunkJoin::<W>::tables_for(chunk, PASS_ROWS, self.k);
             let fit = left / (row + ChunkJoin::<W>::bytes_a_row(tables));

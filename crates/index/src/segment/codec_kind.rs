@@ -49,7 +49,7 @@ impl Codec {
         }
     }
 
-    /// The codec of numbers in a file.
+    /// The codec that three numbers in a file stand for; `None` for numbers that no codec has.
     pub(crate) fn from_numbers(numbers: [u32; 3]) -> Option<Self> {
         match numbers {
             [form, 1, 0] => DirectoryForm::from(form).map(Self::Packed),

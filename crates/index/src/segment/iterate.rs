@@ -149,8 +149,9 @@ impl<W: Width> Segment<W> {
         }
     }
 
-    /// Calls `each(first, rows)` with the distinct fingerprints in the order of [`Segment::iter`], in stretches of some thousand, `first` being
-    /// the number of a stretch's first row. The fast way to read all of a segment; [`Segment::ids_at`] gives the ids of a row.
+    /// Calls `each(first, rows)` with the distinct fingerprints in the order of [`Segment::iter`], in stretches of some
+    /// thousand rows. `first` is the number of the first row of a stretch. This is the fast way to read a complete
+    /// segment; [`Segment::ids_at`] returns the ids of a row.
     ///
     /// # Errors
     /// `Damaged`; any error of `each`.

@@ -121,7 +121,7 @@ impl Footer {
             .find(|s| s.kind == kind && s.table == table)
     }
 
-    /// The bytes of that section, in a file that holds all sections.
+    /// The byte range of a section, in a file that contains all sections.
     pub(crate) fn range(&self, kind: SectionKind, table: usize) -> Option<Range<usize>> {
         let section = self.section(kind, table)?;
         Some(section.offset as usize..(section.offset + section.length) as usize)

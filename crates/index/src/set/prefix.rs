@@ -21,8 +21,9 @@ const MIN_RUN_ENTRIES: usize = 1 << 16;
 /// Finds all sets at Jaccard ≥ threshold among those inserted, as candidates by shared prefix token; see the module
 /// [`set`](crate::set).
 ///
-/// Inserted sets are young until [`PrefixIndex::seal`] and sealed after it. A caller that works in blocks seals at the start
-/// of each: what the sealed part answers then holds for the whole block, and only the young part is probed again.
+/// Inserted sets are young until [`PrefixIndex::seal`] and sealed after it. A caller that works in blocks seals at the
+/// start of each block. Answers of the sealed part then stay valid for the complete block, and only the young part is
+/// probed again.
 ///
 /// ```
 /// use twinprint_index::{PrefixIndex, TokenOrder};

@@ -5,7 +5,8 @@ use std::hash::Hasher as _;
 use siphasher::sip128::{Hasher128, SipHasher13};
 use twinprint_fingerprint::HashKey;
 
-/// The 128-bit digest of fingerprints and ids in their order. It does not depend on the names of files or the lengths of stretches.
+/// The 128-bit digest of fingerprints and ids in their order. It does not depend on the names of files or on the
+/// division of the input into blocks.
 ///
 /// It is SipHash-1-3 with the public key, as in the files of an index, so it does not protect against forged input.
 #[derive(Clone, Copy, Debug)]
@@ -26,7 +27,7 @@ impl FingerprintDigest {
         }
     }
 
-    /// Adds a stretch of fingerprints with their ids.
+    /// Adds a block of fingerprints with their ids.
     pub fn add(&mut self, fingerprints: &[u64], ids: &[u64]) {
         write(&mut self.fingerprints, fingerprints);
         if let Some(hasher) = &mut self.ids {
@@ -34,7 +35,7 @@ impl FingerprintDigest {
         }
     }
 
-    /// The digest of all stretches.
+    /// Returns the digest of all blocks.
     pub fn finish(mut self) -> u128 {
         if let Some(ids) = self.ids {
             self.fingerprints.write(&ids.finish128().as_u128().to_le_bytes());

@@ -215,7 +215,7 @@ pub struct OrderReport {
     pub zstd_before: u64,
     /// The packed size of the same records in the order written.
     pub zstd_after: u64,
-    /// Files left in the order of the input, because they do not have one record a line.
+    /// Files that stay in the order of the input, because they do not have one record per line.
     pub files_left: u64,
 }
 

@@ -32,12 +32,12 @@ pub struct RecordOrder<'a> {
     pub work: &'a Path,
 }
 
-/// The sizes of the outputs packed with zstd, in bytes.
+/// The sizes of the output when compressed with zstd, in bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ZstdSizes {
-    /// In the order of the input.
+    /// The size with the records in the order of the input.
     pub before: u64,
-    /// In the order written.
+    /// The size with the records in the order in which they were written.
     pub after: u64,
 }
 

@@ -102,7 +102,7 @@ pub struct CopyOptions<'a> {
     pub main: RecordAction,
     /// Rewrites records on the way, if given.
     pub edit: Option<&'a dyn Edit>,
-    /// The order of the kept records of files with one record a line; `None` for the order of the input.
+    /// The order of the kept records of files with one record per line; `None` for the order of the input.
     pub order: Option<RecordOrder<'a>>,
 }
 

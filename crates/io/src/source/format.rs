@@ -97,7 +97,7 @@ impl fmt::Display for Format {
 /// A format name that this version does not know.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{0:?} is not a format this version reads; choose text or html (one document a file), lines (one a line), jsonl, json, csv, tsv{tables} or warc", tables = if cfg!(feature = "tables") { ", parquet, arrow" } else { "" }
+    "{0:?} is not a format this version reads; choose text or html (one document per file), lines (one per line), jsonl, json, csv, tsv{tables} or warc", tables = if cfg!(feature = "tables") { ", parquet, arrow" } else { "" }
 )]
 pub struct UnknownFormat(pub String);
 

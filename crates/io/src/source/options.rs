@@ -30,10 +30,10 @@ pub struct SourceOptions {
     /// The field of a JSON object, or the column of a table, that holds the text. A dot descends into nested objects; a field that has the
     /// dots in its own name is found as well.
     pub text_key: String,
-    /// The text field holds HTML, and the text is its main content.
-    /// Needs the feature `html`; without it such records are rejected.
+    /// If true, the text field contains HTML, and the text is its main content. Without the feature `html` such records
+    /// are rejected.
     pub html: bool,
-    /// Take the text field whatever its type, as JSON text. For fields that hold vectors.
+    /// If true, the text field may have any type and is read as JSON text, for fields with vectors.
     pub raw: bool,
     /// The field that holds the id, if ids are wanted; it may be absent from a record. An id field other than the default must be in at
     /// least one file.
@@ -42,23 +42,24 @@ pub struct SourceOptions {
     pub format: Option<Format>,
     /// The delimiter of the fields of a csv or tsv file, an ASCII character. `None` detects it from the header.
     pub delimiter: Option<u8>,
-    /// The first row of a csv or tsv file is a record like the others, and columns go by their numbers, from 1.
+    /// If true, the first row of a csv or tsv file is a record and not a header, and columns are named by their
+    /// numbers, from 1.
     pub no_header: bool,
     /// The charset of files without a byte order mark. `None` means UTF-8 for JSON, and detection from the beginning for other files.
     pub charset: Option<Charset>,
-    /// Text files hold one document a line.
+    /// If true, each line of a text file is a document. Otherwise a text file is one document.
     pub lines: bool,
     /// Further extensions of text files, without the dot.
     pub extra_extensions: Vec<String>,
-    /// Take only files that one of these patterns matches, or that are in a folder that one matches; all if there are none. Patterns are
-    /// written as in a `.gitignore` file, relative to the input.
+    /// Only files that match one of these patterns, or are in a folder that matches one, are read; all files if there
+    /// are no patterns. Patterns are written as in a `.gitignore` file, relative to the input.
     pub include: Vec<String>,
     /// Skip files and folders that one of these patterns matches, written in the same way.
     pub exclude: Vec<String>,
-    /// Take every file that decodes as text, whatever its extension. A file whose format has fields is read as records only if its first
-    /// records, or its schema, have the field with the text.
+    /// If true, every file that decodes as text is read, whatever its extension. A file whose format has fields is read
+    /// as records only if its first records, or its schema, have the field with the text.
     pub any_text: bool,
-    /// Take responses of any status from web archives. Otherwise only pages of status 2xx are documents.
+    /// If true, responses of any status in web archives are documents. Otherwise only pages of status 2xx are.
     pub any_status: bool,
     /// The longest record in bytes. Longer ones are rejected without being held in memory.
     pub max_document: u64,

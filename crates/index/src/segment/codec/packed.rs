@@ -18,7 +18,7 @@ use crate::segment::{Segment, SegmentError};
 
 /// Bytes of a line of the cache.
 const CACHE_LINE_BYTES: usize = 64;
-/// Rows of a stretch.
+/// The rows of a stretch.
 const STRETCH_ROWS: u32 = 4096;
 
 pub(super) const COSTS: ProbeCosts = ProbeCosts {
