@@ -11,17 +11,7 @@ use std::fs;
 use crate::workspace::{add_rust_files, crate_names, source_dir, without_comments};
 
 /// Folders whose modules may form a circle, and the reason.
-const ALLOWED: [(&str, &str); 3] = [
-    (
-        "collection",
-        "a change of documents changes stories, and stories are tables of the same commit",
-    ),
-    (
-        "collection::stories",
-        "queries of stories and their commit share the saved form",
-    ),
-    ("dedup", "documents of earlier runs are read like new ones"),
-];
+const ALLOWED: [(&str, &str); 1] = [("dedup", "documents of earlier runs are read like new ones")];
 
 /// Re-exports that are followed from a path to the module that defines its name.
 const MAX_REEXPORTS: usize = 4;
