@@ -12,7 +12,7 @@ use bench::clock::{Clock, percentiles};
 use bench::rows;
 use clap::{Parser, ValueEnum};
 use fastrand::Rng;
-use twinprint_index::join::Between;
+use twinprint_index::join::ChunkJoin;
 use twinprint_index::plan::Plan;
 use twinprint_index::segment::{Builder, Codec, DirectoryForm, Options, Scratch, Segment};
 
@@ -193,7 +193,7 @@ fn scan(cli: &Cli, path: &std::path::Path) -> anyhow::Result<()> {
     let segment = Segment::<u64>::open(path)?;
     let (queries, planted_rows) = queries(cli);
     let clock = Clock::start();
-    let mut join = pool.install(|| Between::new(&queries, CHUNK, cli.k))?;
+    let mut join = pool.install(|| ChunkJoin::new(&queries, CHUNK, cli.k))?;
     let made = clock.elapsed().wall;
     let mut rows = Vec::with_capacity(CHUNK);
     let (mut matches, mut scanned) = (0u64, 0u64);

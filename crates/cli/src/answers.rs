@@ -37,13 +37,13 @@ pub(crate) struct AnswerArgs {
     intake: IntakeArgs,
 }
 
-/// What a command does with the documents: store them or look them up.
+/// The purpose of a command: to store documents or to look them up.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
     /// Stores them. The command continues if the reader of the answers closes the pipe.
-    Keep,
+    Store,
     /// Only looks them up. The answers are the only result.
-    Ask,
+    LookUp,
 }
 
 /// The answers to some documents, and counts of all verdicts so far.
@@ -128,7 +128,7 @@ impl AnswerArgs {
                 return Ok(());
             }
             match terminal::out(&lines) {
-                Err(closed) if purpose == Purpose::Keep && terminal::is_closed_pipe(&closed) => {
+                Err(closed) if purpose == Purpose::Store && terminal::is_closed_pipe(&closed) => {
                     read = false;
                     Ok(())
                 }

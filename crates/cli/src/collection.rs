@@ -187,8 +187,8 @@ struct CopyArgs {
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     match &args.action {
         Action::Create(args) => create(args)?,
-        Action::Add(args) => return feed_in(args, Purpose::Keep),
-        Action::Query(args) => return feed_in(args, Purpose::Ask),
+        Action::Add(args) => return feed_in(args, Purpose::Store),
+        Action::Query(args) => return feed_in(args, Purpose::LookUp),
         Action::Delete(args) => delete(args)?,
         Action::Stat(place) => {
             let collection = Collection::open_read_only(&place.dir)?;
@@ -262,10 +262,10 @@ fn create(args: &CreateArgs) -> anyhow::Result<()> {
 
 fn feed_in(args: &FeedArgs, purpose: Purpose) -> anyhow::Result<ExitCode> {
     let collection = match purpose {
-        Purpose::Keep => Collection::open(&args.dir)?,
-        Purpose::Ask => Collection::open_read_only(&args.dir)?,
+        Purpose::Store => Collection::open(&args.dir)?,
+        Purpose::LookUp => Collection::open_read_only(&args.dir)?,
     };
-    if let (Purpose::Keep, Some(error)) = (purpose, collection.refusal()) {
+    if let (Purpose::Store, Some(error)) = (purpose, collection.refusal()) {
         return Err(error.into());
     }
     let cancel = interrupt::flag()?;
@@ -275,8 +275,8 @@ fn feed_in(args: &FeedArgs, purpose: Purpose) -> anyhow::Result<ExitCode> {
         let documents = records.into_iter().filter_map(|record| answers.document(record));
         let (places, documents): (Vec<_>, Vec<NewDocument>) = documents.unzip();
         let answered = match purpose {
-            Purpose::Keep => collection.add(documents, feed.only_new, Durability::Synced)?,
-            Purpose::Ask => collection.check(documents)?,
+            Purpose::Store => collection.add(documents, feed.only_new, Durability::Synced)?,
+            Purpose::LookUp => collection.check(documents)?,
         };
         for (place, answer) in places.into_iter().zip(answered) {
             match answer {

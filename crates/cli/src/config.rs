@@ -43,7 +43,7 @@ impl Arguments {
             .map_err(|error: toml::de::Error| wrong(path, error.to_string().trim_end()))?;
         let below = |command, name: &&str| Command::find_subcommand(command, name).unwrap_or(command);
         let command = names.iter().fold(command, below);
-        let mut added = Added::default();
+        let mut added = ConfigArguments::default();
         let mut keys = Vec::new();
         for (key, value) in &table {
             let arg = argument(command, key).ok_or_else(|| {
@@ -126,12 +126,12 @@ fn argument<'c>(command: &'c Command, key: &str) -> Option<&'c Arg> {
 
 /// Arguments made of a file's entries.
 #[derive(Default)]
-struct Added {
+struct ConfigArguments {
     options: Vec<OsString>,
     inputs: Vec<OsString>,
 }
 
-impl Added {
+impl ConfigArguments {
     /// Adds an entry, or returns a description of the expected value.
     fn add(&mut self, arg: &Arg, key: &str, value: &Value) -> Result<(), &'static str> {
         let takes = arg.get_num_args().unwrap_or_default();

@@ -8,7 +8,7 @@ pub(crate) use twinprint::number::{bytes, count, counted, percent, seconds, towa
 
 /// Reads a size such as `64MiB`, `1.5 GB`, `1e9` or `4096`.
 pub(crate) fn parse_bytes(text: &str) -> Result<u64, String> {
-    const WANTED: &str = "write a size such as 64MiB, 1GB or 1e9";
+    const EXPECTED: &str = "write a size such as 64MiB, 1GB or 1e9";
     let text = text.trim();
     let unit = text.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '_'));
     // The exponent is `e` followed by digits. No unit begins with an e.
@@ -28,9 +28,9 @@ pub(crate) fn parse_bytes(text: &str) -> Result<u64, String> {
         "gb" => 1_000_000_000,
         "t" | "tib" => 1 << 40,
         "tb" => 1_000_000_000_000,
-        _ => return Err(format!("{unit:?} is not a unit of bytes; {WANTED}")),
+        _ => return Err(format!("{unit:?} is not a unit of bytes; {EXPECTED}")),
     };
-    let bytes = decimal(number).ok_or(WANTED)? * factor as f64;
+    let bytes = decimal(number).ok_or(EXPECTED)? * factor as f64;
     if bytes < u64::MAX as f64 {
         Ok(bytes as u64)
     } else {

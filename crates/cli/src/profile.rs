@@ -131,7 +131,7 @@ impl IdfArgs {
 
 fn table(given: &str) -> anyhow::Result<IdfTable> {
     if !Path::new(given).exists()
-        && let Some(table) = IdfTable::shipped(given)
+        && let Some(table) = IdfTable::bundled(given)
     {
         return Ok(table);
     }

@@ -49,7 +49,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let service = Service::new(&args.to, &cancel)?;
     service.make()?;
     let feed = &args.answers;
-    feed.feed(&args.input, true, Purpose::Keep, &cancel, |records, answers| {
+    feed.feed(&args.input, true, Purpose::Store, &cancel, |records, answers| {
         let (mut places, mut batch) = (Vec::new(), Vec::new());
         let mut bytes = 0;
         let last = records.len();

@@ -295,7 +295,10 @@ fn search(text: &mut String, report: &Report) -> std::fmt::Result {
 
 /// Sentences about partial copies: the rows written and the passages left out.
 fn partial_copies(parts: &PartsReport) -> Vec<String> {
-    let (many, least) = (PartsReport::MANY, format!("{:.0} %", 100.0 * parts.least));
+    let (many, least) = (
+        PartsReport::MAX_PAIRED_TEXTS,
+        format!("{:.0} %", 100.0 * parts.least),
+    );
     let mut sentences = vec![format!(
         "{} of partial copies in parts.jsonl: one text contains at least {least} of the other",
         counted(parts.rows, "pair"),

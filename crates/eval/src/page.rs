@@ -3,7 +3,7 @@
 use askama::Template;
 
 use super::evaluation::{EvaluatedMethod, Evaluation, MethodResult, RadiusCurve};
-use crate::plot::{Axis, Figure, Heat, Plot, Series, bilingual};
+use crate::plot::{Axis, Figure, HeatMap, Plot, Series, bilingual};
 use twinprint_io::page::filters;
 
 /// The threshold whose curves are drawn: the default of the engine. The nearest is drawn if it was not evaluated.
@@ -185,7 +185,7 @@ fn plots(evaluation: &Evaluation) -> Vec<Figure> {
             .collect(),
         marks: Vec::new(),
     };
-    let heat = Heat {
+    let heat = HeatMap {
         title: "pairs by Jaccard and Hamming distance".to_owned(),
         x: Axis::linear(bilingual("Jaccard", "Jaccard"), 0.0, 1.0, 0.1, 1),
         y: Axis::linear(

@@ -9,9 +9,9 @@ use std::fmt::Write as _;
 const WIDTH: f64 = 680.0;
 /// Height of the area between the axes.
 const AREA_HEIGHT: f64 = 250.0;
-const LEFT: f64 = 68.0;
-const RIGHT: f64 = 16.0;
-const TOP: f64 = 14.0;
+const LEFT_MARGIN: f64 = 68.0;
+const RIGHT_MARGIN: f64 = 16.0;
+const TOP_MARGIN: f64 = 14.0;
 /// Height of the x axis with its labels and name.
 const AXIS_HEIGHT: f64 = 46.0;
 /// Height of a line of the legend.
@@ -30,8 +30,8 @@ const COLOURS: [&str; 8] = [
     "var(--own-ink,#7c2d0c)",
     "var(--ink,#1d2026)",
 ];
-const INK: &str = "var(--soft,#5b616c)";
-const GRID: &str = "var(--line,#dcd9cf)";
+const TEXT_COLOUR: &str = "var(--soft,#5b616c)";
+const GRID_COLOUR: &str = "var(--line,#dcd9cf)";
 
 /// A text in English and in Chinese.
 pub(crate) type Bilingual = [String; 2];
@@ -133,19 +133,19 @@ impl Plot {
     pub(crate) fn svg(&self) -> String {
         let mut svg = String::new();
         let rows = self.series.len().div_ceil(LEGEND_COLUMNS) as f64;
-        let height = TOP + AREA_HEIGHT + AXIS_HEIGHT + rows * LEGEND_LINE;
+        let height = TOP_MARGIN + AREA_HEIGHT + AXIS_HEIGHT + rows * LEGEND_LINE;
         // Writing to a String cannot fail.
         let _ = (|| {
             open(&mut svg, height, &self.title)?;
             axes(&mut svg, &self.x, &self.y)?;
             for Tick { position, label } in &self.marks {
                 let x = x_of(&self.x, *position);
-                let end = TOP + AREA_HEIGHT;
+                let end = TOP_MARGIN + AREA_HEIGHT;
                 write!(
                     svg,
-                    "<path d=\"M{x:.1} {TOP}V{end}\" stroke=\"{INK}\" stroke-dasharray=\"3 3\"/>"
+                    "<path d=\"M{x:.1} {TOP_MARGIN}V{end}\" stroke=\"{TEXT_COLOUR}\" stroke-dasharray=\"3 3\"/>"
                 )?;
-                let y = TOP + 11.0;
+                let y = TOP_MARGIN + 11.0;
                 let (dx, anchor) = if self.x.share(*position) > 0.7 {
                     (-4, "end")
                 } else {
@@ -153,7 +153,7 @@ impl Plot {
                 };
                 write!(
                     svg,
-                    "<text x=\"{x:.1}\" y=\"{y}\" dx=\"{dx}\" text-anchor=\"{anchor}\" fill=\"{INK}\">{}</text>",
+                    "<text x=\"{x:.1}\" y=\"{y}\" dx=\"{dx}\" text-anchor=\"{anchor}\" fill=\"{TEXT_COLOUR}\">{}</text>",
                     escape(label)
                 )?;
             }
@@ -174,8 +174,10 @@ impl Plot {
                     "<polyline fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"{dash} points=\"{}\"/>",
                     points.join(" ")
                 )?;
-                let left = LEFT + (i % LEGEND_COLUMNS) as f64 * (WIDTH - LEFT) / LEGEND_COLUMNS as f64;
-                let y = TOP + AREA_HEIGHT + AXIS_HEIGHT + (i / LEGEND_COLUMNS) as f64 * LEGEND_LINE + 8.0;
+                let left =
+                    LEFT_MARGIN + (i % LEGEND_COLUMNS) as f64 * (WIDTH - LEFT_MARGIN) / LEGEND_COLUMNS as f64;
+                let y =
+                    TOP_MARGIN + AREA_HEIGHT + AXIS_HEIGHT + (i / LEGEND_COLUMNS) as f64 * LEGEND_LINE + 8.0;
                 let (middle, end, text) = (y - 4.0, left + 24.0, left + 30.0);
                 write!(
                     svg,
@@ -190,7 +192,7 @@ impl Plot {
 }
 
 /// A heat map of counts. The opacity of a cell grows with the logarithm of its count.
-pub(crate) struct Heat<'c> {
+pub(crate) struct HeatMap<'c> {
     pub(crate) title: String,
     pub(crate) x: Axis,
     pub(crate) y: Axis,
@@ -199,13 +201,13 @@ pub(crate) struct Heat<'c> {
     pub(crate) cell_width: f64,
 }
 
-impl Heat<'_> {
+impl HeatMap<'_> {
     /// The map as SVG.
     pub(crate) fn svg(&self) -> String {
         let mut svg = String::new();
         let max = self.cells.iter().flatten().copied().max().unwrap_or(0).max(1);
         let _ = (|| {
-            open(&mut svg, TOP + AREA_HEIGHT + AXIS_HEIGHT, &self.title)?;
+            open(&mut svg, TOP_MARGIN + AREA_HEIGHT + AXIS_HEIGHT, &self.title)?;
             axes(&mut svg, &self.x, &self.y)?;
             for (row, counts) in self.cells.iter().enumerate() {
                 for (column, &count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
@@ -229,11 +231,11 @@ impl Heat<'_> {
 }
 
 fn x_of(axis: &Axis, at: f64) -> f64 {
-    LEFT + axis.share(at) * (WIDTH - LEFT - RIGHT)
+    LEFT_MARGIN + axis.share(at) * (WIDTH - LEFT_MARGIN - RIGHT_MARGIN)
 }
 
 fn y_of(axis: &Axis, at: f64) -> f64 {
-    TOP + (1.0 - axis.share(at)) * AREA_HEIGHT
+    TOP_MARGIN + (1.0 - axis.share(at)) * AREA_HEIGHT
 }
 
 fn open(svg: &mut String, height: f64, title: &str) -> std::fmt::Result {
@@ -245,13 +247,13 @@ fn open(svg: &mut String, height: f64, title: &str) -> std::fmt::Result {
 }
 
 fn axes(svg: &mut String, x: &Axis, y: &Axis) -> std::fmt::Result {
-    let (right, bottom) = (WIDTH - RIGHT, TOP + AREA_HEIGHT);
+    let (right, bottom) = (WIDTH - RIGHT_MARGIN, TOP_MARGIN + AREA_HEIGHT);
     for Tick { position, label } in &y.ticks {
         let at = y_of(y, *position);
         write!(
             svg,
-            "<path d=\"M{LEFT} {at:.1}H{right}\" stroke=\"{GRID}\"/><text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\" fill=\"{INK}\">{}</text>",
-            LEFT - 6.0,
+            "<path d=\"M{LEFT_MARGIN} {at:.1}H{right}\" stroke=\"{GRID_COLOUR}\"/><text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\" fill=\"{TEXT_COLOUR}\">{}</text>",
+            LEFT_MARGIN - 6.0,
             at + 4.0,
             escape(label)
         )?;
@@ -260,18 +262,18 @@ fn axes(svg: &mut String, x: &Axis, y: &Axis) -> std::fmt::Result {
         let at = x_of(x, *position);
         write!(
             svg,
-            "<path d=\"M{at:.1} {bottom}v4\" stroke=\"{INK}\"/><text x=\"{at:.1}\" y=\"{}\" text-anchor=\"middle\" fill=\"{INK}\">{}</text>",
+            "<path d=\"M{at:.1} {bottom}v4\" stroke=\"{TEXT_COLOUR}\"/><text x=\"{at:.1}\" y=\"{}\" text-anchor=\"middle\" fill=\"{TEXT_COLOUR}\">{}</text>",
             bottom + 17.0,
             escape(label)
         )?;
     }
     let attributes = format!(
         "x=\"{}\" y=\"{}\" text-anchor=\"middle\"",
-        f64::midpoint(LEFT, right),
+        f64::midpoint(LEFT_MARGIN, right),
         bottom + 35.0
     );
     write_text(svg, &x.name, &attributes)?;
-    let middle = TOP + AREA_HEIGHT / 2.0;
+    let middle = TOP_MARGIN + AREA_HEIGHT / 2.0;
     write_text(
         svg,
         &y.name,
@@ -284,7 +286,7 @@ fn write_text(svg: &mut String, text: &Bilingual, attributes: &str) -> std::fmt:
     for (language, text) in ["en", "zh-Hans"].iter().zip(text) {
         write!(
             svg,
-            "<text lang=\"{language}\" {attributes} fill=\"{INK}\">{}</text>",
+            "<text lang=\"{language}\" {attributes} fill=\"{TEXT_COLOUR}\">{}</text>",
             escape(text)
         )?;
     }

@@ -124,7 +124,7 @@ impl Truth {
             let known = self.of_document(b as usize);
             known
                 .binary_search_by_key(&a, |known| known.a)
-                // The list may have rounded a Jaccard just at the threshold to either side.
+                // The list may have rounded a Jaccard at the threshold up or down.
                 .is_ok_and(|at| known[at].jaccard >= threshold - ROUNDING)
         };
         let right = called.iter().filter(is_true).count() as u64;

@@ -13,12 +13,12 @@ use crate::plan::MAX_ADDRESS_BITS;
 #[derive(Clone, Debug)]
 pub(crate) struct Address {
     bits: u32,
-    chosen: Chosen,
+    chosen: BitSelection,
 }
 
 /// The positions of the chosen bits.
 #[derive(Clone, Debug)]
-enum Chosen {
+enum BitSelection {
     /// One run of bits that begins at this bit.
     Run(u32),
     /// Bits in several places, as tables for the bytes that have them.
@@ -38,9 +38,9 @@ impl Address {
         let mask = crate::plan::leading_bits(mask, MAX_ADDRESS_BITS);
         let (bits, lowest) = (mask.count_ones(), mask.trailing_zeros() % 128);
         let chosen = if mask >> lowest == (1 << bits) - 1 {
-            Chosen::Run(lowest)
+            BitSelection::Run(lowest)
         } else {
-            Chosen::Bytes(byte_tables(mask))
+            BitSelection::Bytes(byte_tables(mask))
         };
         Self { bits, chosen }
     }
@@ -55,8 +55,8 @@ impl Address {
     pub(crate) fn of<W: Width>(&self, row: W) -> u32 {
         match &self.chosen {
             // The result is below 2^28, as every address is.
-            Chosen::Run(lowest) => (row >> *lowest).low_u64() as u32 & ((1 << self.bits) - 1),
-            Chosen::Bytes(tables) => {
+            BitSelection::Run(lowest) => (row >> *lowest).low_u64() as u32 & ((1 << self.bits) - 1),
+            BitSelection::Bytes(tables) => {
                 let wide = row.widen();
                 tables.iter().fold(0, |address, t| {
                     address | t.contribution[usize::from((wide >> (8 * t.byte)) as u8)]

@@ -129,7 +129,7 @@ fn what_is_found_is_nearly_all_there_is() {
     );
 }
 
-/// What can be seen of a stream.
+/// The public state of a stream, as text.
 fn seen(stream: &Stream, placed: &[Assigned]) -> Vec<String> {
     let placed = placed
         .iter()

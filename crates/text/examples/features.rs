@@ -184,7 +184,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!(
         "| features | 64 bits, k = 12: J ≥ .8 .7 .5 | candidates | 128 bits, k = 24 | candidates |\n|---|---|---|---|---|"
     );
-    let table = IdfTable::shipped("zhen1").ok_or("the shipped table cannot be read")?;
+    let table = IdfTable::bundled("zhen1").ok_or("the shipped table cannot be read")?;
     let recipes = recipes(&table);
     let mut kinds: Vec<Features> = Vec::new();
     for (_, kind, _) in &recipes {

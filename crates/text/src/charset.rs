@@ -83,7 +83,7 @@ impl Charset {
             && self.0 != encoding_rs::ISO_2022_JP
     }
 
-    /// Whether, in addition, the bytes of backslashes and brackets never occur within characters of several bytes.
+    /// Returns `true` if, in addition, the bytes of backslashes and brackets never occur within characters of several bytes.
     pub fn keeps_backslash(self) -> bool {
         let trails = [
             encoding_rs::GBK,

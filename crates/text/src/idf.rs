@@ -27,7 +27,7 @@ pub use power::IdfPower;
 
 const MAGIC: &[u8; 8] = b"TPIDF\x01\r\n";
 /// Units of a value in an idf of 1.
-const SCALE: f64 = 16.0;
+const WEIGHT_UNITS: f64 = 16.0;
 /// Longest word of a table, in bytes: its length is one byte of the file.
 const MAX_WORD_BYTES: usize = 255;
 
@@ -79,7 +79,7 @@ impl IdfTable {
         if !is_name(name) {
             return Err(IdfError::Name(name.to_owned()));
         }
-        let value = |idf: f64| (idf * SCALE).round().clamp(1.0, 255.0) as u8;
+        let value = |idf: f64| (idf * WEIGHT_UNITS).round().clamp(1.0, 255.0) as u8;
         let mut words: Vec<(Box<str>, u8)> = words
             .into_iter()
             .filter(|(word, _)| !word.is_empty() && word.len() <= MAX_WORD_BYTES)
@@ -147,7 +147,7 @@ impl IdfTable {
 
     /// A table that is part of this crate: `zhen1`, for Chinese and English (`idf/README.md` names its sources). `None` for
     /// any other name.
-    pub fn shipped(name: &str) -> Option<Self> {
+    pub fn bundled(name: &str) -> Option<Self> {
         const ZHEN1: &[u8] = include_bytes!("../idf/zhen1.tpidf");
         // A test checks that it can be read.
         (name == "zhen1").then(|| Self::read(ZHEN1).ok()).flatten()

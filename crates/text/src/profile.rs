@@ -162,7 +162,7 @@ impl Profile {
     ///
     /// # Errors
     /// If the id is not valid, has a list of stop words (an id contains only its checksum) or a table of idf weights that is not
-    /// [bundled](IdfTable::shipped).
+    /// [bundled](IdfTable::bundled).
     pub fn parse(id: &str) -> Result<Self, ProfileError> {
         let unknown = || ProfileError::Id(id.to_owned());
         let mut options = id.split('+');
@@ -188,7 +188,7 @@ impl Profile {
             _ => return Err(unknown()),
         };
         if let Some((table, power)) = table {
-            let table = IdfTable::shipped(table).ok_or_else(|| ProfileError::Idf(id.to_owned()))?;
+            let table = IdfTable::bundled(table).ok_or_else(|| ProfileError::Idf(id.to_owned()))?;
             profile = profile.with_idf(table, power);
         }
         for option in options {

@@ -75,7 +75,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
             args.output.display()
         );
     }
-    let gather = Gather::new(args.quiet, &args.memory)?;
+    let gather = SegmentBuild::new(args.quiet, &args.memory)?;
     let segment = segment::Options {
         resume: Some(resume::work(files.has_ids(), &settings)),
         ..gather.options(&files, 0, &settings)?
@@ -94,14 +94,14 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
 }
 
 /// Reads files into a segment, and shows the progress.
-pub(super) struct Gather {
+pub(super) struct SegmentBuild {
     bars: Arc<Bars>,
     cancel: Arc<AtomicBool>,
     memory: u64,
 }
 
 /// A segment of the fingerprints in files.
-pub(super) struct Gathered {
+pub(super) struct BuiltSegment {
     pub(super) segment: Segment<u64>,
     /// The digest of all fingerprints and ids.
     pub(super) digest: u128,
@@ -109,7 +109,7 @@ pub(super) struct Gathered {
     pub(super) next: u64,
 }
 
-impl Gather {
+impl SegmentBuild {
     pub(super) fn new(quiet: bool, memory: &MemoryArgs) -> anyhow::Result<Self> {
         Ok(Self {
             bars: Arc::new(Bars::new(quiet)),
@@ -150,7 +150,7 @@ impl Gather {
         first: u64,
         path: &Path,
         options: &segment::Options,
-    ) -> anyhow::Result<Gathered> {
+    ) -> anyhow::Result<BuiltSegment> {
         let (segment, known) = match self.resumed(files, first, path, options)? {
             Some(resumed) => resumed,
             None => self.read(files, first, path, options)?,
@@ -163,7 +163,7 @@ impl Gather {
                 return Err(error);
             }
         }
-        Ok(Gathered {
+        Ok(BuiltSegment {
             segment,
             digest: known.digest,
             next: known.next,

@@ -11,7 +11,7 @@ use twinprint::store::{Index, Options, Upkeep};
 
 use super::Directory;
 use super::adding::{Add, NoteFile};
-use super::build::Gather;
+use super::build::SegmentBuild;
 use super::files::IdArgs;
 use super::memory::MemoryArgs;
 use super::profile::{self, ProfileArgs};
@@ -93,7 +93,7 @@ pub(super) fn add(args: &AddArgs) -> anyhow::Result<()> {
     let stored = ProfileLabel::read(&index.settings().label);
     profile::check_same(stored.as_ref(), args.profile.label(&files)?.as_ref())?;
     let first = args.first_id.unwrap_or(index.checkpoint());
-    let gather = Gather::new(args.quiet, &args.memory)?;
+    let gather = SegmentBuild::new(args.quiet, &args.memory)?;
     let note = NoteFile::in_dir(&args.directory.index);
     // Fingerprints with given ids need no note: adding them again replaces them.
     let takes_next = !files.has_ids() && args.first_id.is_none();

@@ -241,7 +241,7 @@ fn the_help_names_the_shortest_passage() {
     let help = Sandbox::new().run("dedup --help").ok().stdout;
     let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
     for expected in [
-        format!("more than {} texts", PartsReport::MANY),
+        format!("more than {} texts", PartsReport::MAX_PAIRED_TEXTS),
         format!(
             "{} words ({} letters",
             PartsReport::NOTICED_WORDS,

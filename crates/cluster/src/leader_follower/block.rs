@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rayon::prelude::*;
 
 use super::Group;
-use super::gather::Gather;
+use super::gather::PairGatherer;
 use super::neighbors::{Candidate, JoinRole, Neighbors, Pairs, Similarity, Verify};
 use super::search::{Search, nearest_first};
 
@@ -39,7 +39,7 @@ pub(super) struct BlockPairs {
 }
 
 /// An item whose group is decided.
-pub(super) struct Decided {
+pub(super) struct DecidedItem {
     pub(super) item: u32,
     pub(super) group: Group,
     /// Its verified duplicates, by candidate.
@@ -78,7 +78,7 @@ impl Block<'_> {
         items: &[u32],
         memory: usize,
     ) -> BlockPairs {
-        let mut gather = Gather::new(items, memory);
+        let mut gather = PairGatherer::new(items, memory);
         let mut pairs: Vec<(u32, Candidate)> = Vec::new();
         let (mut verified, mut duplicates) = (0, Vec::<Duplicate>::new());
         let mut cut = None;
@@ -136,8 +136,8 @@ impl Block<'_> {
         space: &mut S,
         items: &[u32],
         before: &[Duplicate],
-    ) -> Vec<Decided> {
-        let mut decided: Vec<Decided> = Vec::with_capacity(items.len());
+    ) -> Vec<DecidedItem> {
+        let mut decided: Vec<DecidedItem> = Vec::with_capacity(items.len());
         for level in self.levels(space, items) {
             let shared: &S = space;
             let first = decided.len();
@@ -203,7 +203,7 @@ impl Block<'_> {
         space: &S,
         item: u32,
         before: &[Duplicate],
-    ) -> Decided {
+    ) -> DecidedItem {
         let mut candidates = Vec::new();
         space.candidates(
             item,
@@ -238,7 +238,7 @@ impl Block<'_> {
         let mut found = search.found;
         found.sort_unstable_by_key(|(candidate, _)| candidate.id);
         let group = self.nearest_leader(&found).unwrap_or(Group::leader(item));
-        Decided {
+        DecidedItem {
             item,
             group,
             duplicates: found,

@@ -12,7 +12,7 @@ use super::search::nearest_first;
 /// Yields the pairs in the order of the items, each item's nearest first.
 ///
 /// A piece holds the pairs of whole items. The pieces may differ from run to run; the pairs and their order do not.
-pub(super) struct Gather<'i> {
+pub(super) struct PairGatherer<'i> {
     items: &'i [u32],
     /// The maximum number of pairs of a piece, not counting the last item of each thread.
     max_pairs: usize,
@@ -20,7 +20,7 @@ pub(super) struct Gather<'i> {
     window: usize,
 }
 
-impl<'i> Gather<'i> {
+impl<'i> PairGatherer<'i> {
     /// Gathers pieces of a quarter of `memory`; building one takes another quarter.
     pub(super) fn new(items: &'i [u32], memory: usize) -> Self {
         Self {

@@ -4,7 +4,7 @@
 //! candidates. What a pair of candidates shares is measured exactly on its shingle sets: containment is the shared shingles over those of
 //! the smaller text. So a copied passage is found however little the whole texts are alike, where the fingerprint of a whole text is blind.
 //!
-//! Fingerprints that more than [`PartsReport::MANY`] texts have make no pairs, which would grow with the square of the texts. They make passages with
+//! Fingerprints that more than [`PartsReport::MAX_PAIRED_TEXTS`] texts have make no pairs, which would grow with the square of the texts. They make passages with
 //! all their holders ([`shared`]). A passage is reported if it makes up the share asked for of one of its holders ([`shares`]). Two texts that share
 //! nothing but such a passage are not listed as a pair.
 //!
@@ -84,7 +84,7 @@ impl Search<'_> {
         let postings = Postings::of(
             &texts,
             key,
-            PartsReport::MANY,
+            PartsReport::MAX_PAIRED_TEXTS,
             (self.budget, self.held),
             check_cancelled,
         )?;

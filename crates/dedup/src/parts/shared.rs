@@ -2,7 +2,7 @@
 //! reference.
 //!
 //! The texts with the most common fingerprints are references first. What a reference has in common with others is located by
-//! [`Reference`]. A passage is a range of the reference of which more than [`PartsReport::MANY`](super::PartsReport::MANY) texts hold every character; each holder
+//! [`Reference`]. A passage is a range of the reference of which more than [`PartsReport::MAX_PAIRED_TEXTS`](super::PartsReport::MAX_PAIRED_TEXTS) texts hold every character; each holder
 //! has its part of it. The fingerprints that stand in the passage are covered, in the reference as in every other holder, and a text becomes a
 //! reference only if it has common fingerprints that are not covered. So a text is compared with few references however many texts there
 //! are, and a passage that differs a little from text to text is found once. What fewer texts hold is left to pairs, even where it stands
@@ -45,7 +45,7 @@ pub(super) struct SharedPassages {
     pub(super) covered: Covered,
 }
 
-/// Fingerprints that more than [`PartsReport::MANY`](super::PartsReport::MANY) texts have outside of the passages that were found.
+/// Fingerprints that more than [`PartsReport::MAX_PAIRED_TEXTS`](super::PartsReport::MAX_PAIRED_TEXTS) texts have outside of the passages that were found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Left {
     /// No passage of that many texts was found around them.

@@ -171,7 +171,7 @@ fn candidates_hold_every_pair_that_brute_force_finds() {
         texts.push(text);
     }
     let corpus = Corpus::new(texts.into_iter().map(|words| words.join(" ")).collect());
-    let outcome = corpus.search(PartsReport::MANY);
+    let outcome = corpus.search(PartsReport::MAX_PAIRED_TEXTS);
     assert_eq!(outcome.pairs, corpus.by_brute_force());
     assert!(outcome.pairs.len() > 10 && outcome.passages.is_empty());
     for pair in &outcome.pairs {
@@ -213,8 +213,8 @@ fn a_passage_is_found_whatever_the_number_of_its_holders() {
                 .map(|i| around(u64::from(i), 40, &passage, 50))
                 .collect(),
         );
-        let outcome = corpus.search(PartsReport::MANY);
-        if holders as usize <= PartsReport::MANY {
+        let outcome = corpus.search(PartsReport::MAX_PAIRED_TEXTS);
+        if holders as usize <= PartsReport::MAX_PAIRED_TEXTS {
             assert_eq!(outcome.pairs.len() as u32, holders * (holders - 1) / 2);
             assert!(outcome.passages.is_empty());
             continue;
@@ -251,8 +251,8 @@ fn a_share_is_measured_in_the_same_way_whatever_the_number_of_holders() {
                 .concat()
                 .join(" ")
         });
-        let outcome = Corpus::new(texts.collect()).search(PartsReport::MANY);
-        if holders as usize <= PartsReport::MANY {
+        let outcome = Corpus::new(texts.collect()).search(PartsReport::MAX_PAIRED_TEXTS);
+        if holders as usize <= PartsReport::MAX_PAIRED_TEXTS {
             assert_eq!(outcome.pairs.len() as u64, holders * (holders - 1) / 2);
             assert!((outcome.pairs[0].containment - 58.0 / 148.0).abs() < 0.02);
             continue;
@@ -280,7 +280,7 @@ fn passages_that_are_small_alone_are_reported_if_they_make_up_the_share_of_one_t
         .join(" "),
         _ => around(i, 100, &passages[2], 60),
     };
-    let outcome = Corpus::new((0..200).map(text).collect()).search(PartsReport::MANY);
+    let outcome = Corpus::new((0..200).map(text).collect()).search(PartsReport::MAX_PAIRED_TEXTS);
     let holders: Vec<usize> = outcome.passages.iter().map(Vec::len).collect();
     assert_eq!((holders, outcome.small), (vec![100, 100], 1));
 }
@@ -294,7 +294,7 @@ fn a_passage_that_differs_from_text_to_text_is_reported_once() {
         around(i, 30, &[&before, &year[..], &after].concat(), 20)
     };
     let corpus = Corpus::new((0..500).map(text).collect());
-    let outcome = corpus.search(PartsReport::MANY);
+    let outcome = corpus.search(PartsReport::MAX_PAIRED_TEXTS);
     let holders: Vec<usize> = outcome.passages.iter().map(Vec::len).collect();
     assert_eq!(holders, [500]);
     assert!(
@@ -354,7 +354,7 @@ fn twins(between: usize) -> Corpus {
 fn what_two_texts_have_beside_a_passage_of_many_makes_them_a_pair() {
     for between in [0, 3, 10] {
         let corpus = twins(between);
-        let outcome = corpus.search(PartsReport::MANY);
+        let outcome = corpus.search(PartsReport::MAX_PAIRED_TEXTS);
         let pairs: Vec<(u32, u32)> = outcome.pairs.iter().map(|pair| (pair.a, pair.b)).collect();
         let expected: Vec<(u32, u32)> = (0..35).map(|i| (2 * i, 2 * i + 1)).collect();
         assert_eq!(pairs, expected, "{between} words between");
@@ -381,8 +381,8 @@ fn a_template_with_own_words_between_is_found_whatever_the_number_of_its_holders
         text.join(" ")
     };
     for holders in [64, 65, 70, 500] {
-        let outcome = Corpus::new((0..holders).map(text).collect()).search(PartsReport::MANY);
-        if holders as usize <= PartsReport::MANY {
+        let outcome = Corpus::new((0..holders).map(text).collect()).search(PartsReport::MAX_PAIRED_TEXTS);
+        if holders as usize <= PartsReport::MAX_PAIRED_TEXTS {
             assert_eq!(outcome.pairs.len() as u64, holders * (holders - 1) / 2);
             continue;
         }
@@ -406,7 +406,7 @@ fn a_passage_that_another_family_shares_in_part_is_found() {
         )
     };
     let corpus = Corpus::new((0..140).map(text).collect());
-    let outcome = corpus.search(PartsReport::MANY);
+    let outcome = corpus.search(PartsReport::MAX_PAIRED_TEXTS);
     for (a, b) in [(0, 1), (68, 69), (70, 71), (70, 139)] {
         assert!(outcome.connects(a, b), "{a} and {b}");
     }
@@ -421,7 +421,7 @@ fn few_texts_with_two_passages_of_many_in_a_row_make_no_passage_of_their_own() {
         _ => around(i, 20, &[&f[..], &g].concat(), 20),
     };
     let corpus = Corpus::new((0..143).map(text).collect());
-    let outcome = corpus.search(PartsReport::MANY);
+    let outcome = corpus.search(PartsReport::MAX_PAIRED_TEXTS);
     let holders: Vec<usize> = outcome.passages.iter().map(Vec::len).collect();
     assert_eq!(holders, [73, 73]);
     assert!(outcome.pairs.is_empty());
@@ -432,7 +432,7 @@ fn a_near_duplicate_of_the_reference_does_not_report_its_footer() {
     let footer = words(1, 40);
     let mut texts: Vec<String> = (0..100).map(|i| around(i, 400, &footer, 100)).collect();
     texts.push(texts[0].clone() + " twin");
-    let outcome = Corpus::new(texts).search(PartsReport::MANY);
+    let outcome = Corpus::new(texts).search(PartsReport::MAX_PAIRED_TEXTS);
     assert_eq!(
         (outcome.pairs.len(), outcome.passages.len(), outcome.small),
         (1, 0, 1)
@@ -443,7 +443,7 @@ fn a_near_duplicate_of_the_reference_does_not_report_its_footer() {
 fn a_passage_of_ten_thousand_texts_has_them_all() {
     let passage = words(1, 40);
     let corpus = Corpus::new((0..10_000).map(|i| around(i, 20, &passage, 10)).collect());
-    let outcome = corpus.search(PartsReport::MANY);
+    let outcome = corpus.search(PartsReport::MAX_PAIRED_TEXTS);
     let holders: Vec<usize> = outcome.passages.iter().map(Vec::len).collect();
     assert_eq!((holders, outcome.pairs.len()), (vec![10_000], 0));
     assert!(
@@ -463,7 +463,7 @@ fn a_passage_of_many_chinese_texts_is_found() {
     let passage = letters(1, 120);
     let text = |i: u64| letters(1000 + i, 80) + &passage + &letters(5000 + i, 60);
     let corpus = Corpus::measured((0..200).map(text).collect(), Measure::CharGrams);
-    let outcome = corpus.search(PartsReport::MANY);
+    let outcome = corpus.search(PartsReport::MAX_PAIRED_TEXTS);
     let [only] = outcome.passages.as_slice() else {
         panic!("{:?}", outcome.passages.len())
     };
@@ -475,12 +475,12 @@ fn a_passage_of_many_chinese_texts_is_found() {
 fn a_passage_that_is_small_in_every_text_is_counted() {
     let notice = words(4, PartsReport::NOTICED_WORDS);
     let mut texts: Vec<String> = (0..100).map(|i| around(i, 200, &notice, 200)).collect();
-    let outcome = Corpus::new(texts.clone()).search(PartsReport::MANY);
+    let outcome = Corpus::new(texts.clone()).search(PartsReport::MAX_PAIRED_TEXTS);
     assert!(outcome.pairs.is_empty() && outcome.passages.is_empty());
     assert_eq!((outcome.small, outcome.phrases), (1, 0));
     // One text that is the notice and little else makes it a passage of all.
     texts.push(around(100, 20, &notice, 20));
-    let outcome = Corpus::new(texts).search(PartsReport::MANY);
+    let outcome = Corpus::new(texts).search(PartsReport::MAX_PAIRED_TEXTS);
     assert_eq!((outcome.passages.len(), outcome.small), (1, 0));
     assert_eq!(outcome.passages[0].len(), 101);
 }
@@ -488,8 +488,8 @@ fn a_passage_that_is_small_in_every_text_is_counted() {
 #[test]
 fn a_phrase_of_many_texts_is_counted_as_one() {
     let phrase = words(6, 9);
-    let outcome =
-        Corpus::new((0..400).map(|i| around(i, 40, &phrase, 40)).collect()).search(PartsReport::MANY);
+    let outcome = Corpus::new((0..400).map(|i| around(i, 40, &phrase, 40)).collect())
+        .search(PartsReport::MAX_PAIRED_TEXTS);
     assert!(
         outcome.pairs.is_empty() && outcome.passages.is_empty(),
         "{outcome:?}"

@@ -4,8 +4,8 @@ use crate::error::DedupError;
 use crate::verify::near_misses::band;
 use crate::write::FinishedRun;
 use twinprint_io::results::{
-    ClusterCounts, DamagedFile, HotRowReport, InputCounts, NotTaken, PlanReport, RadiusReport, RecordCounts,
-    Report, SearchCounts,
+    ClusterCounts, DamagedFile, HotRowReport, InputCounts, PlanReport, RadiusReport, RecordCounts, Report,
+    SearchCounts, UnreadParts,
 };
 use twinprint_io::source::{Damage, FileIntake};
 use twinprint_io::work::Spool;
@@ -28,7 +28,7 @@ pub(super) fn numbers(run: &FinishedRun<'_>, sizes: &[u32]) -> Result<Report, De
         intake: run.counts.intake.clone(),
         input: InputCounts {
             damaged_files: run.counts.intake.damaged().map(damaged_file).collect(),
-            not_taken: NotTaken {
+            not_taken: UnreadParts {
                 files: run.counts.intake.damaged().count() as u64,
                 loss: run.counts.intake.loss(),
             },

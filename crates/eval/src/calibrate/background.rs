@@ -22,7 +22,7 @@ impl Background {
     pub fn fit(histogram: &[u64]) -> Self {
         let bits = histogram.len().max(2) - 1;
         let counts: Vec<f64> = histogram.iter().map(|&count| count as f64).collect();
-        let random = Shape {
+        let random = HistogramShape {
             median: bits as f64 / 2.0,
             spread: (bits as f64).sqrt() / 2.0,
         };
@@ -31,7 +31,7 @@ impl Background {
         let mut fitted = Self::of(bits, mean, deviation);
         for _ in 0..FIT_ROUNDS {
             // The fitted distribution is skewed: its mean differs from its median, and its deviation from `spread`.
-            let Some(Shape { median, spread }) = shape(&fitted.probability) else {
+            let Some(HistogramShape { median, spread }) = shape(&fitted.probability) else {
                 break;
             };
             mean += measured.median - median;
@@ -74,7 +74,7 @@ impl Background {
 }
 
 /// The parameters of a histogram that similar documents, which are near, hardly change.
-struct Shape {
+struct HistogramShape {
     /// The median distance.
     median: f64,
     /// The root mean square difference from the median of the distances above it.
@@ -82,7 +82,7 @@ struct Shape {
 }
 
 /// The shape of a histogram; `None` if no distance is above the median.
-fn shape(weights: &[f64]) -> Option<Shape> {
+fn shape(weights: &[f64]) -> Option<HistogramShape> {
     let half = weights.iter().sum::<f64>() / 2.0;
     let mut before = 0.0;
     let median = weights.iter().position(|&weight| {
@@ -97,7 +97,7 @@ fn shape(weights: &[f64]) -> Option<Shape> {
         squares += weight * (distance as f64 - middle).powi(2);
         beyond += weight;
     }
-    (beyond > 0.0).then(|| Shape {
+    (beyond > 0.0).then(|| HistogramShape {
         median: middle,
         spread: (squares / beyond).sqrt(),
     })

@@ -18,9 +18,9 @@ pub(crate) const GROUP: usize = 8;
 pub(crate) const MAX_BLOCKS: usize = 8;
 
 /// Marks the 128-bit variant, at the start and before the first half of the output.
-const WIDE: u64 = 0xee;
+const WIDE_MARK: u64 = 0xee;
 /// Marks the second half of the output.
-const SECOND_HALF: u64 = 0xdd;
+const SECOND_HALF_MARK: u64 = 0xdd;
 
 /// The four state words of one message a lane.
 struct State<V>([V; 4]);
@@ -36,7 +36,7 @@ impl<V: WordVector> State<V> {
         unsafe {
             Self([
                 V::splat(k0 ^ 0x736f_6d65_7073_6575),
-                V::splat(k1 ^ 0x646f_7261_6e64_6f6d ^ WIDE),
+                V::splat(k1 ^ 0x646f_7261_6e64_6f6d ^ WIDE_MARK),
                 V::splat(k0 ^ 0x6c79_6765_6e65_7261),
                 V::splat(k1 ^ 0x7465_6462_7974_6573),
             ])
@@ -68,7 +68,7 @@ impl<V: WordVector> State<V> {
         self.0[0] = self.0[0].xor(block);
     }
 
-    /// One half of the output: first with `word` 2 and `constant` `WIDE`, then with 1 and `SECOND_HALF`.
+    /// One half of the output: first with `word` 2 and `constant` `WIDE_MARK`, then with 1 and `SECOND_HALF_MARK`.
     #[inline(always)]
     fn finish(&mut self, word: usize, constant: u64) -> V {
         // SAFETY: the state holds vectors, which are proof of V's instructions.
@@ -148,9 +148,11 @@ unsafe fn hash_body<V: WordVector, const BOTH: bool>(key: [u64; 2], batch: &mut 
                     }
                 }
             }
-            state.finish(2, WIDE).store(batch.low.as_mut_ptr().add(i));
+            state.finish(2, WIDE_MARK).store(batch.low.as_mut_ptr().add(i));
             if BOTH {
-                state.finish(1, SECOND_HALF).store(batch.high.as_mut_ptr().add(i));
+                state
+                    .finish(1, SECOND_HALF_MARK)
+                    .store(batch.high.as_mut_ptr().add(i));
             }
         }
     }
@@ -179,7 +181,7 @@ unsafe fn windows_body<V: WordVector>(
             let tail = V::load_windows(bytes.as_ptr().add(i)).and(V::splat(tail_mask(width)));
             let mut state = State::<V>::keyed(key);
             state.absorb(tail.xor(V::splat(length_tag(width))));
-            state.finish(2, WIDE).store(low.as_mut_ptr().add(i));
+            state.finish(2, WIDE_MARK).store(low.as_mut_ptr().add(i));
         }
         i += V::LANES;
     }
@@ -232,6 +234,6 @@ pub(crate) fn siphash_one(key: [u64; 2], bytes: &[u8]) -> u128 {
         state.absorb(u64::from_le_bytes(*block));
     }
     state.absorb(last_block(u64::from_le_bytes(tail), bytes.len()));
-    let low = state.finish(2, WIDE);
-    u128::from(low) | u128::from(state.finish(1, SECOND_HALF)) << 64
+    let low = state.finish(2, WIDE_MARK);
+    u128::from(low) | u128::from(state.finish(1, SECOND_HALF_MARK)) << 64
 }

@@ -1,6 +1,6 @@
 //! The join of two sets: all pairs of a row of each set within k.
 //!
-//! The tables of a plan over one set are made once ([`Between::new`]). The other set comes in chunks of any size. Each
+//! The tables of a plan over one set are made once ([`ChunkJoin::new`]). The other set comes in chunks of any size. Each
 //! chunk is ordered by the address of one table after the other, and compared bucket against bucket. This is the batch
 //! job of Manku, Jain and Das Sarma 2007: tables over the new fingerprints, and one scan of all the stored ones against
 //! them.
@@ -19,11 +19,11 @@ use crate::plan::{Plan, leading_bits};
 ///
 /// ```
 /// use twinprint_index::Pair;
-/// use twinprint_index::join::Between;
+/// use twinprint_index::join::ChunkJoin;
 ///
 /// let new = [0b0000_u64, u64::MAX];
 /// let stored = [0b0111_u64, 0b1111, !1];
-/// let mut join = Between::new(&new, stored.len(), 3)?;
+/// let mut join = ChunkJoin::new(&new, stored.len(), 3)?;
 ///
 /// let mut pairs = Vec::new();
 /// join.join(&stored, |pair| pairs.push(pair));
@@ -32,7 +32,7 @@ use crate::plan::{Plan, leading_bits};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
-pub struct Between<W> {
+pub struct ChunkJoin<W> {
     tables: Vec<JoinSide<W>>,
     k: u32,
     /// The sorted chunk, in a buffer that is reused.
@@ -47,7 +47,7 @@ struct JoinSide<W> {
     flips: Vec<u32>,
 }
 
-impl<W: Width> Between<W> {
+impl<W: Width> ChunkJoin<W> {
     /// Tables over `rows` for chunks of about `chunk` rows, within `k`.
     ///
     /// # Errors
@@ -60,7 +60,7 @@ impl<W: Width> Between<W> {
         Self::with(rows, &plan.0, plan.1)
     }
 
-    /// Like [`Between::new`], but by a given plan, with tables addressed by at most `bits` bits.
+    /// Like [`ChunkJoin::new`], but by a given plan, with tables addressed by at most `bits` bits.
     ///
     /// # Errors
     /// A plan that is not exact.
@@ -101,12 +101,12 @@ impl<W: Width> Between<W> {
         let mut compared = 0;
         for t in 0..self.tables.len() {
             self.order(chunk, t);
-            compared += self.meet(t, 0..chunk.len(), &mut hit);
+            compared += self.compare_run(t, 0..chunk.len(), &mut hit);
         }
         compared
     }
 
-    /// Like [`Between::join`] on all threads of the current rayon pool: `sink` gets the pairs in batches, from several threads at once.
+    /// Like [`ChunkJoin::join`] on all threads of the current rayon pool: `sink` gets the pairs in batches, from several threads at once.
     ///
     /// # Panics
     /// With 2³² rows or more in the chunk.
@@ -120,7 +120,7 @@ impl<W: Width> Between<W> {
                 .map(|tile| {
                     let rows = tile * TILE..((tile + 1) * TILE).min(chunk.len());
                     let mut batch = Batch::new(sink);
-                    let compared = this.meet(t, rows, &mut |pair| batch.add(pair));
+                    let compared = this.compare_run(t, rows, &mut |pair| batch.add(pair));
                     batch.send();
                     compared
                 })
@@ -152,7 +152,7 @@ impl<W: Width> Between<W> {
     }
 
     /// Joins a range of the ordered chunk with table `t`. Returns the number of comparisons.
-    fn meet(&self, t: usize, range: std::ops::Range<usize>, hit: &mut impl FnMut(Pair)) -> u64 {
+    fn compare_run(&self, t: usize, range: std::ops::Range<usize>, hit: &mut impl FnMut(Pair)) -> u64 {
         let (side, earlier, theirs) = (&self.tables[t], &self.tables[..t], &self.chunk);
         let mut compared = 0;
         let mut start = range.start;
@@ -227,9 +227,9 @@ fn plan<W: Width>(rows: usize, chunk: usize, k: u32) -> (Plan, u32) {
 /// The cost of joining a chunk by a plan, in nanoseconds of one core.
 fn cost_of(plan: &Plan, bits: u32, rows: usize, chunk: usize) -> f64 {
     // This cost model has its own constants, which differ from those of a self-join.
-    const ORDER: f64 = 12.0;
-    const MEETING: f64 = 12.0;
-    const COMPARE: f64 = 0.06;
+    const ORDER_NANOSECONDS: f64 = 12.0;
+    const RUN_NANOSECONDS: f64 = 12.0;
+    const COMPARISON_NANOSECONDS: f64 = 0.06;
     let (n, m) = (rows.max(1) as f64, chunk.max(1) as f64);
     plan.tables
         .iter()
@@ -237,7 +237,10 @@ fn cost_of(plan: &Plan, bits: u32, rows: usize, chunk: usize) -> f64 {
             let u = bits.min(t.mask.count_ones());
             let (ball, space) = (flips::ball_size(u, t.radius), 2f64.powi(u as i32));
             let runs = space * -(-m / space).exp_m1();
-            ORDER * m + runs * ball * MEETING + m * n * ball / space * COMPARE + space
+            ORDER_NANOSECONDS * m
+                + runs * ball * RUN_NANOSECONDS
+                + m * n * ball / space * COMPARISON_NANOSECONDS
+                + space
         })
         .sum()
 }
@@ -270,7 +273,7 @@ mod tests {
 
     fn check<W: Width>(all: &[W], k: u32, chunk: usize) {
         let (a, b) = all.split_at(all.len() / 3);
-        let mut join = Between::new(a, chunk, k).unwrap();
+        let mut join = ChunkJoin::new(a, chunk, k).unwrap();
         let mut found = Vec::new();
         for (c, rows) in b.chunks(chunk).enumerate() {
             join.join(rows, |pair| {

@@ -4,7 +4,7 @@
 //! method takes the tables of a plan in turn, orders the rows by the table's address, and joins each bucket with itself
 //! and with the buckets within the table's radius of flips (each unordered pair of buckets once). A pair found is
 //! emitted only if no earlier table would have found it, so pairs need not be stored or sorted; one ordered copy of the
-//! rows is in memory. The method and the plan are chosen by [`crate::planner`]. Two sets are joined by [`Between`],
+//! rows is in memory. The method and the plan are chosen by [`crate::planner`]. Two sets are joined by [`ChunkJoin`],
 //! segments on disk by [`StoredJoin`].
 
 pub(crate) mod between;
@@ -16,7 +16,7 @@ mod tests;
 
 use twinprint_fingerprint::Width;
 
-pub use self::between::Between;
+pub use self::between::ChunkJoin;
 pub use self::stored::StoredJoin;
 pub use crate::plan::{JoinPlan, JoinTables};
 

@@ -137,7 +137,7 @@ impl<'p, W: Width, S: Fn(&[Pair]) + Sync> Walker<'p, W, S> {
             kernel::hamming_within(run, self.k, &mut |i, j, d| {
                 emit.pair(start + i as usize, start + j as usize, d);
             });
-            self.meet(start, run, run_end, bucket_end);
+            self.compare_run(start, run, run_end, bucket_end);
             met += bucket_end - run_end;
 
             for (t, patterns) in self.flips.iter().enumerate() {
@@ -149,7 +149,7 @@ impl<'p, W: Width, S: Fn(&[Pair]) + Sync> Walker<'p, W, S> {
                     let partner = buckets.bucket(address ^ pattern);
                     met += partner.len();
                     if partner.len() >= LARGE_BUCKET_ROWS {
-                        self.meet(start, run, partner.start, partner.end);
+                        self.compare_run(start, run, partner.start, partner.end);
                     } else if !partner.is_empty() {
                         self.gather(partner);
                         if self.filled >= GATHER_ROWS {
@@ -168,7 +168,7 @@ impl<'p, W: Width, S: Fn(&[Pair]) + Sync> Walker<'p, W, S> {
     }
 
     /// Joins a run with the ordered rows at positions `from..to`.
-    fn meet(&mut self, start: usize, run: &[W], from: usize, to: usize) {
+    fn compare_run(&mut self, start: usize, run: &[W], from: usize, to: usize) {
         let (emit, k) = (&mut self.emit, self.k);
         for (stretch, at) in self.buckets.rows[from..to]
             .chunks(STRETCH_ROWS)

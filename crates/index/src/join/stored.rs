@@ -8,7 +8,7 @@ mod tests;
 
 use twinprint_fingerprint::Width;
 
-use super::between::Between;
+use super::between::ChunkJoin;
 use super::{Pair, self_join_until};
 use crate::planner::plan_join;
 use crate::segment::{Segment, SegmentError};
@@ -69,9 +69,9 @@ impl StoredJoin<'_> {
         };
         let few = rows.iter().copied().min().unwrap_or_default();
         let chunk = few.min(MIN_CHUNK_ROWS as u64);
-        let tables = Between::<W>::tables_for(chunk as usize, PASS_ROWS, k);
+        let tables = ChunkJoin::<W>::tables_for(chunk as usize, PASS_ROWS, k);
         let passing = rows.iter().copied().max().unwrap_or_default();
-        let row = u64::from(W::BITS / 8) + Between::<W>::bytes_a_row(tables);
+        let row = u64::from(W::BITS / 8) + ChunkJoin::<W>::bytes_a_row(tables);
         let by_chunks = passing_bytes::<W>(passing) + chunk * row;
         in_memory_bytes.min(by_chunks)
     }
@@ -170,8 +170,8 @@ impl StoredJoin<'_> {
         let mut chunk = rows as usize;
         // The number of tables depends on the number of rows and the other way round; two rounds are enough.
         for _ in 0..2 {
-            let tables = Between::<W>::tables_for(chunk, PASS_ROWS, self.k);
-            let fit = left / (row + Between::<W>::bytes_a_row(tables));
+            let tables = ChunkJoin::<W>::tables_for(chunk, PASS_ROWS, self.k);
+            let fit = left / (row + ChunkJoin::<W>::bytes_a_row(tables));
             chunk = usize::try_from(fit.min(rows))
                 .unwrap_or(usize::MAX)
                 .max(MIN_CHUNK_ROWS);
@@ -229,7 +229,7 @@ impl<W: Width> Chunk<W> {
 /// A buffer of consecutive rows to be joined with the tables of a chunk.
 struct PassingRows<W> {
     /// Made with the first rows, when the chunk is complete.
-    tables: Option<Between<W>>,
+    tables: Option<ChunkJoin<W>>,
     rows: Vec<W>,
     /// The number of the first row.
     first: u32,
@@ -272,7 +272,7 @@ impl<W: Width> PassingRows<W> {
         }
         let tables = match &mut self.tables {
             Some(tables) => tables,
-            none => none.insert(Between::new(&chunk_rows.rows, PASS_ROWS, join.k)?),
+            none => none.insert(ChunkJoin::new(&chunk_rows.rows, PASS_ROWS, join.k)?),
         };
         let (base, first, swapped) = (chunk_rows.numbers.start as u32, self.first, self.swapped);
         tables.join_parallel(&self.rows, &|pairs: &[Pair]| {

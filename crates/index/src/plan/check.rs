@@ -108,7 +108,7 @@ struct Search {
 }
 
 /// The result of the bounds for a search state.
-enum Bound {
+enum BoundOutcome {
     /// Every demand is met.
     Missed,
     /// The errors left cannot meet the demands.
@@ -134,10 +134,10 @@ impl Search {
 
     /// Returns `true` if `left` more errors can satisfy every demand; `taken` then holds them.
     fn descend(&mut self, left: u32) -> bool {
-        let table = match self.outlook(left) {
-            Bound::Missed => return true,
-            Bound::Hopeless => return false,
-            Bound::Branch(table) => table,
+        let table = match self.bound(left) {
+            BoundOutcome::Missed => return true,
+            BoundOutcome::Hopeless => return false,
+            BoundOutcome::Branch(table) => table,
         };
         let turns: Vec<(usize, u32)> = self.members[table].iter().map(|&a| (a, self.open[a])).collect();
         for &(atom, open) in &turns {
@@ -166,7 +166,7 @@ impl Search {
         }
     }
 
-    fn outlook(&self, left: u32) -> Bound {
+    fn bound(&self, left: u32) -> BoundOutcome {
         let mut best: Option<(u32, usize)> = None;
         let mut total = 0;
         for (j, &deficit) in self.deficit.iter().enumerate().filter(|(_, d)| **d > 0) {
@@ -174,7 +174,7 @@ impl Search {
                 (r + self.open[a], w + u32::from(self.open[a] > 0))
             });
             if deficit > i64::from(left.min(room)) {
-                return Bound::Hopeless;
+                return BoundOutcome::Hopeless;
             }
             total += deficit;
             if best.is_none_or(|(fewest, _)| width < fewest) {
@@ -182,7 +182,7 @@ impl Search {
             }
         }
         let Some((_, table)) = best else {
-            return Bound::Missed;
+            return BoundOutcome::Missed;
         };
         let serves = |a: usize| {
             self.tables_of[a]
@@ -196,8 +196,8 @@ impl Search {
             .max()
             .unwrap_or(0);
         if total > i64::from(left) * rate as i64 {
-            return Bound::Hopeless;
+            return BoundOutcome::Hopeless;
         }
-        Bound::Branch(table)
+        BoundOutcome::Branch(table)
     }
 }

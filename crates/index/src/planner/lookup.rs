@@ -4,7 +4,7 @@ use twinprint_fingerprint::Width;
 
 use super::cost::{JoinCosts, TableLoad};
 use super::skew::Differences;
-use super::{CHOSEN, Choice, CostedPlan, alternative, catalogue, memory};
+use super::{CHOSEN_VERDICT, CostedPlan, PlanChoice, alternative, catalogue, memory};
 use crate::plan::MAX_ADDRESS_BITS;
 use crate::plan::{Plan, PlanError, TableSpec, leading_bits};
 
@@ -23,7 +23,7 @@ use crate::plan::{Plan, PlanError, TableSpec, leading_bits};
 ///
 /// # Errors
 /// `Bits` for a width outside 1..=128.
-pub fn plan_lookup(n: usize, bits: u32, k: u32, memory: Option<u64>) -> Result<Choice<Plan>, PlanError> {
+pub fn plan_lookup(n: usize, bits: u32, k: u32, memory: Option<u64>) -> Result<PlanChoice<Plan>, PlanError> {
     choose(n, bits, k, memory, None)
 }
 
@@ -33,7 +33,11 @@ pub fn plan_lookup(n: usize, bits: u32, k: u32, memory: Option<u64>) -> Result<C
 ///
 /// # Errors
 /// The same as for [`plan_lookup`].
-pub fn plan_lookup_of<W: Width>(rows: &[W], k: u32, memory: Option<u64>) -> Result<Choice<Plan>, PlanError> {
+pub fn plan_lookup_of<W: Width>(
+    rows: &[W],
+    k: u32,
+    memory: Option<u64>,
+) -> Result<PlanChoice<Plan>, PlanError> {
     choose(rows.len(), W::BITS, k, memory, Some(&Differences::of(rows)))
 }
 
@@ -43,7 +47,7 @@ fn choose(
     k: u32,
     memory: Option<u64>,
     differences: Option<&Differences>,
-) -> Result<Choice<Plan>, PlanError> {
+) -> Result<PlanChoice<Plan>, PlanError> {
     let step_costs = JoinCosts::of(bits);
     let rows = n as f64;
     let scan = CostedPlan {
@@ -80,7 +84,7 @@ fn choose(
         .or_else(|| costed.iter().position(|p| p.plan.name == "scan"));
     let best = costed.remove(best.unwrap_or(0));
     let mut chosen = alternative(&best, &best.address_bits, best.cost);
-    chosen.verdict = CHOSEN.into();
+    chosen.verdict = CHOSEN_VERDICT.into();
     let mut alternatives = vec![chosen];
     alternatives.extend(costed.iter().map(|p| {
         let mut loser = alternative(p, &p.address_bits, best.cost);
@@ -89,7 +93,7 @@ fn choose(
         }
         loser
     }));
-    Ok(Choice {
+    Ok(PlanChoice {
         plan: best.plan,
         alternatives,
     })

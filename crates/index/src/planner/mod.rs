@@ -49,14 +49,14 @@ pub struct Alternative {
 
 /// The planner's choice and the plans it compared.
 #[derive(Clone, Debug)]
-pub struct Choice<P> {
+pub struct PlanChoice<P> {
     /// The plan chosen.
     pub plan: P,
     /// All plans considered, the chosen one first, the others by cost.
     pub alternatives: Vec<Alternative>,
 }
 
-impl<P> fmt::Display for Choice<P> {
+impl<P> fmt::Display for PlanChoice<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = self
             .alternatives
@@ -113,7 +113,7 @@ struct CostedPlan {
 /// let rows = [1u64, 2, 3];
 /// assert_eq!(plan_join(&rows, 3).plan, JoinPlan::Scan);
 /// ```
-pub fn plan_join<W: Width>(rows: &[W], k: u32) -> Choice<JoinPlan> {
+pub fn plan_join<W: Width>(rows: &[W], k: u32) -> PlanChoice<JoinPlan> {
     choose_join(rows.len(), W::BITS, k, Some(&Sample::of(rows)))
 }
 
@@ -121,12 +121,12 @@ pub fn plan_join<W: Width>(rows: &[W], k: u32) -> Choice<JoinPlan> {
 ///
 /// # Errors
 /// `Bits` for a width outside 1..=128.
-pub fn plan_join_uniform(n: usize, bits: u32, k: u32) -> Result<Choice<JoinPlan>, PlanError> {
+pub fn plan_join_uniform(n: usize, bits: u32, k: u32) -> Result<PlanChoice<JoinPlan>, PlanError> {
     crate::plan::all_bits(bits)?;
     Ok(choose_join(n, bits, k, None))
 }
 
-fn choose_join(n: usize, bits: u32, k: u32, sample: Option<&Sample>) -> Choice<JoinPlan> {
+fn choose_join(n: usize, bits: u32, k: u32, sample: Option<&Sample>) -> PlanChoice<JoinPlan> {
     let step_costs = JoinCosts::of(bits);
     let rows = n as f64;
     let scan = rows * rows / 2.0 * step_costs.compare;
@@ -169,19 +169,19 @@ fn choose_join(n: usize, bits: u32, k: u32, sample: Option<&Sample>) -> Choice<J
         .collect();
     match alternatives.first_mut() {
         Some(first) if plan != JoinPlan::Scan => {
-            first.verdict = CHOSEN.into();
+            first.verdict = CHOSEN_VERDICT.into();
             alternatives.push(scan_row);
             alternatives[1..].sort_by(|a, b| a.cost.total_cmp(&b.cost));
         }
         _ => {
-            scan_row.verdict = CHOSEN.into();
+            scan_row.verdict = CHOSEN_VERDICT.into();
             alternatives.insert(0, scan_row);
         }
     }
-    Choice { plan, alternatives }
+    PlanChoice { plan, alternatives }
 }
 
-const CHOSEN: &str = "chosen";
+const CHOSEN_VERDICT: &str = "chosen";
 
 fn verdict(cost: f64, chosen: f64) -> String {
     format!("{:.1} times the cost", cost / chosen.max(1.0))

@@ -17,7 +17,7 @@ use std::fmt;
 
 use super::cost::TableLoad;
 use super::stored;
-use super::{Alternative, CHOSEN, Choice, catalogue, duration, memory};
+use super::{Alternative, CHOSEN_VERDICT, PlanChoice, catalogue, duration, memory};
 use crate::plan::{Plan, PlanError};
 use crate::segment::{Codec, MAX_ADDRESS_BITS};
 
@@ -142,7 +142,7 @@ fn aim(workload: &Workload, cost: f64, bytes: f64) -> f64 {
 ///
 /// # Errors
 /// `Bits` for a width outside 1..=128.
-pub fn plan_segment(workload: &Workload, costs: &LookupCosts) -> Result<Choice<SegmentPlan>, PlanError> {
+pub fn plan_segment(workload: &Workload, costs: &LookupCosts) -> Result<PlanChoice<SegmentPlan>, PlanError> {
     let scan = Plan::scan(workload.bits, workload.k)?;
     let mut plans = catalogue(workload.bits, workload.k);
     plans.push(scan);
@@ -173,7 +173,7 @@ pub fn plan_segment(workload: &Workload, costs: &LookupCosts) -> Result<Choice<S
     let smallest = || parts().min_by(|a, b| a.1.bytes.total_cmp(&b.1.bytes));
     let best = chosen.or_else(smallest).map_or(0, |(i, _)| i);
     let best = costed.remove(best);
-    let mut alternatives = vec![row(&best, CHOSEN.into())];
+    let mut alternatives = vec![row(&best, CHOSEN_VERDICT.into())];
     let mut losers: Vec<Alternative> = costed
         .iter()
         .map(|p| {
@@ -200,7 +200,7 @@ pub fn plan_segment(workload: &Workload, costs: &LookupCosts) -> Result<Choice<S
     losers.extend(naive(workload, costs, best.cost));
     losers.sort_by(|a, b| a.cost.total_cmp(&b.cost));
     alternatives.extend(losers);
-    Ok(Choice {
+    Ok(PlanChoice {
         plan: best.plan,
         alternatives,
     })

@@ -1,4 +1,4 @@
-//! What the planner must choose, whatever the constants are exactly.
+//! Choices that the planner must make whatever the exact constants of its cost model are.
 
 use super::*;
 use crate::Tables;
@@ -49,7 +49,7 @@ fn the_chosen_comes_first_and_the_others_say_why_not() {
         plan_lookup(100_000_000, 64, 3, None).unwrap(),
         plan_lookup(100_000_000, 64, 3, Some(2_500_000_000)).unwrap(),
     ] {
-        assert_eq!(choice.alternatives[0].verdict, CHOSEN);
+        assert_eq!(choice.alternatives[0].verdict, CHOSEN_VERDICT);
         assert!(choice.alternatives.len() > 8);
         let others = &choice.alternatives[1..];
         assert!(
@@ -234,12 +234,12 @@ fn a_segment_gets_exact_disjoint_parts_and_the_rest_says_why_not() {
             let masks = choice.plan.plan.tables.iter().map(|t| t.mask);
             assert!(masks.clone().fold(0, |all, m| all ^ m) == masks.fold(0, |all, m| all | m));
             assert_eq!(choice.plan.address_bits.len(), choice.plan.plan.tables.len());
-            assert_eq!(choice.alternatives[0].verdict, CHOSEN);
+            assert_eq!(choice.alternatives[0].verdict, CHOSEN_VERDICT);
             let others = &choice.alternatives[1..];
             assert!(
                 others
                     .iter()
-                    .all(|a| a.verdict != CHOSEN && !a.verdict.is_empty())
+                    .all(|a| a.verdict != CHOSEN_VERDICT && !a.verdict.is_empty())
             );
             assert!(
                 others

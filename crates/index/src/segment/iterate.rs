@@ -49,7 +49,7 @@ impl<W: Width> Segment<W> {
     ) -> Result<u64, SegmentError> {
         let from = (i * u64::from(width) / 8) as usize;
         let to = (from + 9).min(section.len());
-        self.touch(section.start + from..section.start + to)?;
+        self.verify_bytes(section.start + from..section.start + to)?;
         Ok(unpack(&self.data[section.clone()], width, i))
     }
 

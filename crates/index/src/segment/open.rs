@@ -180,7 +180,7 @@ impl<W: Width> Segment<W> {
 
     /// Verifies the bytes of a range, unless they were verified before.
     #[inline]
-    pub(super) fn touch(&self, bytes: Range<usize>) -> Result<(), SegmentError> {
+    pub(super) fn verify_bytes(&self, bytes: Range<usize>) -> Result<(), SegmentError> {
         self.sectors
             .verify(&self.data, bytes)
             .map_err(|offset| self.damaged(offset, "a checksum does not match"))

@@ -180,7 +180,7 @@ fn little_memory_makes_the_same_file() {
     }
 }
 
-/// What a damaged file may do: answer as the whole one does, or refuse by name.
+/// Checks that a damaged file gives the same answers as the intact one, or an error that names it.
 fn right_or_refused(path: &Path, rows: &[(u64, u64)], queries: &[u64]) {
     let mut scratch = Scratch::default();
     match Segment::<u64>::open(path) {

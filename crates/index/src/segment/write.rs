@@ -152,7 +152,7 @@ impl SegmentWriter {
 
     /// Makes the file so far durable, and then a journal that describes it: `whole` complete tables, with their part of
     /// the footer.
-    pub(crate) fn keep(
+    pub(crate) fn make_resumable(
         &mut self,
         whole: u32,
         footer: &Footer,
@@ -236,7 +236,7 @@ pub(super) fn temporary(path: &Path) -> PathBuf {
 }
 
 /// Removes the files of an interrupted build, which can then no longer be resumed.
-pub(super) fn forget(path: &Path, storage: Option<&Arc<dyn Storage>>) {
+pub(super) fn remove_unfinished(path: &Path, storage: Option<&Arc<dyn Storage>>) {
     let storage: &dyn Storage = storage.map_or(&Disk, |storage| &**storage);
     // The journal is removed first, so that it never exists without its file. A file that cannot be removed is
     // overwritten later.

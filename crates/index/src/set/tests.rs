@@ -120,7 +120,7 @@ proptest! {
     }
 }
 
-/// What to do next to an index.
+/// The next change of an index.
 #[derive(Clone, Debug)]
 enum Step {
     Insert(BTreeSet<u64>),

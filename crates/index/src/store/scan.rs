@@ -9,7 +9,7 @@ use twinprint_fingerprint::Width;
 
 use super::view::Snapshot;
 use super::{ScanStats, StoreError};
-use crate::join::{Between, Pair};
+use crate::join::{ChunkJoin, Pair};
 use crate::segment::SegmentError;
 
 /// The number of rows joined with the tables at a time.
@@ -34,7 +34,7 @@ impl<W: Width> Snapshot<W> {
         mut hit: impl FnMut(usize, u64, u32),
     ) -> Result<ScanStats, StoreError> {
         let mut scan = ScanJoin {
-            tables: Between::new(queries, PASS_ROWS, k).map_err(SegmentError::from)?,
+            tables: ChunkJoin::new(queries, PASS_ROWS, k).map_err(SegmentError::from)?,
             scanned: ScanStats::default(),
             stop,
             done,
@@ -81,7 +81,7 @@ impl<W: Width> Snapshot<W> {
 
 /// Tables over the queries, and the statistics so far.
 struct ScanJoin<'s, W> {
-    tables: Between<W>,
+    tables: ChunkJoin<W>,
     scanned: ScanStats,
     stop: &'s AtomicBool,
     done: &'s dyn Fn(u64),

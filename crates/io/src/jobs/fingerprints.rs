@@ -112,7 +112,8 @@ pub fn fingerprints<E: From<JobError>>(
     mut row: impl FnMut(FingerprintRow) -> Result<(), E>,
 ) -> Result<Intake, E> {
     let maker = || {
-        Maker::new(subject).map_err(|error| JobError::Option(OptionError::new("profile", error.to_string())))
+        ThreadFingerprinter::new(subject)
+            .map_err(|error| JobError::Option(OptionError::new("profile", error.to_string())))
     };
     let makers = ObjectPool::new();
     // A recipe without its dictionaries is an error before anything is read.
@@ -152,7 +153,7 @@ pub fn fingerprints<E: From<JobError>>(
 const BATCH_BYTES: usize = 8 << 20;
 
 /// Makes the fingerprints of one thread.
-enum Maker {
+enum ThreadFingerprinter {
     Analyzer {
         analyzer: Box<Analyzer>,
         bits: u32,
@@ -167,7 +168,7 @@ enum Maker {
     },
 }
 
-impl Maker {
+impl ThreadFingerprinter {
     fn new(subject: &Subject) -> Result<Self, RecipeError> {
         Ok(match subject {
             Subject::Text {
@@ -218,7 +219,7 @@ impl Maker {
     }
 }
 
-fn chunk_rows(chunk: &Chunk, sources: &Sources, maker: &mut Maker) -> Vec<FingerprintRow> {
+fn chunk_rows(chunk: &Chunk, sources: &Sources, maker: &mut ThreadFingerprinter) -> Vec<FingerprintRow> {
     let mut rows = Vec::with_capacity(chunk.records() as usize);
     chunk.documents(sources.options(), &mut |record| {
         let source = &sources.list()[record.source as usize];

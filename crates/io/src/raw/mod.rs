@@ -28,7 +28,7 @@ pub use self::error::RawError;
 pub use self::new_file::NewFile;
 pub use self::row::{Column, ColumnKind, RowError, RowFormat, RowValue, RowWriter};
 
-use self::numbers::{NumberFile, Numbers};
+use self::numbers::{NumberFile, NumberReader};
 #[cfg(feature = "tables")]
 use self::table::TableFile;
 #[cfg(feature = "tables")]
@@ -249,29 +249,29 @@ impl RawFile {
         }
     }
 
-    fn stretches(&self) -> Result<Stretches<'_>, RawError> {
+    fn stretches(&self) -> Result<RawReader<'_>, RawError> {
         Ok(match self {
-            Self::Numbers(file) => Stretches::Numbers {
+            Self::Numbers(file) => RawReader::Numbers {
                 left: file.len(),
                 numbers: file.numbers()?,
             },
             #[cfg(feature = "tables")]
-            Self::Table(file) => Stretches::Table(Box::new(file.rows())),
+            Self::Table(file) => RawReader::Table(Box::new(file.rows())),
         })
     }
 }
 
 /// The reader of a file, which yields consecutive ranges of it.
-enum Stretches<'f> {
+enum RawReader<'f> {
     Numbers {
-        numbers: Numbers<'f>,
+        numbers: NumberReader<'f>,
         left: u64,
     },
     #[cfg(feature = "tables")]
     Table(Box<table::TableRows<'f>>),
 }
 
-impl Stretches<'_> {
+impl RawReader<'_> {
     /// Appends the next range of fingerprints; nothing at the end of the file.
     fn fill(
         &mut self,

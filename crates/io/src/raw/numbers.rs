@@ -73,8 +73,8 @@ impl NumberFile {
     }
 
     /// A reader of the numbers, from the first on.
-    pub(super) fn numbers(&self) -> Result<Numbers<'_>, RawError> {
-        Ok(Numbers {
+    pub(super) fn numbers(&self) -> Result<NumberReader<'_>, RawError> {
+        Ok(NumberReader {
             stream: self.stream()?,
             file: self,
             block: Vec::new(),
@@ -129,13 +129,13 @@ impl NumberFile {
 }
 
 /// A reader of the numbers of a file.
-pub(super) struct Numbers<'f> {
+pub(super) struct NumberReader<'f> {
     file: &'f NumberFile,
     stream: Box<dyn Read + Send>,
     block: Vec<u8>,
 }
 
-impl Numbers<'_> {
+impl NumberReader<'_> {
     /// Appends the next `count` numbers.
     pub(super) fn fill(&mut self, out: &mut Vec<u64>, count: usize) -> Result<(), RawError> {
         let mut left = count * 8;

@@ -14,8 +14,8 @@ pub use radius_choice::RadiusChoice;
 pub use ratio::Ratio;
 pub use read::{ResultError, RowReader};
 pub use report::{
-    ClusterCounts, DamagedFile, DocumentReport, HotRowReport, InputCounts, LargeCluster, NotTaken,
-    OrderReport, PairReport, PlanReport, RadiusReport, RecordCounts, Report, RunReport, SearchCounts,
-    StageReport,
+    ClusterCounts, DamagedFile, DocumentReport, HotRowReport, InputCounts, LargeCluster, OrderReport,
+    PairReport, PlanReport, RadiusReport, RecordCounts, Report, RunReport, SearchCounts, StageReport,
+    UnreadParts,
 };
 pub use rows::{ClusterRow, PairRow, RejectRow};

@@ -11,7 +11,7 @@ pub struct PartsReport {
     pub least: f64,
     /// Fingerprints selected from all texts by winnowing.
     pub fingerprints: u64,
-    /// Distinct fingerprints in more than [`PartsReport::MANY`] texts.
+    /// Distinct fingerprints in more than [`PartsReport::MAX_PAIRED_TEXTS`] texts.
     pub common: u64,
     /// Pairs measured.
     pub candidates: u64,
@@ -23,9 +23,9 @@ pub struct PartsReport {
     pub holders: u64,
     /// Holders of the passage that most texts share.
     pub most_holders: u64,
-    /// Passages of more than [`PartsReport::MANY`] texts that are left out because they are less than the share `least` of every holder.
+    /// Passages of more than [`PartsReport::MAX_PAIRED_TEXTS`] texts that are left out because they are less than the share `least` of every holder.
     pub small_passages: u64,
-    /// Distinct fingerprints in more than [`PartsReport::MANY`] texts outside of the passages found: phrases that are too short.
+    /// Distinct fingerprints in more than [`PartsReport::MAX_PAIRED_TEXTS`] texts outside of the passages found: phrases that are too short.
     pub phrases: u64,
     /// Further such fingerprints, whose texts were compared with the largest number of other texts that the search allows.
     pub limited: u64,
@@ -37,7 +37,7 @@ impl PartsReport {
     /// The smallest number of common fingerprints of two texts that are compared.
     pub const LEAST_SHARED: u32 = 2;
     /// The largest number of texts with a common fingerprint that are compared in pairs.
-    pub const MANY: usize = 64;
+    pub const MAX_PAIRED_TEXTS: usize = 64;
     /// Words in the shortest common run that is always found.
     pub const NOTICED_WORDS: usize = guaranteed_run(Measure::WordGrams, Self::LEAST_SHARED as usize);
     /// Letters and numbers in the shortest common run that is always found, if the measure is characters.

@@ -115,7 +115,7 @@ pub struct InputCounts {
     /// Files that are unreadable, cut off or damaged, or have no document, in input order.
     pub damaged_files: Vec<DamagedFile>,
     /// The number of these files, and the total size of the parts that were not read.
-    pub not_taken: NotTaken,
+    pub not_taken: UnreadParts,
     /// Decoded files, by charset.
     pub charsets: BTreeMap<String, u64>,
     /// Skipped files, by extension.
@@ -135,7 +135,7 @@ pub struct InputCounts {
 
 /// The parts of files that were not read.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-pub struct NotTaken {
+pub struct UnreadParts {
     /// The number of files.
     pub files: u64,
     /// The total size of the parts.

@@ -21,7 +21,7 @@ const BATCH_BYTES: u64 = 8 << 20;
 /// The largest number of records that are read back at a time.
 const BATCH_RECORDS: usize = 1 << 14;
 /// The size of the write buffer of the temporary file, in bytes.
-const BUFFER: usize = 1 << 20;
+const BUFFER_BYTES: usize = 1 << 20;
 
 /// Another order for the records that are kept.
 #[derive(Clone, Copy)]
@@ -50,7 +50,7 @@ struct RecordRange {
 }
 
 /// The records of one output that are put in order.
-pub(super) struct Arrange {
+pub(super) struct OrderedOutput {
     work: PathBuf,
     file: BufWriter<File>,
     bytes: u64,
@@ -58,11 +58,11 @@ pub(super) struct Arrange {
     before: PackedSize,
 }
 
-impl Arrange {
+impl OrderedOutput {
     pub(super) fn new(work: &Path) -> Result<Self, SinkError> {
         let failed = failed(work);
         Ok(Self {
-            file: BufWriter::with_capacity(BUFFER, tempfile::tempfile_in(work).map_err(&failed)?),
+            file: BufWriter::with_capacity(BUFFER_BYTES, tempfile::tempfile_in(work).map_err(&failed)?),
             before: PackedSize::new().map_err(&failed)?,
             work: work.to_owned(),
             bytes: 0,

@@ -42,9 +42,9 @@ impl OpenClaim {
 }
 
 /// The prefix of the entry of a claim. Other entries of a marker are relative paths, which do not begin like this.
-const CLAIM: &str = "/claim ";
+const CLAIM_PREFIX: &str = "/claim ";
 /// The prefix of the entry that says that the output is complete.
-const WHOLE: &str = "/whole ";
+const WHOLE_PREFIX: &str = "/whole ";
 
 /// True if an entry of a marker belongs to a claim.
 pub(super) fn is_claim(entry: &[u8]) -> bool {
@@ -59,21 +59,21 @@ pub(super) fn entry(claim: &RunClaim) -> String {
         command,
         store_path,
     } = claim;
-    format!("{CLAIM}{run:032x} {store:032x} {command:032x} {store_path}")
+    format!("{CLAIM_PREFIX}{run:032x} {store:032x} {command:032x} {store_path}")
 }
 
 /// The entry that says that the output is complete.
 pub(super) fn whole(digest: u128) -> String {
-    format!("{WHOLE}{digest:032x}")
+    format!("{WHOLE_PREFIX}{digest:032x}")
 }
 
 /// Finds the claim of a run whose output is complete among the entries of its marker.
 pub(super) fn open<'e>(entries: impl Iterator<Item = &'e [u8]>) -> Option<OpenClaim> {
     let (mut claim, mut digest) = (None, None);
     for entry in entries.filter_map(|entry| str::from_utf8(entry).ok()) {
-        if let Some(rest) = entry.strip_prefix(CLAIM) {
+        if let Some(rest) = entry.strip_prefix(CLAIM_PREFIX) {
             claim = parse(rest);
-        } else if let Some(rest) = entry.strip_prefix(WHOLE) {
+        } else if let Some(rest) = entry.strip_prefix(WHOLE_PREFIX) {
             digest = u128::from_str_radix(rest, 16).ok();
         }
     }

@@ -12,7 +12,7 @@ use super::dir_state::DirState;
 use super::error::SinkError;
 
 /// The size of the write buffer, in bytes.
-const BUFFER: usize = 128 << 10;
+const BUFFER_BYTES: usize = 128 << 10;
 
 /// A buffered file of the output. After a failed write it refuses every operation.
 pub struct OutputFile {
@@ -67,10 +67,10 @@ impl OutputFile {
     /// # Errors
     /// [`SinkError::NoSpace`] on a full disk, else [`SinkError::Io`]; [`SinkError::GivenUp`] after an earlier error.
     pub fn append(&mut self, bytes: &[u8]) -> Result<(), SinkError> {
-        if self.buffer.len() + bytes.len() > BUFFER {
+        if self.buffer.len() + bytes.len() > BUFFER_BYTES {
             self.flush_buffer()?;
         }
-        if bytes.len() >= BUFFER {
+        if bytes.len() >= BUFFER_BYTES {
             self.operate(bytes.len(), |file| file.write_all(bytes))?;
         } else {
             self.buffer.extend_from_slice(bytes);

@@ -5,7 +5,7 @@ use std::ops::Range;
 use twinprint_text::charset::Charset;
 
 use super::action::{CopyCounts, RecordAction, output_path};
-use super::arrange::{Arrange, RecordOrder, ZstdSizes};
+use super::arrange::{OrderedOutput, RecordOrder, ZstdSizes};
 use super::dir::OutputDir;
 use super::encode::Packed;
 use super::error::SinkError;
@@ -40,7 +40,7 @@ struct SideOutput {
     /// The charset of the input if it is not compatible with ASCII, and a buffer for bytes recoded to it.
     recoded: Option<(Charset, Vec<u8>)>,
     /// The records, if they are written in another order than that of the input.
-    arrange: Option<Arrange>,
+    arrange: Option<OrderedOutput>,
     /// True if the output has a record.
     begun: bool,
 }
@@ -106,7 +106,7 @@ impl<'a> RecordFile<'a> {
     ) -> Result<Self, SinkError> {
         let mut kept = SideOutput::new(input, charset, out, main)?;
         if let Some(order) = order.filter(|_| input.format.is_by_line()) {
-            kept.arrange = Some(Arrange::new(order.work)?);
+            kept.arrange = Some(OrderedOutput::new(order.work)?);
         }
         let by_member = input.format == Format::Warc && input.codec == Codec::Gzip;
         Ok(Self {

@@ -13,7 +13,7 @@ use super::error::SinkError;
 use crate::markers::{FILE_LIST, PARTIAL, REPLACEMENT, TEMPORARY, UNFINISHED, WORK_DIR};
 
 /// The prefix of an entry for a file of the earlier result that a run replaces. The file is deleted; it is not output of the run.
-pub(super) const OLD: &[u8] = b"/old ";
+pub(super) const REPLACED_PREFIX: &[u8] = b"/old ";
 
 /// The entries of a marker.
 #[derive(Debug, Default)]
@@ -44,7 +44,7 @@ impl MarkerEntries {
             ..Self::default()
         };
         for entry in parts().filter(|entry| !entry.is_empty()) {
-            let (file, names) = match entry.strip_prefix(OLD) {
+            let (file, names) = match entry.strip_prefix(REPLACED_PREFIX) {
                 Some(old) => (old, &mut entries.old),
                 None if claim::is_claim(entry) => continue,
                 None => (entry, &mut entries.files),

@@ -23,7 +23,7 @@ use twinprint_index::storage::{Disk, Storage as _};
 
 use super::claim::{self, OpenClaim, RunClaim};
 use super::error::SinkError;
-use super::run_files::{MarkerEntries, OLD, RunFiles};
+use super::run_files::{MarkerEntries, REPLACED_PREFIX, RunFiles};
 use crate::markers::{FILE_LIST, PARTIAL, REPLACEMENT, TEMPORARY, UNFINISHED};
 use crate::work::MadeDirs;
 
@@ -37,14 +37,14 @@ pub(super) struct Unfinished {
     /// True if files of an unfinished run were deleted.
     pub(super) replaced: bool,
     /// The finished result that this run will replace, until the new files are put in its place.
-    earlier: Mutex<Option<Earlier>>,
+    earlier: Mutex<Option<EarlierResult>>,
     /// The output directory and the directories above it that this run created. They stay unless they are empty.
     made: MadeDirs,
 }
 
 /// A finished result.
 #[derive(Debug)]
-struct Earlier {
+struct EarlierResult {
     /// The list of its files, locked: of two runs that would replace the result, the second is refused.
     _list: File,
     entries: MarkerEntries,
@@ -57,10 +57,10 @@ impl Unfinished {
     }
 
     /// Locks the directory of a killed run.
-    pub(super) fn abandoned(root: &Path) -> Result<Abandoned, SinkError> {
+    pub(super) fn abandoned(root: &Path) -> Result<AbandonedDir, SinkError> {
         let mut marker = open_locked(root, UNFINISHED)?;
         let entries = MarkerEntries::read(&mut marker).map_err(failed(&root.join(UNFINISHED), "read it"))?;
-        Ok(Abandoned {
+        Ok(AbandonedDir {
             root: root.to_owned(),
             marker,
             entries,
@@ -83,7 +83,7 @@ impl Unfinished {
         fs::create_dir(&next).map_err(failed(&next, "create the directory"))?;
         let marker = new_marker(&next)?;
         let mut run = Self::new(root, marker, MadeDirs::default(), false);
-        run.earlier = Mutex::new(Some(Earlier { _list: list, entries }));
+        run.earlier = Mutex::new(Some(EarlierResult { _list: list, entries }));
         Ok(run)
     }
 
@@ -98,7 +98,7 @@ impl Unfinished {
         }
     }
 
-    fn earlier(&self) -> MutexGuard<'_, Option<Earlier>> {
+    fn earlier(&self) -> MutexGuard<'_, Option<EarlierResult>> {
         self.earlier.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -114,14 +114,14 @@ impl Unfinished {
     /// Replaces the earlier result, if there is one, by the files of this run, which must be complete.
     pub(super) fn put_in_place(&self) -> Result<(), SinkError> {
         let mut earlier = self.earlier();
-        let Some(Earlier { entries, .. }) = &*earlier else {
+        let Some(EarlierResult { entries, .. }) = &*earlier else {
             return Ok(());
         };
         let (root, next) = (&self.root, self.root.join(REPLACEMENT));
         // If a foreign file was added during the run, this fails and the earlier result stays.
         let old = RunFiles::find_all(root, entries)?;
         let marker = next.join(UNFINISHED);
-        let note_old = |name: &Vec<u8>| self.append(&[OLD, name].concat(), false);
+        let note_old = |name: &Vec<u8>| self.append(&[REPLACED_PREFIX, name].concat(), false);
         let mut names = entries.files.iter();
         names
             .try_for_each(note_old)
@@ -187,13 +187,13 @@ impl Unfinished {
 
 /// The directory of a killed run, locked.
 #[derive(Debug)]
-pub(super) struct Abandoned {
+pub(super) struct AbandonedDir {
     root: PathBuf,
     marker: File,
     entries: MarkerEntries,
 }
 
-impl Abandoned {
+impl AbandonedDir {
     /// The claim of the run if its output is complete. Only the store knows whether such a run has ended.
     pub(super) fn open_claim(&self) -> Option<&OpenClaim> {
         self.entries.claim.as_ref()

@@ -20,7 +20,7 @@ use super::scan::scanner;
 use super::shared::Shared;
 use super::split::{BLOCK_BYTES, SplitItem, Splitter, StreamFailure};
 #[cfg(feature = "tables")]
-use super::table::{Planned, Table};
+use super::table::{Table, TablePart};
 
 /// The maximum number of whole files in a chunk: small files cost time per file, not per byte.
 const MAX_FILES_PER_CHUNK: usize = 64;
@@ -155,7 +155,7 @@ struct Reading {
 }
 
 /// The receiver has gone.
-struct Gone;
+struct ReceiverGone;
 
 impl Reading {
     /// Reads all files. Returns the last message, or `None` if the receiver is gone.
@@ -176,7 +176,7 @@ impl Reading {
             };
             match step {
                 Ok(read) => next += read,
-                Err(Gone) => return None,
+                Err(ReceiverGone) => return None,
             }
         }
         if shared.cancelled() {
@@ -190,7 +190,7 @@ impl Reading {
     }
 
     /// Puts whole files from `first` on into one chunk. Returns their number.
-    fn whole(&mut self, first: usize, limit: u64) -> Result<usize, Gone> {
+    fn whole(&mut self, first: usize, limit: u64) -> Result<usize, ReceiverGone> {
         let mut bytes = 0;
         let most = usize::try_from(limit)
             .unwrap_or(usize::MAX)
@@ -213,7 +213,7 @@ impl Reading {
     }
 
     /// Reads a file record by record.
-    fn records(&mut self, index: usize, limit: u64) -> Result<(), Gone> {
+    fn records(&mut self, index: usize, limit: u64) -> Result<(), ReceiverGone> {
         let shared = Arc::clone(&self.shared);
         let (file, source) = (&shared.files[index], index as u32);
         let before = self.ordinal;
@@ -269,7 +269,7 @@ impl Reading {
 
     /// Plans a table into ranges of rows, which are decoded by the tasks that process them.
     #[cfg(feature = "tables")]
-    fn table(&mut self, index: usize, limit: u64) -> Result<(), Gone> {
+    fn table(&mut self, index: usize, limit: u64) -> Result<(), ReceiverGone> {
         let shared = Arc::clone(&self.shared);
         let (file, source) = (&shared.files[index], index as u32);
         let before = self.ordinal;
@@ -301,11 +301,11 @@ impl Reading {
                     self.batch.input_bytes += bytes - told;
                     told = bytes;
                     match planned {
-                        Planned::Rows(row_range) => {
+                        TablePart::Rows(row_range) => {
                             let rows = row_range.rows.end - row_range.rows.start;
                             self.push(rows, row_range.bytes, ChunkContent::Rows { source, row_range })?;
                         }
-                        Planned::Lost(row, reason) => self.lost(source, row + 1, reason)?,
+                        TablePart::Lost(row, reason) => self.lost(source, row + 1, reason)?,
                     }
                 }
             }
@@ -317,7 +317,7 @@ impl Reading {
     }
 
     /// Adds a reject for a part of a file that yields no record.
-    fn lost(&mut self, source: u32, line: u64, reason: RejectReason) -> Result<(), Gone> {
+    fn lost(&mut self, source: u32, line: u64, reason: RejectReason) -> Result<(), ReceiverGone> {
         let rejected = ChunkContent::Rejected {
             source,
             line,
@@ -327,7 +327,7 @@ impl Reading {
         self.push(1, 0, rejected)
     }
 
-    fn cut(&mut self, source: u32, charset: Charset, cut: SplitItem) -> Result<(), Gone> {
+    fn cut(&mut self, source: u32, charset: Charset, cut: SplitItem) -> Result<(), ReceiverGone> {
         match cut {
             SplitItem::RecordBlock(block) => {
                 // Spans of tiny records take more memory than the records.
@@ -359,7 +359,7 @@ impl Reading {
         }
     }
 
-    fn push(&mut self, records: u64, bytes: usize, body: ChunkContent) -> Result<(), Gone> {
+    fn push(&mut self, records: u64, bytes: usize, body: ChunkContent) -> Result<(), ReceiverGone> {
         let shared = Arc::clone(&self.shared);
         self.batch.chunks.push(Chunk {
             shared,
@@ -374,10 +374,10 @@ impl Reading {
         if full { self.flush() } else { Ok(()) }
     }
 
-    fn flush(&mut self) -> Result<(), Gone> {
+    fn flush(&mut self) -> Result<(), ReceiverGone> {
         self.bytes = 0;
         self.sender
             .send(Ok(Some(std::mem::take(&mut self.batch))))
-            .map_err(|_| Gone)
+            .map_err(|_| ReceiverGone)
     }
 }

@@ -64,7 +64,7 @@ pub(super) fn detect_stream(
     } else {
         Charset::UTF_8
     };
-    let stream = Headed {
+    let stream = PrefixedStream {
         head: io::Cursor::new(head),
         failed,
         stream,
@@ -82,7 +82,7 @@ pub(super) fn detect_stream(
             charset,
             extension: format.extension(),
         };
-        Box::new(Headed {
+        Box::new(PrefixedStream {
             head: io::Cursor::default(),
             failed: Some(io::Error::other(refused)),
             stream: Box::new(io::empty()),
@@ -116,14 +116,14 @@ impl fmt::Display for NotCuttable {
 impl std::error::Error for NotCuttable {}
 
 /// A stream whose beginning was already read.
-struct Headed {
+struct PrefixedStream {
     head: io::Cursor<Vec<u8>>,
     /// The error that followed the beginning.
     failed: Option<io::Error>,
     stream: Box<dyn Read + Send>,
 }
 
-impl Read for Headed {
+impl Read for PrefixedStream {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         match self.head.read(buf)? {
             0 => {}

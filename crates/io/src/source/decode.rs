@@ -13,7 +13,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use self::dictionary::dictionary;
-use self::gzip::{Gzip, Junk};
+use self::gzip::{Gzip, TrailingBytes};
 pub use self::limits::UnpackLimits;
 use self::lz4::Lz4Frames;
 use self::progress::{CountedFile, UsedBytes, noted};
@@ -23,7 +23,7 @@ use super::format::Codec;
 use super::reject::RejectReason;
 
 /// The unpacked size that every file may reach, whatever its packed size.
-const FREE: u64 = 1 << 30;
+const UNLIMITED_RATIO_BYTES: u64 = 1 << 30;
 
 /// Opens `path` and unpacks it while reading, within `limits`. `bytes` is the file's size; `progress` counts the bytes.
 ///
@@ -63,8 +63,8 @@ pub fn open(
         )),
         Codec::Lz4 => Box::new(Lz4Frames::new(file)),
     };
-    let most = FREE.max(bytes.saturating_mul(limits.max_ratio));
-    let bounded = Bounded {
+    let most = UNLIMITED_RATIO_BYTES.max(bytes.saturating_mul(limits.max_ratio));
+    let bounded = LimitedStream {
         stream,
         left: most,
         most,
@@ -74,14 +74,14 @@ pub fn open(
 }
 
 /// A stream that fails if it exceeds the unpacked size allowed for its file.
-struct Bounded {
+struct LimitedStream {
     stream: Box<dyn Read + Send>,
     left: u64,
     most: u64,
     max_ratio: u64,
 }
 
-impl Read for Bounded {
+impl Read for LimitedStream {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         let read = self.stream.read(buf)?;
         match self.left.checked_sub(read as u64) {
@@ -89,7 +89,7 @@ impl Read for Bounded {
                 self.left = left;
                 Ok(read)
             }
-            None => Err(io::Error::other(Swells {
+            None => Err(io::Error::other(UnpackedTooLarge {
                 bytes: self.most,
                 ratio: self.max_ratio,
             })),
@@ -99,18 +99,18 @@ impl Read for Bounded {
 
 /// The error for a packed file that unpacks to more than is allowed.
 #[derive(Debug)]
-struct Swells {
+struct UnpackedTooLarge {
     bytes: u64,
     ratio: u64,
 }
 
-impl fmt::Display for Swells {
+impl fmt::Display for UnpackedTooLarge {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "more than {} bytes", self.bytes)
     }
 }
 
-impl std::error::Error for Swells {}
+impl std::error::Error for UnpackedTooLarge {}
 
 /// The reason to reject the rest of a file after an error while reading.
 pub fn reason(error: &io::Error, codec: Codec) -> RejectReason {
@@ -121,10 +121,10 @@ pub fn reason(error: &io::Error, codec: Codec) -> RejectReason {
     if let Some(&NotCuttable { charset, extension }) = inner.and_then(|e| e.downcast_ref()) {
         return RejectReason::NotCuttable { charset, extension };
     }
-    if let Some(&Swells { bytes, ratio }) = inner.and_then(|e| e.downcast_ref()) {
+    if let Some(&UnpackedTooLarge { bytes, ratio }) = inner.and_then(|e| e.downcast_ref()) {
         return RejectReason::Swells { bytes, ratio };
     }
-    if inner.is_some_and(<dyn std::error::Error + Send + Sync>::is::<Junk>) {
+    if inner.is_some_and(<dyn std::error::Error + Send + Sync>::is::<TrailingBytes>) {
         return RejectReason::Junk;
     }
     let Some(codec) = codec.name() else {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
 use twinprint_text::charset::Charset;
 
-use super::json::Picked;
+use super::json::PickedFields;
 use super::options::SourceOptions;
 use super::record::SortValue;
 use super::reject::RejectReason;
@@ -184,7 +184,7 @@ impl<'h> RowParser<'h> {
     }
 
     /// Reads one row. An empty id and an empty sort value count as none.
-    pub(super) fn pick(&mut self, row: &str) -> Result<Picked<'_>, RejectReason> {
+    pub(super) fn pick(&mut self, row: &str) -> Result<PickedFields<'_>, RejectReason> {
         let Some(text) = self.text else {
             return Err(RejectReason::FieldMissing {
                 key: self.text_key.to_owned(),
@@ -203,7 +203,7 @@ impl<'h> RowParser<'h> {
             let field = column.and_then(|i| self.fields.get(i));
             field.filter(|field| !field.is_empty())
         };
-        Ok(Picked {
+        Ok(PickedFields {
             text: Cow::Borrowed(self.fields.get(text).unwrap_or_default()),
             id: value(self.id).map(Cow::Borrowed),
             sort_value: value(self.sort)

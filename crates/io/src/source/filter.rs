@@ -99,7 +99,7 @@ impl PathPattern {
 /// not match.
 pub(super) fn spells_extension(path: &Path, codec: Codec, matches: impl Fn(&Path) -> bool) -> bool {
     /// A character that no pattern is likely to spell.
-    const OTHER: char = '\u{1}';
+    const UNSPELLED_CHAR: char = '\u{1}';
     let name = path.to_string_lossy();
     let packed = match codec {
         Codec::Plain => "",
@@ -112,7 +112,7 @@ pub(super) fn spells_extension(path: &Path, codec: Codec, matches: impl Fn(&Path
     matches(path)
         && (0..letters.len()).all(|at| {
             let mut other = letters.clone();
-            other[at] = OTHER;
+            other[at] = UNSPELLED_CHAR;
             let other: String = other.into_iter().collect();
             !matches(Path::new(&format!("{stem}.{other}{packed}")))
         })

@@ -232,10 +232,10 @@ const JSONL: [&str; 2] = ["jsonl", "ndjson"];
 const WARC: [&str; 2] = ["warc", "wet"];
 /// Formats that belong to later versions.
 #[cfg(not(feature = "tables"))]
-const LATER: [&str; 3] = ["parquet", "arrow", "feather"];
+const LATER_FORMATS: [&str; 3] = ["parquet", "arrow", "feather"];
 /// Formats that belong to later versions.
 #[cfg(feature = "tables")]
-const LATER: [&str; 0] = [];
+const LATER_FORMATS: [&str; 0] = [];
 
 /// Detects format and codec from a file name. `extra` are further extensions of text files, in lower case, without a dot.
 ///
@@ -280,7 +280,7 @@ pub fn format_of_name(path: &Path, extra: &[String]) -> NamedFormat {
         Some(e @ ("arrows" | "ipc")) => NamedFormat::Shared(Format::Arrow, codec, e.to_owned()),
         #[cfg(feature = "tables")]
         Some("parquet") => NamedFormat::Known(Format::Parquet, codec),
-        Some(e) if LATER.contains(&e) => NamedFormat::LaterFormat(codec, e.to_owned()),
+        Some(e) if LATER_FORMATS.contains(&e) => NamedFormat::LaterFormat(codec, e.to_owned()),
         _ => NamedFormat::Unknown(codec, inner),
     }
 }

@@ -28,7 +28,7 @@ type Paths<'k> = [Option<&'k str>; 3];
 
 /// The fields of one record.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Picked<'a> {
+pub(super) struct PickedFields<'a> {
     pub text: Cow<'a, str>,
     pub id: Option<Cow<'a, str>>,
     pub sort_value: Option<SortValue>,
@@ -36,7 +36,7 @@ pub(super) struct Picked<'a> {
 
 /// Reads one record. White space around the object is allowed. A byte order mark before it is allowed, because files that were
 /// concatenated have marks inside.
-pub(super) fn pick<'a>(line: &'a str, options: &SourceOptions) -> Result<Picked<'a>, RejectReason> {
+pub(super) fn pick<'a>(line: &'a str, options: &SourceOptions) -> Result<PickedFields<'a>, RejectReason> {
     let line = line.strip_prefix('\u{feff}').unwrap_or(line);
     let found = wrong::not_an_object(line);
     if let Some(found) = found {
@@ -66,7 +66,7 @@ pub(super) fn pick<'a>(line: &'a str, options: &SourceOptions) -> Result<Picked<
         .map_err(|e| wrong::invalid(&e, line))?;
     let key = || options.text_key.clone();
     match fields.text {
-        Text::Found(text) => Ok(Picked {
+        Text::Found(text) => Ok(PickedFields {
             text,
             id: fields.id,
             sort_value: fields.sort_value,

@@ -14,7 +14,7 @@ use super::format::{Codec, Format};
 use super::warc;
 
 /// The number of bytes that are read.
-const SNIFF: u64 = 8 << 10;
+const MAX_SNIFFED_BYTES: u64 = 8 << 10;
 
 /// The first bytes of a file, unpacked.
 pub(super) enum FileHead {
@@ -31,16 +31,22 @@ pub(super) enum FileHead {
 
 impl FileHead {
     pub(super) fn read(path: &Path, codec: Codec) -> Self {
-        let Ok(stream) = decode::open(path, codec, SNIFF, UnpackLimits::default(), &Arc::default()) else {
+        let Ok(stream) = decode::open(
+            path,
+            codec,
+            MAX_SNIFFED_BYTES,
+            UnpackLimits::default(),
+            &Arc::default(),
+        ) else {
             return Self::Unreadable;
         };
         let mut bytes = Vec::new();
-        let read = stream.take(SNIFF).read_to_end(&mut bytes);
+        let read = stream.take(MAX_SNIFFED_BYTES).read_to_end(&mut bytes);
         if read.is_err() && bytes.is_empty() && !begins_packed(path, codec) {
             return Self::NotPacked;
         }
         Self::Bytes {
-            more: read.is_err() || bytes.len() as u64 == SNIFF,
+            more: read.is_err() || bytes.len() as u64 == MAX_SNIFFED_BYTES,
             bytes,
         }
     }

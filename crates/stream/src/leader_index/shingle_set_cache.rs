@@ -47,7 +47,7 @@ impl<D> fmt::Debug for ShingleSetCache<D> {
 }
 
 impl<D: Copy + Eq + Hash> ShingleSetCache<D> {
-    /// An empty cache of at most `max_bytes`, except that the newest set is always held.
+    /// An empty cache of at most `max_bytes`. The newest set is cached even if it exceeds the limit.
     pub fn new(max_bytes: usize) -> Self {
         Self {
             young: FxHashMap::default(),
@@ -57,7 +57,7 @@ impl<D: Copy + Eq + Hash> ShingleSetCache<D> {
         }
     }
 
-    /// The set of a document by a measure, if it is held. O(1).
+    /// Returns the shingle set of a document under a measure, if it is cached. O(1).
     pub fn get(&mut self, document: D, measure: Measure) -> Option<Arc<ShingleSet>> {
         if let Some(set) = self.young.get(&(document, measure)) {
             return Some(Arc::clone(set));
@@ -67,7 +67,7 @@ impl<D: Copy + Eq + Hash> ShingleSetCache<D> {
         Some(set)
     }
 
-    /// Holds the set of a document by a measure. Amortised O(1).
+    /// Caches the shingle set of a document under a measure. Amortised O(1).
     pub fn insert(&mut self, document: D, measure: Measure, set: Arc<ShingleSet>) {
         let bytes = set.bytes() + ENTRY_BYTES;
         if self.young_bytes + bytes > self.generation_bytes {
@@ -78,7 +78,7 @@ impl<D: Copy + Eq + Hash> ShingleSetCache<D> {
         self.young.insert((document, measure), set);
     }
 
-    /// Bytes of the sets that are held.
+    /// Bytes of the cached sets.
     #[cfg(test)]
     pub(super) fn bytes(&self) -> usize {
         let sets = self.young.values().chain(self.old.values());

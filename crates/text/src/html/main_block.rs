@@ -15,7 +15,7 @@ const MIN_INNER_PERCENT: u64 = 90;
 
 /// The block that was chosen.
 #[derive(Debug)]
-pub(super) struct Choice {
+pub(super) struct ChosenBlock {
     /// Index of the block.
     pub(super) block: usize,
     /// Number of visible words of the page.
@@ -37,7 +37,7 @@ pub(super) struct MainBlock {
 
 impl MainBlock {
     /// Chooses one of `blocks`, which are in the order parents first and not empty. Linear.
-    pub(super) fn choose(&mut self, blocks: &[Block]) -> Choice {
+    pub(super) fn choose(&mut self, blocks: &[Block]) -> ChosenBlock {
         self.sum(blocks, |_| false);
         let (visible, total) = (sum_of(&self.words, 0), sum_of(&self.counted, 0));
         self.out.clear();
@@ -58,7 +58,7 @@ impl MainBlock {
                 chosen = i;
             }
         }
-        Choice {
+        ChosenBlock {
             block: chosen,
             visible,
             words: sum_of(&self.words, chosen),

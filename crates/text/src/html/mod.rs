@@ -30,7 +30,7 @@ use main_block::MainBlock;
 use page::Page;
 use reader::Reader;
 pub use trace::Trace;
-use trace::{Cut, Tracer};
+use trace::{Tracer, VisibleCut};
 
 /// Largest depth of open elements. Browsers flatten elements below a depth of 512; pages without end tags reach some thousands.
 const MAX_DEPTH: usize = 10_000;
@@ -103,7 +103,7 @@ pub struct Extractor {
     main: MainBlock,
     text: Vec<u8>,
     /// The pieces of the page's text that `text` consists of.
-    cuts: Vec<Cut>,
+    cuts: Vec<VisibleCut>,
 }
 
 impl Default for Extractor {
@@ -210,7 +210,7 @@ impl Extractor {
                 piece = piece.trim_ascii_start();
                 start += length - piece.len();
             }
-            self.cuts.push(Cut {
+            self.cuts.push(VisibleCut {
                 text: self.text.len(),
                 visible: start,
             });

@@ -57,7 +57,7 @@ struct OpenElement {
 
 /// The white space between the last text and the next.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Gap {
+enum PendingSpace {
     None,
     Space,
     Line,
@@ -72,7 +72,7 @@ pub(super) struct Page {
     open: Vec<OpenElement>,
     /// The topmost open element of each kind.
     last: [u32; KINDS],
-    gap: Gap,
+    gap: PendingSpace,
     in_word: bool,
     in_title: bool,
     /// True if elements close themselves with a slash, as in XML.
@@ -88,7 +88,7 @@ impl Page {
             blocks: Vec::new(),
             open: Vec::new(),
             last: [NO_ELEMENT; KINDS],
-            gap: Gap::None,
+            gap: PendingSpace::None,
             in_word: false,
             in_title: false,
             xml: false,
@@ -105,7 +105,7 @@ impl Page {
         self.blocks.clear();
         self.open.clear();
         self.last = [NO_ELEMENT; KINDS];
-        (self.gap, self.in_word, self.in_title, self.xml) = (Gap::None, false, false, false);
+        (self.gap, self.in_word, self.in_title, self.xml) = (PendingSpace::None, false, false, false);
         self.error = None;
         self.blocks.push(Block {
             parent: 0,
@@ -131,7 +131,7 @@ impl Page {
             Element::Frame | Element::Void => return,
             Element::Break => {
                 if !self.unseen() {
-                    self.gap = Gap::Line;
+                    self.gap = PendingSpace::Line;
                 }
                 return;
             }
@@ -166,7 +166,7 @@ impl Page {
         if !element.is_block() {
             return;
         }
-        self.gap = Gap::Line;
+        self.gap = PendingSpace::Line;
         self.begin_block(element, hints);
         self.push(element, false, false);
         if let (Some(top), Some(block)) = (self.open.last_mut(), self.blocks.len().checked_sub(1)) {
@@ -181,7 +181,7 @@ impl Page {
             return;
         }
         if element == Element::Break && !self.unseen() {
-            self.gap = Gap::Line;
+            self.gap = PendingSpace::Line;
         }
         let index = self.last(element);
         // An end tag inside a cell closes nothing outside the cell, unless it ends the table or a part of the table.
@@ -314,7 +314,7 @@ impl Page {
                 && let Some(block) = self.blocks.get_mut(top.block as usize)
             {
                 block.end = self.text.len() as u32;
-                self.gap = Gap::Line;
+                self.gap = PendingSpace::Line;
             }
         }
     }
@@ -326,15 +326,19 @@ impl Page {
         self.text.reserve(bytes.len() + 1);
         for &byte in bytes {
             if byte.is_ascii_whitespace() {
-                self.gap = self.gap.max(Gap::Space);
+                self.gap = self.gap.max(PendingSpace::Space);
                 self.in_word = false;
                 continue;
             }
-            if self.gap != Gap::None {
+            if self.gap != PendingSpace::None {
                 if !self.text.is_empty() {
-                    self.text.push(if self.gap == Gap::Line { b'\n' } else { b' ' });
+                    self.text.push(if self.gap == PendingSpace::Line {
+                        b'\n'
+                    } else {
+                        b' '
+                    });
                 }
-                (self.gap, self.in_word) = (Gap::None, false);
+                (self.gap, self.in_word) = (PendingSpace::None, false);
             }
             self.text.push(byte);
             match byte {

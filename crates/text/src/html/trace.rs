@@ -12,7 +12,7 @@ use super::{HtmlError, Part};
 
 /// A piece of the text and the markup that it was made from.
 #[derive(Clone, Copy, Debug)]
-struct Piece {
+struct MarkupRun {
     /// Offset in the text, in bytes.
     text: u32,
     /// Length in the text, in bytes.
@@ -27,11 +27,11 @@ struct Piece {
 
 /// The pieces of one text, in order.
 #[derive(Debug, Default)]
-struct Pieces(Vec<Piece>);
+struct MarkupRuns(Vec<MarkupRun>);
 
-impl Pieces {
+impl MarkupRuns {
     /// The piece with the byte of the text at `offset`.
-    fn find(&self, offset: usize) -> Option<&Piece> {
+    fn find(&self, offset: usize) -> Option<&MarkupRun> {
         let after = self.0.partition_point(|piece| piece.text as usize <= offset);
         let piece = self.0.get(after.checked_sub(1)?)?;
         (offset < (piece.text + piece.length) as usize).then_some(piece)
@@ -60,7 +60,7 @@ impl Pieces {
                 last.length = text - last.text + 1;
                 last.markup_length = last.length;
             }
-            _ => self.0.push(Piece {
+            _ => self.0.push(MarkupRun {
                 text,
                 length: 1,
                 markup,
@@ -73,7 +73,7 @@ impl Pieces {
 
 /// A piece of the visible text that the extracted text contains.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Cut {
+pub(super) struct VisibleCut {
     /// Offset in the extracted text, in bytes.
     pub(super) text: usize,
     /// Offset in the visible text, in bytes.
@@ -94,11 +94,11 @@ pub(super) struct Cut {
 /// ```
 #[derive(Debug, Default)]
 pub struct Trace {
-    shown: Pieces,
-    title: Pieces,
+    shown: MarkupRuns,
+    title: MarkupRuns,
     part: Option<Part>,
     /// The pieces of the visible text that the extracted text consists of, for [`Part::Main`].
-    cuts: Vec<Cut>,
+    cuts: Vec<VisibleCut>,
 }
 
 impl Trace {
@@ -120,7 +120,7 @@ impl Trace {
         (within == piece.length as usize).then(|| (piece.markup + piece.markup_length) as usize)
     }
 
-    fn piece(&self, offset: usize) -> Option<(&Piece, usize)> {
+    fn piece(&self, offset: usize) -> Option<(&MarkupRun, usize)> {
         let (pieces, offset) = match self.part? {
             Part::Title => (&self.title, offset),
             Part::Visible => (&self.shown, offset),
@@ -134,7 +134,7 @@ impl Trace {
     }
 
     /// Sets the part that was extracted, and its pieces.
-    pub(super) fn finish(&mut self, part: Part, cuts: Vec<Cut>) {
+    pub(super) fn finish(&mut self, part: Part, cuts: Vec<VisibleCut>) {
         (self.part, self.cuts) = (Some(part), cuts);
     }
 }
@@ -219,7 +219,7 @@ impl ForwardingEmitter for Tracer<'_, '_> {
             if copied {
                 pieces.copy(appended, offset, text, source.start);
             } else {
-                pieces.0.push(Piece {
+                pieces.0.push(MarkupRun {
                     text: (offset + blank) as u32,
                     length: (appended.len() - blank) as u32,
                     markup: source.start as u32,

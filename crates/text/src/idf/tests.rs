@@ -34,12 +34,12 @@ proptest! {
 
 #[test]
 fn the_bundled_table_has_both_languages() {
-    let table = IdfTable::shipped("zhen1").unwrap();
+    let table = IdfTable::bundled("zhen1").unwrap();
     assert_eq!(table.name(), "zhen1");
     for (common, rare) in [("the", "python"), ("的", "编译器")] {
         assert!(table.value(common) < table.value(rare), "{common} {rare}");
     }
-    assert!(IdfTable::shipped("zhen2").is_none());
+    assert!(IdfTable::bundled("zhen2").is_none());
 }
 
 #[test]

@@ -166,7 +166,7 @@ impl<W: Width> Builder<W> {
         let plan = options.plan::<W>()?;
         let first = plan.tables.first().map_or(0, |table| table.mask);
         if options.resume.is_some() {
-            write::forget(path, options.storage.as_ref());
+            write::remove_unfinished(path, options.storage.as_ref());
         }
         let id_bytes = options.id_bytes();
         Ok(Self {

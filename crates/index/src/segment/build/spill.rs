@@ -108,7 +108,7 @@ impl Spill {
         block
     }
 
-    /// The bytes of blocks, one after the other. Their space is reused after [`forget`](DividedRecords::forget).
+    /// The bytes of blocks, one after the other. Their space is reused after [`release`](DividedRecords::release).
     fn read(&self, blocks: &[SpillBlock]) -> Result<Vec<u8>, SegmentError> {
         // The capacity includes one open block and the bytes that decoding appends.
         let mut out = Vec::with_capacity(blocks.iter().map(SpillBlock::len).sum::<usize>() + 2 * BLOCK_BYTES);
@@ -128,7 +128,7 @@ impl Spill {
         Ok(out)
     }
 
-    fn forget(&mut self, blocks: Vec<SpillBlock>) {
+    fn release(&mut self, blocks: Vec<SpillBlock>) {
         for block in blocks {
             match block {
                 SpillBlock::Held(bytes) => {
@@ -186,9 +186,9 @@ impl DividedRecords {
     }
 
     /// Frees the space of a division.
-    pub(super) fn forget(&mut self, division: usize, spill: &mut Spill) {
+    pub(super) fn release(&mut self, division: usize, spill: &mut Spill) {
         let d = std::mem::take(&mut self.divisions[division]);
-        spill.forget(d.sealed);
+        spill.release(d.sealed);
     }
 }
 
@@ -213,7 +213,7 @@ mod tests {
                 for (division, expected) in expected.iter().enumerate() {
                     assert_eq!(divided.len(division), 20_000);
                     assert!(divided.read(division, &spill).unwrap() == *expected);
-                    divided.forget(division, &mut spill);
+                    divided.release(division, &mut spill);
                     assert_eq!(divided.len(division), 0);
                 }
                 // Freed space is reused: later rounds do not enlarge the file.

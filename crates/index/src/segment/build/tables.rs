@@ -40,7 +40,7 @@ fn in_order<R: Ord + Send + Sync>(
             .map(|d| divided.read(d, spill))
             .collect::<Result<_, _>>()?;
         for division in first..next {
-            divided.forget(division, spill);
+            divided.release(division, spill);
         }
         let sort = || -> Vec<Vec<R>> {
             let sort = |bytes| {
@@ -85,7 +85,7 @@ impl<W: Width> Builder<W> {
             options: self.options,
         };
         tables.first(self.gathered, self.id_bytes)?;
-        tables.keep(1)?;
+        tables.make_resumable(1)?;
         tables.rest(1)
     }
 }
@@ -192,7 +192,7 @@ impl<W: Width> TableWriter<W> {
     pub(super) fn rest(mut self, from: usize) -> Result<(), SegmentError> {
         for (t, divided) in (from..).zip(std::mem::take(&mut self.others)) {
             if t > from {
-                self.keep(t)?;
+                self.make_resumable(t)?;
             }
             self.table(t, divided)?;
         }
@@ -200,10 +200,11 @@ impl<W: Width> TableWriter<W> {
     }
 
     /// Writes a journal after the first `whole` tables, if the build can be resumed and more tables follow.
-    fn keep(&mut self, whole: usize) -> Result<(), SegmentError> {
+    fn make_resumable(&mut self, whole: usize) -> Result<(), SegmentError> {
         match &self.options.resume {
             Some(work) if whole < self.orders.len() => {
-                self.file.keep(whole as u32, &self.footer, work, &self.notes)
+                self.file
+                    .make_resumable(whole as u32, &self.footer, work, &self.notes)
             }
             _ => Ok(()),
         }

@@ -99,9 +99,9 @@ impl<'s, W: Width, B: Bounds> PackedReader<'s, W, B> {
     /// The rows of an address, verified.
     fn bucket(&self, address: u32) -> Result<Span, SegmentError> {
         let (segment, stored) = (self.segment, self.stored);
-        let [coarse, fine] = self.bounds.touched(address);
-        segment.touch(stored.coarse.start + coarse.start..stored.coarse.start + coarse.end)?;
-        segment.touch(stored.fine.start + fine.start..stored.fine.start + fine.end)?;
+        let [coarse, fine] = self.bounds.bucket_bytes(address);
+        segment.verify_bytes(stored.coarse.start + coarse.start..stored.coarse.start + coarse.end)?;
+        segment.verify_bytes(stored.fine.start + fine.start..stored.fine.start + fine.end)?;
         let Span { start, end } = self.bounds.bucket(address);
         if start > end || u64::from(end) > segment.footer.rows {
             return Err(segment.damaged(stored.fine.start as u64, "a directory does not ascend"));
@@ -114,7 +114,7 @@ impl<'s, W: Width, B: Bounds> PackedReader<'s, W, B> {
         let from = (u64::from(row) * u64::from(self.width) / 8) as usize;
         let to = (from + 17).min(self.packed.len());
         let at = self.stored.rows.start;
-        self.segment.touch(at + from..at + to)?;
+        self.segment.verify_bytes(at + from..at + to)?;
         Ok(unpack(self.packed, self.width, u64::from(row)))
     }
 }
@@ -151,7 +151,8 @@ impl<W: Width, B: Bounds> Buckets<W> for PackedReader<'_, W, B> {
         let from = (u64::from(start) * width / 8) as usize;
         let to = (u64::from(end.max(start)) * width).div_ceil(8) as usize + 17;
         let at = self.stored.rows.start;
-        self.segment.touch(at + from..at + to.min(self.packed.len()))
+        self.segment
+            .verify_bytes(at + from..at + to.min(self.packed.len()))
     }
 
     #[inline]

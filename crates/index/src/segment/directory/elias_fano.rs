@@ -94,7 +94,7 @@ impl Bounds for EliasFano<'_> {
         }
     }
 
-    fn touched(&self, address: u32) -> [Range<usize>; 2] {
+    fn bucket_bytes(&self, address: u32) -> [Range<usize>; 2] {
         let group = (address / GROUP) as usize;
         let from = (self.position(group as u32) / 64 * 8) as usize;
         let next = word_at(self.coarse, 8 * group + 8);

@@ -39,7 +39,7 @@ pub(crate) trait Bounds {
     fn bucket(&self, address: u32) -> Span;
 
     /// The bytes that [`Bounds::bucket`] reads, as offsets into the coarse and the fine part.
-    fn touched(&self, address: u32) -> [std::ops::Range<usize>; 2];
+    fn bucket_bytes(&self, address: u32) -> [std::ops::Range<usize>; 2];
 }
 
 /// A directory of either form in bytes.
@@ -139,7 +139,7 @@ mod tests {
                     "{x} of {bits} bits, {:?}",
                     encoded.form
                 );
-                let [coarse, fine] = bounds.touched(x);
+                let [coarse, fine] = bounds.bucket_bytes(x);
                 assert!(coarse.end <= encoded.coarse.len() && fine.end <= encoded.fine.len());
             }
         }

@@ -58,7 +58,7 @@ impl Bounds for Plain<'_> {
     }
 
     #[inline]
-    fn touched(&self, address: u32) -> [Range<usize>; 2] {
+    fn bucket_bytes(&self, address: u32) -> [Range<usize>; 2] {
         let x = address as usize;
         [4 * (x >> GROUP)..4 * ((x + 1) >> GROUP) + 4, 2 * x..2 * x + 4]
     }

@@ -95,7 +95,7 @@ impl<W: Width, R: Buckets<W>> Probes<'_, W, R> {
                 buffers.addresses.push(order.address(permuted));
                 buffers.rests.push(order.rest(permuted));
             }
-            if self.together(from, buffers, stats, receive)?.is_break() {
+            if self.probe_together(from, buffers, stats, receive)?.is_break() {
                 return Ok(ControlFlow::Break(()));
             }
         }
@@ -132,7 +132,7 @@ impl<W: Width, R: Buckets<W>> Probes<'_, W, R> {
     }
 
     /// Probes for one group of queries. The first is number `from` of the order.
-    fn together(
+    fn probe_together(
         &self,
         from: usize,
         buffers: &mut ProbeBuffers<W>,

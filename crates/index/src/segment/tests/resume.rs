@@ -169,7 +169,7 @@ proptest! {
 /// Copies of a directory.
 type Copies = Arc<Mutex<Vec<tempfile::TempDir>>>;
 
-/// What a kill leaves at every seventh moment that rows are told of.
+/// The directories that a kill leaves, at every seventh report of progress.
 fn kills(rows: &[(u64, u64)], options: &Options) -> Vec<tempfile::TempDir> {
     let directory = tempfile::tempdir().unwrap();
     let path = place(&directory);

@@ -38,7 +38,7 @@ const SCAN_LINK_RATIO: u32 = 4;
 /// The number of probes by which a bucket is prefetched.
 const PREFETCH_DISTANCE: usize = 8;
 /// Ends a chain. Others are positions plus one.
-const END: u32 = 0;
+const CHAIN_END: u32 = 0;
 
 /// Permuted tables of rows that are added while they are read.
 #[derive(Debug)]
@@ -134,7 +134,7 @@ impl<W: Width> Memtable<W> {
         let known = appending.by_fingerprint.get(&fingerprint).copied();
         let row = known.unwrap_or(appending.rows);
         let newest = &self.newest[row as usize];
-        // The first entry of a row has no older one: `newest` begins with zeros, and 0 is END.
+        // The first entry of a row has no older one: `newest` begins with zeros, and 0 is CHAIN_END.
         self.older[at].store(newest.load(Ordering::Relaxed), Ordering::Relaxed);
         newest.store(entry + 1, Ordering::Release);
         if known.is_none() {
@@ -193,7 +193,7 @@ impl<W: Width> Memtable<W> {
         for (row, distance) in matches {
             let fingerprint = self.rows.get(row as usize);
             let mut next = self.newest[row as usize].load(Ordering::Acquire);
-            while next != END {
+            while next != CHAIN_END {
                 let at = (next - 1) as usize;
                 let seen = next <= entries && self.died[at].load(Ordering::Relaxed) > stamp;
                 if seen && !found(self.ids[at].load(Ordering::Relaxed), fingerprint, distance) {
@@ -223,7 +223,7 @@ impl<W: Width> Memtable<W> {
                     kernel::prefetch_read(&table.newest, (address ^ flip) as usize);
                 }
                 let mut next = table.newest[(address ^ flip) as usize].load(Ordering::Acquire);
-                while next != END {
+                while next != CHAIN_END {
                     let row = next - 1;
                     let distance = self.rows.get(row as usize).distance(query);
                     if distance <= k {
@@ -264,7 +264,7 @@ impl<W: Width> Memtable<W> {
         let mut row_of = vec![0u32; entries as usize];
         for row in 0..appending.rows {
             let mut next = self.newest[row as usize].load(Ordering::Acquire);
-            while next != END {
+            while next != CHAIN_END {
                 let at = (next - 1) as usize;
                 if let Some(slot) = row_of.get_mut(at) {
                     *slot = row;

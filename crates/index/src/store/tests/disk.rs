@@ -19,14 +19,14 @@ enum Step {
     Rename(PathBuf, PathBuf),
     Remove(PathBuf),
     SyncDir,
-    /// What the program had promised by then, and what it was about to do.
+    /// The number of changes acknowledged by then, and the number sent.
     Note {
         acknowledged: usize,
         sent: usize,
     },
 }
 
-/// Passes everything on and notes it.
+/// A storage that records every step and passes it on.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Recorder {
     steps: Arc<Mutex<Vec<Step>>>,
@@ -37,17 +37,17 @@ impl Recorder {
         self.steps.lock().unwrap().push(step);
     }
 
-    /// Notes how much is promised, and how much may be there.
+    /// Records the number of changes acknowledged, and the number that may be stored.
     pub(super) fn note(&self, acknowledged: usize, sent: usize) {
         self.step(Step::Note { acknowledged, sent });
     }
 
-    /// How many steps there were.
+    /// The number of steps.
     pub(super) fn len(&self) -> usize {
         self.steps.lock().unwrap().len()
     }
 
-    /// What the disk and the program were like after some steps.
+    /// The state of the disk and the program after some steps.
     pub(super) fn after(&self, steps: usize) -> CommitPoint {
         let mut moment = CommitPoint::default();
         for step in &self.steps.lock().unwrap()[..steps] {
@@ -144,10 +144,10 @@ pub(super) struct CommitPoint {
     pub(super) sent: usize,
 }
 
-/// What ends the program.
+/// A way in which the program ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
-    /// The system goes on: everything written is there.
+    /// Only the program ends: everything written is on the disk.
     Kill,
     /// Nothing that was not synced is there.
     CutLosingAll,

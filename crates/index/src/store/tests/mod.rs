@@ -29,7 +29,7 @@ enum Change {
     Delete(u64),
 }
 
-/// What lives after some changes.
+/// The fingerprints by id after some changes.
 type Living = BTreeMap<u64, u64>;
 
 fn living(changes: &[Change]) -> Living {

@@ -104,14 +104,14 @@ pub enum RowError {
 #[derive(Debug)]
 pub struct RowWriter<W: Write + Send> {
     columns: &'static [Column],
-    out: Out<W>,
+    out: RowSink<W>,
     /// The buffer of the current row.
     row: Vec<u8>,
     rows: u64,
 }
 
 #[derive(Debug)]
-enum Out<W: Write + Send> {
+enum RowSink<W: Write + Send> {
     Jsonl(BufWriter<W>),
     Csv(BufWriter<W>),
     Bin(BufWriter<W>),
@@ -136,18 +136,18 @@ impl<W: Write + Send> RowWriter<W> {
     ) -> Result<Self, RowError> {
         let mut out = BufWriter::with_capacity(1 << 16, out);
         let out = match form {
-            RowFormat::Jsonl => Out::Jsonl(out),
+            RowFormat::Jsonl => RowSink::Jsonl(out),
             RowFormat::Csv => {
                 let names: Vec<&str> = columns.iter().map(|column| column.name).collect();
                 writeln!(out, "{}", names.join(","))?;
-                Out::Csv(out)
+                RowSink::Csv(out)
             }
             RowFormat::Bin => match columns.iter().find(|column| column.kind == ColumnKind::Name) {
                 Some(column) => return Err(RowError::NoBinary(column.name)),
-                None => Out::Bin(out),
+                None => RowSink::Bin(out),
             },
             #[cfg(feature = "tables")]
-            RowFormat::Parquet => Out::Parquet(Box::new(Table::create(out, columns, notes)?)),
+            RowFormat::Parquet => RowSink::Parquet(Box::new(Table::create(out, columns, notes)?)),
         };
         Ok(Self {
             columns,
@@ -169,7 +169,7 @@ impl<W: Write + Send> RowWriter<W> {
         self.rows += 1;
         self.row.clear();
         match &mut self.out {
-            Out::Jsonl(out) => {
+            RowSink::Jsonl(out) => {
                 for (i, (&Column { name, kind }, value)) in cells().enumerate() {
                     let before = if i == 0 { '{' } else { ',' };
                     write!(self.row, "{before}\"{name}\":")?;
@@ -178,7 +178,7 @@ impl<W: Write + Send> RowWriter<W> {
                 self.row.extend(b"}\n");
                 out.write_all(&self.row)?;
             }
-            Out::Csv(out) => {
+            RowSink::Csv(out) => {
                 for (i, (&Column { kind, .. }, value)) in cells().enumerate() {
                     if i > 0 {
                         self.row.push(b',');
@@ -188,7 +188,7 @@ impl<W: Write + Send> RowWriter<W> {
                 self.row.push(b'\n');
                 out.write_all(&self.row)?;
             }
-            Out::Bin(out) => {
+            RowSink::Bin(out) => {
                 for value in values {
                     match value {
                         RowValue::Number(number) => self.row.extend(number.to_le_bytes()),
@@ -202,7 +202,7 @@ impl<W: Write + Send> RowWriter<W> {
                 out.write_all(&self.row)?;
             }
             #[cfg(feature = "tables")]
-            Out::Parquet(table) => table.row(values)?,
+            RowSink::Parquet(table) => table.row(values)?,
         }
         Ok(())
     }
@@ -218,9 +218,9 @@ impl<W: Write + Send> RowWriter<W> {
     /// [`RowError::Io`].
     pub fn finish(self) -> Result<W, RowError> {
         let out = match self.out {
-            Out::Jsonl(out) | Out::Csv(out) | Out::Bin(out) => out,
+            RowSink::Jsonl(out) | RowSink::Csv(out) | RowSink::Bin(out) => out,
             #[cfg(feature = "tables")]
-            Out::Parquet(table) => table.finish()?,
+            RowSink::Parquet(table) => table.finish()?,
         };
         let mut inner = out.into_inner().map_err(io::IntoInnerError::into_error)?;
         inner.flush()?;

@@ -19,11 +19,11 @@ const GROUP_VALUES: usize = 1 << 18;
 /// A table being written.
 pub(super) struct Table<W: Write + Send> {
     writer: SerializedFileWriter<W>,
-    columns: Vec<Cells>,
+    columns: Vec<ColumnBuffer>,
 }
 
 /// A column of one row group.
-struct Cells {
+struct ColumnBuffer {
     kind: ColumnKind,
     numbers: Vec<i64>,
     small: Vec<i32>,
@@ -65,7 +65,7 @@ impl<W: Write + Send> Table<W> {
         let writer = parse_message_type(&format!("message rows {{ {fields} }}"))
             .and_then(|schema| SerializedFileWriter::new(out, Arc::new(schema), Arc::new(properties)))
             .map_err(failed)?;
-        let cells = |column: &Column| Cells {
+        let cells = |column: &Column| ColumnBuffer {
             kind: column.kind,
             numbers: Vec::new(),
             small: Vec::new(),
@@ -110,7 +110,7 @@ impl<W: Write + Send> Table<W> {
     }
 }
 
-impl Cells {
+impl ColumnBuffer {
     fn len(&self) -> usize {
         self.numbers.len().max(self.small.len()).max(self.names.len())
     }

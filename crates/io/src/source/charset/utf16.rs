@@ -2,7 +2,7 @@
 //!
 //! Text becomes UTF-8. Invalid units become bytes that are not UTF-8, so that only the record with them is rejected: a
 //! unit that is one half of a pair becomes the three bytes that UTF-8's scheme has for its number (as in WTF-8), an odd
-//! last byte becomes [`ODD`] and its two halves. Every stream of bytes can be restored from its recoded form. The bytes
+//! last byte becomes [`STRAY_BYTE_MARK`] and its two halves. Every stream of bytes can be restored from its recoded form. The bytes
 //! that separate records come from their own characters only.
 
 use std::io::{self, Read};
@@ -12,13 +12,13 @@ use twinprint_text::charset::Charset;
 use crate::source::reject::RejectReason;
 
 /// Bytes read at a time.
-const BUFFER: usize = 64 << 10;
+const READ_BYTES: usize = 64 << 10;
 /// The mark of a byte that is not a unit; the two bytes after it hold four bits each.
-const ODD: u8 = 0xff;
+const STRAY_BYTE_MARK: u8 = 0xff;
 /// The first byte of a recoded half of a pair.
-const HALF: u8 = 0xed;
+const SURROGATE_LEAD_BYTE: u8 = 0xed;
 /// The fixed bits of a continuation byte.
-const CONTINUED: u8 = 0x80;
+const CONTINUATION_MARK: u8 = 0x80;
 
 /// A stream of UTF-16 that is recoded while it is read. A byte order mark is recoded like other characters.
 pub(super) struct FromUtf16<R> {
@@ -52,7 +52,7 @@ impl<R: Read> FromUtf16<R> {
             return std::mem::replace(end, Ok(())).map(|()| false);
         }
         let held = self.waiting.len();
-        self.waiting.resize(held + BUFFER, 0);
+        self.waiting.resize(held + READ_BYTES, 0);
         let read = self.stream.read(&mut self.waiting[held..]);
         self.waiting
             .truncate(held + read.as_ref().map_or(0, |&read| read));
@@ -102,36 +102,45 @@ fn recode(bytes: &[u8], unit: fn([u8; 2]) -> u16, last: bool, out: &mut Vec<u8>)
                 }
                 used += 2;
                 out.extend_from_slice(&[
-                    HALF,
-                    CONTINUED | (half >> 6 & 0x3f) as u8,
-                    CONTINUED | (half & 0x3f) as u8,
+                    SURROGATE_LEAD_BYTE,
+                    CONTINUATION_MARK | (half >> 6 & 0x3f) as u8,
+                    CONTINUATION_MARK | (half & 0x3f) as u8,
                 ]);
             }
         }
     }
     if let (true, Some(byte)) = (last, odd.first()) {
         used += 1;
-        out.extend_from_slice(&[ODD, CONTINUED | byte >> 4, CONTINUED | byte & 0xf]);
+        out.extend_from_slice(&[
+            STRAY_BYTE_MARK,
+            CONTINUATION_MARK | byte >> 4,
+            CONTINUATION_MARK | byte & 0xf,
+        ]);
     }
     used
 }
 
 /// The source of recoded bytes that are not UTF-8.
-enum NoText {
+enum RecodedUnit {
     Half(u16),
     Odd(u8),
 }
 
-impl NoText {
+impl RecodedUnit {
     /// The source of the bytes at the start of `recoded`. None if nothing is recoded to them.
     fn at_start(recoded: &[u8]) -> Option<Self> {
-        let &[first, high @ CONTINUED..=0xbf, low @ CONTINUED..=0xbf] = recoded.first_chunk()? else {
+        let &[
+            first,
+            high @ CONTINUATION_MARK..=0xbf,
+            low @ CONTINUATION_MARK..=0xbf,
+        ] = recoded.first_chunk()?
+        else {
             return None;
         };
         let (high, low) = (high & 0x3f, low & 0x3f);
         match first {
-            HALF => Some(Self::Half(0xd000 | u16::from(high) << 6 | u16::from(low))),
-            ODD => Some(Self::Odd(high << 4 | low)),
+            SURROGATE_LEAD_BYTE => Some(Self::Half(0xd000 | u16::from(high) << 6 | u16::from(low))),
+            STRAY_BYTE_MARK => Some(Self::Odd(high << 4 | low)),
             _ => None,
         }
     }
@@ -148,9 +157,9 @@ pub fn to_utf16(recoded: &[u8], charset: Charset, out: &mut Vec<u8>) {
     for chunk in recoded.utf8_chunks() {
         out.extend(chunk.valid().encode_utf16().flat_map(bytes));
         at += chunk.valid().len();
-        match NoText::at_start(recoded.get(at..).unwrap_or_default()) {
-            Some(NoText::Half(unit)) => out.extend(bytes(unit)),
-            Some(NoText::Odd(byte)) => out.push(byte),
+        match RecodedUnit::at_start(recoded.get(at..).unwrap_or_default()) {
+            Some(RecodedUnit::Half(unit)) => out.extend(bytes(unit)),
+            Some(RecodedUnit::Odd(byte)) => out.push(byte),
             None => {}
         }
         at += chunk.invalid().len();
@@ -160,9 +169,9 @@ pub fn to_utf16(recoded: &[u8], charset: Charset, out: &mut Vec<u8>) {
 /// The number of bytes of UTF-16 that recoded bytes stand for. A character counts with its first byte.
 pub(crate) fn stored_bytes(recoded: &[u8]) -> u64 {
     let bytes = |&byte: &u8| match byte {
-        CONTINUED..=0xbf => 0,
-        0xf0..ODD => 4,
-        ODD => 1,
+        CONTINUATION_MARK..=0xbf => 0,
+        0xf0..STRAY_BYTE_MARK => 4,
+        STRAY_BYTE_MARK => 1,
         _ => 2,
     };
     recoded.iter().map(bytes).sum()
@@ -173,13 +182,13 @@ pub(crate) fn no_text(recoded: &[u8], charset: Charset) -> Option<RejectReason> 
     let valid = std::str::from_utf8(recoded).err()?.valid_up_to();
     let (before, rest) = recoded.split_at(valid);
     let offset = stored_bytes(before) + 1;
-    match NoText::at_start(rest)? {
-        NoText::Half(unit) => Some(RejectReason::LoneUnit {
+    match RecodedUnit::at_start(rest)? {
+        RecodedUnit::Half(unit) => Some(RejectReason::LoneUnit {
             charset,
             offset,
             unit,
         }),
-        NoText::Odd(_) => Some(RejectReason::OddByte { charset, offset }),
+        RecodedUnit::Odd(_) => Some(RejectReason::OddByte { charset, offset }),
     }
 }
 

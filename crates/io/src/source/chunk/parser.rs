@@ -79,9 +79,9 @@ impl Parser<'_> {
     }
 
     /// The line of a record, whose bytes are `text` if they are known to be UTF-8.
-    pub(super) fn line<'b>(&self, raw: &'b [u8], text: Option<&'b str>) -> Line<'b> {
+    pub(super) fn line<'b>(&self, raw: &'b [u8], text: Option<&'b str>) -> RecordLine<'b> {
         let bytes = self.content(raw);
-        Line {
+        RecordLine {
             bytes,
             text,
             ended: !self.by_line || bytes.len() < raw.len() || bytes.ends_with(b"\r"),
@@ -94,7 +94,7 @@ impl Parser<'_> {
     }
 
     /// Yields a record, and whether it is a page.
-    pub(super) fn record(&mut self, line: &Line<'_>, f: &mut impl FnMut(RecordKind<'_>, bool)) {
+    pub(super) fn record(&mut self, line: &RecordLine<'_>, f: &mut impl FnMut(RecordKind<'_>, bool)) {
         let rejected = |reason| RecordKind::Rejected { reason };
         if let Err(reason) = self.record_limits.check(line.bytes.len() as u64) {
             return f(rejected(reason), false);
@@ -116,7 +116,7 @@ impl Parser<'_> {
         let picked = match &mut self.fields {
             Fields::Json(options) => json::pick(&text, options),
             Fields::Row(row) => row.pick(&text),
-            Fields::None | Fields::Archive(_) => Ok(json::Picked {
+            Fields::None | Fields::Archive(_) => Ok(json::PickedFields {
                 text: Cow::Borrowed(text.strip_suffix('\r').unwrap_or(&text)),
                 id: None,
                 sort_value: None,
@@ -127,7 +127,7 @@ impl Parser<'_> {
             Some(pages) if has_fields => {
                 let page = picked.and_then(|picked| {
                     let text = pages.of_markup(picked.text)?;
-                    Ok(json::Picked { text, ..picked })
+                    Ok(json::PickedFields { text, ..picked })
                 });
                 (page, pages.take_read())
             }
@@ -142,7 +142,7 @@ impl Parser<'_> {
     }
 
     /// The reason why the bytes of a record are not text; `reason` is the error of decoding them.
-    fn no_text(&self, line: &Line<'_>, reason: RejectReason) -> RejectReason {
+    fn no_text(&self, line: &RecordLine<'_>, reason: RejectReason) -> RejectReason {
         if is_recoded(self.stored) {
             return match no_text(line.bytes, self.stored).unwrap_or(reason) {
                 odd @ RejectReason::OddByte { .. } => self.cut_off(line, odd),
@@ -159,7 +159,7 @@ impl Parser<'_> {
     }
 
     /// The reject of a record that is not complete. If nothing follows it, the file is cut off.
-    fn cut_off(&self, line: &Line<'_>, reason: RejectReason) -> RejectReason {
+    fn cut_off(&self, line: &RecordLine<'_>, reason: RejectReason) -> RejectReason {
         if line.ended {
             return reason;
         }
@@ -176,7 +176,7 @@ impl Parser<'_> {
 }
 
 /// The bytes of a record, without its line feed.
-pub(super) struct Line<'a> {
+pub(super) struct RecordLine<'a> {
     bytes: &'a [u8],
     /// The same bytes as text, if they are known to be UTF-8.
     text: Option<&'a str>,
@@ -184,7 +184,7 @@ pub(super) struct Line<'a> {
     ended: bool,
 }
 
-fn document(picked: json::Picked<'_>) -> RecordKind<'_> {
-    let json::Picked { text, id, sort_value } = picked;
+fn document(picked: json::PickedFields<'_>) -> RecordKind<'_> {
+    let json::PickedFields { text, id, sort_value } = picked;
     RecordKind::document(text, id, sort_value)
 }

@@ -14,15 +14,15 @@ use super::progress::{GzipMember, ReadProgress};
 
 /// The error for bytes after the last member that are not gzip.
 #[derive(Debug)]
-pub(super) struct Junk;
+pub(super) struct TrailingBytes;
 
-impl fmt::Display for Junk {
+impl fmt::Display for TrailingBytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("bytes that are no gzip follow")
     }
 }
 
-impl std::error::Error for Junk {}
+impl std::error::Error for TrailingBytes {}
 
 /// The stream of all members.
 pub(super) struct Gzip<R> {
@@ -91,7 +91,7 @@ impl<R: BufRead> Gzip<R> {
                     packed.consume(zeros);
                     self.packed_start += zeros as u64;
                 }
-                Some(_) => return Err(io::Error::other(Junk)),
+                Some(_) => return Err(io::Error::other(TrailingBytes)),
             }
         }
         self.decoder = Some(GzDecoder::new(packed));

@@ -18,7 +18,7 @@ pub(super) struct FileFormat {
 }
 
 /// The reason why a file is not read.
-pub(super) enum NotRead {
+pub(super) enum UnreadReason {
     LaterFormat(String),
     /// It does not begin like text.
     NotText,
@@ -28,7 +28,7 @@ pub(super) enum NotRead {
 }
 
 /// The way in which the user named a file.
-pub(super) struct Naming<'a> {
+pub(super) struct FileNaming<'a> {
     /// True if the user named the file itself, by its path or a glob, not only a folder above it. The format of the options is
     /// meant for such files.
     pub is_file_itself: bool,
@@ -56,7 +56,7 @@ impl<'a> FormatRules<'a> {
     }
 
     /// The format and codec to read a file in.
-    pub(super) fn choose(&self, path: &Path, naming: &Naming<'_>) -> Result<FileFormat, NotRead> {
+    pub(super) fn choose(&self, path: &Path, naming: &FileNaming<'_>) -> Result<FileFormat, UnreadReason> {
         let name = format_of_name(path, &self.text_extensions);
         let codec = name.codec();
         let kind = |format, extension: Option<String>| {
@@ -78,7 +78,7 @@ impl<'a> FormatRules<'a> {
             #[cfg(feature = "tables")]
             NamedFormat::Shared(.., extension) => Some(extension),
             NamedFormat::LaterFormat(_, found) if !self.options.any_text => {
-                return Err(NotRead::LaterFormat(found));
+                return Err(UnreadReason::LaterFormat(found));
             }
             NamedFormat::LaterFormat(..) => None,
             NamedFormat::Unknown(_, extension) => extension,
@@ -91,18 +91,18 @@ impl<'a> FormatRules<'a> {
                 if self.options.charset.is_some() || FileHead::read(path, codec).is_text() {
                     kind(Format::Text, Some(extension))
                 } else {
-                    Err(NotRead::NotText)
+                    Err(UnreadReason::NotText)
                 }
             }
-            _ if self.options.any_text => Err(NotRead::NotText),
-            extension => Err(NotRead::UnknownExtension(extension)),
+            _ if self.options.any_text => Err(UnreadReason::NotText),
+            extension => Err(UnreadReason::UnknownExtension(extension)),
         }
     }
 
     /// The format in which to read a file whose name states one. If every text file is accepted, a file whose content
     /// does not fit the stated format is read as text: its records lack the field with the text, or it lacks the
     /// format's magic number.
-    fn known(&self, format: Format, path: &Path, codec: Codec) -> Result<FileFormat, NotRead> {
+    fn known(&self, format: Format, path: &Path, codec: Codec) -> Result<FileFormat, UnreadReason> {
         let file = FileFormat {
             format: self.by_lines(format),
             codec,
@@ -114,7 +114,9 @@ impl<'a> FormatRules<'a> {
         let head = FileHead::read(path, codec);
         let holds_records = match self.field_presence(path, &file) {
             FieldPresence::There | FieldPresence::Unseen => true,
-            FieldPresence::Missing(fields) if !head.is_utf8() => return Err(NotRead::NoTextField(fields)),
+            FieldPresence::Missing(fields) if !head.is_utf8() => {
+                return Err(UnreadReason::NoTextField(fields));
+            }
             FieldPresence::Missing(_) | FieldPresence::NotAtFirst(..) => false,
             FieldPresence::Empty | FieldPresence::Unknown => head.may_be(format),
         };

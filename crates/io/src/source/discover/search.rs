@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use rayon::prelude::*;
 
 use super::Discovered;
-use super::file_format::{FileFormat, FormatRules, Naming, NotRead, source_file};
+use super::file_format::{FileFormat, FileNaming, FormatRules, UnreadReason, source_file};
 use crate::source::error::SourceError;
 use crate::source::field_role::FieldRole;
 use crate::source::file::SourceFile;
@@ -138,7 +138,7 @@ impl<'a> Search<'a> {
             return Ok(());
         }
         let opened = File::open(path);
-        let naming = Naming {
+        let naming = FileNaming {
             is_file_itself: true,
             spells_extension: &|_| true,
         };
@@ -150,16 +150,18 @@ impl<'a> Search<'a> {
         let kind = kind.map_err(|why| {
             let path = path.to_owned();
             match why {
-                NotRead::LaterFormat(found) => SourceError::LaterFormat { path, found },
-                NotRead::NotText => SourceError::NotText { path },
-                NotRead::NoTextField(present) => SourceError::NoField {
+                UnreadReason::LaterFormat(found) => SourceError::LaterFormat { path, found },
+                UnreadReason::NotText => SourceError::NotText { path },
+                UnreadReason::NoTextField(present) => SourceError::NoField {
                     role: FieldRole::Text,
                     key: self.options.text_key.clone(),
                     files: 1,
                     file: input.to_owned(),
                     present,
                 },
-                NotRead::UnknownExtension(extension) => SourceError::UnknownExtension { path, extension },
+                UnreadReason::UnknownExtension(extension) => {
+                    SourceError::UnknownExtension { path, extension }
+                }
             }
         })?;
         let file = source_file(path.to_owned(), relative, kind, &metadata);
@@ -225,15 +227,17 @@ impl<'a> Search<'a> {
             let glob = pattern.filter(|_| named);
             glob.is_some_and(|glob| spells_extension(&path, codec, |path| glob.matches(path)))
         };
-        let naming = Naming {
+        let naming = FileNaming {
             is_file_itself: named,
             spells_extension: &|codec| by_glob(codec) || self.filter.spells_extension(&relative, codec),
         };
         let kind = self.formats.choose(&path, &naming).map_err(|why| match why {
-            NotRead::NotText => NOT_TEXT.to_owned(),
-            NotRead::NoTextField(_) => NO_TEXT_FIELD.to_owned(),
-            NotRead::LaterFormat(found) | NotRead::UnknownExtension(Some(found)) => format!(".{found}"),
-            NotRead::UnknownExtension(None) => "(no extension)".to_owned(),
+            UnreadReason::NotText => NOT_TEXT.to_owned(),
+            UnreadReason::NoTextField(_) => NO_TEXT_FIELD.to_owned(),
+            UnreadReason::LaterFormat(found) | UnreadReason::UnknownExtension(Some(found)) => {
+                format!(".{found}")
+            }
+            UnreadReason::UnknownExtension(None) => "(no extension)".to_owned(),
         })?;
         let metadata = match fs::metadata(&path) {
             Ok(metadata) => metadata,

@@ -163,7 +163,7 @@ fn deep_nesting_beside_the_text_is_no_harm() {
     assert!(pick(&inside, &options("text")).is_err());
 }
 
-/// What the tree holds for a key, by the rule in the module's comment.
+/// Finds the value of a key in a parsed tree, by the rule in the module's documentation.
 fn twin<'v>(value: &'v Value, path: &str, found: &mut Option<&'v Value>) {
     let Some(object) = value.as_object() else { return };
     for (key, inner) in object {

@@ -8,7 +8,7 @@
 use super::{Scan, Span, SpanKind};
 use crate::source::reject::RejectReason;
 use crate::source::warc::{
-    Begun, Header, MAX_BEGINNING_BYTES, MAX_HEADER_BYTES, MAX_KIND_BYTES, NextRecord, UNDECIDED_BYTES,
+    Header, HeaderStart, MAX_BEGINNING_BYTES, MAX_HEADER_BYTES, MAX_KIND_BYTES, NextRecord, UNDECIDED_BYTES,
     WarcKind, begins_record, blank_before, kind,
 };
 
@@ -97,9 +97,9 @@ impl WarcScan {
         let room = MAX_HEAD_BYTES.saturating_sub(held).min(bytes.len());
         self.head.extend_from_slice(bytes.get(..room).unwrap_or_default());
         let header = match Header::read(&self.head) {
-            Begun::Record(header) => header,
-            Begun::Open if room > 0 => return room,
-            Begun::Open | Begun::Not(_) => {
+            HeaderStart::Record(header) => header,
+            HeaderStart::Incomplete if room > 0 => return room,
+            HeaderStart::Incomplete | HeaderStart::Invalid(_) => {
                 self.lose(held);
                 return 0;
             }
@@ -124,7 +124,7 @@ impl WarcScan {
         self.content = header.length as u64;
         self.next = NextRecord::behind(b'\n');
         let head = std::mem::take(&mut self.head);
-        self.look(head.get(..end).unwrap_or_default(), 0);
+        self.search_record(head.get(..end).unwrap_or_default(), 0);
         let left = length - before as u64;
         self.state = if left == 0 {
             State::End { ends: 0, part }
@@ -138,19 +138,19 @@ impl WarcScan {
     /// searched as it arrives.
     fn lose(&mut self, taken: usize) {
         let (content, before) = match Header::read(&self.head) {
-            Begun::Record(header) => (header.length, b'\n'),
+            HeaderStart::Record(header) => (header.length, b'\n'),
             // Another record can begin after the first byte of this one.
-            Begun::Open | Begun::Not(_) => (blank_before(&self.head) + 1, b' '),
+            HeaderStart::Incomplete | HeaderStart::Invalid(_) => (blank_before(&self.head) + 1, b' '),
         };
         self.content = content as u64;
         self.next = NextRecord::behind(before);
         let head = std::mem::take(&mut self.head);
-        self.look(head.get(..taken).unwrap_or_default(), 0);
+        self.search_record(head.get(..taken).unwrap_or_default(), 0);
         self.state = State::Lost;
     }
 
     /// Searches the next bytes of the open span, which are at `offset` in it, for the beginning of another record.
-    fn look(&mut self, bytes: &[u8], offset: u64) {
+    fn search_record(&mut self, bytes: &[u8], offset: u64) {
         let own = usize::try_from(self.content.saturating_sub(offset)).unwrap_or(usize::MAX);
         let bytes = bytes.get(own..).unwrap_or_default();
         if self.inside.is_none() && !bytes.is_empty() {
@@ -196,7 +196,7 @@ impl WarcScan {
                 }
                 State::Content { left, part } => {
                     let taken = usize::try_from(left).unwrap_or(usize::MAX).min(bytes.len());
-                    self.look(bytes.get(..taken).unwrap_or_default(), self.seen);
+                    self.search_record(bytes.get(..taken).unwrap_or_default(), self.seen);
                     self.seen += taken as u64;
                     at += taken;
                     let left = left - taken as u64;
@@ -220,7 +220,7 @@ impl WarcScan {
                 }
                 State::End { ends, part } => {
                     if let Some(end @ (b'\r' | b'\n')) = bytes.first() {
-                        self.look(&[*end], self.seen);
+                        self.search_record(&[*end], self.seen);
                         self.seen += 1;
                         at += 1;
                         self.state = State::End { ends: ends + 1, part };
@@ -243,7 +243,7 @@ impl WarcScan {
                     }
                 }
                 State::Lost => {
-                    self.look(bytes, self.seen);
+                    self.search_record(bytes, self.seen);
                     self.seen += bytes.len() as u64;
                     at += bytes.len();
                     if let Some(back) = self.cut(at, spans) {

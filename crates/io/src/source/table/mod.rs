@@ -26,7 +26,7 @@ use super::reject::RejectReason;
 
 pub use self::arrow::ArrowTable;
 pub use self::parquet::{IntegerColumn, IntegerReader, ParquetTable};
-use self::row::Rows;
+use self::row::RowDecoder;
 
 /// The number of rows that a file of any size may claim, because runs of equal values take hardly any bytes.
 const ROWS_ANY_FILE: u64 = 1 << 20;
@@ -58,7 +58,7 @@ pub struct RowRange {
 
 /// A part of the plan of a table.
 #[derive(Debug)]
-pub enum Planned {
+pub enum TablePart {
     /// Rows to decode.
     Rows(RowRange),
     /// Rows that cannot be read, as one reject; the first lost row, counted from 0.
@@ -97,7 +97,7 @@ impl Table {
         file: &SourceFile,
         options: &SourceOptions,
         limit: u64,
-    ) -> Result<Vec<Planned>, RejectReason> {
+    ) -> Result<Vec<TablePart>, RejectReason> {
         guarded(self.format(), || match &**self {
             Self::Arrow(table) => table.plan(self, options, limit),
             Self::Parquet(table) => table.plan(self, options, limit, file),
@@ -207,7 +207,7 @@ impl RowRange {
         &self,
         file: &SourceFile,
         options: &SourceOptions,
-        f: impl FnOnce(&mut dyn Rows) -> Result<(), RejectReason>,
+        f: impl FnOnce(&mut dyn RowDecoder) -> Result<(), RejectReason>,
     ) -> Result<(), RejectReason> {
         match &*self.table {
             Table::Arrow(table) => f(&mut guarded(file.format, || {

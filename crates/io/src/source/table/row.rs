@@ -8,7 +8,7 @@ use super::super::record_limits::RecordLimits;
 use super::super::reject::RejectReason;
 
 /// Rows being decoded.
-pub(super) trait Rows {
+pub(super) trait RowDecoder {
     /// Decodes some of the next `most` rows, at least one; false when there are none left.
     fn next_batch(&mut self, most: usize) -> Result<bool, RejectReason>;
 

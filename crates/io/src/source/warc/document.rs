@@ -5,10 +5,10 @@ use std::borrow::Cow;
 use twinprint_text::charset::{ByteOrderMark, Hints, detect, of_content_type};
 
 use super::body;
-use super::header::{Begun, Header};
+use super::header::{Header, HeaderStart};
 use super::http::{Http, Message};
 use super::kind::{TextForm, essence, text_form};
-use crate::source::json::Picked;
+use crate::source::json::PickedFields;
 use crate::source::options::SourceOptions;
 use crate::source::page::PageExtractor;
 use crate::source::record::SortValue;
@@ -24,12 +24,12 @@ pub(crate) fn document<'a>(
     options: &SourceOptions,
     record_limits: RecordLimits,
     pages: &mut PageExtractor,
-) -> Result<Picked<'a>, RejectReason> {
+) -> Result<PickedFields<'a>, RejectReason> {
     let not = |found| RejectReason::NotWarc { found };
     let header = match Header::read(bytes) {
-        Begun::Record(header) => header,
-        Begun::Not(found) => return Err(not(found)),
-        Begun::Open => return Err(not("its header has no end")),
+        HeaderStart::Record(header) => header,
+        HeaderStart::Invalid(found) => return Err(not(found)),
+        HeaderStart::Incomplete => return Err(not("its header has no end")),
     };
     let rest = bytes.get(header.length..).unwrap_or_default();
     let content = usize::try_from(header.content_length)
@@ -51,7 +51,7 @@ pub(crate) fn document<'a>(
     };
     let text = text(&header, content, record_limits, pages)?;
     let field = |key: &Option<String>| key.as_deref().and_then(|key| value(&header, content, key));
-    Ok(Picked {
+    Ok(PickedFields {
         text,
         id: field(&options.id_key),
         sort_value: field(&options.sort_key).map(|value| SortValue::Text(value.into())),

@@ -20,43 +20,43 @@ pub(crate) struct Header<'a> {
 
 /// The result of reading the start of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Begun<'a> {
+pub(crate) enum HeaderStart<'a> {
     /// The header is incomplete so far.
-    Open,
+    Incomplete,
     /// A complete header.
     Record(Header<'a>),
     /// Bytes that are not a record, with the reason.
-    Not(&'static str),
+    Invalid(&'static str),
 }
 
 impl<'a> Header<'a> {
     /// Reads the header at the start of `bytes`. Line feeds before it belong to it.
-    pub(crate) fn read(bytes: &'a [u8]) -> Begun<'a> {
+    pub(crate) fn read(bytes: &'a [u8]) -> HeaderStart<'a> {
         let blank = blank_before(bytes);
         let record = bytes.get(blank..).unwrap_or_default();
         let seen = record.len().min(MAGIC.len());
         if record.get(..seen) != MAGIC.get(..seen) {
-            return Begun::Not("it does not begin with WARC/ and a version");
+            return HeaderStart::Invalid("it does not begin with WARC/ and a version");
         }
         let Some(end) = end_of_header(record) else {
             return if record.len() > MAX_HEADER_BYTES {
-                Begun::Not("its header has no end")
+                HeaderStart::Invalid("its header has no end")
             } else {
-                Begun::Open
+                HeaderStart::Incomplete
             };
         };
         let head = record.get(..end).unwrap_or_default();
         let Some(line) = memchr::memchr(b'\n', head) else {
-            return Begun::Not("its header has no end");
+            return HeaderStart::Invalid("its header has no end");
         };
         if !is_version(head.get(MAGIC.len()..line).unwrap_or_default()) {
-            return Begun::Not(
+            return HeaderStart::Invalid(
                 "its first line is not WARC/ and a version alone; versions before 0.17 are not read",
             );
         }
         let fields = head.get(line + 1..).unwrap_or_default();
         if runs_into_another(head) {
-            return Begun::Not("another record begins within its header");
+            return HeaderStart::Invalid("another record begins within its header");
         }
         let mut header = Self {
             fields,
@@ -67,10 +67,10 @@ impl<'a> Header<'a> {
             .field("content-length")
             .and_then(|value| value.parse().ok())
         else {
-            return Begun::Not("its header names no Content-Length");
+            return HeaderStart::Invalid("its header names no Content-Length");
         };
         header.content_length = length;
-        Begun::Record(header)
+        HeaderStart::Record(header)
     }
 
     /// The value of a named field; names are compared without regard to case.

@@ -4,9 +4,9 @@ use super::header::Header;
 use super::http::{MAX_HEAD_BYTES, Message};
 
 /// The number of bytes of a body that are searched for markup if no media type is named.
-const SNIFF: usize = 512;
+const MAX_SNIFFED_BYTES: usize = 512;
 /// The most content bytes that are needed to decide the kind of a record.
-pub(crate) const MAX_KIND_BYTES: usize = MAX_HEAD_BYTES + SNIFF;
+pub(crate) const MAX_KIND_BYTES: usize = MAX_HEAD_BYTES + MAX_SNIFFED_BYTES;
 
 /// The kind of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,7 +70,7 @@ fn is_web(header: &Header<'_>) -> bool {
 fn by_form(media_type: &str, body: &[u8], whole: bool) -> Option<WarcKind> {
     match text_form(media_type, body) {
         Some(_) => Some(WarcKind::Document),
-        None if !whole && essence(media_type).is_empty() && body.len() < SNIFF => None,
+        None if !whole && essence(media_type).is_empty() && body.len() < MAX_SNIFFED_BYTES => None,
         None => Some(WarcKind::Other("no text")),
     }
 }
@@ -85,7 +85,10 @@ pub(super) fn text_form(media_type: &str, content: &[u8]) -> Option<TextForm> {
     match essence(media_type).to_ascii_lowercase().as_str() {
         "text/html" | "application/xhtml+xml" | "application/vnd.wap.xhtml+xml" => Some(TextForm::Page),
         "" => {
-            let start = content.get(..SNIFF).unwrap_or(content).trim_ascii_start();
+            let start = content
+                .get(..MAX_SNIFFED_BYTES)
+                .unwrap_or(content)
+                .trim_ascii_start();
             let start = start.to_ascii_lowercase();
             (start.starts_with(b"<!doctype html") || start.starts_with(b"<html")).then_some(TextForm::Page)
         }

@@ -15,6 +15,6 @@ mod kind;
 mod next_record;
 
 pub(super) use document::document;
-pub(super) use header::{Begun, Header, MAX_HEADER_BYTES, blank_before};
+pub(super) use header::{Header, HeaderStart, MAX_HEADER_BYTES, blank_before};
 pub(super) use kind::{MAX_KIND_BYTES, WarcKind, kind};
 pub(super) use next_record::{MAX_BEGINNING_BYTES, NextRecord, UNDECIDED_BYTES, begins_record, has_record};

@@ -12,7 +12,7 @@ const FIELD: &[u8] = b"WARC-";
 /// The maximum number of bytes that are needed to decide if a record begins.
 pub(crate) const MAX_BEGINNING_BYTES: usize = MAGIC.len() + "00.00\r\n".len() + FIELD.len();
 /// The number of bytes kept from earlier parts: the longest incomplete beginning, and the byte before it.
-const HELD: usize = MAX_BEGINNING_BYTES;
+const KEPT_BYTES: usize = MAX_BEGINNING_BYTES;
 
 /// `Some(true)` if `bytes`, at the start of a line, begin like a record; `None` if they are too few to decide.
 pub(crate) fn begins_record(bytes: &[u8]) -> Option<bool> {
@@ -81,7 +81,7 @@ impl NextRecord {
     /// and could not be recognised before.
     pub(crate) fn find(&mut self, bytes: &[u8]) -> Option<isize> {
         let held = self.held.len();
-        let joint = bytes.get(..HELD).unwrap_or(bytes);
+        let joint = bytes.get(..KEPT_BYTES).unwrap_or(bytes);
         self.held.extend_from_slice(joint);
         // Position 0 is excluded: the first held byte is only the context of the bytes after it.
         let mut across = starts(&self.held, b' ').filter(|&at| at > 0);
@@ -93,9 +93,9 @@ impl NextRecord {
             within.next().map(|at| at as isize)
         };
         drop(across);
-        match bytes.len().checked_sub(HELD) {
+        match bytes.len().checked_sub(KEPT_BYTES) {
             Some(over) => bytes.get(over..).unwrap_or_default().clone_into(&mut self.held),
-            None => drop(self.held.drain(..self.held.len().saturating_sub(HELD))),
+            None => drop(self.held.drain(..self.held.len().saturating_sub(KEPT_BYTES))),
         }
         found
     }

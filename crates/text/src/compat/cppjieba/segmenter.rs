@@ -56,7 +56,7 @@ fn cut_part(dictionaries: &Dictionaries, part: &str, buffers: &mut Buffers, take
         .words
         .find::<Cppjieba>(characters.iter().copied(), path);
     let mut rest = characters.as_slice();
-    // Number of lone characters at the beginning of the rest.
+    // Number of characters at the beginning of `rest` that belong to no longer word.
     let mut alone = 0;
     for length in path.lengths() {
         if length == 1 {

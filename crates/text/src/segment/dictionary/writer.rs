@@ -14,7 +14,7 @@ use super::node::{MAX_NODES, Node};
 pub(super) struct TooLarge(pub(super) &'static str);
 
 /// A dictionary as the reader needs it.
-pub(super) struct Written {
+pub(super) struct DictionaryParts {
     /// The character of each code, from code 1.
     pub(super) characters: Vec<char>,
     /// The weight of each weight number, from number 1, ascending.
@@ -25,7 +25,7 @@ pub(super) struct Written {
 
 /// Writes a dictionary. For repeated words the last weight counts; empty words are ignored. O(n log n) in the characters of all words,
 /// plus the search for free places, which is about linear.
-pub(super) fn write(words: &[(&str, u64)]) -> Result<Written, TooLarge> {
+pub(super) fn write(words: &[(&str, u64)]) -> Result<DictionaryParts, TooLarge> {
     let characters = by_frequency(words);
     let codes: BTreeMap<char, u16> = characters.iter().copied().zip(1..u16::MAX).collect();
     if codes.len() < characters.len() {
@@ -48,7 +48,7 @@ pub(super) fn write(words: &[(&str, u64)]) -> Result<Written, TooLarge> {
     coded.dedup_by(|(later, _), (kept, _)| later == kept);
     coded.reverse();
     let nodes = Placement::array(&tree(&coded), characters.len())?;
-    Ok(Written {
+    Ok(DictionaryParts {
         characters,
         weights,
         nodes,

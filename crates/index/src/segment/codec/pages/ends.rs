@@ -20,13 +20,13 @@ const GUESS_STEP: u32 = 8;
 
 /// The positions of the ends of pages in a file.
 #[derive(Debug)]
-pub(super) struct Ends {
+pub(super) struct PageEnds {
     pages: u32,
     lasts: Range<usize>,
     starts: Range<usize>,
 }
 
-impl Ends {
+impl PageEnds {
     /// Opens the ends of `pages` pages. The bytes must have been verified.
     pub(super) fn open<W: Width>(
         pages: u32,

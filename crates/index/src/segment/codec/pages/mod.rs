@@ -21,7 +21,7 @@ use std::ops::Range;
 use twinprint_fingerprint::Width;
 use twinprint_fingerprint::kernel::prefetch_read;
 
-use self::ends::Ends;
+use self::ends::PageEnds;
 use self::huffman::Decoder;
 use self::page::Page;
 use super::{Buckets, Mismatch, Probe, ProbeCosts, Probed, RowCursor, Workspace, required};
@@ -52,7 +52,7 @@ pub(super) fn costs(page_rows: u32) -> ProbeCosts {
 #[derive(Debug)]
 pub(in crate::segment) struct Pages {
     page_rows: u32,
-    ends: Ends,
+    ends: PageEnds,
     rows: Range<usize>,
     decoder: Decoder,
 }
@@ -88,7 +88,7 @@ impl Pages {
         let lengths = lengths.ok_or(Mismatch(at, "rows are missing"))?;
         let decoder = Decoder::new(lengths).ok_or(Mismatch(at, "its code is none"))?;
         let pages = footer.rows.div_ceil(page_rows.into());
-        let ends = Ends::open::<W>(pages as u32, lasts, starts, data)?;
+        let ends = PageEnds::open::<W>(pages as u32, lasts, starts, data)?;
         // The section consists of the code, the pages and the padding.
         let bytes = ends.bytes(data, W::BITS.into());
         if bytes != Some((rows.len() - PADDING) as u64) {
@@ -181,7 +181,7 @@ impl<'s, W: Width> PagesReader<'s, W> {
     }
 
     /// The rows of a page, from the cache if it has them.
-    fn remembered<'d>(
+    fn cached_page<'d>(
         &self,
         page: u32,
         decoded: &'d mut PageCache<W>,
@@ -243,7 +243,7 @@ impl<W: Width> Buckets<W> for PagesReader<'_, W> {
         }
         let (from, to) = (self.ends.bytes_of(start).start, self.ends.bytes_of(end - 1).end);
         let at = self.stored.rows.start;
-        self.segment.touch(at + from as usize..at + to as usize)
+        self.segment.verify_bytes(at + from as usize..at + to as usize)
     }
 
     fn within(
@@ -270,7 +270,7 @@ impl<W: Width> Buckets<W> for PagesReader<'_, W> {
                         each(number, before + i, self.order.rest(row));
                     }
                 };
-                if let Some(rows) = self.remembered(page, &mut workspace.decoded)? {
+                if let Some(rows) = self.cached_page(page, &mut workspace.decoded)? {
                     let from = rows.partition_point(|&row| row < first);
                     let in_bucket = rows[from..].iter().take_while(|&&row| row <= last);
                     for (i, &row) in (from as u32..).zip(in_bucket) {

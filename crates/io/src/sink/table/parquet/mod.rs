@@ -144,7 +144,7 @@ fn pump(
     path: &Path,
 ) -> Result<(), SinkError> {
     use {ColumnReader as R, ColumnWriter as W};
-    let pump = Pump { job, rows, path };
+    let pump = ColumnCopy { job, rows, path };
     match (reader, writer) {
         (R::BoolColumnReader(r), W::BoolColumnWriter(w)) => pump.copy(r, w),
         (R::Int32ColumnReader(r), W::Int32ColumnWriter(w)) => pump.copy(r, w),
@@ -158,7 +158,7 @@ fn pump(
     }
 }
 
-struct Pump<'p> {
+struct ColumnCopy<'p> {
     job: &'p TableJob<'p>,
     /// The rows of the chunk.
     rows: Range<u64>,
@@ -172,7 +172,7 @@ struct Levels<T> {
     values: Vec<T>,
 }
 
-impl Pump<'_> {
+impl ColumnCopy<'_> {
     fn copy<T: DataType>(
         &self,
         reader: &mut ColumnReaderImpl<T>,

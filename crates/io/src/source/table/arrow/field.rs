@@ -58,9 +58,9 @@ impl Column {
         let kind = gather(array.as_ref(), &self.below, row, &mut found);
         let mut texts = found.iter().map(|&(leaf, row)| bytes(leaf, row));
         match kind {
-            Gathered::Nothing => Cell::Null,
-            Gathered::One => texts.next().flatten().map_or_else(|| floats(&found), Cell::One),
-            Gathered::List => {
+            ValueShape::Nothing => Cell::Null,
+            ValueShape::One => texts.next().flatten().map_or_else(|| floats(&found), Cell::One),
+            ValueShape::List => {
                 let all: Option<Vec<&[u8]>> = texts.collect();
                 all.map_or_else(|| floats(&found), Cell::List)
             }
@@ -106,7 +106,7 @@ impl Column {
     fn one<'a>(&self, array: &'a ArrayRef, row: usize) -> Option<(&'a dyn Array, usize)> {
         let mut found = Vec::new();
         match gather(array.as_ref(), &self.below, row, &mut found) {
-            Gathered::One => found.pop(),
+            ValueShape::One => found.pop(),
             _ => None,
         }
     }
@@ -185,7 +185,7 @@ fn is_string(data_type: &DataType) -> bool {
 
 /// The shape of the value in a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Gathered {
+enum ValueShape {
     Nothing,
     One,
     List,
@@ -197,22 +197,22 @@ fn gather<'a>(
     below: &[usize],
     row: usize,
     found: &mut Vec<(&'a dyn Array, usize)>,
-) -> Gathered {
+) -> ValueShape {
     if array.is_null(row) {
-        return Gathered::Nothing;
+        return ValueShape::Nothing;
     }
     let elements = |values: &'a ArrayRef, range: Range<usize>, found: &mut _| {
         for element in range {
             gather(values.as_ref(), below, element, found);
         }
-        Gathered::List
+        ValueShape::List
     };
     match array.data_type() {
         DataType::Struct(_) => {
             let child = below
                 .split_first()
                 .and_then(|(&child, rest)| Some((array.as_struct().columns().get(child)?, rest)));
-            child.map_or(Gathered::Nothing, |(child, rest)| {
+            child.map_or(ValueShape::Nothing, |(child, rest)| {
                 gather(child.as_ref(), rest, row, found)
             })
         }
@@ -232,13 +232,13 @@ fn gather<'a>(
         DataType::Dictionary(..) => {
             let dictionary = array.as_any_dictionary();
             let Some(key) = integer(dictionary.keys(), row).and_then(|key| usize::try_from(key).ok()) else {
-                return Gathered::Nothing;
+                return ValueShape::Nothing;
             };
             gather(dictionary.values().as_ref(), below, key, found)
         }
         _ => {
             found.push((array, row));
-            Gathered::One
+            ValueShape::One
         }
     }
 }

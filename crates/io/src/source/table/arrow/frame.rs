@@ -194,9 +194,9 @@ fn stream(input: &mut File, bytes: u64) -> Result<Frame, RejectReason> {
 
 /// True if nothing but the mark of the end of a stream, and perhaps padding, follows from `at` on.
 fn is_end(input: &mut File, at: u64, bytes: u64) -> Result<bool, RejectReason> {
-    const LONGEST: u64 = 64;
+    const MAX_END_BYTES: u64 = 64;
     let left = bytes.saturating_sub(at);
-    if left > LONGEST {
+    if left > MAX_END_BYTES {
         return Ok(false);
     }
     let end = read(input, at, left)?;

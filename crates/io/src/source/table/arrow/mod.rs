@@ -24,7 +24,7 @@ use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef};
 use self::field::Column;
 use self::frame::Frame;
 use self::rows::ArrowRows;
-use super::{Format, Planned, RowRange, Table, check_rows, damaged, open, unreadable};
+use super::{Format, RowRange, Table, TablePart, check_rows, damaged, open, unreadable};
 use crate::source::file::SourceFile;
 use crate::source::options::SourceOptions;
 use crate::source::record::IntegerType;
@@ -123,7 +123,7 @@ impl ArrowTable {
         table: &Arc<Table>,
         options: &SourceOptions,
         limit: u64,
-    ) -> Result<Vec<Planned>, RejectReason> {
+    ) -> Result<Vec<TablePart>, RejectReason> {
         Column::text(&self.schema, &options.text_key, options.raw)?;
         let mut planned = Vec::new();
         let mut open: Option<RowRange> = None;
@@ -147,15 +147,15 @@ impl ArrowTable {
             row_range.rows.end = end;
             row_range.bytes += bytes;
             if row_range.bytes as u64 >= RANGE_BYTES {
-                planned.extend(open.take().map(Planned::Rows));
+                planned.extend(open.take().map(TablePart::Rows));
             }
         }
-        planned.extend(open.map(Planned::Rows));
+        planned.extend(open.map(TablePart::Rows));
         if let Some(reason) = self.lost.as_ref().filter(|_| end < limit) {
-            planned.push(Planned::Lost(end, reason.clone()));
+            planned.push(TablePart::Lost(end, reason.clone()));
         }
         if planned.is_empty() {
-            planned.push(Planned::Rows(RowRange::empty(table)));
+            planned.push(TablePart::Rows(RowRange::empty(table)));
         }
         Ok(planned)
     }

@@ -2,7 +2,7 @@
 
 use arrow_array::RecordBatch;
 
-use super::super::row::{Rows, record};
+use super::super::row::{RowDecoder, record};
 use super::field::Column;
 use super::{ArrowTable, Batches};
 use crate::source::file::SourceFile;
@@ -53,7 +53,7 @@ impl ArrowRows {
     }
 }
 
-impl Rows for ArrowRows {
+impl RowDecoder for ArrowRows {
     fn next_batch(&mut self, most: usize) -> Result<bool, RejectReason> {
         while let Some((_, batch)) = self.batches.next()? {
             if batch.num_rows() > 0 {

@@ -14,7 +14,7 @@ const NUM_CHILDREN: i64 = 5;
 
 /// Checks a footer. The error is a message about the fault.
 pub(super) fn check(footer: &[u8]) -> Result<(), &'static str> {
-    let mut walk = Walk {
+    let mut walk = FooterWalk {
         rest: footer,
         children: Vec::new(),
     };
@@ -22,15 +22,15 @@ pub(super) fn check(footer: &[u8]) -> Result<(), &'static str> {
     depth(&walk.children)
 }
 
-const CUT: &str = "the footer is cut off";
+const FOOTER_CUT_OFF: &str = "the footer is cut off";
 
-struct Walk<'a> {
+struct FooterWalk<'a> {
     rest: &'a [u8],
     /// The children each schema element claims, in order.
     children: Vec<u64>,
 }
 
-impl Walk<'_> {
+impl FooterWalk<'_> {
     fn root(&mut self) -> Result<(), &'static str> {
         let mut field = 0;
         while let Some(kind) = self.field(&mut field)? {
@@ -129,14 +129,14 @@ impl Walk<'_> {
     }
 
     fn byte(&mut self) -> Result<u8, &'static str> {
-        let (&first, rest) = self.rest.split_first().ok_or(CUT)?;
+        let (&first, rest) = self.rest.split_first().ok_or(FOOTER_CUT_OFF)?;
         self.rest = rest;
         Ok(first)
     }
 
     fn take(&mut self, length: u64) -> Result<(), &'static str> {
-        let length = usize::try_from(length).map_err(|_| CUT)?;
-        self.rest = self.rest.get(length..).ok_or(CUT)?;
+        let length = usize::try_from(length).map_err(|_| FOOTER_CUT_OFF)?;
+        self.rest = self.rest.get(length..).ok_or(FOOTER_CUT_OFF)?;
         Ok(())
     }
 

@@ -27,7 +27,7 @@ use self::field::Field;
 pub use self::integers::{IntegerColumn, IntegerReader};
 use self::pages::Checked;
 use self::rows::ParquetRows;
-use super::{Format, Planned, RowRange, Table, check_rows, damaged, open, unreadable};
+use super::{Format, RowRange, Table, TablePart, check_rows, damaged, open, unreadable};
 use crate::source::file::SourceFile;
 use crate::source::loss::Loss;
 use crate::source::options::SourceOptions;
@@ -35,9 +35,9 @@ use crate::source::record::IntegerType;
 use crate::source::reject::RejectReason;
 
 /// The unpacked bytes of text of one range of rows, if pages are not larger.
-const PART: u64 = 2 << 20;
+const MIN_RANGE_BYTES: u64 = 2 << 20;
 /// The end of a file: the length of the footer and a magic number.
-const TAIL: u64 = 8;
+const TAIL_BYTES: u64 = 8;
 
 /// A Parquet file.
 #[derive(Debug)]
@@ -112,7 +112,7 @@ impl ParquetTable {
         options: &SourceOptions,
         limit: u64,
         file: &SourceFile,
-    ) -> Result<Vec<Planned>, RejectReason> {
+    ) -> Result<Vec<TablePart>, RejectReason> {
         let schema = self.metadata.file_metadata().schema_descr();
         let text = Field::text(schema, &options.text_key, options.raw)?;
         let input = Arc::new(open(file)?);
@@ -131,7 +131,7 @@ impl ParquetTable {
                         rows: u64::try_from(metadata.num_rows()).unwrap_or_default(),
                         ..Loss::unread(u64::try_from(metadata.compressed_size()).unwrap_or_default())
                     };
-                    planned.push(Planned::Lost(start, reason.losing(loss)));
+                    planned.push(TablePart::Lost(start, reason.losing(loss)));
                     left -= 1;
                     continue;
                 }
@@ -144,7 +144,7 @@ impl ParquetTable {
             let mut from = 0;
             for to in cuts {
                 let to = to.min(from + left);
-                planned.push(Planned::Rows(RowRange {
+                planned.push(TablePart::Rows(RowRange {
                     table: Arc::clone(table),
                     group,
                     skip: from,
@@ -159,7 +159,7 @@ impl ParquetTable {
             }
         }
         if planned.is_empty() {
-            planned.push(Planned::Rows(RowRange::empty(table)));
+            planned.push(TablePart::Rows(RowRange::empty(table)));
         }
         Ok(planned)
     }
@@ -178,7 +178,7 @@ impl ParquetTable {
             .columns()
             .get(text.leaf)
             .map_or(0, ColumnChunkMetaData::uncompressed_size);
-        let a_part = (u64::try_from(unpacked).map_err(broken)?.max(1) / PART).max(1);
+        let a_part = (u64::try_from(unpacked).map_err(broken)?.max(1) / MIN_RANGE_BYTES).max(1);
         let a_part = rows.div_ceil(a_part).max(1);
         let mut pages = self.pages(input, number, text.leaf)?;
         let flat = text.descriptor.max_rep_level() == 0;
@@ -270,9 +270,9 @@ impl ParquetTable {
 
 /// The bytes of the footer.
 fn footer(input: &mut File, file_bytes: u64) -> Result<Vec<u8>, RejectReason> {
-    let mut tail = [0; TAIL as usize];
+    let mut tail = [0; TAIL_BYTES as usize];
     let start = file_bytes
-        .checked_sub(TAIL)
+        .checked_sub(TAIL_BYTES)
         .ok_or_else(|| not_parquet("it is too short"))?;
     input.seek(SeekFrom::Start(start)).map_err(io)?;
     input.read_exact(&mut tail).map_err(io)?;

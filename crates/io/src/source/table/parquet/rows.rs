@@ -7,7 +7,7 @@ use std::sync::Arc;
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::{ByteArray, DataType, Int96};
 
-use super::super::row::{Cell, Rows, moment, numbers, real, record};
+use super::super::row::{Cell, RowDecoder, moment, numbers, real, record};
 use super::field::{Field, Scalar};
 use super::{ParquetTable, broken};
 use crate::source::options::SourceOptions;
@@ -16,7 +16,7 @@ use crate::source::record_limits::RecordLimits;
 use crate::source::reject::RejectReason;
 
 /// Rows decoded at a time. Values stay in their pages, so this number bounds little more than levels and slices.
-const BATCH: usize = 1024;
+const BATCH_ROWS: usize = 1024;
 
 /// The columns of one row group that are read.
 pub(crate) struct ParquetRows {
@@ -33,11 +33,11 @@ struct Column {
     reader: ColumnReader,
     meaning: Scalar,
     max_def: i16,
-    cells: Cells,
+    cells: ColumnCells,
 }
 
 #[derive(Default)]
-struct Cells {
+struct ColumnCells {
     /// Definition and repetition levels; empty if the column has none.
     def: Vec<i16>,
     rep: Vec<i16>,
@@ -125,9 +125,9 @@ fn json<N: ToString>(list: Option<&[N]>) -> Cell<'static> {
     numbers(list.unwrap_or_default().iter().map(N::to_string))
 }
 
-impl Rows for ParquetRows {
+impl RowDecoder for ParquetRows {
     fn next_batch(&mut self, most: usize) -> Result<bool, RejectReason> {
-        let wanted = most.min(BATCH);
+        let wanted = most.min(BATCH_ROWS);
         let read = self.text.read(wanted)?;
         for column in [self.id.as_mut(), self.sort.as_mut()].into_iter().flatten() {
             if column.read(read)? != read {
@@ -162,9 +162,9 @@ impl Column {
             reader,
             meaning: field.meaning(),
             max_def: field.descriptor.max_def_level(),
-            cells: Cells {
+            cells: ColumnCells {
                 values,
-                ..Cells::default()
+                ..ColumnCells::default()
             },
         })
     }
@@ -174,7 +174,7 @@ impl Column {
         let cells = &mut self.cells;
         cells.def.clear();
         cells.rep.clear();
-        let Cells { def, rep, values, .. } = cells;
+        let ColumnCells { def, rep, values, .. } = cells;
         let read = match (&mut self.reader, values) {
             (ColumnReader::ByteArrayColumnReader(r), Values::Bytes(v)) => fill(r, rows, def, rep, v),
             (ColumnReader::Int32ColumnReader(r), Values::I32(v)) => fill(r, rows, def, rep, v),
@@ -242,7 +242,7 @@ impl Column {
     }
 }
 
-impl Cells {
+impl ColumnCells {
     /// The levels and the values of a row.
     fn range(&self, row: usize) -> (std::ops::Range<usize>, std::ops::Range<usize>) {
         match self.starts.get(row..row + 2) {
