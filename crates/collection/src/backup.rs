@@ -1,6 +1,6 @@
-//! Backup and restore: copies of a store, row by row.
+//! Backup and restore: the store is copied row by row.
 //!
-//! A backup is a collection: it holds everything, the secrets too, and is opened, checked and restored like one.
+//! A backup is a collection. It contains everything, with the secrets, and can be opened and checked like any other.
 
 use std::path::Path;
 
@@ -15,23 +15,48 @@ use super::database::{
 use super::error::CollectionError;
 use super::integrity::IntegrityReport;
 
-/// Entries copied with one commit.
+/// The number of entries that are copied in one transaction.
 const BATCH: usize = 10_000;
 
 impl Collection {
-    /// Copies the collection as it is now into a directory that is not there or empty. Others may read and write meanwhile; what they
-    /// write is not in the copy. The copy is read back and checked.
+    /// Copies the present state into a directory that does not exist or is empty. Other threads may read and write meanwhile; their writes
+    /// are not in the copy. The copy is read and [verified](Self::verify).
     ///
     /// # Errors
-    /// A directory in use, a disk that fails, damage.
+    /// [`CollectionError::NotEmpty`] or [`CollectionError::InUse`] for a directory in use, [`CollectionError::Io`] if the disk fails,
+    /// [`CollectionError::Damaged`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use twinprint_collection::{Collection, Content, Details, Durability, NewDocument, Settings};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let temporary = tempfile::tempdir()?;
+    /// # let dir = temporary.path();
+    /// let collection = Collection::create(&dir.join("seen"), Settings::default())?;
+    /// let page = NewDocument {
+    ///     id: "a".to_owned(),
+    ///     content: Content::Text("Rain fell all day".to_owned()),
+    ///     details: Details::default(),
+    ///     ttl: None,
+    /// };
+    /// collection.add(vec![page], false, Durability::Synced)?;
+    ///
+    /// let report = collection.backup(&dir.join("backup"))?;
+    /// assert_eq!((report.documents, report.groups), (1, 1));
+    /// assert_eq!(Collection::restore(&dir.join("backup"), &dir.join("restored"))?, report);
+    /// assert_eq!(Collection::verify_in(&dir.join("restored"))?, report);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn backup(&self, dir: &Path) -> Result<IntegrityReport, CollectionError> {
         self.backup_unless(dir, &|| false)
     }
 
-    /// As [`backup`](Self::backup); given up soon after `cancelled` says so, but not while the copy is read back.
+    /// [`backup`](Self::backup) that ends soon after `cancelled` returns true, except while the copy is verified.
     ///
     /// # Errors
-    /// As [`backup`](Self::backup); and that it was cancelled, which leaves a directory that holds no backup.
+    /// As [`backup`](Self::backup), and [`CollectionError::Cancelled`]; the directory then contains no backup.
     pub fn backup_unless(
         &self,
         dir: &Path,
@@ -42,35 +67,35 @@ impl Collection {
             let to = Database::create(new.unfinished())?;
             let from = &self.shared.store;
             let stories = self.shared.settings.stories;
-            let way = Way {
+            let copy = StoreCopy {
                 from,
                 to: &to,
                 cancelled,
             };
-            from.reading(|transaction| way.copy_all(transaction, stories))?;
+            from.reading(|transaction| copy.copy_all(transaction, stories))?;
         }
         let checked = Self::verify_file(new.unfinished())?;
         new.publish()?;
         Ok(checked)
     }
 
-    /// Checks a backup and copies it into a directory that is not there or empty.
+    /// Copies a backup into a directory that does not exist or is empty, and verifies the copy.
     ///
     /// # Errors
-    /// No backup there, a directory in use, a disk that fails, damage.
+    /// [`CollectionError::NotThere`] if there is no backup, and the errors of [`backup`](Self::backup).
     pub fn restore(backup: &Path, dir: &Path) -> Result<IntegrityReport, CollectionError> {
         Self::open_read_only(backup)?.backup(dir)
     }
 }
 
-/// From where to where, and who may end it.
-struct Way<'a> {
+/// A copy from one store to another.
+struct StoreCopy<'a> {
     from: &'a Database,
     to: &'a Database,
     cancelled: &'a dyn Fn() -> bool,
 }
 
-impl Way<'_> {
+impl StoreCopy<'_> {
     fn copy_all(&self, transaction: &ReadTransaction, stories: bool) -> Result<(), CollectionError> {
         self.copy(transaction, ROWS)?;
         self.copy(transaction, DOCUMENTS)?;
@@ -91,7 +116,7 @@ impl Way<'_> {
             self.copy(transaction, STORY_STATE)?;
             self.copy(transaction, STORY_LOG)?;
         }
-        // Last, so that a copy cut short has no settings and is no collection.
+        // The settings are copied last: an incomplete copy has none and cannot be opened.
         self.copy(transaction, META)
     }
 

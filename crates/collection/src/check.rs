@@ -1,4 +1,4 @@
-//! What a document would be: new, or which it duplicates; what lies near it; and documents among themselves.
+//! Checks: the verdict that a document would get, the leaders similar to it, and the groups of a list of documents. Nothing is stored.
 
 use rayon::prelude::*;
 use redb::ReadTransaction;
@@ -15,39 +15,40 @@ use super::settings::StoredContent;
 use super::shared::Shared;
 use super::verify::{Asked, Found, Match, Rule, find};
 
-/// A leader near a text: a duplicate of it, or a near miss.
+/// A leader that is similar to a text: a duplicate or a near miss.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Hit {
-    /// True if a document of this text would join the group: its Jaccard reaches the threshold, or there was nothing to verify on.
+    /// True if a document with the text would join the group: its Jaccard reaches the threshold, or there are no shingles to verify.
     pub duplicate: bool,
-    /// Its group.
+    /// The group that it leads.
     pub group_id: u64,
-    /// The document, its distance and likeness.
+    /// The leader, with its distance and similarity.
     #[serde(flatten)]
     pub best: BestMatch,
-    /// Where it was found.
+    /// The address of the leader.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
 }
 
-/// What lies near a text.
+/// The leaders that are similar to a text.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Similar {
-    /// Leaders: duplicates first, then near misses, the most alike first.
+    /// Duplicates, then near misses, each with the highest Jaccard first.
     pub hits: Vec<Hit>,
-    /// Leaders that were found; those beyond `limit` are not among the hits.
+    /// The number of leaders that were found. `hits` contains at most `limit` of them.
     pub found: u64,
-    /// There were more candidates than texts are looked at (`max_texts`), so one farther away may have been missed.
+    /// True if there were more candidates than texts may be compared (`max_texts`), so a more distant duplicate may have been missed.
     pub limited: bool,
 }
 
 impl Collection {
-    /// What documents would be if they came in now, each by itself. Writes nothing. Parallel on the threads of the pool.
+    /// Returns the answers that documents would get if each of them were added now. Stores nothing. Works in parallel, on the threads of
+    /// rayon's current pool.
     ///
     /// # Errors
-    /// Damage. A document that cannot be one has its own error.
+    /// [`CollectionError::Damaged`]. A document that is not allowed gets its own error.
     pub fn check(
         &self,
         documents: Vec<NewDocument>,
@@ -77,11 +78,35 @@ impl Collection {
         })
     }
 
-    /// Leaders within `k` of a document, or found by their shingles, at most `limit`: the duplicates, and the near misses that were compared
-    /// and lie below the threshold. The most alike come first.
+    /// Returns at most `limit` leaders within `k` of a document, or found by its shingles: duplicates, and near misses below the threshold.
+    /// The most similar come first. `None` stands for the radius of the collection.
     ///
     /// # Errors
-    /// A document that cannot be one, a radius beyond the collection's, damage.
+    /// [`CollectionError::Invalid`] or [`CollectionError::Limit`] for a document that is not allowed or a radius above the collection's,
+    /// [`CollectionError::Damaged`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use twinprint_collection::{Collection, Content, Details, Durability, NewDocument, Settings};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let dir = tempfile::tempdir()?;
+    /// # let collection = Collection::create(&dir.path().join("seen"), Settings::default())?;
+    /// # let page = |id: &str, text: &str| NewDocument {
+    /// #     id: id.to_owned(),
+    /// #     content: Content::Text(text.to_owned()),
+    /// #     details: Details::default(),
+    /// #     ttl: None,
+    /// # };
+    /// collection.add(vec![page("a", "Rain fell all day")], false, Durability::Synced)?;
+    ///
+    /// let similar = collection.similar(page("query", "rain fell all day!"), None, 10)?;
+    /// assert_eq!(similar.found, 1);
+    /// assert!(similar.hits[0].duplicate);
+    /// assert_eq!(similar.hits[0].best.id, "a");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn similar(
         &self,
         document: NewDocument,
@@ -100,7 +125,7 @@ impl Collection {
         let now = shared.now();
         let prepared = shared.preparer.prepare(document, now)?;
         shared.consistent(|live, transaction| {
-            // From 0 on, every candidate that can be verified is told.
+            // With the threshold 0, every candidate that can be verified is returned.
             let rule = Rule {
                 k,
                 threshold: 0.0,
@@ -140,11 +165,11 @@ impl Collection {
         })
     }
 
-    /// Groups documents among themselves by the rules of the collection, without a look at what is in it: the ids of each group, the
-    /// document that leads first, groups in order of their leaders.
+    /// Groups a list of documents by the rules of the collection, without comparing them with the stored documents. Returns the ids of each
+    /// group, the leader first. Groups are in the order of their leaders in the list.
     ///
     /// # Errors
-    /// A document that cannot be one.
+    /// [`CollectionError::Invalid`] or [`CollectionError::Limit`] for a document that is not allowed.
     pub fn collapse(&self, documents: Vec<NewDocument>) -> Result<Vec<Vec<String>>, CollectionError> {
         let shared = &*self.shared;
         let now = shared.now();
@@ -175,7 +200,7 @@ impl Collection {
             if let Some(members) = groups.get_mut(group as usize) {
                 members.push(document.id.clone());
             }
-            // The same id twice in a list is two results.
+            // Equal ids in the list are different documents.
             let id = u128::from(ordinal);
             live.insert(Row {
                 ordinal,
@@ -233,11 +258,11 @@ impl Shared {
         if let Some(known) = known.filter(|known| known.text == prepared.row.text) {
             let copies = live.by_text(known.text).filter(|row| !row.is_expired(now));
             answer.verdict = Verdict::Updated;
-            answer.as_new = Some(known.standing(copies));
+            answer.as_new = Some(known.relation(copies));
             answer.unchanged = true;
             let record = self.record(transaction, known.ordinal)?;
             answer.best = self.followed(transaction, known, record.best)?;
-            self.name_group(&mut answer, live, transaction, known)?;
+            self.add_group(&mut answer, live, transaction, known)?;
             return Ok(answer);
         }
         // A leader is placed before its members when its text changes.
@@ -276,13 +301,13 @@ impl Shared {
             containment: similarity.map(|(_, containment)| containment),
         });
         if let Some(row) = live.row(ordinal) {
-            self.name_group(&mut answer, live, transaction, row)?;
+            self.add_group(&mut answer, live, transaction, row)?;
         }
         Ok(answer)
     }
 
-    /// Tells the group of a document, its story, and who stands for it.
-    fn name_group(
+    /// Completes an answer with the group of a row, its story and its canonical document.
+    fn add_group(
         &self,
         answer: &mut Answer,
         live: &Live,

@@ -1,4 +1,4 @@
-//! The documents on disk: tables of the embedded store, every value under a checksum.
+//! The file of a collection: its tables in the embedded store redb. Every value has a checksum.
 //!
 //! | table | key | value |
 //! |---|---|---|
@@ -11,22 +11,22 @@
 //! | `by_source` | source, number | nothing |
 //! | `sources` | source | [`SourceCounts`], JSON |
 //! | `changes` | sequence number | [`Change`], JSON |
-//! | `runs` | digest of an input | runs that added what they kept ([`runs`](super::runs)), JSON; made with the first of them |
+//! | `runs` | digest of an input | the runs over the input ([`runs`](super::runs)), JSON; the table is created with the first run |
 //! | `run_parts` | digest, number of a part | their answers and documents, JSON, compressed |
 //!
-//! And where stories are kept:
+//! A collection with stories also has these tables:
 //!
 //! | table | key | value |
 //! |---|---|---|
-//! | `stories` | story that has ended | [`StoryRecord`], JSON |
-//! | `story_times` | its last second, story | nothing |
-//! | `story_members` | story as it was then, number | nothing |
+//! | `stories` | ended story | [`StoryRecord`], JSON |
+//! | `story_times` | time of the last document of an ended story in seconds, story | nothing |
+//! | `story_members` | story that the document joined, number | nothing |
 //! | `story_state` | number of a part | bytes of the saved state |
-//! | `story_log` | number of an entry | what happened since |
+//! | `story_log` | number of an entry | a step since the state was saved |
 //!
-//! `state` holds the next sequence number, how many rows there are, and the exclusive or of their checksums: a row that got lost with the
-//! page it stood on is noticed when the collection is opened. The store commits atomically and syncs before it says so; it is
-//! the write-ahead log of everything in memory.
+//! `state` contains the next sequence number, the number of rows, and the exclusive or of their checksums. So a row that was lost with its
+//! page is noticed when the collection is opened. The store commits atomically and syncs before it reports success. It is the write-ahead
+//! log of everything in memory.
 
 use std::fs::File;
 use std::io;
@@ -42,10 +42,10 @@ use twinprint_io::guard::guarded;
 
 /// The file of a collection in its directory.
 pub(crate) const FILE: &str = "collection.redb";
-/// The format of a collection without stories, and of one with them, which is the newest known.
+/// The formats of a collection without stories and with them. The latter is the newest known format.
 pub(crate) const FORMATS: [u32; 2] = [1, 2];
-/// Bytes of the file held in memory.
-const CACHE: usize = 128 << 20;
+/// The size of the cache of the store in bytes.
+const CACHE_BYTES: usize = 128 << 20;
 
 pub(crate) const META: TableDefinition<'static, &str, &[u8]> = TableDefinition::new("meta");
 pub(crate) const ROWS: TableDefinition<'static, u64, &[u8]> = TableDefinition::new("rows");
@@ -65,25 +65,25 @@ pub(crate) const STORY_MEMBERS: TableDefinition<'static, (u64, u64), ()> =
 pub(crate) const STORY_STATE: TableDefinition<'static, u64, &[u8]> = TableDefinition::new("story_state");
 pub(crate) const STORY_LOG: TableDefinition<'static, u64, &[u8]> = TableDefinition::new("story_log");
 
-/// What `config` holds.
+/// The value `config`.
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Config {
     pub(crate) format: u32,
-    /// Checksum of the profile's parts, which also tell versions of Unicode and of the segmenter.
+    /// The checksum of the profile, which includes the versions of Unicode and of the segmenter.
     pub(crate) profile_checksum: u64,
     pub(crate) settings: Settings,
-    /// Two words each: names, shingles, features. They never leave the collection but with its backup.
+    /// The keys of names, shingles and features, two words each. Only a backup contains them, too.
     pub(crate) secrets: [u64; 6],
 }
 
-/// What `state` holds.
+/// The value `state`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct State {
     /// The number of the next change.
     pub(crate) next: u64,
-    /// Rows there are.
+    /// The number of rows.
     pub(crate) rows: u64,
-    /// The exclusive or of their checksums.
+    /// The exclusive or of the checksums of the rows.
     pub(crate) digest: u64,
 }
 
@@ -101,13 +101,13 @@ impl State {
     }
 }
 
-/// What is kept of a group.
+/// The stored record of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct GroupRecord {
     pub(crate) leader: u64,
     pub(crate) canonical: u64,
     pub(crate) size: u64,
-    /// The story that its next member comes to, if that lives by then; 0 where none are kept.
+    /// The story that its next member joins if that is live; 0 if the collection keeps no stories.
     pub(crate) story: u64,
 }
 
@@ -132,7 +132,7 @@ impl GroupRecord {
     }
 }
 
-/// Bytes that are so many numbers.
+/// Decodes little-endian numbers; `None` if the bytes are not exactly `N` of them.
 pub(crate) fn words<const N: usize>(bytes: &[u8]) -> Option<[u64; N]> {
     let (words, rest) = bytes.as_chunks::<8>();
     let words: &[[u8; 8]; N] = words.try_into().ok()?;
@@ -142,13 +142,14 @@ pub(crate) fn words<const N: usize>(bytes: &[u8]) -> Option<[u64; N]> {
 /// An open store.
 pub(crate) struct Database {
     pub(crate) path: PathBuf,
-    /// Why the medium takes no writes, if it takes none.
+    /// The reason why the medium accepts no writes; `None` if it accepts them.
     pub(crate) unwritable: Option<String>,
-    /// None while it is closed.
-    db: Option<Db>,
+    /// `None` while it is closed.
+    handle: Option<Handle>,
 }
 
-enum Db {
+/// An open store of redb.
+enum Handle {
     Writing(redb::Database),
     Reading(ReadOnlyDatabase),
 }
@@ -162,57 +163,59 @@ impl Database {
                 store.unwritable = Some(format!("it cannot be written ({error})"));
                 Ok(store)
             }
-            _ => Self::guarded(path, || builder().open(path).map(Db::Writing)),
+            _ => Self::guarded(path, || builder().open(path).map(Handle::Writing)),
         }
     }
 
     /// Opens the store in a file and never changes the file.
     ///
-    /// redb opens a store that was not closed only to repair it, and one with damaged pages of its own bookkeeping not at all. A reader
-    /// beside a writing process needs neither: it follows the last commit, which is durable.
+    /// redb opens a store that was not closed only to repair it, and does not open one whose bookkeeping is damaged. A reader needs neither
+    /// repair nor bookkeeping: it reads the last commit, which is durable.
     pub(crate) fn read(path: &Path) -> Result<Self, CollectionError> {
-        let frozen = ReadOnlyFile::open(path)?;
+        let file = ReadOnlyFile::open(path)?;
         Self::guarded(path, || {
             let mut builder = builder();
             builder.set_concurrency_mode(ConcurrencyMode::SingleWriter);
-            builder.open_read_only_with_backend(frozen).map(Db::Reading)
+            builder.open_read_only_with_backend(file).map(Handle::Reading)
         })
     }
 
     /// Compares every page in use with its checksum, without changing the file.
     pub(crate) fn check_pages(path: &Path) -> Result<(), CollectionError> {
-        let frozen = ReadOnlyFile::open(path)?;
+        let file = ReadOnlyFile::open(path)?;
         let open = || {
             let mut builder = builder();
             builder.set_check_integrity_on_open(true);
-            builder.create_with_backend(frozen).map(Db::Writing)
+            builder.create_with_backend(file).map(Handle::Writing)
         };
         Self::guarded(path, open).map(drop).map_err(|error| match error {
             CollectionError::Damaged { path, what } => CollectionError::Damaged {
                 path,
-                what: format!("its pages do not fit their checksums ({what})"),
+                what: format!("its pages have wrong checksums ({what})"),
             },
             error => error,
         })
     }
 
-    /// Makes a store in a file that is not there.
+    /// Creates a store in a file that does not exist.
     pub(crate) fn create(path: &Path) -> Result<Self, CollectionError> {
-        Self::guarded(path, || builder().create(path).map(Db::Writing))
+        Self::guarded(path, || builder().create(path).map(Handle::Writing))
     }
 
-    /// A store over anything that holds bytes, made where there are none.
+    /// Opens a store in any storage, and creates it if the storage is empty.
     #[cfg(test)]
     pub(crate) fn with_backend(
         path: &Path,
         backend: impl redb::StorageBackend,
     ) -> Result<Self, CollectionError> {
-        Self::guarded(path, || builder().create_with_backend(backend).map(Db::Writing))
+        Self::guarded(path, || {
+            builder().create_with_backend(backend).map(Handle::Writing)
+        })
     }
 
     fn guarded(
         path: &Path,
-        open: impl FnOnce() -> Result<Db, redb::DatabaseError>,
+        open: impl FnOnce() -> Result<Handle, redb::DatabaseError>,
     ) -> Result<Self, CollectionError> {
         let damaged = |what: String| CollectionError::Damaged {
             path: path.to_owned(),
@@ -220,10 +223,10 @@ impl Database {
         };
         let opened = guarded(open).ok_or_else(|| damaged("the store cannot be read".to_owned()))?;
         match opened {
-            Ok(db) => Ok(Self {
+            Ok(handle) => Ok(Self {
                 path: path.to_owned(),
                 unwritable: None,
-                db: Some(db),
+                handle: Some(handle),
             }),
             Err(redb::DatabaseError::DatabaseAlreadyOpen) => Err(CollectionError::InUse {
                 path: path.to_owned(),
@@ -237,10 +240,10 @@ impl Database {
 
     /// True if it was opened for reading only.
     pub(crate) fn is_read_only(&self) -> bool {
-        matches!(self.db, Some(Db::Reading(_)))
+        matches!(self.handle, Some(Handle::Reading(_)))
     }
 
-    /// What stands for a failure while reading.
+    /// The error for a failure while reading.
     pub(crate) fn unreadable(&self, error: impl Into<redb::Error>) -> CollectionError {
         match error.into() {
             redb::Error::Io(error) if !is_damage(&error) => CollectionError::io(&self.path, &error),
@@ -255,42 +258,42 @@ impl Database {
         }
     }
 
-    /// Runs what calls redb, on this thread. redb panics on damaged pages: that is an error.
+    /// Runs a function that calls redb, on this thread. A panic of redb, which damaged pages cause, becomes an error.
     pub(crate) fn guard<T>(
         &self,
         f: impl FnOnce() -> Result<T, CollectionError>,
     ) -> Result<T, CollectionError> {
-        guarded(f).unwrap_or_else(|| Err(self.damaged("a page of the store makes no sense")))
+        guarded(f).unwrap_or_else(|| Err(self.damaged("a page of the store is invalid")))
     }
 
-    /// Runs what reads the store.
+    /// Runs a function in a read transaction.
     pub(crate) fn reading<T>(
         &self,
         read: impl FnOnce(&ReadTransaction) -> Result<T, CollectionError>,
     ) -> Result<T, CollectionError> {
         self.guard(|| {
-            let transaction = match &self.db {
-                Some(Db::Writing(db)) => db.begin_read(),
-                Some(Db::Reading(db)) => db.begin_read(),
+            let transaction = match &self.handle {
+                Some(Handle::Writing(db)) => db.begin_read(),
+                Some(Handle::Reading(db)) => db.begin_read(),
                 None => return Err(CollectionError::Closed),
             };
             read(&transaction.map_err(|error| self.unreadable(error))?)
         })
     }
 
-    /// Runs what writes to the store.
+    /// Runs a function that writes to the store.
     pub(crate) fn writing<T>(
         &self,
         write: impl FnOnce(&redb::Database) -> Result<T, CollectionError>,
     ) -> Result<T, CollectionError> {
-        self.guard(|| match &self.db {
-            Some(Db::Writing(db)) => write(db),
-            Some(Db::Reading(_)) => Err(self.read_only()),
+        self.guard(|| match &self.handle {
+            Some(Handle::Writing(db)) => write(db),
+            Some(Handle::Reading(_)) => Err(self.read_only()),
             None => Err(CollectionError::Closed),
         })
     }
 
-    /// The answer to a write if it was opened for reading only.
+    /// The error for a write to a store that is open for reading only.
     pub(crate) fn read_only(&self) -> CollectionError {
         let why = self.unwritable.clone();
         CollectionError::ReadOnly {
@@ -303,8 +306,8 @@ impl Database {
 impl Drop for Database {
     /// Closing writes as well, and may panic.
     fn drop(&mut self) {
-        let db = self.db.take();
-        let _panicked = guarded(|| drop(db));
+        let handle = self.handle.take();
+        let _panicked = guarded(|| drop(handle));
     }
 }
 
@@ -316,7 +319,7 @@ fn refuses_writes(error: &io::Error) -> bool {
     )
 }
 
-/// True if the bytes are to blame for an error, and not the medium: they make no sense, or the file is too short.
+/// True if an error is caused by invalid bytes or a file that is too short, and not by the medium.
 fn is_damage(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -326,6 +329,6 @@ fn is_damage(error: &io::Error) -> bool {
 
 fn builder() -> redb::Builder {
     let mut builder = redb::Database::builder();
-    builder.set_cache_size(CACHE);
+    builder.set_cache_size(CACHE_BYTES);
     builder
 }

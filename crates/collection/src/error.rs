@@ -1,20 +1,20 @@
-//! What a collection refuses or cannot do.
+//! The errors of collections.
 
 use std::path::{Path, PathBuf};
 
-/// Why a call on a collection failed.
+/// The error of a call on a collection.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CollectionError {
-    /// No collection at that place.
-    #[error("{}: no collection here ({why}); make one with twinprint collection create", .path.display())]
+    /// The directory contains no collection.
+    #[error("{}: no collection here ({why})", .path.display())]
     NotThere {
-        /// The directory asked for.
+        /// The directory.
         path: PathBuf,
-        /// What was missing.
+        /// The missing part.
         why: String,
     },
-    /// Something is at the place where a new collection or a backup was to be made.
+    /// The directory for a new collection or a backup is not empty.
     #[error("{}: the directory is not empty; choose another", .path.display())]
     NotEmpty {
         /// The directory.
@@ -26,93 +26,91 @@ pub enum CollectionError {
         /// The directory.
         path: PathBuf,
     },
-    /// What was asked for cannot be: the caller's mistake.
+    /// A parameter or a document is not allowed.
     #[error("{0}")]
     Invalid(String),
     /// The text has no features, and the collection refuses such texts.
-    #[error(
-        "the text has no words: it is empty, or holds punctuation alone, and this collection refuses such texts"
-    )]
+    #[error("the text has no words: it is empty or only punctuation, and this collection refuses such texts")]
     EmptyText,
-    /// A figure is beyond its limit.
+    /// A value exceeds its limit.
     #[error("{what}: {got} is more than the limit of {limit}")]
     Limit {
-        /// What is limited.
+        /// The name of the value.
         what: &'static str,
         /// The limit.
         limit: u64,
-        /// What was given.
+        /// The given value.
         got: u64,
     },
-    /// No document of that id.
+    /// No document has the id.
     #[error("no document {id:?}")]
     NoDocument {
         /// The id.
         id: String,
     },
-    /// No story of that number.
+    /// No story has the number.
     #[error("no story {0}")]
     NoStory(u64),
-    /// The collection was made without stories.
-    #[error("this collection keeps no stories; they are chosen when a collection is made")]
+    /// The collection was created without stories.
+    #[error("this collection keeps no stories; only a new collection can be created with them")]
     NoStories,
-    /// No group of that number.
+    /// No group has the number.
     #[error("no group {0}")]
     NoGroup(u64),
-    /// The stored bytes are not what was written.
+    /// The stored bytes differ from the written ones.
     #[error(
         "{}: damaged: {what}; restore a backup, or save what is whole with twinprint collection repair {} TO", .path.display(), dir(.path)
     )]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// The part that does not fit.
+        /// The damaged part.
         what: String,
     },
-    /// A damaged collection of which no document can be saved.
+    /// The collection is damaged, and no document can be saved.
     #[error("{}: damaged: {what}; no document can be saved, and nothing was written; restore a backup", .path.display())]
     BeyondRepair {
         /// The file.
         path: PathBuf,
-        /// The part that does not fit.
+        /// The damaged part.
         what: String,
     },
-    /// The disk failed now or before.
+    /// The collection refuses writes: it is open for reading only, or a write failed.
     #[error("{}: {why}", .path.display())]
     ReadOnly {
         /// The file.
         path: PathBuf,
-        /// What failed first.
+        /// The reason.
         why: String,
     },
-    /// The store was written by a newer version.
+    /// The collection was created by a newer version.
     #[error("{}: written in format {got}, and this version reads up to {known}; use a newer twinprint", .path.display())]
     Newer {
         /// The file.
         path: PathBuf,
         /// Its format.
         got: u32,
-        /// The newest format known here.
+        /// The newest format that this version reads.
         known: u32,
     },
-    /// Reading or writing beside the store itself failed.
+    /// Reading or writing a file or directory failed.
     #[error("{}: {why}", .path.display())]
     Io {
         /// The file or directory.
         path: PathBuf,
-        /// What the system says.
+        /// The message of the system.
         why: String,
     },
-    /// More work waits than the queue holds.
-    #[error("{waiting} documents wait to be written, as many as may; try again in a moment")]
+    /// The queue of writes is full.
+    #[error("{waiting} documents wait to be written, and the queue is full; try again in a moment")]
     Busy {
-        /// Documents waiting.
+        /// The number of waiting documents.
         waiting: u64,
     },
-    /// The caller asked for an end before it was done.
+    /// The caller cancelled the operation.
     #[error("cancelled")]
     Cancelled,
-    /// The collection is being closed.
+    /// The collection is closed or closing.
     #[error("the collection is closed")]
     Closed,
 }

@@ -104,7 +104,7 @@ impl Collection {
                 let number = key.value();
                 let record = unseal("groups", &number.to_le_bytes(), value.value())
                     .and_then(GroupRecord::decode)
-                    .ok_or_else(|| shared.store.wrong("groups", number))?;
+                    .ok_or_else(|| shared.store.wrong_checksum("groups", number))?;
                 next_after = Some(number);
                 if record.size >= min_size {
                     groups.push(shared.group(transaction, number, record, None)?);

@@ -1,4 +1,4 @@
-//! Reading sealed values out of the tables, inside a transaction of either kind.
+//! Reading and unsealing of stored values, in read and write transactions.
 
 use redb::{ReadOnlyTable, ReadTransaction, ReadableTable};
 
@@ -9,17 +9,18 @@ use super::record::{DocumentRecord, SourceCounts};
 use super::row::Row;
 use super::seal::unseal;
 
-/// A table by number.
-pub(crate) trait Numbered: ReadableTable<u64, &'static [u8]> {}
-impl<T: ReadableTable<u64, &'static [u8]>> Numbered for T {}
-/// A table by name.
-pub(crate) trait ByName: ReadableTable<&'static str, &'static [u8]> {}
-impl<T: ReadableTable<&'static str, &'static [u8]>> ByName for T {}
+/// A table whose keys are numbers.
+pub(crate) trait NumberedTable: ReadableTable<u64, &'static [u8]> {}
+impl<T: ReadableTable<u64, &'static [u8]>> NumberedTable for T {}
+/// A table whose keys are names.
+pub(crate) trait NamedTable: ReadableTable<&'static str, &'static [u8]> {}
+impl<T: ReadableTable<&'static str, &'static [u8]>> NamedTable for T {}
 
 impl Database {
+    /// Reads a value by number and verifies its checksum.
     pub(crate) fn sealed(
         &self,
-        table: &impl Numbered,
+        table: &impl NumberedTable,
         name: &str,
         number: u64,
     ) -> Result<Option<Vec<u8>>, CollectionError> {
@@ -28,13 +29,14 @@ impl Database {
         };
         match unseal(name, &number.to_le_bytes(), value.value()) {
             Some(bytes) => Ok(Some(bytes.to_vec())),
-            None => Err(self.wrong(name, number)),
+            None => Err(self.wrong_checksum(name, number)),
         }
     }
 
+    /// Reads a value by name and verifies its checksum.
     pub(crate) fn sealed_by_name(
         &self,
-        table: &impl ByName,
+        table: &impl NamedTable,
         name: &str,
         key: &str,
     ) -> Result<Option<Vec<u8>>, CollectionError> {
@@ -47,14 +49,14 @@ impl Database {
         }
     }
 
-    /// A value that is not what was written.
-    pub(crate) fn wrong(&self, table: &str, number: u64) -> CollectionError {
+    /// The error for a value with a wrong checksum.
+    pub(crate) fn wrong_checksum(&self, table: &str, number: u64) -> CollectionError {
         self.damaged(format!("entry {number} of {table} has a wrong checksum"))
     }
 
     pub(crate) fn document(
         &self,
-        table: &impl Numbered,
+        table: &impl NumberedTable,
         number: u64,
     ) -> Result<Option<DocumentRecord>, CollectionError> {
         let Some(bytes) = self.sealed(table, "documents", number)? else {
@@ -67,7 +69,7 @@ impl Database {
 
     pub(crate) fn group(
         &self,
-        table: &impl Numbered,
+        table: &impl NumberedTable,
         group: u64,
     ) -> Result<Option<GroupRecord>, CollectionError> {
         let Some(bytes) = self.sealed(table, "groups", group)? else {
@@ -81,7 +83,7 @@ impl Database {
 
     pub(crate) fn text(
         &self,
-        table: &impl Numbered,
+        table: &impl NumberedTable,
         number: u64,
     ) -> Result<Option<Vec<u8>>, CollectionError> {
         self.sealed(table, "texts", number)
@@ -89,7 +91,7 @@ impl Database {
 
     pub(crate) fn source(
         &self,
-        table: &impl ByName,
+        table: &impl NamedTable,
         source: &str,
     ) -> Result<Option<SourceCounts>, CollectionError> {
         let Some(bytes) = self.sealed_by_name(table, "sources", source)? else {
@@ -100,16 +102,16 @@ impl Database {
             .map_err(|error| self.damaged(format!("source {source:?}: {error}")))
     }
 
-    pub(crate) fn state(&self, table: &impl ByName) -> Result<State, CollectionError> {
+    pub(crate) fn state(&self, table: &impl NamedTable) -> Result<State, CollectionError> {
         self.sealed_by_name(table, "meta", "state")?
             .and_then(|bytes| State::decode(&bytes))
             .ok_or_else(|| self.damaged("it has no state"))
     }
 
-    /// What the collection was made with.
+    /// Reads the configuration that the collection was created with.
     ///
     /// # Errors
-    /// Damage, or a format from the future.
+    /// [`CollectionError::Damaged`], or [`CollectionError::Newer`] for a newer format.
     pub(crate) fn config(&self) -> Result<Config, CollectionError> {
         self.reading(|transaction| {
             let Ok(table) = transaction.open_table(META) else {
@@ -133,7 +135,7 @@ impl Database {
         })
     }
 
-    /// Calls `each` with every row.
+    /// Calls `each` with every row and its checksum.
     pub(crate) fn each_row(
         &self,
         transaction: &ReadTransaction,
@@ -145,13 +147,13 @@ impl Database {
             let (number, sealed) = (key.value(), value.value());
             let row = unseal("rows", &number.to_le_bytes(), sealed)
                 .and_then(|bytes| Row::decode(number, bytes))
-                .ok_or_else(|| self.wrong("rows", number))?;
+                .ok_or_else(|| self.wrong_checksum("rows", number))?;
             each(row, super::seal::seal_of(sealed));
         }
         Ok(())
     }
 
-    /// Reads a whole table; the number of its entries.
+    /// Reads a whole table. Returns the number of its entries.
     pub(crate) fn entries<K: redb::Key + 'static, V: redb::Value + 'static>(
         &self,
         table: &ReadOnlyTable<K, V>,
@@ -159,14 +161,14 @@ impl Database {
         let mut entries = 0;
         for entry in table.iter().map_err(|error| self.unreadable(error))? {
             let (key, value) = entry.map_err(|error| self.unreadable(error))?;
-            // Both panic on bytes that are none of their type.
+            // Decoding panics on bytes that are not of the type.
             let _ = (key.value(), value.value());
             entries += 1;
         }
         Ok(entries)
     }
 
-    /// A table of a reading transaction.
+    /// Opens a table in a read transaction.
     pub(crate) fn table<K: redb::Key + 'static, V: redb::Value + 'static>(
         &self,
         transaction: &ReadTransaction,
@@ -177,7 +179,7 @@ impl Database {
             .map_err(|error| self.unreadable(error))
     }
 
-    /// A table of a reading transaction that older versions did not make.
+    /// Opens a table that older versions did not create; `None` if it does not exist.
     pub(crate) fn table_if_there<K: redb::Key + 'static, V: redb::Value + 'static>(
         &self,
         transaction: &ReadTransaction,
@@ -190,7 +192,7 @@ impl Database {
         }
     }
 
-    /// Document, by a reading transaction.
+    /// Reads the record of a document in a read transaction.
     pub(crate) fn read_document(
         &self,
         transaction: &ReadTransaction,
@@ -199,7 +201,7 @@ impl Database {
         self.document(&self.table(transaction, DOCUMENTS)?, number)
     }
 
-    /// Stored text, by a reading transaction.
+    /// Reads the stored text of a document in a read transaction.
     pub(crate) fn read_text(
         &self,
         transaction: &ReadTransaction,
@@ -208,7 +210,7 @@ impl Database {
         self.text(&self.table(transaction, TEXTS)?, number)
     }
 
-    /// Group, by a reading transaction.
+    /// Reads the record of a group in a read transaction.
     pub(crate) fn read_group(
         &self,
         transaction: &ReadTransaction,
@@ -217,7 +219,7 @@ impl Database {
         self.group(&self.table(transaction, GROUPS)?, group)
     }
 
-    /// Source, by a reading transaction.
+    /// Reads the counts of a source in a read transaction.
     pub(crate) fn read_source(
         &self,
         transaction: &ReadTransaction,
@@ -226,7 +228,7 @@ impl Database {
         self.source(&self.table(transaction, SOURCES)?, source)
     }
 
-    /// Changes from `since` on, at most `limit`.
+    /// Reads at most `limit` changes with numbers from `since`.
     pub(crate) fn read_changes(
         &self,
         transaction: &ReadTransaction,
@@ -241,7 +243,7 @@ impl Database {
                 let (key, value) = entry.map_err(|error| self.unreadable(error))?;
                 unseal("changes", &key.value().to_le_bytes(), value.value())
                     .and_then(|bytes| serde_json::from_slice(bytes).ok())
-                    .ok_or_else(|| self.wrong("changes", key.value()))
+                    .ok_or_else(|| self.wrong_checksum("changes", key.value()))
             })
             .collect()
     }

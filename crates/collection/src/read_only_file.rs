@@ -1,10 +1,10 @@
-//! A file that is read and never changed, as storage of redb.
+//! A storage of redb that reads a file and never changes it.
 //!
-//! redb writes when it opens a store for checking or after a kill. Here those writes stay in memory and are gone at the end. The file is
-//! opened for reading only, so it may lie on a medium that cannot be written.
+//! redb writes when it opens a store for checking or after a kill. This storage keeps those writes in memory and drops them at the end. The
+//! file is opened for reading only, so it may be on a medium that cannot be written.
 //!
-//! A shared lock over the whole file keeps writing processes away, and lets others read. Nobody writes, so redb gets every lock that it
-//! asks for. Where a file system has no locks, it goes without.
+//! A shared lock of the whole file excludes writing processes and admits other readers. Since no process writes, redb gets every lock that it
+//! requests. On a file system without locks, there is no lock.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -19,10 +19,10 @@ use redb::{BackendError, StorageBackend};
 
 use super::error::CollectionError;
 
-/// Bytes in which writes are held.
-const PAGE: u64 = 4096;
+/// The size of the pages in which writes are kept, in bytes.
+const PAGE_BYTES: u64 = 4096;
 
-/// The storage.
+/// The storage: a file and the writes in memory.
 #[derive(Debug)]
 pub(super) struct ReadOnlyFile {
     file: FileBackend,
@@ -34,8 +34,8 @@ pub(super) struct ReadOnlyFile {
 #[derive(Debug)]
 struct Overlay {
     length: u64,
-    /// The first bytes that still come from the file.
-    of_file: u64,
+    /// The length of the prefix that is read from the file. The bytes behind it are zero unless they were written.
+    file_length: u64,
     pages: BTreeMap<u64, Vec<u8>>,
 }
 
@@ -43,7 +43,7 @@ impl ReadOnlyFile {
     /// Opens a file.
     ///
     /// # Errors
-    /// A file that a process writes to, that is empty, or that cannot be opened.
+    /// [`CollectionError::InUse`] if a process has it open for writing, [`CollectionError::Damaged`] if it is empty, [`CollectionError::Io`].
     pub(super) fn open(path: &Path) -> Result<Self, CollectionError> {
         let failed = |error: io::Error| CollectionError::io(path, &error);
         let damaged = |what: String| CollectionError::Damaged {
@@ -61,7 +61,7 @@ impl ReadOnlyFile {
                 file,
                 written: Mutex::new(Overlay {
                     length,
-                    of_file: length,
+                    file_length: length,
                     pages: BTreeMap::new(),
                 }),
                 header_locked: AtomicBool::new(false),
@@ -77,28 +77,41 @@ impl ReadOnlyFile {
         self.written.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reads from the first `of_file` bytes of the file. What cannot be read, or lies behind them, is zero: no page of the store is all
-    /// zeros, so redb finds that page damaged, and goes on with the others. After an error it would read nothing any more.
-    fn read_file(&self, of_file: u64, offset: u64, out: &mut [u8]) {
-        let there = of_file.saturating_sub(offset).min(out.len() as u64);
-        let (there, behind) = out.split_at_mut(there as usize);
+    /// Reads from the first `file_length` bytes of the file. Bytes behind them, and bytes that cannot be read, are zero. No page of the store
+    /// is all zeros, so redb recognises such a page as damaged and continues with the others. After an error it would read nothing more.
+    fn read_file(&self, file_length: u64, offset: u64, out: &mut [u8]) {
+        let present = file_length.saturating_sub(offset).min(out.len() as u64);
+        let (present, behind) = out.split_at_mut(present as usize);
         behind.fill(0);
-        if self.file.read(offset, there).is_err() {
-            there.fill(0);
+        if self.file.read(offset, present).is_err() {
+            present.fill(0);
         }
     }
 }
 
-/// The pages of a range: the number of each, where the range begins in it, and the bytes of the range that are in it.
-fn pages(offset: u64, length: usize) -> impl Iterator<Item = (u64, usize, std::ops::Range<usize>)> {
+/// A part of a range of bytes that is in one page.
+struct PagePart {
+    page: u64,
+    /// The position of the part in the page.
+    start: usize,
+    /// The bytes of the part, relative to the begin of the range.
+    bytes: std::ops::Range<usize>,
+}
+
+/// Splits a range of bytes by pages.
+fn page_parts(offset: u64, length: usize) -> impl Iterator<Item = PagePart> {
     let mut done = 0;
     std::iter::from_fn(move || {
-        let at = offset + done as u64;
-        let within = at % PAGE;
-        let some = (length - done).min((PAGE - within) as usize);
-        let part = done..done + some;
-        done += some;
-        (some > 0).then_some((at / PAGE, within as usize, part))
+        let position = offset + done as u64;
+        let start = position % PAGE_BYTES;
+        let size = (length - done).min((PAGE_BYTES - start) as usize);
+        let bytes = done..done + size;
+        done += size;
+        (size > 0).then_some(PagePart {
+            page: position / PAGE_BYTES,
+            start: start as usize,
+            bytes,
+        })
     })
 }
 
@@ -108,16 +121,16 @@ impl StorageBackend for ReadOnlyFile {
     }
 
     fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
-        let of_file = self.written().of_file;
-        self.read_file(of_file, offset, out);
+        let file_length = self.written().file_length;
+        self.read_file(file_length, offset, out);
         let written = self.written();
         if written.pages.is_empty() {
             return Ok(());
         }
-        for (number, within, part) in pages(offset, out.len()) {
-            let page = written.pages.get(&number);
-            let page = page.and_then(|page| page.get(within..within + part.len()));
-            if let (Some(page), Some(out)) = (page, out.get_mut(part)) {
+        for PagePart { page, start, bytes } in page_parts(offset, out.len()) {
+            let page = written.pages.get(&page);
+            let page = page.and_then(|page| page.get(start..start + bytes.len()));
+            if let (Some(page), Some(out)) = (page, out.get_mut(bytes)) {
                 out.copy_from_slice(page);
             }
         }
@@ -127,11 +140,11 @@ impl StorageBackend for ReadOnlyFile {
     fn set_len(&self, length: u64) -> io::Result<()> {
         let mut written = self.written();
         written.length = length;
-        // Bytes that are cut off are zero if they come back.
-        written.of_file = written.of_file.min(length);
-        drop(written.pages.split_off(&length.div_ceil(PAGE)));
-        if let Some(page) = written.pages.get_mut(&(length / PAGE))
-            && let Some(behind) = page.get_mut((length % PAGE) as usize..)
+        // After a later extension, the truncated bytes are zero.
+        written.file_length = written.file_length.min(length);
+        drop(written.pages.split_off(&length.div_ceil(PAGE_BYTES)));
+        if let Some(page) = written.pages.get_mut(&(length / PAGE_BYTES))
+            && let Some(behind) = page.get_mut((length % PAGE_BYTES) as usize..)
         {
             behind.fill(0);
         }
@@ -144,15 +157,16 @@ impl StorageBackend for ReadOnlyFile {
 
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
         let mut written = self.written();
-        let of_file = written.of_file;
-        for (number, within, part) in pages(offset, data.len()) {
+        let file_length = written.file_length;
+        for PagePart { page, start, bytes } in page_parts(offset, data.len()) {
+            let number = page;
             let page = written.pages.entry(number).or_insert_with(|| {
-                let mut page = vec![0; PAGE as usize];
-                self.read_file(of_file, number * PAGE, &mut page);
+                let mut page = vec![0; PAGE_BYTES as usize];
+                self.read_file(file_length, number * PAGE_BYTES, &mut page);
                 page
             });
-            let end = within + part.len();
-            if let (Some(page), Some(data)) = (page.get_mut(within..end), data.get(part)) {
+            let end = start + bytes.len();
+            if let (Some(page), Some(data)) = (page.get_mut(start..end), data.get(bytes)) {
                 page.copy_from_slice(data);
             }
         }
@@ -184,8 +198,8 @@ impl StorageBackend for ReadOnlyFile {
         Ok(())
     }
 
-    /// redb first asks for handles that lock in another way: there is none. Then it locks the header and asks whether somebody vouches
-    /// for a store that was not closed. Our shared lock does: nobody changes what the last commit left.
+    /// redb first asks whether there are handles with another way of locking; there are none. Then it locks the header and asks whether a
+    /// process guarantees the state of a store that was not closed. The shared lock guarantees it: no process changes the last commit.
     fn query_lock_range(&self, _: Bound<u64>, _: Bound<u64>) -> Result<bool, BackendError> {
         Ok(self.header_locked.load(Ordering::Relaxed))
     }
@@ -196,42 +210,42 @@ mod tests {
     use super::*;
 
     #[test]
-    fn writes_are_read_back_and_the_file_stays() {
+    fn writes_are_read_and_the_file_is_unchanged() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("file");
         let bytes: Vec<u8> = (0..10_000u32).map(|n| n as u8 | 1).collect();
         std::fs::write(&path, &bytes).unwrap();
-        let frozen = ReadOnlyFile::open(&path).unwrap();
+        let file = ReadOnlyFile::open(&path).unwrap();
         let mut expected = bytes.clone();
         for (at, length) in [(0, 3), (4090, 5000), (9990, 10), (4096, 4096)] {
-            frozen.write(at, &vec![at as u8; length]).unwrap();
+            file.write(at, &vec![at as u8; length]).unwrap();
             expected[at as usize..at as usize + length].fill(at as u8);
         }
-        frozen.set_len(12_000).unwrap();
-        frozen.write(11_000, b"behind").unwrap();
+        file.set_len(12_000).unwrap();
+        file.write(11_000, b"behind").unwrap();
         expected.resize(12_000, 0);
         expected[11_000..11_006].copy_from_slice(b"behind");
         let mut read = vec![0; expected.len()];
-        frozen.read(0, &mut read).unwrap();
+        file.read(0, &mut read).unwrap();
         assert!(read == expected);
-        frozen.set_len(5000).unwrap();
-        frozen.set_len(12_000).unwrap();
+        file.set_len(5000).unwrap();
+        file.set_len(12_000).unwrap();
         expected[5000..].fill(0);
-        frozen.read(0, &mut read).unwrap();
+        file.read(0, &mut read).unwrap();
         assert!(read == expected);
-        frozen.write(10_995, b"again").unwrap();
+        file.write(10_995, b"again").unwrap();
         expected[10_995..11_000].copy_from_slice(b"again");
         let mut part = [0; 20];
-        frozen.read(10_990, &mut part).unwrap();
+        file.read(10_990, &mut part).unwrap();
         assert_eq!(part, expected[10_990..11_010]);
         assert_eq!(
-            (frozen.len().unwrap(), std::fs::read(&path).unwrap()),
+            (file.len().unwrap(), std::fs::read(&path).unwrap()),
             (12_000, bytes)
         );
     }
 
     #[test]
-    fn readers_share_a_file_and_keep_writers_away() {
+    fn readers_share_a_file_and_exclude_writers() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("store");
         let writer = redb::Database::create(&path).unwrap();

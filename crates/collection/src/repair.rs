@@ -1,7 +1,7 @@
-//! Repair: a new collection of what can still be read of a damaged one.
+//! Repair: a new collection with the readable documents of a damaged one.
 //!
-//! Documents are read some hundred at a time. Where that fails, each number is looked up by itself: so a damaged page costs the documents
-//! on it, and those that only a damaged page leads to. The damaged file is never changed.
+//! Documents are read some hundred at a time. If that fails, each number is looked up alone, so a damaged page loses only its own documents
+//! and those that are reached through it. The damaged file is never changed.
 
 use std::path::Path;
 
@@ -19,43 +19,45 @@ use super::row::Row;
 use super::seal::unseal;
 use super::settings::StoredContent;
 
-/// Documents read and taken in at a time.
-const AT_A_TIME: usize = 500;
+/// The number of documents that are read and added at a time.
+const BATCH_DOCUMENTS: usize = 500;
 
 /// The result of a repair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RepairReport {
-    /// Documents in the new collection.
+    /// The number of documents in the new collection.
     pub saved: u64,
-    /// Documents that the damaged one had besides; none if it cannot tell how many it had.
+    /// The number of documents that were lost; `None` if the damaged collection does not state how many it had.
     pub lost: Option<u64>,
 }
 
 impl Collection {
-    /// Makes a new collection of what can still be read of a damaged one: documents whose record and text are whole, taken in anew in
-    /// their order. Groups and stories get new numbers, and a document without a time is seen again. Runs are forgotten. Only where texts
-    /// are kept. The new collection is checked.
+    /// Creates a new collection with the documents of a damaged one whose record and text are readable. They are added in their order.
+    ///
+    /// Groups and stories get new numbers, a document without a time gets the present one for its story, and runs are not copied. The
+    /// collection must store texts. The new collection is verified.
     ///
     /// # Errors
-    /// No document that can be saved, settings that cannot be read, a directory in use, a disk that fails. Then nothing is made.
+    /// [`CollectionError::BeyondRepair`] if no document or no settings can be read, [`CollectionError::Invalid`] if the collection stores no
+    /// texts, [`CollectionError::NotEmpty`], [`CollectionError::InUse`], [`CollectionError::Io`]. Then no collection is created.
     pub fn repair(damaged: &Path, dir: &Path) -> Result<RepairReport, CollectionError> {
         let store = open_in(damaged, Database::read).map_err(beyond_repair)?;
         let config = store.config().map_err(beyond_repair)?;
         if config.settings.store != StoredContent::Text {
             return Err(CollectionError::invalid(
-                "repair: the collection keeps no texts to make it anew of; restore a backup",
+                "repair: the collection keeps no texts from which it can be rebuilt; restore a backup",
             ));
         }
         let new = NewDatabase::begin(dir)?;
-        let fresh = Database::create(new.unfinished())?;
-        write_config(&fresh, &config)?;
-        let collection = Self::over(fresh)?;
-        let repaired = Wreck {
+        let database = Database::create(new.unfinished())?;
+        write_config(&database, &config)?;
+        let collection = Self::over(database)?;
+        let repaired = Repair {
             store: &store,
             collection: &collection,
         }
         .save()?;
-        // Closed before it is read as others will read it.
+        // The collection is closed before its file is verified.
         drop(collection);
         Self::verify_file(new.unfinished())?;
         new.publish()?;
@@ -63,7 +65,7 @@ impl Collection {
     }
 }
 
-/// Repairing does not tell to repair.
+/// Replaces the error that recommends a repair: the repair itself failed.
 fn beyond_repair(error: CollectionError) -> CollectionError {
     match error {
         CollectionError::Damaged { path, what } => CollectionError::BeyondRepair { path, what },
@@ -71,21 +73,21 @@ fn beyond_repair(error: CollectionError) -> CollectionError {
     }
 }
 
-/// The state of one document's number.
-enum Place {
+/// The state of one document number.
+enum NumberState {
     Whole(Box<NewDocument>),
     Damaged,
-    /// The time of its document is over.
+    /// The document has expired.
     Expired,
 }
 
-/// A damaged collection, and the one that is made of it.
-struct Wreck<'a> {
+/// A repair: the damaged store and the new collection.
+struct Repair<'a> {
     store: &'a Database,
     collection: &'a Collection,
 }
 
-impl Wreck<'_> {
+impl Repair<'_> {
     fn save(&self) -> Result<RepairReport, CollectionError> {
         let state = self.store.reading(|transaction| {
             let meta = self.store.table(transaction, META)?;
@@ -95,17 +97,17 @@ impl Wreck<'_> {
         let (mut saved, mut expired) = (0, 0);
         let mut from = 1;
         while from < end {
-            let (places, next) = self.some(from, end);
+            let (states, next) = self.read_batch(from, end);
             let mut whole = Vec::new();
-            for place in places {
-                match place {
-                    Place::Whole(document) => whole.push(*document),
-                    Place::Damaged => {}
-                    Place::Expired => expired += 1,
+            for state in states {
+                match state {
+                    NumberState::Whole(document) => whole.push(*document),
+                    NumberState::Damaged => {}
+                    NumberState::Expired => expired += 1,
                 }
             }
-            let taken = self.collection.add(whole, false, Durability::Synced)?;
-            saved += taken.iter().filter(|answer| answer.is_ok()).count() as u64;
+            let answers = self.collection.add(whole, false, Durability::Synced)?;
+            saved += answers.iter().filter(|answer| answer.is_ok()).count() as u64;
             from = next;
         }
         let lost = state
@@ -120,71 +122,74 @@ impl Wreck<'_> {
         Ok(RepairReport { saved, lost })
     }
 
-    /// Some documents from number `from` on, and the number to go on with.
-    fn some(&self, from: u64, end: u64) -> (Vec<Place>, u64) {
-        let at_once = self
+    /// Reads some documents with numbers from `from`. Returns them and the number at which the next batch begins.
+    fn read_batch(&self, from: u64, end: u64) -> (Vec<NumberState>, u64) {
+        let in_order = self
             .store
-            .reading(|transaction| self.read(transaction, from, end));
-        at_once.unwrap_or_else(|_| {
-            let next = end.min(from + AT_A_TIME as u64);
+            .reading(|transaction| self.read_range(transaction, from, end));
+        in_order.unwrap_or_else(|_| {
+            let next = end.min(from + BATCH_DOCUMENTS as u64);
             let one = |number| {
-                let place = self.store.reading(|transaction| {
+                let state = self.store.reading(|transaction| {
                     let documents = self.store.table(transaction, DOCUMENTS)?;
                     let sealed = documents
                         .get(number)
                         .map_err(|error| self.store.unreadable(error))?;
                     sealed
-                        .map(|sealed| self.place(transaction, number, sealed.value()))
+                        .map(|sealed| self.read_document(transaction, number, sealed.value()))
                         .transpose()
                 });
-                place.unwrap_or(Some(Place::Damaged))
+                state.unwrap_or(Some(NumberState::Damaged))
             };
             ((from..next).filter_map(one).collect(), next)
         })
     }
 
-    /// The same at once, unless something cannot be read or makes no sense.
-    fn read(
+    /// Reads some documents in table order.
+    ///
+    /// # Errors
+    /// An error if a page cannot be read or numbers are out of order.
+    fn read_range(
         &self,
         transaction: &ReadTransaction,
         from: u64,
         end: u64,
-    ) -> Result<(Vec<Place>, u64), CollectionError> {
+    ) -> Result<(Vec<NumberState>, u64), CollectionError> {
         let documents = self.store.table(transaction, DOCUMENTS)?;
         let entries = documents.range(from..end);
         let mut next = from;
-        let mut places = Vec::new();
+        let mut states = Vec::new();
         for entry in entries
             .map_err(|error| self.store.unreadable(error))?
-            .take(AT_A_TIME)
+            .take(BATCH_DOCUMENTS)
         {
             let (key, sealed) = entry.map_err(|error| self.store.unreadable(error))?;
             let number = key.value();
-            // A damaged page may lead anywhere.
+            // A damaged page may refer to any other page.
             if number < next || number >= end {
-                return Err(self.store.wrong("documents", number));
+                return Err(self.store.wrong_checksum("documents", number));
             }
-            places.push(self.place(transaction, number, sealed.value())?);
+            states.push(self.read_document(transaction, number, sealed.value())?);
             next = number + 1;
         }
-        let more = places.len() == AT_A_TIME;
-        Ok((places, if more { next } else { end }))
+        let more = states.len() == BATCH_DOCUMENTS;
+        Ok((states, if more { next } else { end }))
     }
 
     /// Reads the record of a number, its text and its row.
-    fn place(
+    fn read_document(
         &self,
         transaction: &ReadTransaction,
         number: u64,
         sealed: &[u8],
-    ) -> Result<Place, CollectionError> {
+    ) -> Result<NumberState, CollectionError> {
         let record = unseal("documents", &number.to_le_bytes(), sealed);
         let record: Option<DocumentRecord> = record.and_then(|record| serde_json::from_slice(record).ok());
         let Some(record) = record else {
-            return Ok(Place::Damaged);
+            return Ok(NumberState::Damaged);
         };
         let mut ttl = None;
-        // A row that cannot be read keeps no document away.
+        // A document whose row cannot be read is saved.
         let row = self.store.guard(|| {
             let rows = self.store.table(transaction, ROWS)?;
             self.store.sealed(&rows, "rows", number)
@@ -192,19 +197,19 @@ impl Wreck<'_> {
         if let Ok(row) = row {
             let row = row.and_then(|row| Row::decode(number, &row));
             let Some(row) = row.filter(|row| row.id == self.collection.id_hash(&record.id)) else {
-                return Ok(Place::Damaged);
+                return Ok(NumberState::Damaged);
             };
             let now = self.collection.now();
             if row.is_expired(now) {
-                return Ok(Place::Expired);
+                return Ok(NumberState::Expired);
             }
             ttl = (row.expires != i64::MAX).then(|| row.expires.abs_diff(now));
         }
         let stored = self.store.read_text(transaction, number)?;
         let Some(text) = stored.and_then(|stored| decompress(&stored)) else {
-            return Ok(Place::Damaged);
+            return Ok(NumberState::Damaged);
         };
-        Ok(Place::Whole(Box::new(NewDocument {
+        Ok(NumberState::Whole(Box::new(NewDocument {
             id: record.id,
             content: Content::Text(text),
             details: record.details,
@@ -212,7 +217,7 @@ impl Wreck<'_> {
         })))
     }
 
-    /// One more than the highest number that can be read.
+    /// Returns one more than the highest number that can be read.
     fn end(&self) -> u64 {
         let tables = [ROWS, DOCUMENTS, TEXTS, CHANGES];
         let last = |table: TableDefinition<'static, u64, &'static [u8]>| {

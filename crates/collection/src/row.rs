@@ -1,54 +1,55 @@
-//! What of a document is held in memory, and its bytes on disk.
+//! The row of a document: the part that is in memory, and its encoding on disk.
 //!
-//! A row is all that decides where a document belongs, but for its text. The rows are read whole when a collection is opened; search,
-//! ids and equal texts are made of them, so that no index on disk can disagree with the documents.
+//! A row contains everything that decides the group of a document, except the text. All rows are read when a collection is opened. The
+//! indexes for fingerprints, ids and equal texts are built from them, so no index on disk can disagree with the documents.
 
 use twinprint_text::Measure;
 
 use super::document::Verdict;
 
-/// A document's row. About 100 bytes, and 8 for each token of its prefix.
+/// The row of a document: about 100 bytes, and 8 for each token of its prefix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Row {
-    /// Number of the change that brought the document: its name inside the collection.
+    /// The number of the change that added the document. It identifies the document inside the collection.
     pub(crate) ordinal: u64,
-    /// The fingerprint, in the low bits that the profile asks for.
+    /// The fingerprint, in the low bits; the profile states how many.
     pub(crate) fingerprint: u128,
-    /// Keyed hash of the id.
+    /// The keyed hash of the id.
     pub(crate) id: u128,
-    /// Keyed hash of the canonical text; of a document that is a fingerprint alone, of that.
+    /// The keyed hash of the canonical text, or of the fingerprint of a document without a text.
     pub(crate) text: u128,
-    /// The group it belongs to.
+    /// The group that it belongs to.
     pub(crate) group: u64,
     /// Unix time in seconds at which it expires; [`i64::MAX`] for never.
     pub(crate) expires: i64,
-    /// Distinct features.
+    /// The number of distinct features.
     pub(crate) features: u32,
-    /// How its shingles are cut.
+    /// The unit of its shingles.
     pub(crate) measure: Measure,
-    /// The story it came to, which may have become part of another; 0 where none are kept.
+    /// The story that it joined, which may have been merged since; 0 if the collection keeps no stories.
     pub(crate) story: u64,
-    /// Whether it leads its group.
+    /// True if it leads its group.
     pub(crate) leads: bool,
-    /// Whether the fingerprint is to be searched: not where it hangs on too few features.
+    /// True if the fingerprint is searched: it is based on enough features.
     pub(crate) by_fingerprint: bool,
-    /// Of a short text, the size of its shingle set and the prefix it is found by; 0 and empty otherwise.
+    /// The size of the shingle set of a short text; 0 for other texts.
     pub(crate) set_size: u32,
-    /// See [`set_size`](Self::set_size).
+    /// The prefix by which a short text is found; empty for other texts.
     pub(crate) prefix: Box<[u64]>,
 }
 
-const FIXED: usize = 16 * 3 + 8 + 8 + 4 + 1 + 4;
+/// The size of a row without story and prefix, in bytes.
+const FIXED_BYTES: usize = 16 * 3 + 8 + 8 + 4 + 1 + 4;
 const CHAR_GRAMS: u8 = 1;
 const LEADS: u8 = 2;
 const BY_FINGERPRINT: u8 = 4;
 const IN_STORY: u8 = 8;
 
 impl Row {
-    /// The bytes, little-endian: fingerprint, id, text, group, expires, features, flags, size of the set, story (where it
+    /// Encodes the row, little-endian: fingerprint, id, text, group, expires, features, flags, size of the set, story (where it
     /// has one), prefix.
     pub(crate) fn encode(&self) -> Vec<u8> {
-        let mut out = Vec::with_capacity(FIXED + 8 + self.prefix.len() * 8 + super::seal::SEAL);
+        let mut out = Vec::with_capacity(FIXED_BYTES + 8 + self.prefix.len() * 8 + super::seal::SEAL_BYTES);
         for hash in [self.fingerprint, self.id, self.text] {
             out.extend_from_slice(&hash.to_le_bytes());
         }
@@ -72,7 +73,7 @@ impl Row {
         out
     }
 
-    /// The row of an ordinal; none where the bytes are not one.
+    /// Decodes the row of a number; `None` if the bytes are not a row.
     pub(crate) fn decode(ordinal: u64, bytes: &[u8]) -> Option<Self> {
         let mut rest = bytes;
         let fingerprint = u128::from_le_bytes(take(&mut rest)?);
@@ -113,8 +114,8 @@ impl Row {
         })
     }
 
-    /// Tells new, exact or near of its document. `copies` are the documents of its text.
-    pub(crate) fn standing<'r>(&self, mut copies: impl Iterator<Item = &'r Self>) -> Verdict {
+    /// The relation of its document to the others: new, exact or near. `copies` are the documents of its text.
+    pub(crate) fn relation<'r>(&self, mut copies: impl Iterator<Item = &'r Self>) -> Verdict {
         if self.leads {
             Verdict::New
         } else if copies.any(|copy| copy.ordinal != self.ordinal) {
@@ -124,7 +125,7 @@ impl Row {
         }
     }
 
-    /// Whether it is gone at a time.
+    /// True if the document has expired at a time, in Unix seconds.
     pub(crate) fn is_expired(&self, now: i64) -> bool {
         self.expires <= now
     }
@@ -143,7 +144,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn rows_come_back(a: (u128, u128, u128, u64, i64), b: (u32, bool, bool, bool, u32), story: u64, prefix: Vec<u64>) {
+        fn rows_round_trip(a: (u128, u128, u128, u64, i64), b: (u32, bool, bool, bool, u32), story: u64, prefix: Vec<u64>) {
             let row = Row {
                 ordinal: 7, fingerprint: a.0, id: a.1, text: a.2, group: a.3, expires: a.4, features: b.0,
                 measure: if b.1 { Measure::CharGrams } else { Measure::WordGrams },

@@ -1,15 +1,15 @@
 //! Stored values under a checksum.
 //!
-//! Every value ends in eight bytes: SipHash-1-3 of the table, the key and the value. The embedded store trusts the disk when it reads;
-//! with this, a flipped byte, a value under another key or in another table is an error and never an answer. It guards against
-//! accidents, not against somebody who writes to the file.
+//! Every value ends in eight bytes: SipHash-1-3 of the table, the key and the value. The embedded store does not check what it reads. With the
+//! checksum, a flipped byte and a value under another key or in another table are errors. The checksum protects against accidents, not
+//! against an attacker that can write to the file.
 
 use std::hash::Hasher;
 
 use siphasher::sip::SipHasher13;
 
-/// Bytes of the checksum.
-pub(crate) const SEAL: usize = 8;
+/// The size of the checksum in bytes.
+pub(crate) const SEAL_BYTES: usize = 8;
 
 fn checksum(table: &str, key: &[u8], value: &[u8]) -> u64 {
     let mut hasher = SipHasher13::new();
@@ -20,23 +20,23 @@ fn checksum(table: &str, key: &[u8], value: &[u8]) -> u64 {
     hasher.finish()
 }
 
-/// The value with its checksum behind it.
+/// Appends the checksum to a value.
 pub(crate) fn seal(table: &str, key: &[u8], mut value: Vec<u8>) -> Vec<u8> {
     let checksum = checksum(table, key, &value);
     value.extend_from_slice(&checksum.to_le_bytes());
     value
 }
 
-/// The value without its checksum; none where that does not fit.
+/// Returns the value without its checksum; `None` if the checksum is wrong.
 pub(crate) fn unseal<'v>(table: &str, key: &[u8], sealed: &'v [u8]) -> Option<&'v [u8]> {
-    let (value, written) = sealed.split_last_chunk::<SEAL>()?;
+    let (value, written) = sealed.split_last_chunk::<SEAL_BYTES>()?;
     (checksum(table, key, value) == u64::from_le_bytes(*written)).then_some(value)
 }
 
 /// The checksum of a sealed value.
 pub(crate) fn seal_of(sealed: &[u8]) -> u64 {
     sealed
-        .last_chunk::<SEAL>()
+        .last_chunk::<SEAL_BYTES>()
         .map_or(0, |seal| u64::from_le_bytes(*seal))
 }
 
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_flipped_bit_and_every_other_place_is_found() {
+    fn a_flipped_bit_and_another_key_or_table_are_detected() {
         let sealed = seal("rows", b"key", b"a value of some length".to_vec());
         assert_eq!(
             unseal("rows", b"key", &sealed),

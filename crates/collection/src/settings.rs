@@ -1,109 +1,131 @@
-//! What is laid down when a collection is made and does not change after.
+//! The settings of a collection. They are chosen when it is created and never change.
 
 use serde::{Deserialize, Serialize};
 use twinprint_text::Profile;
 
 use super::error::CollectionError;
 
-/// How far apart fingerprints may lie to be compared, where the text decides (128 bits).
+/// The default radius of candidates, for fingerprints of 128 bits whose candidates are verified.
 ///
-/// On the labelled sets of revisions, newswire and web pages this radius holds 97 to 99.9 % of the pairs at Jaccard 0.8 or more.
+/// On the labelled sets of revisions, newswire and web pages this radius contains 97 to 99.9 % of the pairs at Jaccard 0.8 or more.
 const DEFAULT_RADIUS: u32 = 16;
-/// Texts looked at for one document at most.
+/// The default of the largest number of texts that one document is compared with.
 const DEFAULT_MAX_TEXTS: u32 = 64;
-/// Stories that live at most. What they take in memory and the time to place a document grow with them.
+/// The default of the largest number of live stories. Memory and the time to place a document grow with it.
 const DEFAULT_STORY_LIVE: u32 = 10_000;
 
-/// What is kept of a text, and so what a verdict rests on.
+/// The part of a text that a collection stores. Verdicts are verified on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = Store))]
 pub enum StoredContent {
-    /// The text itself, compressed: about half its bytes. Verdicts are verified, and documents can be read back, explained and exported.
+    /// The text, compressed to about half its size. Verdicts are verified, and documents can be read, explained and exported.
     #[default]
     Text,
-    /// The hashes of its shingles, 8 bytes a shingle, under a key that never leaves the collection. Verdicts are verified; the text is not
-    /// kept. A Chinese text is compared with Chinese texts alone.
+    /// The hashes of its shingles, 8 bytes per shingle, under a secret key of the collection. Verdicts are verified, and the text is not
+    /// stored. Chinese texts are compared with Chinese texts only.
     Shingles,
-    /// The fingerprint alone. Verdicts go by Hamming distance and are not verified.
+    /// Only the fingerprint. Verdicts are based on the Hamming distance and not verified.
     None,
 }
 
-/// Which member of a group stands for it.
+/// The rule that chooses the canonical document of a group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum CanonicalBy {
-    /// The one that came first.
+    /// The document that was added first.
     #[default]
     First,
-    /// The one with the highest score.
+    /// The document with the highest score.
     Score,
-    /// The one with the latest time.
+    /// The document with the latest time.
     Newest,
-    /// The one with the shortest URL.
+    /// The document with the shortest URL.
     ShortestUrl,
 }
 
 /// The settings of a collection.
+///
+/// # Examples
+///
+/// ```
+/// use twinprint_collection::{CanonicalBy, Settings, StoredContent};
+///
+/// # fn main() -> Result<(), twinprint_collection::CollectionError> {
+/// // Documents expire after 30 days, and no text is stored.
+/// let settings = Settings {
+///     store: StoredContent::Shingles,
+///     canonical: CanonicalBy::Newest,
+///     ttl: Some(30 * 86_400),
+///     ..Settings::default()
+/// };
+/// let profile = settings.check()?;
+/// assert_eq!(profile.bits(), 128);
+///
+/// let wide = Settings { k: 25, ..Settings::default() };
+/// assert!(wide.check().is_err());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Settings {
-    /// Id of the profile of the fingerprints, 64 or 128 bits wide.
+    /// The id of the profile of the fingerprints, 64 or 128 bits wide.
     #[cfg_attr(feature = "openapi", schema(example = "tp1-words-lntf-128"))]
     pub profile: String,
-    /// Radius of the candidates: up to 12 at 64 bits, 24 at 128.
+    /// The radius of candidates: at most 12 at 64 bits, 24 at 128.
     #[cfg_attr(feature = "openapi", schema(maximum = 24))]
     pub k: u32,
-    /// Least Jaccard of a duplicate, in (0, 1].
+    /// The least Jaccard of a duplicate, in (0, 1].
     #[cfg_attr(feature = "openapi", schema(exclusive_minimum = 0.0, maximum = 1.0))]
     pub threshold: f64,
-    /// What is kept of a text.
+    /// The part of a text that is stored.
     pub store: StoredContent,
-    /// Which member of a group stands for it.
+    /// The rule that chooses the canonical document of a group.
     pub canonical: CanonicalBy,
-    /// Texts looked at for one document at most, the nearest first; an answer that reached it says so.
+    /// The largest number of texts that one document is compared with, the nearest first. An answer that reached it is marked as limited.
     #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 10000))]
     pub max_texts: u32,
-    /// Seconds after which documents expire that have no time of their own; nothing keeps them for good.
+    /// The seconds after which documents without a time to live of their own expire; `None` for never.
     #[cfg_attr(feature = "openapi", schema(minimum = 1))]
     pub ttl: Option<u64>,
-    /// Texts without features (empty, or punctuation alone) are refused. Otherwise each is new, in a group of its own.
+    /// Refuses texts without features (empty, or only punctuation). Otherwise each of them is new and leads a group of its own.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub reject_empty: bool,
-    /// Fingerprints are made under a secret key, which nobody outside can steer pages by; they are then never given out.
+    /// Computes fingerprints under a secret key, so that nobody can write pages for a chosen fingerprint. Such fingerprints are never returned.
     pub keyed: bool,
-    /// Stories are kept: loose clusters of the documents by terms and time. Needs a text of every document, whatever is kept of it.
+    /// Keeps stories: loose clusters of the documents by terms and time. Every document then needs a text, whatever part of it is stored.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub stories: bool,
-    /// Least cosine of a document and the centre of its story, in (0, 1].
+    /// The least cosine of a document and the centre of its story, in (0, 1].
     #[serde(skip_serializing_if = "is_default_threshold")]
     #[cfg_attr(feature = "openapi", schema(exclusive_minimum = 0.0, maximum = 1.0))]
     pub story_threshold: f64,
-    /// Least cosine of the centres of two stories that become one; 1 keeps them apart.
+    /// The least cosine of the centres of two stories that are merged, in (0, 1]; 1 merges none.
     #[serde(skip_serializing_if = "is_default_merge")]
     #[cfg_attr(feature = "openapi", schema(exclusive_minimum = 0.0, maximum = 1.0))]
     pub story_merge: f64,
-    /// Seconds after which a story ends that gained nothing, by the latest time of any document; nothing lets them live.
+    /// The seconds without new members after which a story ends, by the latest time of any document; `None` for never.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(minimum = 1))]
     pub story_window: Option<u64>,
-    /// Seconds in which the weight of a document in its story's centre halves; nothing keeps it.
+    /// The seconds after which the weight of a document in its story's centre is halved; `None` for never.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(minimum = 1))]
     pub story_half_life: Option<u64>,
-    /// Stories that live at most; those idle for longest end beyond that.
+    /// The largest number of live stories. Beyond it, the stories without new members for the longest time end.
     #[serde(skip_serializing_if = "is_default_live")]
     #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 1_000_000))]
     pub story_live: u32,
 }
 
-// What is as always is not written, so that older versions read the settings of collections without stories.
+// Default values are not written, so that older versions can read the settings of collections without stories.
 #[expect(
     clippy::trivially_copy_pass_by_ref,
     clippy::float_cmp,
-    reason = "as serde calls it, and the very number"
+    reason = "the signature that serde calls; the comparison is with the exact default"
 )]
 fn is_default_threshold(threshold: &f64) -> bool {
     *threshold == Settings::default().story_threshold
@@ -112,13 +134,13 @@ fn is_default_threshold(threshold: &f64) -> bool {
 #[expect(
     clippy::trivially_copy_pass_by_ref,
     clippy::float_cmp,
-    reason = "as serde calls it, and the very number"
+    reason = "the signature that serde calls; the comparison is with the exact default"
 )]
 fn is_default_merge(merge: &f64) -> bool {
     *merge == Settings::default().story_merge
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde calls")]
 fn is_default_live(live: &u32) -> bool {
     *live == DEFAULT_STORY_LIVE
 }
@@ -146,10 +168,10 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The profile, once everything else makes sense as well.
+    /// Checks all settings and returns the profile.
     ///
     /// # Errors
-    /// What cannot be, with what can.
+    /// [`CollectionError::Invalid`] or [`CollectionError::Limit`] for the first setting that is not allowed, with the allowed values.
     pub fn check(&self) -> Result<Profile, CollectionError> {
         let invalid = |why: String| CollectionError::Invalid(why);
         let profile = Profile::parse(&self.profile).map_err(|error| invalid(error.to_string()))?;
@@ -195,7 +217,7 @@ impl Settings {
         Ok(profile)
     }
 
-    /// Whether what stands beside a text decides anything: its time and title a story, its time, url or score who stands for a group.
+    /// True if details of documents decide anything: time and title decide stories, and time, URL or score the canonical document.
     pub fn uses_details(&self) -> bool {
         self.stories || self.canonical != CanonicalBy::First
     }
@@ -244,7 +266,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn settings_that_cannot_be_are_refused_by_name() {
+    fn invalid_settings_are_refused_with_their_names() {
         assert!(Settings::default().check().is_ok());
         let refuse = |change: fn(&mut Settings), name: &str| {
             let mut settings = Settings::default();

@@ -1,4 +1,4 @@
-//! Counts: of the whole collection, and by source. Nothing here changes anything.
+//! Counts of the collection and of its sources.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -18,24 +18,24 @@ use super::shared::{Commits, Shared};
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Stats {
-    /// Documents.
+    /// The number of documents.
     pub documents: u64,
-    /// Groups.
+    /// The number of groups.
     pub groups: u64,
     /// The number of the last change.
     pub seq: u64,
-    /// Bytes of the store on disk.
+    /// The size of the file in bytes.
     pub bytes: u64,
-    /// Documents that wait to be written.
+    /// The number of writes that wait for the writing thread.
     pub waiting: u64,
-    /// Commits since it was opened.
+    /// The commits since the collection was opened.
     pub commits: Commits,
-    /// Why it refuses writes, where it does.
+    /// The reason why the collection refuses writes; `None` if it accepts them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refusal: Option<String>,
-    /// Some of the sources, those with the most documents first, and of equals by name.
+    /// Some of the sources, by descending number of documents, then by name.
     pub sources: Vec<SourceStats>,
-    /// Ask for the sources after this place for more; none at the end.
+    /// The `after` of the next call; `None` after the last source.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_after: Option<String>,
 }
@@ -51,26 +51,26 @@ pub struct SourceStats {
     pub counts: SourceCounts,
 }
 
-/// The place of a source in a list: the most documents first, then by name.
-type Place = (Reverse<u64>, String);
+/// The position of a source in the list: by descending number of documents, then by name.
+type SourcePosition = (Reverse<u64>, String);
 
-/// The place that a list said to go on after: documents, and the name.
-fn place(text: &str) -> Result<Place, CollectionError> {
+/// Parses the position of a source: its number of documents, a dot, its name.
+fn parse_position(text: &str) -> Result<SourcePosition, CollectionError> {
     let parts = text
         .split_once('.')
         .and_then(|(documents, name)| Some((Reverse(documents.parse().ok()?), name.to_owned())));
     parts.ok_or_else(|| {
         CollectionError::invalid(format!(
-            "after: {text:?} is not what a list of sources said to go on after"
+            "after: {text:?} is not the next_after of a list of sources"
         ))
     })
 }
 
 impl Collection {
-    /// The ids of the documents of a source, at most `limit`.
+    /// Returns the ids of at most `limit` documents of a source.
     ///
     /// # Errors
-    /// Damage.
+    /// [`CollectionError::Damaged`].
     pub fn ids_of_source(&self, source: &str, limit: usize) -> Result<Vec<String>, CollectionError> {
         let shared = &*self.shared;
         shared.consistent(|_, transaction| {
@@ -88,13 +88,13 @@ impl Collection {
         })
     }
 
-    /// Counts of the collection, and of one source or of `limit` sources after a place, those with the most documents first.
+    /// Returns the counts of the collection, and of one source or of at most `limit` sources after a position.
     ///
-    /// No index has the sources by size: every part reads the counts of all of them. A source whose number of documents changes while the
-    /// list is gone through may be told twice or not at all; every other is told once.
+    /// Sources are ordered by descending number of documents. There is no index in this order, so every call reads the counts of all sources.
+    /// A source whose number of documents changes between two calls may be listed twice or not at all; every other source is listed once.
     ///
     /// # Errors
-    /// A place that is none, damage.
+    /// [`CollectionError::Invalid`] if `after` is not a [`Stats::next_after`], [`CollectionError::Damaged`].
     pub fn stats(
         &self,
         source: Option<&str>,
@@ -102,16 +102,16 @@ impl Collection {
         limit: usize,
     ) -> Result<Stats, CollectionError> {
         let shared = &*self.shared;
-        let after = after.map(place).transpose()?;
+        let after = after.map(parse_position).transpose()?;
         shared.consistent(|live, transaction| {
             let (sources, next_after) = match source {
                 Some(source) => {
                     let counts = shared.store.read_source(transaction, source)?;
-                    let of = |counts| SourceStats {
+                    let stats = |counts| SourceStats {
                         source: source.to_owned(),
                         counts,
                     };
-                    (counts.map(of).into_iter().collect(), None)
+                    (counts.map(stats).into_iter().collect(), None)
                 }
                 None => shared.sources(transaction, after.as_ref(), limit.min(MAX_LIST_ROWS))?,
             };
@@ -133,15 +133,15 @@ impl Collection {
 }
 
 impl Shared {
-    /// The first `limit` sources after a place, and the place to go on after. Holds no more than it tells.
+    /// The first `limit` sources after a position, and the position of the last one if there are more. Memory is proportional to `limit`.
     fn sources(
         &self,
         transaction: &ReadTransaction,
-        after: Option<&Place>,
+        after: Option<&SourcePosition>,
         limit: usize,
     ) -> Result<(Vec<SourceStats>, Option<String>), CollectionError> {
         let table = self.store.table(transaction, SOURCES)?;
-        let mut first: BinaryHeap<Place> = BinaryHeap::new();
+        let mut first: BinaryHeap<SourcePosition> = BinaryHeap::new();
         let failed = |error| self.store.unreadable(error);
         for entry in table.iter().map_err(failed)? {
             let (key, value) = entry.map_err(failed)?;
@@ -150,20 +150,20 @@ impl Shared {
                 .and_then(|bytes| serde_json::from_slice(bytes).ok())
                 .ok_or_else(|| {
                     self.store
-                        .damaged(format!("source {name:?} does not have its checksum"))
+                        .damaged(format!("source {name:?} has a wrong checksum"))
                 })?;
-            let place = (Reverse(counts.documents), name);
-            let at = |other: &Place| place.cmp(&(other.0, other.1.as_str()));
-            if after.is_some_and(|after| at(after).is_le()) {
+            let position = (Reverse(counts.documents), name);
+            let compare = |other: &SourcePosition| position.cmp(&(other.0, other.1.as_str()));
+            if after.is_some_and(|after| compare(after).is_le()) {
                 continue;
             }
             if first.len() > limit {
-                if first.peek().is_some_and(|last| at(last).is_gt()) {
+                if first.peek().is_some_and(|last| compare(last).is_gt()) {
                     continue;
                 }
                 first.pop();
             }
-            first.push((place.0, name.to_owned()));
+            first.push((position.0, name.to_owned()));
         }
         let mut first = first.into_sorted_vec();
         let more = first.len() > limit;
@@ -171,12 +171,12 @@ impl Shared {
         let next = first
             .last()
             .map(|(Reverse(documents), name)| format!("{documents}.{name}"));
-        let told = first.into_iter().map(|(_, source)| {
+        let sources = first.into_iter().map(|(_, source)| {
             let counts = self.store.source(&table, &source)?.unwrap_or_default();
             Ok(SourceStats { source, counts })
         });
         Ok((
-            told.collect::<Result<_, CollectionError>>()?,
+            sources.collect::<Result<_, CollectionError>>()?,
             next.filter(|_| more),
         ))
     }
@@ -187,13 +187,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_are_those_told() {
+    fn positions_are_parsed() {
         assert_eq!(
-            place("5.a.example").unwrap(),
+            parse_position("5.a.example").unwrap(),
             (Reverse(5), "a.example".to_owned())
         );
         for wrong in ["", "7", "a.b", "-1.a"] {
-            assert!(place(wrong).is_err(), "{wrong}");
+            assert!(parse_position(wrong).is_err(), "{wrong}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What is told of stories: a list by time, and one with its documents.
+//! Queries of stories: a list by time, and one story with its documents.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -17,29 +17,32 @@ use super::stories::StoryEngine;
 use super::story_record::{StoryRecord, StoryTerm};
 use twinprint_stream::time;
 
-/// A story: documents of one event or subject.
+/// The largest number of stories that one call reads while it looks for large ones.
+const MAX_STORIES_READ: usize = 100 * MAX_LIST_ROWS;
+
+/// A story: a loose cluster of documents about one event or subject.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Story {
-    /// Its number: that of the change that brought its first document.
+    /// Its number: that of the change that added its first document.
     pub story_id: u64,
-    /// Documents in it.
+    /// The number of its documents.
     pub size: u64,
-    /// Documents that came to it, copies of others left out.
+    /// The number of documents that were placed in it, without copies.
     pub distinct: u32,
-    /// When its first document was seen, in RFC 3339.
+    /// The time of its first document, in RFC 3339.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first: Option<String>,
-    /// When its last document was seen.
+    /// The time of its last document, in RFC 3339.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last: Option<String>,
-    /// What it is about, the most telling words first.
+    /// The terms that characterise it, by descending weight.
     pub topic: Vec<StoryTerm>,
     /// The title of its most central document.
     pub title: String,
-    /// Whether nothing will join it any more.
+    /// True if it can gain no more members.
     pub ended: bool,
-    /// Numbers of stories that are now part of it.
+    /// The numbers of the stories that were merged into it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub merged: Vec<u64>,
 }
@@ -48,9 +51,9 @@ pub struct Story {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct StoryList {
-    /// Those with the latest document first.
+    /// Stories, by descending time of their last document.
     pub stories: Vec<Story>,
-    /// Ask for the stories after this for more; none at the end.
+    /// The `after` of the next query; `None` after the last story.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_after: Option<String>,
 }
@@ -62,27 +65,27 @@ pub struct StoryDetail {
     /// The story.
     #[serde(flatten)]
     pub story: Story,
-    /// Documents in the order in which they came.
+    /// Documents, ascending by number.
     pub members: Vec<DocumentRef>,
-    /// Ask for the documents after this number for more; none at the end.
+    /// The `after` of the next call; `None` after the last document.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_after: Option<u64>,
 }
 
-/// Which stories are wanted.
+/// A query of the list of stories.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoryQuery {
-    /// Those that live, those that have ended, or both.
+    /// `Some(false)` selects live stories, `Some(true)` ended ones, `None` both.
     pub ended: Option<bool>,
-    /// Those whose last document was seen at this second or later.
+    /// The least time of a story's last document, in Unix seconds.
     pub since: Option<i64>,
-    /// Those whose last document was seen at this second or before.
+    /// The latest time of a story's last document, in Unix seconds.
     pub until: Option<i64>,
-    /// Those of so many documents or more.
+    /// The least number of documents of a story.
     pub min_size: u64,
-    /// Those after a place in the list: [`StoryList::next_after`] of the part before.
+    /// The position after which the list begins: [`StoryList::next_after`] of the last query.
     pub after: Option<String>,
-    /// So many at most.
+    /// The largest number of stories.
     pub limit: usize,
 }
 
@@ -99,8 +102,8 @@ impl Default for StoryQuery {
     }
 }
 
-/// A place in the list of stories: the second of the last document, and the story.
-type Place = (i64, u64);
+/// The position of a story in the list: the time of its last document in seconds, and its number.
+type StoryPosition = (i64, u64);
 
 /// The public form of a story's record.
 fn story(story_id: u64, record: StoryRecord, ended: bool) -> Story {
@@ -118,42 +121,69 @@ fn story(story_id: u64, record: StoryRecord, ended: bool) -> Story {
     }
 }
 
-/// The place that a list said to go on after.
-fn place(text: &str) -> Result<Place, CollectionError> {
+/// Parses the position of a story: the time of its last document, a dot, its number.
+fn parse_position(text: &str) -> Result<StoryPosition, CollectionError> {
     let parts = text
         .split_once('.')
         .and_then(|(last, story)| Some((last.parse().ok()?, story.parse().ok()?)));
     parts.ok_or_else(|| {
         CollectionError::invalid(format!(
-            "after: {text:?} is not what a list of stories said to go on after"
+            "after: {text:?} is not the next_after of a list of stories"
         ))
     })
 }
 
 impl Collection {
-    /// Stories, those with the latest document first. One that gains a document while a list is gone through is told of where it is then.
+    /// Returns stories by descending time of their last document. A story that gains a document between two calls moves to the front.
     ///
     /// # Errors
-    /// A collection that keeps none, a place that is none, damage.
+    /// [`CollectionError::NoStories`] if the collection keeps none, [`CollectionError::Invalid`] if `after` is not a
+    /// [`StoryList::next_after`], [`CollectionError::Damaged`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use twinprint_collection::{Collection, Content, Details, Durability, NewDocument, Settings, StoryQuery};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let dir = tempfile::tempdir()?;
+    /// let settings = Settings { stories: true, ..Settings::default() };
+    /// let collection = Collection::create(&dir.path().join("news"), settings)?;
+    /// let page = |id: &str, text: &str| NewDocument {
+    ///     id: id.to_owned(),
+    ///     content: Content::Text(text.to_owned()),
+    ///     details: Details { time: Some("2024-05-01".to_owned()), ..Details::default() },
+    ///     ttl: None,
+    /// };
+    /// let pages = vec![page("a", "Storm closes the harbour"), page("b", "storm closes the harbour!")];
+    /// collection.add(pages, false, Durability::Synced)?;
+    ///
+    /// let list = collection.stories(&StoryQuery::default())?;
+    /// assert_eq!(list.stories.len(), 1);
+    /// let story = collection.story(list.stories[0].story_id, 0, 100)?;
+    /// assert_eq!(story.members.len(), 2);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn stories(&self, query: &StoryQuery) -> Result<StoryList, CollectionError> {
-        let before = query.after.as_deref().map(place).transpose()?;
+        let before = query.after.as_deref().map(parse_position).transpose()?;
         let limit = query.limit.clamp(1, MAX_LIST_ROWS);
         let upper = match (before, query.until) {
             (Some((last, story)), until) if until.is_none_or(|until| last <= until) => (last, story),
-            // All that were seen by then: the place of no story, just after them.
+            // No story has the number 0, so the bound is just after all stories of that second.
             (_, Some(until)) => (until.saturating_add(1), 0),
             _ => (i64::MAX, u64::MAX),
         };
         let lower = (query.since.unwrap_or(i64::MIN), 0);
-        self.shared.with_stories(|kept, transaction| {
+        self.shared.with_stories(|stories, transaction| {
             let shared = &*self.shared;
-            let mut live: Vec<Place> = Vec::new();
+            let mut live: Vec<StoryPosition> = Vec::new();
             if query.ended != Some(true) {
-                let places = kept.engine.live().filter(|story| story.size >= query.min_size);
+                let large = stories.engine.live().filter(|story| story.size >= query.min_size);
                 live.extend(
-                    places
+                    large
                         .map(|story| (story.seen[1], story.id))
-                        .filter(|place| (lower..upper).contains(place)),
+                        .filter(|position| (lower..upper).contains(position)),
                 );
             }
             live.sort_unstable();
@@ -164,7 +194,7 @@ impl Collection {
                 .then(|| times.range(lower..upper))
                 .transpose()
                 .map_err(failed)?;
-            let mut next_ended = || -> Result<Option<Place>, CollectionError> {
+            let mut next_ended = || -> Result<Option<StoryPosition>, CollectionError> {
                 let Some(entry) = ended.as_mut().and_then(DoubleEndedIterator::next_back) else {
                     return Ok(None);
                 };
@@ -175,59 +205,60 @@ impl Collection {
                 stories: Vec::new(),
                 next_after: None,
             };
-            let mut looked = 0;
+            let mut read = 0;
             loop {
                 let from_live = live.last().copied() > waiting;
-                let Some(place) = live.last().copied().max(waiting) else {
+                let Some(position) = live.last().copied().max(waiting) else {
                     return Ok(list);
                 };
-                // Neither the list nor the search for large stories goes on for ever: the caller asks for more.
-                if list.stories.len() == limit || looked == 100 * MAX_LIST_ROWS {
+                // The time of one call is bounded; the caller asks for more.
+                if list.stories.len() == limit || read == MAX_STORIES_READ {
                     return Ok(list);
                 }
-                looked += 1;
+                read += 1;
                 if from_live {
                     live.pop();
                 } else {
                     waiting = next_ended()?;
                 }
-                let record = shared.story_record(kept, transaction, place.1)?;
+                let record = shared.story_record(stories, transaction, position.1)?;
                 let (record, has_ended) =
-                    record.ok_or_else(|| shared.store.damaged(format!("story {} is lost", place.1)))?;
+                    record.ok_or_else(|| shared.store.damaged(format!("story {} is lost", position.1)))?;
                 if record.size >= query.min_size {
-                    list.stories.push(story(place.1, record, has_ended));
+                    list.stories.push(story(position.1, record, has_ended));
                 }
                 let more = !live.is_empty() || waiting.is_some();
-                list.next_after = more.then(|| format!("{}.{}", place.0, place.1));
+                list.next_after = more.then(|| format!("{}.{}", position.0, position.1));
             }
         })
     }
 
-    /// A story, or the one it has become part of, with its documents after number `after`, at most `limit`.
+    /// Returns a story, or the story that it was merged into, with at most `limit` documents whose numbers are above `after`.
     ///
     /// # Errors
-    /// A collection that keeps none, no story of that number, damage.
+    /// [`CollectionError::NoStories`] if the collection keeps none, [`CollectionError::NoStory`] if no story has the number,
+    /// [`CollectionError::Damaged`].
     pub fn story(&self, number: u64, after: u64, limit: usize) -> Result<StoryDetail, CollectionError> {
-        self.shared.with_stories(|kept, transaction| {
+        self.shared.with_stories(|stories, transaction| {
             let shared = &*self.shared;
-            let number = kept.engine.resolve(number);
-            let record = shared.story_record(kept, transaction, number)?;
+            let number = stories.engine.resolve(number);
+            let record = shared.story_record(stories, transaction, number)?;
             let (record, ended) = record.ok_or(CollectionError::NoStory(number))?;
             let parts = std::iter::once(number).chain(record.merged.iter().copied());
             let limit = limit.clamp(1, MAX_LIST_ROWS);
             let mut numbers = shared.story_members(transaction, parts, after, limit + 1)?;
             let more = numbers.len() > limit;
             numbers.truncate(limit);
-            // Keys have no checksum, but rows say where they belong; rows of the last commit may not be in memory yet.
+            // The keys of the table have no checksum, but the rows name their story. Rows of the last commit may not be in memory yet.
             let live = shared.live.read().map_err(|_| CollectionError::Closed)?;
             let rows = numbers.iter().filter_map(|&number| live.row(number));
             let strays = rows
-                .filter(|row| kept.engine.resolve(row.story) != number)
+                .filter(|row| stories.engine.resolve(row.story) != number)
                 .count();
             if strays > 0 || after == 0 && !more && numbers.len() as u64 != record.size {
-                return Err(shared
-                    .store
-                    .damaged(format!("story {number} has other documents than it says")));
+                return Err(shared.store.damaged(format!(
+                    "story {number} does not have the documents that its record states"
+                )));
             }
             let members = numbers
                 .iter()
@@ -242,29 +273,29 @@ impl Collection {
 }
 
 impl Shared {
-    /// Answers a question about stories as they are committed, all of them at one time.
+    /// Runs a query on the committed stories, in memory and on disk.
     pub(crate) fn with_stories<T>(
         &self,
-        ask: impl FnOnce(&StoryEngine, &ReadTransaction) -> Result<T, CollectionError>,
+        query: impl FnOnce(&StoryEngine, &ReadTransaction) -> Result<T, CollectionError>,
     ) -> Result<T, CollectionError> {
         let Some(stories) = &self.stories else {
             return Err(CollectionError::NoStories);
         };
         let stories = stories.read().unwrap_or_else(PoisonError::into_inner);
-        let unread = || self.refusal().unwrap_or(CollectionError::Closed);
-        let kept = stories.as_ref().ok_or_else(unread)?;
-        self.store.reading(|transaction| ask(kept, transaction))
+        let unavailable = || self.refusal().unwrap_or(CollectionError::Closed);
+        let engine = stories.as_ref().ok_or_else(unavailable)?;
+        self.store.reading(|transaction| query(engine, transaction))
     }
 
-    /// What is told of a story, and whether it has ended.
+    /// Returns the record of a story, and true if the story has ended.
     pub(crate) fn story_record(
         &self,
-        kept: &StoryEngine,
+        stories: &StoryEngine,
         transaction: &ReadTransaction,
         number: u64,
     ) -> Result<Option<(StoryRecord, bool)>, CollectionError> {
-        if let Some(story) = kept.engine.get(number) {
-            let topic = kept.engine.topic(story);
+        if let Some(story) = stories.engine.get(number) {
+            let topic = stories.engine.topic(story);
             return Ok(Some((StoryRecord::new(story, topic, None), false)));
         }
         let table = self.store.table(transaction, STORIES)?;
@@ -272,18 +303,18 @@ impl Shared {
             return Ok(None);
         };
         let record = super::story_tables::decode(number, value.value());
-        let record = record.ok_or_else(|| self.store.wrong("stories", number))?;
+        let record = record.ok_or_else(|| self.store.wrong_checksum("stories", number))?;
         Ok(Some((record, true)))
     }
 
-    /// The documents of all parts of a story in the order of their numbers, from after `after` on, at most `most`. A step for each part
-    /// and each document told.
+    /// Returns at most `limit` documents of a story with numbers above `after`, ascending. `parts` are the story and the stories merged into
+    /// it. O((parts + limit) log parts): a merge of one range per part.
     fn story_members(
         &self,
         transaction: &ReadTransaction,
         parts: impl Iterator<Item = u64>,
         after: u64,
-        most: usize,
+        limit: usize,
     ) -> Result<Vec<u64>, CollectionError> {
         let table = self.store.table(transaction, STORY_MEMBERS)?;
         let mut ranges = Vec::new();
@@ -292,23 +323,23 @@ impl Shared {
             ranges.push(range.map_err(|error| self.store.unreadable(error))?);
         }
         let mut first = BinaryHeap::new();
-        let places = 0..ranges.len();
-        let mut next = |at: usize| -> Result<Option<Reverse<(u64, usize)>>, CollectionError> {
-            let Some(entry) = ranges.get_mut(at).and_then(Iterator::next) else {
+        let indices = 0..ranges.len();
+        let mut next = |range: usize| -> Result<Option<Reverse<(u64, usize)>>, CollectionError> {
+            let Some(entry) = ranges.get_mut(range).and_then(Iterator::next) else {
                 return Ok(None);
             };
             let (key, _) = entry.map_err(|error| self.store.unreadable(error))?;
-            Ok(Some(Reverse((key.value().1, at))))
+            Ok(Some(Reverse((key.value().1, range))))
         };
-        for at in places {
-            first.extend(next(at)?);
+        for range in indices {
+            first.extend(next(range)?);
         }
         let mut numbers = Vec::new();
-        while numbers.len() < most
-            && let Some(Reverse((number, at))) = first.pop()
+        while numbers.len() < limit
+            && let Some(Reverse((number, range))) = first.pop()
         {
             numbers.push(number);
-            first.extend(next(at)?);
+            first.extend(next(range)?);
         }
         Ok(numbers)
     }
@@ -319,10 +350,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_are_those_told() {
-        assert_eq!(place("-5.7").unwrap(), (-5, 7));
+    fn positions_are_parsed() {
+        assert_eq!(parse_position("-5.7").unwrap(), (-5, 7));
         for wrong in ["", "7", "a.b", "1.-2", "1.2.3"] {
-            assert!(place(wrong).is_err(), "{wrong}");
+            assert!(parse_position(wrong).is_err(), "{wrong}");
         }
     }
 }

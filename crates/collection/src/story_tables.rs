@@ -68,7 +68,8 @@ impl<'t> StoryTables<'t> {
         let lost = || store.damaged(format!("story {story} is lost"));
         let before = self.ended.get(story).map_err(|error| store.unreadable(error))?;
         let before = before.ok_or_else(lost)?;
-        let mut record = decode(story, before.value()).ok_or_else(|| store.wrong("stories", story))?;
+        let mut record =
+            decode(story, before.value()).ok_or_else(|| store.wrong_checksum("stories", story))?;
         drop(before);
         record.size = record.size.saturating_sub(1);
         if record.titled_by == Some(document) {

@@ -10,18 +10,6 @@ use std::fs;
 
 use crate::workspace::{add_rust_files, crate_names, source_dir, without_comments};
 
-/// Folders whose modules may form a circle, and the reason.
-const ALLOWED: [(&str, &str); 2] = [
-    (
-        "collection",
-        "a change of documents changes stories, and stories are tables of the same commit",
-    ),
-    (
-        "collection::stories",
-        "queries of stories and their commit share the saved form",
-    ),
-];
-
 /// Re-exports that are followed from a path to the module that defines its name.
 const MAX_REEXPORTS: usize = 4;
 
@@ -44,9 +32,6 @@ fn modules_of_a_folder_form_no_import_circle() {
         for folder in source.folders() {
             let place = [name.as_str(), &folder].join("::");
             let place = place.trim_end_matches(':');
-            if ALLOWED.iter().any(|(allowed, _)| place == *allowed) {
-                continue;
-            }
             if let Some(circle) = shortest_circle(&imports_within(&imports, &folder)) {
                 circles.push(format!("{place}: {}", circle.join(" -> ")));
             }

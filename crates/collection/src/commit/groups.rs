@@ -1,17 +1,20 @@
-//! Groups while writes are decided: members come and go, and those whose leader has gone are placed again.
+//! Changes of groups in a batch: members are added and removed, and members that lost their leader are placed again.
 //!
-//! **When a leader goes.** A member of the very same text takes its place, the latest of them; nothing changes for the others. Otherwise
-//! the group is disbanded, and its members are placed one after the other as if they came in now, the latest first: each joins the leader of
-//! highest Jaccard among all there are, or leads a group of its own number. So the number of a group stands for one document, and cannot
-//! drift from leader to leader. **When the text of a leader changes**, the new text is placed first, and then the members: so a page that
-//! changes a little goes on leading its copies. A member stays in its story. Each placement is a change that the feed tells.
+//! **Removal of a leader.** The latest member of the same text becomes the leader; nothing changes for the others. If there is none, the
+//! group is disbanded, and its members are placed one after the other as if they were added now, the latest first: each joins the leader of
+//! highest Jaccard, or leads a group of its own number. So a group number stands for one document and does not drift from leader to leader.
+//! **Change of a leader's text.** The new text is placed first, and then the members, so a page that changes a little keeps leading its
+//! copies. A member stays in its story. Each placement is recorded as a change.
 //!
-//! **What it costs.** Of each member one text is read. The [`SEARCHING`] latest look for the best of all leaders, as new documents do, and
-//! are compared with at most `max_texts`. Each of the others is compared with the few nearest of the leaders that those have found, and joins
-//! one or leads: in a crowd a search among all leaders takes milliseconds. Members go chunk by chunk, so that memory does not grow with the group.
-//! The latest leads because it will probably stay longest: documents expire, and are fetched
-//! again, in the order in which they came. So a crowd of n pages is placed again once while all of them expire or change, and not n
-//! times, as it would be if the earliest led. A leader that changes again and again has its members placed each time. What one request deletes leaves together, and what is left is placed once.
+//! **Cost.** One text is read per member. The [`MAX_SEARCHING_MEMBERS`] latest members search all leaders, as new documents do, and are
+//! compared with at most `max_texts`. Each other member is compared with the nearest few of the leaders that those have found, and joins one
+//! or leads: among very many similar texts, a search of all leaders takes milliseconds. Members are placed in chunks, so that memory does not
+//! grow with the group.
+//!
+//! The latest member leads because it will probably stay longest: documents expire, and are fetched again, in the order in which they were
+//! added. So a group of n pages is placed again once while all of them expire or change. If the earliest led, it would be placed n times. The
+//! members of a leader that changes often are placed at each change. Documents that one request deletes are removed together, and their
+//! members are placed once.
 
 use std::collections::BTreeSet;
 
@@ -26,15 +29,15 @@ use crate::row::Row;
 use crate::settings::CanonicalBy;
 use crate::verify::{Asked, Found, Match, Rule, Shingles, find, find_nearest};
 
-/// Members looked at when a group needs another canonical document.
-const MEMBERS_COMPARED: usize = 1000;
-/// Members of one group that search all leaders when they are placed again.
-const SEARCHING: usize = 1000;
-/// Members whose texts are held at a time.
-const AT_A_TIME: usize = 256;
+/// The largest number of members that are compared when a group needs another canonical document.
+const MAX_COMPARED_MEMBERS: usize = 1000;
+/// The largest number of members of one group that search all leaders when they are placed again.
+const MAX_SEARCHING_MEMBERS: usize = 1000;
+/// The number of members whose texts are in memory at a time.
+const CHUNK_MEMBERS: usize = 256;
 
 impl<S: Shingles> Commit<'_, '_, S> {
-    /// Enters a document into its group, which begins with its leader.
+    /// Adds a document to its group. A leader creates the group.
     pub(super) fn enter_group(&mut self, row: &Row, record: &DocumentRecord) -> Result<(), CollectionError> {
         let ordinal = row.ordinal;
         self.tables.add_member(row.group, ordinal)?;
@@ -48,12 +51,16 @@ impl<S: Shingles> Commit<'_, '_, S> {
             return self.tables.put_group(row.group, record);
         }
         let group = self.tables.group(row.group)?;
-        let stands = self.tables.document(group.canonical)?;
-        let better = stands_better(
-            (record, ordinal),
-            (&stands, group.canonical),
-            self.settings.canonical,
-        );
+        let present = self.tables.document(group.canonical)?;
+        let new = Candidate {
+            number: ordinal,
+            record,
+        };
+        let present = Candidate {
+            number: group.canonical,
+            record: &present,
+        };
+        let better = new.is_preferred_to(present, self.settings.canonical);
         let canonical = if better { ordinal } else { group.canonical };
         let size = group.size + 1;
         self.tables.put_group(
@@ -66,8 +73,8 @@ impl<S: Shingles> Commit<'_, '_, S> {
         )
     }
 
-    /// Lets further members of a document's group come to its story.
-    pub(super) fn pass_story_on(&mut self, row: &Row) -> Result<(), CollectionError> {
+    /// Records the story of a document as that of its group, which later members join.
+    pub(super) fn set_group_story(&mut self, row: &Row) -> Result<(), CollectionError> {
         let story = row.story;
         if story == 0 {
             return Ok(());
@@ -79,14 +86,14 @@ impl<S: Shingles> Commit<'_, '_, S> {
         self.tables.put_group(row.group, GroupRecord { story, ..group })
     }
 
-    /// Takes a document that has been removed out of its group. Without its leader a group is an orphan.
+    /// Removes a document from its group. A group without its leader is noted in [`orphans`](Self::orphans).
     pub(super) fn leave_group(&mut self, row: &Row) -> Result<(), CollectionError> {
         let (number, ordinal) = (row.group, row.ordinal);
         self.tables.remove_member(number, ordinal)?;
         let mut group = self.tables.group(number)?;
         group.size = group.size.saturating_sub(1);
         if group.size == 0 {
-            self.forget_group(number);
+            self.drop_pending_changes(number);
             return self.tables.remove_group(number);
         }
         self.tables.put_group(number, group)?;
@@ -99,12 +106,12 @@ impl<S: Shingles> Commit<'_, '_, S> {
         Ok(())
     }
 
-    fn forget_group(&mut self, number: u64) {
+    fn drop_pending_changes(&mut self, number: u64) {
         self.orphans.remove(&number);
         self.without_canonical.remove(&number);
     }
 
-    /// Gives every group that has lost them a leader and a canonical document, or disbands it.
+    /// Gives every group that lost its leader or its canonical document a new one, or disbands it.
     pub(crate) fn place_orphans(&mut self) -> Result<(), CollectionError> {
         while let Some(number) = self.without_canonical.pop_first() {
             self.choose_canonical(number)?;
@@ -128,7 +135,7 @@ impl<S: Shingles> Commit<'_, '_, S> {
         latest.max_by_key(|row| row.ordinal)
     }
 
-    /// Makes a member the leader in place of one of its text.
+    /// Makes a member the leader in place of a removed leader of the same text.
     fn inherit(&mut self, heir: Row) -> Result<(), CollectionError> {
         let group = self.tables.group(heir.group)?;
         let leader = heir.ordinal;
@@ -138,7 +145,7 @@ impl<S: Shingles> Commit<'_, '_, S> {
         self.replace(Row { leads: true, ..heir })
     }
 
-    /// Takes the members of a group out of it and out of sight, until they are placed again. The latest comes first.
+    /// Disbands a group. Its members are not found until they are placed again. Returns them, the latest first.
     pub(super) fn disband(&mut self, number: u64) -> Result<Vec<Row>, CollectionError> {
         let mut members = Vec::new();
         for ordinal in self.tables.members(number, usize::MAX)? {
@@ -149,16 +156,16 @@ impl<S: Shingles> Commit<'_, '_, S> {
             self.withdraw(ordinal);
             members.push(row);
         }
-        self.forget_group(number);
+        self.drop_pending_changes(number);
         self.tables.remove_group(number)?;
         members.reverse();
         Ok(members)
     }
 
-    /// Places members of a disbanded group.
+    /// Places the members of a disbanded group again.
     pub(super) fn place_again(&mut self, members: &[Row]) -> Result<(), CollectionError> {
-        let (searching, others) = members.split_at(members.len().min(SEARCHING));
-        for members in searching.chunks(AT_A_TIME) {
+        let (searching, others) = members.split_at(members.len().min(MAX_SEARCHING_MEMBERS));
+        for members in searching.chunks(CHUNK_MEMBERS) {
             let found = self.find_settled(members)?;
             for (row, found) in members.iter().zip(found) {
                 let (decided, _) = {
@@ -172,7 +179,7 @@ impl<S: Shingles> Commit<'_, '_, S> {
             return Ok(());
         }
         let leaders = self.leaders_of(searching)?;
-        for members in others.chunks(AT_A_TIME) {
+        for members in others.chunks(CHUNK_MEMBERS) {
             let found = self.find_near(members, &leaders)?;
             for (row, found) in members.iter().zip(found) {
                 let copy = self.copy_of(Asked::stored(row, &self.shingles(), self.settings));
@@ -182,7 +189,7 @@ impl<S: Shingles> Commit<'_, '_, S> {
         Ok(())
     }
 
-    /// The leaders of the groups that some documents are in, each once.
+    /// The leaders of the groups of some documents, each once.
     fn leaders_of(&self, documents: &[Row]) -> Result<Vec<Row>, CollectionError> {
         let groups = documents.iter().filter_map(|document| self.row(document.ordinal));
         let groups: BTreeSet<u64> = groups.map(|row| row.group).collect();
@@ -235,7 +242,7 @@ impl<S: Shingles> Commit<'_, '_, S> {
         Ok(())
     }
 
-    /// Writes and tells where a document stands now.
+    /// Stores the new placement of a document and records the change.
     fn note_placement(
         &mut self,
         row: &Row,
@@ -252,14 +259,14 @@ impl<S: Shingles> Commit<'_, '_, S> {
         Ok(record)
     }
 
-    /// Takes a row out of sight; it stays on the disk until another is put in its place.
+    /// Removes a row from memory. It stays on the disk until it is replaced.
     fn withdraw(&mut self, ordinal: u64) {
         if self.fresh.remove(ordinal).is_none() {
             self.removed.insert(ordinal);
         }
     }
 
-    /// Puts a changed row in place of the one of its number.
+    /// Replaces the row of a number.
     pub(super) fn replace(&mut self, row: Row) -> Result<(), CollectionError> {
         self.tables.put_row(&row)?;
         self.withdraw(row.ordinal);
@@ -267,7 +274,7 @@ impl<S: Shingles> Commit<'_, '_, S> {
         Ok(())
     }
 
-    /// The likeness of a document that was decided to the leader of its group: a copy of a member is as like it as that member.
+    /// The leader of the group that a match is in, with the similarity: a copy of a member has the similarity of that member.
     pub(super) fn followed(&self, decided: Match) -> Result<BestMatch, CollectionError> {
         let row = self.row(decided.ordinal).filter(|row| !row.leads);
         let member = match row {
@@ -277,7 +284,7 @@ impl<S: Shingles> Commit<'_, '_, S> {
         member.map_or_else(|| self.best(decided), Ok)
     }
 
-    /// The likeness of a member to the leader of its group; none of a leader.
+    /// The leader of a member's group, with the similarity; `None` for a leader.
     pub(super) fn followed_by(
         &self,
         row: &Row,
@@ -291,18 +298,26 @@ impl<S: Shingles> Commit<'_, '_, S> {
         Ok(Some(BestMatch { id, ..best }))
     }
 
-    /// Chooses among the first members of a group the one that stands for it.
+    /// Chooses the canonical document among the first members of a group.
     pub(super) fn choose_canonical(&mut self, number: u64) -> Result<(), CollectionError> {
         let group = self.tables.group(number)?;
         let compared = match self.settings.canonical {
             CanonicalBy::First => 1,
-            _ => MEMBERS_COMPARED,
+            _ => MAX_COMPARED_MEMBERS,
         };
         let mut best: Option<(u64, DocumentRecord)> = None;
         for member in self.tables.members(number, compared)? {
             let record = self.tables.document(member)?;
-            let better = best.as_ref().is_none_or(|(at, stands)| {
-                stands_better((&record, member), (stands, *at), self.settings.canonical)
+            let candidate = Candidate {
+                number: member,
+                record: &record,
+            };
+            let better = best.as_ref().is_none_or(|(number, record)| {
+                let present = Candidate {
+                    number: *number,
+                    record,
+                };
+                candidate.is_preferred_to(present, self.settings.canonical)
             });
             if better {
                 best = Some((member, record));
@@ -313,25 +328,31 @@ impl<S: Shingles> Commit<'_, '_, S> {
     }
 }
 
-/// True if a member stands for its group rather than another; ties go to the earlier.
-fn stands_better(
-    (a, a_at): (&DocumentRecord, u64),
-    (b, b_at): (&DocumentRecord, u64),
-    by: CanonicalBy,
-) -> bool {
-    let earlier = a_at < b_at;
-    let order = match by {
-        CanonicalBy::First => return earlier,
-        CanonicalBy::Score => {
-            let score = |record: &DocumentRecord| record.details.score.unwrap_or(f64::NEG_INFINITY);
-            score(a).total_cmp(&score(b))
-        }
-        CanonicalBy::Newest => a.details.time.cmp(&b.details.time),
-        CanonicalBy::ShortestUrl => {
-            let length =
-                |record: &DocumentRecord| record.details.url.as_ref().map_or(usize::MAX, String::len);
-            length(b).cmp(&length(a))
-        }
-    };
-    order.is_gt() || order.is_eq() && earlier
+/// A member that may be the canonical document of its group.
+#[derive(Clone, Copy)]
+struct Candidate<'a> {
+    number: u64,
+    record: &'a DocumentRecord,
+}
+
+impl Candidate<'_> {
+    /// True if the rule prefers this member to another; ties go to the earlier.
+    fn is_preferred_to(self, other: Self, by: CanonicalBy) -> bool {
+        let earlier = self.number < other.number;
+        let (a, b) = (self.record, other.record);
+        let order = match by {
+            CanonicalBy::First => return earlier,
+            CanonicalBy::Score => {
+                let score = |record: &DocumentRecord| record.details.score.unwrap_or(f64::NEG_INFINITY);
+                score(a).total_cmp(&score(b))
+            }
+            CanonicalBy::Newest => a.details.time.cmp(&b.details.time),
+            CanonicalBy::ShortestUrl => {
+                let length =
+                    |record: &DocumentRecord| record.details.url.as_ref().map_or(usize::MAX, String::len);
+                length(b).cmp(&length(a))
+            }
+        };
+        order.is_gt() || order.is_eq() && earlier
+    }
 }

@@ -1,13 +1,13 @@
-//! A group of writes, decided one after the other and committed together.
+//! The decisions of a batch of writes, in order, in one transaction.
 //!
-//! Each document is compared with what is settled before the group, which is done for all of them at once and in parallel, and then in
-//! turn with what the group itself has added. So of any number of near-duplicates that come in together exactly one is new, and document i
-//! of a batch sees the documents before it. Nothing of a group is seen by readers before it is committed.
+//! Each document is compared with the settled documents, which are those of earlier commits, and with the fresh ones, which earlier writes of
+//! the batch have added. The settled documents are searched in parallel beforehand. So of concurrent near-duplicates exactly one is new, and
+//! each document of a request is compared with those before it. Readers see a batch only after its commit.
 //!
-//! **Groups.** A document joins the leader of highest Jaccard among its verified duplicates (ties: smaller distance, then earlier), or
-//! leads a group, known by the number of the change that brought its leader. Only leaders are candidates: no chains. When a leader goes, its
-//! members are placed again ([`groups`]). So every member is at any time a verified duplicate of its leader. A leader whose text changes is
-//! placed before them, and keeps its number if it leads again.
+//! **Groups.** A document joins the leader of highest Jaccard among its verified duplicates (ties: smaller distance, then earlier). Without a
+//! duplicate it leads a group, whose number is that of the change that added the leader. Only leaders are candidates, so there are no chains.
+//! When a leader is removed, its members are placed again ([`groups`]). So every member is always a verified duplicate of its leader. A leader
+//! whose text changes is placed before its members, and keeps its group number if it leads again.
 
 mod groups;
 mod stories;
@@ -30,37 +30,39 @@ use super::stories::StoryEngine;
 use super::tables::Tables;
 use super::verify::{Asked, Found, Match, Rule, Shingles, find};
 
-/// What a group of writes is decided on, and what it changes.
+/// A batch of writes that is being decided.
 pub(crate) struct Commit<'a, 't, S> {
     pub(crate) settings: &'a Settings,
+    /// The documents of earlier commits.
     pub(crate) settled: &'a Live,
     pub(crate) tables: Tables<'t>,
-    /// Shingles of settled documents.
+    /// The shingles of settled documents.
     pub(crate) shingles: &'a S,
+    /// Unix time in seconds.
     pub(crate) now: i64,
-    /// The stories, where they are kept, ahead of what is committed.
+    /// The stories with the changes of the batch; `None` if the collection keeps none.
     pub(crate) stories: Option<&'a mut StoryEngine>,
-    /// Stories that became part of others.
+    /// The stories that were merged.
     pub(crate) merged: Vec<StoryMerge>,
-    /// What the group has added or changed.
+    /// The documents that the batch has added or changed.
     pub(crate) fresh: Live,
-    /// Settled rows that are gone or changed.
+    /// The numbers of settled rows that were removed or changed.
     pub(crate) removed: FxHashSet<u64>,
-    /// Groups whose leaders are gone, with the texts these had.
+    /// The groups whose leaders were removed, with the hashes of the leaders' texts.
     pub(crate) orphans: BTreeMap<u64, u128>,
-    /// Groups whose canonical documents are gone.
+    /// The groups whose canonical documents were removed.
     pub(crate) without_canonical: BTreeSet<u64>,
-    /// Documents of the group, whose shingles need no reading.
+    /// The prepared documents of the batch: their shingles are in memory.
     pub(crate) prepared: FxHashMap<u64, Arc<Prepared>>,
 }
 
-/// Shingles of the group's documents, or of settled ones.
-struct Fresh<'a, S> {
+/// The shingles of the documents of a batch, and of settled ones.
+struct BatchShingles<'a, S> {
     prepared: &'a FxHashMap<u64, Arc<Prepared>>,
     settled: &'a S,
 }
 
-impl<S: Shingles> Shingles for Fresh<'_, S> {
+impl<S: Shingles> Shingles for BatchShingles<'_, S> {
     fn of(&self, row: &Row, measure: Measure) -> Result<Option<Arc<ShingleSet>>, CollectionError> {
         match self.prepared.get(&row.ordinal) {
             Some(prepared) => Ok(prepared.set(measure)),
@@ -70,6 +72,7 @@ impl<S: Shingles> Shingles for Fresh<'_, S> {
 }
 
 impl<S: Shingles> Commit<'_, '_, S> {
+    /// The present row of a number.
     fn row(&self, ordinal: u64) -> Option<&Row> {
         let settled = || {
             self.settled
@@ -79,6 +82,7 @@ impl<S: Shingles> Commit<'_, '_, S> {
         self.fresh.row(ordinal).or_else(settled)
     }
 
+    /// The present row of an id.
     fn by_id(&self, id: u128) -> Option<&Row> {
         let settled = || {
             let row = self.settled.by_id(id)?;
@@ -87,7 +91,7 @@ impl<S: Shingles> Commit<'_, '_, S> {
         self.fresh.by_id(id).or_else(settled)
     }
 
-    /// The settled documents of a text and the fresh ones, each in order.
+    /// The settled documents of a text, and the fresh ones, each ascending by number.
     fn by_text(&self, text: u128) -> [impl DoubleEndedIterator<Item = &Row>; 2] {
         [self.settled, &self.fresh].map(|live| {
             let gone = |row: &Row| std::ptr::eq(live, self.settled) && self.removed.contains(&row.ordinal);
@@ -105,12 +109,12 @@ impl<S: Shingles> Commit<'_, '_, S> {
         first.min_by_key(|row| row.ordinal)
     }
 
-    /// Tells new, exact or near of a stored document.
-    fn standing(&self, row: &Row) -> Verdict {
-        row.standing(self.by_text(row.text).into_iter().flatten())
+    /// The relation of a stored document to the others: new, exact or near.
+    fn relation(&self, row: &Row) -> Verdict {
+        row.relation(self.by_text(row.text).into_iter().flatten())
     }
 
-    /// The earliest document of a document's text.
+    /// The earliest document with the text of a document.
     fn copy_of(&self, asked: Asked<'_>) -> Option<Match> {
         let same = self.first_of_text(asked.row().text)?;
         Some(Match {
@@ -120,7 +124,7 @@ impl<S: Shingles> Commit<'_, '_, S> {
         })
     }
 
-    /// The duplicate that decides where a document belongs.
+    /// The duplicate that decides the group of a document, and true if candidates were left out.
     fn decide(&self, asked: Asked<'_>, settled: &Found) -> Result<(Option<Match>, bool), CollectionError> {
         if let Some(copy) = self.copy_of(asked) {
             return Ok((Some(copy), false));
@@ -137,14 +141,15 @@ impl<S: Shingles> Commit<'_, '_, S> {
         Ok((found.best(), found.limited))
     }
 
-    fn shingles(&self) -> Fresh<'_, S> {
-        Fresh {
+    fn shingles(&self) -> BatchShingles<'_, S> {
+        BatchShingles {
             prepared: &self.prepared,
             settled: self.shingles,
         }
     }
 
-    /// Takes in a document. `settled` is what was found among settled documents. With `only_new`, what is not new is answered and not kept.
+    /// Adds or updates a document. `settled` contains its duplicates among the settled documents. With `only_new`, a duplicate is answered
+    /// and not stored.
     pub(crate) fn put(
         &mut self,
         prepared: &Arc<Prepared>,
@@ -209,7 +214,7 @@ impl<S: Shingles> Commit<'_, '_, S> {
         let joined = joined.map(|row| row.group);
         let group = joined.or(kept_group).unwrap_or(ordinal);
         let story = self.join_story(prepared, ordinal, joined)?;
-        // Only now: a page that has changed may stay in its story.
+        // The old text leaves its story last: a changed page may stay in the story.
         if let Some(old) = left {
             self.leave_story(old.story, old.ordinal)?;
         }
@@ -231,29 +236,29 @@ impl<S: Shingles> Commit<'_, '_, S> {
             bytes: prepared.bytes,
         };
         self.write(&row, &record, prepared)?;
-        let told = if moved.is_some() {
+        let reported = if moved.is_some() {
             Verdict::Updated
         } else {
             verdict
         };
         self.tables.count(&record, |counts| {
             counts.bytes += record.bytes;
-            match told {
+            match reported {
                 Verdict::New => counts.new += 1,
                 Verdict::Exact => counts.exact += 1,
                 Verdict::Near => counts.near += 1,
                 Verdict::Updated => counts.updated += 1,
             }
         })?;
-        self.note(ordinal, told.into(), &record.id, group)?;
+        self.note(ordinal, reported.into(), &record.id, group)?;
         self.fresh.insert(row);
         self.prepared.insert(ordinal, Arc::clone(prepared));
         self.place_again(&members)?;
         let placed = self.row(ordinal).filter(|_| moved.is_some());
-        let as_new = placed.map(|row| self.standing(row));
+        let as_new = placed.map(|row| self.relation(row));
         Ok(Answer {
             id: prepared.id.clone(),
-            verdict: told,
+            verdict: reported,
             group_id: Some(group),
             story_id: self.story(story),
             canonical: Some(self.canonical(group)?),
@@ -268,7 +273,7 @@ impl<S: Shingles> Commit<'_, '_, S> {
         })
     }
 
-    /// The same text under the same id again: what is kept beside it may have changed.
+    /// Updates a document whose text is unchanged: its details and its expiry may have changed.
     fn refresh(&mut self, old: &Row, prepared: &Prepared) -> Result<Answer, CollectionError> {
         let before = self.tables.document(old.ordinal)?;
         let seq = self.tables.next_number();
@@ -301,7 +306,7 @@ impl<S: Shingles> Commit<'_, '_, S> {
             canonical: Some(self.canonical(old.group)?),
             best: self.followed_by(old, &before)?,
             moved: Some(0),
-            as_new: Some(self.standing(old)),
+            as_new: Some(self.relation(old)),
             unchanged: true,
             verified,
             limited: false,
@@ -310,8 +315,8 @@ impl<S: Shingles> Commit<'_, '_, S> {
         })
     }
 
-    /// Deletes the document of an id; tells the number of the change, or that there was none. Members that lose their leader wait for
-    /// [`place_orphans`](Self::place_orphans).
+    /// Deletes the document of an id. Returns the number of the change; `None` if there is no such document. Members that lose their leader
+    /// are placed by [`place_orphans`](Self::place_orphans).
     pub(crate) fn delete(&mut self, id: u128, kind: ChangeKind) -> Result<Option<u64>, CollectionError> {
         let Some(row) = self.by_id(id).cloned() else {
             return Ok(None);
@@ -324,9 +329,9 @@ impl<S: Shingles> Commit<'_, '_, S> {
         Ok(Some(seq))
     }
 
-    /// Deletes what has expired, at most so many, and places again what that leaves without leaders.
-    pub(crate) fn expire(&mut self, most: usize) -> Result<(), CollectionError> {
-        for ordinal in self.settled.expired(self.now, most) {
+    /// Deletes at most `limit` expired documents, and places members that lose their leader.
+    pub(crate) fn expire(&mut self, limit: usize) -> Result<(), CollectionError> {
+        for ordinal in self.settled.expired(self.now, limit) {
             if let Some(row) = self.row(ordinal).filter(|row| row.is_expired(self.now)) {
                 let id = row.id;
                 self.delete(id, ChangeKind::Expired)?;
@@ -358,7 +363,7 @@ impl<S: Shingles> Commit<'_, '_, S> {
             self.tables.put_text(ordinal, &prepared.stored)?;
         }
         self.enter_group(row, record)?;
-        self.pass_story_on(row)
+        self.set_group_story(row)
     }
 
     fn remove(&mut self, row: &Row) -> Result<DocumentRecord, CollectionError> {

@@ -1,4 +1,4 @@
-//! Whether everything on disk fits together.
+//! Verification: everything on disk is read and compared.
 
 use std::path::Path;
 
@@ -15,52 +15,55 @@ mod stories;
 use super::collection::Collection;
 use super::shared::Shared;
 
-/// What was looked at, and found whole.
+/// The counts of a verification that found no damage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct IntegrityReport {
-    /// Documents.
+    /// The number of documents.
     pub documents: u64,
-    /// Groups.
+    /// The number of groups.
     pub groups: u64,
-    /// Texts whose fingerprints were made anew.
+    /// The number of texts whose fingerprints were computed again.
     pub texts: u64,
-    /// Changes.
+    /// The number of stored changes.
     pub changes: u64,
-    /// Stories, those that live and those that have ended.
+    /// The number of stories, live and ended.
     #[serde(skip_serializing_if = "is_zero")]
     pub stories: u64,
-    /// Inputs of which runs are remembered.
+    /// The number of inputs with stored runs.
     #[serde(skip_serializing_if = "is_zero")]
     pub runs: u64,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde calls")]
 fn is_zero(n: &u64) -> bool {
     *n == 0
 }
 
 impl Collection {
-    /// Reads the collection in a directory as [`verify`](Self::verify) does, and compares every page of the store that is in use with its
-    /// checksum. The file is not changed and need not be writable.
+    /// Verifies the collection in a directory as [`verify`](Self::verify) does, and compares every page in use with its checksum. The file is
+    /// not changed and need not be writable.
     ///
     /// # Errors
-    /// No collection there, one that a process writes to, or the first thing that does not fit.
+    /// [`CollectionError::NotThere`], [`CollectionError::InUse`] if a process has it open for writing, [`CollectionError::Damaged`] for the
+    /// first difference.
     pub fn verify_in(dir: &Path) -> Result<IntegrityReport, CollectionError> {
         open_in(dir, Self::verify_file)
     }
 
-    /// The same of a store that may not have its name yet.
+    /// [`verify_in`](Self::verify_in) for a file of any name.
     pub(super) fn verify_file(path: &Path) -> Result<IntegrityReport, CollectionError> {
         Database::check_pages(path)?;
         Self::over(Database::read(path)?)?.verify()
     }
 
-    /// Reads everything and compares it: checksums, texts with fingerprints, groups with members, sources with documents, and
-    /// stories with documents and with what doing their log again comes to. Linear in what is stored; others may read and write
-    /// meanwhile, but for the stories, whose writes wait while these are looked at.
+    /// Reads everything and compares it: values with checksums, texts with fingerprints, groups with members, sources with documents, and
+    /// stories with documents and with a replay of their log.
+    ///
+    /// The time is linear in the size of the collection. Other threads may read and write meanwhile, but writes of a collection with stories
+    /// wait while the stories are verified.
     ///
     /// # Errors
-    /// The first thing that does not fit.
+    /// [`CollectionError::Damaged`] for the first difference.
     pub fn verify(&self) -> Result<IntegrityReport, CollectionError> {
         let mut checked = self.shared.verify()?;
         if self.shared.settings.stories {

@@ -78,10 +78,10 @@ pub(crate) fn load(
         let number = key.value();
         let (entry, packed) = unseal("story_log", &number.to_le_bytes(), sealed.value())
             .and_then(StoryLogEntry::decode)
-            .ok_or_else(|| store.wrong("story_log", number))?;
+            .ok_or_else(|| store.wrong_checksum("story_log", number))?;
         let item = match entry {
             StoryLogEntry::Place { .. } => {
-                Some(StoryItem::unpack(packed).ok_or_else(|| store.wrong("story_log", number))?)
+                Some(StoryItem::unpack(packed).ok_or_else(|| store.wrong_checksum("story_log", number))?)
             }
             _ => None,
         };
