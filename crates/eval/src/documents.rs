@@ -236,7 +236,7 @@ fn rows_of(chunk: &Chunk, sources: &Sources, analyzer: &mut Analyzer) -> Vec<Doc
         let RecordKind::Document { id, text, .. } = record.kind else {
             return;
         };
-        let source = &sources.list()[record.source as usize];
+        let source = sources.file(record.source);
         let analysis = analyzer.analyze(&text);
         rows.push(DocumentRow {
             id: id.map_or_else(|| source.name_of(record.line), std::borrow::Cow::into_owned),

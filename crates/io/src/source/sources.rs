@@ -138,6 +138,14 @@ impl Sources {
         &self.shared.files
     }
 
+    /// A file by its number, which is its index in [`list`](Self::list).
+    ///
+    /// # Panics
+    /// If there is no such file. Records and chunks of these sources have the numbers of files that exist.
+    pub fn file(&self, source: u32) -> &SourceFile {
+        &self.shared.files[source as usize]
+    }
+
     /// The options with which the files were found.
     pub fn options(&self) -> &SourceOptions {
         &self.shared.options
