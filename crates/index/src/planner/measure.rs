@@ -81,7 +81,8 @@ pub fn measure(bytes: usize) -> LookupCosts {
     let anywhere = u64::from(rows);
     let online = blocks(anywhere, 1);
     let batch = blocks(NEIGHBOUR_ROWS, 1);
-    // All rows of a probe are read from memory. Noise of the clock must not make the further rows cost nothing.
+    // All rows of a probe are read from memory. At least 1 ns is assumed for the additional rows, since an inexact
+    // clock could make the difference zero or negative.
     let candidate =
         (blocks(NEIGHBOUR_ROWS, FULL_BUCKET_ROWS) - batch).max(1.0) / f64::from(FULL_BUCKET_ROWS - 1);
 

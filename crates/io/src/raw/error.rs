@@ -64,7 +64,7 @@ pub enum RawError {
     },
     /// The column of ids has another type.
     #[error(
-        "{}: its column \"{column}\" holds {found}, and ids are whole numbers; take the positions of the rows as ids",
+        "{}: its column \"{column}\" holds {found}, and ids are whole numbers; use the positions of the rows as ids",
         path.display()
     )]
     IdColumn {
@@ -86,7 +86,7 @@ pub enum RawError {
         column: &'static str,
     },
     /// An id below zero.
-    #[error("{}: row {row} has the id {id}; ids are numbers from 0; take the positions of the rows as ids", path.display())]
+    #[error("{}: row {row} has the id {id}; ids are numbers from 0; use the positions of the rows as ids", path.display())]
     NegativeId {
         /// The file.
         path: PathBuf,
@@ -97,7 +97,7 @@ pub enum RawError {
     },
     /// Only some of the files have ids.
     #[error(
-        "{} has ids and {} has none; read them in separate runs, or take the positions of the rows as ids",
+        "{} has ids and {} has none; read them in separate runs, or use the positions of the rows as ids",
         with.display(), without.display()
     )]
     Mixed {
