@@ -92,8 +92,7 @@ impl<'f> BatchPreparer<'f> {
                 RecordKind::Blank | RecordKind::Other { .. } => {}
                 RecordKind::Rejected { reason } => rows.push(PreparedRecord::Reject { source, line, reason }),
                 RecordKind::Document { id, text, .. } => {
-                    let name =
-                        id.unwrap_or_else(|| self.sources.list()[source as usize].name_of(line).into());
+                    let name = id.unwrap_or_else(|| self.sources.file(source).name_of(line).into());
                     let time = fields.time.as_ref().and_then(time::seconds);
                     let is_future = time.is_some_and(|time| time > self.latest_time);
                     let document = Document {

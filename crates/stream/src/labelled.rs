@@ -54,7 +54,7 @@ impl LabelledDocuments {
                 let mut number = 0;
                 chunk.documents(options, &mut |record| {
                     if let RecordKind::Document { id, .. } = record.kind {
-                        let file = &sources.list()[record.source as usize];
+                        let file = sources.file(record.source);
                         let name = id.map_or_else(|| file.name_of(record.line), |id| id.to_string());
                         if labels.insert(name.clone(), fields.label(number)).is_some() {
                             repeated.get_or_insert(name);

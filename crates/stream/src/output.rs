@@ -130,7 +130,7 @@ impl<'r> ClusterOutput<'r> {
     fn place(&mut self, row: PreparedRecord) -> Result<(), StreamError> {
         match row {
             PreparedRecord::Reject { source, line, reason } => {
-                let label = &self.sources.list()[source as usize].label;
+                let label = &self.sources.file(source).label;
                 write_reject(&mut self.rejects, label, line, &reason)?;
             }
             PreparedRecord::Document {
@@ -286,7 +286,7 @@ impl<'r> ClusterOutput<'r> {
                 serde_json::from_slice(&line).map_err(|error| failed(error.into()))?;
             let row = AssignmentRow {
                 id: &spooled.id,
-                source: &self.sources.list()[spooled.source as usize].label,
+                source: &self.sources.file(spooled.source).label,
                 line: spooled.line,
                 document,
                 group_id: self.stream.group(placement.group),

@@ -222,7 +222,7 @@ impl ThreadFingerprinter {
 fn chunk_rows(chunk: &Chunk, sources: &Sources, maker: &mut ThreadFingerprinter) -> Vec<FingerprintRow> {
     let mut rows = Vec::with_capacity(chunk.records() as usize);
     chunk.documents(sources.options(), &mut |record| {
-        let source = &sources.list()[record.source as usize];
+        let source = sources.file(record.source);
         let (id, fingerprint) = match record.kind {
             RecordKind::Blank | RecordKind::Other { .. } => return,
             RecordKind::Rejected { reason } => (None, Err(reason.to_string())),

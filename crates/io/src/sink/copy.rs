@@ -288,7 +288,7 @@ impl<'a> Copy<'a> {
                 if sources.cancelled() {
                     return Err(SinkError::Cancelled);
                 }
-                let bytes = copy_file(&sources.list()[source as usize], action, out)?;
+                let bytes = copy_file(sources.file(source), action, out)?;
                 Ok((action, bytes))
             })
             .collect::<Result<_, _>>()?;
@@ -299,7 +299,7 @@ impl<'a> Copy<'a> {
     }
 
     fn file(&self, source: u32) -> &'a SourceFile {
-        &self.sources.list()[source as usize]
+        self.sources.file(source)
     }
 }
 

@@ -138,10 +138,10 @@ impl Sources {
         &self.shared.files
     }
 
-    /// The file of this number, as in the `source` of a record.
+    /// A file by its number, which is its index in [`list`](Self::list).
     ///
     /// # Panics
-    /// If there is no such file.
+    /// If there is no such file. Records and chunks of these sources have the numbers of files that exist.
     pub fn file(&self, source: u32) -> &SourceFile {
         &self.shared.files[source as usize]
     }
