@@ -321,7 +321,7 @@ fn keep_chooses_within_the_run_and_says_so() {
         .ok();
     assert!(
         run.stderr.contains(
-            "--keep newest chooses among the documents of this run; 1 text that --against knows is removed"
+            "--keep newest chooses among the documents of this run; 1 text known to --against is removed"
         ),
         "{}",
         run.stderr
