@@ -156,9 +156,9 @@ impl Config {
     }
 }
 
-/// Options as a file for `--config`, under a comment.
+/// Formats options as a file for `--config`, below a comment.
 pub fn to_toml(comment: &str, options: &impl Serialize) -> String {
-    // Strings, numbers within TOML's and lists of them always serialise.
+    // Strings, numbers in the range of TOML, and lists of them can always be serialised.
     let body = toml::to_string(options).unwrap_or_default();
     format!("# {comment}.\n{body}")
 }

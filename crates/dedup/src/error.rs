@@ -14,16 +14,16 @@ use twinprint_text::ProfileError;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DedupError {
-    /// Inputs, outputs, temporary files, threads or an option; a cancelled run.
+    /// The inputs, outputs, temporary files, threads or options failed, or the run was cancelled.
     #[error(transparent)]
     Job(#[from] JobError),
     /// The report of an earlier run cannot be read.
     #[error(transparent)]
     Result(#[from] ResultError),
-    /// The profile cannot be made.
+    /// The profile is invalid.
     #[error(transparent)]
     Profile(#[from] ProfileError),
-    /// Documents are to be kept by a field that none has.
+    /// No document has the field that `--keep newest` sorts by.
     #[error("no document has a field \"{field}\" with a number or a text, by which the newest would be kept")]
     NoSortField {
         /// The field.
@@ -35,17 +35,17 @@ pub enum DedupError {
         /// The limit.
         limit: u32,
     },
-    /// The rows of `pairs.jsonl` would be too many.
+    /// There would be too many rows in `pairs.jsonl`.
     #[error("the pairs would take {rows} rows or more (the limit is {limit})")]
     TooManyPairs {
-        /// Rows known to be needed.
+        /// The minimum number of rows that would be written.
         rows: u64,
         /// The limit.
         limit: u64,
     },
     /// Too many fingerprint matches to hold, and no verification to reduce them.
     #[error(
-        "more than {limit} pairs of fingerprints lie within {k} bits, too many to hold without verification"
+        "more than {limit} pairs of fingerprints are within {k} bits, too many to hold without verification"
     )]
     TooManyMatches {
         /// The limit.
@@ -71,7 +71,7 @@ pub enum DedupError {
         label: String,
         /// Its line.
         line: u64,
-        /// The memory needed and allowed.
+        /// The error with the needed and the allowed memory.
         source: Box<DedupError>,
     },
     /// The index or the store that the run is compared with cannot be used.
@@ -101,18 +101,18 @@ pub enum DedupError {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AgainstProblem {
-    /// A file.
+    /// The path is a file.
     #[error("it is a file; name the directory of a collection or an index")]
     IsFile,
-    /// Neither an index nor a store.
+    /// The path is neither an index nor a store.
     #[error("there is neither a collection nor an index")]
     Nothing,
-    /// A store is asked with texts, and the run holds none.
-    #[error("a collection is asked with texts, which a run without verification does not hold")]
+    /// A store is queried with texts, but the run keeps none.
+    #[error("a collection needs the texts, which a run without verification does not keep")]
     NeedsTexts,
     /// The store verifies at a higher threshold.
     #[error(
-        "the collection verifies at a Jaccard of {least}, so it finds no documents between that and {given}; take a threshold of {least} or more"
+        "the collection verifies at a Jaccard of {least}, so it finds no duplicates between {given} and that; choose a threshold of at least {least}"
     )]
     Threshold {
         /// The store's threshold.
@@ -121,7 +121,7 @@ pub enum AgainstProblem {
         given: f64,
     },
     /// The index has wider fingerprints than the run.
-    #[error("it holds fingerprints of {stored} bits, and this run makes them of {made}")]
+    #[error("it has fingerprints of {stored} bits, but those of this run have {made}")]
     Width {
         /// Bits of the index.
         stored: u32,
@@ -129,7 +129,7 @@ pub enum AgainstProblem {
         made: u32,
     },
     /// The index has fingerprints of another profile.
-    #[error("its fingerprints are of profile {stored}, those of this run of {made}")]
+    #[error("its fingerprints have the profile {stored}, those of this run {made}")]
     Profile {
         /// The profile of the index.
         stored: Box<ProfileLabel>,

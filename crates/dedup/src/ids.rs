@@ -1,8 +1,9 @@
 //! The numberings of a run as types, and tables that are indexed by them.
 //!
-//! A run numbers its documents, its classes, its items and its rows, each from 0. A number of one kind cannot index a table of another:
-//! [`IdVec`], [`IdSlice`] and [`Lists`] accept the ids of one kind only. An id is a transparent `u32`, so a table of ids takes four bytes
-//! an entry. Other crates count in bare numbers; [`Id::new`] and [`Id::get`] convert at the border.
+//! A run numbers its documents, its classes, its items and its rows, each from 0. A number of one kind cannot index a
+//! table of another: [`IdVec`], [`IdSlice`] and [`Lists`] accept the ids of one kind only. An id is a transparent
+//! `u32`, so a table of ids takes four bytes per entry. Other crates use plain numbers; [`Id::new`] and [`Id::get`]
+//! convert between the two.
 
 use std::marker::PhantomData;
 use std::ops::{Index, IndexMut, Range};
@@ -14,7 +15,7 @@ pub(crate) trait Id: Copy + Send + Sync {
     /// The id of this number.
     fn new(number: u32) -> Self;
 
-    /// The bare number.
+    /// The plain number.
     fn get(self) -> u32;
 
     /// The position in a table.
@@ -354,7 +355,7 @@ impl<I: Id, T: Copy, N: Offset> Lists<I, T, N> {
         let mut starts: Vec<N> = Starts::ends(count, values().map(|(id, _)| id));
         let total = starts.last().map_or(0, |end| end.position());
         let mut lists = values().next().map_or_else(Vec::new, |(_, any)| vec![any; total]);
-        // Filled from behind, each list's end becomes its start.
+        // The lists are filled from their ends, so that each stored end becomes a start.
         for (id, value) in values().rev() {
             let start = &mut starts[id.index()];
             let position = start.position() - 1;

@@ -226,7 +226,7 @@ impl Runner<'_> {
             }
         };
         self.warn_about_keep(&known);
-        // The longest record still counts: it is in memory again when it is compared and copied.
+        // The longest record is counted again: it is in memory when it is compared and copied.
         let tables = memory::tables_of(&corpus) + memory::BYTES_PER_RECORD_BYTE * counts.longest;
         // The search for partial copies comes late, so a run without the memory for it ends here.
         let long_parts =
@@ -339,12 +339,12 @@ impl Runner<'_> {
         Ok(report)
     }
 
-    /// A warning that `--keep` does not choose between this run and known texts.
+    /// Warns that `--keep` does not choose between documents of this run and known texts.
     fn warn_about_keep(&self, known: &KnownClasses) {
         let (texts, keep) = (known.count(), self.options.keep);
         if texts > 0 && keep != Keep::First {
             self.progress.warn(&format!(
-                "--keep {} chooses among the documents of this run; {} that --against knows {} removed all the same",
+                "--keep {} chooses among the documents of this run; {} known to --against {} removed in any case",
                 keep.name(),
                 counted(texts, "text"),
                 if texts == 1 { "is" } else { "are" },
@@ -363,7 +363,7 @@ impl Runner<'_> {
             return Err(DedupError::NoSortField { field: field.clone() });
         }
         self.progress.warn(&format!(
-            "{undated} of {all} documents have no field \"{field}\"; --keep newest takes them for the oldest"
+            "{undated} of {all} documents have no field \"{field}\"; --keep newest treats them as the oldest"
         ));
         Ok(())
     }

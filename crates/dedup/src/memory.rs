@@ -19,17 +19,19 @@ pub(crate) const THREAD_BYTES: u64 = 8 << 20;
 const DOCUMENT_BYTES: u64 = 32;
 /// Bytes of a class in the tables of reading, joining and grouping.
 const TEXT_BYTES: u64 = 190;
-/// Bytes for each byte of the longest record: pieces of the file read ahead, the record, its canonical text, and the shingle sets of a pair of
-/// such records. Of records of 5 to 50 MiB, English ones took 8 to 13 and Chinese ones 9 to 20, the most if fields are added to them.
+/// Bytes for each byte of the longest record: parts of the file that are read ahead, the record, its canonical text,
+/// and the shingle sets of a pair of such records. In measurements with records of 5 to 50 MiB, English records took 8
+/// to 13 and Chinese ones 9 to 20, most if fields are added to them.
 pub(crate) const BYTES_PER_RECORD_BYTE: u64 = 20;
-/// Bytes for each byte of the longest record while partial copies are searched: two texts of that length, their words or letters with
-/// fingerprints, and shingle sets. One thread at a time measures long texts. Records of 20 MB took 13 in English and 23 in Chinese.
+/// Bytes for each byte of the longest record while partial copies are searched: two texts of that length, their words
+/// or letters with fingerprints, and shingle sets. One thread at a time measures long texts. In measurements, records
+/// of 20 MB took 13 in English and 23 in Chinese.
 pub(crate) const PARTS_BYTES_PER_RECORD_BYTE: u64 = 28;
 /// Bytes of a candidate pair: its edge, and its share of the join's result.
 pub(crate) const EDGE_BYTES: u64 = 16;
 /// The largest number of bytes of shingle sets loaded at a time; [`SET_CACHES`] of them are held.
 pub(crate) const MAX_SET_BYTES: usize = 96 << 20;
-/// The least number of bytes of shingle sets loaded at a time: with less, every pair would load its texts again.
+/// The minimum number of bytes of shingle sets loaded at a time. With fewer, every pair would load its texts again.
 const MIN_SET_BYTES: u64 = 4 << 20;
 /// Groups of shingle sets held at one time: the current block's, those kept for later pairs, and those of the set join.
 const SET_CACHES: u64 = 3;
@@ -117,7 +119,7 @@ fn fixed(threads: u64) -> u64 {
 
 /// Bytes of the tables of `documents` documents with `texts` different texts and `ids` bytes of ids.
 pub(crate) fn tables(documents: u64, texts: u64, ids: u64) -> u64 {
-    // Vectors that grow are a quarter empty on average, and copied once in a while.
+    // Growing vectors are a quarter empty on average, and are sometimes copied.
     documents * DOCUMENT_BYTES + texts * TEXT_BYTES + ids * 3 / 2
 }
 
@@ -159,7 +161,7 @@ mod tests {
         let refused = budget.check(1 << 30).unwrap_err().to_string();
         assert!(refused.contains("the limit is 256 MiB"), "{refused}");
         assert!(Budget::new(Some(1 << 20), 1).is_err());
-        // A join comes after the batches.
+        // The join runs after the last batch.
         assert!(
             budget.check_join(64 << 20, BATCH_BYTES).is_ok()
                 && budget.check_join(64 << 20, 3 * BATCH_BYTES).is_err()

@@ -207,7 +207,7 @@ fn unusable_against_directories_are_refused() {
     refused(
         "--against seen --threshold 0.7",
         1,
-        "take a threshold of 0.8 or more",
+        "choose a threshold of at least 0.8",
     );
     refused("--against seen --no-verify", 1, "leave out --no-verify");
     refused("--append", 2, "--against");

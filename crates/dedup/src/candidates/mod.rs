@@ -38,10 +38,11 @@ use crate::options::DedupOptions;
 pub(crate) const HOT_ROW_MIN_CLASSES: usize = 64;
 /// A row with more classes than this on other fingerprints within the radius is hot.
 pub(crate) const HOT_ROW_MIN_NEIGHBORS: u32 = 1000;
-/// The largest number of edges that are held, in addition to eight for each fingerprint.
+/// The maximum number of edges in memory, in addition to eight for each fingerprint.
 const MAX_EDGES: u64 = 16_000_000;
-/// The largest number of bytes of a short canonical text. A longer text of few features repeats itself and takes part in the join of the
-/// fingerprints too: the bound that makes the set join complete (see [`FeatureLimits`]) holds for short texts only.
+/// The maximum number of bytes of a short canonical text. A longer text with few features repeats itself and also takes
+/// part in the join of the fingerprints, because the bound that makes the set join complete (see [`FeatureLimits`])
+/// holds only for short texts.
 const MAX_SHORT_TEXT_BYTES: usize = 600;
 /// The largest number of pairs that the set join finds before the grouping, in addition to eight for each item.
 const MAX_MEMBER_PAIRS: usize = 4_000_000;
@@ -144,9 +145,9 @@ impl Candidates {
 /// Let A have fewer than F features and at most S shingles, and J(A, B) ≥ t. Then |A ∪ B| ≤ S/t, so B has at most (1 − t)·S/t
 /// shingles that A lacks. Each feature of B that A lacks is in such a shingle, so B has fewer than F + (1 − t)·S/t features.
 struct FeatureLimits {
-    /// The limit of a B that is measured by words.
+    /// The limit of a text B that is measured by words.
     words: u32,
-    /// The limit of a B that is measured by characters.
+    /// The limit of a text B that is measured by characters.
     chars: u32,
 }
 
@@ -244,8 +245,8 @@ pub(crate) fn find(
     }
 }
 
-/// True if a class takes part in the join of the fingerprints. Without verification every text with features does; with it, short texts are
-/// left to the set join.
+/// True if a class takes part in the join of the fingerprints. Without verification every text with features does. With
+/// verification short texts are left to the set join.
 pub(crate) fn is_joined(classes: &Classes, class: ClassId, options: &DedupOptions) -> bool {
     let features = classes.features[class];
     let repeats = classes.text[class].len() > MAX_SHORT_TEXT_BYTES;

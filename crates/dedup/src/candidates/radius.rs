@@ -1,13 +1,14 @@
 //! The choice of width and radius: the largest Hamming distance of a candidate.
 //!
-//! A wide radius finds more and costs more, and how much more depends on the corpus: unrelated pages share common words, so
-//! their distances are far below those of random bits. Hence a seeded sample of fingerprints is compared with *all* of
-//! them, which gives the number of candidates a document at every radius at the true n, not an extrapolation.
+//! A wide radius finds more and costs more, and how much more depends on the corpus: unrelated pages share common
+//! words, so their distances are far below those of random bits. Hence a seeded sample of fingerprints is compared with
+//! *all* of them, which gives the number of candidates per document at every radius for the actual corpus size, without
+//! extrapolation.
 //!
-//! The largest radius within [`CANDIDATE_BUDGET`] is taken, at the width that is expected to find more. Where that would
-//! miss duplicates, because the corpus is full of similar documents (revisions, templates) that no radius separates from duplicates, the radius is
-//! widened until it is [sufficient](SUFFICIENT_RECALL), until the candidates reach [`CANDIDATE_LIMIT`], or until it is the widest that is considered. [`RadiusChoice`] says
-//! which of these it was.
+//! The largest radius within [`CANDIDATE_BUDGET`] is chosen, at the width that is expected to find more. If that would
+//! miss duplicates, because the corpus is full of similar documents (revisions, templates) that no radius separates
+//! from duplicates, the radius is widened until it is [sufficient](SUFFICIENT_RECALL), until the candidates reach
+//! [`CANDIDATE_LIMIT`], or until it is the widest that is considered. [`RadiusChoice`] says which of these it was.
 
 #[cfg(test)]
 mod tests;
@@ -22,8 +23,8 @@ pub use twinprint_io::results::RadiusChoice;
 pub const CANDIDATE_BUDGET: f64 = 5.0;
 /// Candidates per document beyond which a radius is not widened, even if it is not yet sufficient.
 pub const CANDIDATE_LIMIT: f64 = 100.0;
-/// The expected share of the pairs *at* the threshold from which on a radius is sufficient. Pairs above the threshold are closer: on
-/// the labelled sets, 0.9 at Jaccard 0.8 went with 0.995 or more of all pairs from 0.8 up.
+/// A radius is sufficient if it is expected to find at least this share of the pairs *at* the threshold. Pairs above
+/// the threshold are closer: on the labelled sets, 0.9 at Jaccard 0.8 went with 0.995 or more of all pairs from 0.8 up.
 const SUFFICIENT_RECALL: f64 = 0.9;
 /// The largest radius at 128 bits that is considered at every threshold: enough for thresholds from 0.8 up.
 const DEFAULT_MAX_RADIUS: u32 = 24;
@@ -37,13 +38,13 @@ const WIDER_RADIUS_MAX_ROWS: usize = 2_000_000;
 const MAX_SAMPLE_COMPARISONS: usize = 2_000_000_000;
 /// The largest number of fingerprints in the sample.
 const MAX_SAMPLE: usize = 2048;
-/// The gain in expected recall from which on a wider fingerprint is worth its memory.
+/// The minimum gain in expected recall for which a wider fingerprint is worth its memory.
 const MIN_RECALL_GAIN: f64 = 0.004;
 
 /// A width and a radius, with the reason of the choice.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Radius {
-    /// Width compared, 64 or 128.
+    /// The compared width, 64 or 128.
     pub bits: u32,
     /// The radius.
     pub k: u32,
@@ -53,7 +54,7 @@ pub struct Radius {
     pub reason: String,
     /// The size of the sample; zeros if no sample was taken.
     pub sample: SampleSize,
-    /// Expected candidates a document at the chosen radius; `None` if no sample was taken.
+    /// Expected candidates per document at the chosen radius; `None` if no sample was taken.
     pub expected_candidates: Option<f64>,
     /// Expected share of pairs at the threshold that are within the radius.
     pub expected_recall: f64,
@@ -66,7 +67,7 @@ pub struct RadiusCriteria {
     pub bits: Auto,
     /// The radius, if it is given.
     pub k: Auto,
-    /// The least Jaccard of a duplicate.
+    /// The minimum Jaccard of a duplicate.
     pub threshold: f64,
 }
 
@@ -82,7 +83,7 @@ pub struct SampleSize {
 /// The expected candidates of one width.
 struct Histogram {
     bits: u32,
-    /// Candidates a document (each pair counted once) within each radius from 0.
+    /// Candidates per document (each pair counted once) within each radius from 0.
     within: Vec<f64>,
 }
 
@@ -176,7 +177,7 @@ fn choose_by(
         return given(bits, k, threshold);
     }
     if let Auto::Fixed(k) = k {
-        // Without a given width, the narrow one if the join is exact at this radius.
+        // If no width is given, the narrow one is chosen if the join is exact at this radius.
         return given(if k <= MAX_RADIUS[0].1 { 64 } else { 128 }, k, threshold);
     }
     let mut best: Option<Radius> = None;
@@ -321,7 +322,7 @@ fn measure(rows: &[u128], sample: &[usize], bits: u32, widest: u32) -> Histogram
         .iter()
         .map(|&count| {
             sum += count;
-            // Each pair is seen from both sides; every sampled row meets itself at distance 0.
+            // Each pair is counted from both sides, and every sampled row counts itself at distance 0.
             sum.saturating_sub(sample.len() as u64) as f64 / 2.0 / sample.len().max(1) as f64
         })
         .collect();
@@ -351,8 +352,8 @@ fn count<W: twinprint_fingerprint::Width>(rows: &[W], sample: &[usize], widest: 
 
 /// The probability that one bit differs between two texts at Jaccard `threshold`.
 ///
-/// With word 3-grams, scattered edits of a share e of the words leave J = (1 − 3e)/(1 + 3e) and a cosine of about 1 − e, an
-/// edited stretch leaves J = (1 − e)/(1 + e). Taken between: e = 0.6 (1 − J)/(1 + J).
+/// With word 3-grams, scattered edits of a share e of the words give J = (1 − 3e)/(1 + 3e) and a cosine of about 1 − e;
+/// edits in one place give J = (1 − e)/(1 + e). A value between the two is used: e = 0.6 (1 − J)/(1 + J).
 fn flip_probability(threshold: f64) -> f64 {
     let changed = 0.6 * (1.0 - threshold) / (1.0 + threshold);
     (1.0 - changed).acos() / std::f64::consts::PI

@@ -17,7 +17,7 @@ use crate::corpus::shingle_sets::{SetCache, SetKey, SharedSet};
 use crate::error::DedupError;
 use crate::ids::{Id, IdSlice, IdVec, ItemId};
 
-/// The largest number of members that are handled at a time.
+/// The maximum number of members in one slice.
 const MAX_SLICE_MEMBERS: usize = 8192;
 
 /// The joins of both measures over the members of a run.

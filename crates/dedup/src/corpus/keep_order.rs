@@ -20,7 +20,7 @@ pub(crate) fn sort_key(keep: Keep, text_bytes: u64, field: Option<SortValue>) ->
     }
 }
 
-/// Classes in keep order, each with the document that is kept of it.
+/// Classes in keep order, each with the document that represents it.
 pub(crate) struct KeepOrder {
     /// The class of each item.
     pub(crate) classes: IdVec<ItemId, ClassId>,

@@ -96,7 +96,7 @@ pub(crate) struct NewDocument<'a> {
 /// The key of a document in keep order: the document with the smallest key of a group is kept.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum SortKey {
-    /// Order of input alone.
+    /// The order of the input.
     Input,
     /// Bytes of text.
     Shortest(u64),

@@ -18,7 +18,7 @@ use twinprint_io::work::{BlockBuffer, Spool};
 /// A shingle set, shared with its users.
 pub(crate) type SharedSet = Arc<ShingleSet>;
 
-/// The least number of texts of one task: texts of one block are unpacked together.
+/// The minimum number of texts per task: texts of one block are unpacked together.
 const MIN_TEXTS_PER_TASK: usize = 8;
 
 /// The key of a set: an item's text, cut by a measure.
@@ -62,8 +62,8 @@ pub(crate) fn key_of(classes: &Classes) -> HashKey {
     HashKey::new(hash.h1, hash.h2)
 }
 
-/// The approximate bytes of the set of a text of `text` bytes. A shingle takes 8 bytes and one in the histogram; it begins at every word
-/// (about 6 bytes) or at every character (3 bytes).
+/// The approximate bytes of the set of a text of `text` bytes. A shingle takes 8 bytes, and one byte in the histogram;
+/// one begins at every word (about 6 bytes) or at every character (3 bytes).
 pub(crate) fn cost(text: usize, measure: Measure) -> usize {
     match measure {
         Measure::CharGrams => text * 9 / 3,
@@ -126,7 +126,7 @@ impl<'c> SetCache<'c> {
         let mut missing = Vec::new();
         for key in keys {
             match self.cached.get_mut(&key) {
-                // A set of the first load of the block keeps its number, by which it stays.
+                // A set that was loaded at the beginning of the block keeps that number, so that it is not dropped.
                 Some(cached) if cached.last_used == self.block + 1 => {}
                 Some(cached) => cached.last_used = clock,
                 None => missing.push(key),

@@ -30,21 +30,21 @@ use twinprint_io::work::{DiskSpace, disk_space};
 const CLUSTER_ROW_BYTES: f64 = 180.0;
 /// Bytes of an annotation without its id.
 const ANNOTATION_BYTES: f64 = 140.0;
-/// Seconds of one core that a fingerprint costs in the join.
+/// Seconds of one core for each fingerprint in the join.
 const JOIN_SECONDS: f64 = 15e-6;
-/// Bytes of shingle sets that one core makes in a second.
+/// Bytes of shingle sets that one core computes per second.
 const SET_BYTES_PER_SECOND: f64 = 250e6;
-/// Seconds of one core that comparing two sets takes.
+/// Seconds of one core for a comparison of two sets.
 const COMPARISON_SECONDS: f64 = 1.5e-6;
-/// Bytes copied in a second.
+/// Bytes copied per second.
 const COPIED_BYTES_PER_SECOND: f64 = 500e6;
 
 /// The expected size, memory, disk and time of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Forecast {
-    /// Files of the input.
+    /// The number of files of the input.
     pub files: u64,
-    /// Bytes of the files, as they are compressed.
+    /// Bytes of the files, compressed as they are.
     pub input_bytes: u64,
     /// Bytes of the files that were read for the forecast.
     pub sampled_bytes: u64,
@@ -54,7 +54,7 @@ pub struct Forecast {
     pub rejected: u64,
     /// Bytes of text.
     pub text_bytes: u64,
-    /// Different texts.
+    /// Distinct texts.
     pub texts: u64,
     /// Width of the fingerprints.
     pub bits: u32,
@@ -339,7 +339,8 @@ fn extrapolate(sources: &Sources, sample: &Sample, options: &DedupOptions) -> Re
     })
 }
 
-/// Bytes of the largest file's records, which are put aside to be put in order, of `records` in all files.
+/// Estimates the bytes of temporary files for putting the records of the largest file in order. `records` is the number
+/// of records in all files.
 fn put_in_order(sources: &Sources, records: f64, options: &DedupOptions) -> u64 {
     let largest = sources.list().iter().map(|file| file.bytes).max().unwrap_or(0);
     match options.order {

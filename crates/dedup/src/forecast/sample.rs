@@ -1,7 +1,7 @@
 //! The sample of the input that a forecast reads: sections of neighbouring records at even distances.
 //!
-//! Copies are often near each other. A comparison of half of each section with the whole sections shows if the number of candidates of a document
-//! grows with the corpus or is limited to its neighbours.
+//! Copies are often near each other. A comparison of half of each section with the whole sections shows whether the
+//! candidates per document grow with the corpus or are limited to its neighbours.
 
 use std::path::Path;
 
@@ -20,11 +20,11 @@ use twinprint_io::sink::OutputDir;
 use twinprint_io::source::Sources;
 use twinprint_io::work::Spool;
 
-/// The largest number of bytes of records in a sample.
+/// The maximum number of bytes of records in a sample.
 const MAX_SAMPLE_BYTES: u64 = 32 << 20;
-/// The largest number of sections.
+/// The maximum number of sections.
 const MAX_SECTIONS: u64 = 16;
-/// The largest number of texts of the sample that are looked up in an index or a store.
+/// The maximum number of texts of the sample that are looked up in an index or a store.
 const MAX_LOOKUPS: usize = 4096;
 
 /// The counts of a sample.
@@ -58,7 +58,7 @@ pub(super) struct Sample {
 /// A section of the input.
 struct Section {
     files: Vec<u32>,
-    /// The largest number of bytes of records to read.
+    /// The maximum number of bytes of records to read.
     max_bytes: u64,
 }
 
@@ -79,7 +79,7 @@ fn sections(sizes: &[u64]) -> Vec<Section> {
             before += sizes[next];
             next += 1;
         }
-        // The file at this position belongs to the section before.
+        // The file at this position already belongs to the previous section.
         if let Some(last) = sections.last_mut()
             && at < before
         {
@@ -172,7 +172,7 @@ impl Sample {
             ..
         } = read;
         for file in &mut counts.intake.files {
-            // From the number in the section to the number in the input.
+            // The number of the file in the section is replaced by its number in the input.
             file.file = section.files[file.file as usize];
         }
         for example in &mut counts.intake.examples {

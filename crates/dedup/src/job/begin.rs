@@ -19,7 +19,7 @@ use twinprint_io::work::WorkDir;
 pub(super) enum Beginning {
     /// A new run: an empty output directory, a work directory, and the files of the inputs.
     New(OutputDir, WorkDir, Sources),
-    /// A run that had ended before it was killed: its output is complete, and finished now.
+    /// A run that was killed after it had ended. Its output was complete and is now finished.
     Ended(Box<Report>),
 }
 
@@ -34,7 +34,7 @@ impl Runner<'_> {
             .map(|input| input_root(input))
             .collect();
         OutputDir::check_inputs(out, named.iter().map(PathBuf::as_path))?;
-        // Inputs that are not there, and fields that no file has, are refused before anything is written. Stdin is copied to the
+        // Missing inputs, and fields that no file has, are refused before anything is written. Stdin is copied to the
         // work directory.
         let found = if from_stdin {
             None
@@ -48,7 +48,8 @@ impl Runner<'_> {
         };
         let (dir, work, sources) = match (begun, append) {
             (RunStart::Ended(dir, open), Some(append)) => {
-                // Not in the output directory, which may be emptied before the inputs are read a second time.
+                // The copy of stdin is not in the output directory, which may be emptied before the inputs are read a
+                // second time.
                 let work = self.work_dir(folder(out))?;
                 let sources = found.map_or_else(|| self.discover(work.path()), Ok)?;
                 let report = self.finish_ended(&sources, &work, &dir, &open, append)?;

@@ -23,10 +23,10 @@ use twinprint_io::work::Spool;
 pub(super) struct Grouping<'g> {
     pub(super) corpus: &'g Corpus,
     pub(super) keep: &'g KeepOrder,
-    /// Absent if nothing is verified.
+    /// `None` if nothing is verified.
     pub(super) spool: Option<&'g Spool>,
     pub(super) candidates: &'g Candidates,
-    /// Width of the fingerprints that distances are measured in.
+    /// The width in which the distances of fingerprints are measured.
     pub(super) bits: u32,
     /// Bytes of shingle sets loaded at a time.
     pub(super) set_bytes: usize,
@@ -78,7 +78,7 @@ impl Runner<'_> {
         radius::choose(&rows, criteria, self.options.seed)
     }
 
-    /// Verifies the candidates and groups the duplicates. `pairs` receives every duplicate pair that is wanted.
+    /// Verifies the candidates and groups the duplicates. `pairs` receives every duplicate pair to be written.
     pub(super) fn group(
         &self,
         grouping: &Grouping<'_>,

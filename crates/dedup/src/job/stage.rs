@@ -38,7 +38,7 @@ impl Runner<'_> {
         Ok(result)
     }
 
-    /// The error of a cancelled run, once the caller has cancelled it.
+    /// Fails once the caller has cancelled the run.
     pub(super) fn check_cancelled(&self) -> Result<(), DedupError> {
         if self.cancel.load(Ordering::Relaxed) {
             Err(DedupError::cancelled())

@@ -19,7 +19,7 @@ pub use store::{
 use crate::corpus::{Corpus, Names};
 use crate::ids::{ClassId, IdVec};
 
-/// The reason why a store would not take a document, if there is one.
+/// A check that returns the reason why a store would not accept a document; `None` if it would.
 pub(crate) type RejectCheck<'r> = dyn Fn(&OfferedDocument<'_>) -> Option<RejectReason> + Sync + 'r;
 
 /// The known document that a text duplicates.
@@ -31,7 +31,7 @@ pub(crate) struct KnownDuplicate {
     pub(crate) hamming: u32,
     /// The exact Jaccard; `None` if the pair was not verified.
     pub(crate) jaccard: Option<f64>,
-    /// True if the store holds the same text now; always false for stored answers.
+    /// True if the store has the same text now; always false for stored answers.
     pub(crate) equal: bool,
 }
 
@@ -40,7 +40,7 @@ pub(crate) struct KnownDuplicate {
 pub(crate) struct KnownClasses(IdVec<ClassId, Option<Box<KnownDuplicate>>>);
 
 impl KnownDuplicate {
-    /// A document of a store. `equal` is true if the store holds the same text now.
+    /// A document of a store. `equal` is true if the store has the same text now.
     pub(crate) fn new(document: KnownDocument, equal: bool) -> Self {
         let KnownDocument { id, hamming, jaccard } = document;
         Self {
@@ -53,7 +53,7 @@ impl KnownDuplicate {
 }
 
 impl KnownClasses {
-    /// Answers for `classes` classes, of which `known` are given.
+    /// The answers for `classes` classes. `known` has the classes that are known.
     pub(crate) fn of_some(classes: usize, known: impl Iterator<Item = (ClassId, KnownDuplicate)>) -> Self {
         let mut all: IdVec<ClassId, Option<Box<KnownDuplicate>>> = IdVec::filled(None, classes);
         for (class, known) in known {
@@ -77,7 +77,7 @@ impl KnownClasses {
         }
     }
 
-    /// Without the classes whose Jaccard is below a threshold.
+    /// Removes the classes whose Jaccard is below a threshold.
     pub(crate) fn at_least(mut self, threshold: f64) -> Self {
         for known in self.0.iter_mut() {
             known.take_if(|known| known.jaccard.is_some_and(|jaccard| jaccard < threshold));
@@ -85,7 +85,7 @@ impl KnownClasses {
         self
     }
 
-    /// True if the run is compared with nothing.
+    /// True if there are no answers because the run is compared with nothing.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -11,7 +11,7 @@ use twinprint_io::source::Sources;
 
 use crate::DedupError;
 
-/// The failure of a store, in its own words.
+/// An error of a store, with its own message.
 pub type StoreFailure = Box<dyn std::error::Error + Send + Sync>;
 
 /// Opens the store of documents at a path.
@@ -57,7 +57,7 @@ pub trait DocumentStores: Sync {
     /// Opens the store at `path`; `None` if there is none.
     ///
     /// # Errors
-    /// A store that cannot be opened as `access` asks.
+    /// The store cannot be opened with `access`.
     fn open(&self, path: &Path, access: Access) -> Result<Option<Box<dyn DocumentStore>>, StoreFailure>;
 }
 
@@ -70,7 +70,7 @@ pub enum Access {
     Append,
 }
 
-/// No stores: every path is taken for an index of fingerprints.
+/// No stores: every path is regarded as an index of fingerprints.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoStores;
 
@@ -92,7 +92,7 @@ pub enum TextAnswer {
         /// True if the texts are equal.
         equal: bool,
     },
-    /// The store does not take texts of this length.
+    /// The text is longer than the store accepts.
     TooLong,
 }
 
@@ -103,11 +103,11 @@ pub struct OfferedDocument<'a> {
     pub id: Option<&'a str>,
     /// Its text.
     pub text: &'a str,
-    /// True if the run removes documents without features, so that the store need not take them.
+    /// True if the run removes documents without features, so that the store need not accept them.
     pub only_with_features: bool,
 }
 
-/// The part of a document that a store does not take, with the store's reason.
+/// The part of a document that a store does not accept, with the store's reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Objection {
     /// Its id.

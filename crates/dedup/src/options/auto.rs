@@ -1,4 +1,4 @@
-//! Options that the program may choose itself.
+//! Options whose value the program may choose.
 
 use serde::{Deserialize, Serialize};
 

@@ -15,6 +15,6 @@ pub enum Columns {
     TextDedup,
     /// `cc_id`, `cc_size` and `cc_idx` (0 for the kept document).
     Duplodocus,
-    /// `dup_count` alone.
+    /// Only `dup_count`.
     DupCount,
 }

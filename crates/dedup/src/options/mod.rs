@@ -138,7 +138,7 @@ pub struct DedupOptions {
     pub bits: Auto,
     /// Radius of the candidates.
     pub hamming: Auto,
-    /// Least Jaccard of a duplicate, in (0, 1].
+    /// The minimum Jaccard of a duplicate, in (0, 1].
     pub threshold: f64,
     /// True if candidates are verified on the text.
     pub verify: bool,
@@ -166,12 +166,12 @@ pub struct DedupOptions {
     pub existing: Existing,
     /// The pairs that are written.
     pub pairs: PairRows,
-    /// The least containment of a partial copy. `parts.jsonl` lists them; `None` omits the search.
+    /// The minimum containment of the partial copies that `parts.jsonl` lists. `None` omits the search.
     pub parts: Option<f64>,
     /// Worker threads; 0 means one per core.
     pub threads: usize,
-    /// The limit of memory in bytes. It bounds the caches; a run whose tables exceed it ends with [`DedupError::Memory`]. `None` is no
-    /// limit.
+    /// The limit of memory in bytes. It bounds the caches; a run whose tables exceed it ends with
+    /// [`DedupError::Memory`]. `None` means no limit.
     pub memory: Option<u64>,
     /// Seed of the samples.
     pub seed: u64,

@@ -7,8 +7,9 @@ use super::ids::TextId;
 use super::postings::{Covered, Postings, TextEntry};
 use crate::ids::{IdVec, par_ids};
 
-/// The least share of its fingerprints that the smaller text of a candidate has in the other, as a fraction of the wanted containment. A
-/// run of words has at least half of the mean number of fingerprints, and the rest of the text may have more than the mean.
+/// The minimum share of the fingerprints of the smaller text that the other text of a candidate has, as a fraction of
+/// the wanted containment. A run of words has at least half of the mean number of fingerprints, and the rest of the
+/// text may have more than the mean.
 const MIN_FINGERPRINT_SHARE: f64 = 0.4;
 
 /// The search for the candidates of a text.
@@ -17,12 +18,12 @@ pub(super) struct Candidates<'p> {
     covered: &'p Covered,
     /// The number of fingerprints of each text that are common or covered.
     of_many: IdVec<TextId, u32>,
-    /// The least containment of a pair.
+    /// The minimum containment of a pair.
     least: f64,
 }
 
 impl<'p> Candidates<'p> {
-    /// Linear in the fingerprints.
+    /// Prepares a search. Linear in the number of fingerprints.
     pub(super) fn new(postings: &'p Postings, covered: &'p Covered, least: f64) -> Self {
         let is_of_many = |entry: &TextEntry| postings.is_common(entry.fingerprint) || covered.is_set(*entry);
         let of_many = |text: TextId| postings.entries_of(text).filter(is_of_many).count() as u32;

@@ -9,7 +9,7 @@ use super::numbers::{NumberReader, NumberWriter};
 use crate::error::DedupError;
 use crate::ids::Id;
 
-/// The least number of characters that a cut leaves of a passage.
+/// The minimum number of characters of a passage that has been cut.
 const MIN_CUT_CHARS: u64 = MIN_PASSAGE_CHARS as u64;
 
 /// A run of equal words or letters, in characters of the canonical texts.
@@ -50,7 +50,8 @@ impl SharedPassage {
         self.around(|run| &run.in_reference)
     }
 
-    /// The part of the holder that corresponds to a range of the reference; `None` if the two overlap in no or a few characters.
+    /// The part of the holder that corresponds to a range of the reference; `None` if passage and range have too few
+    /// characters in common.
     pub(super) fn within(&self, range: &Range<u64>) -> Option<Range<u64>> {
         let whole = self.in_reference();
         let cut = whole.start.max(range.start)..whole.end.min(range.end);

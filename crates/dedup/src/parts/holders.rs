@@ -174,7 +174,7 @@ impl Holders {
                 shares.push(share.packed())
             },
         )?;
-        // The smaller passages of each text together; a single one is too small.
+        // The smaller passages of each text are measured together; each by itself is too small.
         let small = |of: &mut TextPassages| {
             of.passages.retain(|of| !reported[of.passage]);
             of.passages.len() > 1

@@ -9,9 +9,10 @@
 //! passages with all their holders ([`shared`]). A passage is reported if it makes up the wanted share of one of its holders ([`shares`]).
 //! Two texts that share only such a passage are not listed as a pair.
 //!
-//! One text stands for all equal texts. Memory: about 32 bytes a fingerprint (one for every six words or twelve letters), 128 bytes a text
-//! while the stage runs, and a few bytes for each byte of the longest record (`memory::PARTS_BYTES_PER_RECORD_BYTE`). Rows, and the passages
-//! that holders share with a reference, are in temporary files. At the end, rows are located in the original texts ([`places`]).
+//! One text stands for all equal texts. Memory: about 32 bytes per fingerprint (one for every six words or twelve
+//! letters), 128 bytes per text while the stage runs, and a few bytes for each byte of the longest record
+//! (`memory::PARTS_BYTES_PER_RECORD_BYTE`). Rows, and the passages that holders share with a reference, are in
+//! temporary files. At the end, rows are located in the original texts ([`places`]).
 
 mod candidates;
 mod compared;
@@ -46,11 +47,11 @@ use twinprint_io::results::PartsReport;
 use twinprint_io::sink::OutputDir;
 use twinprint_io::work::Spool;
 
-/// The least number of common fingerprints of two texts that are compared.
+/// The minimum number of common fingerprints of two texts that are compared.
 const MIN_SHARED: u32 = PartsReport::LEAST_SHARED;
 /// The largest number of places of passages in a row; the longest are reported.
 const MAX_PLACES: usize = 8;
-/// The least number of texts of one task: texts of one block of the spool are unpacked together.
+/// The minimum number of texts per task: texts of one block of the spool are unpacked together.
 const MIN_TEXTS_PER_TASK: usize = 16;
 
 /// Called for every text. An error ends the search.
@@ -62,7 +63,7 @@ pub(crate) struct PartsSearch<'s> {
     pub(crate) spool: &'s Spool,
     pub(crate) keep: &'s KeepOrder,
     pub(crate) names: Names<'s>,
-    /// The least containment that is reported.
+    /// The minimum containment that is reported.
     pub(crate) least: f64,
     pub(crate) budget: Budget,
     /// Bytes of the tables of the run, which stay in memory.
@@ -84,7 +85,13 @@ impl PartsSearch<'_> {
         let texts = Texts::new(&self.corpus.classes, self.spool, self.keep);
         let key = shingle_sets::key_of(&self.corpus.classes);
         let check_memory = |bytes| self.budget.check(self.table_bytes + bytes);
-        let postings = Postings::of(&texts, key, PartsReport::MAX_PAIRED_TEXTS, &check_memory, check_cancelled)?;
+        let postings = Postings::of(
+            &texts,
+            key,
+            PartsReport::MAX_PAIRED_TEXTS,
+            &check_memory,
+            check_cancelled,
+        )?;
         let passages = shared::find(&texts, &postings, key, least, work, check_cancelled)?;
         let mut pairs = NumberWriter::create(work)?;
         let candidates = Candidates::new(&postings, &passages.covered, least);
@@ -112,7 +119,7 @@ impl PartsSearch<'_> {
     }
 }
 
-/// The longest places, at most [`MAX_PLACES`], in the order of the text.
+/// Returns the longest passages, at most [`MAX_PLACES`], in the order of the text.
 fn longest<T>(mut passages: Vec<T>, place: impl Fn(&T) -> &Range<u64>) -> Vec<T> {
     let length = |place: &Range<u64>| place.end - place.start;
     passages.sort_by_key(|passage| std::cmp::Reverse(length(place(passage))));

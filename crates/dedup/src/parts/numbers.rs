@@ -181,7 +181,7 @@ impl NumberSorter {
     }
 }
 
-/// The failure of a sort.
+/// The reason why a sort failed.
 enum SortFailure {
     Sorted(SegmentError),
     Written(DedupError),

@@ -141,7 +141,7 @@ impl PairMeasurer {
             other,
         } = self;
         let text = texts.canonical(a, own)?;
-        // By the measure of a pair, which is the text's own with nearly all.
+        // The sets of text `a` by measure. Nearly all pairs use the measure of the text itself.
         let mut sets: [Option<Vec<u64>>; 2] = [None, None];
         for &b in others {
             let by = texts.measure(a).with(texts.measure(b));
@@ -155,7 +155,7 @@ impl PairMeasurer {
             }
             let share = |of: usize| f64::from(shared.common) / of.max(1) as f64;
             let shares = [share(set.len()), share(shingles.len())];
-            // Passages take memory of their own.
+            // The search for passages needs memory too, so the sets are freed first.
             drop(shingles);
             if text.len().max(its.len()) > MAX_PARALLEL_TEXT_BYTES {
                 *shingler = Shingler::new(*key);

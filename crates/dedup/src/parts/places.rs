@@ -24,7 +24,8 @@ const BATCH: usize = 1 << 20;
 const NUMBER: u32 = 48;
 /// The bits of a position in a text, in bytes or characters.
 const POSITION: u32 = 36;
-/// The largest number of characters by which a boundary may be moved. A boundary that would move farther has no place.
+/// The largest number of characters by which a boundary may be moved. A boundary that would have to be moved farther is
+/// not located.
 const MAX_MOVED: u64 = 0xFE;
 /// The mark of a boundary without a place.
 const NOWHERE: u64 = 0xFF;
@@ -97,7 +98,7 @@ pub(super) struct OriginalPlace {
     pub(super) bytes: Range<u64>,
 }
 
-/// The places to be located.
+/// The requests for places.
 pub(super) struct PlaceRequests {
     sorting: NumberSorter,
     boundaries: u64,
@@ -128,7 +129,7 @@ impl PlaceRequests {
     /// Reads the inputs again, up to the last document with a request.
     ///
     /// # Errors
-    /// An input that cannot be read or has changed; temporary files.
+    /// An input cannot be read or has changed, or a temporary file failed.
     pub(super) fn find(
         self,
         work: &Path,

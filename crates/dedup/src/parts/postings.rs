@@ -26,7 +26,7 @@ pub(super) struct Postings {
     of_text: Lists<TextId, FingerprintId>,
     /// The number of fingerprints of each text, including those that no other text has.
     sizes: IdVec<TextId, u32>,
-    /// The value of each fingerprint, ascending.
+    /// The values of the fingerprints, ascending.
     values: IdVec<FingerprintId, u64>,
     /// A fingerprint of more texts than this is common.
     many: usize,

@@ -29,7 +29,8 @@ use crate::error::DedupError;
 use crate::ids::{IdVec, par_ids};
 use twinprint_io::work::BlockBuffer;
 
-/// The largest work for one fingerprint, so that the whole work is linear: its texts are counted, or compared with a reference.
+/// The maximum work for one fingerprint (its texts are counted, or compared with a reference), so that the total work
+/// is linear.
 const MAX_WORK: u8 = 64;
 /// The work of counting the texts of a fingerprint.
 const COUNTING_WORK: u8 = 1;
@@ -279,7 +280,7 @@ impl PassageSearch<'_> {
             let mut within = itself.fingerprints_in(std::slice::from_ref(range));
             within.any(|fingerprint| uncovered.binary_search(&fingerprint).is_ok())
         });
-        // A cut may leave nothing of a holder within a range.
+        // After a cut, a holder may have no characters in a range.
         let mut holders = vec![1u32; ranges.len()];
         while let Some(other) = ComparedText::read(compared)? {
             let mut numbers: Vec<usize> = other.within(&ranges).iter().map(|place| place.0).collect();

@@ -38,7 +38,7 @@ pub(super) struct TextPassages {
 }
 
 impl TextPassages {
-    /// Makes one passage of all passages.
+    /// Merges all passages into one.
     pub(super) fn put_together(&mut self) {
         let places = self.passages.drain(..).flat_map(|of| of.places).collect();
         self.passages.push(PassagePlaces {

@@ -11,7 +11,8 @@ use crate::error::DedupError;
 use crate::ids::{ClassId, DocumentId, IdVec};
 use twinprint_io::work::{BlockBuffer, Spool};
 
-/// A text of more bytes than this is measured by one thread at a time, so that memory grows with one long text and not with the threads.
+/// Texts with more bytes than this are measured one at a time, so that memory grows with one long text and not with the
+/// number of threads.
 pub(super) const MAX_PARALLEL_TEXT_BYTES: usize = 1 << 20;
 
 /// The texts of a run: one for each class.

@@ -51,7 +51,7 @@ impl Shown {
     /// reads at most some twenty pairs of texts.
     pub(crate) fn collect(run: &FinishedRun<'_>, order: Option<OrderReport>) -> Result<Self, DedupError> {
         let mut sizes = run.sizes();
-        // Nothing is kept of a group of known texts, so it is no group of this run.
+        // No document of a group of known texts is kept, so it is not a group of this run.
         for (size, &class) in sizes.iter_mut().zip(&run.keep.classes) {
             if run.known.of(class).is_some() {
                 *size = 0;

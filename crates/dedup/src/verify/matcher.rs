@@ -271,7 +271,7 @@ impl Verify for Matcher<'_> {
             join.begin_block(sets, &members);
             if let Err(error) = (self.check_memory)(join.bytes()) {
                 self.fail(error);
-                // No further item is decided, and the join must not grow.
+                // After this failure no more items are decided, so the join is dropped.
                 self.join = None;
             }
         }

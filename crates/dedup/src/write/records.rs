@@ -157,7 +157,7 @@ pub(crate) fn check_order(sources: &Sources, progress: &dyn Progress) -> Result<
     }
     if left > 0 {
         progress.warn(&format!(
-            "order: {left} of {all} files are not of a record a line and stay in the order of the input"
+            "order: {left} of {all} files do not have one record per line and stay in the order of the input"
         ));
     }
     Ok(())

@@ -1,15 +1,16 @@
 //! The order of `--order similar`: similar texts are next to one another, and all others stay in input order.
 //!
-//! Similar texts are the candidates that the search has found: most of them are no duplicates, but share whole passages, which a compressor
-//! finds if they are close together. From the first text in input order the walk continues with the nearest similar text that has no
-//! rank yet, depth first, then with the next text in input order. A sort by fingerprint, a sort by length, and a chain of nearest neighbours
-//! over all fingerprints were measured too. They lose the order of the input, and if that was good already they cost more than they gain
-//! (docs/order.md).
+//! Similar texts are the candidates that the search has found: most of them are not duplicates, but share complete
+//! passages, which a compressor finds if they are close together. From the first text in input order the walk continues
+//! with the nearest similar text that has no rank yet, depth first, then with the next text in input order. A sort by
+//! fingerprint, a sort by length, and a chain of nearest neighbours over all fingerprints were measured too. They lose
+//! the order of the input, and if that was good already they cost more than they gain (docs/order.md).
 
 use crate::ids::{ClassId, IdVec, Lists, ids};
 
-/// The rank of each class in the order of similar texts. `pairs` are the pairs of similar texts, walked three times; `distance` is the
-/// Hamming distance of two classes. Deterministic. O(classes + pairs log pairs) time; 8 bytes a class and at most 16 a pair.
+/// The rank of each class in the order of similar texts. `pairs` are the pairs of similar texts, walked three times;
+/// `distance` is the Hamming distance of two classes. Deterministic. Takes O(classes + pairs log pairs) time, 8 bytes
+/// per class and at most 16 per pair.
 pub(crate) fn ranks<I: DoubleEndedIterator<Item = (ClassId, ClassId)>>(
     classes: usize,
     pairs: impl Fn() -> I,

@@ -1,11 +1,11 @@
-//! The command of a run: its options and the names of its inputs, as far as they decide what is written.
+//! The command of a run: the options and the names of the inputs that affect the output.
 
 use crate::options::DedupOptions;
 use twinprint_io::runs::identity;
 use twinprint_io::sink::Existing;
 use twinprint_io::source::{SourceIdentity, SourceOptions};
 
-/// A hash of everything that decides the output, besides the documents and the collection.
+/// A hash of everything that determines the output, except the documents and the collection.
 pub(super) fn hash(inputs: &[String], source: &SourceOptions, options: &DedupOptions) -> u128 {
     let deciding = DedupOptions {
         stop_words_file: None,

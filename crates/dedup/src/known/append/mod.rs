@@ -1,15 +1,16 @@
-//! A run with [`DedupOptions::append`](crate::DedupOptions::append) adds what it keeps to the store that it is compared with.
+//! A run with [`DedupOptions::append`](crate::DedupOptions::append) adds the documents that it keeps to the store that
+//! it is compared with.
 //!
-//! The run has two results, an output directory and a change of the collection, and a kill can come at any moment. Both belong together
-//! through four rules:
+//! The run has two results, an output directory and a change of the collection, and it can be killed at any moment.
+//! Four rules keep the two consistent:
 //!
-//! 1. The run opens the collection first and holds its lock until it ends. No other process asks or adds in between, so of two runs at
-//!    once the second is refused before it writes anything.
+//! 1. The run opens the collection first and holds its lock until it ends. No other process can query it or add to it
+//!    in between, so of two concurrent runs the second is refused before it writes anything.
 //! 2. The output directory is marked before anything else is written to it. The marker names the run and the collection
 //!    ([`RunClaim`](twinprint_io::sink::RunClaim)).
-//! 3. The documents and the record of the run enter the collection in one transaction, after the output is whole and durable. That
-//!    commit is the moment at which the run has ended.
-//! 4. The collection remembers the run by a digest of its input: the answers it gave and what the run added
+//! 3. The documents and the record of the run enter the collection in one transaction, after the output is complete and
+//!    durable. With that commit the run has ended.
+//! 4. The collection stores, by a digest of the input, the answers that it gave and the documents that the run added
 //!    ([`EndedRun`]).
 //!
 //! The state that a kill leaves, and the effect of the same command on it:
@@ -17,35 +18,37 @@
 //! | killed | output directory | collection | the same command again |
 //! |---|---|---|---|
 //! | before the directory is marked | missing or empty | as before | runs from the start |
-//! | while the output is written, or documents are held in memory | marked, in part | as before | deletes it and runs from the start |
-//! | after the output is declared whole | marked, whole | as before | asks the collection, deletes it and runs from the start |
-//! | after the commit | marked, whole | has the run | asks the collection, reads the input to see that it is the same, and removes the mark |
-//! | after the mark is removed | finished | has the run | refuses the directory, or replaces the result (`--overwrite`), as every finished one |
+//! | while the output is written, or added documents are pending | marked, incomplete | as before | deletes it and runs from the start |
+//! | after the output is declared complete | marked, complete | as before | asks the collection, deletes it and runs from the start |
+//! | after the commit | marked, complete | has the run | asks the collection, reads the input to see that it is the same, and removes the mark |
+//! | after the mark is removed | finished | has the run | refuses the directory, or replaces the result (`--overwrite`), like any finished result |
 //!
-//! So the result is that of one run, whenever the kill came. Some decisions that follow:
+//! So the result is that of one complete run, whenever the kill happened. The consequences in detail:
 //!
-//! * **What is the same run.** A run is known by its input: the ids and texts of its documents, in order, whatever the files are called and
-//!   however they are packed. Options are not part of that. The first run of an input asks the collection. Every later run of the same input,
-//!   into whatever directory and however many other runs came in between, is given the answers that the first one was given. Its output is
-//!   that of the first run under its own options.
-//! * **What it adds.** A later run of the same input adds what it keeps and no run of this input has added. What the first run added
-//!   and somebody deleted or replaced since stays as it is.
-//! * **Documents that are in the collection.** A document with an id of its own is recognised by its id and text. It is the document in the
-//!   collection and no duplicate of it, so it comes first in keep order and stands for all records of equal text. Adding it again
-//!   renews its time to live and nothing else. Two recognised documents that are near-duplicates are still duplicates of one another.
-//! * **Other inputs.** An input that differs in one document is another run. What other runs added is known to it: the same text under
-//!   another id, or without an id of its own, is removed.
-//! * **The input changed after a kill.** Before the commit nothing is lost, since the collection has nothing of the killed run. After the
-//!   commit the killed run's output is whole; a run of another input, or with other options, removes the mark, and treats the
-//!   directory as one with a finished result.
-//! * **The output directory is gone.** A run of the same input makes it again.
-//! * **A directory with an open question** (declared whole, and still marked) is not replaced by a run that cannot ask: one that
-//!   does not append, or with another collection.
-//! * **Documents that the collection would not take** are rejected when they are read, as other records that cannot be used: too long an id or
-//!   a text, or no words where the collection wants some ([`Append::reject_check`]). So it takes all that is kept. If it still refuses one, the
-//!   run fails, and nothing of it is committed.
-//! * **Documents with the id of another kept document of the same input.** The collection has one document an id, so the second one gets a
-//!   hash of its text behind its id. All that is kept is in the collection.
+//! * **The same input.** A run is identified by its input: the ids and texts of its documents, in order, whatever the
+//!   files are called and however they are compressed. Options are not part of the identity. The first run over an input
+//!   queries the collection. Every later run over the same input, into any directory and after any number of other runs,
+//!   gets the answers that the first one got. Its output is that of the first run, with its own options.
+//! * **Added documents.** A later run over the same input adds those documents that it keeps and that no run over this
+//!   input has added. Documents that an earlier run added and that were deleted or replaced since are not added again.
+//! * **Documents that are in the collection.** A document with an id of its own is recognised by its id and text. It is
+//!   the document in the collection and not a duplicate of it, so it comes first in keep order and stands for all records
+//!   of equal text. Adding it again renews its time to live and nothing else. Two recognised documents that are
+//!   near-duplicates are still duplicates of one another.
+//! * **Other inputs.** An input that differs in one document is another input. A run over it finds the documents that
+//!   runs over other inputs added: the same text under another id, or without an id of its own, is removed.
+//! * **The input changed after a kill.** Before the commit nothing is lost, because the collection contains nothing of
+//!   the killed run. After the commit the output of the killed run is complete; a run over another input, or with other
+//!   options, removes the mark, and treats the directory like one with a finished result.
+//! * **The output directory was deleted.** A run over the same input creates it again.
+//! * **A directory in an undecided state** (declared complete, and still marked) is not replaced by a run that cannot
+//!   ask the collection: one that does not append, or that uses another collection.
+//! * **Documents that the collection would not accept** are rejected when they are read, like other unusable records:
+//!   those whose id or text is too long, and those without words if the collection refuses such texts
+//!   ([`Append::reject_check`]). So it accepts all documents that are kept. If it still refuses one, the run fails and
+//!   commits nothing.
+//! * **Documents with the id of another kept document of the same input.** The collection has one document per id, so a
+//!   hash of its text is appended to the id of the second one. So all kept documents are in the collection.
 
 mod command;
 
@@ -66,25 +69,25 @@ use crate::error::{AgainstProblem, DedupError};
 use crate::ids::{ClassId, DocumentId, IdVec};
 use crate::options::DedupOptions;
 
-/// A run that adds what it keeps to a store.
+/// A run that adds the documents that it keeps to a store.
 pub(crate) struct Append<'a> {
     store: &'a dyn DocumentStore,
     /// The store's directory, as it was given.
     path: PathBuf,
     claim: RunClaim,
-    /// The record of earlier runs of this input.
+    /// The record of earlier runs over this input.
     past: Option<PastRun>,
-    /// The answers of the collection, in the first run.
+    /// The answers of the collection, if this is the first run over the input.
     answers: Vec<KnownAnswer>,
-    /// The records that are documents of the collection, likewise.
+    /// The records that are documents of the collection, if this is the first run over the input.
     recognised: Vec<u64>,
-    /// Documents added, or found there.
+    /// The documents that were added, or that the collection had already.
     added: Vec<AddedRecord>,
     counts: Appended,
 }
 
 impl<'a> Append<'a> {
-    /// A run that holds `against`.
+    /// A run that has locked the store `against`.
     pub(crate) fn new(
         against: &'a Against,
         path: &Path,
@@ -123,7 +126,7 @@ impl<'a> Append<'a> {
         }
     }
 
-    /// Begins the output directory and marks it as that of this run.
+    /// Begins the output directory and marks it with this run.
     pub(crate) fn begin(&self, out: &Path, existing: Existing) -> Result<RunStart, DedupError> {
         let begun = OutputDir::begin_or_resume(out, existing, |open| self.has_ended(out, open))?;
         if let RunStart::New(dir) = &begun {
@@ -148,7 +151,7 @@ impl<'a> Append<'a> {
         ended.map_err(|error| self.failed(&error))
     }
 
-    /// True if a run that was killed was this one: the same command over the same input.
+    /// True if the killed run was the same as this one: the same command over the same input.
     pub(crate) fn is_same(&self, open: &OpenClaim, digest: u128) -> bool {
         (open.claim.command, open.digest) == (self.claim.command, digest)
     }
@@ -157,7 +160,7 @@ impl<'a> Append<'a> {
         self.store.digest_key()
     }
 
-    /// The check whether the collection would accept a document. A record that it would not accept is rejected when it is read.
+    /// Returns the check by which records that the collection would not accept are rejected when they are read.
     pub(crate) fn reject_check(&self) -> Box<RejectCheck<'_>> {
         Box::new(|offered| {
             let objection = self.store.objection(offered)?;
@@ -171,8 +174,8 @@ impl<'a> Append<'a> {
         })
     }
 
-    /// The answers of the collection about the texts of an input: those of the first run of this input, or those of `look_up` if this is
-    /// the first. Documents that are in the collection come first in keep order.
+    /// Returns the answers of the collection about the texts of an input: those of the first run over this input, or
+    /// those of `look_up` if this is the first run. Documents that are in the collection come first in keep order.
     pub(crate) fn known(
         &mut self,
         input: &AppendInput<'_>,
@@ -192,7 +195,7 @@ impl<'a> Append<'a> {
             return Ok(known);
         };
         progress.warn(&format!(
-            "{}: a run of this input has ended before{}; its answers from the collection are used again",
+            "{}: a run over this input has already ended{}; the collection's answers to it are used again",
             self.path.display(),
             self.store
                 .format_time(past.first_ended)
@@ -217,7 +220,8 @@ impl<'a> Append<'a> {
         Ok(KnownClasses::of_some(corpus.classes.len(), known))
     }
 
-    /// Finds the documents that are themselves in the collection, one of each text: the one with the id of the answer, or else the first.
+    /// Finds the documents that are themselves in the collection, one for each text: the one with the id of the answer,
+    /// or else the first.
     fn recognise(&mut self, input: &AppendInput<'_>, known: &mut KnownClasses, keep: &mut KeepOrder) {
         let documents = &input.corpus.documents;
         let mut found: FxHashMap<ClassId, (DocumentId, u64)> = FxHashMap::default();
@@ -254,7 +258,7 @@ impl<'a> Append<'a> {
         }
     }
 
-    /// Commits the run: the output is durable before, and the directory is finished after.
+    /// Commits the run. Before the commit the output is made durable; after it the directory is finished.
     pub(crate) fn conclude(self, digest: u128, dir: &OutputDir) -> Result<(), DedupError> {
         dir.declare_whole(digest)?;
         let entry = EndedRun {
@@ -270,25 +274,25 @@ impl<'a> Append<'a> {
         concluded.map_err(|error| DedupError::Against {
             path: self.path.clone(),
             problem: AgainstProblem::Failed(format!(
-                "{error}; {} is whole, and the same command, run again, finds out whether the collection has the run",
+                "{error}; {} is complete; run the same command again, which finds out whether the collection has the run",
                 dir.path().display()
             )),
         })?;
         Ok(dir.finish()?)
     }
 
-    /// The counts of a run that has ended, of the input of this digest, if it was the latest.
+    /// Returns the counts of a run that has ended over the input with this digest, if it was the latest one.
     pub(crate) fn ended(&self, digest: u128) -> Result<Option<Appended>, DedupError> {
         let past = self.store.past_run(digest);
         let past = past.map_err(|error| self.failed(&error))?;
         Ok(past.map(|past| past.latest))
     }
 
-    /// Adds every document that is kept, unless a run of this input has added it. They become durable with the
+    /// Adds every kept document, unless a run over this input has already added it. The documents become durable at the
     /// [end](Append::conclude) of the run.
     ///
     /// # Errors
-    /// An input that changed since it was read; a store that cannot be written.
+    /// The input has changed since it was read, or the store cannot be written.
     pub(crate) fn add(
         &mut self,
         sources: &Sources,
@@ -322,7 +326,7 @@ impl<'a> Append<'a> {
         {
             return Err(changed(
                 file,
-                format!("the inputs had {records} records and have {} now", outcome.read),
+                format!("the inputs had {records} records and now have {}", outcome.read),
             )
             .into());
         }
@@ -332,7 +336,8 @@ impl<'a> Append<'a> {
     }
 }
 
-/// True if `renamed` was made of `id` and a text, for a document whose id another one of its input has.
+/// True if `renamed` consists of `id` and the hash of a text, as for a document whose id another document of its input
+/// has.
 fn is_renamed(renamed: &str, id: &str) -> bool {
     let hash = renamed.strip_prefix(id).and_then(|rest| rest.strip_prefix('#'));
     hash.is_some_and(|hash| hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()))
@@ -360,7 +365,7 @@ fn answer(record: u64, known: &KnownDuplicate) -> KnownAnswer {
     }
 }
 
-/// A random number, to name a run.
+/// A random number that names a run.
 fn random() -> u128 {
     use std::hash::{BuildHasher, RandomState};
     let word = |n: u64| u128::from(RandomState::new().hash_one(n));

@@ -14,7 +14,7 @@ use twinprint_io::source::BOM;
 /// The first name that the record has a field of.
 pub(super) fn clash<'n>(record: &[u8], charset: Charset, fields: &'n [super::AddedField]) -> Option<&'n str> {
     let record = record.strip_prefix(BOM).unwrap_or(record);
-    // What is no text or no object is no document either.
+    // A record that is not valid text, or not an object, is not a document.
     let text = charset.decode(record).ok()?;
     let mut json = serde_json::Deserializer::from_str(&text);
     Fields(fields).deserialize(&mut json).ok().flatten()

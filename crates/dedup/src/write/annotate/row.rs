@@ -42,7 +42,7 @@ pub(super) fn append<'f>(
         if in_quotes {
             out.push(b'"');
             for &byte in &*bytes {
-                // In no charset that is cut into rows is a quote part of another character.
+                // In all charsets of files that are cut into rows, a quote byte is never part of another character.
                 out.extend_from_slice(if byte == b'"' {
                     b"\"\""
                 } else {

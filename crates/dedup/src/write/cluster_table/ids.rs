@@ -44,10 +44,10 @@ impl Ids {
     /// Adds an id as the corpus has it. Ids of a column of whole numbers are these as they are written.
     pub(super) fn push(&mut self, id: &str) -> Result<(), ParquetError> {
         let wrong =
-            |_| ParquetError::General(format!("the id {id:?} is no whole number of its column's type"));
+            |_| ParquetError::General(format!("the id {id:?} is not an integer of its column's type"));
         match self {
             Self::Text(ids) => ids.push(id.into()),
-            // The lowest 32 bits are those of either sign.
+            // The lowest 32 bits are the same for signed and unsigned numbers.
             Self::Narrow(ids) => ids.push(id.parse::<i64>().map_err(wrong)? as i32),
             Self::Wide(ids) => ids.push(id.parse().map_err(wrong)?),
             Self::WideUnsigned(ids) => ids.push(id.parse::<u64>().map_err(wrong)?.cast_signed()),
