@@ -2,6 +2,7 @@
 //!
 //! The library names what happened and never a flag. This module adds the flag.
 
+use twinprint::collection::CollectionError;
 use twinprint::eval::EvalError;
 use twinprint::index_join::JoinError;
 use twinprint::raw::RawError;
@@ -168,6 +169,9 @@ fn fix(error: &anyhow::Error) -> Option<&'static str> {
     }
     if let Some(ServeError::TokensRequired(_)) = error.downcast_ref() {
         return Some("name one with --tokens");
+    }
+    if let Some(CollectionError::NotThere { .. }) = error.downcast_ref() {
+        return Some("make one with twinprint collection create");
     }
     match job_error(error) {
         Some(JobError::Source(SourceError::NoField { role, .. })) => {

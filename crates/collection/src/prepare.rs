@@ -305,7 +305,7 @@ impl Tools {
             title,
             details.url.as_deref(),
             text,
-            CountedText {
+            &CountedText {
                 canonical,
                 counts: &counts,
             },

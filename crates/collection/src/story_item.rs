@@ -30,7 +30,7 @@ impl StoryItem {
         given_title: Option<&str>,
         url: Option<&str>,
         text: &str,
-        counted: CountedText<'_>,
+        counted: &CountedText<'_>,
     ) -> Self {
         let site = host(url.unwrap_or_default());
         let words = counted.counts.of(counted.canonical);
@@ -93,7 +93,7 @@ mod tests {
             None,
             Some("http://A.example/1"),
             text,
-            CountedText {
+            &CountedText {
                 canonical: &canonical,
                 counts: &counts,
             },

@@ -1,10 +1,12 @@
 //! The commit of a batch of requests: candidates are searched in parallel, then each write is decided in order, in one transaction.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::PoisonError;
 use std::time::Instant;
 
 use rayon::prelude::*;
 use redb::ReadableDatabase as _;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::super::commit::Commit;
 use super::super::error::CollectionError;
@@ -151,10 +153,10 @@ fn decide(
         stories,
         merged: Vec::new(),
         fresh: Live::new(shared.preparer.profile().bits(), settings.k, settings.threshold),
-        removed: Default::default(),
-        orphans: Default::default(),
-        without_canonical: Default::default(),
-        prepared: Default::default(),
+        removed: FxHashSet::default(),
+        orphans: BTreeMap::default(),
+        without_canonical: BTreeSet::default(),
+        prepared: FxHashMap::default(),
     };
     commit.expire(MAX_EXPIRED)?;
     let mut found = found.into_iter();
