@@ -11,7 +11,7 @@ use twinprint::source::{FieldRole, Intake, SourceError};
 use twinprint::stream::{StateError, StreamError};
 use twinprint::threads::ThreadsError;
 use twinprint::work::WorkError;
-use twinprint::{AgainstProblem, DedupError, JobError, OptionError};
+use twinprint::{AgainstProblem, DedupError, JobError, OptionError, Shortage};
 use twinprint_server::ServeError;
 
 use crate::terminal::with_causes;
@@ -147,8 +147,28 @@ fn wrong_usage(error: &anyhow::Error) -> Option<String> {
     }
 }
 
+/// The fix for a run that needs more memory or disk than there is.
+fn shortage_fix(shortage: Shortage) -> &'static str {
+    match shortage {
+        Shortage::Memory { .. } => "allow more with --memory, use fewer --threads, or split the input",
+        Shortage::Output {
+            includes_work: true, ..
+        } => {
+            "free space there, choose another --output, put temporary files elsewhere (--work-dir), or leave the records where they \
+             are (--mode report)"
+        }
+        Shortage::Output { .. } => {
+            "free space there, choose another --output, or leave the records where they are (--mode report)"
+        }
+        Shortage::Work { .. } => "free space there, or choose another --work-dir",
+    }
+}
+
 /// The fix for an error, in terms of flags.
 fn fix(error: &anyhow::Error) -> Option<&'static str> {
+    if let Some(DedupError::WillNotFit(shortage)) = dedup_error(error) {
+        return Some(shortage_fix(*shortage));
+    }
     if let Some(StreamError::State(StateError::Foreign { .. } | StateError::InUse { .. })) =
         error.downcast_ref()
     {

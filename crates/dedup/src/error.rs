@@ -93,8 +93,43 @@ pub enum DedupError {
         message: String,
     },
     /// The forecast finds too little memory or disk.
-    #[error("{0}")]
-    WillNotFit(String),
+    #[error(transparent)]
+    WillNotFit(#[from] Shortage),
+}
+
+/// A resource of which a run needs more than there is. Amounts are in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Shortage {
+    /// Main memory.
+    #[error("the run will take about {} MiB of memory, of which {} MiB are free", mib(*.needed), mib(*.free))]
+    Memory {
+        /// Needed by the run.
+        needed: u64,
+        /// Available to it.
+        free: u64,
+    },
+    /// The disk of the output directory.
+    #[error("the run will write about {} MiB to the disk of the output, which has {} MiB free", mib(*.needed), mib(*.free))]
+    Output {
+        /// Needed by the run.
+        needed: u64,
+        /// Free on the disk.
+        free: u64,
+        /// True if the temporary files are on the same disk and included.
+        includes_work: bool,
+    },
+    /// The disk of the temporary files, if it is another one.
+    #[error("the run will write about {} MiB of temporary files to a disk that has {} MiB free", mib(*.needed), mib(*.free))]
+    Work {
+        /// Needed by the run.
+        needed: u64,
+        /// Free on the disk.
+        free: u64,
+    },
+}
+
+fn mib(bytes: u64) -> u64 {
+    bytes.div_ceil(1 << 20)
 }
 
 /// The reason why an index or a store cannot be used.

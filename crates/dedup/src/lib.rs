@@ -61,7 +61,7 @@ mod write;
 use twinprint_io::VERSION;
 
 pub use candidates::radius;
-pub use error::{AgainstProblem, DedupError};
+pub use error::{AgainstProblem, DedupError, Shortage};
 pub use forecast::{AgainstForecast, Forecast, Room, forecast, forecast_with_stores};
 pub use job::{DedupJob, dedup, dedup_with_stores};
 pub use options::{

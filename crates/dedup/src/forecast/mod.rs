@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use crate::candidates::max_edges;
 use crate::candidates::radius::{self, Radius, RadiusCriteria};
-use crate::error::DedupError;
+use crate::error::{DedupError, Shortage};
 use crate::job::DedupJob;
 use crate::known::{Against, DocumentStores, NoStores};
 use crate::memory::{self, Budget};
@@ -135,40 +135,25 @@ impl Forecast {
     /// Refuses a run that does not fit.
     ///
     /// # Errors
-    /// [`DedupError::WillNotFit`], which names the resource and the fix.
+    /// [`DedupError::WillNotFit`], which names the resource.
     pub fn check(&self, room: &Room) -> Result<(), DedupError> {
-        let refuse = |message: String| Err(DedupError::WillNotFit(message));
-        let mib = |bytes: u64| bytes.div_ceil(1 << 20);
-        let short = |needed: u64, there: Option<u64>| there.is_some_and(|there| needed > there);
-        if short(self.memory_bytes, room.memory) {
-            return refuse(format!(
-                "the run will take about {} MiB of memory, and there are {} MiB; allow more with --memory, take fewer --threads, or split \
-                 the input",
-                mib(self.memory_bytes),
-                mib(room.memory.unwrap_or_default())
-            ));
+        let short = |needed: u64, free: Option<u64>| free.filter(|&free| needed > free);
+        if let Some(free) = short(self.memory_bytes, room.memory) {
+            let needed = self.memory_bytes;
+            return Err(Shortage::Memory { needed, free }.into());
         }
-        let on_output = self.output_bytes + if room.one_disk { self.work_bytes } else { 0 };
-        if short(on_output, room.output) {
-            return refuse(format!(
-                "the run will write about {} MiB to the disk of --output, which has {} MiB free; free space there, choose another place{}, \
-                 or leave the records where they are (--mode report)",
-                mib(on_output),
-                mib(room.output.unwrap_or_default()),
-                if room.one_disk {
-                    ", put temporary files elsewhere (--work-dir)"
-                } else {
-                    ""
-                }
-            ));
+        let needed = self.output_bytes + if room.one_disk { self.work_bytes } else { 0 };
+        if let Some(free) = short(needed, room.output) {
+            return Err(Shortage::Output {
+                needed,
+                free,
+                includes_work: room.one_disk,
+            }
+            .into());
         }
-        if !room.one_disk && short(self.work_bytes, room.work) {
-            return refuse(format!(
-                "the run will put about {} MiB of temporary files on the disk of --work-dir, which has {} MiB free; free space there or \
-                 choose another place",
-                mib(self.work_bytes),
-                mib(room.work.unwrap_or_default())
-            ));
+        if let Some(free) = short(self.work_bytes, room.work).filter(|_| !room.one_disk) {
+            let needed = self.work_bytes;
+            return Err(Shortage::Work { needed, free }.into());
         }
         Ok(())
     }
