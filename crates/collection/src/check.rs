@@ -265,7 +265,7 @@ impl Shared {
             self.add_group(&mut answer, live, transaction, known)?;
             return Ok(answer);
         }
-        // A leader is placed before its members when its text changes.
+        // When the text of a leader changes, the leader is placed before its members, so it cannot join them.
         let follows = |row: &Row| known.is_some_and(|known| known.leads && row.group == known.group);
         let there = |row: &Row| !row.is_expired(now) && row.id != prepared.row.id && !follows(row);
         let same = live.by_text(prepared.row.text).find(|row| there(row));

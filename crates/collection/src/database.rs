@@ -12,7 +12,7 @@
 //! | `sources` | source | [`SourceCounts`], JSON |
 //! | `changes` | sequence number | [`Change`], JSON |
 //! | `runs` | digest of an input | the runs over the input ([`runs`](super::runs)), JSON; the table is created with the first run |
-//! | `run_parts` | digest, number of a part | their answers and documents, JSON, compressed |
+//! | `run_parts` | digest, number of a part | answers and documents of these runs, JSON, compressed |
 //!
 //! A collection with stories also has these tables:
 //!
@@ -155,7 +155,7 @@ enum Handle {
 }
 
 impl Database {
-    /// Opens the store in a file, for reading only if the medium takes no writes.
+    /// Opens the store in a file, for reading only if the file cannot be written.
     pub(crate) fn open(path: &Path) -> Result<Self, CollectionError> {
         match File::options().read(true).write(true).open(path) {
             Err(error) if refuses_writes(&error) => {
@@ -304,7 +304,7 @@ impl Database {
 }
 
 impl Drop for Database {
-    /// Closing writes as well, and may panic.
+    /// Closes the store. redb writes when it is closed, and may panic.
     fn drop(&mut self) {
         let handle = self.handle.take();
         let _panicked = guarded(|| drop(handle));

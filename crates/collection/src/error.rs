@@ -20,7 +20,8 @@ pub enum CollectionError {
         /// The directory.
         path: PathBuf,
     },
-    /// Another process writes to the collection, or reads it while this one would write.
+    /// Another process has the collection open for writing, or has it open for reading while this one opens it for
+    /// writing.
     #[error("{}: the collection is open in another process; while one writes to it, no other may have it open", .path.display())]
     InUse {
         /// The directory.
@@ -59,7 +60,7 @@ pub enum CollectionError {
     NoGroup(u64),
     /// The stored bytes differ from the written ones.
     #[error(
-        "{}: damaged: {what}; restore a backup, or save what is whole with twinprint collection repair {} TO", .path.display(), dir(.path)
+        "{}: damaged: {what}; restore a backup, or save what can still be read with twinprint collection repair {} TO", .path.display(), dir(.path)
     )]
     Damaged {
         /// The file.

@@ -71,7 +71,7 @@ fn load_rows(store: &Database, profile: &Profile, settings: &Settings) -> Result
         })?;
         if (rows, digest) != (state.rows, state.digest) {
             return Err(store.damaged(format!(
-                "{rows} of {} rows are there, or not the right ones",
+                "{rows} rows were found instead of {}, or their checksums differ",
                 state.rows
             )));
         }

@@ -177,7 +177,10 @@ impl Collection {
         for (digest, record) in &runs {
             let run = self.past_run(*digest)?.unwrap_or_default();
             if (run.answers.len() + run.recognised.len() + run.added.len()) as u64 != record.entries {
-                return Err(store.damaged(format!("run {} has other entries than it counts", hex(*digest))));
+                return Err(store.damaged(format!(
+                    "the entries of run {} do not match its counts",
+                    hex(*digest)
+                )));
             }
         }
         Ok(runs.len() as u64)

@@ -1,4 +1,4 @@
-//! Stored values under a checksum.
+//! Checksums of stored values.
 //!
 //! Every value ends in eight bytes: SipHash-1-3 of the table, the key and the value. The embedded store does not check what it reads. With the
 //! checksum, a flipped byte and a value under another key or in another table are errors. The checksum protects against accidents, not
@@ -33,7 +33,7 @@ pub(crate) fn unseal<'v>(table: &str, key: &[u8], sealed: &'v [u8]) -> Option<&'
     (checksum(table, key, value) == u64::from_le_bytes(*written)).then_some(value)
 }
 
-/// The checksum of a sealed value.
+/// Returns the checksum of a sealed value.
 pub(crate) fn seal_of(sealed: &[u8]) -> u64 {
     sealed
         .last_chunk::<SEAL_BYTES>()

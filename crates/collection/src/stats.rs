@@ -22,7 +22,7 @@ pub struct Stats {
     pub documents: u64,
     /// The number of groups.
     pub groups: u64,
-    /// The number of the last change.
+    /// The number of the latest change.
     pub seq: u64,
     /// The size of the file in bytes.
     pub bytes: u64,

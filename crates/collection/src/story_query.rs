@@ -105,7 +105,7 @@ impl Default for StoryQuery {
 /// The position of a story in the list: the time of its last document in seconds, and its number.
 type StoryPosition = (i64, u64);
 
-/// The public form of a story's record.
+/// Converts the record of a story to its public form.
 fn story(story_id: u64, record: StoryRecord, ended: bool) -> Story {
     let [first, last] = record.seen.map(time::stamp);
     Story {

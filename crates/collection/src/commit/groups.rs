@@ -128,7 +128,7 @@ impl<S: Shingles> Commit<'_, '_, S> {
         Ok(())
     }
 
-    /// The latest document of a text.
+    /// The latest document with a text.
     fn latest_of_text(&self, text: u128) -> Option<&Row> {
         let copies = self.by_text(text).into_iter();
         let latest = copies.filter_map(|mut copies| copies.next_back());
@@ -201,7 +201,7 @@ impl<S: Shingles> Commit<'_, '_, S> {
         Ok(leaders)
     }
 
-    /// Searches a few leaders for each member.
+    /// Searches the given leaders for duplicates of each member.
     fn find_near(&self, members: &[Row], leaders: &[Row]) -> Result<Vec<Found>, CollectionError> {
         let (settings, store) = (self.settings, self.tables.store());
         let shingles = self.shingles();
@@ -212,7 +212,7 @@ impl<S: Shingles> Commit<'_, '_, S> {
         members.par_iter().map(one).collect()
     }
 
-    /// Searches the settled leaders for each member.
+    /// Searches the committed leaders for duplicates of each member.
     fn find_settled(&self, members: &[Row]) -> Result<Vec<Found>, CollectionError> {
         let (settings, settled, removed, now) = (self.settings, self.settled, &self.removed, self.now);
         let shingles = self.shingles();
@@ -225,7 +225,7 @@ impl<S: Shingles> Commit<'_, '_, S> {
         members.par_iter().map(one).collect()
     }
 
-    /// Places a member of a disbanded group.
+    /// Places one member of a disbanded group again.
     fn place(&mut self, row: &Row, decided: Option<Match>) -> Result<(), CollectionError> {
         let joined = decided.and_then(|decided| self.row(decided.ordinal));
         let group = joined.map(|row| row.group);

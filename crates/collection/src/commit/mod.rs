@@ -100,7 +100,7 @@ impl<S: Shingles> Commit<'_, '_, S> {
         })
     }
 
-    /// The earliest document of a text.
+    /// The earliest document with a text.
     fn first_of_text(&self, text: u128) -> Option<&Row> {
         let first = self
             .by_text(text)

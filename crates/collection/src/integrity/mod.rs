@@ -144,9 +144,7 @@ impl Shared {
             store.entries(&texts)?;
             for (there, expected, what) in counts {
                 if there != expected {
-                    return Err(
-                        store.damaged(format!("there are {there} {what}, and {expected} belong there"))
-                    );
+                    return Err(store.damaged(format!("there are {there} {what} instead of {expected}")));
                 }
             }
             for (number, (size, leader)) in groups {
@@ -155,7 +153,7 @@ impl Shared {
                     .ok_or_else(|| store.damaged(format!("group {number} is lost")))?;
                 if (record.size, record.leader) != (size, leader) {
                     return Err(store.damaged(format!(
-                        "group {number} has another size or leader than its members say"
+                        "the size or the leader of group {number} does not match its members"
                     )));
                 }
             }
@@ -164,7 +162,7 @@ impl Shared {
             for (source, documents) in sources {
                 if store.source(&counted, &source)?.map(|counts| counts.documents) != Some(documents) {
                     return Err(store.damaged(format!(
-                        "source {source:?} has {documents} documents and counts others"
+                        "source {source:?} has {documents} documents, but another number is recorded"
                     )));
                 }
             }
