@@ -106,7 +106,7 @@ impl IdfArgs {
                 let root = of.strip_prefix("root.");
                 if root.unwrap_or(of) != table.name() {
                     Err(refuse(&format!(
-                        "the table {given} is {}, not the table of the profile",
+                        "the table in {given} is named {}, which is not the table of the profile",
                         table.name()
                     )))?;
                 }

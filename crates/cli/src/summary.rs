@@ -80,7 +80,7 @@ fn write(text: &mut String, report: &Report, out: &Path) -> std::fmt::Result {
         let other: u64 = report.input.other_records.values().sum();
         writeln!(
             text,
-            "  other     {:>12}  records that are no documents: {}",
+            "  other     {:>12}  records that are not documents: {}",
             count(other),
             by.join(", ")
         )?;

@@ -43,5 +43,9 @@ pub use twinprint_text::{
 
 /// Compiles the Rust example of the repository's README.
 #[cfg(doctest)]
+#[expect(
+    rustdoc::invalid_codeblock_attributes,
+    reason = "the README names the files of its examples"
+)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;

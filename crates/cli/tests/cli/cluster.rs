@@ -343,7 +343,7 @@ fn impossible_times_are_reported_and_do_not_move_the_clock() {
         let line = said.lines().find(|line| line.starts_with(name));
         line.unwrap_or_default().to_owned()
     };
-    assert!(row("untimed").contains(" 2  without a time"), "{said}");
+    assert!(row("untimed").contains(" 2  without a readable time"), "{said}");
     assert!(row("future").contains(" 1  of these"), "{said}");
     let run = sandbox
         .run("cluster plain.jsonl -o other --window 12h --time-key date")

@@ -269,7 +269,7 @@ fn an_archive_without_documents_is_an_error_that_counts_its_records() {
             1,
             &[
                 "none of the records is a document: 3 skipped: 3 status 4xx",
-                "; --any-status takes",
+                "; --any-status reads",
             ],
         );
     });

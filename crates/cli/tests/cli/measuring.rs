@@ -181,5 +181,5 @@ fn a_table_of_idf_weights_is_part_of_the_profile() {
         .fails(2, &["give the table"]);
     sandbox
         .run("dedup docs.jsonl -o no --profile tp1-words-lntf.other-64 --idf own.tpidf")
-        .fails(2, &["another, own"]);
+        .fails(2, &["is named own"]);
 }

@@ -17,7 +17,7 @@ pub(crate) struct ReadCounts {
     pub(crate) longest: u64,
     /// The number of blank lines.
     pub(crate) blank_lines: u64,
-    /// The number of records of kinds that are no documents, by kind.
+    /// The number of records of kinds that are not documents, by kind.
     pub(crate) other_records: BTreeMap<&'static str, u64>,
     /// The account of documents, rejects and losses.
     pub(crate) intake: Intake,

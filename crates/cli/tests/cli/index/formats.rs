@@ -134,7 +134,7 @@ fn a_table_of_fingerprints_is_an_input() {
 }
 
 #[test]
-fn files_that_do_not_fit_are_named_with_the_way_out() {
+fn files_that_do_not_fit_are_named_with_the_fix() {
     let sandbox = sandbox();
     let refused = |args: &str, code: i32, says: &[&str]| {
         sandbox.run(args).fails(code, says);
@@ -166,7 +166,7 @@ fn files_that_do_not_fit_are_named_with_the_way_out() {
     refused(
         "index build old.u64 --ids double.u64 -o seen",
         1,
-        &["the id 5 is there twice", "--positions"],
+        &["the id 5 occurs twice", "--positions"],
     );
     sandbox.put("largest.u64", u64s((0..300).map(|i| u64::MAX - i)));
     refused(
@@ -184,7 +184,7 @@ fn files_that_do_not_fit_are_named_with_the_way_out() {
     let before = sandbox.tree("seen");
     sandbox
         .run("index add seen old.u64 --ids double.u64")
-        .fails(1, &["the id 5 is there twice"]);
+        .fails(1, &["the id 5 occurs twice"]);
     sandbox
         .run("index add seen old.u64 --ids same.u64 --first-id 3")
         .fails(2, &["--first-id"]);
