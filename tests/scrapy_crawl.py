@@ -321,7 +321,7 @@ def refused(crawl, service):
     """One clear error, not one a page, and no crawl."""
     collection = service.collection("refused")
     for collection, token, says in (
-        (collection, "nobody", "401: this token is not known. Set TWINPRINT_TOKEN"),
+        (collection, "nobody", "401: this token is unknown. Set TWINPRINT_TOKEN"),
         (collection, "", "401: send a token"),
         (collection, "reader", "403: token \"reader\" does not have the scope write"),
         (f"{service.address}/v1/collections/nothing", "crawler", "Make the collection, or set TWINPRINT_CREATE"),
