@@ -13,12 +13,12 @@ let withStories = new Set();
 // Texts in English and Chinese.
 const texts = {
   documents: ["documents", "篇文档"], groups: ["groups", "个分组"], removed: ["near-duplicates", "篇重复文档"], seq: ["last change number", "最新变更序号"],
-  new: ["new", "新文档"], exact: ["copy", "完全相同"], near: ["near-duplicate", "近似重复"], updated: ["known id", "已有的标识"],
-  none: ["There are no collections yet. To create one: curl -X PUT -H X-Twinprint:1 http://…/v1/collections/NAME", "还没有集合。创建方法：curl -X PUT -H X-Twinprint:1 http://…/v1/collections/NAME"],
+  new: ["new", "新文档"], exact: ["copy", "完全相同"], near: ["near-duplicate", "近似重复"], updated: ["known id", "已有 id"],
+  none: ["No collections yet. To create one: curl -X PUT -H X-Twinprint:1 http://…/v1/collections/NAME", "还没有集合。创建方法：curl -X PUT -H X-Twinprint:1 http://…/v1/collections/NAME"],
   of: ["of", "与"], bits: ["bits differ", "位不同"], jaccard: ["Jaccard", "Jaccard 相似度"], group: ["group", "组"], show: ["show", "展开"],
   ended: ["ended", "已结束"], members: ["show documents", "显示文档"], untitled: ["(no title)", "（无标题）"],
-  missed: ["near miss", "相近但不重复"], limited: ["not all candidates were compared", "部分候选文档未比较"],
-  weights: ["words with different weights", "权重不同的词"],
+  missed: ["near miss", "略低于阈值"], limited: ["not all candidates were compared", "部分候选文档未比较"],
+  weights: ["features with different weights", "权重不同的特征"],
 };
 const translated = (key) => texts[key][language === "zh" ? 1 : 0];
 

@@ -147,7 +147,7 @@ fn passages_left_out_are_counted() {
     assert!(
         sandbox
             .text("out/report.md")
-            .contains("Left out: 1 passage of more than 64 texts")
+            .contains("Not listed: 1 passage of more than 64 texts")
     );
     assert!(sandbox.text("out/report.html").contains("都不足 30"));
     assert_eq!(sandbox.text("out/passages.jsonl"), "");

@@ -17,7 +17,7 @@ const ATTACKS: [&str; 6] = [
     "`</code>` [link](javascript:alert(1)) <b>",
 ];
 
-/// Pairs of near-duplicates of which each attacks by its text and its id, close calls, and records that are not documents.
+/// Pairs of near-duplicates of which each attacks by its text and its id, borderline pairs, and records that are not documents.
 fn attacks() -> String {
     let mut lines = String::new();
     let mut corpus = Corpus::new(5);
@@ -162,7 +162,7 @@ fn reports_cover_runs_that_read_or_verify_nothing() {
         .ok();
     let page = sandbox.text("paper/report.html");
     assert!(
-        page.contains("Nothing was checked on the text") && !page.contains("NaN"),
+        page.contains("The texts were not compared") && !page.contains("NaN"),
         "{page}"
     );
     assert!(sandbox.json("paper/report.json")["threshold"].is_null());

@@ -44,7 +44,7 @@ impl RecordOutcome {
             Self::EqualFingerprint => ["of equal fingerprint", "指纹相同"],
             Self::Known => ["known from before", "此前已有"],
             Self::Empty => ["without words", "没有字词"],
-            Self::Rejected => ["rejected", "被拒收"],
+            Self::Rejected => ["rejected", "拒收"],
         }
     }
 }

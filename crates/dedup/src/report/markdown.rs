@@ -52,7 +52,7 @@ pub(super) fn text(report: &Report, differences: &Differences) -> String {
             .iter()
             .map(|step| format!("{:>14}  {}", count(step.count), step.names[0]))
             .collect(),
-        stage_heads: row(&["stage", "time", "processor", "read", "written", "memory"].map(str::to_owned)),
+        stage_heads: row(&["stage", "time", "CPU time", "read", "written", "memory"].map(str::to_owned)),
         stages: report.run.stages.iter().map(stage).collect(),
     };
     // Rendering into a string cannot fail, and the filters return no errors.

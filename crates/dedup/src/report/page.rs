@@ -219,23 +219,19 @@ pub(super) fn funnel(report: &Report) -> Vec<FunnelStep> {
     };
     vec![
         step("documents", "文档", report.records.kept + report.records.removed),
-        step("different texts", "不同的文本", search.texts),
-        step("different fingerprints", "不同的指纹", search.fingerprints),
+        step("distinct texts", "不同的文本", search.texts),
+        step("distinct fingerprints", "不同的指纹", search.fingerprints),
         step(
             "candidates from fingerprints",
-            "由指纹得到的候选对",
+            "由指纹得到的候选",
             search.fingerprint_candidates,
         ),
         step(
-            "candidates from shingles (short texts and crowds)",
-            "由片段得到的候选对（短文本和拥挤的指纹）",
+            "candidates from shingles (short texts and hot rows)",
+            "由片段得到的候选（短文本和热点指纹）",
             search.shingle_candidates,
         ),
-        step(
-            "pairs checked on the text",
-            "在原文上核对的文本对",
-            search.verified,
-        ),
-        step("of these, duplicates", "其中确为重复", search.duplicates),
+        step("verified pairs", "经核对的文本对", search.verified),
+        step("of these, duplicates", "其中重复", search.duplicates),
     ]
 }
