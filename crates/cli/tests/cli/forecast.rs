@@ -115,7 +115,7 @@ fn a_run_that_will_not_fit_is_refused() {
             "no small disk can be mounted here; memory was refused as it must be",
         );
     } else {
-        run.fails(1, &["the disk of --output", "--work-dir", "--mode report"]);
+        run.fails(1, &["the disk of the output", "--work-dir", "--mode report"]);
     }
 }
 
