@@ -22,7 +22,7 @@ impl Serialize for Whole {
     }
 }
 
-/// The options that decide which documents match: the choice of `calibrate`, and a part of [`Config`].
+/// The options that decide which documents match: the choice of `calibrate`, and a part of `Config`.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Matching {

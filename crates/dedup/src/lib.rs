@@ -29,15 +29,15 @@
 //!
 //! [`dedup`] runs these stages over one corpus:
 //!
-//! * [`read`]: records to classes of equal text with fingerprints; texts to a temporary file.
-//! * [`known`]: documents that an index or a document store already has are removed.
-//! * [`candidates`]: the radius is chosen, the fingerprints are joined, short texts are joined by their shingles.
-//! * [`verify`]: candidates are verified on the text and grouped.
-//! * [`parts`]: partial copies are searched if [`DedupOptions::parts`] is set.
-//! * [`write`] and [`report`]: records, clusters, pairs and the report.
+//! * `read`: records to classes of equal text with fingerprints; texts to a temporary file.
+//! * `known`: documents that an index or a document store already has are removed.
+//! * `candidates`: the radius is chosen, the fingerprints are joined, short texts are joined by their shingles.
+//! * `verify`: candidates are verified on the text and grouped.
+//! * `parts`: partial copies are searched if [`DedupOptions::parts`] is set.
+//! * `write` and `report`: records, clusters, pairs and the report.
 //!
-//! [`forecast()`] estimates memory, disk and time from a sample. Every stage uses [`corpus`], the tables of documents and classes, and
-//! [`options`].
+//! [`forecast()`] estimates memory, disk and time from a sample. Every stage uses `corpus`, the tables of documents and classes, and
+//! `options`.
 //!
 //! Deterministic: the same input, options and version give the same files on any number of threads.
 #![forbid(unsafe_code)]

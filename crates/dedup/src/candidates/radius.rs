@@ -7,7 +7,7 @@
 //!
 //! The largest radius within [`CANDIDATE_BUDGET`] is chosen, at the width that is expected to find more. If that would
 //! miss duplicates, because the corpus is full of similar documents (revisions, templates) that no radius separates
-//! from duplicates, the radius is widened until it is [sufficient](SUFFICIENT_RECALL), until the candidates reach
+//! from duplicates, the radius is widened until it is sufficient (`SUFFICIENT_RECALL`), until the candidates reach
 //! [`CANDIDATE_LIMIT`], or until it is the widest that is considered. [`RadiusChoice`] says which of these it was.
 
 #[cfg(test)]
@@ -359,7 +359,7 @@ fn flip_probability(threshold: f64) -> f64 {
     (1.0 - changed).acos() / std::f64::consts::PI
 }
 
-/// The share of the pairs at the threshold within `k` of `bits`: the binomial distribution at [`flip_probability`].
+/// The share of the pairs at the threshold within `k` of `bits`: the binomial distribution at `flip_probability`.
 ///
 /// ```
 /// use twinprint_dedup::radius::recall;

@@ -1,7 +1,7 @@
 //! Known texts: duplicates of documents that an index of fingerprints or a store of documents already has.
 //!
 //! A run looks up all of its texts before it compares them with one another. Known texts are removed and take no part in the grouping.
-//! Answers do not depend on the threshold of the run; [`KnownClasses::at_least`] applies it.
+//! Answers do not depend on the threshold of the run; `KnownClasses::at_least` applies it.
 
 mod against;
 pub(crate) mod append;
