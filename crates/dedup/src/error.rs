@@ -1,6 +1,7 @@
 //! Errors that end a run, as opposed to a record that cannot be used, which is only rejected.
 
-use std::path::PathBuf;
+use std::fmt::Display;
+use std::path::{Path, PathBuf};
 
 use twinprint_io::results::ResultError;
 use twinprint_io::sink::SinkError;
@@ -180,6 +181,14 @@ pub enum AgainstProblem {
 }
 
 impl DedupError {
+    /// The error of an index or a store in `path` that cannot be read or written.
+    pub fn against_failed(path: &Path, error: &dyn Display) -> Self {
+        Self::Against {
+            path: path.to_owned(),
+            problem: AgainstProblem::Failed(error.to_string()),
+        }
+    }
+
     /// True if the caller cancelled the run.
     pub fn is_cancelled(&self) -> bool {
         matches!(self, Self::Job(JobError::Cancelled))

@@ -68,7 +68,7 @@ impl Against {
             Access::Read
         };
         let store = stores.open(path, access);
-        if let Some(store) = store.map_err(|error| refuse(AgainstProblem::Failed(error.to_string())))? {
+        if let Some(store) = store.map_err(|error| DedupError::against_failed(path, &error))? {
             if !options.verify {
                 return Err(refuse(AgainstProblem::NeedsTexts));
             }
@@ -80,7 +80,7 @@ impl Against {
                 _ => Ok(Self::Store(store)),
             };
         }
-        let failed = |error: store::StoreError| refuse(AgainstProblem::Failed(error.to_string()));
+        let failed = |error: store::StoreError| DedupError::against_failed(path, &error);
         let bits = store::width_of(path).map_err(|error| match error {
             store::StoreError::NotAnIndex { .. } => refuse(AgainstProblem::Nothing),
             error => failed(error),
@@ -161,13 +161,6 @@ struct TextLookup<'c> {
 }
 
 impl TextLookup<'_> {
-    fn failed(&self, error: &dyn std::fmt::Display) -> DedupError {
-        DedupError::Against {
-            path: self.path.clone(),
-            problem: AgainstProblem::Failed(error.to_string()),
-        }
-    }
-
     /// Looks up classes in a store. The spool has the texts in the order of classes, so it is read in order.
     fn in_store(
         &self,
@@ -184,7 +177,9 @@ impl TextLookup<'_> {
             Ok(text.to_owned())
         });
         let texts: Vec<String> = texts.collect::<Result<_, DedupError>>()?;
-        let answers = store.check(texts).map_err(|error| self.failed(&error))?;
+        let answers = store
+            .check(texts)
+            .map_err(|error| DedupError::against_failed(&self.path, &error))?;
         let known = |answer| match answer {
             TextAnswer::Known { document, equal } => Some(Box::new(KnownDuplicate::new(document, equal))),
             TextAnswer::New => None,
@@ -221,7 +216,7 @@ impl TextLookup<'_> {
                 .lookup(query, k, scratch, |id, _, distance| {
                     nearest = Some(nearest.map_or((distance, id), |found| found.min((distance, id))));
                 })
-                .map_err(|error| self.failed(&error))?;
+                .map_err(|error| DedupError::against_failed(&self.path, &error))?;
             Ok(nearest.map(|(hamming, id)| {
                 let document = KnownDocument {
                     id: id.to_string(),

@@ -82,10 +82,7 @@ impl Adding<'_> {
         let before: Vec<Option<u64>> = ids.iter().map(|&id| collection.number_by_id_hash(id)).collect();
         let answers = collection
             .add_pending(documents)
-            .map_err(|error| DedupError::Against {
-                path: self.store.path.clone(),
-                problem: twinprint_dedup::AgainstProblem::Failed(error.to_string()),
-            })?;
+            .map_err(|error| DedupError::against_failed(&self.store.path, &error))?;
         let ids = ids.into_iter().zip(before);
         for (((position, record), (id, before)), answer) in positions.into_iter().zip(ids).zip(answers) {
             match answer {

@@ -119,13 +119,6 @@ impl<'a> Append<'a> {
         })
     }
 
-    fn failed(&self, error: &dyn std::fmt::Display) -> DedupError {
-        DedupError::Against {
-            path: self.path.clone(),
-            problem: AgainstProblem::Failed(error.to_string()),
-        }
-    }
-
     /// Begins the output directory and marks it with this run.
     pub(crate) fn begin(&self, out: &Path, existing: Existing) -> Result<RunStart, DedupError> {
         let begun = OutputDir::begin_or_resume(out, existing, |open| self.has_ended(out, open))?;
@@ -148,7 +141,7 @@ impl<'a> Append<'a> {
             return Err(open.undecided(out).into());
         }
         let ended = self.store.has_run(open.digest, open.claim.run);
-        ended.map_err(|error| self.failed(&error))
+        ended.map_err(|error| DedupError::against_failed(&self.path, &error))
     }
 
     /// True if the killed run was the same as this one: the same command over the same input.
@@ -185,7 +178,7 @@ impl<'a> Append<'a> {
     ) -> Result<KnownClasses, DedupError> {
         let corpus = input.corpus;
         let past = self.store.past_run(input.digest);
-        self.past = past.map_err(|error| self.failed(&error))?;
+        self.past = past.map_err(|error| DedupError::against_failed(&self.path, &error))?;
         let first = first_records(corpus);
         let Some(past) = &self.past else {
             let mut known = look_up()?;
@@ -271,12 +264,12 @@ impl<'a> Append<'a> {
             ended: self.store.now(),
         };
         let concluded = self.store.record_run(entry);
-        concluded.map_err(|error| DedupError::Against {
-            path: self.path.clone(),
-            problem: AgainstProblem::Failed(format!(
+        concluded.map_err(|error| {
+            let message = format!(
                 "{error}; {} is complete; run the same command again, which finds out whether the collection has the run",
                 dir.path().display()
-            )),
+            );
+            DedupError::against_failed(&self.path, &message)
         })?;
         Ok(dir.finish()?)
     }
@@ -284,7 +277,7 @@ impl<'a> Append<'a> {
     /// Returns the counts of a run that has ended over the input with this digest, if it was the latest one.
     pub(crate) fn ended(&self, digest: u128) -> Result<Option<Appended>, DedupError> {
         let past = self.store.past_run(digest);
-        let past = past.map_err(|error| self.failed(&error))?;
+        let past = past.map_err(|error| DedupError::against_failed(&self.path, &error))?;
         Ok(past.map(|past| past.latest))
     }
 

@@ -146,7 +146,7 @@ struct Outcome {
 }
 
 impl Outcome {
-    /// Whether two texts are a pair, or hold one passage.
+    /// True if two texts are a pair, or share a passage.
     fn connects(&self, a: TextId, b: TextId) -> bool {
         let hold = |passage: &Vec<Holder>| {
             [a, b]

@@ -25,7 +25,7 @@ fn right_or_named(path: &Path, file: &str, living: &Living) -> bool {
         |error: &StoreError| error.to_string().contains(file) || error.to_string().contains("manifest");
     if let Err(error) = &outcome {
         assert!(named(error), "{file}: {error}");
-        // What cannot be read is not an index to write to, and it is not touched.
+        // An index that cannot be read is not opened for writing, and its files stay unchanged.
         let opened = Index::<u64>::open(path, &options(8, Upkeep::FlushOnly, Unsynced));
         let untouched = opened.and_then(|index| same(&index.snapshot(), living));
         assert!(untouched.is_err());
