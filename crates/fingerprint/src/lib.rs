@@ -38,6 +38,7 @@
 )]
 
 mod feature;
+mod hits;
 pub mod hyperplane;
 #[expect(
     unsafe_code,

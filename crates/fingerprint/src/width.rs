@@ -7,6 +7,7 @@ use std::fmt::Debug;
 use std::hash::Hash;
 use std::ops::{BitAnd, BitOr, BitXor, Not, Shl, Shr};
 
+use crate::hits::{PairHit, RowDistance};
 use crate::level::Level;
 
 /// The reason why a text is not a fingerprint.
@@ -32,12 +33,12 @@ pub enum ParseError {
 /// The Hamming kernels of one width, implemented in [`kernel`](crate::kernel). The trait is not exported, which
 /// seals [`Width`].
 pub trait HammingKernels: Sized {
-    /// Calls `hit(index, distance)` for every row within k of one query.
-    fn one_to_many(self, level: Level, rows: &[Self], k: u32, hit: impl FnMut(u32, u8));
+    /// Appends every row within k of one query.
+    fn one_to_many(self, level: Level, rows: &[Self], k: u32, out: &mut Vec<RowDistance>);
     /// Calls `hit(i, j, distance)` for every pair of a row of `a` and a row of `b` within k of each other.
-    fn many_to_many(level: Level, a: &[Self], b: &[Self], k: u32, hit: &mut impl FnMut(u32, u32, u8));
+    fn many_to_many(level: Level, a: &[Self], b: &[Self], k: u32, hit: &mut PairHit);
     /// Calls `hit(i, j, distance)` for every i < j with rows i and j within k of each other.
-    fn within(level: Level, rows: &[Self], k: u32, hit: &mut impl FnMut(u32, u32, u8));
+    fn within(level: Level, rows: &[Self], k: u32, hit: &mut PairHit);
 }
 
 /// An unsigned integer used as a fingerprint. Implemented for `u16`, `u32`, `u64` and `u128` only.

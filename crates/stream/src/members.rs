@@ -1,5 +1,6 @@
 //! Group members: the properties of a document by which a group chooses its canonical member.
 
+use psl::Psl;
 use twinprint_cluster::groups::Member;
 
 use super::options::Scope;
@@ -27,9 +28,23 @@ pub(super) fn member(document: &Prepared, number: u64, time: i64, scope: Scope) 
 
 /// The registered domain of a host, by the Public Suffix List; the host itself if it has none.
 fn domain(host: String) -> String {
-    match psl::domain_str(&host) {
+    let registered = PublicSuffixList.domain(host.as_bytes());
+    match registered.and_then(|domain| std::str::from_utf8(domain.trim().as_bytes()).ok()) {
         Some(domain) => domain.to_owned(),
         None => host,
+    }
+}
+
+/// The list of `psl`, with its iterator behind a pointer. The crate has a function for each of a thousand labels, and all of
+/// them are compiled here. A concrete iterator would be inlined into each, which takes 5 seconds longer to compile.
+struct PublicSuffixList;
+
+impl Psl for PublicSuffixList {
+    fn find<'a, T>(&self, mut labels: T) -> psl::Info
+    where
+        T: Iterator<Item = &'a [u8]>,
+    {
+        psl::List.find(&mut labels as &mut dyn Iterator<Item = &'a [u8]>)
     }
 }
 
@@ -42,7 +57,12 @@ mod tests {
         for (host, expected) in [
             ("news.example.co.uk", "example.co.uk"),
             ("www.example.com", "example.com"),
+            ("www.example.com.", "example.com"),
+            ("a.b.kawasaki.jp", "a.b.kawasaki.jp"),
+            ("x.city.kawasaki.jp", "city.kawasaki.jp"),
+            ("co.uk", "co.uk"),
             ("localhost", "localhost"),
+            (".", "."),
             ("", ""),
         ] {
             assert_eq!(domain(host.to_owned()), expected);

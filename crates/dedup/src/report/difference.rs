@@ -3,7 +3,10 @@
 //! Time is bounded for any two texts. The comparison begins shortly before the first difference and covers a few thousand words (or
 //! characters, if the pair is measured by characters). An excerpt shows the first places that differ, and marks gaps.
 
-use similar::{Algorithm, DiffOp, capture_diff_slices};
+use std::convert::Infallible;
+
+use similar::DiffOp;
+use similar::algorithms::{Capture, Compact, Replace, myers};
 use twinprint_text::Measure;
 
 /// The largest number of words or characters that are compared of each text.
@@ -56,7 +59,7 @@ impl TextDifference {
         let (tokens_a, tokens_b) = (tokens(rest_a, measure), tokens(rest_b, measure));
         let compared = |tokens: &[&str]| tokens.iter().map(|token| token.len()).sum::<usize>();
         let cut = compared(&tokens_a) < rest_a.len() || compared(&tokens_b) < rest_b.len();
-        let mut ops = capture_diff_slices(Algorithm::Myers, &tokens_a, &tokens_b);
+        let mut ops = operations(&tokens_a, &tokens_b);
         if cut && ops.last().is_some_and(|op| !matches!(op, DiffOp::Equal { .. })) && ops.len() > 1 {
             // A difference at the cut may be an equal text that continues beyond it.
             ops.pop();
@@ -139,6 +142,14 @@ impl TextDifference {
             }
         }
     }
+}
+
+/// The operations that turn `a` into `b`, by Myers' algorithm. It is called by name, because a choice among the algorithms of the
+/// library at run time compiles all of them.
+fn operations(a: &[&str], b: &[&str]) -> Vec<DiffOp> {
+    let mut operations = Compact::new(Replace::new(Capture::new()), a, b);
+    let Ok(()): Result<(), Infallible> = myers::diff(&mut operations, a, 0..a.len(), b, 0..b.len());
+    operations.into_inner().into_inner().into_ops()
 }
 
 fn piece(side: &mut Vec<ExcerptPiece>, kind: PieceKind, text: &str) {

@@ -10,10 +10,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use parquet::basic::{Compression, ZstdLevel};
-use parquet::data_type::{
-    BoolType, ByteArray, ByteArrayType, DataType, DoubleType, FixedLenByteArray, FixedLenByteArrayType,
-    Int32Type, Int64Type,
-};
+use parquet::data_type::{ByteArray, FixedLenByteArray};
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
@@ -21,7 +18,7 @@ use parquet::schema::parser::parse_message_type;
 
 use self::ids::Ids;
 use twinprint_io::results::ClusterRow;
-use twinprint_io::sink::{OutputDir, OutputFile, SinkError, parquet_failed};
+use twinprint_io::sink::{ColumnValues, OutputDir, OutputFile, SinkError, parquet_failed, write_column};
 use twinprint_io::source::IntegerType;
 
 /// The number of rows of a row group.
@@ -213,56 +210,42 @@ impl RowGroupColumns {
         bits: u32,
         verified: bool,
     ) -> Result<(), ParquetError> {
-        self.id.write(&mut group, None)?;
-        required::<ByteArrayType>(&mut group, &self.source)?;
-        required::<Int64Type>(&mut group, &self.line)?;
-        required::<Int32Type>(&mut group, &self.cluster_id)?;
-        required::<Int32Type>(&mut group, &self.cluster_size)?;
-        required::<BoolType>(&mut group, &self.is_leader)?;
         let duplicate_of = &self.duplicate_of;
-        duplicate_of
-            .values
-            .write(&mut group, Some(&duplicate_of.levels))?;
-        required::<Int32Type>(&mut group, &self.hamming)?;
-        optional::<DoubleType>(&mut group, &self.jaccard)?;
+        write_column(&mut group, self.id.values(), None)?;
+        write_column(&mut group, ColumnValues::Bytes(&self.source), None)?;
+        write_column(&mut group, ColumnValues::Int64(&self.line), None)?;
+        write_column(&mut group, ColumnValues::Int32(&self.cluster_id), None)?;
+        write_column(&mut group, ColumnValues::Int32(&self.cluster_size), None)?;
+        write_column(&mut group, ColumnValues::Boolean(&self.is_leader), None)?;
+        write_column(
+            &mut group,
+            duplicate_of.values.values(),
+            Some(&duplicate_of.levels),
+        )?;
+        write_column(&mut group, ColumnValues::Int32(&self.hamming), None)?;
+        write_column(
+            &mut group,
+            ColumnValues::Double(&self.jaccard.values),
+            Some(&self.jaccard.levels),
+        )?;
         if bits == 128 {
             let bytes = |value: &u128| FixedLenByteArray::from(value.to_be_bytes().to_vec());
             let values: Vec<_> = self.fingerprint.iter().map(bytes).collect();
-            required::<FixedLenByteArrayType>(&mut group, &values)?;
+            write_column(&mut group, ColumnValues::FixedBytes(&values), None)?;
         } else {
             let values: Vec<_> = self.fingerprint.iter().map(|&value| value as i64).collect();
-            required::<Int64Type>(&mut group, &values)?;
+            write_column(&mut group, ColumnValues::Int64(&values), None)?;
         }
-        required::<Int32Type>(&mut group, &self.dup_count)?;
+        write_column(&mut group, ColumnValues::Int32(&self.dup_count), None)?;
         if !verified {
-            optional::<BoolType>(&mut group, &self.verified)?;
+            let verified = &self.verified;
+            write_column(
+                &mut group,
+                ColumnValues::Boolean(&verified.values),
+                Some(&verified.levels),
+            )?;
         }
         group.close()?;
         Ok(())
     }
-}
-
-fn required<T: DataType>(
-    group: &mut SerializedRowGroupWriter<'_, OutputFile>,
-    values: &[T::T],
-) -> Result<(), ParquetError> {
-    column::<T>(group, values, None)
-}
-
-fn optional<T: DataType>(
-    group: &mut SerializedRowGroupWriter<'_, OutputFile>,
-    column_of: &OptionalColumn<Vec<T::T>>,
-) -> Result<(), ParquetError> {
-    column::<T>(group, &column_of.values, Some(&column_of.levels))
-}
-
-fn column<T: DataType>(
-    group: &mut SerializedRowGroupWriter<'_, OutputFile>,
-    values: &[T::T],
-    levels: Option<&[i16]>,
-) -> Result<(), ParquetError> {
-    let missing = || ParquetError::General("the schema has fewer columns".to_owned());
-    let mut column = group.next_column()?.ok_or_else(missing)?;
-    column.typed::<T>().write_batch(values, levels, None)?;
-    column.close()
 }

@@ -3,6 +3,7 @@
 //! Fingerprints of 16 and 32 bits serve small tables, for which the definition is fast enough. The order of hits
 //! here is the contract of the other widths too.
 
+use crate::hits::{PairHit, RowDistance};
 use crate::level::Level;
 use crate::width::{HammingKernels, Width};
 
@@ -17,7 +18,7 @@ fn by_definition<W: Width>(
     b: &[W],
     k: u32,
     is_wanted: impl Fn(u32, u32) -> bool,
-    hit: &mut impl FnMut(u32, u32, u8),
+    hit: &mut PairHit,
 ) {
     for (group, first) in a.chunks(GROUP).zip((0u32..).step_by(GROUP)) {
         for (&y, j) in b.iter().zip(0u32..) {
@@ -34,15 +35,15 @@ fn by_definition<W: Width>(
 macro_rules! plain_kernels {
     ($($int:ident)*) => {$(
         impl HammingKernels for $int {
-            fn one_to_many(self, _: Level, rows: &[Self], k: u32, mut hit: impl FnMut(u32, u8)) {
-                by_definition(&[self], rows, k, |_, _| true, &mut |_, j, distance| hit(j, distance));
+            fn one_to_many(self, _: Level, rows: &[Self], k: u32, out: &mut Vec<RowDistance>) {
+                by_definition(&[self], rows, k, |_, _| true, &mut |_, row, distance| out.push(RowDistance { row, distance }));
             }
 
-            fn many_to_many(_: Level, a: &[Self], b: &[Self], k: u32, hit: &mut impl FnMut(u32, u32, u8)) {
+            fn many_to_many(_: Level, a: &[Self], b: &[Self], k: u32, hit: &mut PairHit) {
                 by_definition(a, b, k, |_, _| true, hit);
             }
 
-            fn within(_: Level, rows: &[Self], k: u32, hit: &mut impl FnMut(u32, u32, u8)) {
+            fn within(_: Level, rows: &[Self], k: u32, hit: &mut PairHit) {
                 by_definition(rows, rows, k, |i, j| i < j, hit);
             }
         }

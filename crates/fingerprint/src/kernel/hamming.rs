@@ -6,12 +6,16 @@
 //!
 //! Counters are zipped second everywhere, so that none is advanced past the last row and overflows.
 //!
+//! Hits are rare, so they are passed to a `dyn FnMut`. The kernels are then compiled once for each width and
+//! instruction set, and not once more for every caller.
+//!
 //! Invariant: the order of hits is that of [`definition`](super::definition) for any number of lanes: groups of
 //! four rows of `a` in turn; within a group j ascending, and for each j, i ascending.
 
 use super::definition::GROUP;
 use super::dispatch::dispatch;
 use super::lanes::WordVector;
+use crate::hits::{PairHit, RowDistance};
 use crate::level::Level;
 use crate::width::{HammingKernels, Width};
 
@@ -134,12 +138,12 @@ fn min_lower_bounds<V: WordVector, R: LaneRow, const G: usize>(
 /// # Safety
 /// The CPU has the instructions of `V`.
 #[inline(always)]
-unsafe fn compare_group<V: WordVector, R: LaneRow, F: FnMut(u32, u32, u8), const G: usize>(
+unsafe fn compare_group<V: WordVector, R: LaneRow, const G: usize>(
     first: u32,
     group: &[R; G],
     b: IndexedRows<'_, R>,
     k: u32,
-    hit: &mut F,
+    hit: &mut PairHit,
 ) {
     let rows = b.rows;
     // SAFETY: the caller vouches for the instructions of V. Loads start at `j`. Those of a tile take 2 LANES
@@ -167,14 +171,14 @@ unsafe fn compare_group<V: WordVector, R: LaneRow, F: FnMut(u32, u32, u8), const
                 }
                 j += 2 * V::LANES;
             };
-            emit::<V, R, F>(group, b, near, j, k, hit);
+            emit::<V, R>(group, b, near, j, k, hit);
             j += 2 * V::LANES;
         }
         if j + V::LANES <= rows.len() {
             let min = min_lower_bounds::<V, R, G>(&splats, R::load(rows.as_ptr().add(j)));
             let near = min.less_than(bound);
             if near != 0 {
-                emit::<V, R, F>(group, b, near, j, k, hit);
+                emit::<V, R>(group, b, near, j, k, hit);
             }
             j += V::LANES;
         }
@@ -183,7 +187,7 @@ unsafe fn compare_group<V: WordVector, R: LaneRow, F: FnMut(u32, u32, u8), const
             let tail = R::load_partial(rows.as_ptr().add(j), left);
             let near = min_lower_bounds::<V, R, G>(&splats, tail).less_than(bound) & ((1 << left) - 1);
             if near != 0 {
-                emit::<V, R, F>(group, b, near, j, k, hit);
+                emit::<V, R>(group, b, near, j, k, hit);
             }
         }
     }
@@ -198,13 +202,13 @@ unsafe fn compare_group<V: WordVector, R: LaneRow, F: FnMut(u32, u32, u8), const
 /// # Safety
 /// The CPU has the instructions of `V`.
 #[inline(always)]
-unsafe fn emit<V: WordVector, R: LaneRow, F: FnMut(u32, u32, u8)>(
+unsafe fn emit<V: WordVector, R: LaneRow>(
     group: IndexedRows<'_, R>,
     b: IndexedRows<'_, R>,
     near: u32,
     j: usize,
     k: u32,
-    hit: &mut F,
+    hit: &mut PairHit,
 ) {
     #[cfg(target_arch = "x86_64")]
     if V::LANES > 1 {
@@ -224,13 +228,13 @@ unsafe fn emit<V: WordVector, R: LaneRow, F: FnMut(u32, u32, u8)>(
 #[cold]
 #[inline(never)]
 #[target_feature(enable = "popcnt")]
-fn emit_popcnt<R: LaneRow, F: FnMut(u32, u32, u8)>(
+fn emit_popcnt<R: LaneRow>(
     group: IndexedRows<'_, R>,
     b: IndexedRows<'_, R>,
     near: u32,
     j: usize,
     k: u32,
-    hit: &mut F,
+    hit: &mut PairHit,
 ) {
     emit_body(group, b, near, j, k, hit);
 }
@@ -238,26 +242,26 @@ fn emit_popcnt<R: LaneRow, F: FnMut(u32, u32, u8)>(
 /// [`emit_body`] for the instructions of the target.
 #[cold]
 #[inline(never)]
-fn emit_portable<R: LaneRow, F: FnMut(u32, u32, u8)>(
+fn emit_portable<R: LaneRow>(
     group: IndexedRows<'_, R>,
     b: IndexedRows<'_, R>,
     near: u32,
     j: usize,
     k: u32,
-    hit: &mut F,
+    hit: &mut PairHit,
 ) {
     emit_body(group, b, near, j, k, hit);
 }
 
 /// Reports the hits of [`emit`].
 #[inline(always)]
-fn emit_body<R: LaneRow, F: FnMut(u32, u32, u8)>(
+fn emit_body<R: LaneRow>(
     group: IndexedRows<'_, R>,
     b: IndexedRows<'_, R>,
     mut near: u32,
     j: usize,
     k: u32,
-    hit: &mut F,
+    hit: &mut PairHit,
 ) {
     while near != 0 {
         let position = j + near.trailing_zeros() as usize;
@@ -276,11 +280,11 @@ fn emit_body<R: LaneRow, F: FnMut(u32, u32, u8)>(
 /// # Safety
 /// The CPU has the instructions of `V`.
 #[inline(always)]
-unsafe fn one_body<V: WordVector, R: LaneRow, F: FnMut(u32, u8)>(query: R, rows: &[R], k: u32, mut hit: F) {
-    let mut hit = |_: u32, j: u32, distance: u8| hit(j, distance);
+unsafe fn one_body<V: WordVector, R: LaneRow>(query: R, rows: &[R], k: u32, out: &mut Vec<RowDistance>) {
+    let mut hit = |_: u32, row: u32, distance: u8| out.push(RowDistance { row, distance });
     let rows = IndexedRows { first: 0, rows };
     // SAFETY: the caller vouches for the instructions of V.
-    unsafe { compare_group::<V, R, _, 1>(0, &[query], rows, k, &mut hit) }
+    unsafe { compare_group::<V, R, 1>(0, &[query], rows, k, &mut hit) }
 }
 
 /// A group of any size up to `GROUP` against `b`.
@@ -288,21 +292,21 @@ unsafe fn one_body<V: WordVector, R: LaneRow, F: FnMut(u32, u8)>(query: R, rows:
 /// # Safety
 /// The CPU has the instructions of `V`.
 #[inline(always)]
-unsafe fn rows_body<V: WordVector, R: LaneRow, F: FnMut(u32, u32, u8)>(
+unsafe fn rows_body<V: WordVector, R: LaneRow>(
     group: IndexedRows<'_, R>,
     b: IndexedRows<'_, R>,
     k: u32,
-    hit: &mut F,
+    hit: &mut PairHit,
 ) {
     let first = group.first;
     // SAFETY: the caller vouches for the instructions of V.
     unsafe {
         match *group.rows {
             [] => (),
-            [r0] => compare_group::<V, R, F, 1>(first, &[r0], b, k, hit),
-            [r0, r1] => compare_group::<V, R, F, 2>(first, &[r0, r1], b, k, hit),
-            [r0, r1, r2] => compare_group::<V, R, F, 3>(first, &[r0, r1, r2], b, k, hit),
-            [r0, r1, r2, r3, ..] => compare_group::<V, R, F, GROUP>(first, &[r0, r1, r2, r3], b, k, hit),
+            [r0] => compare_group::<V, R, 1>(first, &[r0], b, k, hit),
+            [r0, r1] => compare_group::<V, R, 2>(first, &[r0, r1], b, k, hit),
+            [r0, r1, r2] => compare_group::<V, R, 3>(first, &[r0, r1, r2], b, k, hit),
+            [r0, r1, r2, r3, ..] => compare_group::<V, R, GROUP>(first, &[r0, r1, r2, r3], b, k, hit),
         }
     }
 }
@@ -312,16 +316,11 @@ unsafe fn rows_body<V: WordVector, R: LaneRow, F: FnMut(u32, u32, u8)>(
 /// # Safety
 /// The CPU has the instructions of `V`.
 #[inline(always)]
-unsafe fn many_body<V: WordVector, R: LaneRow, F: FnMut(u32, u32, u8)>(
-    a: &[R],
-    b: &[R],
-    k: u32,
-    hit: &mut F,
-) {
+unsafe fn many_body<V: WordVector, R: LaneRow>(a: &[R], b: &[R], k: u32, hit: &mut PairHit) {
     for (rows, first) in a.chunks(GROUP).zip((0..).step_by(GROUP)) {
         let b = IndexedRows { first: 0, rows: b };
         // SAFETY: the caller vouches for the instructions of V.
-        unsafe { rows_body::<V, R, F>(IndexedRows { first, rows }, b, k, hit) }
+        unsafe { rows_body::<V, R>(IndexedRows { first, rows }, b, k, hit) }
     }
 }
 
@@ -330,7 +329,7 @@ unsafe fn many_body<V: WordVector, R: LaneRow, F: FnMut(u32, u32, u8)>(
 /// # Safety
 /// The CPU has the instructions of `V`.
 #[inline(always)]
-unsafe fn within_body<V: WordVector, R: LaneRow, F: FnMut(u32, u32, u8)>(rows: &[R], k: u32, hit: &mut F) {
+unsafe fn within_body<V: WordVector, R: LaneRow>(rows: &[R], k: u32, hit: &mut PairHit) {
     for (group, first) in rows.chunks(GROUP).zip((0..).step_by(GROUP)) {
         // The pairs inside the group come first: their j is smaller than any after it.
         for (j, &y) in (0u32..).zip(group) {
@@ -347,32 +346,30 @@ unsafe fn within_body<V: WordVector, R: LaneRow, F: FnMut(u32, u32, u8)>(rows: &
             rows: &rows[after..],
         };
         // SAFETY: the caller vouches for the instructions of V.
-        unsafe { rows_body::<V, R, F>(IndexedRows { first, rows: group }, b, k, hit) }
+        unsafe { rows_body::<V, R>(IndexedRows { first, rows: group }, b, k, hit) }
     }
 }
 
-dispatch!(one_to_many [R: LaneRow, F: FnMut(u32, u8)] [R, F]
-    (query: R, rows: &[R], k: u32, hit: F) = one_body::<U64s>);
-dispatch!(many_to_many [R: LaneRow, F: FnMut(u32, u32, u8)] [R, F]
-    (a: &[R], b: &[R], k: u32, hit: &mut F) = many_body::<U64s>);
-dispatch!(within [R: LaneRow, F: FnMut(u32, u32, u8)] [R, F]
-    (rows: &[R], k: u32, hit: &mut F) = within_body::<U64s>);
+dispatch!(one_to_many [R: LaneRow] [R]
+    (query: R, rows: &[R], k: u32, out: &mut Vec<RowDistance>) = one_body::<U64s>);
+dispatch!(many_to_many [R: LaneRow] [R]
+    (a: &[R], b: &[R], k: u32, hit: &mut PairHit) = many_body::<U64s>);
+dispatch!(within [R: LaneRow] [R]
+    (rows: &[R], k: u32, hit: &mut PairHit) = within_body::<U64s>);
 
+// Neither generic nor inline, so that the kernels are compiled once, in this crate.
 macro_rules! lane_kernels {
     ($($int:ident)*) => {$(
         impl HammingKernels for $int {
-            #[inline]
-            fn one_to_many(self, level: Level, rows: &[Self], k: u32, hit: impl FnMut(u32, u8)) {
-                one_to_many(level, self, rows, k, hit);
+            fn one_to_many(self, level: Level, rows: &[Self], k: u32, out: &mut Vec<RowDistance>) {
+                one_to_many(level, self, rows, k, out);
             }
 
-            #[inline]
-            fn many_to_many(level: Level, a: &[Self], b: &[Self], k: u32, hit: &mut impl FnMut(u32, u32, u8)) {
+            fn many_to_many(level: Level, a: &[Self], b: &[Self], k: u32, hit: &mut PairHit) {
                 many_to_many(level, a, b, k, hit);
             }
 
-            #[inline]
-            fn within(level: Level, rows: &[Self], k: u32, hit: &mut impl FnMut(u32, u32, u8)) {
+            fn within(level: Level, rows: &[Self], k: u32, hit: &mut PairHit) {
                 within(level, rows, k, hit);
             }
         }

@@ -31,7 +31,6 @@ mod columns;
 mod definition;
 mod dispatch;
 mod hamming;
-mod hits;
 mod lanes;
 #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
 mod neon;
@@ -42,7 +41,7 @@ mod siphash;
 mod unpack;
 mod vote;
 
-pub use hits::{RangeHit, RowDistance};
+pub use crate::hits::{PairHit, RangeHit, RowDistance};
 pub use packed::{PackedRows, RowRange};
 pub use prefetch::prefetch_read;
 pub(crate) use siphash::{BATCH, Batch, GROUP, MAX_BLOCKS, last_block, siphash_one, siphash_windows};
@@ -65,9 +64,7 @@ pub fn hamming_one_to_many_at<W: Width>(
     k: u32,
     out: &mut Vec<RowDistance>,
 ) {
-    query.one_to_many(level, addressable(rows), k, |row, distance| {
-        out.push(RowDistance { row, distance });
-    });
+    query.one_to_many(level, addressable(rows), k, out);
 }
 
 /// Calls `hit(i, j, distance)` for every row i of `a` and row j of `b` within k of each other.
@@ -84,18 +81,12 @@ pub fn hamming_one_to_many_at<W: Width>(
 /// kernel::hamming_many_to_many(&a, &b, 1, &mut |i, j, distance| hits.push((i, j, distance)));
 /// assert_eq!(hits, [(0, 0, 1), (1, 1, 1)]);
 /// ```
-pub fn hamming_many_to_many<W: Width>(a: &[W], b: &[W], k: u32, hit: &mut impl FnMut(u32, u32, u8)) {
+pub fn hamming_many_to_many<W: Width>(a: &[W], b: &[W], k: u32, hit: &mut PairHit) {
     hamming_many_to_many_at(level(), a, b, k, hit);
 }
 
 /// [`hamming_many_to_many`] at a given level.
-pub fn hamming_many_to_many_at<W: Width>(
-    level: Level,
-    a: &[W],
-    b: &[W],
-    k: u32,
-    hit: &mut impl FnMut(u32, u32, u8),
-) {
+pub fn hamming_many_to_many_at<W: Width>(level: Level, a: &[W], b: &[W], k: u32, hit: &mut PairHit) {
     W::many_to_many(level, addressable(a), addressable(b), k, hit);
 }
 
@@ -109,12 +100,12 @@ pub fn hamming_many_to_many_at<W: Width>(
 /// kernel::hamming_within(&[0b00u64, 0b01, 0b11], 1, &mut |i, j, _| pairs.push((i, j)));
 /// assert_eq!(pairs, [(0, 1), (1, 2)]);
 /// ```
-pub fn hamming_within<W: Width>(rows: &[W], k: u32, hit: &mut impl FnMut(u32, u32, u8)) {
+pub fn hamming_within<W: Width>(rows: &[W], k: u32, hit: &mut PairHit) {
     hamming_within_at(level(), rows, k, hit);
 }
 
 /// [`hamming_within`] at a given level.
-pub fn hamming_within_at<W: Width>(level: Level, rows: &[W], k: u32, hit: &mut impl FnMut(u32, u32, u8)) {
+pub fn hamming_within_at<W: Width>(level: Level, rows: &[W], k: u32, hit: &mut PairHit) {
     W::within(level, addressable(rows), k, hit);
 }
 

@@ -8,9 +8,9 @@
 //! Layout of the packed rows: as in [`super::unpack`].
 
 use super::dispatch::dispatch;
-use super::hits::RangeHit;
 use super::lanes::WordVector;
 use crate::Width;
+use crate::hits::RangeHit;
 #[cfg(target_arch = "x86_64")]
 use crate::level::InstructionSet;
 use crate::level::{Level, level};

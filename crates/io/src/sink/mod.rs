@@ -31,5 +31,5 @@ pub use edit::{ColumnType, Edit, RecordContext};
 pub use error::SinkError;
 pub use file::OutputFile;
 #[cfg(feature = "tables")]
-pub use table::parquet_failed;
+pub use table::{ColumnValues, parquet_failed, write_column};
 pub use twinprint_index::storage::{Disk, RawFile, Storage};

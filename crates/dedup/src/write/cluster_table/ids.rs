@@ -1,11 +1,8 @@
 //! A column of ids: strings, or whole numbers of the type that the input has for them.
 
-use parquet::data_type::{ByteArray, ByteArrayType, Int32Type, Int64Type};
+use parquet::data_type::ByteArray;
 use parquet::errors::ParquetError;
-use parquet::file::writer::SerializedRowGroupWriter;
-
-use super::column;
-use twinprint_io::sink::OutputFile;
+use twinprint_io::sink::ColumnValues;
 use twinprint_io::source::IntegerType;
 
 /// Ids of one row group, as Parquet stores them.
@@ -55,16 +52,12 @@ impl Ids {
         Ok(())
     }
 
-    /// Writes the column; `levels` say which rows have a value, where not all do.
-    pub(super) fn write(
-        &self,
-        group: &mut SerializedRowGroupWriter<'_, OutputFile>,
-        levels: Option<&[i16]>,
-    ) -> Result<(), ParquetError> {
+    /// The ids, as a column is written from them.
+    pub(super) fn values(&self) -> ColumnValues<'_> {
         match self {
-            Self::Text(ids) => column::<ByteArrayType>(group, ids, levels),
-            Self::Narrow(ids) => column::<Int32Type>(group, ids, levels),
-            Self::Wide(ids) | Self::WideUnsigned(ids) => column::<Int64Type>(group, ids, levels),
+            Self::Text(ids) => ColumnValues::Bytes(ids),
+            Self::Narrow(ids) => ColumnValues::Int32(ids),
+            Self::Wide(ids) | Self::WideUnsigned(ids) => ColumnValues::Int64(ids),
         }
     }
 }

@@ -6,6 +6,7 @@
 
 mod added;
 mod arrow;
+mod column;
 mod parquet;
 
 use std::sync::Arc;
@@ -18,6 +19,7 @@ use super::edit::Edit;
 use super::error::SinkError;
 use crate::source::{RowRange, SourceFile, Sources, Table};
 
+pub use self::column::{ColumnValues, write_column};
 pub use self::parquet::write_failed as parquet_failed;
 
 /// The actions on the rows of one table, as they become known.

@@ -1,4 +1,7 @@
-//! The results of the kernels that append them to a vector.
+//! The results of the kernels.
+
+/// Receives the pairs that a kernel finds: row i of one side, row j of the other, their Hamming distance.
+pub type PairHit<'h> = dyn FnMut(u32, u32, u8) + 'h;
 
 /// A row within the radius of a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
