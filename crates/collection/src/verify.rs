@@ -127,33 +127,51 @@ pub(crate) fn find(
     rule: Rule,
     there: impl Fn(&Row) -> bool,
 ) -> Result<Found, CollectionError> {
-    let mut rows: Vec<(u32, &Row)> = live
+    let mut leaders: Vec<CandidateLeader<'_>> = live
         .candidates(asked.row, rule.k)
         .iter()
-        .filter_map(|candidate| Some((candidate.distance, live.row(candidate.id)?)))
-        .filter(|(_, row)| there(row))
+        .filter_map(|candidate| {
+            let row = live.row(candidate.id)?;
+            let distance = candidate.distance;
+            Some(CandidateLeader { row, distance })
+        })
+        .filter(|leader| there(leader.row))
         .collect();
-    rows.sort_unstable_by_key(|(distance, row)| (*distance, row.ordinal));
+    leaders.sort_unstable_by_key(CandidateLeader::nearest_first);
     let mut found = Found::default();
-    if rows.len() > rule.compared {
+    if leaders.len() > rule.compared {
         found.limited = true;
-        rows.truncate(rule.compared);
+        leaders.truncate(rule.compared);
     }
-    for (distance, row) in rows {
-        found
-            .matches
-            .extend(compare(asked, (row, distance), shingles, rule)?);
+    for leader in leaders {
+        found.matches.extend(compare(asked, leader, shingles, rule)?);
     }
     Ok(found)
+}
+
+/// A leader whose text is still to be compared.
+#[derive(Clone, Copy)]
+struct CandidateLeader<'r> {
+    row: &'r Row,
+    /// The Hamming distance of its fingerprint.
+    distance: u32,
+}
+
+impl CandidateLeader<'_> {
+    /// The key of the order: by distance, then by ordinal.
+    fn nearest_first(&self) -> (u32, u64) {
+        (self.distance, self.row.ordinal)
+    }
 }
 
 /// Compares a document with one leader; `None` if they are no duplicates.
 fn compare(
     asked: Asked<'_>,
-    (row, distance): (&Row, u32),
+    leader: CandidateLeader<'_>,
     shingles: &impl Shingles,
     rule: Rule,
 ) -> Result<Option<Match>, CollectionError> {
+    let CandidateLeader { row, distance } = leader;
     let unverified = Match {
         ordinal: row.ordinal,
         distance,
@@ -180,15 +198,15 @@ pub(crate) fn find_nearest(
     shingles: &impl Shingles,
     rule: Rule,
 ) -> Result<Found, CollectionError> {
-    let near = leaders.iter().filter_map(|leader| {
-        let distance = (asked.row.fingerprint ^ leader.fingerprint).count_ones();
-        let by_fingerprint = asked.row.by_fingerprint && leader.by_fingerprint && distance <= rule.k;
-        let short = asked.row.set_size > 0 && leader.set_size > 0;
-        let by_shingles = short && asked.row.measure == leader.measure;
-        (by_fingerprint || by_shingles).then_some((leader, distance))
+    let near = leaders.iter().filter_map(|row| {
+        let distance = (asked.row.fingerprint ^ row.fingerprint).count_ones();
+        let by_fingerprint = asked.row.by_fingerprint && row.by_fingerprint && distance <= rule.k;
+        let short = asked.row.set_size > 0 && row.set_size > 0;
+        let by_shingles = short && asked.row.measure == row.measure;
+        (by_fingerprint || by_shingles).then_some(CandidateLeader { row, distance })
     });
-    let mut near: Vec<(&Row, u32)> = near.collect();
-    near.sort_unstable_by_key(|(leader, distance)| (*distance, leader.ordinal));
+    let mut near: Vec<CandidateLeader<'_>> = near.collect();
+    near.sort_unstable_by_key(CandidateLeader::nearest_first);
     let mut found = Found::default();
     for leader in near.into_iter().take(NEAREST) {
         found.matches.extend(compare(asked, leader, shingles, rule)?);

@@ -339,12 +339,12 @@ impl Runner<'_> {
         Ok(report)
     }
 
-    /// Warns that `--keep` does not choose between documents of this run and known texts.
+    /// Warns that the rule of [`Keep`] does not choose between documents of this run and known texts.
     fn warn_about_keep(&self, known: &KnownClasses) {
         let (texts, keep) = (known.count(), self.options.keep);
         if texts > 0 && keep != Keep::First {
             self.progress.warn(&format!(
-                "--keep {} chooses among the documents of this run; {} known to --against {} removed in any case",
+                "the {} document is chosen among those of this run; {} known from before {} removed in any case",
                 keep.name(),
                 counted(texts, "text"),
                 if texts == 1 { "is" } else { "are" },
@@ -363,7 +363,7 @@ impl Runner<'_> {
             return Err(DedupError::NoSortField { field: field.clone() });
         }
         self.progress.warn(&format!(
-            "{undated} of {all} documents have no field \"{field}\"; --keep newest treats them as the oldest"
+            "{undated} of {all} documents have no field \"{field}\" and count as the oldest"
         ));
         Ok(())
     }

@@ -321,7 +321,7 @@ fn keep_chooses_within_the_run_and_says_so() {
         .ok();
     assert!(
         run.stderr.contains(
-            "--keep newest chooses among the documents of this run; 1 text known to --against is removed"
+            "the newest document is chosen among those of this run; 1 text known from before is removed"
         ),
         "{}",
         run.stderr

@@ -19,7 +19,7 @@ use crate::job::DedupJob;
 use crate::known::{Against, DocumentStores, NoStores};
 use crate::memory::{self, Budget};
 use crate::options::{Auto, ClusterFiles, DedupOptions, Mode, Order};
-use sample::Sample;
+use sample::{KnownSource, Sample};
 use twinprint_io::progress::{Progress, Unit, peak_memory};
 use twinprint_io::source::Sources;
 use twinprint_io::threads;
@@ -224,7 +224,9 @@ pub fn forecast_with_stores(
             .zip(held)
             .map_or(0, |(after, before)| after - before);
         progress.stage("sample", sample::bytes(&sources), Unit::Bytes);
-        let against = against.as_ref().map(|(path, against)| (*path, against));
+        let against = against
+            .as_ref()
+            .map(|(path, store)| KnownSource { path, store });
         let sample = Sample::read(&sources, options, against, work.path(), progress)?;
         let mut forecast = extrapolate(&sources, &sample, options)?;
         if against.is_some() {

@@ -103,12 +103,21 @@ fn sections(sizes: &[u64]) -> Vec<Section> {
     sections
 }
 
+/// The store or index of documents known from before.
+#[derive(Clone, Copy)]
+pub(super) struct KnownSource<'a> {
+    /// Its directory, as given; messages name it.
+    pub(super) path: &'a Path,
+    /// The opened store.
+    pub(super) store: &'a Against,
+}
+
 impl Sample {
     /// Reads the sample, with temporary files in `work`, and looks up a part of it in `against`.
     pub(super) fn read(
         sources: &Sources,
         options: &DedupOptions,
-        against: Option<(&Path, &Against)>,
+        against: Option<KnownSource<'_>>,
         work: &Path,
         progress: &dyn Progress,
     ) -> Result<Self, DedupError> {
@@ -213,7 +222,7 @@ impl Sample {
     /// Looks up at most `limit` texts at even distances.
     fn look_up(
         &mut self,
-        (path, against): (&Path, &Against),
+        known: KnownSource<'_>,
         classes: &Classes,
         spool: Option<&Spool>,
         limit: usize,
@@ -234,7 +243,9 @@ impl Sample {
             spool,
             wanted: &wanted,
         };
-        let known = against.look_up(path, texts, &Silent, &check_cancelled)?;
+        let known = known
+            .store
+            .look_up(known.path, texts, &Silent, &check_cancelled)?;
         self.lookup_seconds += started.elapsed().as_secs_f64();
         self.looked_up += wanted.len() as u64;
         self.known += known.count();
