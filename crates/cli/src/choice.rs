@@ -1,16 +1,39 @@
 //! Options whose values are variants of a library type.
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+
+/// A value of an option: its name, its line in the help, and the variant it stands for.
+#[derive(Clone, Copy)]
+pub(crate) struct Choice<T> {
+    pub(crate) name: &'static str,
+    pub(crate) help: &'static str,
+    pub(crate) value: T,
+}
 
 /// A parser of the value with one of these names. Help and shell completion list the names.
 pub(crate) fn by_name<T, const N: usize>(choices: [(&'static str, T); N]) -> impl TypedValueParser<Value = T>
 where
     T: Copy + Send + Sync + 'static,
 {
-    let names = PossibleValuesParser::new(choices.map(|(name, _)| name));
+    explained(choices.map(|(name, value)| Choice {
+        name,
+        help: "",
+        value,
+    }))
+}
+
+/// Like [`by_name`], with a line of help for each value.
+pub(crate) fn explained<T, const N: usize>(choices: [Choice<T>; N]) -> impl TypedValueParser<Value = T>
+where
+    T: Copy + Send + Sync + 'static,
+{
+    let names = PossibleValuesParser::new(choices.map(|choice| match choice.help {
+        "" => PossibleValue::new(choice.name),
+        help => PossibleValue::new(choice.name).help(help),
+    }));
     names.try_map(move |given| {
-        let choice = choices.iter().find(|(name, _)| *name == given);
-        choice.map(|(_, value)| *value).ok_or("no such value")
+        let choice = choices.iter().find(|choice| choice.name == given);
+        choice.map(|choice| choice.value).ok_or("no such value")
     })
 }
 

@@ -9,6 +9,7 @@ use twinprint::stream::{
     StreamOptions, cluster, parse_span,
 };
 
+use crate::choice::by_name;
 use crate::fields::FieldArgs;
 use crate::input::InputArgs;
 use crate::intake::{IntakeArgs, damaged_row};
@@ -28,6 +29,12 @@ Examples:
       a story ends after a week without new documents, follows its subject as that changes, and is tighter
   twinprint cluster news.jsonl -o out --canonical score,https,url-length --canonical-scope host
       the canonical copy of a group: one for each host";
+
+const SCOPES: [(&str, Scope); 3] = [
+    ("none", Scope::None),
+    ("host", Scope::Host),
+    ("domain", Scope::Domain),
+];
 
 /// Clusters a stream of documents in order: duplicate groups, and stories with topics
 #[derive(clap::Args)]
@@ -101,8 +108,8 @@ pub(crate) struct Args {
     canonical: Vec<Preference>,
 
     /// One copy for the whole group, for each host, or for each registered domain
-    #[arg(long, value_enum, default_value_t = ScopeArg::None, value_name = "SCOPE", help_heading = "Duplicate groups")]
-    canonical_scope: ScopeArg,
+    #[arg(long, value_parser = by_name(SCOPES), default_value = "none", value_name = "SCOPE", help_heading = "Duplicate groups")]
+    canonical_scope: Scope,
 
     /// End groups after this time without new documents, such as 30d
     #[arg(long, value_name = "TIME", value_parser = parse_span, help_heading = "Duplicate groups")]
@@ -149,13 +156,6 @@ pub(crate) enum EmptyArg {
     Reject,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum ScopeArg {
-    None,
-    Host,
-    Domain,
-}
-
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let keys = FieldKeys {
@@ -193,11 +193,7 @@ fn options(args: &Args) -> anyhow::Result<StreamOptions> {
     options.profile = profile_named(&args.profile, None)?;
     options.threshold = args.threshold;
     options.radius = args.hamming;
-    options.scope = match args.canonical_scope {
-        ScopeArg::None => Scope::None,
-        ScopeArg::Host => Scope::Host,
-        ScopeArg::Domain => Scope::Domain,
-    };
+    options.scope = args.canonical_scope;
     options.groups.policy.clone_from(&args.canonical);
     options.groups.window = args.group_window;
     options.groups.live = args.live;

@@ -3,10 +3,11 @@
 use std::fmt::Write as _;
 use std::process::ExitCode;
 
-use clap::ValueEnum;
 use twinprint::planner::{self, LookupCosts, LookupMode, Medium, Workload};
+use twinprint::segment::Codec;
 
-use crate::index::CodecArg;
+use crate::choice::{Choice, explained};
+use crate::index::CODECS;
 use crate::{number, terminal};
 
 const EXAMPLES: &str = "\
@@ -20,6 +21,31 @@ Examples:
 
 /// Largest size of the random rows that measure this machine.
 const MAX_SAMPLE_BYTES: u64 = 512 << 20;
+
+const MEDIA: [Choice<Medium>; 2] = [
+    Choice {
+        name: "memory",
+        help: "In memory, or cached",
+        value: Medium::Memory,
+    },
+    Choice {
+        name: "disk",
+        help: "On disk",
+        value: Medium::Disk,
+    },
+];
+const LOOKUP_MODES: [Choice<LookupMode>; 2] = [
+    Choice {
+        name: "online",
+        help: "One at a time",
+        value: LookupMode::Online,
+    },
+    Choice {
+        name: "batch",
+        help: "Many at once",
+        value: LookupMode::Batch,
+    },
+];
 
 /// Chooses the tables of an index, and explains their cost and the alternatives
 #[derive(clap::Args)]
@@ -42,16 +68,16 @@ pub(crate) struct Args {
     memory: Option<u64>,
 
     /// Storage that lookups read
-    #[arg(long, value_enum, default_value_t = MediumArg::Memory, value_name = "WHERE")]
-    medium: MediumArg,
+    #[arg(long, value_parser = explained(MEDIA), default_value = "memory", value_name = "WHERE")]
+    medium: Medium,
 
     /// Number of queries at a time
-    #[arg(long, value_enum, default_value_t = ModeArg::Batch, value_name = "HOW")]
-    mode: ModeArg,
+    #[arg(long, value_parser = explained(LOOKUP_MODES), default_value = "batch", value_name = "HOW")]
+    mode: LookupMode,
 
     /// The storage format of fingerprints
-    #[arg(long, value_enum, default_value_t = CodecArg::Packed)]
-    codec: CodecArg,
+    #[arg(long, value_parser = explained(CODECS), default_value = "packed")]
+    codec: Codec,
 
     /// Bits by which the entropy of addresses is below the maximum, if fingerprints are not uniform
     #[arg(long, default_value_t = 0.0, value_name = "BITS", value_parser = parse_skew)]
@@ -66,22 +92,6 @@ pub(crate) struct Args {
     explain: bool,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum MediumArg {
-    /// In memory, or cached
-    Memory,
-    /// On disk
-    Disk,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum ModeArg {
-    /// One at a time
-    Online,
-    /// Many at once
-    Batch,
-}
-
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let ask = Workload {
@@ -89,16 +99,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         bits: args.bits,
         k: args.hamming,
         memory: args.memory,
-        medium: match args.medium {
-            MediumArg::Memory => Medium::Memory,
-            MediumArg::Disk => Medium::Disk,
-        },
-        mode: match args.mode {
-            ModeArg::Online => LookupMode::Online,
-            ModeArg::Batch => LookupMode::Batch,
-        },
+        medium: args.medium,
+        mode: args.mode,
         skew_bits: args.skew,
-        codec: args.codec.into(),
+        codec: args.codec,
     };
     let prices = if args.measure {
         planner::measure(args.n.saturating_mul(5).min(MAX_SAMPLE_BYTES) as usize)

@@ -6,9 +6,9 @@ use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use clap::ValueEnum;
 use twinprint_server::{Limits, LogFormat, Service, ServiceOptions};
 
+use crate::choice::{Choice, explained};
 use crate::{interrupt, terminal};
 
 const EXAMPLES: &str = "\
@@ -17,6 +17,24 @@ Examples:
       answers on http://127.0.0.1:8080, with a page for people at /, until Ctrl-C
   twinprint serve collections --listen 127.0.0.1:0 --log json
       on a free port; the address is written to stdout";
+
+const LOG_FORMATS: [Choice<LogFormat>; 3] = [
+    Choice {
+        name: "text",
+        help: "One line of text per event",
+        value: LogFormat::Text,
+    },
+    Choice {
+        name: "json",
+        help: "One JSON object per event",
+        value: LogFormat::Json,
+    },
+    Choice {
+        name: "quiet",
+        help: "Errors only",
+        value: LogFormat::Quiet,
+    },
+];
 
 /// Serves collections over HTTP, with a web page
 #[derive(clap::Args)]
@@ -47,18 +65,8 @@ pub(crate) struct Args {
     max_connections: usize,
 
     /// Form of the log on stderr
-    #[arg(long, value_enum, default_value_t = LogArg::Text)]
-    log: LogArg,
-}
-
-#[derive(Clone, Copy, PartialEq, ValueEnum)]
-enum LogArg {
-    /// One line of text per event
-    Text,
-    /// One JSON object per event
-    Json,
-    /// Errors only
-    Quiet,
+    #[arg(long, value_parser = explained(LOG_FORMATS), default_value = "text")]
+    log: LogFormat,
 }
 
 /// Runs the command.
@@ -76,11 +84,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             connections: args.max_connections.clamp(1, 100_000),
             ..Limits::default()
         },
-        log_format: match args.log {
-            LogArg::Text => LogFormat::Text,
-            LogArg::Json => LogFormat::Json,
-            LogArg::Quiet => LogFormat::Quiet,
-        },
+        log_format: args.log,
     })?;
     terminal::out(&format!("http://{}\n", service.address()))?;
     while !cancel.load(Ordering::Relaxed) {

@@ -8,16 +8,19 @@ use anyhow::{Context, bail};
 use clap::ValueHint;
 use twinprint::collection::Collection;
 use twinprint::raw::{FingerprintDigest, RawFiles};
-use twinprint::segment::{self, Builder, Interrupted, ProgressCallback, Resumable, Segment, SegmentError};
+use twinprint::segment::{
+    self, Builder, Codec, Interrupted, ProgressCallback, Resumable, Segment, SegmentError,
+};
 use twinprint::sort::Sorter;
 use twinprint::store::{self, Settings};
 use twinprint::{Progress, Unit};
 
-use super::codec::CodecArg;
+use super::codec::CODECS;
 use super::files::IdArgs;
 use super::memory::{MemoryArgs, within_memory};
 use super::profile::ProfileArgs;
 use super::resume::{self, INTERRUPTED, InputSummary, RESUMABLE, ended};
+use crate::choice::explained;
 use crate::progress::Bars;
 use crate::{interrupt, number, terminal};
 
@@ -45,8 +48,8 @@ pub(super) struct Args {
     hamming: u32,
 
     /// Storage format of the fingerprints; later additions use it too
-    #[arg(long, value_enum, default_value_t = CodecArg::Packed)]
-    codec: CodecArg,
+    #[arg(long, value_parser = explained(CODECS), default_value = "packed")]
+    codec: Codec,
 
     #[command(flatten)]
     profile: ProfileArgs,
@@ -63,7 +66,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let files = args.ids.open(&args.inputs)?;
     let settings = Settings {
         radius: args.hamming,
-        codec: args.codec.into(),
+        codec: args.codec,
         label: args
             .profile
             .label(&files)?

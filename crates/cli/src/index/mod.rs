@@ -21,7 +21,7 @@ use std::process::ExitCode;
 use clap::{Subcommand, ValueHint};
 use twinprint::store;
 
-pub(crate) use self::codec::CodecArg;
+pub(crate) use self::codec::CODECS;
 
 const EXAMPLES: &str = "\
 Examples:
