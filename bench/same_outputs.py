@@ -61,8 +61,10 @@ class Side:
         arguments = shlex.split(command)
         self.commands += 1
         stdout, stdin = f"{self.commands:02}.stdout", os.devnull
-        if arguments[0] == "dedup":
+        if arguments[0] in ("dedup", "cluster"):
             stdout = "summary.txt"
+        if arguments[0] == "calibrate":
+            stdout = "table.txt"
         if len(arguments) > 2 and arguments[-2] == ">":
             stdout, arguments = arguments[-1], arguments[:-2]
         if len(arguments) > 2 and arguments[-2] == "<":

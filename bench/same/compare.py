@@ -8,8 +8,8 @@ EXCLUDED_FILES = {
     "report.html": "a page for people",
     "report.md": "a text for people, with the times of the run",
     "stories.html": "a page for people",
-    "summary.txt": "stdout of dedup: a text for people, with times and memory; report.json has its figures",
-    "table.txt": "stdout of eval: a text for people, with times; eval.json has its figures",
+    "summary.txt": "stdout of dedup and cluster: a text for people, with times and memory; the files have its figures",
+    "table.txt": "stdout of eval and calibrate: a text for people, with times; eval.json and calibrate.json have its figures",
     "collection.redb": "times of arrival and random secrets; answers, exports, changes and statistics are compared",
 }
 
@@ -17,7 +17,11 @@ EXCLUDED_FILES = {
 EXCLUDED_FIELDS = {
     "report.json": {"run": "times, memory, and the machine's kernels and plan", "version": "the version of the binary"},
     "export.jsonl": {"added": "the time of arrival", "changed": "the time of the last change"},
-    "answers.jsonl": {"added": "the time of arrival", "changed": "the time of the last change"},
+    "answers.jsonl": {
+        "added": "the time of arrival",
+        "changed": "the time of the last change",
+        "detail": "a text for people, of problem objects",
+    },
     "eval.json": {"version": "the version of the binary", "*.seconds": "times of each method"},
     "calibrate.json": {"version": "the version of the binary", "*.seconds": "times"},
     "state": {
