@@ -48,7 +48,10 @@ pub enum VectorError {
         position: usize,
     },
     /// The number of precomputed rows differs from the number of components.
-    #[error("the vector has {vector} components, but {rows} precomputed hyperplane rows were given; give one row for each component")]
+    #[error(
+        "the vector has {vector} components, but {rows} precomputed hyperplane rows were given; give one row \
+         for each component"
+    )]
     Dimensions {
         /// Rows given.
         rows: usize,

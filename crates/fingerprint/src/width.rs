@@ -15,7 +15,10 @@ use crate::level::Level;
 #[non_exhaustive]
 pub enum ParseError {
     /// The number of digits is wrong.
-    #[error("a fingerprint of {} bits is written as {expected} hexadecimal digits, but the text has {got} bytes", expected * 4)]
+    #[error(
+        "a fingerprint of {} bits is written as {expected} hexadecimal digits, but the text has {got} bytes",
+        expected * 4
+    )]
     Length {
         /// The number of digits that the width requires.
         expected: usize,

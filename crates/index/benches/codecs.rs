@@ -5,10 +5,11 @@
 //! ```
 //!
 //! With `planned` the tables are those that the planner chooses for each codec, as `twinprint index build` has them.
-//! Fingerprints of 64 bits, uniform, or clumped: seven of eight then differ from one of n / 8 in up to 12 bits. A codec is named by any part of what
-//! is printed. Half of the queries lie exactly `radius` bits from a stored one, half anywhere, and every planted neighbour must
-//! be found. The segment is loaded. Times are those of the processor, on one thread for lookups and all of them for the build, so that
-//! other work on the machine counts little; each lookup figure is the middle of three.
+//! Fingerprints of 64 bits, uniform, or clumped: seven of eight then differ from one of n / 8 in up to 12 bits. A codec
+//! is named by any part of what is printed. Half of the queries lie exactly `radius` bits from a stored one, half
+//! anywhere, and every planted neighbour must be found. The segment is loaded. Times are those of the processor, on one
+//! thread for lookups and all of them for the build, so that other work on the machine counts little; each lookup
+//! figure is the middle of three.
 #![allow(
     clippy::print_stdout,
     missing_docs,

@@ -1,8 +1,8 @@
 //! The prefix index by hand: `cargo bench --bench set -- [N] [BLOCK] [COMMON]`.
 //!
-//! N sets of about 140 tokens whose prefix at Jaccard 0.8 is 29: half of its tokens are nearly the set's own, the others are
-//! drawn from COMMON tokens by Zipf's law without its head, so that a probe meets a thousand postings or so. Prints CPU
-//! seconds of inserting, sealing and probing by blocks, bytes an entry and what a probe costs.
+//! N sets of about 140 tokens whose prefix at Jaccard 0.8 is 29: half of its tokens are nearly the set's own, the
+//! others are drawn from COMMON tokens by Zipf's law without its head, so that a probe meets a thousand postings or so.
+//! Prints CPU seconds of inserting, sealing and probing by blocks, bytes an entry and what a probe costs.
 #![allow(clippy::print_stdout, reason = "a program for people")]
 
 use twinprint_index::PrefixIndex;

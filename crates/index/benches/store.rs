@@ -1,4 +1,5 @@
-//! Adding to an index that is searched meanwhile: rates, and how long a lookup takes while memtables are flushed and segments merged.
+//! Adding to an index that is searched meanwhile: rates, and how long a lookup takes while memtables are flushed and
+//! segments merged.
 //!
 //! ```text
 //! cargo bench -p twinprint-index --bench store -- [rows]
