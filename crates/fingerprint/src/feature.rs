@@ -36,7 +36,7 @@ impl Span {
     }
 }
 
-/// The 128-bit hash of one feature's bytes.
+/// Computes the 128-bit hash of one feature's bytes under a key.
 ///
 /// ```
 /// use twinprint_fingerprint::{HashKey, hash_one};

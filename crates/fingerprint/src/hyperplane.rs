@@ -53,9 +53,9 @@ pub enum VectorError {
          for each component"
     )]
     Dimensions {
-        /// Rows given.
+        /// The number of rows given.
         rows: usize,
-        /// Components given.
+        /// The number of components of the vector.
         vector: usize,
     },
 }

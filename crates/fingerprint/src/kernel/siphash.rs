@@ -45,7 +45,7 @@ impl<V: WordVector> State<V> {
         }
     }
 
-    /// One SipRound.
+    /// The round function of SipHash, on all messages of the vectors.
     #[inline(always)]
     fn round(&mut self) {
         let [v0, v1, v2, v3] = self.0;

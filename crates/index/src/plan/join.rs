@@ -3,7 +3,7 @@
 use super::check::{Counterexample, is_exact};
 use super::{MAX_ADDRESS_BITS, Plan, leading_bits};
 
-/// The way a self-join finds its pairs.
+/// How a self-join finds its pairs: by a scan, or by permuted tables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum JoinPlan {
     /// Compares every row with every other.
@@ -21,7 +21,7 @@ pub struct JoinTables {
     pub(crate) tables: Vec<JoinTable>,
 }
 
-/// A table of a join.
+/// A permuted table of a self-join: its address bits, and how many of them may differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct JoinTable {
     /// The mask of the address bits.

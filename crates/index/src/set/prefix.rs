@@ -105,8 +105,8 @@ impl PrefixIndex {
     }
 
     /// Returns the length of the prefix of a set of `size` tokens: size − ⌈t·size⌉ + 1 for the threshold t, at most
-    /// `size`. It is 0 for the empty set, which no token can find, so callers must match empty sets with one another
-    /// themselves.
+    /// `size`. It is 0 for the empty set, which cannot be found by a token, so callers must match empty sets with one
+    /// another themselves.
     pub fn prefix_len(&self, size: usize) -> usize {
         (size + 1).saturating_sub(self.least_overlap(size)).min(size)
     }

@@ -43,7 +43,8 @@ impl<W: Width> Index<W> {
     /// Creates an empty index in `directory`, which is created if it does not exist, and opens it for writing.
     ///
     /// # Errors
-    /// `Exists`; `Occupied`; `InUse`; a label that is too long; `Io`.
+    /// `Exists`, `Occupied` or `InUse` if the directory cannot be used for a new index; `Label` if the label is too
+    /// long; `Io`.
     pub fn create(directory: &Path, settings: &Settings, options: &Options) -> Result<Self, StoreError> {
         let files = Files::new(directory, &options.storage);
         let lock = begin::<W>(&files, settings)?;
