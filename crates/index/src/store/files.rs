@@ -123,7 +123,7 @@ impl Files {
     /// Creates the directory if it does not exist.
     pub(super) fn create(&self) -> Result<(), StoreError> {
         let made = self.storage.create_dir_all(&self.root);
-        made.map_err(StoreError::io(&self.root, "make it"))
+        made.map_err(StoreError::io(&self.root, "create it"))
     }
 
     /// Locks the directory for one writer until the returned file is dropped. If the file system does not support
