@@ -1,6 +1,6 @@
-//! Rates of the kernels at every level of this CPU: `cargo bench -p twinprint-fingerprint [-- NAME]`.
+//! Measures the rates of the kernels at every SIMD level of this CPU: `cargo bench -p twinprint-fingerprint [-- NAME]`.
 //!
-//! The best of several repeats is printed, as other work on the machine only ever makes them slower.
+//! The best of several repeats is printed, because other work on the machine only ever makes a kernel slower.
 
 #![expect(clippy::print_stdout, reason = "the report is the purpose")]
 
@@ -12,7 +12,7 @@ use twinprint_fingerprint::{
     HashKey, Span, Votes, Width, hash_features, hash_features_64, hash_features_at, hash_windows_64_at,
 };
 
-/// Seconds a call: the best of 60 runs of about a millisecond.
+/// Returns the seconds per call: the best of 60 runs of about a millisecond each.
 fn best(mut call: impl FnMut()) -> f64 {
     let start = Instant::now();
     call();
@@ -29,7 +29,7 @@ fn print(level: Level, what: &str, rate: f64, unit: &str) {
     println!("{:8} {what:44} {rate:10.3} {unit}", level.name());
 }
 
-/// A generator good enough for fingerprints (SplitMix64).
+/// A random number generator that is good enough for fingerprints (SplitMix64).
 fn random(n: usize, seed: u64) -> Vec<u64> {
     let mut state = seed;
     let next = || {
@@ -158,7 +158,7 @@ fn unpack(level: Level) {
     }
 }
 
-/// One document at the level in use: hash its features, vote, finish.
+/// Fingerprints one document at the SIMD level in use: hashes its features, votes, and takes the signs.
 fn document() {
     let text: Vec<u8> = random(6000, 4).into_iter().map(|x| x as u8).collect();
     let spans: Vec<Span> = (0..1000)

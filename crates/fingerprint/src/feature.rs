@@ -28,7 +28,7 @@ pub struct Span {
 }
 
 impl Span {
-    /// The range clamped to a buffer of `length` bytes.
+    /// Returns the start and the end of the range, clamped to a buffer of `length` bytes.
     #[inline]
     fn clamped(self, length: usize) -> (usize, usize) {
         let end = (self.end as usize).min(length);
@@ -36,7 +36,7 @@ impl Span {
     }
 }
 
-/// The 128-bit hash of one feature's bytes.
+/// Computes the 128-bit hash of one feature's bytes under a key.
 ///
 /// ```
 /// use twinprint_fingerprint::{HashKey, hash_one};
@@ -67,13 +67,14 @@ pub fn hash_features(key: &HashKey, bytes: &[u8], spans: &[Span], out: &mut Vec<
     hash_features_at(level(), key, bytes, spans, out);
 }
 
-/// Clears `out` and pushes the low 64 bits of each hash of [`hash_features`], which takes less work.
+/// Clears `out` and pushes the low 64 bits of the hash of each span's bytes, in order. Faster than [`hash_features`],
+/// which computes 128 bits.
 pub fn hash_features_64(key: &HashKey, bytes: &[u8], spans: &[Span], out: &mut Vec<u64>) {
     hash_features_at(level(), key, bytes, spans, out);
 }
 
-/// Clears `out` and pushes the low bits of each hash of [`hash_features`], at the width of `out` and at a given
-/// level.
+/// Like [`hash_features`], at a given SIMD level. Pushes as many low bits of each hash as the integer type of `out`
+/// has.
 pub fn hash_features_at<W: Width>(
     level: Level,
     key: &HashKey,
@@ -113,14 +114,14 @@ pub fn hash_features_at<W: Width>(
     }
 }
 
-/// Writes the blocks of a span's bytes as message i of the batch. Returns whether they fit: a message of more
-/// blocks has to be hashed alone.
+/// Writes the bytes of a span into the batch as message `i`, in blocks of 8 bytes. Returns `false` if the message has
+/// more than [`MAX_BLOCKS`] blocks; the caller must then hash it by itself.
 #[inline]
 fn fill(batch: &mut Batch, i: usize, bytes: &[u8], span: Span) -> bool {
     let blocks = &mut batch.blocks[i / GROUP];
     let lane = i % GROUP;
-    // Most features have one block or two and do not end the text. Both blocks are always written, because a
-    // branch on their number would often be mispredicted.
+    // Most features have one or two blocks and are not at the end of the text. Two blocks are written even for a
+    // feature of one block, because a branch on the number of blocks would often be mispredicted.
     let near = bytes
         .get(span.start as usize..)
         .and_then(|near| near.as_chunks::<8>().0.first_chunk());
@@ -137,7 +138,7 @@ fn fill(batch: &mut Batch, i: usize, bytes: &[u8], span: Span) -> bool {
     fill_any(batch, i, bytes, span)
 }
 
-/// [`fill`] for any number of blocks and any position in the text.
+/// The general case of [`fill`]: a feature of any number of blocks, anywhere in the text.
 #[inline(never)]
 fn fill_any(batch: &mut Batch, i: usize, bytes: &[u8], span: Span) -> bool {
     let blocks = &mut batch.blocks[i / GROUP];
@@ -156,7 +157,7 @@ fn fill_any(batch: &mut Batch, i: usize, bytes: &[u8], span: Span) -> bool {
     true
 }
 
-/// The little-endian word of the eight bytes from `start` on; bytes past the end are zeros.
+/// Reads eight bytes from `start` on as a little-endian integer. Bytes past the end count as zeros.
 #[inline]
 fn word(bytes: &[u8], start: usize) -> u64 {
     match bytes.get(start..).unwrap_or_default() {
@@ -187,7 +188,7 @@ pub fn hash_windows_64(key: &HashKey, bytes: &[u8], width: usize, out: &mut Vec<
     hash_windows_64_at(level(), key, bytes, width, out);
 }
 
-/// [`hash_windows_64`] at a given level.
+/// [`hash_windows_64`] at a given SIMD level.
 pub fn hash_windows_64_at(level: Level, key: &HashKey, bytes: &[u8], width: usize, out: &mut Vec<u64>) {
     out.clear();
     if width == 0 || bytes.len() < width {

@@ -1,22 +1,23 @@
-//! The results of the kernels.
+//! Types for the results of the Hamming kernels.
 
-/// Receives the pairs that a kernel finds: row i of one side, row j of the other, their Hamming distance.
+/// A callback for the pairs that a kernel finds. Its arguments are the row number in the first set, the row number in
+/// the second set, and the Hamming distance of the two rows.
 pub type PairHit<'h> = dyn FnMut(u32, u32, u8) + 'h;
 
-/// A row within the radius of a query.
+/// A row within the radius of a query, with its Hamming distance from the query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RowDistance {
-    /// The index of the row.
+    /// The number of the row in its slice, from 0.
     pub row: u32,
     /// The Hamming distance of the row and the query.
     pub distance: u8,
 }
 
-/// A packed row within the radius of the query of its range.
+/// A bit-packed row within the radius of the query that its range was compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RangeHit {
-    /// The index of the range.
+    /// The position of the range in the list of ranges, from 0.
     pub range: u32,
-    /// The number of the row.
+    /// The number of the row among all packed rows.
     pub row: u32,
 }

@@ -1,13 +1,13 @@
 //! Random-hyperplane fingerprints of vectors (Charikar 2002), such as embeddings.
 //!
-//! The function is SimHash with one random ±1 row per dimension in place of the features' hashes. Row i is the
-//! hash of i as eight little-endian bytes; a 1 bit is +1 and a 0 bit is −1. Bit b of the fingerprint is the side
-//! of the b-th random hyperplane that the vector is on.
+//! The function is SimHash with one random row of ±1 per dimension in place of the features' hashes. The row of
+//! dimension i is the hash of i as eight little-endian bytes: a 1 bit is +1, and a 0 bit is −1. Bit b of the
+//! fingerprint states on which side of the b-th random hyperplane the vector is.
 //!
-//! The vector is first quantised to integers in −32767..=32767 by its largest |x|. The rest is integer arithmetic, so
-//! that the result is the same on every CPU. The fingerprint is scale invariant: exactly for a factor that f32
-//! multiplication represents without rounding (any power of two, short of underflow), and up to one quantisation step
-//! per component (1/32767 of the largest) for any other positive factor.
+//! The vector is first quantised: its components are scaled so that the largest |x| becomes 32767, and rounded to
+//! integers. All further steps are integer arithmetic, so the result is the same on every CPU. The fingerprint is scale
+//! invariant: exactly for a factor that f32 multiplication represents without rounding (any power of two, short of
+//! underflow), and up to one quantisation step per component (1/32767 of the largest) for any other positive factor.
 //!
 //! ```
 //! use twinprint_fingerprint::{HashKey, Width, hyperplane};
@@ -28,7 +28,7 @@ use crate::key::HashKey;
 use crate::votes::Votes;
 use crate::width::Width;
 
-/// The largest magnitude after quantisation.
+/// The largest magnitude of a vector component after quantisation.
 const MAX_QUANTISED: f64 = 32767.0;
 
 /// The reason why a vector has no fingerprint.
@@ -36,34 +36,38 @@ const MAX_QUANTISED: f64 = 32767.0;
 #[non_exhaustive]
 pub enum VectorError {
     /// The vector has no component.
-    #[error("an empty vector has no direction and so no fingerprint")]
+    #[error("the vector is empty: it has no direction, so it has no fingerprint")]
     Empty,
     /// Every component is zero.
-    #[error("a vector of zeros has no direction and so no fingerprint")]
+    #[error("all components of the vector are zero: it has no direction, so it has no fingerprint")]
     AllZero,
     /// A component is NaN or infinite.
-    #[error("component {position} of the vector is not a finite number")]
+    #[error("component {position} of the vector (counted from 0) is NaN or infinite")]
     NotFinite {
-        /// Its position in the slice.
+        /// The position of the component in the slice, from 0.
         position: usize,
     },
-    /// The number of rows is not the number of components.
-    #[error("the vector has {vector} components but {rows} rows were given")]
+    /// The number of precomputed rows differs from the number of components.
+    #[error(
+        "the vector has {vector} components, but {rows} precomputed hyperplane rows were given; give one row \
+         for each component"
+    )]
     Dimensions {
-        /// Rows given.
+        /// The number of rows given.
         rows: usize,
-        /// Components given.
+        /// The number of components of the vector.
         vector: usize,
     },
 }
 
-/// The row of a dimension: bit b is 1 for +1 and 0 for −1 in hyperplane b.
+/// Returns the random row of a dimension. Bit b is the coefficient of the dimension in hyperplane b: 1 for +1, 0 for
+/// −1.
 #[must_use]
 pub fn row(key: &HashKey, dimension: u64) -> u128 {
     hash_one(key, &dimension.to_le_bytes())
 }
 
-/// The fingerprint of a dense vector; component i is dimension i.
+/// Computes the fingerprint of a dense vector. Component i belongs to dimension i.
 ///
 /// # Errors
 /// [`VectorError`] if the vector is empty, all zero, or has a component that is not finite.
@@ -72,7 +76,7 @@ pub fn fingerprint_dense<W: Width>(key: &HashKey, vector: &[f32]) -> Result<W, V
     vote(rows, vector.iter().copied())
 }
 
-/// The fingerprint of a sparse vector given as (dimension, value) pairs in any order.
+/// Computes the fingerprint of a sparse vector, given as (dimension, value) pairs in any order.
 ///
 /// Equal to [`fingerprint_dense`] on the same values. A dimension that occurs twice counts with both values.
 ///
@@ -94,7 +98,8 @@ pub fn fingerprint_sparse<W: Width>(key: &HashKey, vector: &[(u64, f32)]) -> Res
     vote(rows, vector.iter().map(|&(_, x)| x))
 }
 
-/// The fingerprint of a dense vector under precomputed rows: those of [`row`] or rows of the caller.
+/// Computes the fingerprint of a dense vector from precomputed rows, one for each component. The rows are those of
+/// [`row`] or others of the caller's choice.
 ///
 /// ```
 /// use twinprint_fingerprint::{HashKey, hyperplane};
@@ -122,7 +127,7 @@ pub fn fingerprint_rows<W: Width>(rows: &[u128], vector: &[f32]) -> Result<W, Ve
     vote(rows.iter().copied(), vector.iter().copied())
 }
 
-/// Votes with each row, weighted by the quantised value of its component.
+/// Votes with the row of each component, weighted by the quantised value of the component.
 ///
 /// # Errors
 /// As for [`fingerprint_dense`].
@@ -136,7 +141,7 @@ fn vote<W: Width>(
     let mut weights = [0u16; 64];
     let mut filled = 0;
     for (row, x) in rows.zip(values) {
-        // A negative component is a vote of |x| for the opposite row.
+        // A negative component votes with weight |x| for the complement of its row.
         let quantised = (f64::from(x) / largest * MAX_QUANTISED).round();
         hashes[filled] = if quantised < 0.0 { !row } else { row };
         weights[filled] = quantised.abs() as u16;
@@ -150,7 +155,7 @@ fn vote<W: Width>(
     Ok(votes.finish())
 }
 
-/// The largest |x|, which is positive.
+/// Returns the largest absolute value of the components, which is positive.
 ///
 /// # Errors
 /// As for [`fingerprint_dense`].

@@ -4,8 +4,8 @@ use std::fmt;
 
 /// A 128-bit key for [`hash_features`](crate::hash_features).
 ///
-/// Fingerprints made under different keys must never be compared. Nobody can prepare texts that collide under a
-/// secret key; `Debug` therefore never prints it.
+/// Fingerprints made under different keys must never be compared. Without the key, nobody can prepare texts that
+/// collide; `Debug` therefore never prints it.
 ///
 /// ```
 /// use twinprint_fingerprint::HashKey;
@@ -22,13 +22,13 @@ impl HashKey {
     /// texts collide.
     pub const PUBLIC: Self = Self([0x243F_6A88_85A3_08D3, 0x1319_8A2E_0370_7344]);
 
-    /// The key of the two words `k0` and `k1`, as the SipHash paper names them.
+    /// Creates a key from the two words that the SipHash paper calls `k0` and `k1`.
     #[must_use]
     pub const fn new(k0: u64, k1: u64) -> Self {
         Self([k0, k1])
     }
 
-    /// The two words of the key.
+    /// Returns the two words of the key, `k0` and `k1`.
     #[must_use]
     pub const fn words(&self) -> [u64; 2] {
         self.0

@@ -1,7 +1,7 @@
 //! SIMD levels: the instruction sets that the kernels are compiled for, and their detection.
 //!
-//! Invariant: a [`Level`] above scalar is a proof that this CPU has its instructions, because only the
-//! detection here makes one. The kernels' safety rests on that.
+//! Invariant: a [`Level`] above scalar proves that this CPU has its instructions, because only the detection in this
+//! module creates one. The safety of the kernels depends on it.
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -24,17 +24,16 @@ use std::sync::OnceLock;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Level(InstructionSet);
 
-/// The instruction set of a level. The variants exist on every architecture, so that a name means the same
-/// everywhere.
+/// The instruction set of a level. All variants exist on every architecture, so that every name is known everywhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum InstructionSet {
-    /// The target's own instructions.
+    /// Only the baseline instructions of the target.
     Scalar,
     /// NEON on little-endian AArch64.
     Neon,
     /// AVX2 with POPCNT, BMI1 and BMI2.
     Avx2,
-    /// AVX-512 F, BW, VL, VBMI, VBMI2 and VPOPCNTDQ, and those of `Avx2`.
+    /// AVX-512 F, BW, VL, VBMI, VBMI2 and VPOPCNTDQ, in addition to the instructions of `Avx2`.
     Avx512,
 }
 
@@ -46,10 +45,10 @@ const ASCENDING: [InstructionSet; 4] = [
 ];
 
 impl Level {
-    /// Plain code, available everywhere.
+    /// Plain integer code without SIMD instructions, available on every CPU.
     pub const SCALAR: Self = Self(InstructionSet::Scalar);
 
-    /// The levels this CPU has, in ascending order; the first is scalar.
+    /// Returns the levels that this CPU supports, in ascending order. The first one is scalar.
     #[must_use]
     pub fn available() -> Vec<Self> {
         ASCENDING
@@ -59,8 +58,8 @@ impl Level {
             .collect()
     }
 
-    /// The best available level not above the named one (`scalar`, `neon`, `avx2`, `avx512`); the best
-    /// available level for `auto`; `None` for any other name.
+    /// Returns the best level that this CPU supports up to the named one (`scalar`, `neon`, `avx2` or `avx512`), the
+    /// best of all for `auto`, and `None` for any other name.
     #[must_use]
     pub fn at_most(name: &str) -> Option<Self> {
         let limit = match name {
@@ -70,13 +69,13 @@ impl Level {
         Self::available().into_iter().rfind(|level| level.0 <= limit)
     }
 
-    /// The name of the level, as the environment variable `TWINPRINT_SIMD` takes it.
+    /// Returns the name of the level, as the environment variable `TWINPRINT_SIMD` takes it.
     #[must_use]
     pub fn name(self) -> &'static str {
         self.0.name()
     }
 
-    /// The instruction set, for dispatch.
+    /// Returns the instruction set that kernels are dispatched to.
     #[inline]
     pub(crate) fn instruction_set(self) -> InstructionSet {
         self.0
@@ -93,7 +92,7 @@ impl InstructionSet {
         }
     }
 
-    /// Tests for the CPU features that the kernels' `dispatch` macro enables.
+    /// Returns `true` if this CPU has all features that the kernels' `dispatch` macro enables for this instruction set.
     fn is_detected(self) -> bool {
         match self {
             Self::Scalar => true,
@@ -104,7 +103,8 @@ impl InstructionSet {
                     && is_x86_feature_detected!("bmi1")
                     && is_x86_feature_detected!("bmi2")
             }
-            // Ice Lake, Zen 4 and later. Older AVX-512 CPUs lack the bit count and run at the level of AVX2.
+            // Ice Lake, Zen 4 and later CPUs have all of these. Older CPUs with AVX-512 lack the vector bit count and
+            // run at the AVX2 level.
             #[cfg(target_arch = "x86_64")]
             Self::Avx512 => {
                 Self::Avx2.is_detected()
@@ -136,8 +136,8 @@ impl fmt::Display for Level {
     }
 }
 
-/// The level in use: the best that this CPU has, or the best up to the one that the environment variable
-/// `TWINPRINT_SIMD` names (`scalar`, `neon`, `avx2`, `avx512`, `auto`; an unknown name counts as `auto`).
+/// Returns the SIMD level in use: the best that this CPU supports, limited by the environment variable `TWINPRINT_SIMD`
+/// if that names a level (`scalar`, `neon`, `avx2`, `avx512`). `auto` and unknown names are no limit.
 ///
 /// The variable is read once per process.
 #[must_use]

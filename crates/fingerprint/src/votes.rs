@@ -12,7 +12,7 @@ use std::marker::PhantomData;
 use crate::kernel;
 use crate::width::Width;
 
-/// The fingerprint of features given by 128-bit hashes and weights.
+/// Computes the fingerprint of features, given by their 128-bit hashes and their weights.
 ///
 /// Hashes and weights are paired up to the end of the shorter slice. O(features · bits / SIMD lanes); no
 /// allocation.
@@ -32,8 +32,8 @@ pub fn simhash<W: Width>(hashes: &[u128], weights: &[u16]) -> W {
     votes.finish()
 }
 
-/// The signed sums of weighted hashes, by the plain definition that the kernels are tested against. Sums
-/// saturate.
+/// Computes, for each bit, the sum of the weights of the hashes that have it minus the weights of the others. This is
+/// the plain definition that the kernels are tested against. Sums saturate.
 ///
 /// ```
 /// use twinprint_fingerprint::{Width, accumulate};
@@ -57,9 +57,9 @@ pub fn accumulate<W: Width>(hashes: &[W], weights: &[i64]) -> Vec<i64> {
     sums
 }
 
-/// Vote counters of one fingerprint, reusable for the next.
+/// Vote counters for one fingerprint, which can be cleared and used for the next.
 ///
-/// Features are added in any number of calls and in any order. 1 KiB, no allocation.
+/// Features may be added in any number of calls and in any order. The counters take 1 KiB and no heap memory.
 ///
 /// ```
 /// use twinprint_fingerprint::{HashKey, Votes, hash_one, simhash};
@@ -74,9 +74,10 @@ pub fn accumulate<W: Width>(hashes: &[W], weights: &[i64]) -> Vec<i64> {
 /// ```
 #[derive(Debug, Clone)]
 pub struct Votes<W> {
-    /// Weight of the features with bit i set: bits 0..64, then 64..128 (used at width 128 only).
+    /// `ones[0][b]` is the total weight of the features whose hash has bit b set, `ones[1][b]` the same for bit 64 + b
+    /// (at width 128 only).
     ones: [[u64; 64]; 2],
-    /// Weight of all features.
+    /// The total weight of all features.
     total: u64,
     width: PhantomData<W>,
 }
@@ -88,7 +89,7 @@ impl<W: Width> Default for Votes<W> {
 }
 
 impl<W: Width> Votes<W> {
-    /// Counters at zero.
+    /// Creates counters that are all zero.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -98,7 +99,8 @@ impl<W: Width> Votes<W> {
         }
     }
 
-    /// Adds features given by 128-bit hashes and weights, paired up to the end of the shorter slice.
+    /// Adds features, given by their 128-bit hashes and their weights. The two slices are paired up to the end of the
+    /// shorter one.
     pub fn add(&mut self, hashes: &[u128], weights: &[u16]) {
         let n = hashes.len().min(weights.len());
         let (hashes, weights) = (&hashes[..n], &weights[..n]);
@@ -110,9 +112,10 @@ impl<W: Width> Votes<W> {
         self.total += weights.iter().map(|&w| u64::from(w)).sum::<u64>();
     }
 
-    /// Adds features given by 64-bit hashes and weights, paired up to the end of the shorter slice.
+    /// Adds features, given by their 64-bit hashes and their weights. The two slices are paired up to the end of the
+    /// shorter one.
     ///
-    /// At a width of 128 such a feature has zeros in its high half.
+    /// At a width of 128 bits, the high 64 bits of these hashes count as zeros.
     pub fn add_64(&mut self, hashes: &[u64], weights: &[u16]) {
         let n = hashes.len().min(weights.len());
         let (hashes, weights) = (&hashes[..n], &weights[..n]);
@@ -120,15 +123,15 @@ impl<W: Width> Votes<W> {
         self.total += weights.iter().map(|&w| u64::from(w)).sum::<u64>();
     }
 
-    /// Adds features of weight 1 given by 64-bit hashes.
+    /// Adds features of weight 1, given by their 64-bit hashes.
     ///
-    /// At a width of 128 such a feature has zeros in its high half.
+    /// At a width of 128 bits, the high 64 bits of these hashes count as zeros.
     pub fn add_unit_64(&mut self, hashes: &[u64]) {
         kernel::vote_unit_64(hashes, &mut self.ones[0]);
         self.total += hashes.len() as u64;
     }
 
-    /// The signed sums, one a bit, equal to those of [`accumulate`].
+    /// Returns the signed sum of each bit, equal to the result of [`accumulate`].
     #[must_use]
     pub fn sums(&self) -> Vec<i64> {
         self.used()
@@ -136,7 +139,7 @@ impl<W: Width> Votes<W> {
             .collect()
     }
 
-    /// The fingerprint: bit i is 1 where sum i > 0. With no feature it is 0.
+    /// Returns the fingerprint: bit i is 1 if its signed sum is positive. Without features the fingerprint is 0.
     #[must_use]
     pub fn finish(&self) -> W {
         let bits = self.used().enumerate();
@@ -152,7 +155,7 @@ impl<W: Width> Votes<W> {
         self.total = 0;
     }
 
-    /// The counters of the width's bits.
+    /// Returns the counters of the bits that a fingerprint of this width has.
     fn used(&self) -> impl Iterator<Item = &u64> {
         self.ones.as_flattened().iter().take(W::BITS as usize)
     }

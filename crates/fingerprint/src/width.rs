@@ -1,7 +1,7 @@
 //! The widths a fingerprint can have: 16, 32, 64 and 128 bits.
 //!
-//! Invariant: the fingerprint at a smaller width is the low bits of the one at 128 bits, because the bits of
-//! the feature hash are independent and each bit is voted on alone.
+//! Invariant: a fingerprint of a smaller width consists of the low bits of the fingerprint of 128 bits, because the
+//! bits of the feature hash are independent and each bit is voted on by itself.
 
 use std::fmt::Debug;
 use std::hash::Hash;
@@ -10,22 +10,25 @@ use std::ops::{BitAnd, BitOr, BitXor, Not, Shl, Shr};
 use crate::hits::{PairHit, RowDistance};
 use crate::level::Level;
 
-/// The reason why a text is not a fingerprint.
+/// The reason why a string cannot be parsed as a fingerprint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ParseError {
     /// The number of digits is wrong.
-    #[error("a fingerprint of {} bits has {expected} hexadecimal digits, got {got}", expected * 4)]
+    #[error(
+        "a fingerprint of {} bits is written as {expected} hexadecimal digits, but the text has {got} bytes",
+        expected * 4
+    )]
     Length {
-        /// Digits of the width.
+        /// The number of digits that the width requires.
         expected: usize,
-        /// Bytes of the text.
+        /// The length of the string in bytes.
         got: usize,
     },
     /// A byte is not a hexadecimal digit.
-    #[error("byte {position} of the fingerprint is not a hexadecimal digit")]
+    #[error("byte {position} of the fingerprint (counted from 0) is not a hexadecimal digit")]
     Digit {
-        /// Byte position of the first such byte.
+        /// The position of the first such byte, from 0.
         position: usize,
     },
 }
@@ -33,11 +36,11 @@ pub enum ParseError {
 /// The Hamming kernels of one width, implemented in [`kernel`](crate::kernel). The trait is not exported, which
 /// seals [`Width`].
 pub trait HammingKernels: Sized {
-    /// Appends every row within k of one query.
+    /// Appends every row within Hamming distance `k` of the query `self` to `out`.
     fn one_to_many(self, level: Level, rows: &[Self], k: u32, out: &mut Vec<RowDistance>);
-    /// Calls `hit(i, j, distance)` for every pair of a row of `a` and a row of `b` within k of each other.
+    /// Calls `hit(i, j, distance)` for every row i of `a` and row j of `b` within Hamming distance `k` of each other.
     fn many_to_many(level: Level, a: &[Self], b: &[Self], k: u32, hit: &mut PairHit);
-    /// Calls `hit(i, j, distance)` for every i < j with rows i and j within k of each other.
+    /// Calls `hit(i, j, distance)` for every pair of rows i < j within Hamming distance `k` of each other.
     fn within(level: Level, rows: &[Self], k: u32, hit: &mut PairHit);
 }
 
@@ -74,38 +77,39 @@ pub trait Width:
     + Shr<u32, Output = Self>
     + 'static
 {
-    /// Bits of the fingerprint.
+    /// The number of bits of a fingerprint.
     const BITS: u32;
 
-    /// The Hamming distance, `0..=BITS`.
+    /// Returns the Hamming distance of two fingerprints, in `0..=BITS`.
     #[must_use]
     fn distance(self, other: Self) -> u32;
 
-    /// Bit `i`; false for `i >= BITS`.
+    /// Returns bit `i`, or `false` if `i >= BITS`.
     #[must_use]
     fn bit(self, i: u32) -> bool;
 
-    /// The fingerprint whose bit i is 1 if `sums[i] > 0`. Bits without a sum are 0; sums from `BITS` on are ignored.
+    /// Returns the fingerprint whose bit i is 1 if `sums[i] > 0`. Bits without a sum are 0; sums from number `BITS` on
+    /// are ignored.
     #[must_use]
     fn from_sums(sums: &[i64]) -> Self;
 
-    /// The low `BITS` bits of `full`.
+    /// Returns the low `BITS` bits of `full`.
     #[must_use]
     fn truncate(full: u128) -> Self;
 
-    /// The same number, with zeros above.
+    /// Returns the fingerprint as a number of 128 bits, with zeros above its own bits.
     #[must_use]
     fn widen(self) -> u128;
 
-    /// The low 64 bits (all of them up to a width of 64).
+    /// Returns the low 64 bits, which are all bits of a fingerprint of at most 64.
     #[must_use]
     fn low_u64(self) -> u64;
 
-    /// `BITS / 4` lower-case hexadecimal digits, most significant first.
+    /// Formats the fingerprint as `BITS / 4` lower-case hexadecimal digits, the most significant digit first.
     #[must_use]
     fn to_hex(self) -> String;
 
-    /// The inverse of [`to_hex`](Self::to_hex); upper case is accepted.
+    /// Parses a fingerprint formatted by [`to_hex`](Self::to_hex). Upper-case digits are accepted too.
     ///
     /// # Errors
     /// [`ParseError`] if the text is not exactly `BITS / 4` hexadecimal digits.
@@ -159,7 +163,7 @@ macro_rules! width {
 }
 width!(u16 u32 u64 u128);
 
-/// The number that a text of `digits` hexadecimal digits (at most 32) stands for.
+/// Parses a number of exactly `digits` hexadecimal digits (at most 32).
 ///
 /// # Errors
 /// As for [`Width::from_hex`].

@@ -1,14 +1,16 @@
-//! Segments by the way their rows are stored: bytes per fingerprint, time to build, lookups singly and in batches.
+//! Compares the storage formats of rows in segments: bytes per fingerprint, time to build, and lookups, singly and in
+//! batches.
 //!
 //! ```text
 //! cargo bench -p twinprint-index --bench codecs -- [rows] [radius] [tables …] [planned] [codec …] [clumped]
 //! ```
 //!
-//! With `planned` the tables are those that the planner chooses for each codec, as `twinprint index build` has them.
-//! Fingerprints of 64 bits, uniform, or clumped: seven of eight then differ from one of n / 8 in up to 12 bits. A codec is named by any part of what
-//! is printed. Half of the queries lie exactly `radius` bits from a stored one, half anywhere, and every planted neighbour must
-//! be found. The segment is loaded. Times are those of the processor, on one thread for lookups and all of them for the build, so that
-//! other work on the machine counts little; each lookup figure is the middle of three.
+//! With `planned` the tables are those that the planner chooses for each codec, as for `twinprint index build`.
+//! Fingerprints have 64 bits and are uniform. With `clumped`, seven of eight differ from one of n / 8 centres in up to
+//! 12 bits. A codec is selected by any part of its printed name. Half of the queries are exactly `radius` bits from a
+//! stored fingerprint, and half are random; every planted neighbour must be found. The segment is loaded into memory.
+//! Times are CPU times, of one thread for lookups and of all threads for the build, so that other work on the machine
+//! has little effect. Each lookup figure is the median of three.
 #![allow(
     clippy::print_stdout,
     missing_docs,
@@ -27,18 +29,18 @@ use twinprint_index::store::{Settings, segment_options};
 
 use self::splitmix::number;
 
-/// CPU seconds of this thread, to the nanosecond; 0 where the system does not tell.
+/// Returns the CPU seconds of this thread, in steps of a nanosecond, or 0 if the system does not state them.
 fn thread_seconds() -> f64 {
     let stat = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let nanoseconds = stat.split(' ').next().and_then(|field| field.parse::<f64>().ok());
     nanoseconds.unwrap_or_default() / 1e9
 }
 
-/// CPU seconds of all threads, those that have ended counted; 0 where the system does not tell.
+/// Returns the CPU seconds of all threads, including those that have ended, or 0 if the system does not state them.
 fn process_seconds() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
-    // User and system time, in ticks of 10 ms.
+    // Adds user and system time, which are in ticks of 10 ms.
     let ticks = fields
         .skip(11)
         .take(2)
@@ -46,7 +48,7 @@ fn process_seconds() -> f64 {
     ticks.sum::<f64>() / 100.0
 }
 
-/// Fingerprint number `i`.
+/// Returns fingerprint number `i`.
 fn row(i: u64, clumped: bool) -> u64 {
     if !clumped || i.is_multiple_of(8) {
         return number(i);
@@ -74,7 +76,7 @@ fn queries(n: u64, k: u32, clumped: bool, count: u64) -> Vec<u64> {
     (0..count).map(query).collect()
 }
 
-/// Nanoseconds a query, the middle of three rounds, and what was found.
+/// Returns the nanoseconds per query, the median of three rounds, and the number of matches.
 fn timed(
     count: u64,
     mut round: impl FnMut() -> Result<u64, SegmentError>,

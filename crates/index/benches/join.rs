@@ -1,7 +1,7 @@
-//! Self-join by hand: `cargo bench --bench join -- N K BITS KIND [REPEATS] [PLAN]`.
+//! Measures a self-join with given parameters: `cargo bench --bench join -- N K BITS KIND [REPEATS] [PLAN]`.
 //!
-//! KIND is `uniform` or `clumped` (a tenth of the rows lie within 8 bits of one of √n centres). PLAN is `auto`,
-//! `scan`, or radii with address widths such as `2,2,2,1:16,16,16,14`. Prints wall and CPU seconds of each repeat.
+//! KIND is `uniform` or `clumped` (a tenth of the rows are within 8 bits of one of √n centres). PLAN is `auto`, `scan`,
+//! or radii with address widths such as `2,2,2,1:16,16,16,14`. Prints wall and CPU seconds of each repeat.
 #![allow(clippy::print_stdout, reason = "a program for people")]
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -43,7 +43,7 @@ fn rows<W: Width>(n: usize, kind: &str) -> Vec<W> {
         .collect()
 }
 
-/// User CPU seconds of this process so far, where /proc tells.
+/// Returns the user CPU seconds of this process so far, or 0 if /proc does not state them.
 fn cpu_seconds() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or("").split_whitespace().collect();

@@ -1,8 +1,9 @@
-//! The prefix index by hand: `cargo bench --bench set -- [N] [BLOCK] [COMMON]`.
+//! Measures the prefix index with given parameters: `cargo bench --bench set -- [N] [BLOCK] [COMMON]`.
 //!
-//! N sets of about 140 tokens whose prefix at Jaccard 0.8 is 29: half of its tokens are nearly the set's own, the others are
-//! drawn from COMMON tokens by Zipf's law without its head, so that a probe meets a thousand postings or so. Prints CPU
-//! seconds of inserting, sealing and probing by blocks, bytes an entry and what a probe costs.
+//! There are N sets of about 140 tokens, whose prefix at Jaccard 0.8 has 29. Half of the prefix tokens are nearly
+//! unique to the set; the others are drawn from COMMON tokens by Zipf's law without its most frequent ones, so that a
+//! probe meets about a thousand postings. Prints the CPU seconds of inserting, sealing and probing by blocks, the bytes
+//! per entry, and the cost of a probe.
 #![allow(clippy::print_stdout, reason = "a program for people")]
 
 use twinprint_index::PrefixIndex;
@@ -14,7 +15,7 @@ fn mix(x: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// CPU seconds of all threads of this process so far, where /proc tells; in steps of 10 ms.
+/// Returns the CPU seconds of all threads of this process so far, in steps of 10 ms.
 fn cpu() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let fields = stat.rsplit(')').next().unwrap_or("").split_whitespace();
@@ -22,7 +23,7 @@ fn cpu() -> f64 {
     ticks.sum::<f64>() / 100.0
 }
 
-/// Size and prefix of a set.
+/// Returns the size and the prefix of a set.
 fn set(id: u64, n: u64, common: u64, prefix: &mut Vec<u64>) -> u32 {
     let size = 100 + (mix(id) % 81) as u32;
     let len = size - (size * 4).div_ceil(5) + 1;
@@ -32,14 +33,14 @@ fn set(id: u64, n: u64, common: u64, prefix: &mut Vec<u64>) -> u32 {
         if j % 2 == 0 {
             return mix(draw % (4 * n) + (1 << 40));
         }
-        // Rank by the inverse of Zipf's distribution between 1/64 and all of the vocabulary.
+        // The rank is drawn by the inverse of Zipf's distribution, between 1/64 of the vocabulary and all of it.
         let unit = (draw >> 11) as f64 / (1u64 << 53) as f64;
         mix((common as f64 * 64f64.powf(unit - 1.0)) as u64)
     }));
     size
 }
 
-/// Most memory this process had at a time, MB, where /proc tells.
+/// Returns the peak memory of this process in MB.
 fn peak() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"));

@@ -1,4 +1,5 @@
-//! Adding to an index that is searched meanwhile: rates, and how long a lookup takes while memtables are flushed and segments merged.
+//! Measures additions to an index that is searched at the same time: rates, and the time of a lookup while memtables
+//! are flushed and segments are merged.
 //!
 //! ```text
 //! cargo bench -p twinprint-index --bench store -- [rows]
@@ -32,7 +33,7 @@ fn percentiles(name: &str, times: &mut [Duration]) {
     );
 }
 
-/// Lookups of planted neighbours, one by one.
+/// Looks up planted neighbours, one query at a time.
 fn look(index: &Index<u64>, n: u64, count: u64, k: u32) -> Vec<Duration> {
     let mut scratch = Scratch::default();
     let mut times = Vec::new();

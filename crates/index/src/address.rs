@@ -1,15 +1,15 @@
 //! Addresses: chosen bits of a fingerprint moved to the front and read as a number.
 //!
-//! This is the permutation of a permuted table, restricted to the bits that matter. Bits of one contiguous run are shifted down. Others
-//! take one lookup table of 256 entries for each byte of the fingerprint that holds a chosen bit, the results ORed: at most sixteen for bits
-//! spread over 128. The highest chosen bit becomes the highest bit of the address, and the address of a ^ b is the address of a ^ the
-//! address of b.
+//! This is the permutation of a permuted table, restricted to the bits of the address. A contiguous run of bits is
+//! shifted down. Other bits take one lookup table of 256 entries for each byte of the fingerprint that contains a
+//! chosen bit, and the results are ORed: at most sixteen tables for bits spread over 128. The highest chosen bit
+//! becomes the highest bit of the address, and the address of a ^ b is the XOR of the addresses of a and b.
 
 use twinprint_fingerprint::Width;
 
 use crate::plan::MAX_ADDRESS_BITS;
 
-/// Reads the bits of one mask out of fingerprints.
+/// Computes the address of a fingerprint: the bits of one mask, read as a number.
 #[derive(Clone, Debug)]
 pub(crate) struct Address {
     bits: u32,
@@ -19,21 +19,21 @@ pub(crate) struct Address {
 /// The positions of the chosen bits.
 #[derive(Clone, Debug)]
 enum BitSelection {
-    /// One run of bits that begins at this bit.
+    /// The chosen bits are contiguous; this is the lowest of them.
     Run(u32),
-    /// Bits in several places, as tables for the bytes that have them.
+    /// The chosen bits are not contiguous; there is a table for each byte that contains some of them.
     Bytes(Vec<ByteTable>),
 }
 
 #[derive(Clone, Debug)]
 struct ByteTable {
-    /// The number of the byte of the fingerprint, 0 the lowest.
+    /// The number of the byte in the fingerprint; byte 0 has the lowest bits.
     byte: u32,
     contribution: Box<[u32; 256]>,
 }
 
 impl Address {
-    /// An address made of the bits of `mask`: of all of them, or of the highest [`MAX_ADDRESS_BITS`] if there are more.
+    /// Creates an address of the bits of `mask`: all of them, or the highest [`MAX_ADDRESS_BITS`] if there are more.
     pub(crate) fn new(mask: u128) -> Self {
         let mask = crate::plan::leading_bits(mask, MAX_ADDRESS_BITS);
         let (bits, lowest) = (mask.count_ones(), mask.trailing_zeros() % 128);
@@ -45,16 +45,16 @@ impl Address {
         Self { bits, chosen }
     }
 
-    /// Width of the address.
+    /// The number of bits of the address.
     pub(crate) fn bits(&self) -> u32 {
         self.bits
     }
 
-    /// The address of one fingerprint, below 2^bits.
+    /// Returns the address of a fingerprint, a number below 2^bits.
     #[inline]
     pub(crate) fn of<W: Width>(&self, row: W) -> u32 {
         match &self.chosen {
-            // The result is below 2^28, as every address is.
+            // The cast to u32 is lossless, because an address is below 2^28.
             BitSelection::Run(lowest) => (row >> *lowest).low_u64() as u32 & ((1 << self.bits) - 1),
             BitSelection::Bytes(tables) => {
                 let wide = row.widen();
@@ -66,7 +66,7 @@ impl Address {
     }
 }
 
-/// The tables of the bytes in which a mask has bits.
+/// Builds the tables of the bytes in which a mask has bits.
 fn byte_tables(mask: u128) -> Vec<ByteTable> {
     let mut tables = Vec::new();
     let mut below = 0;

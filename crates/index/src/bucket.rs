@@ -1,43 +1,45 @@
 //! Rows ordered by address, with a directory of bucket bounds: one permuted table in memory.
 //!
-//! Invariants: `bounds` has 2^u + 1 entries and ascends from 0 to n; the rows of address x are
-//! `rows[bounds[x]..bounds[x + 1]]`, in the order of their ids. Rows keep their own bit order (an address is computed,
-//! not stored), so a query is compared without being permuted.
+//! Invariants: for addresses of u bits and n rows, `bounds` has 2^u + 1 entries and ascends from 0 to n; the rows of
+//! address x are `rows[bounds[x]..bounds[x + 1]]`, in the order of their ids. Rows keep their own bit order (an address
+//! is computed, not stored), so a query is compared without being permuted.
 //!
-//! Sorting takes two passes. Each chunk of the input is first divided by the leading address bits within itself; then
-//! each division is gathered from all chunks and ordered by the other address bits, small enough to stay in cache.
+//! Sorting takes two passes. The first divides each chunk of the input by the leading address bits. The second gathers
+//! each division from all chunks and orders it by the other address bits; a division is small enough to stay in cache.
 //! Both passes write to slices that belong to one task alone, so they run in parallel without unsafe code, and the
-//! result does not depend on the number of threads. Rows that are already in order, as those of a segment are for its first table, are
-//! copied without sorting.
+//! result does not depend on the number of threads. Rows that are already in order, as those of a segment are for its
+//! first table, are copied without sorting.
 
 use rayon::prelude::*;
 use twinprint_fingerprint::Width;
 
 use crate::address::Address;
 
-/// The approximate number of rows of a division of the first pass: its rows and ids fit a second-level cache.
+/// log₂ of the approximate number of rows in a division of the first sorting pass. The rows and ids of a division fit a
+/// second-level cache.
 const DIVISION_LOG: u32 = 14;
-/// With more divisions than this, their write positions would not fit the first-level cache.
+/// The maximum number of address bits by which the first sorting pass divides rows. With more divisions, their write
+/// positions would not fit the first-level cache.
 const MAX_DIVIDING_BITS: u32 = 11;
-/// Smallest chunk of the first pass.
+/// The minimum number of rows in a chunk of the first sorting pass.
 const MIN_CHUNK: usize = 1 << 16;
 
 /// Rows sorted by address, with the bounds of every bucket.
 #[derive(Clone, Debug)]
 pub(crate) struct Buckets<W> {
-    /// Fingerprints in address order.
+    /// The fingerprints, sorted by address.
     pub(crate) rows: Vec<W>,
-    /// Input position of each.
+    /// The position of each row in the input.
     pub(crate) ids: Vec<u32>,
     bounds: Vec<u32>,
     address: Address,
-    /// The first pass's output; kept so that ordering the same rows again needs no new memory.
+    /// The output of the first sorting pass. It stays allocated, so that sorting again needs no new memory.
     spare_rows: Vec<W>,
     spare_ids: Vec<u32>,
 }
 
 impl<W: Width> Buckets<W> {
-    /// An empty structure, filled by [`Buckets::order`].
+    /// Creates an empty table, which [`Buckets::order`] fills.
     pub(crate) fn new() -> Self {
         Self {
             rows: Vec::new(),
@@ -49,7 +51,8 @@ impl<W: Width> Buckets<W> {
         }
     }
 
-    /// Orders `rows` (fewer than 2³² of them) by `address`. O(n + 2^u) time.
+    /// Sorts `rows`, fewer than 2³² of them, by their addresses. Takes O(n + 2^u) time for n rows and addresses of u
+    /// bits.
     pub(crate) fn order(&mut self, rows: &[W], address: Address) {
         let n = rows.len();
         if rows.is_sorted_by_key(|&row| address.of(row)) {
@@ -116,7 +119,7 @@ impl<W: Width> Buckets<W> {
         self.address = address;
     }
 
-    /// Copies rows that are already in order.
+    /// Copies rows that are already sorted by address, and computes the bounds of the buckets.
     fn take(&mut self, rows: &[W], address: Address) {
         self.rows.clear();
         self.rows.extend_from_slice(rows);
@@ -125,7 +128,7 @@ impl<W: Width> Buckets<W> {
         self.bounds.clear();
         self.bounds.reserve((1 << address.bits()) + 1);
         for (id, &row) in (0u32..).zip(rows) {
-            // Sets the start of this address and of the empty addresses before it.
+            // Sets the start of the bucket of this row's address, and of the empty buckets before it.
             while self.bounds.len() <= address.of(row) as usize {
                 self.bounds.push(id);
             }
@@ -140,12 +143,12 @@ impl<W: Width> Buckets<W> {
         self.spare_ids = Vec::new();
     }
 
-    /// The address rows are ordered by.
+    /// The address by which the rows are sorted.
     pub(crate) fn address(&self) -> &Address {
         &self.address
     }
 
-    /// Positions of the rows with address `x`, which must lie below 2^u.
+    /// Returns the positions of the rows with address `x`, which must be below 2^u for addresses of u bits.
     #[inline]
     pub(crate) fn bucket(&self, x: u32) -> std::ops::Range<usize> {
         self.bounds[x as usize] as usize..self.bounds[x as usize + 1] as usize
@@ -157,20 +160,21 @@ impl<W: Width> Buckets<W> {
         twinprint_fingerprint::kernel::prefetch_read(&self.bounds, x as usize);
     }
 
-    /// Prefetches the rows of a bucket whose bounds are in cache.
+    /// Prefetches the first rows of a bucket. Its bounds should already be in the cache.
     #[inline]
     pub(crate) fn prefetch_rows(&self, x: u32) {
         twinprint_fingerprint::kernel::prefetch_read(&self.rows, self.bounds[x as usize] as usize);
     }
 
-    /// Bytes held.
+    /// The number of bytes allocated for rows, ids and bounds.
     pub(crate) fn bytes(&self) -> usize {
         (self.rows.capacity() + self.spare_rows.capacity()) * size_of::<W>()
             + (self.ids.capacity() + self.spare_ids.capacity() + self.bounds.capacity()) * 4
     }
 }
 
-/// First pass over one chunk: rows and ids grouped by the address bits above the `low` trailing ones. Returns the group bounds.
+/// First sorting pass over one chunk: groups rows and ids by the leading address bits, all but the last `low`. Returns
+/// the bounds of the groups.
 fn divide<W: Width>(
     from: &[W],
     first_id: u32,
@@ -201,7 +205,7 @@ fn divide<W: Width>(
 /// The slices of the output that one division of the address space owns.
 struct Division<'a, W> {
     index: usize,
-    /// Position of its first row in the whole output.
+    /// The position of the division's first row in the whole output.
     base: u32,
     rows: &'a mut [W],
     ids: &'a mut [u32],
@@ -209,7 +213,8 @@ struct Division<'a, W> {
 }
 
 impl<W: Width> Division<'_, W> {
-    /// Second pass: the pieces of all chunks, ordered by the `low` trailing address bits.
+    /// Second sorting pass: gathers the rows of this division from all chunks, and sorts them by the last `low` address
+    /// bits.
     fn fill<'p>(
         self,
         pieces: impl Iterator<Item = (&'p [W], &'p [u32])> + Clone,

@@ -1,4 +1,4 @@
-//! Numbers in files, and the checksum at the end of small ones.
+//! Little-endian numbers in files, and the checksum at the end of small files.
 
 /// Reads little-endian numbers from a byte slice, front to back.
 pub(crate) struct Reader<'a>(pub(crate) &'a [u8]);
@@ -27,14 +27,14 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Appends the CRC-32 of the bytes to them.
+/// Appends the CRC-32 of `bytes` to `bytes`.
 pub(crate) fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
     let sum = crc32fast::hash(&bytes);
     bytes.extend(sum.to_le_bytes());
     bytes
 }
 
-/// The bytes before the checksum at the end; `None` if it does not match.
+/// Returns the bytes before the CRC-32 at the end, or `None` if the checksum does not match.
 pub(crate) fn unsealed(bytes: &[u8]) -> Option<&[u8]> {
     let (body, sum) = bytes.split_last_chunk::<4>()?;
     (crc32fast::hash(body) == u32::from_le_bytes(*sum)).then_some(body)

@@ -13,12 +13,12 @@ impl Digest {
         Self(hash_one(&HashKey::PUBLIC, bytes))
     }
 
-    /// The number under which a digest is stored, 0 for none.
+    /// Returns the number by which an optional digest is stored in a file. 0 stands for `None`.
     pub(crate) fn stored(digest: Option<Self>) -> u128 {
         digest.map_or(0, |Self(number)| number)
     }
 
-    /// The digest that is [stored](Digest::stored) under a number.
+    /// Returns the digest that a number [stored](Digest::stored) in a file stands for; `None` for 0.
     pub(crate) fn from_stored(number: u128) -> Option<Self> {
         (number != 0).then_some(Self(number))
     }

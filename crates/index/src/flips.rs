@@ -1,8 +1,9 @@
-//! The Hamming ball around an address, as XOR patterns.
+//! The Hamming ball around an address, as patterns of flipped bits.
 
 use twinprint_fingerprint::Width;
 
-/// V(w, ρ) = Σ_{i ≤ ρ} C(w, i): the number of addresses of `w` bits within `radius` flips of one.
+/// Returns V(w, ρ) = Σ_{i ≤ ρ} C(w, i) for ρ = `radius`: the number of addresses of `w` bits that differ from a given
+/// one in at most ρ bits.
 pub(crate) fn ball_size(w: u32, radius: u32) -> f64 {
     let mut term = 1.0;
     let mut sum = 1.0;
@@ -13,15 +14,15 @@ pub(crate) fn ball_size(w: u32, radius: u32) -> f64 {
     sum
 }
 
-/// Returns `true` if a table finds two fingerprints with the differing bits `differing`: at most `radius` of them are
-/// among the bits `address` of its addresses.
+/// Returns `true` if a permuted table finds two fingerprints that differ in the bits `differing`: at most `radius` of
+/// these bits are in the address mask `address` of the table.
 #[inline]
 pub(crate) fn reaches<W: Width>(differing: W, address: W, radius: u32) -> bool {
     (differing & address).distance(W::default()) <= radius
 }
 
-/// Every pattern of `w` ≤ 31 bits with at most `radius` ones, ascending by value. So the patterns whose highest one is
-/// bit t are contiguous, after all those of lower bits.
+/// Returns every number of `w` ≤ 31 bits with at most `radius` ones, in ascending order. So the numbers whose highest
+/// one is bit t are contiguous.
 pub(crate) fn ball(w: u32, radius: u32) -> Vec<u32> {
     fn grow(prefix: u32, below: u32, left: u32, out: &mut Vec<u32>) {
         out.push(prefix);
@@ -36,7 +37,7 @@ pub(crate) fn ball(w: u32, radius: u32) -> Vec<u32> {
     out
 }
 
-/// The ball's patterns grouped by their highest one: `by_top(..)[t]` has those whose highest one is bit t.
+/// Groups the numbers of [`ball`] by their highest one: `by_top(..)[t]` has those whose highest one is bit t.
 pub(crate) fn by_top(w: u32, radius: u32) -> Vec<Vec<u32>> {
     let patterns = ball(w, radius);
     (0..w)

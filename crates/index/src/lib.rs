@@ -5,7 +5,7 @@
 //! * [`plan`]: which permuted tables find everything within radius k, as data, with an exactness check.
 //! * [`planner`]: the choice of the cheapest plan for n rows, with the cost of the others.
 //! * [`table`]: permuted tables in memory, looked up one query at a time.
-//! * [`growing`]: rows in memory that are inserted and removed, in permuted tables that are merged.
+//! * [`growing`]: an index in memory with insertions and removals, whose permuted tables are merged.
 //! * [`segment`]: permuted tables in a mapped file, for one query or many.
 //! * [`store`]: a durable index: a directory of segments, memtables, deletions and commits.
 //! * [`join`]: all pairs within radius k.
@@ -13,7 +13,7 @@
 //! * [`sort`]: an external sort of integers.
 //! * [`storage`]: the file system as a trait, so that tests can make each operation fail.
 //!
-//! A radius is a promise: every structure is tested against brute force.
+//! Searches are exact: every structure is tested against brute force for its radius.
 #![deny(unsafe_code)]
 
 mod address;

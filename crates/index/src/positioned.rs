@@ -1,15 +1,15 @@
-//! A file read and written at positions, by several threads.
+//! A file that several threads read and write at given offsets.
 
 use std::fs::File;
 use std::io;
 
-/// An open file whose reads and writes carry their own positions.
+/// An open file that several threads can read and write, each at offsets of its own.
 #[derive(Debug)]
 pub struct PositionedFile(#[cfg(unix)] File, #[cfg(not(unix))] std::sync::Mutex<File>);
 
 #[cfg(unix)]
 impl PositionedFile {
-    /// Wraps an open file, whose own position is not used any more.
+    /// Wraps an open file. The file's own position is not used any more.
     pub fn new(file: File) -> Self {
         Self(file)
     }
@@ -17,12 +17,12 @@ impl PositionedFile {
     /// Fills `out` with the bytes from `offset` on.
     ///
     /// # Errors
-    /// The error of the system; `UnexpectedEof` if the file has fewer bytes.
+    /// The error of the system, which is `UnexpectedEof` if the file ends before `out` is full.
     pub fn read_exact_at(&self, out: &mut [u8], offset: u64) -> io::Result<()> {
         std::os::unix::fs::FileExt::read_exact_at(&self.0, out, offset)
     }
 
-    /// Writes all of `bytes` from `offset` on.
+    /// Writes all of `bytes` to the file, from `offset` on.
     ///
     /// # Errors
     /// The error of the system.
@@ -33,7 +33,7 @@ impl PositionedFile {
 
 #[cfg(not(unix))]
 impl PositionedFile {
-    /// Wraps an open file, whose own position is not used any more.
+    /// Wraps an open file. The file's own position is not used any more.
     pub fn new(file: File) -> Self {
         Self(std::sync::Mutex::new(file))
     }
@@ -41,12 +41,12 @@ impl PositionedFile {
     /// Fills `out` with the bytes from `offset` on.
     ///
     /// # Errors
-    /// The error of the system; `UnexpectedEof` if the file has fewer bytes.
+    /// The error of the system, which is `UnexpectedEof` if the file ends before `out` is full.
     pub fn read_exact_at(&self, out: &mut [u8], offset: u64) -> io::Result<()> {
         io::Read::read_exact(&mut *self.at(offset)?, out)
     }
 
-    /// Writes all of `bytes` from `offset` on.
+    /// Writes all of `bytes` to the file, from `offset` on.
     ///
     /// # Errors
     /// The error of the system.

@@ -5,16 +5,16 @@ use twinprint_fingerprint::Width;
 
 use crate::plan::Plan;
 
-/// The relation of the rows of a sample to one another.
+/// How the rows of a sample are related to one another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
     /// Independent random bits.
     Uniform,
-    /// A few centres, each row one of them with a few bits flipped.
+    /// Each row is one of a few centres with a few bits flipped.
     Clumped,
-    /// One value.
+    /// All rows are equal.
     Equal,
-    /// One value and its neighbours at one bit.
+    /// Each row is one value, or differs from it in one bit.
     OneApart,
 }
 
@@ -48,7 +48,8 @@ impl Random {
     }
 }
 
-/// `n` rows of a shape. Uniform rows get a few planted neighbours within `k`, or small samples would hold none.
+/// Returns `n` rows of a shape. A third of the uniform rows are near others, because small samples would otherwise
+/// contain no pair within `k`.
 pub(crate) fn rows<W: Width>(shape: Shape, n: usize, k: u32, seed: u64) -> Vec<W> {
     let mut random = Random(seed);
     let centres: Vec<W> = (0..4).map(|_| W::truncate(random.wide())).collect();

@@ -1,8 +1,8 @@
 //! An external sort of integers: runs are sorted in memory, then merged in one pass.
 //!
 //! A full run is appended to one unnamed file, with a fixed number of bytes for each number. If all numbers fit into
-//! memory, nothing is written. The memory is one run while numbers are pushed, and one buffer for each run while they
-//! are merged.
+//! memory, nothing is written. While numbers are pushed, one run is in memory; while runs are merged, one buffer for
+//! each run is.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -13,13 +13,14 @@ use rayon::prelude::*;
 use crate::positioned::PositionedFile;
 use crate::segment::SegmentError;
 
-/// Bytes of a number in memory.
+/// The size of a number in memory, in bytes.
 const NUMBER_BYTES: u64 = size_of::<u128>() as u64;
 /// The minimum number of numbers in a run.
 const MIN_RUN_NUMBERS: u64 = 1 << 12;
-/// Bytes read at once of all runs together while they are merged, at run_numbers; each has some kilobytes at least.
+/// The maximum size in bytes of the read buffers of all runs together while runs are merged. It is exceeded if there
+/// are so many runs that each gets only the minimum, [`MIN_READ_BYTES`].
 const MAX_MERGE_BYTES: u64 = 64 << 20;
-/// Numbers passed to the caller at a time.
+/// The number of numbers that are passed to the caller at a time.
 const BATCH_NUMBERS: usize = 1 << 12;
 
 /// An external sorter of integers.
@@ -44,9 +45,9 @@ const BATCH_NUMBERS: usize = 1 << 12;
 #[derive(Debug)]
 pub struct Sorter {
     directory: PathBuf,
-    /// Bytes of a number on disk.
+    /// The size of a number on disk, in bytes.
     width: usize,
-    /// Numbers of a run.
+    /// The maximum number of numbers in a run.
     run_numbers: usize,
     numbers: Vec<u128>,
     file: Option<PositionedFile>,
@@ -59,18 +60,22 @@ pub struct Sorter {
 const MIN_READ_BYTES: u64 = 1 << 12;
 
 impl Sorter {
-    /// The approximate minimum memory in bytes for sorting `count` numbers: first for a run, then for a buffer for each
-    /// run.
+    /// Returns the approximate minimum memory in bytes for sorting `count` numbers: enough for a run while numbers are
+    /// pushed, and for a buffer for each run while runs are merged.
     pub fn least_memory(count: u64) -> u64 {
-        // With runs of m / (2 · NUMBER_BYTES) numbers, all buffers fit into m where m² ≥ 2 · NUMBER_BYTES · MIN_READ_BYTES · count.
+        // In a memory of m bytes, a run has m / (2 · NUMBER_BYTES) numbers, and each run needs a buffer of
+        // MIN_READ_BYTES when runs are merged. All buffers fit into m bytes if m² ≥ 2 · NUMBER_BYTES · MIN_READ_BYTES ·
+        // count.
         let all = count.saturating_mul(2 * NUMBER_BYTES);
         let merge_bytes = u64::isqrt(all.saturating_mul(MIN_READ_BYTES));
         merge_bytes.max(2 * NUMBER_BYTES * MIN_RUN_NUMBERS).min(all)
     }
 
-    /// A sorter of numbers up to `top` within about `memory` bytes. Runs that do not fit go to an unnamed file in `directory`.
+    /// Creates a sorter of numbers up to `top` that takes about `memory` bytes. If the numbers do not fit into memory,
+    /// runs go to an unnamed file in `directory`.
     pub fn new(directory: &Path, top: u128, memory: u64) -> Self {
-        // Half of the memory holds a run, which is sorted in place; the rest is for the bytes that are written.
+        // Half of the memory is for the numbers of a run, which are sorted in place. The other half is for the bytes
+        // that are written.
         let run_numbers = (memory / 2 / NUMBER_BYTES).max(MIN_RUN_NUMBERS);
         Self {
             directory: directory.to_owned(),
@@ -123,7 +128,8 @@ impl Sorter {
         Ok(())
     }
 
-    /// Calls `each` with all numbers in ascending order, equal ones as often as they were added, some thousand at a time.
+    /// Calls `each` with all numbers in ascending order, some thousand at a time. A number that was pushed several
+    /// times is passed as often.
     ///
     /// # Errors
     /// `Io` if the file cannot be read or written; any error of `each`.
@@ -184,14 +190,14 @@ impl Sorter {
     }
 }
 
-/// A sorted run while it is merged.
+/// Reads a sorted run from the file while runs are merged.
 struct RunReader<'s> {
     file: &'s PositionedFile,
     directory: &'s Path,
     width: usize,
-    /// Bytes read at once.
+    /// The number of bytes that are read at a time.
     at_once: usize,
-    /// The bytes of the file that are still to be read.
+    /// The bytes of the file from `from` up to `to` are still to be read.
     from: u64,
     to: u64,
     bytes: Vec<u8>,

@@ -1,5 +1,5 @@
-//! The file system operations that writers need, as a trait. Tests make each of them fail, and rebuild the directory as a kill or a power cut
-//! between any two of them leaves it.
+//! The file system operations that writers need, as a trait. Tests make each operation fail, and recreate the directory
+//! as a kill or a power cut between any two operations leaves it.
 
 #[cfg(test)]
 pub(crate) mod unsynced;
@@ -11,25 +11,25 @@ use std::path::Path;
 
 /// A file system to write to.
 pub trait Storage: Debug + Send + Sync {
-    /// Creates a directory and its parents; no error if it exists.
+    /// Creates a directory and its parents. It is no error if the directory exists.
     ///
     /// # Errors
     /// The error of the file system.
     fn create_dir_all(&self, path: &Path) -> io::Result<()>;
 
-    /// Creates a file, truncated if it exists.
+    /// Creates a file for writing, or truncates it if it exists.
     ///
     /// # Errors
     /// The error of the file system.
     fn create(&self, path: &Path) -> io::Result<Box<dyn RawFile>>;
 
-    /// Opens an existing file for writing after its first `length` bytes, and truncates it there.
+    /// Truncates an existing file to its first `length` bytes, and opens it for writing after them.
     ///
     /// # Errors
     /// The error of the file system.
     fn cut(&self, path: &Path, length: u64) -> io::Result<Box<dyn RawFile>>;
 
-    /// Renames a file within its directory, in one step.
+    /// Renames a file within its directory, atomically.
     ///
     /// # Errors
     /// The error of the file system.
@@ -41,14 +41,14 @@ pub trait Storage: Debug + Send + Sync {
     /// The error of the file system.
     fn remove(&self, path: &Path) -> io::Result<()>;
 
-    /// Makes the renames within a directory durable.
+    /// Makes creations, renames and removals of files in a directory durable.
     ///
     /// # Errors
     /// The error of the file system.
     fn sync_dir(&self, path: &Path) -> io::Result<()>;
 }
 
-/// The folder that a file is in.
+/// Returns the folder that contains a file; `.` for a bare name.
 pub fn folder(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -58,21 +58,21 @@ pub fn folder(path: &Path) -> &Path {
 
 /// A file being written.
 pub trait RawFile: Write + Send {
-    /// Makes what was written durable.
+    /// Makes all bytes written so far durable.
     ///
     /// # Errors
     /// The error of the file system.
     fn sync(&mut self) -> io::Result<()>;
 }
 
-/// The file system.
+/// The file system of the operating system.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Disk;
 
 impl Storage for Disk {
     fn create_dir_all(&self, path: &Path) -> io::Result<()> {
         fs::create_dir_all(path).map_err(|error| match error.kind() {
-            // There is a file of this name. The system's message (it exists already) would mislead.
+            // The path is a file, not a directory. The system's message (that it exists already) would mislead.
             io::ErrorKind::AlreadyExists => io::ErrorKind::NotADirectory.into(),
             _ => error,
         })
@@ -98,7 +98,8 @@ impl Storage for Disk {
     }
 
     fn sync_dir(&self, path: &Path) -> io::Result<()> {
-        // On other systems a directory cannot be opened as a file, and renames are durable without it.
+        // Directories are synced on Unix only. On other systems a directory cannot be opened as a file, and renames are
+        // durable without a sync.
         if cfg!(unix) {
             File::open(path)?.sync_all()
         } else {
@@ -108,7 +109,8 @@ impl Storage for Disk {
 }
 
 impl Disk {
-    /// Renames a finished file durably: content, name and directory are synced.
+    /// Renames a finished file durably: syncs its content, renames it from `unfinished` to `path`, and syncs the
+    /// directory.
     ///
     /// # Errors
     /// The error of the file system.

@@ -1,8 +1,8 @@
 //! AVX2: vectors of 256 bits.
 //!
-//! Invariant, from [`lanes`](super::lanes): a value of a type of this file exists only while the CPU has AVX2.
-//! The fields are private, and the functions that make a value from no other are unsafe. The arguments below
-//! call that the vector's proof.
+//! Invariant, from [`lanes`](super::lanes): a vector of a type in this file exists only on a CPU with AVX2. The fields
+//! are private, and the functions that create a vector without having another one (`splat` and the loads) are unsafe.
+//! So a function that receives a vector may use AVX2.
 
 use std::arch::x86_64::*;
 
@@ -20,8 +20,8 @@ impl U64s {
     /// The CPU has AVX2, `n <= 4`, and `from` is valid for reading `n` values. It may be unaligned.
     #[inline(always)]
     unsafe fn load_masked(from: *const u64, n: usize) -> Self {
-        // SAFETY: the caller vouches for AVX2 and for `n` values at `from`. The mask has lanes 0..n only, and a
-        // masked load neither reads nor faults in the other lanes; it may be unaligned.
+        // SAFETY: the caller guarantees that the CPU has AVX2 and that `n` values are readable at `from`. The mask has
+        // lanes 0..n only, and a masked load neither reads nor faults in the other lanes; the address may be unaligned.
         unsafe {
             let lane = _mm256_setr_epi64x(0, 1, 2, 3);
             let mask = _mm256_cmpgt_epi64(_mm256_set1_epi64x(n as i64), lane);
@@ -29,12 +29,13 @@ impl U64s {
         }
     }
 
-    /// The even and the odd lanes of two vectors of two 128-bit values each: the low and the high halves.
+    /// Splits four 128-bit values, loaded as two vectors, into a vector of the low halves and one of the high halves.
     #[inline(always)]
     fn split_halves(first: Self, second: Self) -> (Self, Self) {
-        // SAFETY: AVX2 is available, of which `first` is proof.
+        // SAFETY: `first` is a vector, which exists only on a CPU with AVX2.
         unsafe {
-            // Unpacking takes lanes 0 and 2 of both in turn; the permutation puts them in order.
+            // The unpack instructions interleave the lanes of the two vectors; the permutations restore the order of
+            // the values.
             let low = _mm256_unpacklo_epi64(first.0, second.0);
             let high = _mm256_unpackhi_epi64(first.0, second.0);
             (
@@ -50,25 +51,27 @@ impl WordVector for U64s {
 
     #[inline(always)]
     unsafe fn splat(x: u64) -> Self {
-        // SAFETY: the caller vouches for AVX2.
+        // SAFETY: the caller guarantees that the CPU has AVX2.
         Self(unsafe { _mm256_set1_epi64x(x as i64) })
     }
 
     #[inline(always)]
     unsafe fn load(from: *const u64) -> Self {
-        // SAFETY: the caller vouches for AVX2 and for four values at `from`; the load may be unaligned.
+        // SAFETY: the caller guarantees that the CPU has AVX2 and that four values are readable at `from`; the load may
+        // be unaligned.
         Self(unsafe { _mm256_loadu_si256(from.cast()) })
     }
 
     #[inline(always)]
     unsafe fn load_partial(from: *const u64, n: usize) -> Self {
-        // SAFETY: the caller vouches for AVX2 and for `n` values at `from`.
+        // SAFETY: the caller guarantees that the CPU has AVX2 and that `n` values are readable at `from`.
         unsafe { Self::load_masked(from, n) }
     }
 
     #[inline(always)]
     unsafe fn load_halves(from: *const u128) -> (Self, Self) {
-        // SAFETY: the caller vouches for AVX2 and for four 128-bit values, which are two vectors of four words.
+        // SAFETY: the caller guarantees that the CPU has AVX2 and that four 128-bit values are readable at `from`,
+        // which are two vectors of four words.
         let (first, second) = unsafe { (Self::load(from.cast()), Self::load(from.add(2).cast())) };
         Self::split_halves(first, second)
     }
@@ -76,8 +79,9 @@ impl WordVector for U64s {
     #[inline(always)]
     unsafe fn load_halves_partial(from: *const u128, n: usize) -> (Self, Self) {
         let words = from.cast::<u64>();
-        // SAFETY: the caller vouches for AVX2, for n < 4 and for `n` 128-bit values, which are 2n words. The
-        // first load reads words 0..4, or 0..2n if that is less; the second reads words 4..2n.
+        // SAFETY: the caller guarantees that the CPU has AVX2, that n < 4, and that `n` 128-bit values are readable at
+        // `from`. These are 2n words. The first load reads words 0..4, or 0..2n if that is less; the second reads words
+        // 4..2n.
         let (first, second) = unsafe {
             let first = Self::load_masked(words, 2 * n.min(2));
             let second = if n > 2 {
@@ -92,7 +96,8 @@ impl WordVector for U64s {
 
     #[inline(always)]
     unsafe fn load_windows(from: *const u8) -> Self {
-        // SAFETY: the caller vouches for AVX2 and for 16 bytes at `from`; the load may be unaligned.
+        // SAFETY: the caller guarantees that the CPU has AVX2 and that 16 bytes are readable at `from`; the load may be
+        // unaligned.
         unsafe {
             let bytes = _mm256_broadcastsi128_si256(_mm_loadu_si128(from.cast()));
             let (lane, next) = (0x0706_0504_0302_0100, 0x0101_0101_0101_0101);
@@ -103,38 +108,38 @@ impl WordVector for U64s {
 
     #[inline(always)]
     unsafe fn store(self, to: *mut u64) {
-        // SAFETY: `self` is proof of AVX2; the caller vouches for room for four values. The store may be
-        // unaligned.
+        // SAFETY: `self` is a vector, which exists only on a CPU with AVX2; the caller guarantees that `to` has room
+        // for four values. The store may be unaligned.
         unsafe { _mm256_storeu_si256(to.cast(), self.0) }
     }
 
     #[inline(always)]
     fn add(self, other: Self) -> Self {
-        // SAFETY: `self` is proof of AVX2.
+        // SAFETY: `self` is a vector, which exists only on a CPU with AVX2.
         Self(unsafe { _mm256_add_epi64(self.0, other.0) })
     }
 
     #[inline(always)]
     fn and(self, other: Self) -> Self {
-        // SAFETY: `self` is proof of AVX2.
+        // SAFETY: `self` is a vector, which exists only on a CPU with AVX2.
         Self(unsafe { _mm256_and_si256(self.0, other.0) })
     }
 
     #[inline(always)]
     fn xor(self, other: Self) -> Self {
-        // SAFETY: `self` is proof of AVX2.
+        // SAFETY: `self` is a vector, which exists only on a CPU with AVX2.
         Self(unsafe { _mm256_xor_si256(self.0, other.0) })
     }
 
     #[inline(always)]
     fn or_xor(self, x: Self, y: Self) -> Self {
-        // SAFETY: `self` is proof of AVX2.
+        // SAFETY: `self` is a vector, which exists only on a CPU with AVX2.
         Self(unsafe { _mm256_or_si256(self.0, _mm256_xor_si256(x.0, y.0)) })
     }
 
     #[inline(always)]
     fn rotate<const LEFT: i32, const RIGHT: i32>(self) -> Self {
-        // SAFETY: `self` is proof of AVX2.
+        // SAFETY: `self` is a vector, which exists only on a CPU with AVX2.
         Self(unsafe {
             match LEFT {
                 // A rotation by whole bytes is one shuffle instead of two shifts and an or.
@@ -153,8 +158,8 @@ impl WordVector for U64s {
 
     #[inline(always)]
     fn count_ones(self) -> Self {
-        // Muła's table of the ones in a nibble; the sum of absolute differences adds the eight bytes.
-        // SAFETY: `self` is proof of AVX2.
+        // The method of Muła: a table lookup counts the ones of each nibble, and the sum of absolute differences adds
+        // up the eight bytes of each lane.
         Self(unsafe {
             let table = _mm_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4);
             let table = _mm256_broadcastsi128_si256(table);
@@ -168,20 +173,20 @@ impl WordVector for U64s {
 
     #[inline(always)]
     fn min_small(self, other: Self) -> Self {
-        // SAFETY: `self` is proof of AVX2.
+        // SAFETY: `self` is a vector, which exists only on a CPU with AVX2.
         Self(unsafe { _mm256_min_epu8(self.0, other.0) })
     }
 
     #[inline(always)]
     fn less_than(self, bound: Self) -> u32 {
-        // SAFETY: `self` is proof of AVX2.
+        // SAFETY: `self` is a vector, which exists only on a CPU with AVX2.
         let mask = unsafe { _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpgt_epi64(bound.0, self.0))) };
         mask.cast_unsigned()
     }
 
     #[inline(always)]
     fn select_less_than(self, bound: Self, yes: Self, no: Self) -> Self {
-        // SAFETY: `self` is proof of AVX2.
+        // SAFETY: `self` is a vector, which exists only on a CPU with AVX2.
         Self(unsafe { _mm256_blendv_epi8(no.0, yes.0, _mm256_cmpgt_epi64(bound.0, self.0)) })
     }
 }
@@ -197,13 +202,14 @@ impl CounterVector for U16s {
 
     #[inline(always)]
     unsafe fn splat(x: u16) -> Self {
-        // SAFETY: the caller vouches for AVX2.
+        // SAFETY: the caller guarantees that the CPU has AVX2.
         Self(unsafe { _mm256_set1_epi16(x as i16) })
     }
 
     #[inline(always)]
     unsafe fn add_masked(self, bits: *const u8, weight: Self) -> Self {
-        // SAFETY: `self` is proof of AVX2; the caller vouches for 16 / 8 = 2 bytes at `bits`.
+        // SAFETY: `self` is a vector, which exists only on a CPU with AVX2; the caller guarantees that 16 / 8 = 2 bytes
+        // are readable at `bits`.
         Self(unsafe {
             let select = _mm256_setr_epi16(
                 1,
@@ -231,8 +237,8 @@ impl CounterVector for U16s {
 
     #[inline(always)]
     unsafe fn store(self, to: *mut u16) {
-        // SAFETY: `self` is proof of AVX2; the caller vouches for room for 16 values. The store may be
-        // unaligned.
+        // SAFETY: `self` is a vector, which exists only on a CPU with AVX2; the caller guarantees that `to` has room
+        // for 16 values. The store may be unaligned.
         unsafe { _mm256_storeu_si256(to.cast(), self.0) }
     }
 }
@@ -248,15 +254,16 @@ impl CounterVector for U8s {
 
     #[inline(always)]
     unsafe fn splat(x: u8) -> Self {
-        // SAFETY: the caller vouches for AVX2.
+        // SAFETY: the caller guarantees that the CPU has AVX2.
         Self(unsafe { _mm256_set1_epi8(x as i8) })
     }
 
     #[inline(always)]
     unsafe fn add_masked(self, bits: *const u8, weight: Self) -> Self {
-        // SAFETY: `self` is proof of AVX2; the caller vouches for 32 / 8 = 4 bytes at `bits`.
+        // SAFETY: `self` is a vector, which exists only on a CPU with AVX2; the caller guarantees that 32 / 8 = 4 bytes
+        // are readable at `bits`.
         Self(unsafe {
-            // Lane i gets byte i / 8 of the bits, then keeps bit i % 8.
+            // Lane i first gets byte i / 8 of the bit string, and then only bit i % 8 of that byte is kept.
             let spread = _mm256_setr_epi64x(
                 0,
                 0x0101_0101_0101_0101,
@@ -273,8 +280,8 @@ impl CounterVector for U8s {
 
     #[inline(always)]
     unsafe fn store(self, to: *mut u8) {
-        // SAFETY: `self` is proof of AVX2; the caller vouches for room for 32 values. The store may be
-        // unaligned.
+        // SAFETY: `self` is a vector, which exists only on a CPU with AVX2; the caller guarantees that `to` has room
+        // for 32 values. The store may be unaligned.
         unsafe { _mm256_storeu_si256(to.cast(), self.0) }
     }
 }

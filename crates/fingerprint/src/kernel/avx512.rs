@@ -1,8 +1,8 @@
 //! AVX-512: vectors of 512 bits, with the bit counts and byte permutations of Ice Lake and Zen 4.
 //!
-//! Invariant, from [`lanes`](super::lanes): a value of a type of this file exists only while the CPU has these
-//! instructions. The fields are private, and the functions that make a value from no other are unsafe. The
-//! arguments below call that the vector's proof.
+//! Invariant, from [`lanes`](super::lanes): a vector of a type in this file exists only on a CPU with these
+//! instructions. The fields are private, and the functions that create a vector without having another one (`splat` and
+//! the loads) are unsafe. So a function that receives a vector may use the instructions.
 
 use std::arch::x86_64::*;
 
@@ -14,10 +14,10 @@ use super::lanes::{CounterVector, WordVector};
 pub(super) struct U64s(__m512i);
 
 impl U64s {
-    /// The even and the odd lanes of two vectors of four 128-bit values each: the low and the high halves.
+    /// Splits eight 128-bit values, loaded as two vectors, into a vector of the low halves and one of the high halves.
     #[inline(always)]
     fn split_halves(first: Self, second: Self) -> (Self, Self) {
-        // SAFETY: AVX-512 is available, of which `first` is proof.
+        // SAFETY: `first` is a vector, which exists only on a CPU with AVX-512.
         unsafe {
             let low = _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14);
             let high = _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15);
@@ -34,27 +34,29 @@ impl WordVector for U64s {
 
     #[inline(always)]
     unsafe fn splat(x: u64) -> Self {
-        // SAFETY: the caller vouches for AVX-512.
+        // SAFETY: the caller guarantees that the CPU has AVX-512.
         Self(unsafe { _mm512_set1_epi64(x as i64) })
     }
 
     #[inline(always)]
     unsafe fn load(from: *const u64) -> Self {
-        // SAFETY: the caller vouches for AVX-512 and for eight values at `from`; the load may be unaligned.
+        // SAFETY: the caller guarantees that the CPU has AVX-512 and that eight values are readable at `from`; the load
+        // may be unaligned.
         Self(unsafe { _mm512_loadu_epi64(from.cast()) })
     }
 
     #[inline(always)]
     unsafe fn load_partial(from: *const u64, n: usize) -> Self {
-        // SAFETY: the caller vouches for AVX-512, for n < 8 and for `n` values at `from`. The mask has lanes
-        // 0..n only, and a masked load neither reads nor faults in the other lanes; it may be unaligned.
+        // SAFETY: the caller guarantees that the CPU has AVX-512, that n < 8, and that `n` values are readable at
+        // `from`. The mask has lanes 0..n only, and a masked load neither reads nor faults in the other lanes; the
+        // address may be unaligned.
         Self(unsafe { _mm512_maskz_loadu_epi64(((1u32 << n) - 1) as u8, from.cast()) })
     }
 
     #[inline(always)]
     unsafe fn load_halves(from: *const u128) -> (Self, Self) {
-        // SAFETY: the caller vouches for AVX-512 and for eight 128-bit values, which are two vectors of eight
-        // words.
+        // SAFETY: the caller guarantees that the CPU has AVX-512 and that eight 128-bit values are readable at `from`,
+        // which are two vectors of eight words.
         let (first, second) = unsafe { (Self::load(from.cast()), Self::load(from.add(4).cast())) };
         Self::split_halves(first, second)
     }
@@ -63,9 +65,9 @@ impl WordVector for U64s {
     unsafe fn load_halves_partial(from: *const u128, n: usize) -> (Self, Self) {
         let words = from.cast::<i64>();
         let mask = (1u32 << (2 * n)) - 1;
-        // SAFETY: the caller vouches for AVX-512, for n < 8 and for `n` 128-bit values, which are 2n words. The
-        // mask has bits 0..2n only, and a masked load neither reads nor faults in the other lanes, so that the
-        // second address may be past the end.
+        // SAFETY: the caller guarantees that the CPU has AVX-512, that n < 8, and that `n` 128-bit values are readable
+        // at `from`. These are 2n words. The mask has bits 0..2n only, and a masked load neither reads nor faults in
+        // the other lanes, so that the second address may be past the end.
         let (first, second) = unsafe {
             (
                 Self(_mm512_maskz_loadu_epi64(mask as u8, words)),
@@ -77,7 +79,8 @@ impl WordVector for U64s {
 
     #[inline(always)]
     unsafe fn load_windows(from: *const u8) -> Self {
-        // SAFETY: the caller vouches for AVX-512 and for 16 bytes at `from`; the load may be unaligned.
+        // SAFETY: the caller guarantees that the CPU has AVX-512 and that 16 bytes are readable at `from`; the load may
+        // be unaligned.
         Self(unsafe {
             let bytes = _mm512_broadcast_i32x4(_mm_loadu_si128(from.cast()));
             let (lane, next) = (0x0706_0504_0302_0100, 0x0101_0101_0101_0101);
@@ -97,64 +100,63 @@ impl WordVector for U64s {
 
     #[inline(always)]
     unsafe fn store(self, to: *mut u64) {
-        // SAFETY: `self` is proof of AVX-512; the caller vouches for room for eight values. The store may be
-        // unaligned.
+        // SAFETY: `self` is a vector, which exists only on a CPU with AVX-512; the caller guarantees that `to` has room
+        // for eight values. The store may be unaligned.
         unsafe { _mm512_storeu_epi64(to.cast(), self.0) }
     }
 
     #[inline(always)]
     fn add(self, other: Self) -> Self {
-        // SAFETY: `self` is proof of AVX-512.
+        // SAFETY: `self` is a vector, which exists only on a CPU with AVX-512.
         Self(unsafe { _mm512_add_epi64(self.0, other.0) })
     }
 
     #[inline(always)]
     fn and(self, other: Self) -> Self {
-        // SAFETY: `self` is proof of AVX-512.
+        // SAFETY: `self` is a vector, which exists only on a CPU with AVX-512.
         Self(unsafe { _mm512_and_si512(self.0, other.0) })
     }
 
     #[inline(always)]
     fn xor(self, other: Self) -> Self {
-        // SAFETY: `self` is proof of AVX-512.
+        // SAFETY: `self` is a vector, which exists only on a CPU with AVX-512.
         Self(unsafe { _mm512_xor_si512(self.0, other.0) })
     }
 
     #[inline(always)]
     fn or_xor(self, x: Self, y: Self) -> Self {
-        // The constant is the truth table of a | (b ^ c).
-        // SAFETY: `self` is proof of AVX-512.
+        // The constant is the truth table of a | (b ^ c) for the ternary-logic instruction.
         Self(unsafe { _mm512_ternarylogic_epi64::<0b1111_0110>(self.0, x.0, y.0) })
     }
 
     #[inline(always)]
     fn rotate<const LEFT: i32, const RIGHT: i32>(self) -> Self {
-        // SAFETY: `self` is proof of AVX-512.
+        // SAFETY: `self` is a vector, which exists only on a CPU with AVX-512.
         Self(unsafe { _mm512_rol_epi64::<LEFT>(self.0) })
     }
 
     #[inline(always)]
     fn count_ones(self) -> Self {
-        // SAFETY: `self` is proof of AVX-512 with the bit count (VPOPCNTDQ).
+        // SAFETY: `self` is a vector, which exists only on a CPU with AVX-512, including the bit count (VPOPCNTDQ).
         Self(unsafe { _mm512_popcnt_epi64(self.0) })
     }
 
     #[inline(always)]
     fn min_small(self, other: Self) -> Self {
-        // The minimum of bytes is used, because the minimum of 64-bit lanes is several times slower on some CPUs.
-        // SAFETY: `self` is proof of AVX-512.
+        // The minimum of bytes is the same for lanes below 256. It is used because the minimum of 64-bit lanes is
+        // several times slower on some CPUs.
         Self(unsafe { _mm512_min_epu8(self.0, other.0) })
     }
 
     #[inline(always)]
     fn less_than(self, bound: Self) -> u32 {
-        // SAFETY: `self` is proof of AVX-512.
+        // SAFETY: `self` is a vector, which exists only on a CPU with AVX-512.
         u32::from(unsafe { _mm512_cmplt_epu64_mask(self.0, bound.0) })
     }
 
     #[inline(always)]
     fn select_less_than(self, bound: Self, yes: Self, no: Self) -> Self {
-        // SAFETY: `self` is proof of AVX-512.
+        // SAFETY: `self` is a vector, which exists only on a CPU with AVX-512.
         Self(unsafe { _mm512_mask_blend_epi64(_mm512_cmplt_epu64_mask(self.0, bound.0), no.0, yes.0) })
     }
 }
@@ -170,13 +172,14 @@ impl CounterVector for U16s {
 
     #[inline(always)]
     unsafe fn splat(x: u16) -> Self {
-        // SAFETY: the caller vouches for AVX-512.
+        // SAFETY: the caller guarantees that the CPU has AVX-512.
         Self(unsafe { _mm512_set1_epi16(x as i16) })
     }
 
     #[inline(always)]
     unsafe fn add_masked(self, bits: *const u8, weight: Self) -> Self {
-        // SAFETY: `self` is proof of AVX-512; the caller vouches for 32 / 8 = 4 bytes at `bits`.
+        // SAFETY: `self` is a vector, which exists only on a CPU with AVX-512; the caller guarantees that 32 / 8 = 4
+        // bytes are readable at `bits`.
         Self(unsafe {
             let mask = bits.cast::<u32>().read_unaligned();
             _mm512_mask_add_epi16(self.0, mask, self.0, weight.0)
@@ -185,8 +188,8 @@ impl CounterVector for U16s {
 
     #[inline(always)]
     unsafe fn store(self, to: *mut u16) {
-        // SAFETY: `self` is proof of AVX-512; the caller vouches for room for 32 values. The store may be
-        // unaligned.
+        // SAFETY: `self` is a vector, which exists only on a CPU with AVX-512; the caller guarantees that `to` has room
+        // for 32 values. The store may be unaligned.
         unsafe { _mm512_storeu_epi16(to.cast(), self.0) }
     }
 }
@@ -202,13 +205,14 @@ impl CounterVector for U8s {
 
     #[inline(always)]
     unsafe fn splat(x: u8) -> Self {
-        // SAFETY: the caller vouches for AVX-512.
+        // SAFETY: the caller guarantees that the CPU has AVX-512.
         Self(unsafe { _mm512_set1_epi8(x as i8) })
     }
 
     #[inline(always)]
     unsafe fn add_masked(self, bits: *const u8, weight: Self) -> Self {
-        // SAFETY: `self` is proof of AVX-512; the caller vouches for 64 / 8 = 8 bytes at `bits`.
+        // SAFETY: `self` is a vector, which exists only on a CPU with AVX-512; the caller guarantees that 64 / 8 = 8
+        // bytes are readable at `bits`.
         Self(unsafe {
             let mask = bits.cast::<u64>().read_unaligned();
             _mm512_mask_add_epi8(self.0, mask, self.0, weight.0)
@@ -217,8 +221,8 @@ impl CounterVector for U8s {
 
     #[inline(always)]
     unsafe fn store(self, to: *mut u8) {
-        // SAFETY: `self` is proof of AVX-512; the caller vouches for room for 64 values. The store may be
-        // unaligned.
+        // SAFETY: `self` is a vector, which exists only on a CPU with AVX-512; the caller guarantees that `to` has room
+        // for 64 values. The store may be unaligned.
         unsafe { _mm512_storeu_epi8(to.cast(), self.0) }
     }
 }

@@ -1,8 +1,8 @@
 //! Hamming distances of rows of several words, stored in columns: word i of every column is row i.
 //!
-//! In columns a vector holds the same word of several rows, so that distances add up lane by lane and are exact
-//! before any row is reported. Wide radii need this: nearly every row passes the lower bounds of
-//! [`hamming`](super::hamming) there.
+//! A vector loaded from one column contains the same word of several rows, so distances add up lane by lane and are
+//! exact before any row is reported. Wide radii need this, because nearly every row then passes the lower bounds that
+//! [`hamming`](super::hamming) uses.
 
 use super::dispatch::dispatch;
 use super::lanes::WordVector;
@@ -11,7 +11,7 @@ use crate::level::Level;
 /// The maximum number of lanes of a vector at any level.
 const MAX_LANES: usize = 8;
 
-/// The distances of the `n` rows from `start` on, one per lane.
+/// Computes the Hamming distances of the query to `n` rows from row `start` on, one per lane.
 ///
 /// # Safety
 /// The CPU has the instructions of `V`, `n <= V::LANES`, and every column has at least `start + n` words.
@@ -22,8 +22,8 @@ unsafe fn distances<V: WordVector, const N: usize>(
     start: usize,
     n: usize,
 ) -> V {
-    // SAFETY: the caller vouches for the instructions of V and for `n` words from `start` on in every column;
-    // the partial load is used for n < LANES only.
+    // SAFETY: the caller guarantees that the CPU has the instructions of V and that every column has `n` words from
+    // word `start` on; the partial load is used for n < LANES only.
     unsafe {
         let mut sum = V::splat(0);
         for (word, column) in query.iter().zip(columns) {
@@ -39,12 +39,12 @@ unsafe fn distances<V: WordVector, const N: usize>(
     }
 }
 
-/// Reports row `start + i` and the distance in lane i for every bit i that is set in `near`.
+/// For every bit i that is set in `near`, reports row `start + i` and the distance in lane i.
 #[inline(always)]
 fn emit<V: WordVector, F: FnMut(u32, u32)>(distances: V, mut near: u32, start: usize, hit: &mut F) {
     let mut lanes = [0u64; MAX_LANES];
     const { assert!(V::LANES <= MAX_LANES) };
-    // SAFETY: the array has room for MAX_LANES values, at least V::LANES.
+    // SAFETY: `lanes` has room for MAX_LANES values, and V::LANES is at most MAX_LANES.
     unsafe { distances.store(lanes.as_mut_ptr()) };
     while near != 0 {
         let lane = near.trailing_zeros() as usize;
@@ -53,7 +53,7 @@ fn emit<V: WordVector, F: FnMut(u32, u32)>(distances: V, mut near: u32, start: u
     }
 }
 
-/// Reports every row within `k` of the query.
+/// Reports every row within Hamming distance `k` of the query.
 ///
 /// # Safety
 /// The CPU has the instructions of `V`.
@@ -65,10 +65,10 @@ unsafe fn within_body<V: WordVector, const N: usize, F: FnMut(u32, u32)>(
     hit: &mut F,
 ) {
     let rows = columns.iter().map(|column| column.len()).min().unwrap_or(0);
-    // SAFETY: the caller vouches for the instructions of V. Every column has at least `rows` words. In the loop
-    // j + LANES <= rows; after it, the `left` rows from j on end at `rows`.
+    // SAFETY: the caller guarantees that the CPU has the instructions of V. Every column has at least `rows` words. In
+    // the loop j + LANES <= rows; after it, the `left` rows from j on end at `rows`.
     unsafe {
-        // A distance is at most 64 N, so that every greater radius means the same.
+        // A distance is at most 64 N, so a greater radius is equivalent to 64 N.
         let bound = V::splat(u64::from(k.min(64 * N as u32)) + 1);
         let mut splats = [V::splat(0); N];
         for (splat, word) in splats.iter_mut().zip(query) {
@@ -94,7 +94,7 @@ unsafe fn within_body<V: WordVector, const N: usize, F: FnMut(u32, u32)>(
 dispatch!(within_lanes [const N: usize, F: FnMut(u32, u32)] [N, F]
     (query: [u64; N], columns: [&[u64]; N], k: u32, hit: &mut F) = within_body::<U64s>);
 
-/// Calls `hit(row, distance)` for every row within `k` of the query.
+/// Calls `hit(row, distance)` for every row within Hamming distance `k` of the query.
 pub(super) fn within<const N: usize>(
     level: Level,
     query: [u64; N],

@@ -1,18 +1,18 @@
-//! The Hamming kernels by their plain definition, for the narrow widths.
+//! The Hamming kernels as plain loops, for fingerprints of 16 and 32 bits.
 //!
-//! Fingerprints of 16 and 32 bits serve small tables, for which the definition is fast enough. The order of hits
-//! here is the contract of the other widths too.
+//! Fingerprints of 16 and 32 bits serve small tables, for which plain loops are fast enough. The kernels of the other
+//! widths report hits in the same order as these loops.
 
 use crate::hits::{PairHit, RowDistance};
 use crate::level::Level;
 use crate::width::{HammingKernels, Width};
 
-/// Rows of `a` that [`hamming`](super::hamming) holds in registers. It decides the order of hits, so it is part
-/// of the contract.
+/// The number of rows of the first set that [`hamming`](super::hamming) keeps in registers. The documented order of
+/// hits depends on it, so it must not change.
 pub(super) const GROUP: usize = 4;
 
-/// Calls `hit(i, j, distance)` for every pair with distance ≤ k that `is_wanted` accepts, in the order of the
-/// contract.
+/// Calls `hit(i, j, distance)` for every pair with distance ≤ k that `is_wanted` accepts, in the order that
+/// [`hamming_many_to_many`](super::hamming_many_to_many) documents.
 fn by_definition<W: Width>(
     a: &[W],
     b: &[W],

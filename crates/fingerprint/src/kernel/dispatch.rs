@@ -1,11 +1,13 @@
-//! The `dispatch` macro: one generic body, compiled for every instruction set, chosen by a [`Level`].
+//! The `dispatch` macro: compiles one generic body for every instruction set, and chooses one at run time by a
+//! [`Level`].
 //!
 //! [`Level`]: crate::level::Level
 
-/// Defines the safe function `$name`, which runs the generic `$body` on the vectors of a level.
+/// Defines the safe function `$name`, which runs the generic `$body` with the vector type of a SIMD level.
 ///
-/// `$body` is an `unsafe fn` with one demand: the CPU has the instructions of its vectors. It and everything it
-/// calls are `inline(always)`, so that they are compiled inside the function that enables those instructions.
+/// `$body` is an `unsafe fn` whose only condition is that the CPU has the instructions of its vector type. It and
+/// everything it calls are `inline(always)`, so that they are compiled inside the function that enables those
+/// instructions.
 macro_rules! dispatch {
     ($name:ident [$($decl:tt)*] [$($generic:tt)*] ($($arg:ident: $ty:ty),*) = $body:ident::<$lanes:ident>) => {
         #[inline]
@@ -18,7 +20,7 @@ macro_rules! dispatch {
             #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,avx512vpopcntdq")]
             #[target_feature(enable = "avx2,popcnt,bmi1,bmi2")]
             fn on_avx512<$($decl)*>($($arg: $ty),*) {
-                // SAFETY: the features enabled above are those the vectors need.
+                // SAFETY: the features enabled on this function are all that the vector type needs.
                 unsafe { $body::<$crate::kernel::avx512::$lanes, $($generic)*>($($arg),*) }
             }
 
@@ -27,7 +29,7 @@ macro_rules! dispatch {
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx2,popcnt,bmi1,bmi2")]
             fn on_avx2<$($decl)*>($($arg: $ty),*) {
-                // SAFETY: the features enabled above are those the vectors need.
+                // SAFETY: the features enabled on this function are all that the vector type needs.
                 unsafe { $body::<$crate::kernel::avx2::$lanes, $($generic)*>($($arg),*) }
             }
 
@@ -36,23 +38,23 @@ macro_rules! dispatch {
             #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
             #[target_feature(enable = "neon")]
             fn on_neon<$($decl)*>($($arg: $ty),*) {
-                // SAFETY: the feature enabled above is the one the vectors need.
+                // SAFETY: the feature enabled on this function is all that the vector type needs.
                 unsafe { $body::<$crate::kernel::neon::$lanes, $($generic)*>($($arg),*) }
             }
 
             match level.instruction_set() {
-                // SAFETY: a level exists only where its instructions were detected, and detection tests every
-                // feature that `on_avx512` enables.
+                // SAFETY: a level exists only on a CPU on which its instructions were detected, and the detection tests
+                // every feature that `on_avx512` enables.
                 #[cfg(target_arch = "x86_64")]
                 InstructionSet::Avx512 => unsafe { on_avx512::<$($generic)*>($($arg),*) },
-                // SAFETY: a level exists only where its instructions were detected, and detection tests every
-                // feature that `on_avx2` enables.
+                // SAFETY: a level exists only on a CPU on which its instructions were detected, and the detection tests
+                // every feature that `on_avx2` enables.
                 #[cfg(target_arch = "x86_64")]
                 InstructionSet::Avx2 => unsafe { on_avx2::<$($generic)*>($($arg),*) },
-                // SAFETY: a level exists only where its instructions were detected.
+                // SAFETY: a level exists only on a CPU on which its instructions were detected.
                 #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
                 InstructionSet::Neon => unsafe { on_neon::<$($generic)*>($($arg),*) },
-                // SAFETY: scalar vectors need no instructions beyond the target's own.
+                // SAFETY: the vectors of the scalar level are plain integers, which need no special instructions.
                 _ => unsafe { $body::<$crate::kernel::scalar::$lanes, $($generic)*>($($arg),*) },
             }
         }

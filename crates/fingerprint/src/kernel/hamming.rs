@@ -1,10 +1,11 @@
 //! Hamming distances of blocks of fingerprints.
 //!
-//! The work is register-blocked: four rows of `a` stay in registers while `b` streams by. Lower bounds of the
-//! distances of a tile are reduced to their minimum, so that one comparison and one branch serve 4 rows × 2
-//! vectors. Distances are computed only where a bound is within k.
+//! The work is register-blocked: four rows of `a` stay in registers while the rows of `b` are read one after the other.
+//! Lower bounds of the distances of a tile are reduced to their minimum, so that one comparison and one branch serve 4
+//! rows × 2 vectors. Distances are computed only where a bound is within k.
 //!
-//! Counters are zipped second everywhere, so that none is advanced past the last row and overflows.
+//! Wherever rows are zipped with a row counter, the rows come first. So the counter is not advanced past the last row,
+//! where it could overflow.
 //!
 //! Hits are rare, so they are passed to a `dyn FnMut`. The kernels are then compiled once for each width and
 //! instruction set, and not once more for every caller.
@@ -19,7 +20,7 @@ use crate::hits::{PairHit, RowDistance};
 use crate::level::Level;
 use crate::width::{HammingKernels, Width};
 
-/// Consecutive rows of a block, with the index of the first in its block.
+/// Consecutive rows of a block, with the number of the first one in the block.
 struct IndexedRows<'a, R> {
     first: u32,
     rows: &'a [R],
@@ -33,17 +34,17 @@ impl<R> Clone for IndexedRows<'_, R> {
 
 impl<R> Copy for IndexedRows<'_, R> {}
 
-/// A fingerprint whose rows fill lanes of 64 bits.
+/// A fingerprint whose rows fill 64-bit lanes: one lane for a row of 64 bits, two for a row of 128.
 ///
-/// The lanes compare a lower bound of the distance, and a row whose bound is within k is checked exactly. At 64
-/// bits the bound is the distance. At 128 bits it is the ones of (the difference of the low halves) | (the
-/// difference of the high halves), one count instead of two: for unrelated rows it is Binomial(64, ¾), which is
-/// within 30 for one row in 10⁷.
+/// A vector kernel compares a lower bound of the distance in each lane; a row whose bound is within k is then checked
+/// exactly. At 64 bits the bound is the distance. At 128 bits it is the number of ones of (the difference of the low
+/// halves) | (the difference of the high halves), which takes one bit count instead of two: for unrelated rows it is
+/// Binomial(64, ¾), which is within 30 for one row in 10⁷.
 trait LaneRow: Width {
-    /// `V::LANES` rows.
+    /// The vector or vectors that contain `V::LANES` rows.
     type Lanes<V: WordVector>: Copy;
 
-    /// `self` in every lane.
+    /// Copies `self` into every lane.
     ///
     /// # Safety
     /// The CPU has the instructions of `V`.
@@ -55,13 +56,13 @@ trait LaneRow: Width {
     /// The CPU has the instructions of `V`, and `from` is valid for reading `V::LANES` rows.
     unsafe fn load<V: WordVector>(from: *const Self) -> Self::Lanes<V>;
 
-    /// Loads `n` rows; the lanes from `n` on are zero.
+    /// Loads `n` rows; the lanes from lane `n` on are zero.
     ///
     /// # Safety
     /// The CPU has the instructions of `V`, `n < V::LANES`, and `from` is valid for reading `n` rows.
     unsafe fn load_partial<V: WordVector>(from: *const Self, n: usize) -> Self::Lanes<V>;
 
-    /// A lower bound of the distance of each lane's rows.
+    /// Returns, in each lane, a lower bound of the distance of the two rows of that lane.
     fn lower_bounds<V: WordVector>(a: Self::Lanes<V>, b: Self::Lanes<V>) -> V;
 }
 
@@ -70,19 +71,21 @@ impl LaneRow for u64 {
 
     #[inline(always)]
     unsafe fn splat<V: WordVector>(self) -> V {
-        // SAFETY: the caller vouches for the instructions of V.
+        // SAFETY: the caller guarantees that the CPU has the instructions of V.
         unsafe { V::splat(self) }
     }
 
     #[inline(always)]
     unsafe fn load<V: WordVector>(from: *const Self) -> V {
-        // SAFETY: the caller vouches for the instructions of V and for LANES rows at `from`.
+        // SAFETY: the caller guarantees that the CPU has the instructions of V and that LANES rows are readable at
+        // `from`.
         unsafe { V::load(from) }
     }
 
     #[inline(always)]
     unsafe fn load_partial<V: WordVector>(from: *const Self, n: usize) -> V {
-        // SAFETY: the caller vouches for the instructions of V, for n < LANES and for `n` rows at `from`.
+        // SAFETY: the caller guarantees that the CPU has the instructions of V, that n < LANES, and that `n` rows are
+        // readable at `from`.
         unsafe { V::load_partial(from, n) }
     }
 
@@ -97,19 +100,21 @@ impl LaneRow for u128 {
 
     #[inline(always)]
     unsafe fn splat<V: WordVector>(self) -> (V, V) {
-        // SAFETY: the caller vouches for the instructions of V.
+        // SAFETY: the caller guarantees that the CPU has the instructions of V.
         unsafe { (V::splat(self as u64), V::splat((self >> 64) as u64)) }
     }
 
     #[inline(always)]
     unsafe fn load<V: WordVector>(from: *const Self) -> (V, V) {
-        // SAFETY: the caller vouches for the instructions of V and for LANES rows at `from`.
+        // SAFETY: the caller guarantees that the CPU has the instructions of V and that LANES rows are readable at
+        // `from`.
         unsafe { V::load_halves(from) }
     }
 
     #[inline(always)]
     unsafe fn load_partial<V: WordVector>(from: *const Self, n: usize) -> (V, V) {
-        // SAFETY: the caller vouches for the instructions of V, for n < LANES and for `n` rows at `from`.
+        // SAFETY: the caller guarantees that the CPU has the instructions of V, that n < LANES, and that `n` rows are
+        // readable at `from`.
         unsafe { V::load_halves_partial(from, n) }
     }
 
@@ -119,8 +124,8 @@ impl LaneRow for u128 {
     }
 }
 
-/// The smallest lower bound of each lane of `block` over the rows of the group. Not a closure: closures are not
-/// always compiled inside the function that enables the instructions.
+/// Returns, for each lane of `block`, the smallest lower bound of its distances to the rows of the group. This is not a
+/// closure, because closures are not always compiled inside the function that enables the SIMD instructions.
 #[inline(always)]
 fn min_lower_bounds<V: WordVector, R: LaneRow, const G: usize>(
     group: &[R::Lanes<V>; G],
@@ -133,7 +138,7 @@ fn min_lower_bounds<V: WordVector, R: LaneRow, const G: usize>(
     min
 }
 
-/// Compares a group of rows, the first of which has index `first`, with `b`.
+/// Compares the rows of a group with all rows of `b`. `first` is the number of the group's first row.
 ///
 /// # Safety
 /// The CPU has the instructions of `V`.
@@ -146,11 +151,12 @@ unsafe fn compare_group<V: WordVector, R: LaneRow, const G: usize>(
     hit: &mut PairHit,
 ) {
     let rows = b.rows;
-    // SAFETY: the caller vouches for the instructions of V. Loads start at `j`. Those of a tile take 2 LANES
-    // rows where j + 2 LANES <= rows.len(), the single one LANES rows where j + LANES <= rows.len(), and the
-    // last one rows.len() - j rows, which are then fewer than LANES.
+    // SAFETY: the caller guarantees that the CPU has the instructions of V. Every load starts at row `j` and stays
+    // within `rows`: the two loads of a tile read 2 LANES rows where j + 2 LANES <= rows.len(), the single load reads
+    // LANES rows where j + LANES <= rows.len(), and the partial load reads the last rows.len() - j rows, which are
+    // fewer than LANES.
     unsafe {
-        // Distances are at most 128, so that a greater radius means the same as 128.
+        // Distances are at most 128, so a greater radius is equivalent to 128.
         let bound = V::splat(u64::from(k.min(128)) + 1);
         let mut splats = [group[0].splat::<V>(); G];
         for (splat, row) in splats.iter_mut().zip(group) {
@@ -158,7 +164,7 @@ unsafe fn compare_group<V: WordVector, R: LaneRow, const G: usize>(
         }
         let group = IndexedRows { first, rows: group };
         let mut j = 0;
-        // The inner loop calls nothing, so that the rows stay in registers.
+        // The inner loop calls no function, so that the rows of the group stay in registers.
         'tiles: loop {
             let near = loop {
                 if j + 2 * V::LANES > rows.len() {
@@ -193,11 +199,12 @@ unsafe fn compare_group<V: WordVector, R: LaneRow, const G: usize>(
     }
 }
 
-/// Reports the hits of the group among the rows `b.rows[j + i]` for every bit i that is set in `near`.
+/// For every bit i that is set in `near`, compares row `b.rows[j + i]` with the rows of the group, and reports the
+/// pairs within `k`.
 ///
-/// Out of line, because tiles with hits are rare and the registers of the others should not be saved around this
-/// call. A function of its own is compiled for the instructions of the target alone, hence the second version,
-/// which may count bits by one instruction.
+/// The work is done in a function that is not inlined: tiles with hits are rare, and the loop over the other tiles need
+/// not save its registers. A function that is not inlined is compiled for the baseline instructions of the target. On
+/// x86-64 a second version is therefore compiled with the bit-count instruction POPCNT.
 ///
 /// # Safety
 /// The CPU has the instructions of `V`.
@@ -212,15 +219,15 @@ unsafe fn emit<V: WordVector, R: LaneRow>(
 ) {
     #[cfg(target_arch = "x86_64")]
     if V::LANES > 1 {
-        // SAFETY: the caller vouches for the instructions of V. The levels of this architecture with more than
-        // one lane are AVX2 and AVX-512, and both include POPCNT.
+        // SAFETY: the caller guarantees that the CPU has the instructions of V. The levels of this architecture with
+        // more than one lane are AVX2 and AVX-512, and both include POPCNT.
         unsafe { emit_popcnt(group, b, near, j, k, hit) }
         return;
     }
     emit_portable(group, b, near, j, k, hit);
 }
 
-/// [`emit_body`] for CPUs that count bits by one instruction.
+/// [`emit_body`] compiled with the bit-count instruction POPCNT.
 ///
 /// # Safety
 /// The CPU has POPCNT.
@@ -239,7 +246,7 @@ fn emit_popcnt<R: LaneRow>(
     emit_body(group, b, near, j, k, hit);
 }
 
-/// [`emit_body`] for the instructions of the target.
+/// [`emit_body`] compiled for the baseline instructions of the target.
 #[cold]
 #[inline(never)]
 fn emit_portable<R: LaneRow>(
@@ -253,7 +260,7 @@ fn emit_portable<R: LaneRow>(
     emit_body(group, b, near, j, k, hit);
 }
 
-/// Reports the hits of [`emit`].
+/// The body of [`emit`], inlined into each of its compiled versions.
 #[inline(always)]
 fn emit_body<R: LaneRow>(
     group: IndexedRows<'_, R>,
@@ -275,7 +282,7 @@ fn emit_body<R: LaneRow>(
     }
 }
 
-/// One query against `rows`.
+/// Compares one query with all `rows`, and appends those within `k` to `out`.
 ///
 /// # Safety
 /// The CPU has the instructions of `V`.
@@ -283,11 +290,11 @@ fn emit_body<R: LaneRow>(
 unsafe fn one_body<V: WordVector, R: LaneRow>(query: R, rows: &[R], k: u32, out: &mut Vec<RowDistance>) {
     let mut hit = |_: u32, row: u32, distance: u8| out.push(RowDistance { row, distance });
     let rows = IndexedRows { first: 0, rows };
-    // SAFETY: the caller vouches for the instructions of V.
+    // SAFETY: the caller guarantees that the CPU has the instructions of V.
     unsafe { compare_group::<V, R, 1>(0, &[query], rows, k, &mut hit) }
 }
 
-/// A group of any size up to `GROUP` against `b`.
+/// Compares a group of up to `GROUP` rows with all rows of `b`.
 ///
 /// # Safety
 /// The CPU has the instructions of `V`.
@@ -299,7 +306,7 @@ unsafe fn rows_body<V: WordVector, R: LaneRow>(
     hit: &mut PairHit,
 ) {
     let first = group.first;
-    // SAFETY: the caller vouches for the instructions of V.
+    // SAFETY: the caller guarantees that the CPU has the instructions of V.
     unsafe {
         match *group.rows {
             [] => (),
@@ -311,7 +318,7 @@ unsafe fn rows_body<V: WordVector, R: LaneRow>(
     }
 }
 
-/// All rows of `a` against all rows of `b`.
+/// Compares all rows of `a` with all rows of `b`.
 ///
 /// # Safety
 /// The CPU has the instructions of `V`.
@@ -319,19 +326,19 @@ unsafe fn rows_body<V: WordVector, R: LaneRow>(
 unsafe fn many_body<V: WordVector, R: LaneRow>(a: &[R], b: &[R], k: u32, hit: &mut PairHit) {
     for (rows, first) in a.chunks(GROUP).zip((0..).step_by(GROUP)) {
         let b = IndexedRows { first: 0, rows: b };
-        // SAFETY: the caller vouches for the instructions of V.
+        // SAFETY: the caller guarantees that the CPU has the instructions of V.
         unsafe { rows_body::<V, R>(IndexedRows { first, rows }, b, k, hit) }
     }
 }
 
-/// All pairs of `rows`.
+/// Compares every pair of two different rows of `rows`.
 ///
 /// # Safety
 /// The CPU has the instructions of `V`.
 #[inline(always)]
 unsafe fn within_body<V: WordVector, R: LaneRow>(rows: &[R], k: u32, hit: &mut PairHit) {
     for (group, first) in rows.chunks(GROUP).zip((0..).step_by(GROUP)) {
-        // The pairs inside the group come first: their j is smaller than any after it.
+        // The pairs inside a group are reported first, because their j is smaller than that of any row after the group.
         for (j, &y) in (0u32..).zip(group) {
             for (i, &x) in (0..j).zip(group) {
                 let distance = x.distance(y);
@@ -345,7 +352,7 @@ unsafe fn within_body<V: WordVector, R: LaneRow>(rows: &[R], k: u32, hit: &mut P
             first: after as u32,
             rows: &rows[after..],
         };
-        // SAFETY: the caller vouches for the instructions of V.
+        // SAFETY: the caller guarantees that the CPU has the instructions of V.
         unsafe { rows_body::<V, R>(IndexedRows { first, rows: group }, b, k, hit) }
     }
 }
@@ -357,7 +364,8 @@ dispatch!(many_to_many [R: LaneRow] [R]
 dispatch!(within [R: LaneRow] [R]
     (rows: &[R], k: u32, hit: &mut PairHit) = within_body::<U64s>);
 
-// Neither generic nor inline, so that the kernels are compiled once, in this crate.
+// These methods are neither generic nor inline, so the kernels are compiled once, in this crate, and not again in every
+// crate that calls them.
 macro_rules! lane_kernels {
     ($($int:ident)*) => {$(
         impl HammingKernels for $int {

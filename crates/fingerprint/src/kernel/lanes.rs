@@ -1,18 +1,19 @@
 //! The vector traits that the kernels are generic over. Each instruction set implements them once.
 //!
-//! Invariant: a vector is a proof. A value of an implementing type exists only while the CPU has the type's
-//! instructions, because the functions that make the first value (`splat` and the loads) are unsafe and no
-//! field is visible outside the implementing file. Functions that take a vector can therefore use its
+//! Invariant: a vector proves that its instructions are available. A value of an implementing type exists only on a CPU
+//! with the instructions of the type, because the functions that create the first value (`splat` and the loads) are
+//! unsafe and no field is visible outside the implementing file. So functions that take a vector can use its
 //! instructions without further checks, and arithmetic on vectors is safe.
 //!
-//! Functions with a pointer are unsafe because nothing else vouches for the memory. They need no alignment.
+//! Functions that take a pointer are unsafe, because only the caller knows that the memory is valid. Pointers need not
+//! be aligned.
 
 /// A vector of 64-bit lanes, for Hamming distances and the feature hash.
 pub(super) trait WordVector: Copy {
-    /// Lanes of a vector: a power of two, at most 8.
+    /// The number of lanes of a vector: a power of two, at most 8.
     const LANES: usize;
 
-    /// The vector with `x` in every lane.
+    /// Creates a vector with `x` in every lane.
     ///
     /// # Safety
     /// The CPU has the instructions of `Self`.
@@ -25,21 +26,22 @@ pub(super) trait WordVector: Copy {
     /// unaligned.
     unsafe fn load(from: *const u64) -> Self;
 
-    /// Loads `n` values; the lanes from `n` on are zero.
+    /// Loads `n` values; the lanes from lane `n` on are zero.
     ///
     /// # Safety
     /// The CPU has the instructions of `Self`, `n < LANES`, and `from` is valid for reading `n` values. It may
     /// be unaligned.
     unsafe fn load_partial(from: *const u64, n: usize) -> Self;
 
-    /// Loads `LANES` values of 128 bits, split into the vectors of their low and their high halves.
+    /// Loads `LANES` values of 128 bits, and returns a vector of their low halves and one of their high halves.
     ///
     /// # Safety
     /// The CPU has the instructions of `Self`, and `from` is valid for reading `LANES` values. It may be
     /// unaligned.
     unsafe fn load_halves(from: *const u128) -> (Self, Self);
 
-    /// Loads `n` values of 128 bits as [`load_halves`](Self::load_halves) does; the lanes from `n` on are zero.
+    /// Loads `n` values of 128 bits, and returns a vector of their low halves and one of their high halves, as
+    /// [`load_halves`](Self::load_halves) does. The lanes from lane `n` on are zero.
     ///
     /// # Safety
     /// The CPU has the instructions of `Self`, `n < LANES`, and `from` is valid for reading `n` values. It may
@@ -58,52 +60,52 @@ pub(super) trait WordVector: Copy {
     /// `to` is valid for writing `LANES` values. It may be unaligned.
     unsafe fn store(self, to: *mut u64);
 
-    /// Adds lane by lane, wrapping.
+    /// Adds two vectors lane by lane, wrapping on overflow.
     fn add(self, other: Self) -> Self;
 
-    /// The bitwise and.
+    /// Returns the bitwise AND of two vectors.
     fn and(self, other: Self) -> Self;
 
-    /// The bitwise exclusive or.
+    /// Returns the bitwise XOR of two vectors.
     fn xor(self, other: Self) -> Self;
 
-    /// `self | (x ^ y)`.
+    /// Returns `self | (x ^ y)`.
     fn or_xor(self, x: Self, y: Self) -> Self;
 
     /// Rotates each lane left by `LEFT` bits. `RIGHT` is 64 − `LEFT`; it is a parameter of its own because Rust
     /// cannot yet compute with const parameters.
     fn rotate<const LEFT: i32, const RIGHT: i32>(self) -> Self;
 
-    /// The number of ones in each lane.
+    /// Counts the ones in each lane.
     fn count_ones(self) -> Self;
 
-    /// The smaller value of each lane, for lanes below 256.
+    /// Returns the lane-wise minimum. All lanes of both vectors must be below 256.
     fn min_small(self, other: Self) -> Self;
 
-    /// The lanes below `bound` as a mask: bit i is set where lane i of `self` is less than lane i of `bound`.
-    /// Both have lanes below 2³¹.
+    /// Compares lane by lane: bit i of the result is set if lane i of `self` is less than lane i of `bound`. All lanes
+    /// of both vectors must be below 2³¹.
     fn less_than(self, bound: Self) -> u32;
 
-    /// Lane i of `yes` where lane i of `self` is less than lane i of `bound`, else of `no`. `self` and `bound`
-    /// have lanes below 2³¹.
+    /// Returns lane i of `yes` if lane i of `self` is less than lane i of `bound`, and lane i of `no` otherwise. All
+    /// lanes of `self` and `bound` must be below 2³¹.
     fn select_less_than(self, bound: Self, yes: Self, no: Self) -> Self;
 }
 
 /// A vector of 8-bit or 16-bit lanes that count votes.
 pub(super) trait CounterVector: Copy {
-    /// The integer in a lane.
+    /// The integer type of a lane.
     type Count: Copy + Into<u64> + From<u8>;
-    /// Lanes of a vector: a divisor of 64 and a multiple of 8.
+    /// The number of lanes of a vector: a divisor of 64 and a multiple of 8.
     const LANES: usize;
 
-    /// The vector with `x` in every lane.
+    /// Creates a vector with `x` in every lane.
     ///
     /// # Safety
     /// The CPU has the instructions of `Self`.
     unsafe fn splat(x: Self::Count) -> Self;
 
-    /// Adds lane i of `weight` to lane i where bit i of the bit string at `bits` is set. Bit i of the string is
-    /// bit i % 8 of byte i / 8.
+    /// For every bit i that is set in the bit string at `bits`, adds lane i of `weight` to lane i. Bit i of the string
+    /// is bit i % 8 of byte i / 8.
     ///
     /// # Safety
     /// `bits` is valid for reading `LANES / 8` bytes.

@@ -1,12 +1,12 @@
 //! The SIMD kernels: hot loops over integers, behind safe slice functions.
 //!
-//! Each kernel is written once over a vector type and compiled for scalar code, AVX2, AVX-512 and NEON;
-//! [`level`] selects one, once per process. Every function `x` has a twin `x_at` that takes the [`Level`]. A level is
-//! a proof that the CPU has its instructions, so both functions are safe. Results, including the order of hits,
-//! are the same at every level; the tests compare each level with the plain definition.
+//! Each kernel is written once over a vector type and compiled for scalar code, AVX2, AVX-512 and NEON; [`level`]
+//! selects one, once per process. Every function `x` has a twin `x_at` that takes the [`Level`]. A level proves that
+//! the CPU has its instructions, so both functions are safe. Results, including the order of hits, are the same at
+//! every level; the tests compare each level with the plain definition.
 //!
-//! This module is the only one with unsafe code. Each unsafe function states the caller's duty, and each unsafe
-//! block says why it is met.
+//! This module is the only one with unsafe code. Each unsafe function states what the caller must guarantee, and each
+//! unsafe block says why the guarantee holds.
 //!
 //! ```
 //! use twinprint_fingerprint::kernel::{self, RowDistance};
@@ -49,14 +49,15 @@ pub(crate) use siphash::{BATCH, Batch, GROUP, MAX_BLOCKS, last_block, siphash_on
 pub use crate::level::{Level, level};
 use crate::width::Width;
 
-/// Appends every row within k of the query with its distance, by ascending index.
+/// Appends every row within Hamming distance `k` of the query to `out`, with its distance, in ascending order of row
+/// numbers.
 ///
-/// Indices are 32 bits: rows from 2³² − 1 on are ignored. O(rows).
+/// A row number has 32 bits: rows from number 2³² − 1 on are ignored. O(rows).
 pub fn hamming_one_to_many<W: Width>(query: W, rows: &[W], k: u32, out: &mut Vec<RowDistance>) {
     hamming_one_to_many_at(level(), query, rows, k, out);
 }
 
-/// [`hamming_one_to_many`] at a given level.
+/// [`hamming_one_to_many`] at a given SIMD level.
 pub fn hamming_one_to_many_at<W: Width>(
     level: Level,
     query: W,
@@ -67,11 +68,11 @@ pub fn hamming_one_to_many_at<W: Width>(
     query.one_to_many(level, addressable(rows), k, out);
 }
 
-/// Calls `hit(i, j, distance)` for every row i of `a` and row j of `b` within k of each other.
+/// Calls `hit(i, j, distance)` for every row i of `a` and row j of `b` within Hamming distance `k` of each other.
 ///
-/// The order is the same at every level: rows of `a` in groups of four (0–3, 4–7, …), the groups in turn; within
-/// a group by ascending j, and for each j by ascending i. Rows from 2³² − 1 on are ignored. O(a · b). `b` is read
-/// once for every four rows of `a`, so it should be the block that fits the cache.
+/// The order of hits is the same at every level. Rows of `a` are taken in groups of four (0–3, 4–7, …), one group after
+/// the other; within a group hits are ordered by j, and for each j by i. Rows from number 2³² − 1 on are ignored. O(a ·
+/// b). `b` is read once for every four rows of `a`, so `b` should be the set that fits the cache.
 ///
 /// ```
 /// use twinprint_fingerprint::kernel;
@@ -85,12 +86,12 @@ pub fn hamming_many_to_many<W: Width>(a: &[W], b: &[W], k: u32, hit: &mut PairHi
     hamming_many_to_many_at(level(), a, b, k, hit);
 }
 
-/// [`hamming_many_to_many`] at a given level.
+/// [`hamming_many_to_many`] at a given SIMD level.
 pub fn hamming_many_to_many_at<W: Width>(level: Level, a: &[W], b: &[W], k: u32, hit: &mut PairHit) {
     W::many_to_many(level, addressable(a), addressable(b), k, hit);
 }
 
-/// Calls `hit(i, j, distance)` for every i < j with rows i and j within k of each other, in the order of
+/// Calls `hit(i, j, distance)` for every pair of rows i < j within Hamming distance `k` of each other, in the order of
 /// [`hamming_many_to_many`]. O(rows²).
 ///
 /// ```
@@ -104,15 +105,15 @@ pub fn hamming_within<W: Width>(rows: &[W], k: u32, hit: &mut PairHit) {
     hamming_within_at(level(), rows, k, hit);
 }
 
-/// [`hamming_within`] at a given level.
+/// [`hamming_within`] at a given SIMD level.
 pub fn hamming_within_at<W: Width>(level: Level, rows: &[W], k: u32, hit: &mut PairHit) {
     W::within(level, addressable(rows), k, hit);
 }
 
-/// Calls `hit(i, distance)` for every row within k of a query of N words, by ascending i. Word i of every column
-/// is row i; the shortest column decides the number of rows.
+/// Calls `hit(i, distance)` for every row i within Hamming distance `k` of a query of N words, in ascending order of i.
+/// Row i consists of word i of each column; the shortest column decides the number of rows.
 ///
-/// Rows from 2³² − 1 on are ignored. O(N · rows).
+/// Rows from number 2³² − 1 on are ignored. O(N · rows).
 ///
 /// ```
 /// use twinprint_fingerprint::kernel;
@@ -132,7 +133,7 @@ pub fn hamming_columns<const N: usize>(
     hamming_columns_at(level(), query, columns, k, hit);
 }
 
-/// [`hamming_columns`] at a given level.
+/// [`hamming_columns`] at a given SIMD level.
 pub fn hamming_columns_at<const N: usize>(
     level: Level,
     query: [u64; N],
@@ -143,16 +144,17 @@ pub fn hamming_columns_at<const N: usize>(
     columns::within(level, query, columns.map(addressable), k, hit);
 }
 
-/// The rows that have 32-bit indices.
+/// Returns the rows whose numbers fit 32 bits: at most 2³² − 1 rows.
 #[inline]
 fn addressable<W>(rows: &[W]) -> &[W] {
     &rows[..rows.len().min(u32::MAX as usize)]
 }
 
-/// Unpacks `out.len()` unsigned values of `width_bits` bits each, from value `first` on.
+/// Unpacks `out.len()` consecutive unsigned values of `width_bits` bits each; the first one is value number `first`.
 ///
-/// Value i takes bits i·w to (i + 1)·w − 1 of the string, bit b being bit b % 8 of byte b / 8. Bits past the end
-/// of `packed` read as zeros; a width of 0 gives zeros and one above 64 counts as 64.
+/// With w = `width_bits`, value i takes bits i·w to (i + 1)·w − 1 of the bit string `packed`, of which bit b is bit b %
+/// 8 of byte b / 8. Bits past the end of `packed` read as zeros. A width of 0 gives zeros, and a width above 64 counts
+/// as 64.
 ///
 /// ```
 /// use twinprint_fingerprint::kernel;
@@ -165,7 +167,7 @@ pub fn unpack_bits(packed: &[u8], width_bits: u32, first: usize, out: &mut [u64]
     unpack_bits_at(level(), packed, width_bits, first, out);
 }
 
-/// [`unpack_bits`] at a given level.
+/// [`unpack_bits`] at a given SIMD level.
 pub fn unpack_bits_at(level: Level, packed: &[u8], width_bits: u32, first: usize, out: &mut [u64]) {
     if width_bits == 0 {
         out.fill(0);
@@ -174,29 +176,29 @@ pub fn unpack_bits_at(level: Level, packed: &[u8], width_bits: u32, first: usize
     }
 }
 
-/// Adds to `ones[b / 64][b % 64]` the weight of the features whose hash has bit b set.
+/// For every bit b, adds the total weight of the features whose 128-bit hash has bit b set to `ones[b / 64][b % 64]`.
 ///
 /// Hashes and weights are paired up to the end of the shorter slice.
 pub fn vote_128(hashes: &[u128], weights: &[u16], ones: &mut [[u64; 64]; 2]) {
     vote_128_at(level(), hashes, weights, ones);
 }
 
-/// [`vote_128`] at a given level.
+/// [`vote_128`] at a given SIMD level.
 pub fn vote_128_at(level: Level, hashes: &[u128], weights: &[u16], ones: &mut [[u64; 64]; 2]) {
     vote::vote_128(level, hashes, weights, ones);
 }
 
-/// [`vote_128`] on the low 64 bits alone.
+/// Like [`vote_128`], but counts only the votes on the low 64 bits of the hashes.
 pub fn vote_low_64(hashes: &[u128], weights: &[u16], ones: &mut [u64; 64]) {
     vote_low_64_at(level(), hashes, weights, ones);
 }
 
-/// [`vote_low_64`] at a given level.
+/// [`vote_low_64`] at a given SIMD level.
 pub fn vote_low_64_at(level: Level, hashes: &[u128], weights: &[u16], ones: &mut [u64; 64]) {
     vote::vote_low_64(level, hashes, weights, ones);
 }
 
-/// Adds to `ones[b]` the weight of the features whose 64-bit hash has bit b set.
+/// For every bit b, adds the total weight of the features whose 64-bit hash has bit b set to `ones[b]`.
 ///
 /// Hashes and weights are paired up to the end of the shorter slice.
 ///
@@ -211,7 +213,7 @@ pub fn vote_64(hashes: &[u64], weights: &[u16], ones: &mut [u64; 64]) {
     vote_64_at(level(), hashes, weights, ones);
 }
 
-/// [`vote_64`] at a given level.
+/// [`vote_64`] at a given SIMD level.
 pub fn vote_64_at(level: Level, hashes: &[u64], weights: &[u16], ones: &mut [u64; 64]) {
     vote::vote_64(level, hashes, weights, ones);
 }
@@ -221,7 +223,7 @@ pub fn vote_unit_64(hashes: &[u64], ones: &mut [u64; 64]) {
     vote_unit_64_at(level(), hashes, ones);
 }
 
-/// [`vote_unit_64`] at a given level.
+/// [`vote_unit_64`] at a given SIMD level.
 pub fn vote_unit_64_at(level: Level, hashes: &[u64], ones: &mut [u64; 64]) {
     vote::vote_unit_64(level, hashes, ones);
 }

@@ -1,8 +1,8 @@
 //! NEON: vectors of 128 bits, on little-endian AArch64.
 //!
-//! Invariant, from [`lanes`](super::lanes): a value of a type of this file exists only while the CPU has NEON.
-//! The fields are private, and the functions that make a value from no other are unsafe. The arguments below
-//! call that the vector's proof.
+//! Invariant, from [`lanes`](super::lanes): a vector of a type in this file exists only on a CPU with NEON. The fields
+//! are private, and the functions that create a vector without having another one (`splat` and the loads) are unsafe.
+//! So a function that receives a vector may use NEON.
 
 use std::arch::aarch64::*;
 
@@ -14,10 +14,10 @@ use super::lanes::{CounterVector, WordVector};
 pub(super) struct U64s(uint64x2_t);
 
 impl U64s {
-    /// The even and the odd lanes of two 128-bit values: the low and the high halves.
+    /// Splits two 128-bit values, loaded as two vectors, into a vector of the low halves and one of the high halves.
     #[inline(always)]
     fn split_halves(first: Self, second: Self) -> (Self, Self) {
-        // SAFETY: NEON is available, of which `first` is proof.
+        // SAFETY: `first` is a vector, which exists only on a CPU with NEON.
         unsafe {
             (
                 Self(vtrn1q_u64(first.0, second.0)),
@@ -32,13 +32,14 @@ impl WordVector for U64s {
 
     #[inline(always)]
     unsafe fn splat(x: u64) -> Self {
-        // SAFETY: the caller vouches for NEON.
+        // SAFETY: the caller guarantees that the CPU has NEON.
         Self(unsafe { vdupq_n_u64(x) })
     }
 
     #[inline(always)]
     unsafe fn load(from: *const u64) -> Self {
-        // SAFETY: the caller vouches for NEON and for two values at `from`; the load may be unaligned.
+        // SAFETY: the caller guarantees that the CPU has NEON and that two values are readable at `from`; the load may
+        // be unaligned.
         Self(unsafe { vld1q_u64(from) })
     }
 
@@ -47,29 +48,30 @@ impl WordVector for U64s {
         let first = if n == 0 {
             0
         } else {
-            // SAFETY: the caller vouches for `n` values at `from`, and n is at least 1.
+            // SAFETY: the caller guarantees that `n` values are readable at `from`, and n is at least 1.
             unsafe { from.read_unaligned() }
         };
-        // SAFETY: the caller vouches for NEON.
+        // SAFETY: the caller guarantees that the CPU has NEON.
         Self(unsafe { vcombine_u64(vcreate_u64(first), vcreate_u64(0)) })
     }
 
     #[inline(always)]
     unsafe fn load_halves(from: *const u128) -> (Self, Self) {
-        // SAFETY: the caller vouches for NEON and for two 128-bit values, each of which is a vector of two
-        // words.
+        // SAFETY: the caller guarantees that the CPU has NEON and that two 128-bit values are readable at `from`, each
+        // of which is a vector of two words.
         let (first, second) = unsafe { (Self::load(from.cast()), Self::load(from.add(1).cast())) };
         Self::split_halves(first, second)
     }
 
     #[inline(always)]
     unsafe fn load_halves_partial(from: *const u128, n: usize) -> (Self, Self) {
-        // SAFETY: the caller vouches for NEON.
+        // SAFETY: the caller guarantees that the CPU has NEON.
         let zero = unsafe { Self::splat(0) };
         let row = if n == 0 {
             zero
         } else {
-            // SAFETY: the caller vouches for NEON and for `n` 128-bit values at `from`, and n is at least 1.
+            // SAFETY: the caller guarantees that the CPU has NEON and that `n` 128-bit values are readable at `from`,
+            // and n is at least 1.
             unsafe { Self::load(from.cast()) }
         };
         Self::split_halves(row, zero)
@@ -77,7 +79,8 @@ impl WordVector for U64s {
 
     #[inline(always)]
     unsafe fn load_windows(from: *const u8) -> Self {
-        // SAFETY: the caller vouches for NEON and for 16 bytes at `from`; the load may be unaligned.
+        // SAFETY: the caller guarantees that the CPU has NEON and that 16 bytes are readable at `from`; the load may be
+        // unaligned.
         Self(unsafe {
             let bytes = vld1q_u8(from);
             vcombine_u64(
@@ -89,38 +92,38 @@ impl WordVector for U64s {
 
     #[inline(always)]
     unsafe fn store(self, to: *mut u64) {
-        // SAFETY: `self` is proof of NEON; the caller vouches for room for two values. The store may be
-        // unaligned.
+        // SAFETY: `self` is a vector, which exists only on a CPU with NEON; the caller guarantees that `to` has room
+        // for two values. The store may be unaligned.
         unsafe { vst1q_u64(to, self.0) }
     }
 
     #[inline(always)]
     fn add(self, other: Self) -> Self {
-        // SAFETY: `self` is proof of NEON.
+        // SAFETY: `self` is a vector, which exists only on a CPU with NEON.
         Self(unsafe { vaddq_u64(self.0, other.0) })
     }
 
     #[inline(always)]
     fn and(self, other: Self) -> Self {
-        // SAFETY: `self` is proof of NEON.
+        // SAFETY: `self` is a vector, which exists only on a CPU with NEON.
         Self(unsafe { vandq_u64(self.0, other.0) })
     }
 
     #[inline(always)]
     fn xor(self, other: Self) -> Self {
-        // SAFETY: `self` is proof of NEON.
+        // SAFETY: `self` is a vector, which exists only on a CPU with NEON.
         Self(unsafe { veorq_u64(self.0, other.0) })
     }
 
     #[inline(always)]
     fn or_xor(self, x: Self, y: Self) -> Self {
-        // SAFETY: `self` is proof of NEON.
+        // SAFETY: `self` is a vector, which exists only on a CPU with NEON.
         Self(unsafe { vorrq_u64(self.0, veorq_u64(x.0, y.0)) })
     }
 
     #[inline(always)]
     fn rotate<const LEFT: i32, const RIGHT: i32>(self) -> Self {
-        // SAFETY: `self` is proof of NEON.
+        // SAFETY: `self` is a vector, which exists only on a CPU with NEON.
         Self(unsafe {
             match LEFT {
                 32 => vreinterpretq_u64_u32(vrev64q_u32(vreinterpretq_u32_u64(self.0))),
@@ -131,13 +134,13 @@ impl WordVector for U64s {
 
     #[inline(always)]
     fn count_ones(self) -> Self {
-        // SAFETY: `self` is proof of NEON.
+        // SAFETY: `self` is a vector, which exists only on a CPU with NEON.
         Self(unsafe { vpaddlq_u32(vpaddlq_u16(vpaddlq_u8(vcntq_u8(vreinterpretq_u8_u64(self.0))))) })
     }
 
     #[inline(always)]
     fn min_small(self, other: Self) -> Self {
-        // SAFETY: `self` is proof of NEON.
+        // SAFETY: `self` is a vector, which exists only on a CPU with NEON.
         Self(unsafe {
             vreinterpretq_u64_u8(vminq_u8(
                 vreinterpretq_u8_u64(self.0),
@@ -148,7 +151,7 @@ impl WordVector for U64s {
 
     #[inline(always)]
     fn less_than(self, bound: Self) -> u32 {
-        // SAFETY: `self` is proof of NEON.
+        // SAFETY: `self` is a vector, which exists only on a CPU with NEON.
         unsafe {
             let less = vcltq_u64(self.0, bound.0);
             (vgetq_lane_u64::<0>(less) & 1 | vgetq_lane_u64::<1>(less) & 2) as u32
@@ -157,7 +160,7 @@ impl WordVector for U64s {
 
     #[inline(always)]
     fn select_less_than(self, bound: Self, yes: Self, no: Self) -> Self {
-        // SAFETY: `self` is proof of NEON.
+        // SAFETY: `self` is a vector, which exists only on a CPU with NEON.
         Self(unsafe { vbslq_u64(vcltq_u64(self.0, bound.0), yes.0, no.0) })
     }
 }
@@ -173,15 +176,15 @@ impl CounterVector for U16s {
 
     #[inline(always)]
     unsafe fn splat(x: u16) -> Self {
-        // SAFETY: the caller vouches for NEON.
+        // SAFETY: the caller guarantees that the CPU has NEON.
         Self(unsafe { vdupq_n_u16(x) })
     }
 
     #[inline(always)]
     unsafe fn add_masked(self, bits: *const u8, weight: Self) -> Self {
         const SELECT: [u16; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
-        // SAFETY: `self` is proof of NEON; the caller vouches for 8 / 8 = 1 byte at `bits`. The constant has
-        // the eight values that are loaded.
+        // SAFETY: `self` is a vector, which exists only on a CPU with NEON; the caller guarantees that 8 / 8 = 1 byte
+        // is readable at `bits`. `SELECT` has the eight values that are loaded.
         Self(unsafe {
             let set = vtstq_u16(vdupq_n_u16(u16::from(bits.read())), vld1q_u16(SELECT.as_ptr()));
             vaddq_u16(self.0, vandq_u16(set, weight.0))
@@ -190,8 +193,8 @@ impl CounterVector for U16s {
 
     #[inline(always)]
     unsafe fn store(self, to: *mut u16) {
-        // SAFETY: `self` is proof of NEON; the caller vouches for room for eight values. The store may be
-        // unaligned.
+        // SAFETY: `self` is a vector, which exists only on a CPU with NEON; the caller guarantees that `to` has room
+        // for eight values. The store may be unaligned.
         unsafe { vst1q_u16(to, self.0) }
     }
 }
@@ -207,15 +210,15 @@ impl CounterVector for U8s {
 
     #[inline(always)]
     unsafe fn splat(x: u8) -> Self {
-        // SAFETY: the caller vouches for NEON.
+        // SAFETY: the caller guarantees that the CPU has NEON.
         Self(unsafe { vdupq_n_u8(x) })
     }
 
     #[inline(always)]
     unsafe fn add_masked(self, bits: *const u8, weight: Self) -> Self {
         const SELECT: [u8; 16] = [1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128];
-        // SAFETY: `self` is proof of NEON; the caller vouches for 16 / 8 = 2 bytes at `bits`. The constant has
-        // the sixteen values that are loaded.
+        // SAFETY: `self` is a vector, which exists only on a CPU with NEON; the caller guarantees that 16 / 8 = 2 bytes
+        // are readable at `bits`. `SELECT` has the sixteen values that are loaded.
         Self(unsafe {
             let bits = vcombine_u8(vdup_n_u8(bits.read()), vdup_n_u8(bits.add(1).read()));
             let set = vtstq_u8(bits, vld1q_u8(SELECT.as_ptr()));
@@ -225,8 +228,8 @@ impl CounterVector for U8s {
 
     #[inline(always)]
     unsafe fn store(self, to: *mut u8) {
-        // SAFETY: `self` is proof of NEON; the caller vouches for room for 16 values. The store may be
-        // unaligned.
+        // SAFETY: `self` is a vector, which exists only on a CPU with NEON; the caller guarantees that `to` has room
+        // for 16 values. The store may be unaligned.
         unsafe { vst1q_u8(to, self.0) }
     }
 }

@@ -1,9 +1,9 @@
 //! Hamming distances of bit-packed rows, in short ranges at scattered positions.
 //!
-//! Probes of many queries come as ranges of a few rows each, far apart. Eight rows of w bits take w bytes, so a
-//! range is unpacked and compared eight rows at a time by one byte permutation and one vector of shifts. Both
-//! depend on the bit within its byte at which the range starts: eight cases, prepared once for a width. Rows
-//! wider than 57 bits, and the levels below AVX-512, are compared one by one.
+//! The probes of many queries are ranges of a few rows each, far apart. Eight rows of w bits take w bytes, so a range
+//! is unpacked and compared eight rows at a time by one byte permutation and one vector of shifts. Both depend on the
+//! bit of its byte at which the range starts: there are eight cases, which [`PackedRows`] prepares once for its width.
+//! Rows wider than 57 bits, and the levels below AVX-512, are compared one by one.
 //!
 //! Layout of the packed rows: as in [`super::unpack`].
 
@@ -15,7 +15,8 @@ use crate::hits::RangeHit;
 use crate::level::InstructionSet;
 use crate::level::{Level, level};
 
-/// The widest rows of which each is inside eight bytes, at any bit within the first byte.
+/// The largest width at which eight consecutive bytes contain a complete row, whatever bit of the first byte it starts
+/// at.
 const MAX_NARROW_BITS: u32 = 57;
 
 /// A range of packed rows, and the query that they are compared with.
@@ -25,11 +26,11 @@ pub struct RowRange {
     pub start: u32,
     /// One past the last row. The range is empty unless `end > start`.
     pub end: u32,
-    /// The index of the query.
+    /// The position of the query in the list of queries, from 0.
     pub query: u32,
 }
 
-/// Compares packed rows of one width with queries.
+/// Compares bit-packed rows of one width with queries.
 ///
 /// ```
 /// use twinprint_fingerprint::kernel::{PackedRows, RowRange};
@@ -49,7 +50,7 @@ pub struct RowRange {
 #[derive(Clone, Debug)]
 pub struct PackedRows {
     width: u32,
-    /// The positions of the next eight rows, for each bit within a byte that a range may start at.
+    /// For each bit of a byte, the positions of eight consecutive rows of which the first starts at that bit.
     #[cfg(target_arch = "x86_64")]
     cases: Box<[RowPositions; 8]>,
 }
@@ -61,13 +62,14 @@ pub struct PackedRows {
 struct RowPositions {
     /// Byte permutation: lane i takes the eight bytes from byte `bytes[8 * i]` on.
     bytes: [u8; 64],
-    /// The number of low bits that lane i drops after that.
+    /// The number of bits by which lane i is shifted right after the permutation.
     shifts: [u64; 8],
 }
 
 #[cfg(target_arch = "x86_64")]
 impl RowPositions {
-    /// The positions for rows of `width` bits, one case for each bit at which the first row may start.
+    /// Returns the positions for rows of `width` bits: one case for each bit of a byte at which the first row may
+    /// start.
     fn cases(width: u32) -> Box<[Self; 8]> {
         let mut cases = Box::new(
             [Self {
@@ -80,7 +82,8 @@ impl RowPositions {
                 let bit = shift + lane * width as usize;
                 case.shifts[lane] = bit as u64 % 8;
                 for b in 0..8 {
-                    // The byte's position is below 64 for every narrow width; wider rows do not use the cases.
+                    // For widths up to MAX_NARROW_BITS the byte position is below 64. Wider rows do not use these
+                    // positions.
                     case.bytes[8 * lane + b] = (bit / 8 + b) as u8;
                 }
             }
@@ -89,15 +92,15 @@ impl RowPositions {
     }
 }
 
-/// A string of packed rows.
+/// A bit string of packed rows of one width.
 #[derive(Clone, Copy)]
 struct PackedBits<'a> {
     bytes: &'a [u8],
-    /// Bits of a row.
+    /// The number of bits of a row.
     width: u32,
 }
 
-/// Consecutive ranges, with the index of the first.
+/// Consecutive ranges of a list, with the position of the first one in the list.
 #[derive(Clone, Copy)]
 struct IndexedRanges<'a> {
     first: u32,
@@ -105,7 +108,7 @@ struct IndexedRanges<'a> {
 }
 
 impl PackedRows {
-    /// A comparison of rows of `width_bits` bits. A width above 128 counts as 128.
+    /// Prepares comparisons of rows of `width_bits` bits. A width above 128 counts as 128.
     #[must_use]
     pub fn new(width_bits: u32) -> Self {
         let width = width_bits.min(128);
@@ -116,10 +119,11 @@ impl PackedRows {
         }
     }
 
-    /// Appends every row of a range within k of the range's query, in the order of the ranges and rows.
+    /// Compares the rows of each range with the query of the range. Appends every row within Hamming distance `k` to
+    /// `out`, in the order of the ranges and of the rows in them.
     ///
-    /// Queries have no bits above the width. Rows past the end of `packed` read as zeros, and a query past the
-    /// end of `queries` is zero. O(rows of all ranges).
+    /// Queries must have no bits above the width. Rows past the end of `packed` read as zeros, and a query number past
+    /// the end of `queries` stands for the query 0. O(rows of all ranges).
     pub fn within<W: Width>(
         &self,
         packed: &[u8],
@@ -131,7 +135,7 @@ impl PackedRows {
         self.within_at(level(), packed, ranges, queries, k, out);
     }
 
-    /// [`PackedRows::within`] at a given level.
+    /// [`PackedRows::within`] at a given SIMD level.
     pub fn within_at<W: Width>(
         &self,
         level: Level,
@@ -143,8 +147,8 @@ impl PackedRows {
     ) {
         #[cfg(target_arch = "x86_64")]
         if level.instruction_set() == InstructionSet::Avx512 && self.width <= MAX_NARROW_BITS {
-            // SAFETY: the level exists only where its instructions were detected, and detection tests every
-            // feature that `avx512` enables.
+            // SAFETY: the level exists only on a CPU on which its instructions were detected, and the detection tests
+            // every feature that `avx512` enables.
             unsafe { self.avx512(packed, ranges, queries, k, out) }
             return;
         }
@@ -187,8 +191,8 @@ impl PackedRows {
                 .unwrap_or_default()
                 .low_u64();
             let query = _mm512_set1_epi64(query.cast_signed());
-            // SAFETY: both arrays have 64 bytes and start at a multiple of 64: the struct is aligned to 64 bytes,
-            // and `repr(C)` puts the arrays at offsets 0 and 64.
+            // SAFETY: `case.bytes` and `case.shifts` have 64 bytes each and start at multiples of 64, because
+            // `RowPositions` is aligned to 64 bytes and `repr(C)` puts the two arrays at offsets 0 and 64.
             let (order, shifts) = unsafe {
                 (
                     _mm512_load_si512(case.bytes.as_ptr().cast()),
@@ -198,8 +202,8 @@ impl PackedRows {
             let mut row = range.start;
             while row < range.end {
                 let left = (range.end - row).min(8);
-                // If the rows are inside one cache line, only that line is loaded. The permutation takes positions
-                // modulo 64, so that it counts bytes from the start of the line.
+                // If the rows of this step are inside one cache line, only that line is loaded. The positions of the
+                // byte permutation then count from the start of the line.
                 let line = byte / 64 * 64;
                 let is_within_line =
                     (byte % 64 + (left as usize * self.width as usize + 7).div_ceil(8)) <= 64;
@@ -229,8 +233,8 @@ impl PackedRows {
     }
 }
 
-/// Compares the rest of a range that is too near the end of the string for loading 64 bytes. Out of line, so
-/// that its registers are not saved in the loop that calls it.
+/// Compares the last rows of a range when fewer than 64 bytes are left to load. Not inlined, so that the loop that
+/// calls it need not save its registers.
 #[cfg(target_arch = "x86_64")]
 #[cold]
 #[inline(never)]
@@ -249,8 +253,8 @@ fn finish_range<W: Width>(
     one_by_one(level(), packed, ranges, queries, k, out);
 }
 
-/// Appends the row `row + i` of the range `index` for every bit i that is set in `near`. Cold, so that no register is saved around
-/// it in the loop that calls it.
+/// For every bit i that is set in `near`, appends row `row + i` of the range `index`. Cold and not inlined, so that the
+/// loop that calls it need not save its registers.
 #[cfg(target_arch = "x86_64")]
 #[cold]
 #[inline(never)]
@@ -264,7 +268,7 @@ fn emit(index: u32, row: u32, mut near: u32, out: &mut Vec<RangeHit>) {
     }
 }
 
-/// The little-endian word of the eight bytes from `start` on; bytes past the end are zeros.
+/// Reads eight bytes from `start` on as a little-endian integer. Bytes past the end count as zeros.
 #[inline(always)]
 fn word_from(bytes: &[u8], start: usize) -> u64 {
     let word = bytes.get(start..).and_then(<[u8]>::first_chunk);
@@ -277,10 +281,11 @@ fn tail_from(bytes: &[u8], start: usize) -> u64 {
     tail.iter().rev().fold(0, |word, &b| word << 8 | u64::from(b))
 }
 
-/// Compares row by row. `V` is not used: the body is compiled for each instruction set because of the bit count.
+/// Compares one row at a time. `V` only selects the instruction set that this function is compiled for, and with it the
+/// instruction that counts bits.
 ///
 /// # Safety
-/// No duty; `dispatch` takes unsafe bodies only.
+/// There is no condition. The function is unsafe only because `dispatch` takes unsafe functions.
 #[inline(always)]
 unsafe fn one_by_one_body<V: WordVector, R: Width>(
     packed: PackedBits<'_>,
@@ -308,7 +313,8 @@ unsafe fn one_by_one_body<V: WordVector, R: Width>(
                 let (byte, shift) = ((bit / 8) as usize, bit % 8);
                 let low = u128::from(word_from(bytes, byte)) | u128::from(word_from(bytes, byte + 8)) << 64;
                 let over = u128::from(word_from(bytes, byte + 16));
-                // Shifted in two steps, because a shift by 128 is not defined.
+                // The bits above the low 128 are shifted in two steps, because a shift of a u128 by 128 bits would
+                // overflow.
                 let value = low >> shift | over << 1 << (127 - shift);
                 if ((value & mask) ^ query).count_ones() <= k {
                     out.push(RangeHit { range: index, row });

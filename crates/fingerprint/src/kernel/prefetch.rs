@@ -2,20 +2,20 @@
 
 /// Asks the CPU to fetch the cache line of `slice[index]` for reading.
 ///
-/// A hint: it never faults, for any index, and does nothing on CPUs that have no such instruction.
+/// This is a hint: it never faults, whatever the index, and does nothing on CPUs without a prefetch instruction.
 #[inline(always)]
 pub fn prefetch_read<T>(slice: &[T], index: usize) {
     let address = slice.as_ptr().wrapping_add(index);
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: a prefetch is no memory access of the language and faults at no address. It is part of SSE, which
-    // every x86-64 CPU has.
+    // SAFETY: a prefetch is not a memory access in the sense of the language, and it never faults, whatever the
+    // address. The instruction is part of SSE, which every x86-64 CPU has.
     unsafe {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         _mm_prefetch::<_MM_HINT_T0>(address.cast());
     }
     #[cfg(target_arch = "aarch64")]
-    // SAFETY: a prefetch is no memory access of the language and faults at no address. The instruction changes
-    // no register and no flag.
+    // SAFETY: a prefetch is not a memory access in the sense of the language, and it never faults, whatever the
+    // address. The instruction changes no register and no flag.
     unsafe {
         std::arch::asm!(
             "prfm pldl1keep, [{address}]",

@@ -1,4 +1,5 @@
-//! Plain integers as vectors: the level of every CPU, and the oracle that the tests compare the others with.
+//! Plain integers as vectors: the SIMD level that every CPU has, and the reference that the tests compare the other
+//! levels with.
 
 use super::lanes::{CounterVector, WordVector};
 
@@ -15,7 +16,7 @@ impl WordVector for u64 {
 
     #[inline(always)]
     unsafe fn load(from: *const u64) -> Self {
-        // SAFETY: the caller vouches for one value at `from`.
+        // SAFETY: the caller guarantees that one value is readable at `from`.
         unsafe { from.read_unaligned() }
     }
 
@@ -26,7 +27,7 @@ impl WordVector for u64 {
 
     #[inline(always)]
     unsafe fn load_halves(from: *const u128) -> (Self, Self) {
-        // SAFETY: the caller vouches for one value at `from`.
+        // SAFETY: the caller guarantees that one value is readable at `from`.
         let x = unsafe { from.read_unaligned() };
         (x as u64, (x >> 64) as u64)
     }
@@ -38,14 +39,14 @@ impl WordVector for u64 {
 
     #[inline(always)]
     unsafe fn load_windows(from: *const u8) -> Self {
-        // SAFETY: the caller vouches for 16 bytes at `from`, of which the one lane needs eight; byte arrays
-        // have no alignment.
+        // SAFETY: the caller guarantees that 16 bytes are readable at `from`, of which the only lane needs eight. Byte
+        // arrays need no alignment.
         u64::from_le_bytes(unsafe { from.cast::<[u8; 8]>().read() })
     }
 
     #[inline(always)]
     unsafe fn store(self, to: *mut u64) {
-        // SAFETY: the caller vouches for room for one value.
+        // SAFETY: the caller guarantees that `to` has room for one value.
         unsafe { to.write_unaligned(self) }
     }
 
@@ -95,7 +96,8 @@ impl WordVector for u64 {
     }
 }
 
-/// The bits of every byte, each as a number of 0 or 1 in `lane` bits: eight lanes, the first in the low bits.
+/// Returns, for every byte value, its eight bits in eight lanes of `lane` bits each: lane i is bit i of the byte, as
+/// the number 0 or 1, and lane 0 is the lowest.
 const fn spread(lane: u32) -> [u128; 256] {
     let mut table = [0; 256];
     let mut byte = 0;
@@ -110,8 +112,8 @@ const fn spread(lane: u32) -> [u128; 256] {
     table
 }
 
-/// Eight 16-bit counters in two integers. One addition adds to four of them, because no counter overflows into
-/// the next.
+/// Eight 16-bit counters, four in each of two integers. One integer addition adds to four counters, because no counter
+/// overflows into the next.
 #[derive(Clone, Copy)]
 pub(super) struct U16s(u64, u64);
 
@@ -136,9 +138,9 @@ impl CounterVector for U16s {
 
     #[inline(always)]
     unsafe fn add_masked(self, bits: *const u8, weight: Self) -> Self {
-        // SAFETY: the caller vouches for 8 / 8 = 1 byte at `bits`.
+        // SAFETY: the caller guarantees that 8 / 8 = 1 byte is readable at `bits`.
         let (low, high) = SPREAD_16[usize::from(unsafe { bits.read() })];
-        // A lane of 0 or 1 times the weight of one lane is that lane's weight or nothing.
+        // The product of lanes of 0 or 1 and a weight has the weight in each lane of 1, and 0 in the others.
         let weight = weight.0 & 0xffff;
         Self(
             self.0.wrapping_add(low * weight),
@@ -151,7 +153,7 @@ impl CounterVector for U16s {
         for (half, x) in [self.0, self.1].into_iter().enumerate() {
             for lane in 0..4 {
                 let value = (x >> (16 * lane)) as u16;
-                // SAFETY: the caller vouches for room for eight values, and 4 * half + lane < 8.
+                // SAFETY: the caller guarantees that `to` has room for eight values, and 4 * half + lane < 8.
                 unsafe { to.add(4 * half + lane).write_unaligned(value) }
             }
         }
@@ -182,14 +184,14 @@ impl CounterVector for U8s {
 
     #[inline(always)]
     unsafe fn add_masked(self, bits: *const u8, weight: Self) -> Self {
-        // SAFETY: the caller vouches for 8 / 8 = 1 byte at `bits`.
+        // SAFETY: the caller guarantees that 8 / 8 = 1 byte is readable at `bits`.
         let set = SPREAD_8[usize::from(unsafe { bits.read() })];
         Self(self.0.wrapping_add(set * (weight.0 & 0xff)))
     }
 
     #[inline(always)]
     unsafe fn store(self, to: *mut u8) {
-        // SAFETY: the caller vouches for room for eight values; byte arrays have no alignment.
+        // SAFETY: the caller guarantees that `to` has room for eight values; byte arrays have no alignment.
         unsafe { to.cast::<[u8; 8]>().write(self.0.to_le_bytes()) }
     }
 }

@@ -1,38 +1,40 @@
 //! SipHash-1-3 with 128 bits of output (Aumasson and Bernstein 2012), many messages at once.
 //!
-//! The lanes hash messages in parallel, in the order given. Messages come in as their 8-byte blocks (the last
-//! one padded and tagged with the length, see [`last_block`]), so that the vector code does not read texts. If
-//! the messages of a vector have different numbers of blocks, those that have ended keep their state while the
-//! others continue. Sorting messages by length would cost more than it saves, because a block costs one round
-//! and finishing three or six.
+//! The lanes hash messages in parallel, in the order given. A message is passed as its 8-byte blocks (the last one
+//! padded and tagged with the length, see [`last_block`]), so the vector code does not read texts. If the messages of a
+//! vector have different numbers of blocks, those that have ended keep their state while the others continue. Sorting
+//! messages by length would cost more than it saves, because a block costs one round, and finishing a message costs
+//! three rounds or six.
 
 use super::dispatch::dispatch;
 use super::lanes::WordVector;
 use crate::level::Level;
 
-/// Messages in a batch.
+/// The number of messages in a batch.
 pub(crate) const BATCH: usize = 32;
-/// Messages whose blocks are stored together: a multiple of every number of lanes.
+/// The number of messages whose blocks are stored next to one another: a multiple of the number of lanes at every SIMD
+/// level.
 pub(crate) const GROUP: usize = 8;
 /// The maximum number of blocks of a message in a batch; longer messages are hashed one by one.
 pub(crate) const MAX_BLOCKS: usize = 8;
 
-/// Marks the 128-bit variant, at the start and before the first half of the output.
+/// The constant of SipHash's 128-bit variant. It is XORed into the state at the start, and again before the first half
+/// of the output.
 const WIDE_MARK: u64 = 0xee;
-/// Marks the second half of the output.
+/// The constant of SipHash's 128-bit variant that is XORed into the state before the second half of the output.
 const SECOND_HALF_MARK: u64 = 0xdd;
 
-/// The four state words of one message a lane.
+/// The SipHash states of several messages: four vectors of state words, with one message per lane.
 struct State<V>([V; 4]);
 
 impl<V: WordVector> State<V> {
-    /// The state before the first block.
+    /// Creates the state before the first block, under a key.
     ///
     /// # Safety
     /// The CPU has the instructions of `V`.
     #[inline(always)]
     unsafe fn keyed([k0, k1]: [u64; 2]) -> Self {
-        // SAFETY: the caller vouches for the instructions of V.
+        // SAFETY: the caller guarantees that the CPU has the instructions of V.
         unsafe {
             Self([
                 V::splat(k0 ^ 0x736f_6d65_7073_6575),
@@ -43,7 +45,7 @@ impl<V: WordVector> State<V> {
         }
     }
 
-    /// One SipRound.
+    /// The round function of SipHash, on all messages of the vectors.
     #[inline(always)]
     fn round(&mut self) {
         let [v0, v1, v2, v3] = self.0;
@@ -60,7 +62,7 @@ impl<V: WordVector> State<V> {
         self.0 = [v0, v1, v2, v3];
     }
 
-    /// Mixes in one block of each message.
+    /// Mixes one block of each message into the state.
     #[inline(always)]
     fn absorb(&mut self, block: V) {
         self.0[3] = self.0[3].xor(block);
@@ -68,10 +70,11 @@ impl<V: WordVector> State<V> {
         self.0[0] = self.0[0].xor(block);
     }
 
-    /// One half of the output: first with `word` 2 and `constant` `WIDE_MARK`, then with 1 and `SECOND_HALF_MARK`.
+    /// Computes one half of the output. The first call takes `word` 2 and the constant `WIDE_MARK`, the second takes
+    /// `word` 1 and `SECOND_HALF_MARK`.
     #[inline(always)]
     fn finish(&mut self, word: usize, constant: u64) -> V {
-        // SAFETY: the state holds vectors, which are proof of V's instructions.
+        // SAFETY: the state contains vectors of type V, which exist only on a CPU with the instructions of V.
         let constant = unsafe { V::splat(constant) };
         self.0[word] = self.0[word].xor(constant);
         self.round();
@@ -84,9 +87,9 @@ impl<V: WordVector> State<V> {
 
 /// A batch of messages, and their hashes once computed.
 pub(crate) struct Batch {
-    /// `blocks[g][b][i]` is block b of message 8 g + i; blocks after a message's last one have no meaning.
+    /// `blocks[g][b][i]` is block b of message 8 g + i. Blocks after the last one of a message are ignored.
     pub(crate) blocks: [[[u64; GROUP]; MAX_BLOCKS]; BATCH / GROUP],
-    /// Blocks of each message, 1..=MAX_BLOCKS.
+    /// The number of blocks of each message, in `1..=MAX_BLOCKS`.
     pub(crate) counts: [u64; BATCH],
     /// The low halves of the hashes.
     pub(crate) low: [u64; BATCH],
@@ -95,7 +98,7 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    /// A batch of empty messages.
+    /// Creates a batch of empty messages.
     pub(crate) const fn new() -> Self {
         Self {
             blocks: [[[0; GROUP]; MAX_BLOCKS]; BATCH / GROUP],
@@ -105,20 +108,22 @@ impl Batch {
         }
     }
 
-    /// Computes `low` of the first `messages` messages, rounded up to whole vectors.
+    /// Computes the low halves of the hashes of the first `messages` messages. The number is rounded up to whole
+    /// vectors.
     #[inline]
     pub(crate) fn hash_low(&mut self, level: Level, key: [u64; 2], messages: usize) {
         hash::<false>(level, key, self, messages);
     }
 
-    /// Computes `low` and `high` of the first `messages` messages, rounded up to whole vectors.
+    /// Computes both halves of the hashes of the first `messages` messages. The number is rounded up to whole vectors.
     #[inline]
     pub(crate) fn hash_full(&mut self, level: Level, key: [u64; 2], messages: usize) {
         hash::<true>(level, key, self, messages);
     }
 }
 
-/// Hashes the first `messages` messages, rounded up to whole vectors; the high halves only if `BOTH`.
+/// Hashes the first `messages` messages, a number that is rounded up to whole vectors. Computes the high halves of the
+/// hashes only if `BOTH` is true.
 ///
 /// # Safety
 /// The CPU has the instructions of `V`.
@@ -127,9 +132,9 @@ unsafe fn hash_body<V: WordVector, const BOTH: bool>(key: [u64; 2], batch: &mut 
     const { assert!(GROUP.is_multiple_of(V::LANES) && BATCH.is_multiple_of(GROUP)) };
     for i in (0..messages.min(BATCH)).step_by(V::LANES) {
         let (group, lane) = (&batch.blocks[i / GROUP], i % GROUP);
-        // SAFETY: the caller vouches for the instructions of V. `i` and `lane` are multiples of LANES, i < BATCH
-        // and lane < GROUP. LANES divides GROUP and BATCH, so that LANES values from there on are inside the
-        // counts, one block of the group, `low` and `high`.
+        // SAFETY: the caller guarantees that the CPU has the instructions of V. `i` and `lane` are multiples of LANES,
+        // i < BATCH and lane < GROUP. LANES divides GROUP and BATCH, so LANES values from `i` on are inside `counts`,
+        // `low` and `high`, and LANES values from `lane` on are inside a block of the group.
         unsafe {
             let counts = V::load(batch.counts.as_ptr().add(i));
             let mut state = State::<V>::keyed(key);
@@ -142,7 +147,7 @@ unsafe fn hash_body<V: WordVector, const BOTH: bool>(key: [u64; 2], batch: &mut 
                 let before = state.0;
                 state.absorb(V::load(block.as_ptr().add(lane)));
                 if running != (1 << V::LANES) - 1 {
-                    // Messages that have ended keep their state.
+                    // Messages that have ended keep the state from before this block.
                     for (after, before) in state.0.iter_mut().zip(before) {
                         *after = b.select_less_than(counts, *after, before);
                     }
@@ -161,7 +166,8 @@ unsafe fn hash_body<V: WordVector, const BOTH: bool>(key: [u64; 2], batch: &mut 
 dispatch!(hash [const BOTH: bool] [BOTH]
     (key: [u64; 2], batch: &mut Batch, messages: usize) = hash_body::<U64s>);
 
-/// Hashes windows of `width` bytes (1..=7), one byte apart, as [`siphash_windows`] does.
+/// Hashes the windows of `width` bytes (1..=7) that start at consecutive bytes, as [`siphash_windows`] does. Sets
+/// `done` to the number of windows hashed.
 ///
 /// # Safety
 /// The CPU has the instructions of `V`.
@@ -175,8 +181,8 @@ unsafe fn windows_body<V: WordVector>(
 ) {
     let mut i = 0;
     while i + 16 <= bytes.len() && i + V::LANES <= low.len() {
-        // SAFETY: the caller vouches for the instructions of V; the loop condition for 16 bytes to read from i
-        // on and for LANES values to write from i on.
+        // SAFETY: the caller guarantees that the CPU has the instructions of V. By the loop condition, 16 bytes are
+        // readable from `i` on, and LANES values are writable from `i` on.
         unsafe {
             let tail = V::load_windows(bytes.as_ptr().add(i)).and(V::splat(tail_mask(width)));
             let mut state = State::<V>::keyed(key);
@@ -191,8 +197,8 @@ unsafe fn windows_body<V: WordVector>(
 dispatch!(windows [] [] (key: [u64; 2], bytes: &[u8], width: usize, low: &mut [u64], done: &mut usize)
     = windows_body::<U64s>);
 
-/// Writes the low halves of the hashes of the windows of `width` bytes (1..=7), one byte apart, for the first
-/// windows that fill whole vectors. Returns the number of windows hashed.
+/// Hashes the windows of `width` bytes (1..=7) that start at consecutive bytes, and writes the low halves of the hashes
+/// to `low`. Stops where no whole vector can be loaded. Returns the number of windows hashed.
 pub(crate) fn siphash_windows(
     level: Level,
     key: [u64; 2],
@@ -205,30 +211,31 @@ pub(crate) fn siphash_windows(
     done
 }
 
-/// The last block of a message: its last `length % 8` bytes, and the length in the top byte.
+/// Returns the last block of a message: the last `length % 8` bytes of the message, taken from `tail`, and the length
+/// in the top byte.
 #[inline]
 pub(crate) fn last_block(tail: u64, length: usize) -> u64 {
     tail & tail_mask(length) | length_tag(length)
 }
 
-/// A mask of the bytes that a last block takes from the message.
+/// Returns a mask of the `length % 8` low bytes, which the last block takes from the message.
 #[inline(always)]
 fn tail_mask(length: usize) -> u64 {
     !(u64::MAX << (8 * (length % 8)))
 }
 
-/// The length of the message, modulo 256, in the top byte.
+/// Returns the length of a message, modulo 256, in the top byte of a word.
 #[inline(always)]
 fn length_tag(length: usize) -> u64 {
     (length as u64) << 56
 }
 
-/// The hash of one message of any length.
+/// Hashes one message of any length.
 pub(crate) fn siphash_one(key: [u64; 2], bytes: &[u8]) -> u128 {
     let (blocks, rest) = bytes.as_chunks::<8>();
     let mut tail = [0; 8];
     tail[..rest.len()].copy_from_slice(rest);
-    // SAFETY: the vector is a plain u64, which needs no instructions beyond the target's own.
+    // SAFETY: the vector type is u64, a plain integer, which needs no special instructions.
     let mut state = unsafe { State::<u64>::keyed(key) };
     for block in blocks {
         state.absorb(u64::from_le_bytes(*block));

@@ -1,14 +1,14 @@
-//! Unpacking integers of a fixed number of bits.
+//! Unpacking of integers that are stored in a fixed number of bits each.
 //!
-//! Value i takes the bits from i·w up to (i + 1)·w of the little-endian bit string: bit b is bit b % 8 of byte
-//! b / 8. Bits past the end read as zeros. Eight values take exactly w bytes, so the AVX-512 code repeats one
-//! byte permutation and one vector of shifts every eight values.
+//! With width w, value i takes the bits from i·w up to (i + 1)·w of a little-endian bit string, of which bit b is bit b
+//! % 8 of byte b / 8. Bits past the end read as zeros. Eight values take exactly w bytes, so the AVX-512 code repeats
+//! one byte permutation and one vector of shifts every eight values.
 
 #[cfg(target_arch = "x86_64")]
 use crate::level::InstructionSet;
 use crate::level::Level;
 
-/// Unpacks `out.len()` values of `width` bits (1..=64) from value `first` on.
+/// Unpacks `out.len()` consecutive values of `width` bits (1..=64); the first one is value number `first`.
 pub(super) fn unpack(level: Level, packed: &[u8], width: u32, first: usize, out: &mut [u64]) {
     let start = first as u128 * u128::from(width);
     let bytes = usize::try_from(start / 8)
@@ -18,12 +18,13 @@ pub(super) fn unpack(level: Level, packed: &[u8], width: u32, first: usize, out:
     let shift = (start % 8) as u32;
     #[cfg(target_arch = "x86_64")]
     let done = match level.instruction_set() {
-        // SAFETY: the level exists only where its instructions were detected, and detection tests every feature
-        // that `avx512` enables.
+        // SAFETY: the level exists only on a CPU on which its instructions were detected, and the detection tests every
+        // feature that `avx512` enables.
         InstructionSet::Avx512 => unsafe { avx512(bytes, width, shift, out) },
         _ => 0,
     };
-    // Other levels use the scalar code: one load, one shift and one mask a value are hard to beat there.
+    // The levels below AVX-512 use the scalar code, which takes one load, one shift and one mask per value and is hard
+    // to beat there.
     #[cfg(not(target_arch = "x86_64"))]
     let (done, _) = (0, level);
     scalar(
@@ -34,17 +35,19 @@ pub(super) fn unpack(level: Level, packed: &[u8], width: u32, first: usize, out:
     );
 }
 
-/// Unpacks values of `width` bits from bit `start` of `bytes` on.
+/// Unpacks consecutive values of `width` bits into `out`; the first one starts at bit `start` of `bytes`.
 fn scalar(bytes: &[u8], width: u32, start: usize, out: &mut [u64]) {
     let mask = u64::MAX >> (64 - width);
     for (bit, value) in (start..).step_by(width as usize).zip(out) {
         let (byte, shift) = (bit / 8, bit % 8);
-        // Eight bytes always have up to 57 bits of the value; wider values need a ninth.
+        // Eight bytes contain any value of up to 57 bits, whatever bit of the first byte it starts at. A wider value
+        // may need a ninth byte.
         *value = match bytes.get(byte..) {
             Some([b0, b1, b2, b3, b4, b5, b6, b7, rest @ ..]) => {
                 let low = u64::from_le_bytes([*b0, *b1, *b2, *b3, *b4, *b5, *b6, *b7]) >> shift;
                 let ninth = u64::from(rest.first().copied().unwrap_or(0));
-                // Shifted in two steps, because a shift by 64 (if `shift` is 0) is not defined.
+                // The ninth byte is shifted in two steps, because a shift of a u64 by 64 bits (if `shift` is 0) would
+                // overflow.
                 low | ninth << 1 << (63 - shift)
             }
             Some(rest) => {
@@ -56,8 +59,8 @@ fn scalar(bytes: &[u8], width: u32, start: usize, out: &mut [u64]) {
     }
 }
 
-/// Unpacks the whole groups of eight values that can be read without leaving `bytes`. Returns the number of
-/// values unpacked.
+/// Unpacks values in groups of eight, as long as 64 bytes can be read for a group without leaving `bytes`. Returns the
+/// number of values unpacked.
 ///
 /// # Safety
 /// The CPU has the enabled features.
@@ -70,8 +73,8 @@ fn avx512(bytes: &[u8], width: u32, shift: u32, out: &mut [u64]) -> usize {
     };
 
     let stride = width as usize;
-    // `eight` selects for each lane the eight bytes from the one in which its value starts, and `over` the byte
-    // after them. Every byte of which a bit is used is in the 64 bytes loaded, because shift + 8·width <= 512.
+    // For each lane, `eight` selects the eight bytes from the byte in which the lane's value starts, and `over` selects
+    // the bytes after those. Every bit of a value is in the 64 bytes loaded, because shift + 8·width <= 512.
     let (mut eight, mut over, mut shifts) = ([0u8; 64], [0u8; 64], [0u64; 8]);
     for lane in 0..8 {
         let bit = shift as usize + lane * stride;
@@ -81,14 +84,14 @@ fn avx512(bytes: &[u8], width: u32, shift: u32, out: &mut [u64]) -> usize {
             over[8 * lane + b] = (bit / 8 + 8 + b) as u8;
         }
     }
-    // The bits of the last lane can leave the 64 bytes otherwise.
+    // If the bits of the last lane would reach beyond the 64 bytes loaded, nothing is unpacked here.
     if shift as usize + 8 * stride > 512 {
         return 0;
     }
     let groups = out.len() / 8;
     let readable = (bytes.len().checked_sub(64)).map_or(0, |spare| spare / stride + 1);
     let groups = groups.min(readable);
-    // SAFETY: each of the three arrays has 64 bytes; the loads may be unaligned.
+    // SAFETY: `eight`, `over` and `shifts` have 64 bytes each; the loads may be unaligned.
     let (eight, over, shifts): (__m512i, __m512i, __m512i) = unsafe {
         (
             _mm512_loadu_epi8(eight.as_ptr().cast()),

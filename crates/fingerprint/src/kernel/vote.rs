@@ -5,32 +5,32 @@
 //! 65,535, one pass counts them; else one pass counts their low bytes and another their high bytes, and
 //! 256 · 255 < 65,536. At weight 1 a chunk has 255 features.
 //!
-//! Many features of weight 1 are first added up by bits. Carry-save adders take the vectors of 16 at a time, as the
-//! Harley–Seal bit count does (Muła, Kurz and Lemire 2016), and keep the sum of each bit and lane as binary digits, one
-//! plane per digit. The words of a plane then vote with its power of two.
+//! Many features of weight 1 are first added up bit by bit. Carry-save adders take the vectors of 16 at a time, as the
+//! Harley–Seal bit count does (Muła, Kurz and Lemire 2016), and keep the sum of each bit and lane as binary digits: one
+//! plane, an array of words, for each digit. The words of plane d then vote with weight 2^d.
 
 use super::dispatch::dispatch;
 use super::lanes::{CounterVector, WordVector};
 use crate::level::Level;
 
-/// Features in a chunk.
+/// The number of features whose votes are counted in narrow lanes before the lanes are flushed.
 const CHUNK: usize = 256;
 /// The largest count of a 16-bit lane.
 const LANE_MAX: u32 = 65_535;
 
-/// Binary digits of a sum.
+/// The number of binary digits of a sum of bits; each digit has a plane of its own.
 const PLANES: usize = 12;
 /// The maximum number of lanes of a vector at any level.
 const MAX_LANES: usize = 8;
-/// Vectors added up between two carries into the upper planes.
+/// The number of vectors that are added up between two carries into the upper planes.
 const VECTORS_PER_CARRY: usize = 16;
-/// The most such groups of vectors whose sums fit the planes: 16 · 255 < 2¹².
+/// The largest number of groups of `VECTORS_PER_CARRY` vectors whose sums fit the planes: 16 · 255 < 2¹².
 const MAX_CARRIES: usize = 255;
-/// The fewest features of weight 1 that are added up by bits. The words of the planes cost as much as some two
-/// hundred features, so that fewer features are counted directly.
+/// The minimum number of features of weight 1 that are added up bit by bit with carry-save adders. Counting the planes
+/// afterwards costs as much as about two hundred features, so fewer features are counted directly.
 const MIN_BIT_SUM_FEATURES: usize = 384;
 
-/// A feature hash of one or two 64-bit halves.
+/// A feature hash of 64 bits, or of two 64-bit halves.
 trait HashWord: Copy {
     /// The value whose bytes in memory are those of `self` in little-endian order.
     #[cfg(target_endian = "big")]
@@ -51,8 +51,8 @@ impl HashWord for u128 {
     }
 }
 
-/// Counts one chunk: sets counter b of half h to the sum of `weight(i)` over the hashes i that have bit 64 h + b
-/// set. The hashes have their bytes in little-endian order.
+/// Counts the votes of one chunk: sets counter b of half h to the sum of `weight(i)` over the hashes i that have bit 64
+/// h + b set. The bytes of the hashes must be in little-endian order.
 ///
 /// # Safety
 /// The CPU has the instructions of `C`.
@@ -63,12 +63,12 @@ unsafe fn count_body<C: CounterVector, T: HashWord, F: Fn(usize) -> C::Count, co
     ones: &mut [[u64; 64]; HALVES],
 ) {
     const { assert!(HALVES * 8 <= size_of::<T>() && C::LANES >= 8 && 64 % C::LANES == 0) };
-    // SAFETY: the caller vouches for the instructions of C. Part p of half h reads LANES / 8 bytes from byte
-    // 8 h + p LANES / 8 of a hash on. As p < 64 / LANES and h < HALVES, these are within its first 8 · HALVES
-    // bytes, and the assertion above says that it has that many. Part p stores LANES of the 64 counts from
-    // p LANES on.
+    // SAFETY: the caller guarantees that the CPU has the instructions of C. Part p of half h reads LANES / 8 bytes of a
+    // hash from byte 8 h + p LANES / 8 on. As p < 64 / LANES and h < HALVES, these bytes are among the first 8 · HALVES
+    // of the hash, and by the assertion above a hash has that many. Part p stores LANES of the 64 counts from count p
+    // LANES on.
     unsafe {
-        // Eight registers of lanes at most; wider lanes use fewer.
+        // The 64 counters of a half take at most eight vectors; wider vectors take fewer.
         let mut lanes = [[C::splat(C::Count::from(0)); 8]; HALVES];
         for (i, hash) in hashes.iter().enumerate() {
             let weight = C::splat(weight(i));
@@ -96,7 +96,7 @@ dispatch!(count_u16 [T: HashWord, F: Fn(usize) -> u16, const HALVES: usize] [T, 
 dispatch!(count_u8 [T: HashWord, F: Fn(usize) -> u8, const HALVES: usize] [T, F, HALVES]
     (hashes: &[T], weight: F, ones: &mut [[u64; 64]; HALVES]) = count_body::<U8s>);
 
-/// Adds the weighted votes to `ones`.
+/// For every bit 64 h + b, adds the total weight of the features whose hash has that bit set to `ones[h][b]`.
 fn weighted<T: HashWord, const HALVES: usize>(
     level: Level,
     hashes: &[T],
@@ -122,7 +122,7 @@ fn weighted<T: HashWord, const HALVES: usize>(
     }
 }
 
-/// Adds `counts << shift` to the sums.
+/// Adds each count, shifted left by `shift` bits, to its sum in `ones`.
 #[inline]
 fn add<const HALVES: usize>(counts: &[[u64; 64]; HALVES], shift: u32, ones: &mut [[u64; 64]; HALVES]) {
     for (sum, &count) in ones.as_flattened_mut().iter_mut().zip(counts.as_flattened()) {
@@ -130,30 +130,30 @@ fn add<const HALVES: usize>(counts: &[[u64; 64]; HALVES], shift: u32, ones: &mut
     }
 }
 
-/// Votes on 128 bits: the low 64 in `ones[0]`.
+/// Counts votes on all bits of 128-bit hashes; `ones[0]` is for the low 64 bits, `ones[1]` for the high ones.
 pub(super) fn vote_128(level: Level, hashes: &[u128], weights: &[u16], ones: &mut [[u64; 64]; 2]) {
     weighted(level, hashes, weights, ones);
 }
 
-/// Votes on the low 64 bits of 128-bit hashes.
+/// Counts votes on the low 64 bits of 128-bit hashes.
 pub(super) fn vote_low_64(level: Level, hashes: &[u128], weights: &[u16], ones: &mut [u64; 64]) {
     weighted(level, hashes, weights, std::array::from_mut(ones));
 }
 
-/// Votes on 64-bit hashes.
+/// Counts votes on 64-bit hashes.
 pub(super) fn vote_64(level: Level, hashes: &[u64], weights: &[u16], ones: &mut [u64; 64]) {
     weighted(level, hashes, weights, std::array::from_mut(ones));
 }
 
-/// A full adder: the sum of three binary digits and the carry, for each bit.
+/// A full adder for every bit position: returns the sum digit and the carry digit of three binary digits.
 #[inline(always)]
 fn add_digits<V: WordVector>(a: V, b: V, c: V) -> (V, V) {
     let differ = a.xor(b);
     (differ.xor(c), a.xor(differ.and(a.xor(c))))
 }
 
-/// Adds up the bits of the vectors at the beginning of `hashes`, as many as fit into `planes`, and sets `taken`
-/// to the number of hashes added.
+/// Adds up, bit by bit, the hashes at the beginning of `hashes`, as many as fit into `planes`. Sets `taken` to the
+/// number of hashes added.
 ///
 /// # Safety
 /// The CPU has the instructions of `V`.
@@ -164,7 +164,7 @@ unsafe fn add_up_body<V: WordVector>(
     taken: &mut usize,
 ) {
     const { assert!(V::LANES <= MAX_LANES && 1 << PLANES > VECTORS_PER_CARRY * MAX_CARRIES) };
-    // SAFETY: the caller vouches for the instructions of V. A group has 16 vectors of LANES hashes, and
+    // SAFETY: the caller guarantees that the CPU has the instructions of V. A group has 16 vectors of LANES hashes, and
     // `vector(i)` is called for i < 16. A plane has room for MAX_LANES values, at least LANES.
     unsafe {
         let zero = V::splat(0);
@@ -206,7 +206,7 @@ unsafe fn add_up_body<V: WordVector>(
 dispatch!(add_up [] []
     (hashes: &[u64], planes: &mut [[u64; MAX_LANES]; PLANES], taken: &mut usize) = add_up_body::<U64s>);
 
-/// Votes of weight 1 on 64-bit hashes.
+/// Counts votes of weight 1 on 64-bit hashes.
 pub(super) fn vote_unit_64(level: Level, hashes: &[u64], ones: &mut [u64; 64]) {
     #[cfg(target_endian = "big")]
     let hashes = &hashes.iter().map(|hash| hash.little_endian()).collect::<Vec<_>>();
@@ -216,7 +216,7 @@ pub(super) fn vote_unit_64(level: Level, hashes: &[u64], ones: &mut [u64; 64]) {
     while rest.len() >= MIN_BIT_SUM_FEATURES {
         let (mut planes, mut taken) = ([[0; MAX_LANES]; PLANES], 0);
         add_up(level, rest, &mut planes, &mut taken);
-        // The sum of eight lanes, each below 2¹², is below 2¹⁵.
+        // A 16-bit counter cannot overflow here: it sums eight lanes, each below 2¹², to less than 2¹⁵.
         count_u16(
             level,
             planes.as_flattened(),
@@ -226,7 +226,8 @@ pub(super) fn vote_unit_64(level: Level, hashes: &[u64], ones: &mut [u64; 64]) {
         add(&counts, 0, ones);
         rest = &rest[taken..];
     }
-    // `black_box` hides the constant from the compiler, which would turn a masked addition of 1 into something slower.
+    // `black_box` hides the constant 1 from the compiler, which would turn a masked addition of 1 into something
+    // slower.
     let one = std::hint::black_box(1);
     for hashes in rest.chunks(usize::from(u8::MAX)) {
         count_u8(level, hashes, |_| one, &mut counts);

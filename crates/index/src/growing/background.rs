@@ -1,4 +1,4 @@
-//! The thread of one merge.
+//! The thread that runs one merge of a growing index.
 
 use std::io;
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
@@ -10,7 +10,8 @@ use super::level::Level;
 
 /// A merge on a thread of its own.
 pub(super) struct MergeThread<W> {
-    /// A mutex, because the threads that look up cannot share a receiver.
+    /// Receives the merged level. The receiver is in a mutex, because the threads that do lookups cannot share it
+    /// otherwise.
     merged: Mutex<Receiver<Level<W>>>,
     /// Sends replaced levels to the thread, because freeing hundreds of megabytes takes long.
     replaced: SyncSender<Vec<Arc<Level<W>>>>,
@@ -25,16 +26,16 @@ pub(super) enum Progress<W> {
 }
 
 impl<W: Width> MergeThread<W> {
-    /// Starts a thread that merges.
+    /// Starts a thread that runs `merge`.
     pub(super) fn start(merge: impl FnOnce() -> Level<W> + Send + 'static) -> io::Result<Self> {
         let (sender, merged) = sync_channel(1);
         let (replaced, to_free) = sync_channel(1);
         let thread = std::thread::Builder::new().name("twinprint-merge".to_owned());
         thread.spawn(move || {
             lower_priority();
-            // Fails if the index has been dropped meanwhile.
+            // Sending fails if the index has been dropped in the meantime; nobody needs the merged level then.
             let _index_dropped = sender.send(merge());
-            // The replaced rows are dropped on this thread; if it has ended, the index drops them.
+            // The levels that the merged level replaces are freed on this thread.
             let _replaced = to_free.recv();
         })?;
         Ok(Self {
@@ -43,7 +44,7 @@ impl<W: Width> MergeThread<W> {
         })
     }
 
-    /// The state now, without waiting.
+    /// Returns the state of the merge without waiting.
     pub(super) fn progress(&self) -> Progress<W> {
         let merged = self.merged.lock();
         match merged.map_or(Err(TryRecvError::Disconnected), |merged| merged.try_recv()) {
@@ -53,20 +54,21 @@ impl<W: Width> MergeThread<W> {
         }
     }
 
-    /// Waits for the result; `None` if the thread ended without one.
+    /// Waits for the merged level; returns `None` if the thread ended without one.
     pub(super) fn wait(&self) -> Option<Level<W>> {
         self.merged.lock().ok()?.recv().ok()
     }
 
-    /// Frees levels on the thread.
+    /// Passes levels to the thread, which frees them.
     pub(super) fn release(&self, levels: Vec<Arc<Level<W>>>) {
         let _thread_ended = self.replaced.send(levels);
     }
 }
 
-/// Lowers the priority of this thread below that of the threads that answer lookups: a merge takes long.
+/// Lowers the priority of this thread below that of the threads that answer lookups, because a merge takes long.
 fn lower_priority() {
-    // Only Linux has a priority for each thread. If it cannot be changed, the thread runs with the priority of the others.
+    // Only Linux has a priority for each thread. If it cannot be changed, the thread runs with the priority of the
+    // others.
     #[cfg(target_os = "linux")]
     let _unchanged = rustix::process::setpriority_process(None, 10);
 }

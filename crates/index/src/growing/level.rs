@@ -39,7 +39,7 @@ impl<W: Width> IdRows<W> {
         self.ids.push(id);
     }
 
-    /// The first `rows` rows.
+    /// Returns a copy of the first `rows` rows.
     pub(super) fn first(&self, rows: usize) -> Self {
         Self {
             fingerprints: self.fingerprints[..rows].to_vec(),
@@ -52,7 +52,7 @@ impl<W: Width> IdRows<W> {
         self.ids.drain(..rows);
     }
 
-    /// Appends the rows of another whose ids are not in `dropped`.
+    /// Appends all rows of `rows` whose ids are not in `dropped`.
     fn append(&mut self, rows: &Self, dropped: &FxHashSet<u64>) {
         if dropped.is_empty() {
             self.fingerprints.extend_from_slice(&rows.fingerprints);
@@ -66,7 +66,8 @@ impl<W: Width> IdRows<W> {
         }
     }
 
-    /// Calls `found` with the position of every row within `k` of `query` and the row, by comparing all rows.
+    /// Compares all rows with `query`. For every row within Hamming distance `k`, calls `found` with its position, and
+    /// with its id and distance.
     pub(super) fn scan(&self, query: W, k: u32, mut found: impl FnMut(usize, Neighbor)) {
         let mut near = Vec::new();
         kernel::hamming_one_to_many(query, &self.fingerprints, k, &mut near);
@@ -80,15 +81,16 @@ impl<W: Width> IdRows<W> {
     }
 }
 
-/// Rows that do not change.
+/// An immutable level of a growing index.
 pub(super) struct Level<W> {
     rows: IdRows<W>,
-    /// `None` if a scan is cheaper.
+    /// Permuted tables of the rows; `None` if a scan of the rows is cheaper.
     tables: Option<Tables<W>>,
 }
 
 impl<W: Width> Level<W> {
-    /// A level of the rows of several levels and a tail, without those of the ids in `dropped`. Its tables are planned for radius `k`.
+    /// Merges the rows of several levels and of the tail into a new level, except for the ids in `dropped`. The tables
+    /// of the new level are planned for radius `k`.
     pub(super) fn merge(levels: &[Arc<Self>], tail: &IdRows<W>, dropped: &FxHashSet<u64>, k: u32) -> Self {
         let mut rows = IdRows::default();
         let count = levels.iter().map(|level| level.len()).sum::<usize>() + tail.len();
@@ -98,8 +100,8 @@ impl<W: Width> Level<W> {
             rows.append(&level.rows, dropped);
         }
         rows.append(tail, dropped);
-        // There is no plan for some radii, and tables hold fewer than 2^32 rows. In both cases the rows are scanned,
-        // which is exact too.
+        // If there is no plan for the radius, or if there are 2^32 rows or more, the level has no tables. Lookups then
+        // scan the rows, which is exact too.
         let plan = plan_lookup_of(&rows.fingerprints, k, None)
             .ok()
             .map(|choice| choice.plan)
@@ -121,7 +123,7 @@ impl<W: Width> Level<W> {
         self.tables.is_some()
     }
 
-    /// Calls `found` with every row within `k` of `query`. `matches` is a buffer.
+    /// Calls `found` with every row within Hamming distance `k` of `query`. `matches` is a buffer for reuse.
     pub(super) fn lookup(&self, query: W, k: u32, matches: &mut Vec<Match>, mut found: impl FnMut(Neighbor)) {
         match &self.tables {
             Some(tables) => {

@@ -1,18 +1,22 @@
-//! An index in memory of fingerprints that are inserted and removed, for lookups within a radius.
+//! An index in memory into which fingerprints are inserted and from which they are removed, for lookups within a
+//! radius.
 //!
-//! Permuted tables ([`Tables`](crate::Tables)) cannot be changed, so the rows are in several **levels**, each with tables of its own, the longest
-//! first (the logarithmic method: Bentley and Saxe, *Decomposable searching problems I*, 1980). New rows wait in a **tail** that is
-//! scanned. A full tail becomes a level, merged with the younger levels that are not much longer. A row is therefore merged O(log n)
-//! times and a lookup searches O(log n) levels.
+//! Permuted tables ([`Tables`](crate::Tables)) cannot be changed, so the rows are in several **levels**, each with
+//! tables of its own, the longest first (the logarithmic method: Bentley and Saxe, *Decomposable searching problems I*,
+//! 1980). New rows wait in a **tail** that is scanned. A full tail becomes a level, merged with the younger levels that
+//! are not much longer. A row is therefore merged O(log n) times and a lookup searches O(log n) levels.
 //!
-//! The caller chooses where merges run: [`GrowingIndex::maintain`] merges on the calling thread,
-//! [`GrowingIndex::maintain_in_background`] on a thread of its own while the old levels and the tail continue to answer.
+//! The caller chooses where merges run: [`GrowingIndex::maintain`] merges on the calling thread, and
+//! [`GrowingIndex::maintain_in_background`] merges on a thread of its own, while lookups still use the old levels and
+//! the tail.
 //!
 //! Invariants:
 //! * A row is in one level or in the tail.
-//! * `removed` holds ids whose row is still in a level or in the tail. The next merge of that row drops both.
-//! * The rows that a running merge drops are in `Merge::dropped` and no longer in `removed`; they are ignored in the rows being merged
-//!   only. An id that is inserted again meanwhile gets a new row in the tail.
+//! * `removed` has the ids that were removed but whose row is still in a level or in the tail. The next merge of such a
+//!   row drops the row, and its id from `removed`.
+//! * While a merge runs, the ids whose rows it drops are in `Merge::dropped` and not in `removed`. A lookup ignores
+//!   them only in the rows that are being merged. An id that is inserted again in the meantime gets a new row in the
+//!   tail.
 
 mod background;
 mod level;
@@ -31,10 +35,10 @@ use self::level::{IdRows, Level};
 /// The policy for merging rows of a [`GrowingIndex`] into larger tables. It affects speed only, never results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MergePolicy {
-    /// Rows that are scanned before they are put into tables.
+    /// The number of new rows at which they are put into tables. Until then they are scanned.
     pub tail_rows: usize,
-    /// A younger level is merged with the tail if it has at most this many times the rows merged so far. A larger ratio leaves
-    /// fewer levels to search and merges each row more often.
+    /// A younger level is merged with the tail if it has at most this many times the rows merged so far. A larger ratio
+    /// leaves fewer levels to search and merges each row more often.
     pub size_ratio: usize,
 }
 
@@ -50,7 +54,7 @@ impl Default for MergePolicy {
 /// A row within the radius of a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Neighbor {
-    /// The id the row was inserted under.
+    /// The id under which the row was inserted.
     pub id: u64,
     /// Hamming distance from the query.
     pub distance: u32,
@@ -75,15 +79,15 @@ pub struct Neighbor {
 pub struct GrowingIndex<W> {
     k: u32,
     policy: MergePolicy,
-    /// Longest first.
+    /// The levels, longest first.
     levels: Vec<Arc<Level<W>>>,
     tail: IdRows<W>,
-    /// Ids whose row is ignored until a merge drops it.
+    /// Ids that were removed. Their rows are ignored until a merge drops them.
     removed: FxHashSet<u64>,
     merge: Option<Merge<W>>,
 }
 
-/// A merge that runs on a thread of its own.
+/// A merge that runs on a background thread.
 struct Merge<W> {
     /// The number of levels being merged, from the youngest.
     levels: usize,
@@ -95,12 +99,13 @@ struct Merge<W> {
 }
 
 impl<W: Width> GrowingIndex<W> {
-    /// An empty index whose tables are planned for lookups within `k`.
+    /// Creates an empty index whose tables are planned for lookups within Hamming distance `k`.
     pub fn new(k: u32) -> Self {
         Self::with_policy(k, MergePolicy::default())
     }
 
-    /// An empty index whose tables are planned for lookups within `k`, merged by `policy`.
+    /// Creates an empty index whose tables are planned for lookups within Hamming distance `k`, and whose rows are
+    /// merged according to `policy`.
     pub fn with_policy(k: u32, policy: MergePolicy) -> Self {
         Self {
             k,
@@ -112,7 +117,7 @@ impl<W: Width> GrowingIndex<W> {
         }
     }
 
-    /// The number of rows.
+    /// The number of rows, without removed ones.
     pub fn len(&self) -> usize {
         let dropped = self.merge.as_ref().map_or(0, |merge| merge.dropped.len());
         self.rows_stored().saturating_sub(self.removed.len() + dropped)
@@ -123,10 +128,11 @@ impl<W: Width> GrowingIndex<W> {
         self.len() == 0
     }
 
-    /// Inserts a row. The id must not be in the index; an id that was removed may return with the fingerprint it had before, no other.
-    /// O(1); call [`maintain`](Self::maintain) or [`maintain_in_background`](Self::maintain_in_background) afterwards.
+    /// Inserts a row. The id must not be in the index. An id that was removed may be inserted again, but only with its
+    /// earlier fingerprint. O(1); call [`maintain`](Self::maintain) or
+    /// [`maintain_in_background`](Self::maintain_in_background) afterwards.
     pub fn insert(&mut self, id: u64, fingerprint: W) {
-        // The row of a removed id is still stored, with the same fingerprint.
+        // If the id is in `removed`, its row is still stored with the same fingerprint, and need not be added again.
         if !self.removed.remove(&id) {
             self.tail.push(id, fingerprint);
         }
@@ -137,8 +143,8 @@ impl<W: Width> GrowingIndex<W> {
         self.removed.insert(id);
     }
 
-    /// Appends the rows within `k` of `query`, each once, in no particular order. A `k` beyond that of [`new`](Self::new) is answered by comparing
-    /// every row.
+    /// Appends the rows within Hamming distance `k` of `query` to `out`, each once, in no particular order. If `k` is
+    /// greater than the `k` of [`new`](Self::new), every row is compared.
     pub fn lookup(&self, query: W, k: u32, out: &mut Vec<Neighbor>) {
         let (merging_from, merging_rows, dropped) = match &self.merge {
             Some(merge) => (
@@ -169,19 +175,21 @@ impl<W: Width> GrowingIndex<W> {
         });
     }
 
-    /// Merges on the calling thread if the tail is full or most rows are removed, after waiting for a merge in the background.
+    /// If the tail is full or most rows are removed, waits for a merge in the background to end, and then merges on the
+    /// calling thread.
     pub fn maintain(&mut self) {
         if self.is_merge_due() {
             self.finish_merge();
         }
-        // The merge that was just adopted may have made this one unnecessary.
+        // The background merge that has just ended may have made a second merge unnecessary.
         if self.is_merge_due() {
             self.merge_now(self.levels_to_merge());
         }
     }
 
-    /// Adopts the result of a merge that has ended, and starts one on a thread of low priority if the tail is full or most rows are
-    /// removed. Never waits. If no thread can be started, the tail continues to grow.
+    /// Puts the result of a background merge that has ended into use. Then starts a merge on a thread of low priority
+    /// if the tail is full or most rows are removed. Never waits. If no thread can be started, the tail continues to
+    /// grow.
     pub fn maintain_in_background(&mut self) {
         if let Some(merge) = self.merge.take() {
             match merge.thread.progress() {
@@ -195,13 +203,14 @@ impl<W: Width> GrowingIndex<W> {
         }
     }
 
-    /// Merges the tail and the younger levels now, even if no merge is due. Useful after many insertions and before many lookups.
+    /// Merges the tail and the younger levels now, even if no merge is due. Useful after many insertions and before
+    /// many lookups.
     pub fn merge(&mut self) {
         self.finish_merge();
         self.merge_now(self.levels_to_merge());
     }
 
-    /// Rows in levels and tail, removed ones included.
+    /// The number of rows in the levels and the tail, including removed ones.
     fn rows_stored(&self) -> usize {
         self.levels.iter().map(|level| level.len()).sum::<usize>() + self.tail.len()
     }
@@ -229,7 +238,7 @@ impl<W: Width> GrowingIndex<W> {
         count
     }
 
-    /// Moves the ids whose rows are among the youngest `levels` levels and the tail out of `removed`.
+    /// Takes out of `removed` the ids whose rows are in the youngest `levels` levels or in the tail.
     fn take_removed(&mut self, levels: usize) -> FxHashSet<u64> {
         if levels == self.levels.len() {
             return std::mem::take(&mut self.removed);
@@ -273,7 +282,7 @@ impl<W: Width> GrowingIndex<W> {
         }
     }
 
-    /// Waits for the merge in the background, if there is one, and adopts its result.
+    /// Waits for a merge in the background, if one runs, and puts its result into use.
     fn finish_merge(&mut self) {
         if let Some(merge) = self.merge.take() {
             match merge.thread.wait() {

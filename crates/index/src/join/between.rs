@@ -1,9 +1,9 @@
-//! The join of two sets: all pairs of a row of each set within k.
+//! The join of two sets: finds all pairs of a row of the one and a row of the other within Hamming distance k.
 //!
-//! The tables of a plan over one set are made once ([`ChunkJoin::new`]). The other set comes in chunks of any size. Each
-//! chunk is ordered by the address of one table after the other, and compared bucket against bucket. This is the batch
-//! job of Manku, Jain and Das Sarma 2007: tables over the new fingerprints, and one scan of all the stored ones against
-//! them.
+//! The tables of a plan over one set are built once ([`ChunkJoin::new`]). The other set comes in chunks of any size.
+//! For each table in turn, a chunk is sorted by the table's address, and its buckets are compared with those of the
+//! table. This is the batch job of Manku, Jain and Das Sarma 2007: tables over the new fingerprints, and one scan of
+//! all the stored ones against them.
 
 use rayon::prelude::*;
 use twinprint_fingerprint::{Width, kernel};
@@ -15,7 +15,7 @@ use crate::flips;
 use crate::plan::check::{Counterexample, is_exact};
 use crate::plan::{Plan, leading_bits};
 
-/// Tables over one set, to be joined with others.
+/// Permuted tables over one set of rows, which are joined with chunks of another set.
 ///
 /// ```
 /// use twinprint_index::Pair;
@@ -48,25 +48,26 @@ struct JoinSide<W> {
 }
 
 impl<W: Width> ChunkJoin<W> {
-    /// Tables over `rows` for chunks of about `chunk` rows, within `k`.
+    /// Builds tables over `rows` for joins within Hamming distance `k`, by the plan that is cheapest for chunks of
+    /// about `chunk` rows.
     ///
     /// # Errors
-    /// Never for the plans chosen here, which are exact.
+    /// Only a plan that is not exact is an error, and the plans chosen here are exact.
     ///
     /// # Panics
-    /// With 2³² rows or more.
+    /// If `rows` has 2³² rows or more.
     pub fn new(rows: &[W], chunk: usize, k: u32) -> Result<Self, Counterexample> {
         let plan = plan::<W>(rows.len(), chunk, k);
         Self::with(rows, &plan.0, plan.1)
     }
 
-    /// Like [`ChunkJoin::new`], but by a given plan, with tables addressed by at most `bits` bits.
+    /// Like [`ChunkJoin::new`], but by a given plan. Each table is addressed by at most `bits` bits of its mask.
     ///
     /// # Errors
-    /// A plan that is not exact.
+    /// If the plan is not exact, an error set that it misses.
     ///
     /// # Panics
-    /// With 2³² rows or more.
+    /// If `rows` has 2³² rows or more.
     pub fn with(rows: &[W], plan: &Plan, bits: u32) -> Result<Self, Counterexample> {
         is_exact(plan)?;
         assert!(
@@ -92,11 +93,11 @@ impl<W: Width> ChunkJoin<W> {
         })
     }
 
-    /// Calls `hit` with every pair of a row of the tables (a) and one of `chunk` (b) within k, each once, in no particular order. Returns
-    /// the number of comparisons.
+    /// Calls `hit` with every pair of a row of the tables (`Pair::a`) and a row of `chunk` (`Pair::b`) within the
+    /// radius, each once, in no particular order. Returns the number of comparisons.
     ///
     /// # Panics
-    /// With 2³² rows or more in the chunk.
+    /// If the chunk has 2³² rows or more.
     pub fn join(&mut self, chunk: &[W], mut hit: impl FnMut(Pair)) -> u64 {
         let mut compared = 0;
         for t in 0..self.tables.len() {
@@ -106,10 +107,11 @@ impl<W: Width> ChunkJoin<W> {
         compared
     }
 
-    /// Like [`ChunkJoin::join`] on all threads of the current rayon pool: `sink` gets the pairs in batches, from several threads at once.
+    /// Like [`ChunkJoin::join`], but on all threads of the current rayon pool. `sink` gets the pairs in batches, from
+    /// several threads at once.
     ///
     /// # Panics
-    /// With 2³² rows or more in the chunk.
+    /// If the chunk has 2³² rows or more.
     pub fn join_parallel(&mut self, chunk: &[W], sink: &(impl Fn(&[Pair]) + Sync)) -> u64 {
         let mut compared = 0;
         for t in 0..self.tables.len() {
@@ -129,15 +131,15 @@ impl<W: Width> ChunkJoin<W> {
         compared
     }
 
-    /// Bytes held for each row of the tables.
+    /// The memory in bytes for each row of a join with `tables` tables.
     pub(super) fn bytes_a_row(tables: usize) -> u64 {
         let ordered = u64::from(W::BITS / 8) + 4;
-        // For each table: its rows, ids and up to two bounds per row. In addition the first pass of the one table that
-        // is being sorted.
+        // Each table has the row, its id and up to two bounds. The table that is being sorted also has the output of
+        // the first sorting pass.
         tables as u64 * (ordered + 8) + ordered
     }
 
-    /// The number of tables over `rows` rows.
+    /// The number of tables that [`ChunkJoin::new`] builds over `rows` rows.
     pub(super) fn tables_for(rows: usize, chunk: usize, k: u32) -> usize {
         plan::<W>(rows, chunk, k).0.tables.len()
     }
@@ -151,7 +153,7 @@ impl<W: Width> ChunkJoin<W> {
         self.chunk.order(chunk, address);
     }
 
-    /// Joins a range of the ordered chunk with table `t`. Returns the number of comparisons.
+    /// Joins a range of the sorted chunk with table `t`. Returns the number of comparisons.
     fn compare_run(&self, t: usize, range: std::ops::Range<usize>, hit: &mut impl FnMut(Pair)) -> u64 {
         let (side, earlier, theirs) = (&self.tables[t], &self.tables[..t], &self.chunk);
         let mut compared = 0;
@@ -181,17 +183,18 @@ impl<W: Width> ChunkJoin<W> {
     }
 }
 
-/// Rows of a chunk that one thread joins at a time.
+/// The number of rows of a chunk that one thread joins at a time.
 const TILE: usize = 1 << 13;
 
-/// The estimated nanoseconds that one core takes to join a chunk with tables over `rows` rows.
+/// Estimates the nanoseconds that one core takes to join a chunk with tables over `rows` rows.
 pub(crate) fn cost<W: Width>(rows: usize, chunk: usize, k: u32) -> f64 {
     let (plan, bits) = plan::<W>(rows, chunk, k);
     cost_of(&plan, bits, rows, chunk)
 }
 
-/// The plan and the address width for joining `rows` rows with chunks: each row of a chunk is ordered once per table, each run meets the buckets of its
-/// flips, and rows are compared in those.
+/// Chooses the cheapest plan and address width for joining tables over `rows` rows with chunks. The cost of a chunk is
+/// that of sorting its rows once per table, of visiting the buckets within the radius of each run of equal addresses,
+/// and of comparing the rows of the two.
 fn plan<W: Width>(rows: usize, chunk: usize, k: u32) -> (Plan, u32) {
     let mut best: Option<(f64, Plan, u32)> = None;
     for parts in 1..=(k + 1).min(W::BITS) {
@@ -211,7 +214,8 @@ fn plan<W: Width>(rows: usize, chunk: usize, k: u32) -> (Plan, u32) {
     }
     match best {
         Some((_, plan, bits)) => (plan, bits),
-        // Not reached, because every width has a plan of at least one part. A scan is correct for any rows.
+        // This arm is never reached, because a plan of one part exists for every width. Its plan, a scan, is correct
+        // for any rows.
         None => (
             Plan {
                 bits: W::BITS,
@@ -224,9 +228,9 @@ fn plan<W: Width>(rows: usize, chunk: usize, k: u32) -> (Plan, u32) {
     }
 }
 
-/// The cost of joining a chunk by a plan, in nanoseconds of one core.
+/// Estimates the cost of joining a chunk by a plan, in nanoseconds of one core.
 fn cost_of(plan: &Plan, bits: u32, rows: usize, chunk: usize) -> f64 {
-    // This cost model has its own constants, which differ from those of a self-join.
+    // The constants of this cost model differ from those of a self-join.
     const ORDER_NANOSECONDS: f64 = 12.0;
     const RUN_NANOSECONDS: f64 = 12.0;
     const COMPARISON_NANOSECONDS: f64 = 0.06;

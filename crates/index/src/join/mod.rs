@@ -1,11 +1,11 @@
-//! Self-join: every pair of rows within Hamming distance k, each exactly once.
+//! Self-join: finds every pair of rows within Hamming distance k, each exactly once.
 //!
-//! There are two methods. The *scan* compares everything with everything, block against block in cache. The *parts*
-//! method takes the tables of a plan in turn, orders the rows by the table's address, and joins each bucket with itself
-//! and with the buckets within the table's radius of flips (each unordered pair of buckets once). A pair found is
-//! emitted only if no earlier table would have found it, so pairs need not be stored or sorted; one ordered copy of the
-//! rows is in memory. The method and the plan are chosen by [`crate::planner`]. Two sets are joined by [`ChunkJoin`],
-//! segments on disk by [`StoredJoin`].
+//! There are two methods. The *scan* compares every row with every other, block against block in cache. The *parts*
+//! method takes the tables of a plan in turn, sorts the rows by the table's address, and joins each bucket with itself
+//! and with the buckets within the table's radius of flips (each unordered pair of buckets once). A pair is emitted
+//! only if no earlier table would have found it, so pairs need not be stored or sorted; one sorted copy of the rows is
+//! in memory. [`crate::planner`] chooses the method and the plan. Two sets are joined by [`ChunkJoin`], segments on
+//! disk by [`StoredJoin`].
 
 pub(crate) mod between;
 mod parts;
@@ -20,12 +20,12 @@ pub use self::between::ChunkJoin;
 pub use self::stored::StoredJoin;
 pub use crate::plan::{JoinPlan, JoinTables};
 
-/// Two rows within the radius.
+/// Two rows within the radius of a join, with their Hamming distance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Pair {
-    /// The smaller row number.
+    /// In the join of one set, the smaller row number; in the join of two sets, the row number in the first one.
     pub a: u32,
-    /// The larger row number.
+    /// In the join of one set, the larger row number; in the join of two sets, the row number in the second one.
     pub b: u32,
     /// Their Hamming distance.
     pub distance: u8,
@@ -34,18 +34,18 @@ pub struct Pair {
 /// Statistics of a join.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JoinStats {
-    /// The plan followed.
+    /// The name of the plan that the join followed.
     pub plan: String,
-    /// Pairs emitted.
+    /// The number of pairs emitted.
     pub pairs: u64,
-    /// Fingerprints compared with one another.
+    /// The number of comparisons of two fingerprints.
     pub comparisons: u64,
-    /// Pairs of buckets, or of blocks of a scan, that were joined.
+    /// The number of pairs of buckets, or of blocks of a scan, that were joined.
     pub bucket_pairs: u64,
 }
 
 impl JoinStats {
-    /// The sum of two tallies, under the first one's plan.
+    /// Adds the counts of another part of the same join.
     fn merged(mut self, other: &Self) -> Self {
         self.pairs += other.pairs;
         self.comparisons += other.comparisons;
@@ -57,9 +57,9 @@ impl JoinStats {
 /// Finds every pair of `rows` at Hamming distance at most `k`, by the plan with the lowest estimated cost.
 ///
 /// Runs on the current rayon pool. `sink` gets the pairs in batches, from several threads at once, in no particular
-/// order; the set of pairs is exact and each comes once. Memory in addition to the rows: two copies of rows and ids while
-/// ordering, plus a directory. Rows that are equal are pairs at distance 0, so callers collapse equal rows first: m equal
-/// rows are m²/2 pairs.
+/// order. The set of pairs is exact, and each pair comes once. The join takes memory in addition to `rows`: two copies
+/// of rows and ids while they are sorted, and a directory. Equal rows are pairs at distance 0, and m equal rows are
+/// m²/2 pairs, so callers should merge equal rows first.
 ///
 /// ```
 /// use std::sync::Mutex;
@@ -77,7 +77,7 @@ impl JoinStats {
 /// ```
 ///
 /// # Panics
-/// With 2³² rows or more, which a row number cannot name.
+/// If `rows` has 2³² rows or more, because a row number has 32 bits.
 pub fn self_join<W: Width>(rows: &[W], k: u32, sink: &(impl Fn(&[Pair]) + Sync)) -> JoinStats {
     let plan = crate::planner::plan_join(rows, k).plan;
     self_join_with(rows, k, &plan, sink)
@@ -87,7 +87,7 @@ pub fn self_join<W: Width>(rows: &[W], k: u32, sink: &(impl Fn(&[Pair]) + Sync))
 /// compared instead, and the statistics say so.
 ///
 /// # Panics
-/// With 2³² rows or more.
+/// If `rows` has 2³² rows or more.
 pub fn self_join_with<W: Width>(
     rows: &[W],
     k: u32,
@@ -97,10 +97,10 @@ pub fn self_join_with<W: Width>(
     self_join_until(rows, k, plan, &|| false, sink)
 }
 
-/// Like [`self_join_with`], but ends early once `stop` returns `true`.
+/// Like [`self_join_with`], but ends early, with the pairs found so far, once `stop` returns `true`.
 ///
 /// # Panics
-/// With 2³² rows or more.
+/// If `rows` has 2³² rows or more.
 pub fn self_join_until<W: Width>(
     rows: &[W],
     k: u32,
@@ -118,7 +118,7 @@ pub fn self_join_until<W: Width>(
     }
 }
 
-/// A buffer of pairs for the sink.
+/// A buffer of pairs, which passes them to `sink` in batches.
 struct Batch<'s, S> {
     pairs: Vec<Pair>,
     sent: u64,

@@ -1,10 +1,10 @@
-//! The join by parts: bucket against bucket, table after table.
+//! The join by parts: for one table after the other, buckets are compared with buckets.
 //!
-//! The ordered rows are cut into tiles of equal length whatever the buckets are, so one bucket with all the rows is as
-//! parallel as many small ones. A tile walks its runs of equal address. Each run meets itself, what follows it in its
-//! own bucket, and every bucket `address ^ flip` with a greater address, i.e. the flips whose highest one is at a 0 of
-//! the address. Small partner buckets are first copied next to one another, so that one kernel call serves many of
-//! them; large ones are compared in place.
+//! The sorted rows are cut into tiles of equal length, wherever buckets begin, so one bucket with all the rows is as
+//! parallel as many small ones. A tile takes its runs of equal address in turn. Each run is compared with itself, with
+//! the rows after it in its own bucket, and with every bucket `address ^ flip` of a greater address, that is, for the
+//! flips whose highest one is at a 0 of the address. Small buckets are first copied next to one another, so that one
+//! kernel call compares many of them; large ones are compared in place.
 
 use rayon::prelude::*;
 use twinprint_fingerprint::{Width, kernel};
@@ -15,15 +15,17 @@ use crate::bucket::Buckets;
 use crate::flips;
 use crate::plan::JoinTables;
 
-/// Rows of a tile: the unit of parallel work.
+/// The number of rows of a tile, which is the unit of parallel work.
 const TILE_ROWS: usize = 2048;
-/// Rows gathered before a kernel call; with the tile's run they fit the first-level cache.
+/// The number of rows that are copied next to one another before a kernel call. Together with the tile's run they fit
+/// the first-level cache.
 const GATHER_ROWS: usize = 1024;
-/// Rows copied at once when gathering.
+/// The number of rows that are copied at once when small buckets are gathered.
 const COPY_ROWS: usize = 8;
-/// Buckets of this many rows are joined in place.
+/// Buckets of at least this number of rows are compared in place, without copying them.
 const LARGE_BUCKET_ROWS: usize = 128;
-/// Rows of a large bucket met at once, to stay in cache over the run's rows.
+/// The number of rows of a large bucket that are compared at a time, so that they stay in the cache for all rows of the
+/// run.
 const STRETCH_ROWS: usize = 4096;
 
 pub(super) fn join<W: Width>(
@@ -64,16 +66,16 @@ pub(super) fn join<W: Width>(
     stats
 }
 
-/// One thread's walk over tiles of one table.
+/// The state of one thread that joins tiles of one table.
 struct Walker<'p, W, S> {
     buckets: &'p Buckets<W>,
     flips: &'p [Vec<u32>],
     k: u32,
     emit: PairEmitter<'p, W, S>,
-    /// Copies of small buckets; the first `filled` rows count.
+    /// Copies of small buckets. Only the first `filled` rows are in use.
     gathered: Vec<W>,
     filled: usize,
-    /// The start of each gathered bucket: in `gathered`, and in the ordered rows.
+    /// For each copied bucket, its start in `gathered` and its start in the sorted rows.
     pieces: Vec<(u32, u32)>,
 }
 
@@ -85,7 +87,7 @@ struct PairEmitter<'p, W, S> {
 }
 
 impl<W: Width, S: Fn(&[Pair]) + Sync> PairEmitter<'_, W, S> {
-    /// Emits the pair of the rows at two positions of the order.
+    /// Emits the pair of the rows at positions `x` and `y` of the sorted rows, unless an earlier table has emitted it.
     #[inline]
     fn pair(&mut self, x: usize, y: usize, distance: u8) {
         let differing = self.buckets.rows[x] ^ self.buckets.rows[y];
@@ -120,7 +122,8 @@ impl<'p, W: Width, S: Fn(&[Pair]) + Sync> Walker<'p, W, S> {
         }
     }
 
-    /// Joins the rows at positions `start..end` with all rows that their runs meet first.
+    /// Compares the sorted rows at positions `start..end`, run by run, with the rows after them in their bucket and
+    /// with the buckets of greater addresses within the table's radius.
     fn tile(&mut self, mut start: usize, end: usize) -> JoinStats {
         let mut stats = JoinStats::default();
         let buckets = self.buckets;
@@ -167,7 +170,7 @@ impl<'p, W: Width, S: Fn(&[Pair]) + Sync> Walker<'p, W, S> {
         stats
     }
 
-    /// Joins a run with the ordered rows at positions `from..to`.
+    /// Compares a run with the sorted rows at positions `from..to`.
     fn compare_run(&mut self, start: usize, run: &[W], from: usize, to: usize) {
         let (emit, k) = (&mut self.emit, self.k);
         for (stretch, at) in self.buckets.rows[from..to]
@@ -180,14 +183,14 @@ impl<'p, W: Width, S: Fn(&[Pair]) + Sync> Walker<'p, W, S> {
         }
     }
 
-    /// Copies a bucket of fewer than [`LARGE_BUCKET_ROWS`] rows behind those gathered.
+    /// Copies a bucket of fewer than [`LARGE_BUCKET_ROWS`] rows to the end of the rows gathered so far.
     #[inline]
     fn gather(&mut self, bucket: std::ops::Range<usize>) {
         self.pieces.push((self.filled as u32, bucket.start as u32));
         let rows = &self.buckets.rows;
         let (mut to, mut from) = (self.filled, bucket.start);
         self.filled += bucket.len();
-        // Copying runs of fixed length, even past the end of the bucket, is far cheaper than copying exact lengths.
+        // Copying pieces of fixed length, even past the end of the bucket, is far cheaper than copying exact lengths.
         while from < bucket.end && from + COPY_ROWS <= rows.len() {
             self.gathered[to..to + COPY_ROWS].copy_from_slice(&rows[from..from + COPY_ROWS]);
             to += COPY_ROWS;
@@ -198,11 +201,11 @@ impl<'p, W: Width, S: Fn(&[Pair]) + Sync> Walker<'p, W, S> {
         }
     }
 
-    /// Joins a run with the gathered buckets, and clears them.
+    /// Compares a run with the copied buckets, and clears the copies.
     fn meet_gathered(&mut self, start: usize, run: &[W]) {
         let (emit, pieces) = (&mut self.emit, &self.pieces);
         kernel::hamming_many_to_many(run, &self.gathered[..self.filled], self.k, &mut |i, j, d| {
-            // The first piece starts at 0, so there is a piece that starts at or before j.
+            // The first copied bucket starts at 0, so some bucket starts at or before j.
             let piece = pieces.partition_point(|&(at, _)| at <= j).saturating_sub(1);
             if let Some(&(at, position)) = pieces.get(piece) {
                 emit.pair(start + i as usize, (position + (j - at)) as usize, d);

@@ -1,11 +1,11 @@
-//! The scan: everything against everything, in blocks that stay in cache.
+//! The scan: compares every row with every other, in blocks that stay in cache.
 
 use rayon::prelude::*;
 use twinprint_fingerprint::{Width, kernel};
 
 use super::{Batch, JoinStats, Pair};
 
-/// Bytes of a block: two of them and the kernel's buffers fit a first- or second-level cache.
+/// The size of a block in bytes. Two blocks and the buffers of the kernel fit a first- or second-level cache.
 const BLOCK_BYTES: usize = 1 << 15;
 
 pub(super) fn join<W: Width>(

@@ -1,7 +1,9 @@
-//! Joins of segments on disk: every pair of rows of one segment, or of one row of each of two, within k.
+//! Joins of segments on disk: finds every pair of rows within Hamming distance k, of one segment or of one row of each
+//! of two.
 //!
-//! Rows are read in chunks as large as memory allows. A chunk is joined with itself in memory, and with all later rows in one pass, by tables
-//! over the chunk. A segment that fits into memory is read once; twice the rows in the same memory take four times the work.
+//! Rows are read in chunks as large as memory allows. A chunk is joined with itself in memory, and with all later rows
+//! in one pass, by tables over the chunk. A segment that fits into memory is read once. With the same memory, twice the
+//! rows take four times the work.
 
 #[cfg(test)]
 mod tests;
@@ -13,7 +15,7 @@ use super::{Pair, self_join_until};
 use crate::planner::plan_join;
 use crate::segment::{Segment, SegmentError};
 
-/// The number of rows joined with the tables at a time.
+/// The number of rows that are joined with the tables of a chunk at a time.
 const PASS_ROWS: usize = 1 << 20;
 /// The minimum number of rows of a chunk.
 const MIN_CHUNK_ROWS: usize = 1 << 12;
@@ -42,7 +44,7 @@ const MIN_CHUNK_ROWS: usize = 1 << 12;
 /// ```
 #[derive(Clone, Copy)]
 pub struct StoredJoin<'j> {
-    /// The radius.
+    /// The largest Hamming distance of a pair.
     pub k: u32,
     /// The approximate limit of memory in bytes. Rows that [`Segment::stretches`] maps are not counted.
     pub memory: u64,
@@ -60,8 +62,8 @@ impl std::fmt::Debug for StoredJoin<'_> {
 }
 
 impl StoredJoin<'_> {
-    /// The approximate minimum memory in bytes of a join within `k`. `rows` has one number of rows for the join of a
-    /// segment with itself, or one for each of two segments.
+    /// Returns the approximate minimum memory in bytes of a join within `k`. `rows` is the number of rows of the
+    /// segment that is joined with itself, or the two numbers of rows of the segments that are joined with each other.
     pub fn least_memory<W: Width>(k: u32, rows: &[u64]) -> u64 {
         let in_memory_bytes = match rows {
             [rows] => in_memory_bytes::<W>(*rows),
@@ -76,23 +78,24 @@ impl StoredJoin<'_> {
         in_memory_bytes.min(by_chunks)
     }
 
-    /// The number of rows reported to [`done`](Self::done) in all when a segment of `rows` rows is joined with itself.
+    /// Returns the total number of rows that [`done`](Self::done) is called with when a segment of `rows` rows is
+    /// joined with itself.
     pub fn work_with_itself<W: Width>(&self, rows: u64) -> u64 {
         let chunk = self.self_chunk::<W>(rows) as u64;
         (0..rows.div_ceil(chunk)).map(|c| rows - c * chunk).sum()
     }
 
-    /// Like [`StoredJoin::work_with_itself`] for segments of `a` and `b` rows.
+    /// Like [`StoredJoin::work_with_itself`], but for the join of two segments of `a` and `b` rows.
     pub fn work_between<W: Width>(&self, a: u64, b: u64) -> u64 {
         let (few, many) = (a.min(b), a.max(b));
         many * few.div_ceil(self.chunk::<W>(few) as u64)
     }
 
-    /// Joins a segment with itself. `sink` gets pairs of row numbers (as [`Segment::stretches`] counts), the smaller one first, each once,
-    /// in batches from several threads at once, in no particular order.
+    /// Joins a segment with itself. `sink` gets pairs of row numbers, which are those of [`Segment::stretches`], with
+    /// the smaller one first: each pair once, in batches from several threads at once, in no particular order.
     ///
     /// # Errors
-    /// A file is damaged; `Stopped`.
+    /// `Damaged` if the file is damaged; `Stopped` once `stop` returns `true`.
     pub fn with_itself<W: Width>(
         &self,
         segment: &Segment<W>,
@@ -124,7 +127,8 @@ impl StoredJoin<'_> {
         self.check_stop()
     }
 
-    /// Joins two segments. `sink` gets pairs of a row number of `a` and one of `b`, as [`StoredJoin::with_itself`] gives them.
+    /// Joins two segments. `sink` gets pairs of a row number of `a` and a row number of `b`, in batches as from
+    /// [`StoredJoin::with_itself`].
     ///
     /// # Errors
     /// The same as for [`StoredJoin::with_itself`].
@@ -155,7 +159,7 @@ impl StoredJoin<'_> {
         self.check_stop()
     }
 
-    /// Rows of a chunk that is joined with itself and with what follows.
+    /// The number of rows of a chunk when a segment of `rows` rows is joined with itself.
     fn self_chunk<W: Width>(&self, rows: u64) -> usize {
         if in_memory_bytes::<W>(rows) <= self.memory {
             return (rows as usize).max(1);
@@ -163,12 +167,12 @@ impl StoredJoin<'_> {
         self.chunk::<W>(rows)
     }
 
-    /// Rows of a chunk with tables over it.
+    /// The number of rows of a chunk whose tables fit into the memory.
     fn chunk<W: Width>(&self, rows: u64) -> usize {
         let row = u64::from(W::BITS / 8);
         let left = self.memory.saturating_sub(passing_bytes::<W>(u64::MAX));
         let mut chunk = rows as usize;
-        // The number of tables and the number of rows depend on each other; two rounds are enough.
+        // The number of tables depends on the number of rows and the other way round; two rounds are enough.
         for _ in 0..2 {
             let tables = ChunkJoin::<W>::tables_for(chunk, PASS_ROWS, self.k);
             let fit = left / (row + ChunkJoin::<W>::bytes_a_row(tables));
@@ -188,19 +192,21 @@ impl StoredJoin<'_> {
     }
 }
 
-/// Bytes for joining all rows of a segment with one another at once: the rows, and two copies of rows and ids with a directory while they are ordered.
+/// The memory in bytes for joining all rows of a segment with one another at once: the rows, and two copies of rows and
+/// ids with a directory while they are sorted.
 fn in_memory_bytes<W: Width>(rows: u64) -> u64 {
     let row = u64::from(W::BITS / 8);
     rows.saturating_mul(row + 2 * (row + 4) + 8)
 }
 
-/// Bytes of the rows that go past the tables at a time, of `rows` in all.
+/// The memory in bytes for the rows that are joined with the tables of a chunk at a time, if there are `rows` rows in
+/// total.
 fn passing_bytes<W: Width>(rows: u64) -> u64 {
     let row = u64::from(W::BITS / 8);
     rows.min(PASS_ROWS as u64) * (row + 2 * (row + 4))
 }
 
-/// The rows of a chunk.
+/// The rows of a chunk in memory, with their row numbers.
 struct Chunk<W> {
     numbers: std::ops::Range<u64>,
     rows: Vec<W>,
@@ -214,7 +220,8 @@ impl<W: Width> Chunk<W> {
         }
     }
 
-    /// Takes the rows of a stretch that belong to the chunk, and returns those after it.
+    /// Takes the rows of a stretch that belong to the chunk, and returns the rows of the stretch after them. `first` is
+    /// the row number of the first row of the stretch.
     fn take<'s>(&mut self, first: u32, stretch: &'s [W]) -> &'s [W] {
         let at = |number: u64| {
             let before = number.saturating_sub(first.into());
@@ -228,12 +235,12 @@ impl<W: Width> Chunk<W> {
 
 /// A buffer of consecutive rows to be joined with the tables of a chunk.
 struct PassingRows<W> {
-    /// Made with the first rows, when the chunk is complete.
+    /// The tables of the chunk, built when the first rows are joined with them. The chunk is complete then.
     tables: Option<ChunkJoin<W>>,
     rows: Vec<W>,
-    /// The number of the first row.
+    /// The row number of the first row in the buffer.
     first: u32,
-    /// True if the rows of the chunk are those of b.
+    /// True if the chunk has the rows of segment `b`, so that the two row numbers of each pair must be swapped.
     swapped: bool,
 }
 
@@ -291,7 +298,7 @@ impl<W: Width> PassingRows<W> {
     }
 }
 
-/// Adds offsets to the row numbers of pairs.
+/// Adds `a` to the first row number of each pair, and `b` to the second.
 fn moved(pairs: &[Pair], a: u32, b: u32) -> Vec<Pair> {
     let moved = |pair: &Pair| Pair {
         a: pair.a + a,

@@ -1,14 +1,14 @@
-//! The constructions: every family of plans the planner chooses from.
+//! The constructions: every family of plans that the planner chooses from.
 //!
 //! Block 0 holds the highest bits. Blocks of unequal width differ by one bit, wider ones first, so that 64 bits in six
 //! blocks are 11, 11, 11, 11, 10, 10.
 
 use super::{Plan, PlanError, TableSpec, all_bits};
 
-/// No construction makes more tables than this: beyond it a plan costs more than a scan on all measured data.
+/// The maximum number of tables of a plan. With more tables, a plan costs more than a scan on all measured data.
 pub const MAX_TABLES: usize = 4096;
 
-/// Splits the positions of `within` into `parts` runs of nearly equal size, from the highest bit down.
+/// Splits the bits of `within` into `parts` runs of nearly equal size, from the highest bit down.
 fn split(within: u128, parts: u32) -> Vec<u128> {
     let total = within.count_ones();
     let mut positions = (0..128).rev().filter(|&i| within >> i & 1 == 1);
@@ -23,7 +23,7 @@ fn split(within: u128, parts: u32) -> Vec<u128> {
         .collect()
 }
 
-/// C(n, r), saturating.
+/// Returns the binomial coefficient C(n, r), saturating.
 fn choose(n: u32, r: u32) -> u128 {
     if r > n {
         return 0;
@@ -33,7 +33,7 @@ fn choose(n: u32, r: u32) -> u128 {
     })
 }
 
-/// Calls `visit` with the union of every `take`-subset of `blocks`, in lexicographic order.
+/// Calls `visit` with `union` ORed with every choice of `take` of the `blocks`, in lexicographic order.
 fn unions(blocks: &[u128], take: usize, union: u128, visit: &mut impl FnMut(u128)) {
     if take == 0 {
         return visit(union);
@@ -46,7 +46,8 @@ fn unions(blocks: &[u128], take: usize, union: u128, visit: &mut impl FnMut(u128
     }
 }
 
-/// Radii over `s` ≥ 1 parts that add up to k − s + 1 and differ by at most one, larger ones first; −1 beyond k + 1 parts.
+/// Returns radii for `s` ≥ 1 parts that add up to k − s + 1 and differ by at most one, larger ones first. With more
+/// than k + 1 parts, some radii are −1: these parts are skipped.
 pub(crate) fn even_radii(k: u32, s: u32) -> Vec<i32> {
     let sum = i64::from(k) - i64::from(s) + 1;
     let low = sum.div_euclid(i64::from(s));
@@ -57,7 +58,7 @@ pub(crate) fn even_radii(k: u32, s: u32) -> Vec<i32> {
 }
 
 impl Plan {
-    /// The scan: every row is compared. As a plan, one table over a single bit which may differ.
+    /// The plan of a scan, which compares every row: one table over a single bit, which may differ.
     ///
     /// # Errors
     /// `Bits` for a width outside 1..=128.
@@ -74,7 +75,7 @@ impl Plan {
         )
     }
 
-    /// One table over all bits, probed at radius k.
+    /// The plan of one table over all bits, probed at radius k.
     ///
     /// # Errors
     /// `Bits` for a width outside 1..=128.
@@ -87,7 +88,7 @@ impl Plan {
     /// For k = 3 and 64 bits: r = 4 gives 4 tables of 16 bits, r = 5 gives 10 of 25–26, r = 6 gives 20 of 31–33.
     ///
     /// # Errors
-    /// `Blocks` unless k < r ≤ bits, `Tables` when C(r, k) is beyond [`MAX_TABLES`].
+    /// `Blocks` unless k < r ≤ bits; `Tables` if C(r, k) is greater than [`MAX_TABLES`].
     pub fn blocks(bits: u32, k: u32, r: u32) -> Result<Self, PlanError> {
         let what = "blocks";
         let all = all_bits(bits)?;
@@ -110,14 +111,15 @@ impl Plan {
         Self::new(bits, k, format!("blocks C({r},{k})"), tables)
     }
 
-    /// Blocks within blocks: r blocks of which r − k match exactly, and in each table the other bits again in r blocks
-    /// of which r − k match exactly. For k = 3, r = 4 and 64 bits: the 16 tables of 16 + 12 bits.
+    /// Blocks within blocks: of r blocks, r − k match exactly; in each table the other bits are divided into r blocks
+    /// again, of which r − k match exactly. For k = 3, r = 4 and 64 bits, these are the 16 tables of 16 + 12 bits of
+    /// Manku et al.
     ///
-    /// Exact: the first level leaves some k blocks that hold every error; among the r parts of those, some r − k
-    /// are clean.
+    /// The plan is exact: at the first level, some k blocks contain all differing bits, and of the r blocks that these
+    /// are divided into, some r − k contain none.
     ///
     /// # Errors
-    /// `Radius` for k > 4, where the tables become many and the checker slow; else as [`Plan::blocks`].
+    /// `Radius` for k > 4, where there are many tables and the check is slow; otherwise as for [`Plan::blocks`].
     pub fn nested_blocks(bits: u32, k: u32, r: u32) -> Result<Self, PlanError> {
         let what = "nested blocks";
         if k > 4 {
@@ -147,12 +149,12 @@ impl Plan {
         Self::new(bits, k, format!("nested blocks C({r},{k})²"), tables)
     }
 
-    /// Disjoint parts of equal width with the given radii; −1 skips a part. Exact iff Σρ ≥ k − s + 1 over s parts
-    /// (if every part had ρ + 1 errors or more, there would be more than k): the general pigeonhole of Qin et
-    /// al. 2018. A larger sum only costs more, so it is refused too.
+    /// Disjoint parts of equal width with the given radii ρ; a radius of −1 skips a part. The plan of s parts is exact
+    /// iff Σρ ≥ k − s + 1 (if every part had ρ + 1 differing bits or more, there would be more than k): the general
+    /// pigeonhole of Qin et al. 2018. A larger sum only costs more, so it is refused too.
     ///
     /// # Errors
-    /// `Radii` unless Σρ = k − s + 1, `Blocks` for no parts or more parts than bits.
+    /// `Radii` unless the radii of the s parts add up to k − s + 1; `Blocks` for no parts or more parts than bits.
     pub fn parts(bits: u32, k: u32, radii: &[i32]) -> Result<Self, PlanError> {
         let all = all_bits(bits)?;
         let parts = u32::try_from(radii.len()).unwrap_or(u32::MAX);
@@ -168,12 +170,12 @@ impl Plan {
         Self::parts_of_widths(bits, k, radii, &widths)
     }
 
-    /// Like [`Plan::parts`] with a width for each part, from the highest bits down. Wider parts for larger radii make the
-    /// tables of one plan cost alike.
+    /// Like [`Plan::parts`], but with a given width for each part, from the highest bits down. Wider parts for larger
+    /// radii make the tables of one plan cost about the same.
     ///
     /// # Errors
-    /// `Radii` unless Σρ = k − s + 1, `Blocks` unless there is one positive width for each part and they add up to
-    /// `bits`.
+    /// `Radii` unless the radii of the s parts add up to k − s + 1; `Blocks` unless there is one positive width for
+    /// each part and the widths add up to `bits`.
     pub fn parts_of_widths(bits: u32, k: u32, radii: &[i32], widths: &[u32]) -> Result<Self, PlanError> {
         let all = all_bits(bits)?;
         let sum: u64 = widths.iter().map(|&w| u64::from(w)).sum();
@@ -206,7 +208,7 @@ impl Plan {
         Self::new(bits, k, format!("parts [{}]", list.join(",")), tables)
     }
 
-    /// `s` disjoint parts whose radii are as even as Σρ = k − s + 1 allows, larger ones first.
+    /// Disjoint parts: `s` of them, with radii as even as their required sum k − s + 1 allows, larger ones first.
     ///
     /// # Errors
     /// The same as for [`Plan::parts`].
@@ -222,7 +224,7 @@ impl Plan {
         Self::parts(bits, k, &even_radii(k, s))
     }
 
-    /// Two halves with radii as even as possible: `[1,1]` for k = 3.
+    /// Two halves of the bits, with radii as even as possible: `[1,1]` for k = 3.
     ///
     /// # Errors
     /// The same as for [`Plan::parts`].
@@ -230,7 +232,7 @@ impl Plan {
         Self::even_parts(bits, k, 2)
     }
 
-    /// Three thirds with radii as even as possible: `[1,0,0]` for k = 3.
+    /// Three thirds of the bits, with radii as even as possible: `[1,0,0]` for k = 3.
     ///
     /// # Errors
     /// The same as for [`Plan::parts`].
@@ -267,12 +269,12 @@ impl Plan {
         Self::new(bits, k, what, tables.collect())
     }
 
-    /// The half-spaces of the affine geometry AG(d, 2) with d = k (at least 1): bit i is assigned to the point i mod 2^d, and
-    /// each of the 2·(2^d − 1) half-spaces is a table matched exactly. Any d points lie in a hyperplane, whose
-    /// complement is clean: 2^(k+1) − 2 tables of half the bits.
+    /// The half-spaces of the affine geometry AG(d, 2) with d = k (at least 1): bit i is assigned to the point i mod
+    /// 2^d, and each of the 2·(2^d − 1) half-spaces is a table matched exactly. The points of any d differing bits are
+    /// in a hyperplane, whose complement has no differing bit. There are 2^(k+1) − 2 tables of half the bits.
     ///
     /// # Errors
-    /// `Radius` for k > 5 (k = 6 would need 126 tables), `Blocks` when there are fewer bits than points.
+    /// `Radius` for k > 5 (k = 6 would need 126 tables); `Blocks` if there are fewer bits than points.
     pub fn half_spaces(bits: u32, k: u32) -> Result<Self, PlanError> {
         let what = "half-spaces";
         if k > 5 {

@@ -1,22 +1,24 @@
-//! Decides whether a plan is exact, or names an error set that it misses.
+//! Decides whether a plan is exact, and finds an error set that it misses if it is not.
 //!
-//! Bit positions with the same membership in all masks are interchangeable: they form an *atom*. A missed error set is
-//! a choice of e_a errors for each atom a, 0 ≤ e_a ≤ |a|, such that every mask holds more than its radius, with
-//! Σ e_a ≤ k. So the question is a small covering problem over atoms instead of one over C(f, ≤k) bit sets, and is
-//! solved by branch and bound: take an unsatisfied mask with the fewest open atoms, put one more error into each of
-//! them in turn, and close an atom after its turn so that no multiset is tried twice. A branch is cut when the errors
-//! left cannot pay for the most demanding mask, nor for the sum of all demands at the rate of the atom that serves most
-//! masks. For disjoint masks the answer is the pigeonhole sum, found without search.
+//! An *error set* is the set of bits in which two fingerprints differ. Bit positions that are in the same masks are
+//! interchangeable: they form an *atom*. A missed error set is a choice of e_a errors for each atom a, 0 ≤ e_a ≤ |a|,
+//! such that every mask has more errors than its radius, with Σ e_a ≤ k. So the question is a small covering problem
+//! over atoms instead of one over C(f, ≤k) bit sets. It is solved by branch and bound: take an unsatisfied mask with
+//! the fewest open atoms, put one more error into each of them in turn, and close an atom after its turn so that no
+//! multiset is tried twice. A branch is cut if the errors left are too few for the most demanding mask, or for the sum
+//! of all demands at the rate of the atom that is in most unsatisfied masks. For disjoint masks the answer is the
+//! pigeonhole sum, found without search.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use super::Plan;
 
-/// An error set of at most k bits that no table of the plan finds.
+/// An error set that shows that a plan is not exact: at most k differing bits with which no table of the plan finds a
+/// pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counterexample {
-    /// The differing bits, as a mask.
+    /// The differing bits of the pair, as a mask.
     pub errors: u128,
 }
 
@@ -24,7 +26,7 @@ impl fmt::Display for Counterexample {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "fingerprints that differ in the bits {:#x} are missed by every table",
+            "the plan is not exact: no table finds two fingerprints that differ in the bits {:#x}",
             self.errors
         )
     }
@@ -32,9 +34,10 @@ impl fmt::Display for Counterexample {
 
 impl std::error::Error for Counterexample {}
 
-/// Checks that every pair of fingerprints within the plan's k shares a probe of some table.
+/// Checks that a plan is exact: for every pair of fingerprints within the plan's k, at least one table finds it.
 ///
-/// Exact for every plan; fast (well under a second) for the families of this crate. The worst case is exponential in k.
+/// The answer is exact for every plan. For the plans of this crate the check takes well under a second; the worst case
+/// is exponential in k.
 ///
 /// ```
 /// use twinprint_index::Plan;
@@ -48,9 +51,9 @@ impl std::error::Error for Counterexample {}
 /// ```
 ///
 /// # Errors
-/// An error set of at most k bits that the plan misses.
+/// If the plan is not exact, an error set of at most k bits that it misses.
 pub fn is_exact(plan: &Plan) -> Result<(), Counterexample> {
-    // A table accepts every pair if its radius is not less than the number of bits in its mask.
+    // A table finds every pair if its radius is not less than the number of bits in its mask.
     if plan.tables.iter().any(|t| t.radius >= t.mask.count_ones()) {
         return Ok(());
     }
@@ -93,33 +96,34 @@ pub fn is_exact(plan: &Plan) -> Result<(), Counterexample> {
     Err(Counterexample { errors })
 }
 
-/// State of the covering search.
+/// The state of the search for an error set that every table misses.
 struct Search {
-    /// Errors each table still needs before it misses; zero or less once it does.
+    /// For each table, the number of further errors with which it misses the error set; zero or less if it misses the
+    /// set already.
     deficit: Vec<i64>,
-    /// The atoms in the mask of each table.
+    /// For each table, the atoms in its mask.
     members: Vec<Vec<usize>>,
-    /// Tables of each atom.
+    /// For each atom, the tables whose masks contain it.
     tables_of: Vec<Vec<u32>>,
-    /// Bits of each atom that may still take an error on this branch.
+    /// For each atom, the number of bits that may still become errors on this branch.
     open: Vec<u32>,
-    /// Errors put into each atom so far.
+    /// For each atom, the number of errors put into it so far.
     taken: Vec<u32>,
 }
 
-/// The result of the bounds for a search state.
+/// The result of bounding a state of the search.
 enum BoundOutcome {
-    /// Every demand is met.
+    /// Every table misses the error set found so far.
     Missed,
-    /// The errors left cannot meet the demands.
+    /// The errors that are left are too few to make every table miss.
     Hopeless,
-    /// Undecided; branch on this table.
+    /// Undecided; branch on the mask of this table.
     Branch(usize),
 }
 
 impl Search {
-    /// Disjoint masks: every table must take radius + 1 errors of its own. Each has room for them, since a mask no
-    /// wider than its radius was answered before.
+    /// Returns `true` if a plan of disjoint masks misses an error set of `k` bits: radius + 1 errors in every mask.
+    /// Every mask has room for them, because a plan in which some mask is no wider than its radius was accepted before.
     fn pigeonhole(&mut self, k: u32) -> bool {
         if self.deficit.iter().sum::<i64>() > i64::from(k) {
             return false;
@@ -132,7 +136,7 @@ impl Search {
         true
     }
 
-    /// Returns `true` if `left` more errors can satisfy every demand; `taken` then holds them.
+    /// Returns `true` if every table can be made to miss with `left` more errors; `taken` then has the error set.
     fn descend(&mut self, left: u32) -> bool {
         let table = match self.bound(left) {
             BoundOutcome::Missed => return true,
@@ -158,7 +162,7 @@ impl Search {
         false
     }
 
-    /// Puts an error into an atom (+1) or takes it back (−1).
+    /// Puts an error into an atom (`by` = +1) or takes it back (`by` = −1).
     fn place(&mut self, atom: usize, by: i64) {
         self.taken[atom] = self.taken[atom].wrapping_add_signed(by as i32);
         for &j in &self.tables_of[atom] {

@@ -3,16 +3,16 @@
 use super::check::{Counterexample, is_exact};
 use super::{MAX_ADDRESS_BITS, Plan, leading_bits};
 
-/// The way a self-join finds its pairs.
+/// How a self-join finds its pairs: by a scan, or by permuted tables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum JoinPlan {
-    /// Compare everything.
+    /// Compares every row with every other.
     Scan,
-    /// Join the buckets of these tables, one table after the other.
+    /// Joins the buckets of these tables, one table after the other.
     Tables(JoinTables),
 }
 
-/// The tables of a plan with the address bits of each.
+/// The tables of a plan, with the address bits of each table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JoinTables {
     pub(crate) name: String,
@@ -21,7 +21,7 @@ pub struct JoinTables {
     pub(crate) tables: Vec<JoinTable>,
 }
 
-/// A table of a join.
+/// A permuted table of a self-join: its address bits, and how many of them may differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct JoinTable {
     /// The mask of the address bits.
@@ -31,11 +31,12 @@ pub(crate) struct JoinTable {
 }
 
 impl JoinPlan {
-    /// Joins by the tables of `plan`, table j addressed by the `address_bits[j]` highest bits of its mask (all of
-    /// them, up to 28, if the list is short). Correct for any address widths; they decide the cost.
+    /// Creates a plan that joins by the tables of `plan`. Table j is addressed by the `address_bits[j]` highest bits of
+    /// its mask, or by all of them, up to 28, if the list is shorter. The result is correct for any address widths;
+    /// they only affect the cost.
     ///
     /// # Errors
-    /// A plan that is not exact is refused with an error set it would miss.
+    /// If `plan` is not exact, an error set that it misses.
     pub fn from_plan(plan: &Plan, address_bits: &[u32]) -> Result<Self, Counterexample> {
         is_exact(plan)?;
         Ok(Self::from_exact(plan, address_bits))

@@ -1,8 +1,8 @@
 //! Plans: sets of permuted tables that find every fingerprint within radius k.
 //!
 //! A plan is a list of masks M₁…M_T over the bit positions, each with a radius ρ. A table keyed by mask M finds a
-//! fingerprint when at most ρ of the differing bits lie inside M. The plan is *exact* for k iff for every set E of at
-//! most k bit positions some j has |E ∩ M_j| ≤ ρ_j; [`check::is_exact`] decides it.
+//! fingerprint if at most ρ of the differing bits are in M. The plan is *exact* for k iff for every set E of at most k
+//! bit positions some j has |E ∩ M_j| ≤ ρ_j; [`check::is_exact`] decides this.
 //!
 //! **Truncation.** A table may address its rows by any subset A_j ⊆ M_j of its key bits. Then |E ∩ A_j| ≤ |E ∩ M_j|, so
 //! whatever table j finds by its whole key it also finds by the shorter one, and an exact plan stays exact. Only the
@@ -23,13 +23,13 @@ pub use catalogue::MAX_TABLES;
 pub(crate) use catalogue::even_radii;
 pub use join::{JoinPlan, JoinTables};
 
-/// Addresses of tables in memory are at most this wide, so that a directory stays below 2²⁸ entries.
+/// The maximum width of an address of a table in memory, in bits, so that a directory has at most 2²⁸ entries.
 pub(crate) const MAX_ADDRESS_BITS: u32 = 28;
 
 /// One permuted table of a plan: the bits of its key and how many of them may differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableSpec {
-    /// The key bits: bit i of the mask stands for bit i of the fingerprint.
+    /// The key bits of the table: bit i of the mask stands for bit i of the fingerprint.
     pub mask: u128,
     /// The largest number of key bits that may differ between a query and a row that the table finds.
     pub radius: u32,
@@ -51,9 +51,9 @@ pub struct TableSpec {
 pub struct Plan {
     /// Width of the fingerprints.
     pub bits: u32,
-    /// Hamming radius the plan is meant for.
+    /// The Hamming radius that the plan is meant for.
     pub k: u32,
-    /// The construction, for people: `parts [2,2,2,1]`, `QR-11`.
+    /// The name of the construction, for display, such as `parts [2,2,2,1]` or `QR-11`.
     pub name: String,
     /// The tables, in the order in which they are probed and joined.
     pub tables: Vec<TableSpec>,
@@ -63,33 +63,37 @@ pub struct Plan {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlanError {
-    /// Fingerprints have 1 to 128 bits.
+    /// The width of the fingerprints is not 1 to 128 bits.
     #[error("a fingerprint has 1 to 128 bits, not {0}")]
     Bits(u32),
-    /// A table's mask is empty or names bits that the fingerprint does not have.
-    #[error("table {table}: mask {mask:#x} is empty or reaches beyond {bits} bits")]
+    /// The mask of a table is empty or has bits that the fingerprint does not have.
+    #[error(
+        "table {table} of the plan: its mask {mask:#x} is empty or has bits beyond the {bits} bits of a fingerprint"
+    )]
     Mask {
-        /// Position of the table in the plan.
+        /// The position of the table in the plan.
         table: usize,
-        /// The mask refused.
+        /// The refused mask.
         mask: u128,
         /// Width of the fingerprints.
         bits: u32,
     },
-    /// The construction asks for more blocks or points than there are bits, or for too few to leave one clean.
-    #[error("{what}: {parts} blocks do not suit {bits} bits at k = {k}")]
+    /// The requested number of blocks or points is greater than the number of bits, or too small for the radius.
+    #[error("the plan \"{what}\" does not exist for {parts} blocks, {bits} bits and radius {k}")]
     Blocks {
         /// The construction.
         what: &'static str,
-        /// Blocks, parts or points asked for.
+        /// The requested number of blocks, parts or points.
         parts: u32,
         /// Width of the fingerprints.
         bits: u32,
-        /// Radius asked for.
+        /// The requested radius.
         k: u32,
     },
-    /// The radii of disjoint parts do not add up.
-    #[error("radii over {parts} parts must add up to k - parts + 1 = {expected}, not {got}")]
+    /// The radii of disjoint parts do not have the required sum.
+    #[error(
+        "the radii of the {parts} parts must add up to k - parts + 1 = {expected}, but they add up to {got}"
+    )]
     Radii {
         /// Number of parts.
         parts: usize,
@@ -99,21 +103,23 @@ pub enum PlanError {
         got: i64,
     },
     /// The construction would need more tables than [`MAX_TABLES`].
-    #[error("{what}: {tables} tables are more than the limit of {MAX_TABLES}")]
+    #[error(
+        "the plan \"{what}\" would have {tables} tables, and at most {MAX_TABLES} are allowed; choose another plan"
+    )]
     Tables {
         /// The construction.
         what: &'static str,
-        /// Tables it would need.
+        /// The number of tables that it would need.
         tables: u128,
     },
     /// The construction exists for some radii only.
-    #[error("{what} serves k up to {limit}, not {k}")]
+    #[error("the plan \"{what}\" exists for a radius of at most {limit}, not for {k}; choose another plan")]
     Radius {
         /// The construction.
         what: &'static str,
-        /// Largest radius it serves.
+        /// The largest radius for which the construction exists.
         limit: u32,
-        /// Radius asked for.
+        /// The requested radius.
         k: u32,
     },
 }
@@ -161,7 +167,7 @@ impl fmt::Display for Plan {
     }
 }
 
-/// The mask of all `bits` bits.
+/// Returns a mask of the `bits` lowest bits, which are all bits of a fingerprint of that width.
 pub(crate) fn all_bits(bits: u32) -> Result<u128, PlanError> {
     match bits {
         1..=127 => Ok((1 << bits) - 1),
@@ -170,7 +176,8 @@ pub(crate) fn all_bits(bits: u32) -> Result<u128, PlanError> {
     }
 }
 
-/// The `u` highest bits of `mask` (all of it when it has no more): the address bits of a table by default.
+/// Returns the `u` highest bits of `mask`, or all of them if there are no more. By default they are the address bits of
+/// a table.
 pub fn leading_bits(mask: u128, u: u32) -> u128 {
     let mut rest = mask;
     for _ in 0..mask.count_ones().saturating_sub(u) {

@@ -1,32 +1,32 @@
 //! The cost model: nanoseconds of one core.
 //!
-//! The constants were measured with `cargo bench --bench join` on an AMD EPYC 9004 core (AVX-512, 1 MiB second-level cache)
-//! with uniform rows, user time: `compare` from the scan of 4·10⁵ rows (64 bits) and 1.5·10⁵ (128); `sort` and `run` from
-//! 4·10⁶ rows in parts of radius 0 addressed by 16 to 23 bits, where little else is left; `bucket_pair` and `gather` from
-//! 10⁶ rows in two parts of radius 3 addressed by 14 to 18 bits. `probe`, `candidate` and `scanned` are those of one core
-//! with 10⁸ rows in memory beyond the cache. They need only be right to a factor of two or so: plans of nearly equal
-//! cost are nearly equally good.
+//! The constants were measured with `cargo bench --bench join` on an AMD EPYC 9004 core (AVX-512, 1 MiB second-level
+//! cache) with uniform rows, user time: `compare` from the scan of 4·10⁵ rows (64 bits) and 1.5·10⁵ (128); `sort` and
+//! `run` from 4·10⁶ rows in parts of radius 0 addressed by 16 to 23 bits, where little else is left; `bucket_pair` and
+//! `gather` from 10⁶ rows in two parts of radius 3 addressed by 14 to 18 bits. `probe`, `candidate` and `scanned` are
+//! those of one core with 10⁸ rows in memory beyond the cache. They need only be right to a factor of two or so: plans
+//! of nearly equal cost are nearly equally good.
 
 use crate::flips::ball_size;
 
 /// Costs of the steps of a join or lookup, in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct JoinCosts {
-    /// Comparing two fingerprints, block against block in cache.
+    /// The cost of comparing two fingerprints of two blocks in cache.
     pub(super) compare: f64,
-    /// Ordering one row by address.
+    /// The cost of sorting one row by address.
     pub(super) sort: f64,
-    /// Starting on one run of equal addresses.
+    /// The cost of beginning one run of equal addresses.
     pub(super) run: f64,
-    /// Visiting one partner bucket.
+    /// The cost of visiting one bucket that a run is compared with.
     pub(super) bucket_pair: f64,
-    /// Copying one row of a partner bucket next to the others.
+    /// The cost of copying one row of a small bucket next to those of others.
     pub(super) gather: f64,
-    /// Probing one address of a table from a query, outside the cache.
+    /// The cost of probing one address of a table for a query, outside the cache.
     pub(super) probe: f64,
-    /// Comparing a query with one candidate of a bucket.
+    /// The cost of comparing a query with one candidate of a bucket.
     pub(super) candidate: f64,
-    /// Comparing a query with one row of a scan.
+    /// The cost of comparing a query with one row of a scan.
     pub(super) scanned: f64,
 }
 
@@ -46,21 +46,21 @@ impl JoinCosts {
     }
 }
 
-/// Rows and address space of one table of a join.
+/// The number of rows and the addresses of one table, from which its cost follows.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TableLoad {
-    /// Rows.
+    /// The number of rows.
     pub(super) n: f64,
-    /// Address bits.
+    /// The number of address bits.
     pub(super) u: u32,
-    /// Flips probed.
+    /// The largest number of address bits that may differ.
     pub(super) radius: u32,
-    /// The probability that two rows share an address, relative to uniform rows: 2^(u − H₂).
+    /// The probability that two rows share an address, as a multiple of that of uniform rows: 2^(u − H₂).
     pub(super) skew: f64,
 }
 
 impl TableLoad {
-    /// Rows compared with one another in one table of a self-join.
+    /// The number of comparisons of two rows in one table of a self-join.
     pub(super) fn comparisons(&self) -> f64 {
         self.n * self.n / 2.0 * self.density().min(1.0)
     }
@@ -70,7 +70,7 @@ impl TableLoad {
         ball_size(self.u, self.radius) * self.skew / 2f64.powi(self.u as i32)
     }
 
-    /// Cost of one table of a self-join.
+    /// The cost of one table of a self-join, in nanoseconds of one core.
     pub(super) fn join(&self, step_costs: &JoinCosts) -> f64 {
         let space = 2f64.powi(self.u as i32);
         let occupied = space * -(-self.n / space).exp_m1();
@@ -86,7 +86,7 @@ impl TableLoad {
             + space
     }
 
-    /// Probes and candidates of one table for one query.
+    /// The number of probes and the number of candidates of one table for one query.
     pub(super) fn lookup(&self) -> (f64, f64) {
         (ball_size(self.u, self.radius), self.n * self.density().min(1.0))
     }

@@ -8,8 +8,8 @@ use super::{CHOSEN_VERDICT, CostedPlan, PlanChoice, alternative, catalogue, memo
 use crate::plan::MAX_ADDRESS_BITS;
 use crate::plan::{Plan, PlanError, TableSpec, leading_bits};
 
-/// The cheapest plan for one lookup at a time among `n` uniform rows within `memory` bytes (`None` for any size). A
-/// scan needs no more than the rows and is chosen when nothing else fits.
+/// Chooses the cheapest plan for single lookups among `n` uniform rows. `memory` limits the bytes of the tables; `None`
+/// is no limit. A scan needs little more than the rows themselves, and is chosen if nothing else fits.
 ///
 /// ```
 /// use twinprint_index::planner::plan_lookup;
@@ -22,14 +22,14 @@ use crate::plan::{Plan, PlanError, TableSpec, leading_bits};
 /// ```
 ///
 /// # Errors
-/// `Bits` for a width outside 1..=128.
+/// `Bits` if the width is outside 1..=128.
 pub fn plan_lookup(n: usize, bits: u32, k: u32, memory: Option<u64>) -> Result<PlanChoice<Plan>, PlanError> {
     choose(n, bits, k, memory, None)
 }
 
 /// Like [`plan_lookup`], but for given rows, whose skew is estimated from a sample. Texts of one language share
-/// frequent words, so their fingerprints are nearer to one another than uniform ones, and fewer, wider tables suit them
-/// better. Queries are assumed to have the same distribution as the rows. O(1) in the number of rows.
+/// frequent words, so their fingerprints are nearer to one another than uniform ones, and fewer, wider tables are
+/// cheaper for them. Queries are assumed to have the same distribution as the rows. O(1) in the number of rows.
 ///
 /// # Errors
 /// The same as for [`plan_lookup`].
@@ -99,7 +99,7 @@ fn choose(
     })
 }
 
-/// The cheapest first; of equal cost, that of fewest tables.
+/// Sorts plans by cost, cheapest first. Of plans with equal cost, the one with the fewest tables comes first.
 fn by_cost(costed: &mut [CostedPlan]) {
     costed.sort_by(|a, b| {
         let tables = a.plan.tables.len().cmp(&b.plan.tables.len());

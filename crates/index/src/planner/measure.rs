@@ -10,18 +10,19 @@ use twinprint_fingerprint::kernel::{self, PackedRows, RowRange, prefetch_read};
 
 use super::segment::LookupCosts;
 
-/// Probes of a block, as in lookups.
+/// The number of probes of a block, as in lookups.
 const BLOCK_PROBES: usize = 64;
-/// Bits of an imitated row.
+/// The number of bits of a row in the imitated table.
 const ROW_BITS: u32 = 40;
-/// Blocks that are timed.
+/// The number of blocks of probes that are timed.
 const TIMED_BLOCKS: usize = 4000;
-/// The range of rows that queries probed together are near to.
+/// The number of rows within which the probes of neighbouring queries are.
 const NEIGHBOUR_ROWS: u64 = 1 << 14;
-/// Rows of a full bucket.
+/// The number of rows of a probe when the cost of a candidate is measured.
 const FULL_BUCKET_ROWS: u32 = 64;
 
-/// Measures the costs with `bytes` of rows. A read from disk keeps its default, since the disk of the file is not known.
+/// Measures the costs of lookups in an imitated table of `bytes` bytes. The cost of a read from disk keeps its default,
+/// because the disk of the file is not known.
 pub fn measure(bytes: usize) -> LookupCosts {
     let words = (bytes / 8).clamp(1 << 12, 1 << 30);
     let mut random = 1u64;
@@ -38,12 +39,13 @@ pub fn measure(bytes: usize) -> LookupCosts {
     let compare = PackedRows::new(ROW_BITS);
     let mut near = Vec::new();
 
-    // Measures blocks of random probes in three steps as a lookup takes them: read the bounds of a block, fetch its
-    // rows, compare the rows of the block before. Each probe reads `count` rows.
+    // Times blocks of random probes. As in a lookup, each step reads the bounds of one block, prefetches its rows, and
+    // compares the rows of the block before. Each probe reads `count` rows.
     let mut blocks = |spread: u64, count: u32| {
         let mut starts = Vec::with_capacity(TIMED_BLOCKS * BLOCK_PROBES);
         for round in 0..TIMED_BLOCKS {
-            // Sorted queries stay in one region for a while, and so do most of their flips.
+            // Queries that are sorted by address stay in one region of the table for a while, and so do most of their
+            // flips.
             let base = if round % 64 == 0 {
                 next()
             } else {
@@ -81,8 +83,8 @@ pub fn measure(bytes: usize) -> LookupCosts {
     let anywhere = u64::from(rows);
     let online = blocks(anywhere, 1);
     let batch = blocks(NEIGHBOUR_ROWS, 1);
-    // All rows of a probe are read from memory. At least 1 ns is assumed for the additional rows, since an inexact
-    // clock could make the difference zero or negative.
+    // A longer probe reads all its rows from memory. At least 1 ns is assumed for the additional rows, because an
+    // inexact clock could make the difference zero or negative.
     let candidate =
         (blocks(NEIGHBOUR_ROWS, FULL_BUCKET_ROWS) - batch).max(1.0) / f64::from(FULL_BUCKET_ROWS - 1);
 

@@ -1,8 +1,8 @@
 //! Chooses among plans by estimated cost, and reports why the others were not chosen.
 //!
-//! The candidates are the whole catalogue ([`crate::plan`]) and disjoint parts whose widths are balanced to the load.
-//! For each table the address width with the lowest cost is found; the scan is a candidate like any other. The model
-//! and its constants are in `cost`; `skew` estimates from a sample how clumped the rows are.
+//! The planner considers the whole catalogue ([`crate::plan`]), disjoint parts whose widths are balanced to the load,
+//! and the scan. For each table it finds the address width with the lowest cost. The cost model and its constants are
+//! in `cost`; `skew` estimates from a sample how clumped the rows are.
 
 mod cost;
 mod lookup;
@@ -25,25 +25,26 @@ use self::skew::Sample;
 use crate::plan::MAX_ADDRESS_BITS;
 use crate::plan::{JoinPlan, Plan, PlanError, even_radii};
 
-/// Plans with more tables are not considered: every table is an ordering of all rows.
+/// The maximum number of tables of a plan that is considered for a join, because every table needs all rows to be
+/// sorted.
 const MAX_CONSIDERED_TABLES: usize = 64;
-/// A join of fewer rows is a scan: nothing can be saved that planning would not cost.
+/// A join of up to this number of rows is a scan, because planning would cost more than another plan could save.
 const MAX_SCANNED_ROWS: usize = 4096;
-/// The maximum number of flips kept in memory for one table.
+/// The maximum number of flips of one table that are kept in memory.
 const MAX_FLIPS: f64 = 4e6;
 
-/// A plan considered.
+/// A plan that the planner considered, with its estimated cost.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Alternative {
     /// The plan's name.
     pub name: String,
-    /// Its tables.
+    /// The number of its tables.
     pub tables: usize,
-    /// Estimated nanoseconds of one core: of the whole join, or of one lookup.
+    /// The estimated cost of the whole join, or of one lookup, in nanoseconds of one core.
     pub cost: f64,
     /// Estimated bytes of memory in addition to the given rows.
     pub bytes: f64,
-    /// `chosen`, or the reason it was not.
+    /// `chosen`, or the reason why the plan was not chosen.
     pub verdict: String,
 }
 
@@ -52,7 +53,7 @@ pub struct Alternative {
 pub struct PlanChoice<P> {
     /// The plan chosen.
     pub plan: P,
-    /// All plans considered, the chosen one first, the others by cost.
+    /// All plans that were considered: first the chosen one, then the others by cost.
     pub alternatives: Vec<Alternative>,
 }
 
@@ -95,7 +96,7 @@ fn memory(bytes: f64) -> String {
     scaled(bytes, ["B", "kB", "MB", "GB"])
 }
 
-/// A plan with its cost.
+/// A plan with its estimated cost in nanoseconds and its memory in bytes.
 #[derive(Clone, Debug)]
 struct CostedPlan {
     plan: Plan,
@@ -104,7 +105,7 @@ struct CostedPlan {
     bytes: f64,
 }
 
-/// The cheapest way to join `rows` with themselves at radius `k`.
+/// Chooses the cheapest plan for the join of `rows` with themselves at radius `k`.
 ///
 /// ```
 /// use twinprint_index::plan::JoinPlan;
@@ -117,10 +118,10 @@ pub fn plan_join<W: Width>(rows: &[W], k: u32) -> PlanChoice<JoinPlan> {
     choose_join(rows.len(), W::BITS, k, Some(&Sample::of(rows)))
 }
 
-/// Like [`plan_join`] for `n` uniform rows of `bits` bits, without reading them.
+/// Like [`plan_join`], but for `n` uniform rows of `bits` bits, which need not exist.
 ///
 /// # Errors
-/// `Bits` for a width outside 1..=128.
+/// `Bits` if the width is outside 1..=128.
 pub fn plan_join_uniform(n: usize, bits: u32, k: u32) -> Result<PlanChoice<JoinPlan>, PlanError> {
     crate::plan::all_bits(bits)?;
     Ok(choose_join(n, bits, k, None))
@@ -141,7 +142,8 @@ fn choose_join(n: usize, bits: u32, k: u32, sample: Option<&Sample>) -> PlanChoi
             .collect();
         costed.sort_by(|a, b| a.cost.total_cmp(&b.cost));
         if let Some(sample) = sample {
-            // Skew only adds to a cost, so a plan that is too expensive for uniform rows need not be considered again.
+            // Skew can only raise a plan's cost, so a plan that is too expensive for uniform rows need not be
+            // considered again.
             let mut least = scan;
             for p in &mut costed {
                 if p.cost >= least {
@@ -187,7 +189,7 @@ fn verdict(cost: f64, chosen: f64) -> String {
     format!("{:.1} times the cost", cost / chosen.max(1.0))
 }
 
-/// A plan's name, with its address widths if there are at most eight.
+/// Returns a plan's name, followed by its address widths if there are at most eight.
 fn named(plan: &str, address_bits: &[u32]) -> String {
     let widths: Vec<String> = address_bits.iter().map(ToString::to_string).collect();
     if widths.len() <= 8 {
@@ -207,7 +209,8 @@ fn alternative(p: &CostedPlan, address_bits: &[u32], chosen: f64) -> Alternative
     }
 }
 
-/// Every construction that exists for these numbers and stays within [`MAX_CONSIDERED_TABLES`] tables.
+/// Returns every plan of the catalogue that exists for this width and radius and has at most [`MAX_CONSIDERED_TABLES`]
+/// tables.
 fn catalogue(bits: u32, k: u32) -> Vec<Plan> {
     let mut plans: Vec<Plan> = Vec::new();
     plans.extend(Plan::one_table(bits, k));
@@ -222,8 +225,8 @@ fn catalogue(bits: u32, k: u32) -> Vec<Plan> {
     plans
 }
 
-/// Disjoint parts with even radii whose widths make the sum of the tables' costs least: each bit goes to the part that
-/// saves most by it.
+/// Returns a plan of `s` disjoint parts with even radii, whose widths minimise the sum of the tables' costs: each bit
+/// goes to the part whose cost it lowers most.
 fn balanced(n: usize, bits: u32, k: u32, s: u32, step_costs: &JoinCosts) -> Option<Plan> {
     let radii = even_radii(k, s);
     let cost = |radius: i32, width: u32| match u32::try_from(radius) {
@@ -251,7 +254,7 @@ fn balanced(n: usize, bits: u32, k: u32, s: u32, step_costs: &JoinCosts) -> Opti
         .map(|(&r, &w)| (cost(r, w), cost(r, w + 1)))
         .collect();
     for _ in widths.iter().sum::<u32>()..bits {
-        // Of parts with equal savings (such as none), the narrower one is widened.
+        // If several parts would save the same (or nothing), the narrowest one is widened.
         let gain = |p: &usize| (costs[*p].0 - costs[*p].1, std::cmp::Reverse(widths[*p]));
         let part = (0..widths.len())
             .max_by(|a, b| gain(a).0.total_cmp(&gain(b).0).then(gain(a).1.cmp(&gain(b).1)))?;
@@ -263,7 +266,7 @@ fn balanced(n: usize, bits: u32, k: u32, s: u32, step_costs: &JoinCosts) -> Opti
     Some(plan)
 }
 
-/// The address width up to `width` with the lowest cost, and that cost.
+/// Returns the address width up to `width` with the lowest cost, and that cost.
 fn cheapest_address(width: u32, cost: impl Fn(u32) -> f64) -> (u32, f64) {
     (1..=width.clamp(1, MAX_ADDRESS_BITS))
         .map(|u| (u, cost(u)))
@@ -295,7 +298,7 @@ fn cost_join(plan: Plan, n: f64, step_costs: &JoinCosts, sample: Option<&Sample>
         });
         address_bits.push(u);
         cost += least;
-        // One table is built at a time: two copies of its rows and ids, and its directory.
+        // Only one table is in memory at a time: two copies of its rows and ids, and its directory.
         bytes = bytes.max(2.0 * n * (f64::from(plan.bits) / 8.0 + 4.0) + 4.0 * 2f64.powi(u as i32));
     }
     CostedPlan {

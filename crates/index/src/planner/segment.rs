@@ -1,17 +1,19 @@
 //! The choice of a segment's tables: for lookups of one query or of many, in memory or on disk.
 //!
-//! Cost of a lookup = Σ over the tables of probes · cost of a probe + candidates · cost of a candidate, with V(u, ρ)
-//! probes and V(u, ρ) · n · 2^(−H₂) candidates, H₂ being the collision entropy of the address (u if nothing is known of
-//! the rows). On disk a probe is a read. Size = every table as its codec stores it (`stored`), and the ids once.
-//! Address widths around log₂ n are tried. In memory the layout with the smallest product of cost and size is chosen: a
-//! layout that is faster by half must not be larger by more than half. On disk, where space is cheap, the layout with
-//! the lowest cost is chosen.
+//! The cost of a lookup is Σ over the tables of probes · cost of a probe + candidates · cost of a candidate. A table of
+//! n rows with addresses of u bits and radius ρ takes V(u, ρ) probes, the size of the Hamming ball, and has V(u, ρ) · n
+//! · 2^(−H₂) candidates, where H₂ is the collision entropy of the address (u if nothing is known of the rows). On disk
+//! a probe is a read. The size is that of every table in its codec (`stored`), and of the ids once. Address widths
+//! around log₂ n are tried. In memory the layout with the smallest product of cost and size is chosen: a layout that is
+//! faster by half must not be larger by more than half. On disk, where space is cheap, the layout with the lowest cost
+//! is chosen.
 //!
-//! The planner chooses a layout for the requested codec. It excludes a layout if packed rows in another layout are both smaller and faster:
-//! three tables in Elias–Fano coding take more space than two packed ones and answer more slowly.
+//! The planner chooses a layout for the requested codec. It excludes a layout if packed rows in another layout are both
+//! smaller and faster: three tables in Elias–Fano coding take more space than two packed ones and answer more slowly.
 //!
-//! A segment is given disjoint parts only: those serve every radius, not just the one planned for, and the first leaves fingerprints in
-//! their order. The cost of the other designs and of the naive methods is listed next to them, so that users can compare.
+//! Only disjoint parts are chosen for a segment: their tables can answer lookups of every radius, not just of the
+//! planned one, and the first table keeps the fingerprints in their order. The costs of the other designs and of naive
+//! methods are listed for comparison.
 
 use std::fmt;
 
@@ -21,18 +23,18 @@ use super::{Alternative, CHOSEN_VERDICT, PlanChoice, catalogue, duration, memory
 use crate::plan::{Plan, PlanError};
 use crate::segment::{Codec, MAX_ADDRESS_BITS};
 
-/// The requirements of a segment.
+/// What a segment is planned for: its rows, its size limit and the lookups in it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Workload {
-    /// Distinct fingerprints.
+    /// The number of distinct fingerprints.
     pub n: u64,
-    /// Bits of each.
+    /// The width of the fingerprints in bits.
     pub bits: u32,
-    /// Radius of lookups.
+    /// The radius of lookups.
     pub k: u32,
-    /// The largest size of the segment in bytes.
+    /// The largest allowed size of the segment in bytes; `None` is no limit.
     pub memory: Option<u64>,
-    /// The medium it is read from.
+    /// The medium that the segment is read from.
     pub medium: Medium,
     /// The kind of lookups.
     pub mode: LookupMode,
@@ -45,9 +47,9 @@ pub struct Workload {
 /// The medium a segment is read from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Medium {
-    /// Cached.
+    /// The segment is in memory, as a file in the system's cache or loaded.
     Memory,
-    /// From disk at every probe.
+    /// Every probe reads from disk.
     Disk,
 }
 
@@ -60,17 +62,17 @@ pub enum LookupMode {
     Batch,
 }
 
-/// Nanoseconds of the steps of a lookup on one core.
+/// The costs of the steps of a lookup, in nanoseconds of one core.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LookupCosts {
-    /// One probe of packed rows with plain directories for a single query, while other probes are in flight. The costs
-    /// of other codecs are multiples of it.
+    /// A probe for a single query in packed rows with plain directories, while other probes are in flight. The costs of
+    /// other codecs are multiples of it.
     pub online: f64,
-    /// A probe of a query among many that are ordered by address.
+    /// A probe for one of many queries that are sorted by address.
     pub batch: f64,
-    /// Comparing a candidate.
+    /// The comparison of a query with a candidate.
     pub candidate: f64,
-    /// Comparing a row of a scan.
+    /// The comparison of a query with a row of a scan.
     pub scanned: f64,
     /// A read from disk while others are in flight.
     pub read: f64,
@@ -91,25 +93,25 @@ impl Default for LookupCosts {
     }
 }
 
-/// The tables of a segment.
+/// The plan of a segment's tables, with their address widths.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SegmentPlan {
-    /// The tables.
+    /// The masks and radii of the tables.
     pub plan: Plan,
-    /// Address bits of each.
+    /// The number of address bits of each table.
     pub address_bits: Vec<u32>,
 }
 
-/// A plan with its cost.
+/// A plan with its estimated cost in nanoseconds and its size in bytes.
 struct CostedPlan {
     plan: SegmentPlan,
     cost: f64,
     bytes: f64,
-    /// Disjoint parts.
+    /// True if the plan consists of disjoint parts. Other plans are not chosen for a segment.
     eligible: bool,
 }
 
-/// The quantity that the choice minimises.
+/// The quantity that the chosen plan minimises: cost · size in memory, and cost alone on disk.
 fn aim(workload: &Workload, cost: f64, bytes: f64) -> f64 {
     match workload.medium {
         Medium::Memory => cost * bytes,
@@ -117,7 +119,7 @@ fn aim(workload: &Workload, cost: f64, bytes: f64) -> f64 {
     }
 }
 
-/// Chooses the tables of a segment, and lists everything else that was considered.
+/// Chooses the tables of a segment. The result also lists all other plans that were considered, with their costs.
 ///
 /// ```
 /// use twinprint_index::planner::{LookupCosts, LookupMode, Medium, Workload, plan_segment};
@@ -169,7 +171,7 @@ pub fn plan_segment(workload: &Workload, costs: &LookupCosts) -> Result<PlanChoi
     let chosen = parts()
         .filter(|(_, p)| fits(p) && !beaten(p))
         .min_by(|a, b| aim(workload, a.1.cost, a.1.bytes).total_cmp(&aim(workload, b.1.cost, b.1.bytes)));
-    // If no plan fits, the smallest one that is not a scan is chosen.
+    // If no plan fits into the allowed size, the smallest one that is not a scan is chosen.
     let smallest = || parts().min_by(|a, b| a.1.bytes.total_cmp(&b.1.bytes));
     let best = chosen.or_else(smallest).map_or(0, |(i, _)| i);
     let best = costed.remove(best);
@@ -216,7 +218,7 @@ fn row(p: &CostedPlan, verdict: String) -> Alternative {
     }
 }
 
-/// The cost of a probe.
+/// The cost of one probe, in nanoseconds.
 fn probe(workload: &Workload, costs: &LookupCosts) -> f64 {
     match (workload.medium, workload.mode) {
         (Medium::Disk, _) => costs.read,
@@ -225,7 +227,8 @@ fn probe(workload: &Workload, costs: &LookupCosts) -> f64 {
     }
 }
 
-/// The address widths at which a plan is best within the memory, or smallest if none fits.
+/// Estimates the cost of a plan, at the best address widths that fit into the allowed size, or at the smallest ones if
+/// none fit.
 fn cost_of(plan: Plan, workload: &Workload, costs: &LookupCosts) -> CostedPlan {
     let n = workload.n.max(1) as f64;
     let log = workload.n.max(2).ilog2();
@@ -279,12 +282,13 @@ fn cost_of(plan: Plan, workload: &Workload, costs: &LookupCosts) -> CostedPlan {
     }
 }
 
-/// The methods that need no plan, and random permutations, which are not exact.
+/// Estimates methods that are listed for comparison only: those that need no plan, and random permutations, which are
+/// not exact.
 fn naive(workload: &Workload, costs: &LookupCosts, best: f64) -> Vec<Alternative> {
     let n = workload.n.max(1) as f64;
     let ball = crate::flips::ball_size(workload.bits, workload.k);
     let row = f64::from(workload.bits) / 8.0;
-    // One entry of a hash table with a load of 0.7.
+    // The bytes of one entry of a hash table that is filled to 70 %.
     let entry = (row + 4.0) / 0.7;
     let times = |cost: f64| format!("{:.3e} times the cost", cost / best);
     let variations = ball * probe(workload, costs);
@@ -305,7 +309,7 @@ fn naive(workload: &Workload, costs: &LookupCosts, best: f64) -> Vec<Alternative
         },
     ];
     let prefix = workload.n.max(2).ilog2().min(workload.bits);
-    // A permutation finds a neighbour at distance k if none of the differing bits is among the leading bits.
+    // A permutation finds a neighbour at distance k if none of the differing bits is among its leading bits.
     let found: f64 = (0..workload.k.min(workload.bits))
         .map(|i| f64::from(workload.bits.saturating_sub(prefix + i)) / f64::from(workload.bits - i))
         .product();

@@ -1,18 +1,19 @@
 //! An estimate from a sample of how clumped the rows are.
 //!
 //! H₂ = −log₂ Σ p² over the addresses is the collision entropy of an address; for uniform bits it equals the width. The
-//! sample estimates Σ p² by its share of colliding pairs. Pairs whose addresses differ by a given flip are at most as
-//! many as pairs that share one (Cauchy–Schwarz), so the estimate bounds the work of every radius.
+//! share of sampled pairs of rows with equal addresses estimates Σ p². The pairs whose addresses differ by a given flip
+//! are at most as many as the pairs with equal addresses (Cauchy–Schwarz), so the estimate bounds the work of every
+//! radius.
 
 use twinprint_fingerprint::Width;
 
 use crate::address::Address;
 use crate::plan::MAX_ADDRESS_BITS;
 
-/// Rows sampled: enough to see 2^18 addresses' collisions, quick to sort.
+/// The maximum number of sampled rows: enough to see collisions among 2^18 addresses, and few enough to sort quickly.
 const SAMPLE_ROWS: usize = 1 << 14;
 
-/// Pairs sampled: enough to see one in ten thousand.
+/// The number of sampled pairs: enough to see what holds for one pair in ten thousand.
 const SAMPLE_PAIRS: usize = 1 << 15;
 
 /// The bits in which sampled pairs of rows differ.
@@ -20,7 +21,8 @@ const SAMPLE_PAIRS: usize = 1 << 15;
 pub(super) struct Differences(Vec<u128>);
 
 impl Differences {
-    /// The differences of 2¹⁵ pairs of rows at different positions; empty if there are fewer than two rows.
+    /// Samples 2¹⁵ pairs of rows at different positions, and returns their differences; none if there are fewer than
+    /// two rows.
     pub(super) fn of<W: Width>(rows: &[W]) -> Self {
         let n = rows.len() as u64;
         if n < 2 {
@@ -41,7 +43,7 @@ impl Differences {
         Self(pairs.collect())
     }
 
-    /// The share of pairs that differ in at most `radius` of the bits of a mask.
+    /// Returns the share of the sampled pairs that differ in at most `radius` of the bits of `mask`.
     pub(super) fn share(&self, mask: u128, radius: u32) -> f64 {
         let near = self
             .0
@@ -51,14 +53,14 @@ impl Differences {
     }
 }
 
-/// Sampled rows.
+/// A sample of the rows.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sample {
     rows: Vec<u128>,
 }
 
 impl Sample {
-    /// At most 2¹⁴ rows at even steps.
+    /// Samples at most 2¹⁴ rows at regular intervals.
     pub(super) fn of<W: Width>(rows: &[W]) -> Self {
         let step = rows.len().div_ceil(SAMPLE_ROWS).max(1);
         Self {
@@ -66,8 +68,8 @@ impl Sample {
         }
     }
 
-    /// 2^(u − H₂) for the addresses of the u highest bits of `mask`, for each u from 0 to the width of the mask. At least
-    /// 1; 1 without a sample.
+    /// Estimates the skew 2^(u − H₂) of the addresses formed by the u highest bits of `mask`, for each u from 0 to the
+    /// width of the mask. The skew is at least 1, and 1 without a sample.
     pub(super) fn skew(&self, mask: u128) -> Vec<f64> {
         let address = Address::new(mask);
         let width = address.bits().min(MAX_ADDRESS_BITS);

@@ -6,24 +6,25 @@
 
 use crate::segment::{Codec, DirectoryForm};
 
-/// Bits of a coded row of a page in addition to f − log₂ n, the bits per row of n sorted rows.
+/// A coded row of a page takes f − log₂ n bits, which is the average for n sorted rows of f bits, and this number of
+/// bits in addition.
 const CODE_BITS: f64 = 3.45;
-/// Bits of the position at which a page starts.
+/// The number of bits of the offset at which a page starts.
 const START_BITS: f64 = 40.0;
 
-/// Bytes of a table of `n` rows of `bits` bits, addressed by `u` of them.
+/// Estimates the bytes of a table of `n` rows of `bits` bits, with addresses of `u` bits.
 pub(super) fn table_bytes(codec: Codec, n: f64, bits: u32, u: u32) -> f64 {
     let addresses = 2f64.powi(u as i32);
     let rest = f64::from(bits - u);
     match codec.bounded() {
-        // Sixteen bits for each address, and four bytes for each 256 addresses.
+        // The directory takes sixteen bits for each address, and four bytes for every 256 addresses.
         Codec::Packed(DirectoryForm::Plain) => n * rest / 8.0 + addresses * (2.0 + 4.0 / 256.0),
-        // One bit for each row, one for each address, and eight bytes for each 64 addresses.
+        // The directory takes one bit for each row, one for each address, and eight bytes for every 64 addresses.
         Codec::Packed(DirectoryForm::EliasFano) => {
             n * (rest + 1.0) / 8.0 + addresses * (1.0 / 8.0 + 8.0 / 64.0)
         }
         Codec::Huffman { page_rows } => {
-            // More than 2^bits rows cannot all be distinct, so the difference is at least 0.
+            // The average is clamped to 0 for more than 2^bits rows, which cannot all be distinct.
             let coded = (f64::from(bits) - n.log2()).max(0.0) + CODE_BITS;
             // The first and the last row of a page are stored uncompressed.
             let page = 2.0 * f64::from(bits) + START_BITS - coded;
@@ -37,12 +38,12 @@ pub(super) fn online_factor(codec: Codec) -> f64 {
     match codec.bounded() {
         Codec::Packed(DirectoryForm::Plain) => 1.0,
         Codec::Packed(DirectoryForm::EliasFano) => 1.8,
-        // A probe finds the page and decodes it.
+        // A probe searches for the page and decodes it.
         Codec::Huffman { page_rows } => 2.7 + 0.07 * f64::from(page_rows),
     }
 }
 
-/// Like [`online_factor`] for a query among very many, of which several probe one page.
+/// Like [`online_factor`], but for one of very many queries, of which several probe the same page.
 pub(super) fn batch_factor(codec: Codec) -> f64 {
     match codec.bounded() {
         Codec::Packed(DirectoryForm::Plain) => 1.0,

@@ -1,15 +1,16 @@
-//! Numbers of a fixed count of bits, one after the other.
+//! Packed numbers: numbers of a fixed number of bits, one after the other.
 //!
-//! Number i takes the bits from i·w up to (i + 1)·w of a little-endian bit string: bit b is bit b % 8 of byte b / 8, as
-//! [`twinprint_fingerprint::kernel::unpack_bits`] reads them. [`PADDING`] zero bytes follow, so that a reader may read a few bytes more
-//! than it needs.
+//! Number i of width w takes the bits from i·w up to (i + 1)·w of a little-endian bit string: bit b is bit b % 8 of
+//! byte b / 8, as [`twinprint_fingerprint::kernel::unpack_bits`] reads them. [`PADDING`] zero bytes follow, so that a
+//! reader may read a few bytes more than it needs.
 
 use twinprint_fingerprint::Width;
 
-/// Zero bytes after packed numbers, which a reader of eight numbers at once may read.
+/// The number of zero bytes after packed numbers. A reader of eight numbers at once may read them.
 pub(crate) const PADDING: usize = 64;
 
-/// Bytes that `count` numbers of `width` bits take, padding included. Saturates at `u64::MAX`.
+/// Returns the number of bytes that `count` packed numbers of `width` bits take, including the padding. Saturates at
+/// `u64::MAX`.
 pub(crate) fn packed_bytes(count: u64, width: u32) -> u64 {
     let bits = u128::from(count) * u128::from(width);
     u64::try_from(bits.div_ceil(8) + PADDING as u128).unwrap_or(u64::MAX)
@@ -24,7 +25,7 @@ pub(crate) struct Packer {
 }
 
 impl Packer {
-    /// Appends the low `width` ≤ 128 bits of `value`, whose others must be zero.
+    /// Appends the low `width` ≤ 128 bits of `value`. All other bits of `value` must be zero.
     #[inline]
     pub(crate) fn push(&mut self, value: u128, width: u32) {
         if width > 64 {
@@ -49,7 +50,7 @@ impl Packer {
         }
     }
 
-    /// Fills up to a whole byte with zeros.
+    /// Appends zero bits up to a full byte.
     pub(crate) fn align(&mut self) {
         let rest = self.bits.div_ceil(8) as usize;
         self.bytes.extend_from_slice(&self.waiting.to_le_bytes()[..rest]);
@@ -61,7 +62,7 @@ impl Packer {
         &mut self.bytes
     }
 
-    /// Returns the remaining bytes and the padding.
+    /// Returns the packed bytes that have not been removed, followed by the padding.
     pub(crate) fn finish(mut self) -> Vec<u8> {
         self.align();
         self.bytes.resize(self.bytes.len() + PADDING, 0);
@@ -69,13 +70,13 @@ impl Packer {
     }
 }
 
-/// Number `i` of `width` bits; zero if it is outside `bytes`.
+/// Reads packed number `i`, of `width` bits. Returns zero if it is outside `bytes`.
 #[inline]
 pub(crate) fn unpack<W: Width>(bytes: &[u8], width: u32, i: u64) -> W {
     number_at(bytes, i.wrapping_mul(u64::from(width)), width)
 }
 
-/// The number of `width` bits from bit `bit` on; zero if it is outside `bytes`.
+/// Reads a number of `width` bits that starts at bit `bit`. Returns zero if it is outside `bytes`.
 #[inline]
 pub(crate) fn number_at<W: Width>(bytes: &[u8], bit: u64, width: u32) -> W {
     if width <= 57 {
@@ -86,7 +87,7 @@ pub(crate) fn number_at<W: Width>(bytes: &[u8], bit: u64, width: u32) -> W {
     let low = u128::from(word_at(bytes, byte)) | u128::from(word_at(bytes, byte.wrapping_add(8))) << 64;
     let over = u128::from(word_at(bytes, byte.wrapping_add(16)));
     let shift = (bit % 8) as u32;
-    // The shift is in two steps, because a shift by 128 overflows.
+    // The bits above the low 128 are shifted in two steps, because a shift of a u128 by 128 bits would overflow.
     let value = low >> shift | over << 1 << (127 - shift);
     W::truncate(value & (u128::MAX >> (128 - width.min(128))))
 }
@@ -97,7 +98,7 @@ pub(crate) fn word_at(bytes: &[u8], at: usize) -> u64 {
     word.map_or(0, |&word| u64::from_le_bytes(word))
 }
 
-/// The whole fingerprint at a byte.
+/// Reads an unpacked fingerprint that starts at byte `at`.
 #[inline]
 pub(crate) fn row_at<W: Width>(bytes: &[u8], at: usize) -> W {
     let low = u128::from(word_at(bytes, at));

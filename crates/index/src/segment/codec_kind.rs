@@ -1,8 +1,8 @@
-//! The storage formats of rows, and their numbers in files.
+//! The storage formats of rows, and the numbers that stand for them in files.
 
 use super::directory::DirectoryForm;
 
-/// The form of the directory in a footer for rows in pages: the ends of pages.
+/// The number that stands in a footer for the directory of rows in pages, which is the list of the ends of pages.
 const PAGES_FORM: u32 = 3;
 /// The largest number of rows of a page.
 const MAX_PAGE_ROWS: u32 = 1 << 16;
@@ -11,12 +11,14 @@ const MAX_PAGE_ROWS: u32 = 1 << 16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Codec {
-    /// The bits below the address, and a directory: the fastest to search. With [`DirectoryForm::EliasFano`] this is the Elias–Fano coding of a table.
+    /// Packed rows: the bits below the address, and a directory. This is the fastest format to search. With
+    /// [`DirectoryForm::EliasFano`] it is the Elias–Fano coding of a table.
     Packed(DirectoryForm),
-    /// Pages of 1 to 65,536 rows as Huffman-coded differences: a tenth of the speed or less, since half a page is decoded at every
-    /// probe. [`Codec::HUFFMAN`] has the usual size; a number out of bounds is clamped.
+    /// Pages of 1 to 65,536 rows, stored as Huffman-coded differences. Lookups have a tenth of the speed or less,
+    /// because every probe decodes half a page. [`Codec::HUFFMAN`] has the usual page size; a size out of bounds is
+    /// clamped.
     Huffman {
-        /// Rows of a page: more take less space and more time.
+        /// The number of rows of a page. Larger pages take less space and more time.
         page_rows: u32,
     },
 }
@@ -28,10 +30,11 @@ impl Default for Codec {
 }
 
 impl Codec {
-    /// Pages of 128 rows: their first and last rows and starts cost little more than one bit for each row.
+    /// Pages of 128 rows: the first and the last row and the start of each page cost little more than one bit for each
+    /// row.
     pub const HUFFMAN: Self = Self::Huffman { page_rows: 128 };
 
-    /// The codec with its page size clamped to the allowed range.
+    /// Returns the codec with its page size clamped to the allowed range.
     pub(crate) fn bounded(self) -> Self {
         match self {
             Self::Huffman { page_rows } => Self::Huffman {
@@ -41,7 +44,7 @@ impl Codec {
         }
     }
 
-    /// The numbers in files: form of the directory, code of the rows, rows of a page.
+    /// Returns the numbers that stand for the codec in files: form of the directory, code of the rows, rows of a page.
     pub(crate) fn numbers(self) -> [u32; 3] {
         match self {
             Self::Packed(form) => [form as u32, 1, 0],
@@ -49,7 +52,7 @@ impl Codec {
         }
     }
 
-    /// The codec that three numbers in a file stand for; `None` for numbers that no codec has.
+    /// Returns the codec that three numbers in a file stand for, or `None` if they stand for no codec.
     pub(crate) fn from_numbers(numbers: [u32; 3]) -> Option<Self> {
         match numbers {
             [form, 1, 0] => DirectoryForm::from(form).map(Self::Packed),

@@ -10,7 +10,7 @@ use crate::plan::check::Counterexample;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SegmentError {
-    /// The system refused to read or write.
+    /// A file cannot be read or written.
     #[error("{}", path.display())]
     Io {
         /// The file.
@@ -23,27 +23,30 @@ pub enum SegmentError {
     NotSegment {
         /// The file.
         path: PathBuf,
-        /// The missing part.
+        /// The missing part, as part of the message.
         what: &'static str,
     },
-    /// Written by another version of the format.
-    #[error("{} is of format version {got}, this program reads version {expected}; build it again", path.display())]
+    /// The file has another version of the format.
+    #[error(
+        "{} has format version {got}, but this program reads version {expected}; build the file again",
+        path.display()
+    )]
     Version {
         /// The file.
         path: PathBuf,
-        /// Its version.
+        /// The version of the file.
         got: u32,
-        /// The version that is read.
+        /// The version that this program reads.
         expected: u32,
     },
-    /// The fingerprints have another width.
-    #[error("{} holds fingerprints of {got} bits, not {expected}", path.display())]
+    /// The fingerprints of the file have another width.
+    #[error("{} contains fingerprints of {got} bits, but {expected} bits are expected", path.display())]
     Width {
         /// The file.
         path: PathBuf,
-        /// Bits of its fingerprints.
+        /// The width of the fingerprints of the file, in bits.
         got: u32,
-        /// Bits asked for.
+        /// The expected width, in bits.
         expected: u32,
     },
     /// The file is damaged.
@@ -53,20 +56,25 @@ pub enum SegmentError {
         path: PathBuf,
         /// The offset of the first mismatch.
         offset: u64,
-        /// The mismatch.
+        /// The mismatch, as part of the message.
         what: &'static str,
     },
-    /// The plan would miss matches.
+    /// The plan of the tables is not exact, so lookups would miss matches.
     #[error(transparent)]
     Inexact(#[from] Counterexample),
-    /// There is no plan for these parameters.
+    /// No plan exists for the parameters.
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// More distinct fingerprints than a segment can number.
-    #[error("a segment holds fewer than 2^32 distinct fingerprints; split the input")]
+    /// There are more distinct fingerprints than a segment can number, or an id that the options of the build excluded.
+    #[error(
+        "the input has 2^32 distinct fingerprints or more, which is too many for one segment; split the input"
+    )]
     TooMany,
     /// The memory limit is below the minimum that the work needs.
-    #[error("this takes {} of memory or more; {} is allowed", Size(*.needed, u64::div_ceil), Size(*.allowed, |bytes, unit| bytes / unit))]
+    #[error(
+        "at least {} of memory is needed, but only {} is allowed",
+        Size(*.needed, u64::div_ceil), Size(*.allowed, |bytes, unit| bytes / unit)
+    )]
     Memory {
         /// Bytes that the work needs.
         needed: u64,
@@ -74,7 +82,7 @@ pub enum SegmentError {
         allowed: u64,
     },
     /// An interrupted build was made from other input or with other settings than the one that should resume it.
-    #[error("{} belongs to a build from other input or with other settings", path.display())]
+    #[error("{} is the journal of a build from other input or with other settings", path.display())]
     OtherWork {
         /// The journal of the build.
         path: PathBuf,
@@ -84,7 +92,7 @@ pub enum SegmentError {
     Stopped,
 }
 
-/// Bytes as whole MiB or KiB, by a division that rounds up or down.
+/// A number of bytes, displayed in whole MiB or KiB. The function is the division that rounds it up or down.
 struct Size(u64, fn(u64, u64) -> u64);
 
 impl fmt::Display for Size {
@@ -99,10 +107,10 @@ impl fmt::Display for Size {
 }
 
 impl SegmentError {
-    /// Checks that work which takes `needed` bytes of memory or more is possible within `allowed` bytes.
+    /// Returns an error if work that needs `needed` bytes of memory may use only `allowed` bytes.
     ///
     /// # Errors
-    /// `Memory`.
+    /// `Memory` if `needed` is greater than `allowed`.
     pub fn check_memory(needed: u64, allowed: u64) -> Result<(), Self> {
         if needed <= allowed {
             return Ok(());

@@ -1,4 +1,4 @@
-//! All rows of a segment, in the order of its first table.
+//! Iterators over all rows of a segment, in the order of its first table.
 
 use twinprint_fingerprint::Width;
 
@@ -6,26 +6,28 @@ use super::bits::unpack;
 use super::codec::{Buckets, RowCursor, each_codec};
 use super::{Segment, SegmentError};
 
-/// Every id with its fingerprint; see [`Segment::iter`].
+/// An iterator over every id of a segment with its fingerprint; see [`Segment::iter`].
 #[derive(Debug)]
 pub struct SegmentRows<'s, W> {
     walk: RowWalk<'s, W>,
-    /// The buffered permuted rows. Next to it the number of the first one, and the position of the next one.
+    /// Buffered permuted rows; `first` is the row number of the first one, `next` the position of the next one to
+    /// return.
     stretch: Vec<W>,
     first: u32,
     next: usize,
-    /// The number of ids left of the current row, and the position of the next id.
+    /// The number of ids left of the current row; `id` is the position of the next id in the section of ids.
     left: u64,
     id: u64,
-    /// The next posting.
+    /// The number of the next posting.
     posting: u64,
     fingerprint: W,
     failed: bool,
 }
 
 impl<W: Width> Segment<W> {
-    /// Every (fingerprint, id), ordered by the first table's permuted form, then by id. That is ascending order of fingerprints for the
-    /// plans of disjoint parts, which are all that the planner chooses for segments.
+    /// Returns every (fingerprint, id), ordered by the first table's permuted form, then by id. For plans of disjoint
+    /// parts, which are the only ones that the planner chooses for segments, this is the ascending order of
+    /// fingerprints.
     pub fn iter(&self) -> SegmentRows<'_, W> {
         SegmentRows {
             walk: self.walk(0),
@@ -40,7 +42,7 @@ impl<W: Width> Segment<W> {
         }
     }
 
-    /// Packed number `i` of `width` bits of a section, verified.
+    /// Reads packed number `i`, of `width` bits, from a section, after verifying its bytes.
     pub(super) fn number(
         &self,
         section: &std::ops::Range<usize>,
@@ -53,7 +55,7 @@ impl<W: Width> Segment<W> {
         Ok(unpack(&self.data[section.clone()], width, i))
     }
 
-    /// Posting `i`: its row, and the number of ids beyond one for each row before it.
+    /// Reads posting `i`: the number of its row, and the number of ids beyond one per row in all rows before it.
     pub(super) fn posting(&self, i: u64) -> Result<(u64, u64), SegmentError> {
         Ok((
             self.number(&self.posting_rows, super::build::ROW_BITS, i)?,
@@ -61,12 +63,12 @@ impl<W: Width> Segment<W> {
         ))
     }
 
-    /// Every id, in the order of [`Segment::iter`].
+    /// Returns every id, in the order of [`Segment::iter`].
     pub fn ids(&self) -> impl Iterator<Item = Result<u64, SegmentError>> {
         (0..self.footer.ids).map(|i| self.id(i))
     }
 
-    /// Id number `i`.
+    /// Reads the id at position `i` of the section of ids.
     pub(super) fn id(&self, i: u64) -> Result<u64, SegmentError> {
         if i >= self.footer.ids {
             return Err(self.damaged(self.ids.start as u64, "a posting reaches beyond the ids"));
@@ -131,7 +133,7 @@ impl<'s, W: Width> IntoIterator for &'s Segment<W> {
     }
 }
 
-/// Permuted rows of one table, some thousand at a time; see [`Segment::walk`].
+/// A pass over the permuted rows of one table, some thousand at a time; see [`Segment::walk`].
 #[derive(Debug)]
 pub(super) struct RowWalk<'s, W> {
     segment: &'s Segment<W>,
@@ -140,7 +142,7 @@ pub(super) struct RowWalk<'s, W> {
 }
 
 impl<W: Width> Segment<W> {
-    /// The permuted rows of table `t` from the first on.
+    /// Starts a pass over the permuted rows of table `t`, from the first row on.
     pub(super) fn walk(&self, t: usize) -> RowWalk<'_, W> {
         RowWalk {
             segment: self,
@@ -154,7 +156,7 @@ impl<W: Width> Segment<W> {
     /// segment; [`Segment::ids_at`] returns the ids of a row.
     ///
     /// # Errors
-    /// `Damaged`; any error of `each`.
+    /// `Damaged` if a row cannot be read; any error of `each`.
     pub fn stretches<E: From<SegmentError>>(
         &self,
         mut each: impl FnMut(u32, &[W]) -> Result<(), E>,
@@ -181,7 +183,7 @@ impl<W: Width> RowWalk<'_, W> {
         self.place.row
     }
 
-    /// Replaces `out` by the next rows; `false` at the end.
+    /// Replaces `out` by the next rows. Returns `false` if there are none left.
     pub(super) fn fill(&mut self, out: &mut Vec<W>) -> Result<bool, SegmentError> {
         out.clear();
         if u64::from(self.place.row) >= self.segment.footer.rows {

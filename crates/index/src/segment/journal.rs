@@ -1,10 +1,12 @@
-//! The journal of a build that a later process may resume: the length of the file so far, its tables, and the input it is built from.
+//! The journal of a build that a later process may resume. It describes the incomplete file: its length, its complete
+//! tables, and the input that it is built from.
 //!
-//! It is in the directory of that file as `NAME.resume` and is replaced as a whole, by a rename, when a further table is complete. The bytes that it describes
-//! are on disk before it is. `FORMAT.md` of the crate specifies it byte by byte.
+//! The journal is in the directory of the incomplete file, as `NAME.resume`. It is replaced as a whole, by a rename,
+//! whenever a further table is complete. The bytes that it describes are on disk before the journal is. `FORMAT.md` of
+//! the crate specifies it byte by byte.
 //!
-//! Invariants of a journal that decodes: the checksum holds; some tables are complete and some are not; every section ends before the length
-//! it names; there is a checksum for each sector up to there.
+//! Invariants of a journal that was decoded: its checksum matches; some tables are complete and some are not; every
+//! section ends within the stated length; there is a checksum for each sector up to that length.
 
 use std::path::{Path, PathBuf};
 
@@ -12,9 +14,9 @@ use super::SegmentError;
 use super::layout::{Footer, SECTOR_BYTES};
 use crate::bytes::{Reader, sealed, unsealed};
 
-/// First eight bytes.
+/// The first eight bytes of a journal.
 const MAGIC: [u8; 8] = *b"twinres\n";
-/// The version written and read.
+/// The version that is written and read.
 const VERSION: u32 = 1;
 
 /// The progress of a build.
@@ -22,24 +24,24 @@ const VERSION: u32 = 1;
 pub(crate) struct Journal {
     /// The caller's description of the work; see [`super::Options::resume`].
     pub(crate) work: Vec<u8>,
-    /// Further notes of the caller.
+    /// The notes that the caller gave to [`super::Builder::note`].
     pub(crate) notes: Vec<u8>,
-    /// The number of complete tables, which are the first ones.
+    /// The number of complete tables, from the first one on.
     pub(crate) whole: u32,
-    /// The bytes of the file that hold these tables.
+    /// The number of bytes of the incomplete file that hold the complete tables.
     pub(crate) length: u64,
-    /// The footer of the file so far. It names all tables, unfinished ones with the requested codec.
+    /// The footer of the file so far. It lists all tables; those that are missing have the requested codec.
     pub(crate) footer: Footer,
-    /// Checksums of the sectors up to `length`, the last of which may be the beginning of one.
+    /// The checksums of the sectors up to `length`. The last one may cover only the beginning of a sector.
     pub(crate) sums: Vec<u8>,
 }
 
-/// The path of the journal of a segment that is being built.
+/// Returns the path of the journal for the build of a segment.
 pub(crate) fn place(segment: &Path) -> PathBuf {
     with_ending(segment, ".resume")
 }
 
-/// A path with an ending after its name.
+/// Returns a path with `ending` appended to its file name.
 pub(crate) fn with_ending(path: &Path, ending: &str) -> PathBuf {
     let mut path = path.as_os_str().to_owned();
     path.push(ending);
@@ -64,18 +66,19 @@ impl Journal {
         sealed(out)
     }
 
-    /// Decodes the bytes of the file `path`. O(bytes) time and memory for any input.
+    /// Decodes the bytes of a journal; `path` is the file, for error messages. O(bytes) time and memory for any input.
     pub(crate) fn decode(bytes: &[u8], path: &Path) -> Result<Self, SegmentError> {
         let damaged = |what| SegmentError::Damaged {
             path: path.to_owned(),
             offset: 0,
             what,
         };
-        // The checksum comes before the version, so that a flipped bit in the version is reported as damage.
+        // The checksum is verified before the version is read, so that a flipped bit in the version is reported as
+        // damage.
         let body = unsealed(bytes).ok_or_else(|| damaged("the checksum does not match"))?;
         let mut from = Reader(body);
         if from.take(MAGIC.len()) != Some(MAGIC.as_slice()) {
-            return Err(damaged("it does not begin as the journal of a build"));
+            return Err(damaged("its first bytes are not those of the journal of a build"));
         }
         match from.u32() {
             Some(VERSION) => fields(from).ok_or_else(|| damaged("its fields contradict one another")),

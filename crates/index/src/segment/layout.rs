@@ -8,8 +8,8 @@
 //! tail       32 bytes: the offset of the footer, its CRC-32, the length of the file, magic
 //! ```
 //!
-//! Every byte is under some checksum: those before the sums under a sector's, the sums under one in the footer, the footer under
-//! one in the tail, and the tail holds the length of the file.
+//! Every byte is under some checksum: the bytes before the sums under that of their sector, the sums under one in the
+//! footer, and the footer under one in the tail. The tail states the length of the file.
 
 use std::ops::Range;
 
@@ -17,36 +17,36 @@ use super::codec_kind::Codec;
 use crate::bytes::Reader;
 use crate::plan::{Plan, TableSpec};
 
-/// First and last eight bytes of the file.
+/// The first and the last eight bytes of a segment file.
 pub(crate) const MAGIC: [u8; 8] = *b"twinseg\n";
-/// The version written and read.
+/// The version that is written and read.
 pub(crate) const VERSION: u32 = 1;
-/// Bytes of the header.
+/// The size of the header in bytes.
 pub(crate) const HEADER_BYTES: usize = 64;
-/// Bytes of the tail.
+/// The size of the tail in bytes.
 pub(crate) const TAIL_BYTES: usize = 32;
-/// Sections start at multiples of this: a cache line.
+/// Sections start at multiples of this number of bytes, which is a cache line.
 pub(crate) const SECTION_ALIGN: u64 = 64;
-/// Bytes under one checksum, a page of the system.
+/// The number of bytes under one checksum, which is a page of the system.
 pub(crate) const SECTOR_BYTES: usize = 4096;
 
 /// The content of a section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum SectionKind {
-    /// A directory's coarse part; the last rows of pages.
+    /// The coarse part of a directory, or the last rows of pages.
     DirectoryCoarse = 1,
-    /// A directory's fine part; the starts of pages.
+    /// The fine part of a directory, or the start offsets of pages.
     DirectoryFine = 2,
     /// The rows of a table.
     Rows = 3,
-    /// Ids, in the order of the first table.
+    /// The ids, in the order of the first table's rows.
     Ids = 4,
-    /// Rows that have several ids.
+    /// The numbers of the rows that have several ids.
     PostingRows = 5,
-    /// The number of ids before each posting beyond one for each row.
+    /// For each row with several ids, the number of ids beyond one per row in all rows before it.
     PostingSums = 6,
-    /// Checksums of the sectors.
+    /// The checksums of the sectors.
     Sums = 7,
 }
 
@@ -70,41 +70,41 @@ impl SectionKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Section {
     pub(crate) kind: SectionKind,
-    /// The table it belongs to; 0 if it belongs to none.
+    /// The number of the table that the section belongs to; 0 if it belongs to none.
     pub(crate) table: u32,
     pub(crate) offset: u64,
     pub(crate) length: u64,
 }
 
-/// One permuted table as stored.
+/// A permuted table as a footer describes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TableMeta {
     pub(crate) spec: TableSpec,
     pub(crate) address_bits: u32,
-    /// These three are the numbers of a [`super::Codec`].
+    /// `directory`, `codec` and `page_rows` are the numbers of a [`super::Codec`].
     pub(crate) directory: u32,
     pub(crate) codec: u32,
     pub(crate) page_rows: u32,
 }
 
 impl TableMeta {
-    /// Sets the codec by which the rows were stored.
+    /// Sets the codec in which the rows were stored.
     pub(crate) fn stored(&mut self, codec: Codec) {
         [self.directory, self.codec, self.page_rows] = codec.numbers();
     }
 }
 
-/// The content of the footer.
+/// The content of a footer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Footer {
     pub(crate) plan: Plan,
     pub(crate) tables: Vec<TableMeta>,
-    /// Distinct fingerprints.
+    /// The number of distinct fingerprints.
     pub(crate) rows: u64,
-    /// Ids, at least as many.
+    /// The number of ids, which is at least that of rows.
     pub(crate) ids: u64,
     pub(crate) id_bits: u32,
-    /// Rows with several ids.
+    /// The number of rows with several ids.
     pub(crate) postings: u64,
     pub(crate) sections: Vec<Section>,
     /// CRC-32 of the section of checksums.
@@ -112,7 +112,7 @@ pub(crate) struct Footer {
 }
 
 impl Footer {
-    /// The first section of a kind and table.
+    /// Returns the first section of a kind and table.
     pub(crate) fn section(&self, kind: SectionKind, table: usize) -> Option<Section> {
         let table = table as u32;
         self.sections
@@ -121,7 +121,7 @@ impl Footer {
             .find(|s| s.kind == kind && s.table == table)
     }
 
-    /// The byte range of a section, in a file that contains all sections.
+    /// Returns the byte range of a section. The file must contain all sections that the footer lists.
     pub(crate) fn range(&self, kind: SectionKind, table: usize) -> Option<Range<usize>> {
         let section = self.section(kind, table)?;
         Some(section.offset as usize..(section.offset + section.length) as usize)
@@ -208,7 +208,7 @@ impl Footer {
     }
 }
 
-/// The header for fingerprints of `bits` bits.
+/// Returns the header of a segment of fingerprints of `bits` bits.
 pub(crate) fn header(bits: u32) -> [u8; HEADER_BYTES] {
     let mut header = [0; HEADER_BYTES];
     header[..8].copy_from_slice(&MAGIC);
@@ -217,7 +217,7 @@ pub(crate) fn header(bits: u32) -> [u8; HEADER_BYTES] {
     header
 }
 
-/// The tail for a footer at `offset`.
+/// Returns the tail of a file whose footer starts at `offset`.
 pub(crate) fn tail(offset: u64, footer: &[u8]) -> [u8; TAIL_BYTES] {
     let mut tail = [0; TAIL_BYTES];
     tail[..8].copy_from_slice(&offset.to_le_bytes());

@@ -14,10 +14,10 @@ use rayon::prelude::*;
 use super::SegmentError;
 use crate::positioned::PositionedFile;
 
-/// Bytes read at once when a file is loaded.
+/// The number of bytes read at a time when a file is loaded.
 const READ_BYTES: usize = 8 << 20;
 
-/// A file's bytes.
+/// The bytes of a file in memory.
 #[derive(Debug)]
 pub(crate) struct Mapping(Mmap);
 
@@ -31,17 +31,19 @@ impl Deref for Mapping {
 }
 
 impl Mapping {
-    /// Maps a file; pages come from disk when they are first touched.
+    /// Maps a file; its pages are read from disk when they are first touched.
     #[expect(
         unsafe_code,
         reason = "a mapping is the bytes of a file that others could write to"
     )]
     pub(crate) fn map(path: &Path) -> Result<Self, SegmentError> {
         let file = File::open(path).map_err(SegmentError::io(path))?;
-        // SAFETY: segments are immutable: they are written under another name, synced and renamed. Whoever writes into one
-        // that is open breaks that contract; checksums are taken of what is read, and no value read is trusted to index memory.
+        // SAFETY: segments are immutable: they are written under another name, synced and renamed. A program that
+        // writes into an open segment breaks that contract. Even then, checksums are verified for what is read, and no
+        // value that is read is trusted as an index into memory.
         let map = unsafe { Mmap::map(&file) }.map_err(SegmentError::io(path))?;
-        // Lookups are random accesses, for which read-ahead is waste. The advice may fail without harm.
+        // Lookups access the file at random, so read-ahead would be wasted. If the system does not take the advice,
+        // nothing is lost.
         let _ = map.advise(Advice::Random);
         Ok(Self(map))
     }
@@ -53,7 +55,7 @@ impl Mapping {
         Ok(mapping)
     }
 
-    /// Reads a whole file into memory of its own, in huge pages where the system has them: lookups then need a hundredth of the
+    /// Reads a whole file into memory, in huge pages if the system has them. Lookups then need a hundredth of the
     /// address translations.
     pub(crate) fn load(path: &Path) -> Result<Self, SegmentError> {
         let file = File::open(path).map_err(SegmentError::io(path))?;

@@ -1,10 +1,12 @@
 //! Segments: immutable files of fingerprints and ids, searched in place.
 //!
-//! A segment holds the permuted tables of one exact plan: each table the same distinct fingerprints, ordered by its address bits, stored in one
-//! of several ways (`codec`): packed with a directory over them (`directory`), or in pages. Ids are stored once, in the order of the first table; a match of another table is a fingerprint, which is looked up in the first.
+//! A segment contains the permuted tables of one exact plan. Each table has the same distinct fingerprints, ordered by
+//! its address bits and stored in one of several formats (`codec`): packed, with a directory (`directory`), or in
+//! pages. Ids are stored once, in the order of the first table; a match in another table is a fingerprint, which is
+//! looked up in the first.
 //!
-//! Invariants: the rows of a table are distinct and ascend by their permuted form; all tables have the same rows; no byte is used
-//! before its checksum was verified (`sectors`); a file has its name only when it is complete (`write`).
+//! Invariants: the rows of a table are distinct and ascend by their permuted form; all tables have the same rows; no
+//! byte is used before its checksum was verified (`sectors`); a file gets its name only when it is complete (`write`).
 //!
 //! `FORMAT.md` in this crate's folder specifies every byte.
 
@@ -44,16 +46,16 @@ pub(crate) use journal::with_ending;
 pub use lookup::{IdMatch, Scratch, Stats};
 pub(crate) use open::digest_of;
 
-/// The widest address of a table, in bits. A directory has 2^bits entries.
+/// The maximum width of an address of a stored table, in bits. A directory has 2^bits entries.
 pub const MAX_ADDRESS_BITS: u32 = 30;
 
-/// The files that an interrupted build of the segment `path` may leave: the incomplete file, and the journal from which
-/// the next build resumes.
+/// Returns the paths of the files that an interrupted build of the segment `path` may leave: the incomplete file, and
+/// the journal from which the next build resumes.
 pub fn unfinished(path: &Path) -> [PathBuf; 2] {
     [write::temporary(path), journal::place(path)]
 }
 
-/// Fingerprints and ids of one file, open for reading.
+/// A segment file of fingerprints and ids, open for reading.
 ///
 /// All methods take `&self` and may be called from several threads at once, each with a [`Scratch`] of its own.
 ///

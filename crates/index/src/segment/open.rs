@@ -1,4 +1,4 @@
-//! Opens segments, and checks whole files.
+//! Opens segments, and verifies whole files.
 
 use std::ops::Range;
 use std::path::Path;
@@ -18,10 +18,11 @@ use crate::digest::Digest;
 use crate::plan::Plan;
 use crate::plan::check::is_exact;
 
-/// Files up to this size are verified when opened; larger ones sector by sector as they are touched.
+/// Files of up to this number of bytes are verified when they are opened. Larger ones are verified sector by sector as
+/// they are touched.
 const VERIFIED_AT_ONCE: usize = 64 << 20;
 
-/// The digest of the segment in a file, of any width, without reading its rows; see [`Segment::digest`].
+/// Returns the digest of a segment file of any width without reading its rows; see [`Segment::digest`].
 ///
 /// # Errors
 /// The file cannot be read, or does not end like a segment.
@@ -40,7 +41,7 @@ fn digest(data: &[u8], footer: &Footer) -> Digest {
     Digest::of(end.unwrap_or(data))
 }
 
-/// The width that a header names.
+/// Reads the width of the fingerprints from a header.
 fn bits(path: &Path, header: &[u8]) -> Result<u32, SegmentError> {
     let not = |what| SegmentError::NotSegment {
         path: path.to_owned(),
@@ -48,7 +49,7 @@ fn bits(path: &Path, header: &[u8]) -> Result<u32, SegmentError> {
     };
     let mut fields = Reader(header);
     if fields.take(MAGIC.len()) != Some(MAGIC.as_slice()) {
-        return Err(not("it does not begin like one"));
+        return Err(not("its first bytes are not those of a segment"));
     }
     let (Some(version), Some(bits)) = (fields.u32(), fields.u32()) else {
         return Err(not("it is shorter than a header"));
@@ -64,10 +65,11 @@ fn bits(path: &Path, header: &[u8]) -> Result<u32, SegmentError> {
 }
 
 impl<W: Width> Segment<W> {
-    /// Opens a segment by mapping its file: the system reads pages as lookups touch them.
+    /// Opens a segment by mapping its file. The system reads pages as lookups touch them.
     ///
     /// # Errors
-    /// The file cannot be read, is not a complete segment, is of another version or width, or the part that opening reads is damaged.
+    /// The file cannot be read, is not a complete segment, or is of another version or width; or a part that is read
+    /// here is damaged.
     pub fn open(path: &Path) -> Result<Self, SegmentError> {
         let segment = Self::with(path, Mapping::map(path)?)?;
         if segment.data.len() <= VERIFIED_AT_ONCE {
@@ -76,8 +78,8 @@ impl<W: Width> Segment<W> {
         Ok(segment)
     }
 
-    /// Reads a whole segment into memory, in huge pages where the system has them, and verifies it. Lookups are faster than in a mapped
-    /// file, whose pages are small.
+    /// Reads a whole segment into memory, in huge pages where the system has them, and verifies it. Lookups are faster
+    /// than in a mapped file, whose pages are small.
     ///
     /// # Errors
     /// The same as for [`Segment::open`].
@@ -108,17 +110,17 @@ impl<W: Width> Segment<W> {
             return Err(SegmentError::Damaged {
                 path: path.to_owned(),
                 offset: sums.start as u64,
-                what: "the checksums do not match theirs",
+                what: "the section of checksums does not match its own checksum",
             });
         }
-        let sectors =
-            Sectors::new(sums.start, Checksums::Within(sums)).ok_or_else(|| not("it lacks checksums"))?;
+        let sectors = Sectors::new(sums.start, Checksums::Within(sums))
+            .ok_or_else(|| not("some of its checksums are missing"))?;
         let segment = Self::of(path, data, footer, sectors)?;
         is_exact(&segment.footer.plan)?;
         Ok(segment)
     }
 
-    /// The segment that a footer describes, whose sections are within `data`.
+    /// Returns the segment that a footer describes. The sections that the footer lists must be within `data`.
     pub(super) fn of(
         path: &Path,
         data: Mapping,
@@ -171,7 +173,7 @@ impl<W: Width> Segment<W> {
     /// Reads and verifies the whole file.
     ///
     /// # Errors
-    /// `Damaged` with the first place that does not match its checksum.
+    /// `Damaged` with the first offset at which a checksum does not match.
     pub fn check(&self) -> Result<(), SegmentError> {
         self.sectors
             .verify_all(&self.data)
@@ -195,8 +197,8 @@ impl<W: Width> Segment<W> {
         }
     }
 
-    /// The digest of the end of the file, from the section of checksums on. The checksums cover all that is before them, so it identifies the whole
-    /// file, and takes a thousandth of its bytes.
+    /// Returns the digest of the end of the file, from the section of checksums on. The checksums cover everything
+    /// before them, so the digest identifies the whole file although only a thousandth of it is read.
     pub(crate) fn digest(&self) -> Digest {
         digest(&self.data, &self.footer)
     }
@@ -216,30 +218,30 @@ impl<W: Width> Segment<W> {
         self.footer.ids == 0
     }
 
-    /// Bytes of the file.
+    /// The length of the file in bytes.
     pub fn bytes(&self) -> u64 {
         self.data.len() as u64
     }
 
-    /// The plan its tables follow.
+    /// The plan that its tables follow.
     pub fn plan(&self) -> &Plan {
         &self.footer.plan
     }
 
-    /// The storage format of its tables; that of the first if they differ.
+    /// The storage format of the rows. If the tables have different formats, it is that of the first.
     pub fn codec(&self) -> Codec {
         let meta = self.tables.first().map(|table| table.meta);
         let numbers = meta.map(|meta| [meta.directory, meta.codec, meta.page_rows]);
         numbers.and_then(Codec::from_numbers).unwrap_or_default()
     }
 
-    /// The file.
+    /// The path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 }
 
-/// The footer of a complete file; `None` if it is not complete or a section is outside the file.
+/// Reads the footer of a complete file. Returns `None` if the file is incomplete or a section is outside it.
 fn footer(data: &[u8]) -> Option<Footer> {
     let (before, tail) = data.split_at_checked(data.len().checked_sub(TAIL_BYTES)?)?;
     let mut fields = Reader(tail);

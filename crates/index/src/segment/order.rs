@@ -1,8 +1,9 @@
-//! The bit order of one permuted table: the bits of its mask at the top, the others below.
+//! The bit order of one permuted table: the bits of its mask at the top, and the other bits below.
 //!
-//! A permuted fingerprint read as a number sorts by address. Where the address bits are contiguous the permutation is a
-//! rotation; otherwise it is a table of 256 values for each byte, whose contributions are joined, as any permutation of bits
-//! can be. Either way the permutation of a ^ b is that of a ^ that of b, so distances are those of the permuted.
+//! Permuted fingerprints, read as numbers, are sorted by address. If the bits of the mask are contiguous, the
+//! permutation is a rotation. Otherwise it is a table of 256 values for each byte, whose results are ORed, as is
+//! possible for any permutation of bits. In both cases the permuted form of a ^ b is the XOR of the permuted forms of a
+//! and b, so permuted fingerprints have the distances of the originals.
 
 use twinprint_fingerprint::Width;
 
@@ -15,15 +16,16 @@ pub(crate) struct Order<W> {
 
 #[derive(Clone, Debug)]
 enum Permutation<W> {
-    /// Left by this many bits, below the width.
+    /// A rotation to the left by this number of bits, which is below the width.
     Rotate(u32),
-    /// The contribution of each value of each byte, in both directions.
+    /// For each byte of a fingerprint, the moved bits of each of its values; first for permuting, then for restoring.
     Bytes(Vec<[W; 256]>, Vec<[W; 256]>),
 }
 
 impl<W: Width> Order<W> {
-    /// The order that brings the bits of `mask` to the top, highest first, and keeps the others in their order below;
-    /// the address is the first `address_bits` of them. The permutation does not depend on `address_bits`.
+    /// Creates the order that moves the bits of `mask` to the top and keeps the other bits below, both in their order
+    /// from high to low. The address consists of the highest `address_bits` bits of the result. The permutation does
+    /// not depend on `address_bits`.
     pub(crate) fn new(mask: u128, address_bits: u32) -> Self {
         let bits = W::BITS;
         let mask = mask & W::truncate(u128::MAX).widen();
@@ -59,12 +61,12 @@ impl<W: Width> Order<W> {
         self.address_bits
     }
 
-    /// Bits below the address.
+    /// The number of bits below the address.
     pub(crate) fn rest_bits(&self) -> u32 {
         W::BITS - self.address_bits
     }
 
-    /// The fingerprint with its address bits first.
+    /// Returns the permuted form of a fingerprint, with the bits of the mask at the top.
     #[inline]
     pub(crate) fn permute(&self, row: W) -> W {
         match &self.moves {
@@ -73,7 +75,7 @@ impl<W: Width> Order<W> {
         }
     }
 
-    /// The fingerprint whose permuted form is given.
+    /// Returns the fingerprint that has this permuted form.
     #[inline]
     pub(crate) fn restore(&self, permuted: W) -> W {
         match &self.moves {
@@ -82,7 +84,7 @@ impl<W: Width> Order<W> {
         }
     }
 
-    /// The address of a permuted fingerprint; at most 32 bits of it.
+    /// Returns the address of a permuted fingerprint, which has at most 32 bits.
     #[inline]
     pub(crate) fn address(&self, permuted: W) -> u32 {
         if self.address_bits == 0 {
@@ -92,13 +94,13 @@ impl<W: Width> Order<W> {
         }
     }
 
-    /// The bits below the address.
+    /// Returns the bits of a permuted fingerprint below its address.
     #[inline]
     pub(crate) fn rest(&self, permuted: W) -> W {
         permuted & self.rest_mask()
     }
 
-    /// The permuted fingerprint that consists of an address and the bits below it.
+    /// Returns the permuted fingerprint that consists of an address and of the bits `rest` below it.
     #[inline]
     pub(crate) fn join(&self, address: u32, rest: W) -> W {
         if self.address_bits == 0 {

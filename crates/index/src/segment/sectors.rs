@@ -1,7 +1,7 @@
-//! Checksums of sectors, verified when first touched or all at once.
+//! The checksums of sectors, which are verified when a sector is first touched, or all at once.
 //!
-//! A bit for each sector records that it has been verified, and one flag that all have been. So a file of gigabytes
-//! opens immediately, and no unverified byte is used.
+//! One bit for each sector records that it has been verified, and one flag records that all have been. So a file of
+//! gigabytes opens immediately, and no unverified byte is used.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -13,7 +13,7 @@ use super::layout::SECTOR_BYTES;
 /// The sectors of a file, with a bit for each that has been verified.
 #[derive(Debug)]
 pub(crate) struct Sectors {
-    /// Bytes under checksums.
+    /// The number of bytes at the beginning of the file that are under checksums.
     covered: usize,
     sums: Checksums,
     seen: Vec<AtomicU64>,
@@ -23,9 +23,9 @@ pub(crate) struct Sectors {
 /// The checksums, four bytes each.
 #[derive(Debug)]
 pub(crate) enum Checksums {
-    /// A section of the file.
+    /// The checksums are a section of the file, which has this range.
     Within(Range<usize>),
-    /// The checksums of a file that is not complete yet, in memory.
+    /// The checksums of a file that is not complete yet are in memory.
     Apart(Vec<u8>),
 }
 
@@ -39,7 +39,8 @@ impl Checksums {
 }
 
 impl Sectors {
-    /// No sector of `covered` bytes verified yet; `None` if there is not one checksum for each sector.
+    /// Creates the state in which no sector of the first `covered` bytes has been verified. Returns `None` if the
+    /// number of checksums is not the number of sectors.
     pub(crate) fn new(covered: usize, sums: Checksums) -> Option<Self> {
         let count = covered.div_ceil(SECTOR_BYTES);
         let length = match &sums {
@@ -60,7 +61,8 @@ impl Sectors {
         self.all.load(Ordering::Relaxed)
     }
 
-    /// Verifies the sectors of these bytes that have not been verified yet. The error is the offset of a damaged one.
+    /// Verifies the sectors of a range of bytes, except for those verified before. The error is the offset of a damaged
+    /// sector.
     #[inline]
     pub(crate) fn verify(&self, data: &[u8], bytes: Range<usize>) -> Result<(), u64> {
         if self.all() || bytes.is_empty() {
@@ -101,15 +103,15 @@ impl Sectors {
         Ok(())
     }
 
-    /// Verifies all sectors, in parallel. The error is the offset of the first damaged one.
+    /// Verifies all sectors in parallel. The error is the offset of the first damaged sector.
     pub(crate) fn verify_all(&self, data: &[u8]) -> Result<(), u64> {
         self.verify_each(data, 0..self.covered)?;
         self.all.store(true, Ordering::Relaxed);
         Ok(())
     }
 
-    /// Verifies the sectors of these bytes, in parallel and even if they were verified before. The error is the offset
-    /// of the first damaged one.
+    /// Verifies the sectors of a range of bytes in parallel, including those verified before. The error is the offset
+    /// of the first damaged sector.
     pub(crate) fn verify_each(&self, data: &[u8], bytes: Range<usize>) -> Result<(), u64> {
         (bytes.start / SECTOR_BYTES..bytes.end.div_ceil(SECTOR_BYTES))
             .into_par_iter()

@@ -1,10 +1,10 @@
-//! Runs of consecutive rows or pages.
+//! Ranges of consecutive rows or pages.
 
-/// Consecutive rows, or pages, of a table.
+/// A range of consecutive rows of a table, or of its pages, depending on the codec.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Span {
-    /// The first one.
+    /// The number of the first row or page.
     pub(crate) start: u32,
-    /// One past the last. The span is empty unless `end > start`.
+    /// One past the last row or page. The span is empty unless `end > start`.
     pub(crate) end: u32,
 }

@@ -2,7 +2,8 @@
 //! end.
 //!
 //! In between, a [`Journal`] may be written next to the file, from which another process can resume. The bytes that a
-//! journal describes are on disk before it is, and the file then stays when the writer is dropped.
+//! journal describes are on disk before the journal is. Once there is a journal, the file stays on disk when the writer
+//! is dropped.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use super::journal::{self, Journal};
 use super::layout::{self, Footer, SECTION_ALIGN, SECTOR_BYTES, Section, SectionKind};
 use crate::storage::{Disk, RawFile, Storage, folder};
 
-/// Bytes gathered before a write.
+/// The number of bytes that are gathered before a write.
 const BUFFER_BYTES: usize = 1 << 20;
 
 /// A segment file that is being written.
@@ -23,7 +24,7 @@ pub(crate) struct SegmentWriter {
     file: Box<dyn RawFile>,
     /// True once the file has its final name.
     named: bool,
-    /// True if a journal describes the file.
+    /// True if a journal describes the file, which then stays on disk when the writer is dropped.
     kept: bool,
     buffer: Vec<u8>,
     at: u64,
@@ -33,7 +34,7 @@ pub(crate) struct SegmentWriter {
 }
 
 impl SegmentWriter {
-    /// Begins the file that will be called `path`; until then it is called `path` with `.tmp` appended.
+    /// Begins the file that will be called `path`. Until it is complete, it is called `path` with `.tmp` appended.
     pub(crate) fn create(
         path: &Path,
         bits: u32,
@@ -59,8 +60,8 @@ impl SegmentWriter {
         Ok(unfinished)
     }
 
-    /// Continues a file that has a journal. The file is cut to the length that the journal names; the bytes up to there
-    /// must have been verified.
+    /// Continues a file that has a journal. The file is truncated to the length that the journal states; the bytes up
+    /// to there must have been verified.
     pub(crate) fn cut(
         path: &Path,
         journal: &Journal,
@@ -74,7 +75,7 @@ impl SegmentWriter {
         if let Some((whole, &sum)) = sums.split_last_chunk()
             && !journal.length.is_multiple_of(SECTOR_BYTES as u64)
         {
-            // The checksum of a partial sector; the rest of the sector continues it.
+            // The last checksum covers only the beginning of a sector. It is continued with the rest of the sector.
             sector = crc32fast::Hasher::new_with_initial(u32::from_le_bytes(sum));
             sums.truncate(whole.len());
         }
@@ -105,7 +106,7 @@ impl SegmentWriter {
         Ok(())
     }
 
-    /// Appends to the section that was started last.
+    /// Appends bytes to the section that was started last.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<(), SegmentError> {
         if let Some(section) = self.sections.last_mut() {
             section.length += bytes.len() as u64;
@@ -150,8 +151,8 @@ impl SegmentWriter {
         Ok(())
     }
 
-    /// Makes the file so far durable, and then a journal that describes it: `whole` complete tables, with their part of
-    /// the footer.
+    /// Makes the file so far durable, and then writes a journal that describes it: its `whole` complete tables, and the
+    /// footer so far.
     pub(crate) fn make_resumable(
         &mut self,
         whole: u32,
@@ -192,9 +193,9 @@ impl SegmentWriter {
         synced.map_err(SegmentError::io(directory))
     }
 
-    /// Writes checksums, footer and tail, syncs, and gives the file its name.
+    /// Writes the checksums, the footer and the tail, syncs the file, and renames it to its final name.
     pub(crate) fn finish(mut self, mut footer: Footer) -> Result<(), SegmentError> {
-        // The padding before the checksums is covered by them too.
+        // The zeros before the section of checksums are under checksums too.
         self.align()?;
         if !self.at.is_multiple_of(SECTOR_BYTES as u64) {
             self.end_sector();
@@ -223,23 +224,23 @@ impl SegmentWriter {
             .sync_dir(directory)
             .map_err(SegmentError::io(directory))?;
         if self.kept {
-            // If the journal cannot be removed, it refers to a file that no longer exists and is ignored.
+            // If the journal cannot be removed, it refers to a file that no longer exists, so it is ignored.
             let _ = self.storage.remove(&journal::place(&self.path));
         }
         Ok(())
     }
 }
 
-/// The name of a file until it is complete.
+/// Returns the name that a file has until it is complete.
 pub(super) fn temporary(path: &Path) -> PathBuf {
     journal::with_ending(path, ".tmp")
 }
 
-/// Removes the files of an interrupted build, which can then no longer be resumed.
+/// Removes the files of an interrupted build of `path`, which can then no longer be resumed.
 pub(super) fn remove_unfinished(path: &Path, storage: Option<&Arc<dyn Storage>>) {
     let storage: &dyn Storage = storage.map_or(&Disk, |storage| &**storage);
-    // The journal is removed first, so that it never exists without its file. A file that cannot be removed is
-    // overwritten later.
+    // The journal is removed first, so that it never exists without the file that it describes. A file that cannot be
+    // removed is overwritten later.
     for path in [journal::place(path), temporary(path)] {
         let _ = storage.remove(&path);
     }
@@ -248,7 +249,7 @@ pub(super) fn remove_unfinished(path: &Path, storage: Option<&Arc<dyn Storage>>)
 impl Drop for SegmentWriter {
     fn drop(&mut self) {
         if !self.named && !self.kept {
-            // What cannot be removed is overwritten by the next build of the same name.
+            // If the incomplete file cannot be removed, the next build of the same name overwrites it.
             let _ = self.storage.remove(&self.temporary);
         }
     }

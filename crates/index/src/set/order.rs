@@ -2,17 +2,19 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Counters. Tokens that share one are counted together, which only makes them look more frequent.
+/// The number of counters. Tokens that share a counter are counted together, which only makes them appear more
+/// frequent.
 const MAX_COUNTERS: usize = 1 << 22;
 
-/// The largest count. Adds beyond it are dropped, and a reader sees at most this value. Threads that pass the test at
-/// the same time may each add one more, so half of the range is left for them, which is more than there can be threads.
+/// The largest count that readers see. Counters stop there, but threads that check a counter at the same time may each
+/// add one more. Half of the range is left for them, which is more than there can be threads.
 const MAX_COUNT: u32 = u32::MAX / 2;
 
-/// Approximate token frequencies in a fixed array of 2²² counters (16 MiB), and the total order (count, token).
+/// Approximate token frequencies in a fixed array of 2²² counters (16 MiB), and the total order of tokens by (count,
+/// token).
 ///
-/// Adds commute: the order depends on what was counted, not on when or by which thread. Any order is correct for a
-/// prefix index as long as it is the same for all sets, so count first, then sort prefixes.
+/// Counting is commutative: the order depends on what was counted, not on when or by which thread. A prefix index is
+/// correct with any order that is the same for all sets, so count all tokens first, and sort prefixes then.
 ///
 /// ```
 /// use twinprint_index::TokenOrder;
@@ -36,14 +38,14 @@ impl Default for TokenOrder {
 }
 
 impl TokenOrder {
-    /// All counts zero.
+    /// Creates an order in which all counts are zero.
     pub fn new() -> Self {
         Self {
             counters: (0..MAX_COUNTERS).map(|_| AtomicU32::new(0)).collect(),
         }
     }
 
-    /// Bytes held.
+    /// The memory of the counters in bytes.
     pub fn bytes(&self) -> usize {
         size_of_val(&*self.counters)
     }
@@ -54,7 +56,7 @@ impl TokenOrder {
         &self.counters[slot]
     }
 
-    /// Counts each token once.
+    /// Adds one to the count of each of the tokens.
     pub fn count(&self, tokens: &[u64]) {
         for &token in tokens {
             let counter = self.counter(token);
@@ -64,12 +66,13 @@ impl TokenOrder {
         }
     }
 
-    /// The approximate count of a token: never below the true one, up to the limit of 2³¹ − 1.
+    /// Returns the approximate count of a token. It is never below the true count, up to the limit of 2³¹ − 1.
     pub fn frequency(&self, token: u64) -> u32 {
         self.counter(token).load(Ordering::Relaxed).min(MAX_COUNT)
     }
 
-    /// The `len` rarest of `tokens` (distinct ones) in the global order (all of them when there are fewer). Clears `out`.
+    /// Replaces `out` by the `len` rarest of the distinct `tokens`, or by all of them if there are fewer, in the global
+    /// order.
     pub fn sort_prefix(&self, tokens: &[u64], len: usize, out: &mut Vec<u64>) {
         out.clear();
         let mut keyed: Vec<(u32, u64)> = tokens.iter().map(|&t| (self.frequency(t), t)).collect();

@@ -6,23 +6,23 @@
 //! many tiny blocks cost no more than few large ones. Merging goes shard by shard, and needs memory for one new shard
 //! per thread.
 //!
-//! For the caller, the document number decides if an entry is sealed, not the structure that holds it.
+//! Whether an entry counts as sealed depends on its document number, not on the structure in which it is stored.
 
 use super::place::{PostingPlace, class};
 use super::run::PostingRun;
 use super::young::YoungPostings;
 
-/// A run is merged into the one before it if it is at least this fraction as long.
+/// A run is merged with the next older one unless that one is more than this many times as long.
 const RUN_SIZE_RATIO: usize = 8;
 
-/// Fewest entries worth a run of their own.
+/// The minimum number of entries of a run.
 const MIN_RUN_ENTRIES: usize = 1 << 16;
 
-/// Finds all sets at Jaccard ≥ threshold among those inserted, as candidates by shared prefix token; see the module
-/// [`set`](crate::set).
+/// Finds all sets whose Jaccard with a given set is at least the threshold, as candidates that share a prefix token;
+/// see the module [`set`](crate::set).
 ///
 /// Inserted sets are young until [`PrefixIndex::seal`] and sealed after it. A caller that works in blocks seals at the
-/// start of each block. Answers of the sealed part then stay valid for the complete block, and only the young part is
+/// start of each block. Answers about sealed sets then stay valid for the complete block, and only the young sets are
 /// probed again.
 ///
 /// ```
@@ -47,18 +47,19 @@ const MIN_RUN_ENTRIES: usize = 1 << 16;
 #[derive(Clone, Debug)]
 pub struct PrefixIndex {
     threshold: f64,
-    /// Id and size of each insertion.
+    /// The id and the size of each inserted set.
     documents: Vec<(u32, u32)>,
     /// Documents with numbers below this are sealed.
     sealed: u32,
-    /// All entries of young documents, and those of sealed ones as long as they are too few for a run.
+    /// The entries of all young documents. Entries of sealed documents are also here as long as they are too few for a
+    /// run.
     young: YoungPostings,
-    /// Oldest and longest first.
+    /// The sorted runs, the oldest and longest first.
     runs: Vec<PostingRun>,
     least_run: usize,
 }
 
-/// The sizes that the threshold allows with a given one.
+/// The range of the sizes of sets that can reach the threshold with a set of a given size.
 #[derive(Clone, Copy, Debug)]
 struct Sizes {
     low: u32,
@@ -66,8 +67,8 @@ struct Sizes {
 }
 
 impl PrefixIndex {
-    /// An empty index for a Jaccard threshold. Values outside (0, 1] are clamped: at or below 0 (and for
-    /// NaN) every set sharing any token is a candidate, above 1 only sets of equal size.
+    /// Creates an empty index for a Jaccard threshold. Values outside (0, 1] are clamped: with a threshold at or below
+    /// 0 (or NaN) every set that shares a token is a candidate, and above 1 only sets of equal size are.
     pub fn new(threshold: f64) -> Self {
         let threshold = if threshold > 0.0 { threshold.min(1.0) } else { 0.0 };
         Self {
@@ -89,28 +90,29 @@ impl PrefixIndex {
         }
     }
 
-    /// Entries of each run.
+    /// The number of entries of each run.
     #[cfg(test)]
     pub(super) fn runs(&self) -> Vec<usize> {
         self.runs.iter().map(PostingRun::len).collect()
     }
 
-    /// The smallest overlap that a set of `size` tokens needs, ⌈t·size⌉, rounded down where rounding errors could
-    /// matter.
+    /// Returns the smallest overlap that a set of `size` tokens needs to reach the threshold t: ⌈t·size⌉, rounded down
+    /// where rounding errors could matter.
     fn least_overlap(&self, size: usize) -> usize {
-        // The threshold and the product are each off by at most one part in 2⁵². One part in 10¹² more than covers the
-        // rounding in a caller's own division.
+        // The threshold and the product are each wrong by at most one part in 2⁵². A margin of one part in 10¹² more
+        // than covers that, and the rounding in a caller's own division.
         (self.threshold * size as f64 * (1.0 - 1e-12)).ceil() as usize
     }
 
-    /// The length of the prefix of a set of `size` tokens: size − ⌈t·size⌉ + 1, at most all of them. 0 for the empty set,
-    /// which has no token to be found by: callers match empty sets with one another directly.
+    /// Returns the length of the prefix of a set of `size` tokens: size − ⌈t·size⌉ + 1 for the threshold t, at most
+    /// `size`. It is 0 for the empty set, which cannot be found by a token, so callers must match empty sets with one
+    /// another themselves.
     pub fn prefix_len(&self, size: usize) -> usize {
         (size + 1).saturating_sub(self.least_overlap(size)).min(size)
     }
 
-    /// The sizes that can reach the threshold with a set of `size` tokens: the smaller set has at least the overlap
-    /// that the larger one needs.
+    /// Returns the sizes that can reach the threshold with a set of `size` tokens: the smaller set must have at least
+    /// the overlap that the larger one needs.
     fn sizes(&self, size: u32) -> Sizes {
         let fits = |other: u32| self.least_overlap(other as usize) <= size as usize;
         let mut high = if self.threshold > 0.0 {
@@ -118,7 +120,7 @@ impl PrefixIndex {
         } else {
             u32::MAX
         };
-        // The quotient is off by far less than one, so each loop takes at most two steps.
+        // The quotient is wrong by far less than one, so each loop takes at most two steps.
         while high < u32::MAX && fits(high + 1) {
             high += 1;
         }
@@ -131,26 +133,29 @@ impl PrefixIndex {
         }
     }
 
-    /// The largest size of a set whose first shared token in the global order is the probe's token number `at` of `size`: what is
-    /// shared is then among the `size` − `at` tokens from there on, and Jaccard ≥ t needs t/(1 + t) of both sizes together.
+    /// Returns the largest size that a set can have if the first token that it shares with a probe of `size` tokens, in
+    /// the global order, is the probe's token number `at`. All shared tokens are then among the last `size` − `at` of
+    /// the probe, and Jaccard ≥ t needs t/(1 + t) of the sum of both sizes as shared tokens.
     fn reach(&self, size: u32, at: usize) -> u32 {
         if self.threshold <= 0.0 {
             return u32::MAX;
         }
         let left = f64::from(size) - at as f64;
-        // Rounded up a little, to be on the safe side as in `least_overlap`. The conversion saturates at 0 and at the
-        // largest number.
+        // The result is rounded up a little, because rounding errors must not exclude a set. The conversion saturates
+        // at 0 and at the largest number.
         (left * (1.0 + self.threshold) / self.threshold * (1.0 + 1e-12) - f64::from(size)) as u32
     }
 
-    /// Returns `true` if a set of `other` tokens may share the probe's token number `at` first; as exact as classes of sizes are.
+    /// Returns `true` if a set of `other` tokens may have the probe's token number `at` as its first shared token, to
+    /// the precision of size classes.
     #[cfg(test)]
     pub(super) fn admits(&self, size: u32, at: usize, other: u32) -> bool {
         let most = self.reach(size, at);
         most >= self.sizes(size).low && class(other) <= class(most)
     }
 
-    /// The tokens of a prefix that a set of fitting size may share first, each with the class of the largest such size.
+    /// Returns the tokens of a prefix that can be the first token shared with a set of fitting size, each with the
+    /// class of the largest such size.
     fn places(&self, size: u32, prefix: &[u64]) -> Vec<(PostingPlace, u8)> {
         let Sizes { low, high } = self.sizes(size);
         let reaches = prefix
@@ -163,18 +168,19 @@ impl PrefixIndex {
             .collect()
     }
 
-    /// Returns `true` if a document's size is in a class up to `most`.
+    /// Returns `true` if the size class of a document is at most `most`.
     fn is_within(&self, document: u32, most: u8) -> bool {
         self.documents
             .get(document as usize)
             .is_some_and(|d| class(d.1) <= most)
     }
 
-    /// Adds a set of `size` distinct tokens by its prefix: the first [`PrefixIndex::prefix_len`] tokens in the global order.
-    /// Amortised O(prefix).
+    /// Adds a set of `size` distinct tokens. `prefix` has its first [`PrefixIndex::prefix_len`] tokens in the global
+    /// order. Amortised O(prefix).
     ///
     /// # Panics
-    /// With 2³² − 1 sets or more, which a posting cannot name, or as many tokens since the last seal.
+    /// If there are 2³² − 1 sets already, which is the most that postings can number, or as many tokens since the last
+    /// seal.
     pub fn insert(&mut self, id: u32, size: u32, prefix: &[u64]) {
         let document = u32::try_from(self.documents.len()).unwrap_or(u32::MAX);
         assert!(
@@ -190,13 +196,13 @@ impl PrefixIndex {
         }
     }
 
-    /// Seals all sets inserted so far. Amortised O(log entries) for each entry, on all threads of the pool.
+    /// Seals all sets inserted so far. Uses all threads of the rayon pool; amortised O(log entries) for each entry.
     pub fn seal(&mut self) {
         self.sealed = self.documents.len() as u32;
         if self.young.len() < self.least_run.max(1) {
             return;
         }
-        // Every entry's document was inserted, so it has a size.
+        // The document of every entry was inserted before, so its size is known.
         let size_of = |document: u32| self.documents.get(document as usize).map_or(0, |d| d.1);
         let mut run = PostingRun::from_young(&self.young, size_of);
         self.young.clear();
@@ -209,8 +215,8 @@ impl PrefixIndex {
         self.runs.push(run);
     }
 
-    /// The ids of sealed sets that share a prefix token and whose size allows Jaccard ≥ threshold, distinct and ascending.
-    /// Clears `out`. O(runs + postings of the prefix's tokens with a fitting size).
+    /// Replaces `out` by the ids of all sealed sets that share a prefix token and whose size allows Jaccard ≥
+    /// threshold, distinct and ascending. O(runs + postings of the prefix's tokens with a fitting size).
     pub fn probe_sealed(&self, size: u32, prefix: &[u64], out: &mut Vec<u32>) {
         out.clear();
         let sizes = self.sizes(size);
@@ -227,7 +233,7 @@ impl PrefixIndex {
         self.finish(sizes, out);
     }
 
-    /// Like [`PrefixIndex::probe_sealed`], but for the sets inserted since the last seal.
+    /// Like [`PrefixIndex::probe_sealed`], but for the young sets, which were inserted since the last seal.
     pub fn probe_young(&self, size: u32, prefix: &[u64], out: &mut Vec<u32>) {
         out.clear();
         if self.sealed as usize == self.documents.len() {
@@ -240,7 +246,7 @@ impl PrefixIndex {
         self.finish(self.sizes(size), out);
     }
 
-    /// Like [`PrefixIndex::probe_sealed`], but for all sets inserted.
+    /// Like [`PrefixIndex::probe_sealed`], but for all inserted sets.
     pub fn probe(&self, size: u32, prefix: &[u64], out: &mut Vec<u32>) {
         let mut young = Vec::new();
         self.probe_sealed(size, prefix, out);
@@ -250,9 +256,10 @@ impl PrefixIndex {
         out.dedup();
     }
 
-    /// Replaces document numbers by the ids of the documents of fitting size, distinct and ascending.
+    /// Replaces the document numbers in `out` by the ids of those documents that have a fitting size, distinct and
+    /// ascending.
     fn finish(&self, sizes: Sizes, out: &mut Vec<u32>) {
-        // Sorted by document number first, so that each size is looked up once and in memory order.
+        // Document numbers are sorted first, so that each size is looked up once and in memory order.
         out.sort_unstable();
         out.dedup();
         out.retain_mut(|document| {
@@ -262,24 +269,24 @@ impl PrefixIndex {
             *document = id;
             (sizes.low..=sizes.high).contains(&size)
         });
-        // Ids mostly come in insertion order. An id that was inserted twice occurs twice.
+        // Ids are mostly in the order of insertion. An id that was inserted twice occurs twice.
         if !out.is_sorted_by(|a, b| a < b) {
             out.sort_unstable();
             out.dedup();
         }
     }
 
-    /// Sets inserted.
+    /// The number of inserted sets.
     pub fn len(&self) -> usize {
         self.documents.len()
     }
 
-    /// Returns `true` if nothing was inserted.
+    /// Returns `true` if no set was inserted.
     pub fn is_empty(&self) -> bool {
         self.documents.is_empty()
     }
 
-    /// Bytes held.
+    /// The number of bytes allocated.
     pub fn bytes(&self) -> usize {
         self.documents.capacity() * 8
             + self.young.bytes()

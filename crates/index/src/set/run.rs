@@ -1,4 +1,4 @@
-//! A sorted run of a prefix index's entries: 8 bytes each, the postings of a token in one piece.
+//! A sorted run of entries of a prefix index: 8 bytes each, with the postings of a token next to one another.
 //!
 //! ```text
 //! run     1024 parts, one for each shard
@@ -7,9 +7,9 @@
 //! section one of 16, by the leading 4 bits of the tag, which are not stored: the position gives them
 //! ```
 //!
-//! b is at least 4 and leaves 8 to 16 entries per address, so the directory costs at most half a byte per entry. Within
-//! a token the entries are ordered by size class: a probe reads the classes it can use and skips the rest unseen. The
-//! search for a token touches the directory and the entries, one miss each, both prefetched.
+//! b is at least 4 and leaves 8 to 16 entries per address, so the directory costs at most half a byte per entry. The
+//! entries of a token are ordered by size class: a probe reads the classes that it can use and skips the rest. The
+//! search for a token misses the cache once in the directory and once in the entries, and both are prefetched.
 
 use std::ops::Range;
 
@@ -19,20 +19,20 @@ use twinprint_fingerprint::kernel::prefetch_read;
 use super::place::{PostingPlace, SHARDS, TAG_BITS, class};
 use super::young::{Shard, YoungPostings};
 
-/// Bits of the tag that follow from the position of an entry.
+/// The number of leading bits of a tag that are not stored, because they follow from the position of an entry.
 const SECTION_BITS: u32 = 4;
 const SECTIONS: usize = 1 << SECTION_BITS;
-/// Bits of the tag in an entry.
+/// The number of bits of a tag that an entry stores.
 const STORED_BITS: u32 = TAG_BITS - SECTION_BITS;
-/// The intended minimum number of entries of an address.
+/// The intended minimum number of entries per address.
 const ENTRIES_PER_ADDRESS: usize = 8;
-/// Tokens searched for together.
+/// The number of tokens that are looked up together.
 const BATCH_LOOKUPS: usize = 32;
 
 /// A sorted run of fewer than 2³² entries.
 #[derive(Clone, Debug)]
 pub(super) struct PostingRun {
-    /// [`SHARDS`] of them.
+    /// The parts of the run, one for each of the [`SHARDS`] shards.
     parts: Vec<RunPart>,
     entries: usize,
 }
@@ -40,15 +40,15 @@ pub(super) struct PostingRun {
 #[derive(Clone, Debug, Default)]
 struct RunPart {
     entries: Box<[u64]>,
-    /// The first entry of each address, and the end. Empty without entries.
+    /// The position of the first entry of each address, and the end of the last. Empty if there are no entries.
     bounds: Box<[u32]>,
-    /// Bits of the tag below its address.
+    /// The number of bits of a tag below its address.
     shift: u32,
 }
 
-/// An entry without its section.
+/// Encodes an entry. The section of the tag is not stored.
 fn entry(tag: u32, class: u8, document: u32) -> u64 {
-    // The bits of the section are shifted out at the top.
+    // The leading bits of the tag, which are its section, are shifted out.
     u64::from(tag) << (64 - STORED_BITS) | u64::from(class) << 32 | u64::from(document)
 }
 
@@ -56,7 +56,7 @@ fn section(tag: u32) -> usize {
     (tag >> STORED_BITS) as usize
 }
 
-/// Appends two ascending slices as one.
+/// Merges two ascending slices, and appends the result to `out`.
 fn merge(a: &[u64], b: &[u64], out: &mut Vec<u64>) {
     let (mut i, mut j) = (0, 0);
     while let (Some(&x), Some(&y)) = (a.get(i), b.get(j)) {
@@ -70,7 +70,7 @@ fn merge(a: &[u64], b: &[u64], out: &mut Vec<u64>) {
 }
 
 impl RunPart {
-    /// Creates a run from entries that ascend within each section, and the ends of the sections.
+    /// Creates one part of a run from entries that ascend within each section, and from the end of each section.
     fn new(entries: Vec<u64>, ends: [usize; SECTIONS]) -> Self {
         if entries.is_empty() {
             return Self::default();
@@ -136,7 +136,7 @@ impl RunPart {
         (tag >> self.shift) as usize
     }
 
-    /// The entries of the tag's address.
+    /// Returns the positions of the entries at the address of a tag.
     fn bounds(&self, tag: u32) -> Range<usize> {
         match self.bounds.get(self.address(tag)..) {
             Some(&[from, to, ..]) => from as usize..to as usize,
@@ -144,7 +144,8 @@ impl RunPart {
         }
     }
 
-    /// The documents of a tag with classes in `low..=high`, where the tag's address holds `range`.
+    /// Returns the documents of a tag whose size classes are in `low..=high`. `range` has the positions of the entries
+    /// at the tag's address.
     fn documents(&self, range: Range<usize>, tag: u32, low: u8, high: u8) -> impl Iterator<Item = u32> + '_ {
         let entries = &self.entries[range];
         // All entries at one address belong to one section, so the stored bits identify the tag.
@@ -157,7 +158,7 @@ impl RunPart {
 }
 
 impl PostingRun {
-    /// Sorts the young entries, of which there are fewer than 2³².
+    /// Creates a run from the young entries, of which there must be fewer than 2³².
     pub(super) fn from_young(young: &YoungPostings, size_of: impl Fn(u32) -> u32 + Sync) -> Self {
         Self {
             parts: young
@@ -173,8 +174,8 @@ impl PostingRun {
         self.entries
     }
 
-    /// Takes the entries of another run, part by part: in addition to both runs, memory is needed for one new part for each thread. The sum must
-    /// be below 2³².
+    /// Takes over the entries of another run, part by part. In addition to both runs, memory is needed for one new part
+    /// for each thread. The two runs together must have fewer than 2³² entries.
     pub(super) fn absorb(&mut self, newer: Self) {
         self.entries += newer.entries;
         self.parts
@@ -183,7 +184,8 @@ impl PostingRun {
             .for_each(|(part, newer)| *part = part.merge(&newer));
     }
 
-    /// Appends the documents of the tokens at `places` whose size class is at least `low` and at most the token's own.
+    /// Appends the documents of the tokens at `places` whose size class is at least `low` and at most the class given
+    /// with the token.
     pub(super) fn collect(&self, places: &[(PostingPlace, u8)], low: u8, out: &mut Vec<u32>) {
         debug_assert_eq!(self.parts.len(), SHARDS);
         for places in places.chunks(BATCH_LOOKUPS) {

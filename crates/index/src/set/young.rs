@@ -1,16 +1,16 @@
 //! The entries of a prefix index that are not yet in a sorted run: a hash multimap in shards.
 //!
 //! A shard is a list of postings of 12 bytes (tag, document, next posting with the same tag) and an open-addressed
-//! table of posting numbers, 4 bytes per slot, with one slot for each distinct tag. Postings of a tag are linked from
-//! the newest to the oldest, so the documents of a tag come in descending order. Each shard grows by itself: no growth
-//! copies more than one.
+//! table of posting numbers, 4 bytes per slot, with one slot for each distinct tag. The postings of a tag are linked
+//! from the newest to the oldest, so the documents of a tag come in descending order. Each shard grows by itself, so
+//! growth never copies more than one shard.
 
 use super::place::{PostingPlace, SHARDS};
 
 const NO_POSTING: u32 = u32::MAX;
 
-/// Up to this number of entries, memory is kept when a shard is emptied, so that blocks of similar size allocate once.
-/// Larger shards are freed.
+/// Up to this number of entries, a cleared multimap keeps its memory, so that blocks of similar size allocate once. A
+/// larger one frees it.
 const MAX_RETAINED_ENTRIES: usize = 1 << 20;
 
 #[derive(Clone, Debug)]
@@ -22,7 +22,7 @@ pub(super) struct YoungPostings {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Shard {
     postings: Vec<Posting>,
-    /// Number of the newest posting of each tag, open-addressed by the tag; a power of two of them.
+    /// The number of the newest posting of each tag, open-addressed by the tag. The number of slots is a power of two.
     slots: Vec<u32>,
     tags: usize,
 }
@@ -31,12 +31,12 @@ pub(super) struct Shard {
 pub(super) struct Posting {
     pub(super) tag: u32,
     pub(super) document: u32,
-    /// The next older posting of the same tag.
+    /// The number of the next older posting of the same tag.
     next: u32,
 }
 
 impl Shard {
-    /// The slot of `tag`: the one that holds it, or the empty one where it belongs. `None` without slots.
+    /// Returns the slot of `tag`, or the empty slot where it belongs. Returns `None` if there are no slots.
     fn find(&self, tag: u32) -> Option<usize> {
         let mask = self.slots.len().checked_sub(1)?;
         let mut slot = tag as usize & mask;
@@ -82,7 +82,7 @@ impl Shard {
         self.tags = 0;
     }
 
-    /// In order of insertion: documents ascend.
+    /// Returns the postings in the order of insertion, in which documents ascend.
     pub(super) fn postings(&self) -> &[Posting] {
         &self.postings
     }
@@ -104,10 +104,10 @@ impl YoungPostings {
         &self.shards
     }
 
-    /// Documents must be inserted in ascending order.
+    /// Adds a document to the postings of a token. Documents must be inserted in ascending order.
     ///
     /// # Panics
-    /// At 2³² − 1 entries, which a posting cannot link.
+    /// If there are 2³² − 1 entries already, which is the most that postings can link.
     pub(super) fn insert(&mut self, place: PostingPlace, document: u32) {
         assert!(
             self.entries < NO_POSTING as usize,
@@ -117,7 +117,7 @@ impl YoungPostings {
         self.shards[place.shard].insert(place.tag, document);
     }
 
-    /// The documents of a token, newest first.
+    /// Returns the documents of a token, the newest first.
     pub(super) fn documents(&self, place: PostingPlace) -> impl Iterator<Item = u32> + '_ {
         let shard = &self.shards[place.shard];
         let mut at = shard.find(place.tag).map_or(NO_POSTING, |slot| shard.slots[slot]);

@@ -23,7 +23,7 @@ impl Background {
         let thread = std::thread::Builder::new().name("index upkeep".into());
         let thread = thread.spawn(move || {
             while !worker.stop.load(Ordering::Relaxed) {
-                // The error is kept in `WriteState::refused` and returned by the next change.
+                // An error is recorded in `WriteState::refused`, and the next change returns it.
                 let _refused = worker.flush().and_then(|()| worker.compact_where_due());
                 worker.wakeup.wait();
             }
@@ -41,7 +41,7 @@ impl Drop for Background {
         self.stop.store(true, Ordering::Relaxed);
         self.wakeup.notify();
         if let Some(thread) = self.thread.take() {
-            // A panic of the thread was reported when it happened.
+            // If the thread panicked, the panic was reported when it happened.
             let _ended = thread.join();
         }
     }

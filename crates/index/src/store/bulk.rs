@@ -1,4 +1,4 @@
-//! Bulk additions: a segment built by the caller becomes part of the index.
+//! Bulk additions: a segment that the caller has built becomes part of the index.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,14 +14,16 @@ use super::{Index, StoreError};
 use crate::segment::Segment;
 
 impl<W: Width> Index<W> {
-    /// Adds all ids of a segment, which `build` writes to the given path, and commits. Each id replaces its earlier fingerprint. Either all ids
-    /// are added or none. Returns the number of ids, which must be distinct.
+    /// Adds all ids of a segment, which `build` writes to the given path, and commits. An id that is already in the
+    /// index gets the fingerprint of the segment instead of its earlier one. Either all ids are added or none. Returns
+    /// the number of ids. The ids of the segment must be distinct.
     ///
-    /// Other changes do not wait while `build` runs. An id within the range of stored ids takes 8 bytes on disk and about 20 in memory until a
-    /// compaction; an id beyond the largest takes none.
+    /// Other changes do not wait while `build` runs. Until the next compaction, each id within the range of ids of an
+    /// older segment takes a tombstone there, 8 bytes on disk and about 20 in memory. Ids beyond the largest stored one
+    /// take none.
     ///
     /// # Errors
-    /// Any error of `build`, after which the index is unchanged; as [`Index::commit`].
+    /// Any error of `build`, after which the index is unchanged; the errors of [`Index::commit`].
     pub fn add_segment<E: From<StoreError>>(
         &self,
         build: impl FnOnce(&Path) -> Result<Segment<W>, E>,

@@ -1,4 +1,4 @@
-//! A full check of an index: every byte of every file that the manifest names.
+//! A full check of an index, which verifies every byte of every file that the manifest names.
 
 use std::path::{Path, PathBuf};
 
@@ -13,23 +13,23 @@ use super::{Options, StoreError};
 pub struct CheckReport {
     /// The number of commits and compactions so far.
     pub generation: u64,
-    /// Segments.
+    /// The number of segments.
     pub segments: usize,
-    /// Ids stored, deleted ones counted.
+    /// The number of stored ids, including deleted ones.
     pub rows: u64,
-    /// Ids that lookups find.
+    /// The number of ids that lookups find.
     pub living: u64,
-    /// Segments that the manifest does not bind by a digest, because an earlier version wrote it. The next commit of a change or the next
-    /// [compaction](super::Index::compact) binds them.
+    /// The number of segments for which the manifest has no digest, because an earlier version wrote it. The next
+    /// commit of a change or the next [compaction](super::Index::compact) adds the digests.
     pub unbound: usize,
-    /// Files that an interrupted writer left; the next one removes them.
+    /// Files that an interrupted writer left. The next writer removes them.
     pub left_over: Vec<PathBuf>,
 }
 
-/// Reads and verifies the whole last commit of an index without a writer. O(rows) time.
+/// Reads and verifies the whole last commit of an index. Needs no writer. O(rows) time.
 ///
 /// # Errors
-/// The first mismatch, with its file.
+/// The first mismatch, with the file in which it was found.
 pub fn check<W: Width>(directory: &Path) -> Result<CheckReport, StoreError> {
     let files = Files::new(directory, &Options::default().storage);
     let manifest = required(&files)?;
@@ -42,7 +42,7 @@ pub fn check<W: Width>(directory: &Path) -> Result<CheckReport, StoreError> {
             if !live.entry.ids.contains(&id) {
                 return Err(StoreError::Damaged {
                     path: files.manifest(),
-                    what: "a segment has ids outside of the range it names",
+                    what: "a segment has ids outside the range that the manifest states for it",
                 });
             }
             living += u64::from(!live.tombstones.holds(id, 0));

@@ -1,9 +1,9 @@
-//! Compaction: several segments become one without their deleted ids.
+//! Compaction merges several segments into one, without their deleted ids.
 //!
 //! Compaction is size-tiered: a segment is merged with all smaller ones once these are larger than it in total. So each
-//! remaining segment is at least as large as all smaller ones together, there are at most about log₂ n segments, and a
-//! row is rewritten only when its segment grows by half or more. A segment of which a quarter is deleted is rewritten
-//! by itself.
+//! remaining segment is at least as large as all smaller ones together, there are at most about log₂ n segments for n
+//! rows, and a row is rewritten only when its segment grows by half or more. A segment of which a quarter of the ids is
+//! deleted is rewritten by itself.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -19,12 +19,13 @@ use super::writing::Shared;
 use super::{Index, StoreError, segment_options};
 use crate::segment::{Options, SegmentError};
 
-/// A segment is due for compaction if at least one of this number of its ids is deleted.
+/// A segment is due for compaction if at least one in this number of its ids is deleted.
 const DELETED_SHARE: u64 = 4;
 
 impl<W: Width> Index<W> {
-    /// Commits, then merges everything into one segment, so that nothing deleted is left on disk once no snapshot holds the old files. A manifest of
-    /// an earlier version is replaced by one with digests, even if there is nothing to merge.
+    /// Commits, then merges all segments into one. Deleted ids are then no longer on disk, as soon as no snapshot uses
+    /// the old files. A manifest of an earlier version is replaced by one with digests, even if there is nothing to
+    /// merge.
     ///
     /// # Errors
     /// The same as for [`Index::commit`].
@@ -41,14 +42,14 @@ impl<W: Width> Index<W> {
 }
 
 impl<W: Width> Shared<W> {
-    /// Merges until nothing is due.
+    /// Merges segments until none is due for compaction.
     pub(super) fn compact_where_due(&self) -> Result<(), StoreError> {
         let _one = lock(&self.compacting);
         while self.compact(due)? {}
         Ok(())
     }
 
-    /// Merges the committed segments that `choose` returns, by number; `false` if it returns none.
+    /// Merges the committed segments whose numbers `choose` returns. Returns `false` if `choose` returns none.
     fn compact(&self, choose: impl FnOnce(&[SegmentEntry]) -> HashSet<u64>) -> Result<bool, StoreError> {
         let (inputs, number, stamp) = {
             let mut structure = lock(&self.structure);
@@ -72,7 +73,8 @@ impl<W: Width> Shared<W> {
         }
     }
 
-    /// Replaces the segments `inputs` by one with the rows that were not deleted at `stamp`, the stamp of a commit.
+    /// Replaces the segments `inputs` by one with the rows that were not deleted at `stamp`, which must be the stamp of
+    /// a commit.
     fn merge(&self, inputs: &[Arc<LiveSegment<W>>], number: u64, stamp: u64) -> Result<(), StoreError> {
         let rows = inputs.iter().flat_map(|live| {
             let rows = live.segment.iter();
@@ -99,7 +101,8 @@ impl<W: Width> Shared<W> {
         let mut manifest = structure.manifest.clone();
         let (gone, stay) = manifest.segments.into_iter().partition(is_input);
         manifest.segments = stay;
-        // The ids deleted from the inputs during the merge. Deletions committed in the meantime must stay durable.
+        // The ids that were deleted from the inputs while they were merged. Deletions that were committed in the
+        // meantime must stay durable.
         let later = || {
             let each = inputs.iter().flat_map(|live| live.tombstones.after(stamp));
             Tombstones::since(each)
@@ -112,7 +115,7 @@ impl<W: Width> Shared<W> {
         }
         self.replace_manifest(&mut structure, manifest)?;
 
-        // No id can be deleted while this lock is held, so no deletion is lost.
+        // No id can be deleted while the lock `writing` is held, so no deletion is lost.
         let writing = lock(&self.writing);
         let merged = merged.map(|(entry, segment)| {
             let tombstones = later();
@@ -139,7 +142,7 @@ impl<W: Width> Shared<W> {
         Ok(())
     }
 
-    /// The build options of a segment of `rows` ids.
+    /// Returns the options for building a segment of `rows` ids.
     pub(super) fn segment_options(&self, rows: u64) -> Result<Options, StoreError> {
         Ok(Options {
             storage: Some(self.options.storage.clone()),
@@ -148,7 +151,7 @@ impl<W: Width> Shared<W> {
     }
 }
 
-/// The segments to merge now.
+/// Returns the numbers of the segments that are due for compaction now.
 fn due(entries: &[SegmentEntry]) -> HashSet<u64> {
     let mut by_size: Vec<(u64, &SegmentEntry)> = entries
         .iter()

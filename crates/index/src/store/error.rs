@@ -15,7 +15,7 @@ pub enum StoreError {
     Io {
         /// The file or directory.
         path: PathBuf,
-        /// The operation that failed.
+        /// The operation that failed, as part of the message.
         action: &'static str,
         /// The error of the system.
         source: io::Error,
@@ -27,21 +27,26 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// The build of the index has not finished.
-    #[error("{} is not an index yet: its build has not finished; if it was interrupted, build it again from the same input to resume it", path.display())]
+    #[error(
+        "{} is not an index yet: its build has not finished; if it was interrupted, build it again from the \
+         same input to resume it",
+        path.display()
+    )]
     Unfinished {
         /// The directory.
         path: PathBuf,
     },
-    /// A new index would overwrite one.
-    #[error("{} is an index already", path.display())]
+    /// There is an index in the directory that a new index should be created in.
+    #[error("{} is an index already; name another directory, or add to this index", path.display())]
     Exists {
         /// The directory.
         path: PathBuf,
     },
-    /// A file that the manifest does not name, and that no interrupted writer of the index left.
+    /// The directory contains a file that the manifest does not name and that no interrupted writer of the index left.
     #[error(
-        "{} holds {}, which its manifest does not name; the manifest may be that of another index or an earlier one of this index; restore the whole directory \
-         from a backup, or move that file to another directory (nothing was removed)",
+        "{} contains {}, which its manifest does not name; the manifest may be that of another index or an \
+         earlier one of this index; restore the whole directory from a backup, or move that file to another \
+         directory (nothing was removed)",
         path.display(), file.file_name().unwrap_or_default().display()
     )]
     Unnamed {
@@ -50,9 +55,10 @@ pub enum StoreError {
         /// A segment or a file of deleted ids.
         file: PathBuf,
     },
-    /// A directory for a new index without a manifest but with files of an index.
+    /// The directory for a new index has no manifest, but contains files of an index.
     #[error(
-        "{} has no manifest but holds a file of an index, {}; restore the manifest from a backup, or name another directory (nothing was removed)",
+        "{} has no manifest, but contains a file of an index, {}; restore the manifest from a backup, or name \
+         another directory (nothing was removed)",
         path.display(), file.file_name().unwrap_or_default().display()
     )]
     Occupied {
@@ -72,49 +78,57 @@ pub enum StoreError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// The mismatch.
+        /// The mismatch, as part of the message.
         what: &'static str,
     },
-    /// A complete file is not the one that the manifest names.
+    /// A file is complete, but it is not the one that the manifest names.
     #[error(
-        "{} is not the file that the manifest names, but one of another index or of another state of this one; restore the whole directory from a backup, or build \
-         the index again",
+        "{} is not the file that the manifest names, but one of another index or of another state of this \
+         one; restore the whole directory from a backup, or build the index again",
         path.display()
     )]
     OtherFile {
         /// The file.
         path: PathBuf,
     },
-    /// Written by another version of the format.
-    #[error("{} is of format version {got}, this program reads version {expected}", path.display())]
+    /// A file has another version of the format.
+    #[error(
+        "{} has format version {got}, but this program reads versions up to {expected}; use the version of \
+         the program that wrote the index",
+        path.display()
+    )]
     Version {
         /// The file.
         path: PathBuf,
-        /// Its version.
+        /// The version of the file.
         got: u32,
-        /// The version that is read.
+        /// The latest version that this program reads.
         expected: u32,
     },
-    /// The fingerprints have another width.
-    #[error("{} holds fingerprints of {got} bits, not of {expected}", path.display())]
+    /// The fingerprints of the index have another width.
+    #[error("{} contains fingerprints of {got} bits, but {expected} bits are expected", path.display())]
     Width {
         /// The directory.
         path: PathBuf,
-        /// Bits of its fingerprints.
+        /// The width of the fingerprints of the index, in bits.
         got: u32,
-        /// Bits asked for.
+        /// The expected width, in bits.
         expected: u32,
     },
-    /// A label is too long.
-    #[error("a label has at most {limit} bytes, not {got}")]
+    /// The label of the index is too long.
+    #[error("the label of the index has {got} bytes, but at most {limit} are allowed; choose a shorter one")]
     Label {
-        /// The limit.
+        /// The maximum length in bytes.
         limit: usize,
-        /// Bytes of the label.
+        /// The length of the label in bytes.
         got: usize,
     },
-    /// A write or a sync failed before. The content of the disk is not known after that, and a second sync would not report it.
-    #[error("{} takes no changes since a write failed ({because}); repair the disk and open it again", path.display())]
+    /// An earlier write or sync failed, so changes are refused. The content of the disk is not known after such a
+    /// failure, and a second sync would not report it.
+    #[error(
+        "{} refuses changes because a write failed ({because}); repair the disk and open the index again",
+        path.display()
+    )]
     Refused {
         /// The directory.
         path: PathBuf,

@@ -4,34 +4,35 @@ use std::path::{Path, PathBuf};
 
 /// The name of the manifest.
 pub(super) const MANIFEST_NAME: &str = "manifest";
-/// The name of the file that is locked.
+/// The name of the file that a writer locks.
 pub(super) const LOCK_NAME: &str = "lock";
 /// The name of the marker of a writer.
 pub(super) const MARKER_NAME: &str = "writing";
-/// The ending of names of unfinished files.
+/// The extension of files that are not complete.
 pub(super) const TEMPORARY_ENDING: &str = "tmp";
-/// The ending of names of build journals, after the segment's name.
+/// The extension of journals of builds. It is appended to the whole name of the segment.
 pub(super) const JOURNAL_ENDING: &str = "resume";
-/// The ending of names of segments.
+/// The extension of segments.
 pub(super) const SEGMENT_ENDING: &str = "seg";
-/// The ending of the only segment of a new index, after its later name, until the manifest is there.
+/// The extension of a new index's only segment until the index has a manifest. It is appended to the segment's final
+/// name.
 pub(super) const NEW_ENDING: &str = "new";
-/// The ending of names of files of deleted ids.
+/// The extension of files of deleted ids.
 pub(super) const TOMBSTONES_ENDING: &str = "del";
 
-/// The name of a file until it is complete.
+/// Returns the name that a file has until it is complete.
 pub(super) fn temporary(path: &Path) -> PathBuf {
     path.with_extension(TEMPORARY_ENDING)
 }
 
-/// Returns `true` if this is a name that this module gives to a segment or a file of deleted ids.
+/// Returns `true` if the store gives this name to a complete segment or a complete file of deleted ids.
 pub(super) fn is_whole(name: &str) -> bool {
     is_segment(name) || stem(name, TOMBSTONES_ENDING).is_some_and(is_number)
 }
 
-/// Returns `true` if this is a name that this module gives to a file that is not complete, or that belongs to no index yet.
+/// Returns `true` if the store gives this name to a file that is not complete, or that does not belong to an index yet.
 pub(super) fn is_temporary(name: &str) -> bool {
-    // The files of an unfinished build have their ending after the segment's name.
+    // An unfinished build names its files after the segment, with a further extension.
     let is_built = |name: &str| is_segment(name) || stem(name, NEW_ENDING).is_some_and(is_segment);
     let is_journal = |name: &str| stem(name, JOURNAL_ENDING).is_some_and(is_built);
     if let Some(whole) = stem(name, TEMPORARY_ENDING) {
@@ -52,7 +53,7 @@ fn is_number(name: &str) -> bool {
     name.len() >= 8 && name.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// The part of a name before an ending and its dot.
+/// Returns the part of a name before an extension and its dot.
 fn stem<'n>(name: &'n str, ending: &str) -> Option<&'n str> {
     name.strip_suffix(ending)?.strip_suffix('.')
 }

@@ -11,15 +11,15 @@
 //! *.resume             the journal of a segment that is being built
 //! ```
 //!
-//! A file is written under a temporary name, synced, renamed, and its directory synced. The manifest comes last, so the
-//! files that it names are durable before it is; files that it no longer names are removed afterwards. A kill at any
-//! moment leaves the files of one manifest, possibly other files, and the marker. If a marker fits the manifest, the
-//! next writer removes the others, but only files with names that this module gives. Without a marker it refuses an
-//! index with whole files that the manifest does not name.
+//! A file is written under a temporary name, synced and renamed, and then its directory is synced. The manifest comes
+//! last, so the files that it names are durable before it is; files that it no longer names are removed afterwards. A
+//! kill at any moment leaves the files of one manifest, possibly other files, and the marker of the writer. If the
+//! marker fits the manifest, the next writer removes the other files, but only those whose names the store itself
+//! gives. Without such a marker it refuses an index with complete files that the manifest does not name.
 //!
-//! In a directory without a manifest, segments and files of deleted ids are never removed: they may be an index whose manifest was lost. So a
-//! new index is created only if there are none, and its segment gets its name only after `manifest.tmp` names it
-//! ([`Files::publish_first`]).
+//! In a directory without a manifest, segments and files of deleted ids are never removed, because they may be an index
+//! whose manifest was lost. So a new index is created only if there are none, and its segment gets its final name only
+//! after `manifest.tmp` names it ([`Files::publish_first`]).
 
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -39,19 +39,19 @@ use crate::digest::Digest;
 use crate::segment::{self, digest_of, with_ending};
 use crate::storage::Storage;
 
-/// The number of the first file.
+/// The number of the first file of an index.
 pub(super) const FIRST_FILE_NUMBER: u64 = 1;
 /// The generation of the first manifest.
 pub(super) const FIRST_GENERATION: u64 = 1;
 /// The content of a file of deleted ids.
 pub(super) struct DeletedIds {
-    /// Ascending.
+    /// The deleted ids, ascending.
     pub(super) ids: Vec<u64>,
     /// The digest of the whole file.
     pub(super) digest: Digest,
 }
 
-/// A directory that holds an index or is about to.
+/// A directory that contains an index, or in which one is to be created.
 #[derive(Clone, Debug)]
 pub(super) struct Files {
     root: PathBuf,
@@ -66,7 +66,7 @@ impl Files {
         }
     }
 
-    /// The directory.
+    /// The path of the directory.
     pub(super) fn root(&self) -> &Path {
         &self.root
     }
@@ -76,19 +76,20 @@ impl Files {
         self.root.join(format!("{number:08}.{SEGMENT_ENDING}"))
     }
 
-    /// The path of the only segment of a new index until the manifest is there.
+    /// The path of a new index's only segment until the index has a manifest.
     pub(super) fn new_segment(&self) -> PathBuf {
         with_ending(&self.segment(FIRST_FILE_NUMBER), &format!(".{NEW_ENDING}"))
     }
 
-    /// True if a new index was to be made of one segment and its build did not finish.
+    /// Returns `true` if the directory has files of a build of a new index that has not finished.
     pub(super) fn unfinished(&self) -> bool {
         let new = self.new_segment();
         let [file, journal] = segment::unfinished(&new);
         [new, file, journal].iter().any(|path| path.exists()) || self.claimed().is_some()
     }
 
-    /// The only segment of a new index, if the build ended after the segment was renamed and before the manifest was.
+    /// Returns the only segment of a new index if its build was interrupted after the segment was renamed and before
+    /// the manifest was.
     pub(super) fn claimed(&self) -> Option<PathBuf> {
         let manifest = fs::read(temporary(&self.manifest())).ok()?;
         let manifest = Manifest::decode(&manifest).ok()?;
@@ -101,14 +102,15 @@ impl Files {
         (is_first && entry.digest.is_some() && digest_of(&path).ok() == entry.digest).then_some(path)
     }
 
-    /// A segment or a file of deleted ids that is here without a manifest, and is not [claimed](Self::claimed).
+    /// Returns a segment or a file of deleted ids in this directory, which has no manifest, other than the
+    /// [claimed](Self::claimed) segment.
     pub(super) fn unclaimed(&self) -> Result<Option<PathBuf>, StoreError> {
         let claimed = self.claimed();
         let mut whole = self.list(is_whole)?.into_iter();
         Ok(whole.find(|path| Some(path) != claimed.as_ref()))
     }
 
-    /// The path of the tombstones with a number.
+    /// The path of the file of deleted ids with a number.
     pub(super) fn tombstones(&self, number: u64) -> PathBuf {
         self.root.join(format!("{number:08}.{TOMBSTONES_ENDING}"))
     }
@@ -121,13 +123,14 @@ impl Files {
     /// Creates the directory if it does not exist.
     pub(super) fn create(&self) -> Result<(), StoreError> {
         let made = self.storage.create_dir_all(&self.root);
-        made.map_err(StoreError::io(&self.root, "make it"))
+        made.map_err(StoreError::io(&self.root, "create it"))
     }
 
-    /// Locks the directory for one writer until the file is dropped. Without support for locks, a second writer is not detected.
+    /// Locks the directory for one writer until the returned file is dropped. If the file system does not support
+    /// locks, a second writer is not detected.
     pub(super) fn lock(&self) -> Result<File, StoreError> {
         let path = self.root.join(LOCK_NAME);
-        // Opened directly, not through the storage, because the file has no content that could be lost.
+        // The lock file is opened directly, not through the storage, because it has no content that could be lost.
         let opened = OpenOptions::new()
             .create(true)
             .truncate(false)
@@ -142,12 +145,12 @@ impl Files {
         }
     }
 
-    /// `true` if some process has locked the directory, now or before.
+    /// Returns `true` if a process has locked the directory, now or before.
     pub(super) fn is_locked_or_was(&self) -> bool {
         self.root.join(LOCK_NAME).exists()
     }
 
-    /// The manifest, if there is one.
+    /// Reads the manifest; returns `None` if it does not exist.
     pub(super) fn read_manifest(&self) -> Result<Option<Manifest>, StoreError> {
         let path = self.manifest();
         let bytes = match fs::read(&path) {
@@ -165,12 +168,12 @@ impl Files {
         Ok(Some(decoded))
     }
 
-    /// Replaces the manifest; all files that it names must be durable.
+    /// Replaces the manifest. All files that it names must be durable already.
     pub(super) fn write_manifest(&self, manifest: &Manifest) -> Result<(), StoreError> {
         self.write(&self.manifest(), &manifest.encode())
     }
 
-    /// Gives the only segment of a new index its name, and writes the first manifest, which names it.
+    /// Renames the only segment of a new index to its final name, and writes the first manifest, which names it.
     pub(super) fn publish_first(&self, manifest: &Manifest) -> Result<(), StoreError> {
         let (new, path) = (self.new_segment(), self.segment(FIRST_FILE_NUMBER));
         // The temporary manifest is durable before the segment is renamed, so that an interruption between the two
@@ -183,18 +186,18 @@ impl Files {
         self.publish(&self.manifest())
     }
 
-    /// Removes the [claimed](Self::claimed) segment of a build that is to be done again.
+    /// Removes the [claimed](Self::claimed) segment of an interrupted build, because it will be built again.
     pub(super) fn remove_claimed(&self) -> Result<(), StoreError> {
         let Some(path) = self.claimed() else {
             return Ok(());
         };
         let removed = self.storage.remove(&path);
         removed.map_err(StoreError::io(&path, "remove it"))?;
-        // The removal is durable before the temporary manifest can be removed.
+        // The removal must be durable before the temporary manifest can be removed.
         self.sync()
     }
 
-    /// Reads a file of tombstones.
+    /// Reads a file of deleted ids, and checks that it is the one that the manifest names.
     pub(super) fn read_tombstones(&self, deleted: &TombstoneFile) -> Result<DeletedIds, StoreError> {
         let path = self.tombstones(deleted.number);
         let bytes = fs::read(&path).map_err(StoreError::io(&path, "read it"))?;
@@ -213,7 +216,7 @@ impl Files {
         }
     }
 
-    /// Writes a file of tombstones.
+    /// Writes a file of deleted ids, which `ids` lists in ascending order.
     pub(super) fn write_tombstones(&self, number: u64, ids: &[u64]) -> Result<TombstoneFile, StoreError> {
         let bytes = tombstones::encode(ids);
         self.write(&self.tombstones(number), &bytes)?;
@@ -224,13 +227,13 @@ impl Files {
         })
     }
 
-    /// Writes a whole file.
+    /// Writes a file under a temporary name, and then renames it to `path`, durably.
     fn write(&self, path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
         self.write_temporary(path, bytes)?;
         self.publish(path)
     }
 
-    /// Writes the file that will be called `path`, under its temporary name.
+    /// Writes the file that will be called `path` under its temporary name, durably.
     fn write_temporary(&self, path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
         let temporary = temporary(path);
         let written = self.storage.create(&temporary).and_then(|mut file| {
@@ -240,27 +243,29 @@ impl Files {
         written.map_err(StoreError::io(&temporary, "write it"))
     }
 
-    /// Renames a file from its temporary name to its own.
+    /// Renames a file from its temporary name to `path`, durably.
     fn publish(&self, path: &Path) -> Result<(), StoreError> {
         let renamed = self.storage.rename(&temporary(path), path);
         renamed.map_err(StoreError::io(path, "rename a file to it"))?;
         self.sync()
     }
 
-    /// Makes the names in the directory durable.
+    /// Makes renames and removals in the directory durable.
     fn sync(&self) -> Result<(), StoreError> {
         let synced = self.storage.sync_dir(&self.root);
         synced.map_err(StoreError::io(&self.root, "make its new names durable"))
     }
 
-    /// Removes files that no manifest names any more. Files that cannot be removed are left to the next writer.
+    /// Removes files that the manifest does not name. If a file cannot be removed, the next writer removes it.
     pub(super) fn remove(&self, paths: impl IntoIterator<Item = PathBuf>) {
         for path in paths {
             let _left_over = self.storage.remove(&path);
         }
     }
 
-    /// Files of an index that a manifest does not name, if an interrupted writer left them. Without a manifest only those with temporary names are.
+    /// Returns the files that an interrupted writer may have left: those of an index that the manifest does not name.
+    /// Without a manifest, only files with temporary names are returned, because the others may be an index whose
+    /// manifest was lost.
     pub(super) fn left_over(&self, manifest: Option<&Manifest>) -> Result<Vec<PathBuf>, StoreError> {
         let mut left = manifest.map_or(Ok(Vec::new()), |manifest| self.unnamed(manifest))?;
         left.extend(self.list(is_temporary)?);
@@ -268,14 +273,15 @@ impl Files {
         Ok(left)
     }
 
-    /// A segment or a file of deleted ids that the manifest does not name, and that no interrupted writer of this index left.
+    /// Returns a segment or a file of deleted ids that the manifest does not name and that no interrupted writer of
+    /// this index left.
     pub(super) fn foreign(&self, manifest: &Manifest) -> Result<Option<PathBuf>, StoreError> {
-        // Writers of earlier versions left no marker.
+        // Writers of earlier versions wrote no marker, so their files are taken to be left over.
         if manifest.version < manifest::VERSION || self.is_marked(manifest)? {
             return Ok(None);
         }
         let unnamed = self.unnamed(manifest)?.into_iter().next();
-        // Checked again for a reader, because a writer may have started since the first check.
+        // A writer may have written a marker since the first check, so a reader checks again.
         Ok(if unnamed.is_some() && self.is_marked(manifest)? {
             None
         } else {
@@ -283,7 +289,7 @@ impl Files {
         })
     }
 
-    /// `true` if there is the marker of a writer that may have written the manifest.
+    /// Returns `true` if the directory has a marker, and the writer of the marker may have written the manifest.
     fn is_marked(&self, manifest: &Manifest) -> Result<bool, StoreError> {
         let path = self.root.join(MARKER_NAME);
         let bytes = match fs::read(&path) {
@@ -297,7 +303,7 @@ impl Files {
         })
     }
 
-    /// The marker of a writer that begins with a manifest.
+    /// Returns the marker of a writer that opens the index with this manifest.
     fn marker(&self, manifest: &Manifest) -> Result<Marker, StoreError> {
         let path = self.manifest();
         let bytes = fs::read(&path).map_err(StoreError::io(&path, "read it"))?;
@@ -307,25 +313,25 @@ impl Files {
         })
     }
 
-    /// Writes the marker of a writer that begins with a manifest, in place of an earlier one.
+    /// Writes the marker of a writer that opens the index with this manifest. It replaces an earlier marker.
     pub(super) fn write_marker(&self, manifest: &Manifest) -> Result<(), StoreError> {
         self.write(&self.root.join(MARKER_NAME), &self.marker(manifest)?.encode())
     }
 
-    /// Removes the marker of a writer that left no file that the manifest does not name.
+    /// Removes the marker of the writer, unless the directory still has files that the manifest does not name.
     pub(super) fn remove_marker(&self) -> Result<(), StoreError> {
         let Some(manifest) = self.read_manifest()? else {
             return Ok(());
         };
         if self.unnamed(&manifest)?.is_empty() {
-            // Earlier removals are durable before the marker is removed.
+            // Earlier removals must be durable before the marker is removed.
             self.sync()?;
             self.remove([self.root.join(MARKER_NAME)]);
         }
         Ok(())
     }
 
-    /// Removes what an interrupted writer left, except for its marker, which the next one replaces.
+    /// Removes the files that an interrupted writer left. The marker stays, because the next writer replaces it.
     pub(super) fn remove_left_over(&self, manifest: &Manifest) -> Result<(), StoreError> {
         let left = self.left_over(Some(manifest))?.into_iter();
         let marker = self.root.join(MARKER_NAME);
@@ -333,7 +339,7 @@ impl Files {
         Ok(())
     }
 
-    /// Segments and files of deleted ids that a manifest does not name, in the order of their names.
+    /// Returns the segments and files of deleted ids that a manifest does not name, in the order of their names.
     fn unnamed(&self, manifest: &Manifest) -> Result<Vec<PathBuf>, StoreError> {
         let named: Vec<PathBuf> = manifest
             .segments
@@ -349,7 +355,7 @@ impl Files {
         Ok(whole)
     }
 
-    /// Files whose names satisfy a predicate, in the order of their names.
+    /// Returns the files in the directory whose names satisfy a predicate, in the order of their names.
     fn list(&self, is_such: impl Fn(&str) -> bool) -> Result<Vec<PathBuf>, StoreError> {
         let entries = fs::read_dir(&self.root).map_err(StoreError::io(&self.root, "list it"))?;
         let mut such = Vec::new();

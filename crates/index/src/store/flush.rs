@@ -1,7 +1,8 @@
-//! Commits: memtables become a segment, deletions files of tombstones, and the manifest names them.
+//! A commit writes memtables as a segment, writes deletions as files of deleted ids, and then writes a manifest that
+//! names these files.
 //!
-//! A commit is bound to a moment, that of the last change before it or of the full memtable. Changes made while it writes have later stamps
-//! and belong to the next commit.
+//! A commit is bound to a stamp: that of the last change before it, or of the change that filled a memtable. Changes
+//! made while the commit writes have later stamps and belong to the next commit.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,7 +19,7 @@ use super::writing::Shared;
 use crate::segment::{Builder, Options, Segment, SegmentError};
 
 impl<W: Width> Shared<W> {
-    /// Commits everything up to now.
+    /// Commits all changes made so far.
     pub(super) fn commit(&self) -> Result<(), StoreError> {
         let mut structure = lock(&self.structure);
         let moment = {
@@ -32,11 +33,12 @@ impl<W: Width> Shared<W> {
         self.write_out(&mut structure, &moment, None)
     }
 
-    /// Commits the state at which the last frozen memtable was full; does nothing if none waits.
+    /// Commits the changes up to the one that filled the last frozen memtable. Does nothing if no frozen memtable
+    /// waits.
     pub(super) fn flush(&self) -> Result<(), StoreError> {
         let mut structure = lock(&self.structure);
         {
-            // If no frozen memtable is waiting, the full one is still the active one.
+            // If no frozen memtable waits, the full memtable is still the active one, and is frozen here.
             let writing = self.writing()?;
             let now = self.now();
             let active = now.view.active.as_ref();
@@ -54,7 +56,7 @@ impl<W: Width> Shared<W> {
         })
     }
 
-    /// Commits the state at a moment, with a segment that the caller has written.
+    /// Commits the changes up to a stamp, and adds a segment that the caller has written, if one is given.
     pub(super) fn write_out(
         &self,
         structure: &mut CommittedState,
@@ -74,8 +76,8 @@ impl<W: Width> Shared<W> {
         moment: &CommitPoint,
         whole: Option<SegmentEntry>,
     ) -> Result<(), StoreError> {
-        // Segments change only under the lock `structure`. They are therefore those of the manifest, in its order,
-        // followed by `whole`.
+        // Segments change only under the lock `structure`. So the segments of the view are those of the manifest, in
+        // its order, followed by `whole`.
         let view = self.now().view;
         let mut manifest = structure.manifest.clone();
         manifest.segments.extend(whole);
@@ -125,7 +127,8 @@ impl<W: Width> Shared<W> {
         Ok(())
     }
 
-    /// Writes the tombstones of a segment up to a moment if they have grown, and appends the file that they replace to `replaced`.
+    /// Writes the tombstones of a segment up to `stamp` to a file, unless they have not grown. Appends the path of the
+    /// file that it replaces to `replaced`.
     pub(super) fn write_tombstones(
         &self,
         structure: &mut CommittedState,
@@ -134,7 +137,7 @@ impl<W: Width> Shared<W> {
         stamp: u64,
         replaced: &mut Vec<PathBuf>,
     ) -> Result<(), StoreError> {
-        // Sets of deleted ids only grow, so a set of the same size is unchanged.
+        // Sets of deleted ids only grow, so a set of the same size has not changed.
         if tombstones.len() as u64 == entry.deleted_ids() {
             return Ok(());
         }
@@ -149,7 +152,7 @@ impl<W: Width> Shared<W> {
         Ok(())
     }
 
-    /// Writes a segment of the rows, if there are any.
+    /// Writes a segment of the given rows. Returns `None`, without writing one, if there are no rows.
     pub(super) fn write_segment(
         &self,
         number: u64,
@@ -171,7 +174,8 @@ impl<W: Width> Shared<W> {
         Ok(Some((SegmentEntry::new(number, &segment, first..=last), segment)))
     }
 
-    /// Writes the manifest again if an earlier version wrote it, which bound no file by a digest.
+    /// Writes the manifest again if an earlier version wrote it. The new one has the digests of all files, which
+    /// earlier versions did not record.
     pub(super) fn renew_manifest(&self) -> Result<(), StoreError> {
         let mut structure = lock(&self.structure);
         drop(self.writing()?);
@@ -183,7 +187,7 @@ impl<W: Width> Shared<W> {
         written.map_err(|error| self.refuse(error))
     }
 
-    /// Replaces the manifest.
+    /// Replaces the manifest on disk by `manifest`, with the next generation number.
     pub(super) fn replace_manifest(
         &self,
         structure: &mut CommittedState,

@@ -1,9 +1,11 @@
-//! The manifest: the list of the files of an index. It is replaced as a whole, by a rename; `FORMAT.md` of the crate specifies it byte by byte.
+//! The manifest: the list of the files of an index. It is replaced as a whole, by a rename; `FORMAT.md` of the crate
+//! specifies it byte by byte.
 //!
-//! Invariants of a manifest that decodes: numbers of files are distinct and below `next`, so that a new file never takes the name of one in
-//! use; the checksum matches all bytes.
+//! Invariants of a manifest that was decoded: the numbers of files are distinct and below `next`, so that a new file
+//! never gets the name of one in use; the checksum matches all bytes.
 //!
-//! Every file is bound by a digest of its content. A file of another index, or of another state of this one, is refused although it is complete.
+//! Every file is bound by a digest of its content. A file of another index, or of another state of this one, is refused
+//! although it is complete.
 
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
@@ -14,66 +16,66 @@ use crate::bytes::{Reader, sealed, unsealed};
 use crate::digest::Digest;
 use crate::segment::{Codec, Segment};
 
-/// First eight bytes.
+/// The first eight bytes of a manifest.
 const MAGIC: [u8; 8] = *b"twinidx\n";
-/// The version written. Versions 1 and 2 are read too: neither has digests, and 1 has no codec, since its rows were packed, with plain
-/// directories.
+/// The version that is written. Versions 1 and 2 are read too. They have no digests, and version 1 has no codec either,
+/// because its rows were packed, with plain directories.
 pub(super) const VERSION: u32 = 3;
-/// Longest label.
+/// The maximum length of a label in bytes.
 pub(super) const MAX_LABEL: usize = 255;
 
 /// The content of a manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Manifest {
-    /// The version of the format in which it was read; always [written](Self::encode) in the latest.
+    /// The version of the format that was read. A manifest is always [written](Self::encode) in the latest version.
     pub(super) version: u32,
-    /// Width of the fingerprints.
+    /// The width of the fingerprints in bits.
     pub(super) bits: u32,
-    /// The radius its tables are planned for.
+    /// The radius that tables are planned for.
     pub(super) radius: u32,
-    /// The storage format of rows of segments written from now on.
+    /// The storage format of the rows of new segments.
     pub(super) codec: Codec,
     /// The caller's label, such as a profile.
     pub(super) label: String,
     /// The number of commits and compactions so far.
     pub(super) generation: u64,
-    /// The caller's mark; see `Index::mark`.
+    /// The caller's position at the last commit; see `Index::mark`.
     pub(super) checkpoint: u64,
     /// The number that the next file gets.
     pub(super) next: u64,
     pub(super) segments: Vec<SegmentEntry>,
 }
 
-/// A segment and what was deleted from it.
+/// The manifest's entry for a segment and its file of deleted ids.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SegmentEntry {
-    /// Names the file.
+    /// The number in the name of the file.
     pub(super) number: u64,
-    /// Length of the file in bytes.
+    /// The length of the file in bytes.
     pub(super) bytes: u64,
-    /// Ids in it, the deleted ones included.
+    /// The number of ids in the segment, including deleted ones.
     pub(super) rows: u64,
-    /// The range of all ids.
+    /// A range that contains all ids of the segment.
     pub(super) ids: RangeInclusive<u64>,
-    /// [`Segment::digest`]; `None` if a manifest before version 3 named the file.
+    /// The [`Segment::digest`] of the file; `None` if the manifest is from before version 3.
     pub(super) digest: Option<Digest>,
-    /// The file of deleted ids, if there are any.
+    /// The file of deleted ids; `None` if no id is deleted.
     pub(super) deleted: Option<TombstoneFile>,
 }
 
 /// A file of deleted ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TombstoneFile {
-    /// Names the file.
+    /// The number in the name of the file.
     pub(super) number: u64,
-    /// Ids in it, at least one.
+    /// The number of ids in the file, at least one.
     pub(super) count: u64,
-    /// The digest of the whole file; `None` if it is from a manifest before version 3.
+    /// The digest of the whole file; `None` if the manifest is from before version 3.
     pub(super) digest: Option<Digest>,
 }
 
 impl SegmentEntry {
-    /// The entry of a new segment, from which nothing was deleted.
+    /// Creates the entry of a new segment, of which no id is deleted.
     pub(super) fn new<W: Width>(number: u64, segment: &Segment<W>, ids: RangeInclusive<u64>) -> Self {
         Self {
             number,
@@ -90,7 +92,7 @@ impl SegmentEntry {
         self.deleted.map_or(0, |deleted| deleted.count)
     }
 
-    /// True if it has digests of all of its files.
+    /// Returns `true` if the entry has digests of the segment and of its file of deleted ids.
     pub(super) fn is_bound(&self) -> bool {
         self.digest.is_some() && self.deleted.is_none_or(|deleted| deleted.digest.is_some())
     }
@@ -99,9 +101,9 @@ impl SegmentEntry {
 /// The reason why bytes are not a manifest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ManifestError {
-    /// The bytes are damaged.
+    /// The bytes are damaged, as the text describes.
     Damaged(&'static str),
-    /// The manifest is of another version.
+    /// The manifest has a version that cannot be read.
     Version(u32),
 }
 
@@ -121,7 +123,7 @@ impl Manifest {
         }
         out.extend(self.label.as_bytes());
         for e in &self.segments {
-            // The number 0 stands for no file, because files are numbered from 1.
+            // The number 0 stands for no file of deleted ids, because files are numbered from 1.
             let tombstones = e.deleted.map_or(0, |deleted| deleted.number);
             let (first, last) = (*e.ids.start(), *e.ids.end());
             for number in [
@@ -142,13 +144,14 @@ impl Manifest {
         sealed(out)
     }
 
-    /// Decodes bytes. O(bytes) time and memory for any input.
+    /// Decodes a manifest. O(bytes) time and memory for any input.
     pub(super) fn decode(bytes: &[u8]) -> Result<Self, ManifestError> {
         let damaged = ManifestError::Damaged;
         if !bytes.starts_with(&MAGIC) {
-            return Err(damaged("it does not begin as a manifest"));
+            return Err(damaged("its first bytes are not those of a manifest"));
         }
-        // The checksum comes before the version, so that a flipped bit in the version is reported as damage.
+        // The checksum is verified before the version is read, so that a flipped bit in the version is reported as
+        // damage.
         let body = unsealed(bytes).ok_or(damaged("the checksum does not match"))?;
         let mut from = Reader(&body[MAGIC.len().min(body.len())..]);
         match from.u32() {

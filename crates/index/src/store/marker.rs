@@ -1,18 +1,18 @@
 //! The marker of a writer: a file that exists while a process may write to an index.
 //!
-//! A writer that is interrupted may leave whole files that the manifest does not name. It then leaves its marker too. So such files are removed
-//! only with a marker that fits the manifest. Without one they belong to a manifest that was replaced by an earlier one or by that of another
-//! index, and are kept.
+//! An interrupted writer may leave complete files that the manifest does not name, but then its marker is left too. So
+//! such files are removed only if there is a marker that fits the manifest. Without one, they belong to a manifest that
+//! was replaced by an earlier one or by that of another index, and are kept.
 
 use crate::bytes::{Reader, sealed, unsealed};
 use crate::digest::Digest;
 
-/// First eight bytes.
+/// The first eight bytes of a marker.
 const MAGIC: [u8; 8] = *b"twinwri\n";
-/// The version written and read.
+/// The version that is written and read.
 const VERSION: u32 = 1;
 
-/// The state of an index when a writer opened it.
+/// The marker of a writer, which records the manifest with which the writer opened the index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Marker {
     /// The generation of the manifest.
@@ -41,7 +41,8 @@ impl Marker {
         marker.filter(|_| from.0.is_empty())
     }
 
-    /// `true` if the writer began with the manifest of the marker `now`, or may have written it.
+    /// Returns `true` if the writer of this marker opened the index with the current manifest, or may have written it.
+    /// `now` is the marker of a writer that would open the index with the current manifest.
     pub(super) fn fits(self, now: Self) -> bool {
         self == now || self.generation < now.generation
     }

@@ -1,26 +1,31 @@
-//! A durable index on disk that changes: a directory of segments, and memtables of recent additions.
+//! A durable index on disk that can be changed: a directory of segments, and memtables of recent additions.
 //!
-//! [`Index`] is the only writer of a directory; [`Index::snapshot`] is its state at one moment for readers, and [`read`] opens the last commit
-//! in other processes. Additions go to a memtable, which is searched while it grows; when it is full, and at every [`Index::commit`], it becomes a
-//! segment (`flush`). Segments that together outweigh a larger one are merged with it (`compaction`), so that their number is about
-//! log₂ of the number of memtables flushed. Deleted ids are tombstones, one set for each segment, until a compaction drops them.
+//! [`Index`] is the only writer of a directory. [`Index::snapshot`] is a reader's view of its state at one stamp, and
+//! [`read`] opens the last commit in other processes. Additions go to a memtable, which is searched while it grows;
+//! when it is full, and at every [`Index::commit`], it becomes a segment (`flush`). Segments that together are larger
+//! than a larger one are merged with it (`compaction`), so that their number is about log₂ of the number of memtables
+//! flushed. Deleted ids are tombstones, one set for each segment, until a compaction drops them.
 //!
-//! **Durability.** [`Index::commit`] makes all earlier changes durable: it returns when segments, tombstones and manifest are on disk. Other
-//! changes are in memory only; there is no write-ahead log. A full memtable commits by itself, so a reopened index may contain more than the
-//! last explicit commit, but never a part of a change: it is exactly as it was at some moment between that commit and the crash.
-//! [`Index::mark`] stores the caller's position with that moment, so that the caller can repeat the changes after it. Changes are idempotent.
+//! **Durability.** [`Index::commit`] makes all earlier changes durable: it returns when segments, files of deleted ids
+//! and the manifest are on disk. Later changes are in memory only; there is no write-ahead log. A full memtable is
+//! committed without a call, so a reopened index may contain more than the last explicit commit, but never a part of a
+//! change: its state is that after some change between the last explicit commit and the crash. [`Index::mark`] stores
+//! the caller's position in its own log of changes. It is committed with the changes, so the caller can repeat those
+//! after it. Changes are idempotent.
 //!
-//! **Moments.** Every change has a stamp, one more than the last. A deletion or replacement is the stamp written to a tombstone, an addition is
-//! an entry of the memtable; nothing that a reader may see is removed. A reader, a commit and a compaction are each bound to a stamp
-//! and ignore later ones. A compaction drops only ids that were deleted before the last commit, so its output can replace its
-//! inputs in the manifest without committing anything else.
+//! **Stamps.** Every change has a stamp, one more than the change before. A deletion or replacement writes its stamp to
+//! a tombstone, and an addition is an entry of the memtable; nothing that a reader may see is removed. A reader, a
+//! commit and a compaction are each bound to a stamp and ignore later changes. A compaction drops only ids that were
+//! deleted before the last commit, so its output can replace its inputs in the manifest without committing anything
+//! else.
 //!
-//! **Adding an id again** replaces its fingerprint in one step, so living ids are distinct.
+//! **Adding an id again** replaces its fingerprint in one step, so no id has two living fingerprints.
 //!
-//! **Failure.** After a failed write or sync the content of the disk is unknown. The index then refuses changes with the reason, and continues
-//! to answer lookups; opened again, it is as it was last committed.
+//! **Failure.** After a failed write or sync the content of the disk is unknown. The index then refuses changes, states
+//! the reason, and continues to answer lookups. When it is opened again, it has the state of the last commit.
 //!
-//! [`Snapshot::scan`] answers very many queries in one pass over all stored rows; [`scan_is_cheaper`] decides when.
+//! [`Snapshot::scan`] answers very many queries in one pass over all stored rows; [`scan_is_cheaper`] decides if that
+//! is faster.
 //!
 //! Log-structured merging: O'Neil, Cheng, Gawlick, O'Neil 1996.
 
@@ -66,44 +71,45 @@ use crate::storage::{Disk, Storage};
 /// The settings that an index is created with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// The radius that lookups are planned for; larger ones are answered by comparing more.
+    /// The radius that lookups are planned for. A lookup with a greater radius compares more rows.
     pub radius: u32,
-    /// The storage format of rows.
+    /// The storage format of the rows of segments.
     pub codec: Codec,
-    /// A label of the caller, such as the name of the profile that made the fingerprints: at most 255 bytes.
+    /// A label that the caller chooses, such as the name of the profile that made the fingerprints: at most 255 bytes.
     pub label: String,
 }
 
 /// Statistics of a scan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ScanStats {
-    /// Stored fingerprints that were read.
+    /// The number of stored fingerprints that were read.
     pub rows: u64,
-    /// Fingerprints compared with one another.
+    /// The number of comparisons of two fingerprints.
     pub compared: u64,
-    /// Pairs of a query and an id within the radius.
+    /// The number of pairs of a query and an id within the radius.
     pub matches: u64,
 }
 
 /// The options of a process that writes to an index.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The capacity of a memtable in entries of 50 to 80 bytes each. A full memtable is committed.
+    /// The maximum number of entries of a memtable; an entry takes 50 to 80 bytes. A full memtable is committed.
     pub memtable: u32,
-    /// The thread that flushes and merges.
+    /// The thread that flushes full memtables and merges segments.
     pub upkeep: Upkeep,
     /// The file system to write to.
     pub storage: Arc<dyn Storage>,
 }
 
-/// The thread that flushes full memtables and merges segments.
+/// Which thread flushes full memtables and merges segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Upkeep {
-    /// A thread of the index. Changes wait for it only when it falls behind by several memtables; lookups never.
+    /// A background thread of the index. Changes wait for it only if it falls behind by several memtables; lookups
+    /// never wait.
     Background,
-    /// The thread whose change fills a memtable, or that commits.
+    /// The calling thread, when its change fills a memtable or it commits.
     Caller,
-    /// Memtables are flushed by the caller; segments are merged by [`Index::compact`] only.
+    /// The calling thread flushes memtables. Segments are merged by [`Index::compact`] only.
     FlushOnly,
 }
 
@@ -117,9 +123,9 @@ impl Default for Options {
     }
 }
 
-/// The writer of an index. All methods take `&self`, and changes from several threads follow one another.
+/// The writer of an index. All methods take `&self`; changes from several threads are made one after the other.
 ///
-/// Dropping it ends its thread; changes that were not committed are lost.
+/// When it is dropped, its background thread ends, and changes that were not committed are lost.
 ///
 /// ```
 /// use twinprint_index::segment::{Codec, Scratch};
@@ -153,7 +159,7 @@ pub struct Index<W: twinprint_fingerprint::Width> {
     background: Option<Background>,
 }
 
-/// The lock of a directory whose writer has ended.
+/// Keeps the directory of an index locked after its writer has ended, until this value is dropped.
 #[derive(Debug)]
 pub struct Lock {
     _file: Option<File>,

@@ -1,4 +1,4 @@
-//! Making an index, opening it for writing, and reading what was committed.
+//! Creates an index, opens it for writing, and reads its last commit.
 
 use std::fs::File;
 use std::path::Path;
@@ -19,23 +19,23 @@ use crate::plan::{Plan, PlanError};
 use crate::planner::{LookupCosts, LookupMode, Medium, SegmentPlan, Workload, plan_lookup, plan_segment};
 use crate::segment::{self, Segment, unfinished};
 
-/// The number of attempts of a reader while a writer replaces files.
+/// The maximum number of attempts of a reader to open an index while a writer replaces its files.
 const READ_ATTEMPTS: usize = 100;
 
 /// The last commit of an index, opened for reading.
 #[derive(Debug)]
 pub struct Committed<W> {
-    /// Its content.
+    /// The content of the index at the last commit.
     pub snapshot: Snapshot<W>,
-    /// The settings it was created with.
+    /// The settings that the index was created with.
     pub settings: Settings,
     /// The number of commits and compactions so far.
     pub generation: u64,
-    /// The writer's last committed mark; see [`Index::mark`].
+    /// The position that the writer stored with [`Index::mark`] before the last commit.
     pub checkpoint: u64,
-    /// Bytes of its segments.
+    /// The total length of its segments in bytes.
     pub bytes: u64,
-    /// Deleted ids that a compaction will drop; some of them may never have been stored.
+    /// The number of deleted ids that a compaction will drop. Some of them may never have been stored.
     pub tombstones: u64,
 }
 
@@ -43,7 +43,8 @@ impl<W: Width> Index<W> {
     /// Creates an empty index in `directory`, which is created if it does not exist, and opens it for writing.
     ///
     /// # Errors
-    /// `Exists`; `Occupied`; `InUse`; a label that is too long; `Io`.
+    /// `Exists`, `Occupied` or `InUse` if the directory cannot be used for a new index; `Label` if the label is too
+    /// long; `Io`.
     pub fn create(directory: &Path, settings: &Settings, options: &Options) -> Result<Self, StoreError> {
         let files = Files::new(directory, &options.storage);
         let lock = begin::<W>(&files, settings)?;
@@ -55,10 +56,12 @@ impl<W: Width> Index<W> {
     /// Opens an index as its only writer. Files that an interrupted writer left are removed.
     ///
     /// # Errors
-    /// `NotAnIndex`; `Unfinished`; `InUse`; `Unnamed`; a file is missing, damaged, or of another version; the index is of another width.
+    /// `NotAnIndex`; `Unfinished`; `InUse`; `Unnamed`; a file is missing, damaged, or of another version; the index is
+    /// of another width.
     pub fn open(directory: &Path, options: &Options) -> Result<Self, StoreError> {
         let files = Files::new(directory, &options.storage);
-        // Checked before locking, because locking would create a file in a directory that may not be an index.
+        // The manifest is read before the directory is locked, because locking would create a file even in a directory
+        // that is not an index.
         required(&files)?;
         let lock = files.lock()?;
         Self::start(files, lock, options)
@@ -67,7 +70,7 @@ impl<W: Width> Index<W> {
     fn start(files: Files, lock: File, options: &Options) -> Result<Self, StoreError> {
         let mut manifest = required(&files)?;
         let view = view(&files, &manifest)?;
-        // Adds the digests that a manifest of an earlier version lacks.
+        // The entries of the view have the digests that a manifest of an earlier version lacks.
         manifest.segments = view.segments.iter().map(|live| live.entry.clone()).collect();
         files.remove_left_over(&manifest)?;
         let marker = MarkerGuard::begin(&files, &manifest)?;
@@ -104,9 +107,9 @@ impl<W: Width> Index<W> {
     }
 }
 
-/// Creates an index in `directory` from one segment. `build` writes the segment to the given path, which is temporary, and returns it with a
-/// checkpoint as for [`Index::mark`]. [`segment::Interrupted::find`] finds an interrupted earlier build at that path; files that `build` does not
-/// use are removed at the end.
+/// Creates an index in `directory` from one segment. `build` writes the segment to the given path, which is temporary,
+/// and returns it with a checkpoint, as for [`Index::mark`]. If an earlier build was interrupted, `build` can find it
+/// at that path with [`segment::Interrupted::find`]; files that `build` does not use are removed at the end.
 ///
 /// # Errors
 /// The errors of [`Index::create`] and of `build`.
@@ -125,14 +128,15 @@ pub fn create_from<W: Width, E: From<StoreError>>(
     let (segment, checkpoint) = build(&path)?;
     let mut manifest = first_manifest::<W>(settings, Some(entry(FIRST_FILE_NUMBER, &segment)?))?;
     manifest.checkpoint = checkpoint;
-    // Some systems do not rename a file that is mapped.
+    // The segment is closed before it is renamed, because some systems do not rename a mapped file.
     drop(segment);
     files.publish_first(&manifest)?;
     files.remove(files.left_over(Some(&manifest))?);
     Ok(())
 }
 
-/// Opens the last commit of an index for reading; a writer may continue meanwhile. Files are mapped, and read as lookups touch them.
+/// Opens the last commit of an index for reading; a writer may continue to change it. Files are mapped, and read as
+/// lookups touch them.
 ///
 /// # Errors
 /// The same as for [`Index::open`], except `InUse`.
@@ -164,7 +168,7 @@ pub fn read<W: Width>(directory: &Path) -> Result<Committed<W>, StoreError> {
     })
 }
 
-/// Bits of the fingerprints of an index.
+/// Returns the width of the fingerprints of an index, in bits.
 ///
 /// # Errors
 /// `NotAnIndex`; `Unfinished`; the manifest is damaged or of another version.
@@ -173,10 +177,11 @@ pub fn width_of(directory: &Path) -> Result<u32, StoreError> {
     Ok(required(&files)?.bits)
 }
 
-/// The options of a segment of `rows` fingerprints of an index: the tables that are fastest for batches of queries within its radius.
+/// Returns the options for a segment of `rows` fingerprints of an index. Its tables are the fastest for batches of
+/// queries within the index's radius.
 ///
 /// # Errors
-/// `Bits` for a width that no plan has.
+/// `Bits` if no plan exists for the width.
 pub fn segment_options<W: Width>(rows: u64, settings: &Settings) -> Result<segment::Options, PlanError> {
     let workload = Workload {
         n: rows,
@@ -197,26 +202,28 @@ pub fn segment_options<W: Width>(rows: u64, settings: &Settings) -> Result<segme
     })
 }
 
-/// The plan of a memtable of `rows` fingerprints: the fastest lookup with at most four tables. If no such plan serves the radius, a lookup compares
-/// every row.
+/// Returns the plan of a memtable of `rows` fingerprints: the one with the fastest lookup among those with at most
+/// about four tables. If no such plan serves the radius, it is a scan, which compares every row.
 ///
 /// # Errors
-/// `Bits` for a width that no plan has.
+/// `Bits` if no plan exists for the width.
 fn plan_for<W: Width>(rows: u64, radius: u32) -> Result<Plan, PlanError> {
-    // The bytes of the tables' rows and ids, and of a directory with about one address per row.
+    // The memory limit is that of four tables with their rows and ids, and of a directory with about one address per
+    // row.
     let tables = 4;
     let bytes = tables * rows.max(1 << 10) * u64::from(W::BITS / 8 + 4) + 4 * rows;
     let rows = usize::try_from(rows).unwrap_or(usize::MAX);
     Ok(plan_lookup(rows, W::BITS, radius, Some(bytes))?.plan)
 }
 
-/// Locks a directory for a new index, and removes the segment of a build that was interrupted before its manifest had its name.
+/// Locks a directory for a new index. Removes the segment of an earlier build that was interrupted before its manifest
+/// was renamed.
 fn begin<W: Width>(files: &Files, settings: &Settings) -> Result<File, StoreError> {
-    // A wrong label is refused before anything is written or removed.
+    // A label that is too long is refused before anything is written or removed.
     first_manifest::<W>(settings, None)?;
     files.create()?;
-    // Checked before locking, because locking creates a file, even in a directory that is then refused. If there is a
-    // lock file already, its owner may be at work, and only the check under the lock counts.
+    // The directory is checked before it is locked, because locking creates a file, even in a directory that is then
+    // refused. If there is a lock file already, its owner may be writing, and only the check under the lock counts.
     if !files.is_locked_or_was() {
         check_free(files)?;
     }
@@ -226,7 +233,7 @@ fn begin<W: Width>(files: &Files, settings: &Settings) -> Result<File, StoreErro
     Ok(lock)
 }
 
-/// Refuses a directory that has an index, or files of one.
+/// Refuses a directory that has an index, or files that may be of one.
 fn check_free(files: &Files) -> Result<(), StoreError> {
     let path = || files.root().to_owned();
     if files.read_manifest()?.is_some() {
@@ -260,7 +267,7 @@ fn first_manifest<W: Width>(
     })
 }
 
-/// The manifest's entry for a segment that the caller wrote.
+/// Returns the manifest's entry for a segment that the caller has written.
 pub(super) fn entry<W: Width>(number: u64, segment: &Segment<W>) -> Result<SegmentEntry, StoreError> {
     let (mut first, mut last) = (u64::MAX, 0);
     for id in segment.ids() {
@@ -281,7 +288,8 @@ pub(super) fn required(files: &Files) -> Result<Manifest, StoreError> {
     })
 }
 
-/// Opens the files that a manifest names, and refuses others that are not left over.
+/// Opens the files that a manifest names. Refuses the directory if it has other files of an index that no interrupted
+/// writer left.
 pub(super) fn view<W: Width>(files: &Files, manifest: &Manifest) -> Result<View<W>, StoreError> {
     if manifest.bits != W::BITS {
         return Err(StoreError::Width {

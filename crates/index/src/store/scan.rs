@@ -1,5 +1,5 @@
-//! A scan: one pass over all stored rows, joined with tables over the queries. Its answers are those of lookups; it is cheaper for very many
-//! queries or a slow disk.
+//! A scan reads all stored rows once and joins them with tables over the queries. It gives the same answers as lookups,
+//! and is cheaper for very many queries or a slow disk.
 
 use std::sync::Mutex;
 use std::sync::PoisonError;
@@ -12,19 +12,20 @@ use super::{ScanStats, StoreError};
 use crate::join::{ChunkJoin, Pair};
 use crate::segment::SegmentError;
 
-/// The number of rows joined with the tables at a time.
+/// The number of stored rows that are joined with the tables at a time.
 pub(super) const PASS_ROWS: usize = 1 << 20;
 
 impl<W: Width> Snapshot<W> {
-    /// Calls `hit(q, id, distance)` for every query number q and every id within `k` of it, each pair once, in no particular order, as
-    /// [`Snapshot::lookup_batch`] does, but reads all stored rows once. Takes 50 to 150 bytes of memory for each query, and all threads of the
-    /// current rayon pool. `done` is called with the number of rows of each step.
+    /// Calls `hit(q, id, distance)` for every query number q and every id within `k` of that query, each pair once, in
+    /// no particular order. The answers are those of [`Snapshot::lookup_batch`], but all stored rows are read once.
+    /// Takes 50 to 150 bytes of memory for each query, and all threads of the current rayon pool. After each step,
+    /// `done` is called with the number of rows that were read.
     ///
     /// # Errors
-    /// A file is damaged; `Stopped` of the segment's errors once `stop` is set.
+    /// `Damaged` if a file is damaged; [`SegmentError::Stopped`] once `stop` is set.
     ///
     /// # Panics
-    /// With 2³² queries or more.
+    /// If there are 2³² queries or more.
     pub fn scan(
         &self,
         queries: &[W],
@@ -79,7 +80,7 @@ impl<W: Width> Snapshot<W> {
     }
 }
 
-/// Tables over the queries, and the statistics so far.
+/// The tables over the queries of a scan, and its statistics so far.
 struct ScanJoin<'s, W> {
     tables: ChunkJoin<W>,
     scanned: ScanStats,
@@ -88,21 +89,21 @@ struct ScanJoin<'s, W> {
 }
 
 impl<W: Width> ScanJoin<'_, W> {
-    /// The pairs of a query and one of the rows.
+    /// Returns the pairs of a query and one of the rows within the radius.
     fn pairs(&mut self, rows: &[W]) -> Result<Vec<Pair>, SegmentError> {
         if self.stop.load(Ordering::Relaxed) {
             return Err(SegmentError::Stopped);
         }
         let pairs = Mutex::new(Vec::new());
         self.scanned.compared += self.tables.join_parallel(rows, &|some: &[Pair]| {
-            // A panic of another thread leaves the gathered pairs complete.
+            // If another thread panicked, the pairs gathered so far are still complete.
             let mut pairs = pairs.lock().unwrap_or_else(PoisonError::into_inner);
             pairs.extend_from_slice(some);
         });
         self.scanned.rows += rows.len() as u64;
         (self.done)(rows.len() as u64);
         let mut pairs = pairs.into_inner().unwrap_or_else(PoisonError::into_inner);
-        // Sorted by row, because adjacent rows have their ids near one another.
+        // Pairs are sorted by row, because the ids of adjacent rows are near one another in the file.
         pairs.sort_unstable_by_key(|pair| pair.b);
         Ok(pairs)
     }

@@ -1,4 +1,4 @@
-//! The choice between a lookup of each of many queries and one pass over all stored rows.
+//! The choice between looking up each of many queries and one pass over all stored rows.
 
 use twinprint_fingerprint::Width;
 
@@ -8,11 +8,11 @@ use crate::plan::PlanError;
 use crate::planner::{LookupCosts, LookupMode, Medium, Workload, plan_segment};
 use crate::segment::Codec;
 
-/// True if one pass over `n` stored fingerprints answers `queries` queries sooner than a lookup of each, in memory and on one core, in an
-/// index of this codec.
+/// Returns `true` if one pass over `n` stored fingerprints answers `queries` queries sooner than a lookup of each
+/// would. The estimate is for an index of this codec in memory, and one core.
 ///
 /// # Errors
-/// `Bits` for a width that no plan has.
+/// `Bits` if no plan exists for the width.
 pub fn scan_is_cheaper<W: Width>(
     codec: Codec,
     n: u64,

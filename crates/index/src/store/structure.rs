@@ -1,15 +1,15 @@
-//! The committed state of an index, and the moment that a commit is bound to.
+//! The committed state of an index, and the stamp that a commit is bound to.
 
 use super::manifest::Manifest;
 
-/// The state on disk.
+/// The state of the index on disk.
 #[derive(Debug)]
 pub(super) struct CommittedState {
     /// The manifest as last written.
     pub(super) manifest: Manifest,
     /// The stamp of the last commit.
     pub(super) stamp: u64,
-    /// The number of the next file. Compactions take numbers before they have anything to write.
+    /// The number of the next file. A compaction takes a number before it writes, so a number may stay unused.
     pub(super) next: u64,
 }
 
@@ -21,11 +21,11 @@ impl CommittedState {
     }
 }
 
-/// The moment that a commit is bound to.
+/// The last change that a commit includes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CommitPoint {
-    /// The stamp of the last change that is committed.
+    /// The stamp of the last change that the commit includes.
     pub(super) stamp: u64,
-    /// The caller's mark at that stamp.
+    /// The caller's position at that stamp; see `Index::mark`.
     pub(super) checkpoint: u64,
 }

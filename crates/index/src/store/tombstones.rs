@@ -1,36 +1,38 @@
-//! Tombstones: the ids deleted from a segment, in memory with the stamp of each deletion, on disk the ids alone.
+//! Tombstones: the ids deleted from a segment. In memory each has the stamp of its deletion; on disk only the ids are
+//! stored.
 //!
-//! A segment never changes, so a deleted id stays in it until a compaction drops it, and every answer is checked against the tombstones. An id may have a tombstone
-//! although the segment never held it: replacing or deleting a single id checks only the range of the segment's ids.
-//! Each segment has tombstones of its own, so that an id may be deleted from an old segment and live in a new one.
+//! A segment never changes, so a deleted id stays in it until a compaction drops it, and every answer is checked
+//! against the tombstones. A segment may have a tombstone for an id that it does not contain: replacing or deleting a
+//! single id checks only the range of the segment's ids. Each segment has tombstones of its own, so that an id may be
+//! deleted from an old segment and live in a new one.
 
 use std::collections::HashMap;
 use std::sync::{PoisonError, RwLock};
 
 use crate::bytes::{Reader, sealed, unsealed};
 
-/// First eight bytes of a file.
+/// The first eight bytes of a file of deleted ids.
 const MAGIC: [u8; 8] = *b"twindel\n";
-/// The version written and read.
+/// The version that is written and read.
 const VERSION: u32 = 1;
-/// Bytes before the ids: magic, version, zeros, number of ids.
+/// The number of bytes before the ids: magic, version, zeros, number of ids.
 const HEADER_BYTES: usize = 24;
 
 /// Deleted ids, each with the stamp of its deletion. Shared by readers and the writer.
 #[derive(Debug, Default)]
 pub(super) struct Tombstones {
-    /// A panic while it is locked leaves it consistent, because each change is a single insertion.
+    /// A panic while the map is locked leaves it consistent, because each change is a single insertion.
     stamps: RwLock<HashMap<u64, u64>>,
 }
 
 impl Tombstones {
-    /// The tombstones of ids that were deleted before the index was opened.
+    /// Creates the tombstones of ids that were deleted before the index was opened. Their stamp is 0.
     pub(super) fn settled(ids: &[u64]) -> Self {
         Self::since(ids.iter().map(|&id| (id, 0)))
     }
 
-    /// The tombstones of ids with their stamps. If an id occurs several times, the first deletion counts: one of the
-    /// merged segments held the id then, and segments that had lost it before may have recorded a later deletion only.
+    /// Creates the tombstones of ids with their stamps. If an id occurs several times, its earliest stamp counts. Later
+    /// ones come from merged segments from which the id was already gone: they may have recorded only a later deletion.
     pub(super) fn since(deaths: impl IntoIterator<Item = (u64, u64)>) -> Self {
         let mut stamps = HashMap::new();
         for (id, at) in deaths {
@@ -42,7 +44,8 @@ impl Tombstones {
         }
     }
 
-    /// Deletes an id; `false` if it was deleted before. The first deletion counts.
+    /// Marks an id as deleted at `stamp`. Returns `false` if it was deleted before, in which case the earlier stamp
+    /// stays.
     pub(super) fn insert(&self, id: u64, stamp: u64) -> bool {
         let mut stamps = self.stamps.write().unwrap_or_else(PoisonError::into_inner);
         let mut is_new = false;
@@ -53,7 +56,7 @@ impl Tombstones {
         is_new
     }
 
-    /// Returns `true` if an id was deleted up to the moment `stamp`.
+    /// Returns `true` if an id was deleted at or before `stamp`.
     pub(super) fn holds(&self, id: u64, stamp: u64) -> bool {
         self.read().get(&id).is_some_and(|&at| at <= stamp)
     }
@@ -63,7 +66,7 @@ impl Tombstones {
         self.read().len()
     }
 
-    /// The ids deleted up to the moment `stamp`, ascending.
+    /// Returns the ids deleted at or before `stamp`, ascending.
     pub(super) fn until(&self, stamp: u64) -> Vec<u64> {
         let mut ids: Vec<u64> = self
             .read()
@@ -75,7 +78,7 @@ impl Tombstones {
         ids
     }
 
-    /// The ids deleted after the moment `stamp`, with their stamps.
+    /// Returns the ids deleted after `stamp`, with the stamps of their deletion.
     pub(super) fn after(&self, stamp: u64) -> Vec<(u64, u64)> {
         let stamps = self.read();
         let later = stamps.iter().filter(|&(_, &at)| at > stamp);
@@ -87,7 +90,7 @@ impl Tombstones {
     }
 }
 
-/// The file of ascending `ids`: header, ids, CRC-32 of all before.
+/// Encodes a file of deleted ids, which must ascend: header, ids, and the CRC-32 of all bytes before it.
 pub(super) fn encode(ids: &[u64]) -> Vec<u8> {
     let mut out = Vec::with_capacity(HEADER_BYTES + 8 * ids.len() + 4);
     out.extend(MAGIC);
@@ -100,7 +103,8 @@ pub(super) fn encode(ids: &[u64]) -> Vec<u8> {
     sealed(out)
 }
 
-/// The ids of a file, ascending and distinct; `None` if the bytes are not a whole file.
+/// Decodes a file of deleted ids, which are ascending and distinct. Returns `None` if the bytes are not a complete
+/// file.
 pub(super) fn decode(bytes: &[u8]) -> Option<Vec<u64>> {
     let mut from = Reader(unsealed(bytes)?);
     let begins = from.take(MAGIC.len())? == MAGIC && (from.u32()?, from.u32()?) == (VERSION, 0);

@@ -1,4 +1,4 @@
-//! The state of an index at one moment: its segments and memtables.
+//! The state of an index at one stamp: its segments and memtables.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -14,34 +14,35 @@ use crate::segment::{IdMatch, Scratch, Segment, Stats};
 /// A segment in use, with its tombstones.
 #[derive(Debug)]
 pub(super) struct LiveSegment<W> {
-    /// The entry as it was written. The manifest's entry changes when a commit writes tombstones.
+    /// The manifest's entry when the segment was written or opened. The manifest itself changes when a commit writes
+    /// tombstones.
     pub(super) entry: SegmentEntry,
     pub(super) segment: Segment<W>,
     pub(super) tombstones: Tombstones,
 }
 
-/// A full memtable, or one that was committed: it takes no more entries and becomes a segment.
+/// A memtable that is full or about to be committed. It takes no more entries and becomes a segment.
 #[derive(Debug)]
 pub(super) struct FrozenMemtable<W> {
     pub(super) memtable: Arc<Memtable<W>>,
     pub(super) entries: u32,
-    /// The moment at which it was frozen.
+    /// The stamp of the last change when it was frozen.
     pub(super) stamp: u64,
-    /// The caller's mark at that moment.
+    /// The caller's position when it was frozen; see `Index::mark`.
     pub(super) checkpoint: u64,
 }
 
-/// The segments and memtables. Every living entry is in exactly one of them.
+/// The segments and memtables of an index. Every living id is in exactly one of them.
 #[derive(Debug)]
 pub(super) struct View<W> {
     pub(super) segments: Vec<Arc<LiveSegment<W>>>,
     pub(super) frozen: Vec<Arc<FrozenMemtable<W>>>,
-    /// Created with the first entry.
+    /// The memtable that takes additions; created with the first one.
     pub(super) active: Option<Arc<Memtable<W>>>,
 }
 
 impl<W: Width> View<W> {
-    /// Marks an id as deleted in every segment and memtable that may hold it.
+    /// Marks an id as deleted at `stamp` in every segment and memtable that may contain it.
     pub(super) fn kill(&self, id: u64, stamp: u64) {
         for live in self.segments.iter().filter(|live| live.entry.ids.contains(&id)) {
             live.tombstones.insert(id, stamp);
@@ -51,11 +52,11 @@ impl<W: Width> View<W> {
         }
     }
 
-    /// Marks those of the ids that are stored as deleted, and returns their number. Reads all ids of the segments that
-    /// may hold them.
+    /// Marks those of the ids that are stored as deleted at `stamp`, and returns their number. Reads all ids of the
+    /// segments that may contain them.
     ///
     /// # Errors
-    /// A file is damaged; nothing is marked then.
+    /// `Damaged` if a file is damaged; no id is marked then.
     pub(super) fn kill_known(&self, ids: &HashSet<u64>, stamp: u64) -> Result<u64, StoreError> {
         let mut found = Vec::new();
         for live in &self.segments {
@@ -92,7 +93,8 @@ impl<W: Width> View<W> {
     }
 }
 
-/// The state of an index at one moment. Later changes do not affect its answers, and files that are replaced meanwhile stay readable.
+/// A reader's view of an index at one stamp. Later changes do not affect its answers, and files that are replaced in
+/// the meantime stay readable.
 ///
 /// All methods may be called from several threads at once, each with a [`Scratch`] of its own.
 ///
@@ -116,13 +118,14 @@ impl<W: Width> View<W> {
 pub struct Snapshot<W> {
     pub(super) view: Arc<View<W>>,
     pub(super) stamp: u64,
-    /// Entries of the active memtable at that moment.
+    /// The number of entries of the active memtable at that stamp.
     pub(super) entries: u32,
 }
 
 impl<W: Width> Snapshot<W> {
-    /// Calls `hit(id, fingerprint, distance)` for every id whose fingerprint is within `k` of `query`, each once, in no particular order.
-    /// A `k` beyond the radius of the index is answered by comparing every row of tables that do not serve it.
+    /// Calls `hit(id, fingerprint, distance)` for every id whose fingerprint is within `k` of `query`, each once, in no
+    /// particular order. If `k` is greater than the radius of the index, tables that cannot serve it are read
+    /// completely.
     ///
     /// # Errors
     /// `Damaged` if the lookup reads damaged bytes.
@@ -161,8 +164,9 @@ impl<W: Width> Snapshot<W> {
         Ok(stats)
     }
 
-    /// Calls `hit(q, id, fingerprint, distance)` for every query number q and every id within `k` of it, each pair once, in no particular
-    /// order. For batches of some thousand queries or more, several times as fast per query as [`Snapshot::lookup`].
+    /// Calls `hit(q, id, fingerprint, distance)` for every query number q and every id within `k` of that query, each
+    /// pair once, in no particular order. For batches of some thousand queries or more, it is several times as fast per
+    /// query as [`Snapshot::lookup`].
     ///
     /// # Errors
     /// The same as for [`Snapshot::lookup`].
@@ -201,7 +205,7 @@ impl<W: Width> Snapshot<W> {
         Ok(stats)
     }
 
-    /// Some id within `k` of `query`. Recent additions are searched first.
+    /// Returns some id whose fingerprint is within `k` of `query`. Recent additions are searched first.
     ///
     /// # Errors
     /// The same as for [`Snapshot::lookup`].
@@ -250,7 +254,7 @@ impl<W: Width> Snapshot<W> {
         Ok(first)
     }
 
-    /// All (fingerprint, id) pairs, ordered within each segment only.
+    /// Returns all (fingerprint, id) pairs. They are ordered within each segment only.
     pub fn iter(&self) -> impl Iterator<Item = Result<(W, u64), StoreError>> + '_ {
         let stored = self.view.segments.iter().flat_map(|live| {
             let rows = live.segment.iter();
@@ -264,14 +268,15 @@ impl<W: Width> Snapshot<W> {
             .chain(added.map(Ok))
     }
 
-    /// The number of stored ids, including deleted ones that no compaction has dropped yet. [`Snapshot::iter`] counts exactly.
+    /// The number of stored ids, including deleted ones that no compaction has dropped yet. For the number of living
+    /// ids, count [`Snapshot::iter`].
     pub fn rows(&self) -> u64 {
         let stored: u64 = self.view.segments.iter().map(|live| live.entry.rows).sum();
         let added = self.memtables().map(|(_, entries)| u64::from(entries));
         stored + added.sum::<u64>()
     }
 
-    /// The only segment, if the index is one segment without later additions and deletions.
+    /// Returns the only segment, if the index consists of one segment without later additions and deletions.
     pub fn single(&self) -> Option<&Segment<W>> {
         match &self.view.segments[..] {
             [live] if live.tombstones.len() == 0 && self.memtables().next().is_none() => Some(&live.segment),
@@ -279,12 +284,12 @@ impl<W: Width> Snapshot<W> {
         }
     }
 
-    /// The segments, oldest first.
+    /// Returns the segments, the oldest first.
     pub fn segments(&self) -> impl Iterator<Item = &Segment<W>> {
         self.view.segments.iter().map(|live| &live.segment)
     }
 
-    /// The memtables, newest first, with the number of entries of each that belong to this moment.
+    /// Returns the memtables, the newest first, with the number of entries of each that belong to this snapshot.
     pub(super) fn memtables(&self) -> impl Iterator<Item = (&Memtable<W>, u32)> {
         let frozen = self.view.frozen.iter().rev();
         let active = self.view.active.iter().map(|active| (&**active, self.entries));

@@ -4,7 +4,8 @@ use std::sync::{Condvar, Mutex, PoisonError};
 
 use super::locks::lock;
 
-/// A flag with a condition variable. A notification that arrives while the thread works makes it run once more.
+/// A flag with a condition variable, which wakes the background thread. A notification that arrives while the thread
+/// works makes it run once more.
 #[derive(Debug, Default)]
 pub(super) struct Wakeup {
     is_pending: Mutex<bool>,
@@ -12,7 +13,7 @@ pub(super) struct Wakeup {
 }
 
 impl Wakeup {
-    /// Sets the flag and wakes the thread.
+    /// Sets the flag and wakes the background thread.
     pub(super) fn notify(&self) {
         *lock(&self.is_pending) = true;
         self.changed.notify_one();

@@ -1,7 +1,7 @@
-//! Changes: additions and deletions, each with a stamp of its own.
+//! Changes of an index: additions and deletions, each with a stamp of its own.
 //!
-//! There are three locks, always taken in this order: `structure` for writing files, `writing` for any change, `now`
-//! for reading the current snapshot. The lock `now` is held for a few instructions only.
+//! Three locks are always taken in this order: `structure` for writing files, `writing` for any change, `now` for
+//! reading the current snapshot. The lock `now` is held for a few instructions only.
 
 use std::fs::File;
 use std::path::Path;
@@ -20,10 +20,11 @@ use super::wakeup::Wakeup;
 use super::{Index, Lock, Options, Settings, StoreError, Upkeep};
 use crate::plan::Plan;
 
-/// The largest number of memtables that wait for the background thread. Beyond it, a change flushes them itself.
+/// The maximum number of full memtables that wait for the background thread. Beyond it, the thread that makes a change
+/// flushes them itself.
 const MAX_FROZEN_MEMTABLES: usize = 4;
 
-/// State shared by the writer and its background thread.
+/// State that the writer and its background thread share.
 #[derive(Debug)]
 pub(super) struct Shared<W> {
     pub(super) files: Files,
@@ -33,33 +34,34 @@ pub(super) struct Shared<W> {
     pub(super) plan: Plan,
     pub(super) structure: Mutex<CommittedState>,
     pub(super) writing: Mutex<WriteState>,
-    /// Changed under `writing` only.
+    /// The current snapshot. It changes only while `writing` is locked.
     pub(super) now: RwLock<Snapshot<W>>,
-    /// One compaction at a time.
+    /// Locked by a running compaction, so that only one runs at a time.
     pub(super) compacting: Mutex<()>,
-    /// Merges end early once this is set.
+    /// Once this is set, running merges end early.
     pub(super) stop: Arc<AtomicBool>,
     pub(super) wakeup: Arc<Wakeup>,
-    /// Dropped before the lock is released.
+    /// The marker of this writer. It is dropped, and so removed, before the directory is unlocked.
     pub(super) _marker: MarkerGuard,
-    /// Locked as long as this lives.
+    /// The file of the lock on the directory, which is unlocked when this value is dropped.
     pub(super) lock: File,
 }
 
-/// State that only a change in progress uses.
+/// State that only a running change uses.
 #[derive(Debug)]
 pub(super) struct WriteState {
-    /// The caller's last mark.
+    /// The caller's last position; see [`Index::mark`].
     pub(super) checkpoint: u64,
-    /// The reason why changes are refused.
+    /// The reason why changes are refused; `None` if they are not.
     pub(super) refused: Option<String>,
 }
 
 impl<W: Width> Index<W> {
-    /// Adds an id with its fingerprint, replacing an earlier fingerprint of the id. Lookups find it at once; it is durable with the next commit.
+    /// Adds an id with its fingerprint, which replaces an earlier fingerprint of the id. Lookups find it at once; it is
+    /// durable with the next commit.
     ///
     /// # Errors
-    /// `Refused` after a failed write; the errors of [`Index::commit`] if a full memtable is committed.
+    /// `Refused` after a failed write; the errors of [`Index::commit`], because a full memtable is committed.
     pub fn add(&self, id: u64, fingerprint: W) -> Result<(), StoreError> {
         let shared = &*self.shared;
         loop {
@@ -81,18 +83,18 @@ impl<W: Width> Index<W> {
                     shared.begin_memtable(&writing)?
                 }
             };
-            // Freezing does not change the stamp, so `now.stamp` is still the current one.
+            // Freezing a memtable does not change the stamp, so `now.stamp` is still the current one.
             let (stamp, view) = (now.stamp + 1, shared.now().view);
             view.kill(id, stamp);
-            // The memtable has room, so `push` returns the number of entries.
+            // The memtable is not full, so `push` returns the number of entries.
             let entries = active.push(id, fingerprint).unwrap_or(now.entries);
             shared.advance(&writing, |now| (now.stamp, now.entries) = (stamp, entries));
             return Ok(());
         }
     }
 
-    /// Deletes an id without checking that it exists. Later answers do not contain it. The deletion is durable with the next commit; a compaction
-    /// removes the id from the disk.
+    /// Deletes an id without checking that it exists. Later answers do not contain it. The deletion is durable with the
+    /// next commit. The id stays in its file until a compaction.
     ///
     /// # Errors
     /// `Refused` after a failed write.
@@ -104,11 +106,11 @@ impl<W: Width> Index<W> {
         Ok(())
     }
 
-    /// Deletes the stored ones of these ids at one moment, and returns their number. Reads all ids of the segments that may hold them; other
-    /// changes wait for that.
+    /// Deletes those of the ids that are stored, all with one stamp, and returns their number. Reads all ids of the
+    /// segments that may contain them; other changes wait in the meantime.
     ///
     /// # Errors
-    /// The same as for [`Index::delete`]; a file is damaged.
+    /// The errors of [`Index::delete`]; `Damaged` if a file is damaged.
     pub fn delete_known(&self, ids: impl IntoIterator<Item = u64>) -> Result<u64, StoreError> {
         let ids = ids.into_iter().collect();
         let writing = self.shared.writing()?;
@@ -120,45 +122,47 @@ impl<W: Width> Index<W> {
         Ok(killed)
     }
 
-    /// Stores the caller's position: all its changes up to `checkpoint` have been made. See [`Index::checkpoint`].
+    /// Stores the caller's position: it states that all changes of the caller up to `checkpoint` have been made. See
+    /// [`Index::checkpoint`].
     ///
     /// # Errors
     /// `Refused` after a failed write.
     pub fn mark(&self, checkpoint: u64) -> Result<(), StoreError> {
         let mut writing = self.shared.writing()?;
         writing.checkpoint = checkpoint;
-        // The mark gets a stamp of its own, so that a commit detects the change.
+        // The new position gets a stamp of its own, so that the next commit writes it even if nothing else has changed.
         self.shared.advance(&writing, |now| now.stamp += 1);
         Ok(())
     }
 
-    /// Makes all changes and the mark durable. Writes nothing if nothing changed.
+    /// Makes all changes and the caller's position durable. Writes nothing if nothing has changed.
     ///
     /// # Errors
-    /// `Refused` after a failed write; `Io`. After an error, earlier uncommitted changes may or may not be durable, and further changes are
-    /// refused.
+    /// `Refused` after a failed write; `Io`. After an error, uncommitted changes may or may not be durable, and further
+    /// changes are refused.
     pub fn commit(&self) -> Result<(), StoreError> {
         self.shared.commit()?;
         self.shared.wakeup.notify();
         self.shared.compact_by_caller()
     }
 
-    /// Ends the writer. The directory stays locked until the returned lock is dropped. Uncommitted changes are lost.
+    /// Ends the writer. The directory stays locked until the returned value is dropped. Uncommitted changes are lost.
     pub fn close(self) -> Lock {
         drop(self.background);
-        // No thread shares it any more.
+        // The background thread has ended, so no other thread shares the state.
         let shared = Arc::try_unwrap(self.shared).ok();
         Lock {
             _file: shared.map(|shared| shared.lock),
         }
     }
 
-    /// The state of the index now.
+    /// Returns a snapshot of the index as it is now.
     pub fn snapshot(&self) -> Snapshot<W> {
         self.shared.now()
     }
 
-    /// The last committed mark. After reopening the index, the caller repeats its changes from there on.
+    /// Returns the caller's position at the last commit. After reopening the index, the caller must repeat its changes
+    /// from there on.
     pub fn checkpoint(&self) -> u64 {
         lock(&self.shared.structure).manifest.checkpoint
     }
@@ -173,19 +177,19 @@ impl<W: Width> Index<W> {
         &self.shared.settings
     }
 
-    /// The directory.
+    /// The directory of the index.
     pub fn path(&self) -> &Path {
         self.shared.files.root()
     }
 
-    /// The reason why changes are refused, if they are.
+    /// Returns the reason why changes are refused, or `None` if they are not.
     pub fn refused(&self) -> Option<String> {
         lock(&self.shared.writing).refused.clone()
     }
 }
 
 impl<W: Width> Shared<W> {
-    /// Locks for a change.
+    /// Locks the state for a change. Returns `Refused` if changes are refused.
     pub(super) fn writing(&self) -> Result<MutexGuard<'_, WriteState>, StoreError> {
         let writing = lock(&self.writing);
         match &writing.refused {
@@ -197,7 +201,7 @@ impl<W: Width> Shared<W> {
         }
     }
 
-    /// Refuses changes from now on, and returns the error.
+    /// Makes the index refuse changes from now on because of `error`, and returns the error.
     pub(super) fn refuse(&self, error: StoreError) -> StoreError {
         lock(&self.writing).refused.get_or_insert_with(|| reasons(&error));
         error
@@ -207,12 +211,12 @@ impl<W: Width> Shared<W> {
         self.now.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Changes the current snapshot. The parameter proves that the lock for changes is held.
+    /// Changes the current snapshot. The parameter `_right` proves that the caller has locked `writing`.
     pub(super) fn advance(&self, _right: &WriteState, change: impl FnOnce(&mut Snapshot<W>)) {
         change(&mut self.now.write().unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// Ends the active memtable, if there is one.
+    /// Freezes the active memtable, if there is one, so that it takes no more entries.
     pub(super) fn freeze(&self, writing: &WriteState) {
         self.advance(writing, |now| {
             if let Some(active) = now.view.active.clone() {
@@ -262,7 +266,7 @@ impl<W: Width> Shared<W> {
     }
 }
 
-/// The messages of an error and its causes.
+/// Joins the messages of an error and of its causes.
 fn reasons(error: &StoreError) -> String {
     let mut text = error.to_string();
     let mut source = std::error::Error::source(error);

@@ -1,12 +1,12 @@
-//! Permuted tables in memory: every row within k of a query.
+//! Permuted tables in memory, which find every row within Hamming distance k of a query.
 //!
-//! Each table of a plan holds the rows ordered by its address, with a directory (`bucket`). A lookup visits, in each
-//! table, the addresses within the table's radius of the query's own and compares what it finds there.
+//! Each table of a plan has the rows ordered by its address, with a directory (`bucket`). In each table, a lookup
+//! visits the addresses within the table's radius of the query's own, and compares the rows there with the query.
 //!
-//! Only the first table holds ids; the others hold fingerprints alone. A match in another table is a fingerprint, whose
+//! Only the first table has ids; the others have fingerprints alone. A match in another table is a fingerprint, whose
 //! ids are in the first table at the fingerprint's own address. Matches are few and tables several, so this saves four
-//! bytes per row and table for one more probe per match. It also makes the results distinct: fingerprints are made
-//! distinct first, and each names its rows once.
+//! bytes per row and table and costs one more probe per match. It also makes the results distinct: the fingerprints
+//! found are made distinct first, and each has its rows in the first table once.
 
 #[cfg(test)]
 mod tests;
@@ -20,28 +20,29 @@ use crate::plan::MAX_ADDRESS_BITS;
 use crate::plan::check::{Counterexample, is_exact};
 use crate::plan::{Plan, leading_bits};
 
-/// Candidates gathered for one kernel call.
+/// The number of candidates that are gathered for one kernel call.
 const GATHER_ROWS: usize = 256;
-/// From this number of candidates on, those of a bucket are compared in place.
+/// Buckets of at least this number of rows are compared in place, without copying them.
 const DIRECT_ROWS: usize = 32;
-/// The number of probes by which a bucket's rows are prefetched; its bounds are prefetched twice as early.
+/// The number of probes before the rows of a bucket are read at which they are prefetched. The bounds of the bucket are
+/// prefetched twice as early.
 const PREFETCH_DISTANCE: usize = 8;
 
 /// A row within the radius of a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Match {
-    /// Position of the row in the input.
+    /// The position of the row in the input.
     pub id: u32,
-    /// Hamming distance from the query.
+    /// The Hamming distance from the query.
     pub distance: u8,
 }
 
 /// Statistics of lookups.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// Addresses visited.
+    /// The number of addresses probed.
     pub probes: u64,
-    /// Rows compared.
+    /// The number of rows compared.
     pub candidates: u64,
 }
 
@@ -73,14 +74,14 @@ struct Table<W> {
 }
 
 impl<W: Width> Tables<W> {
-    /// Builds the tables of an exact plan over `rows`; each table is addressed by about log₂ n of its leading key bits.
+    /// Builds the tables of an exact plan over `rows`. Each table is addressed by about log₂ n of its highest key bits.
     /// O(tables · n) time.
     ///
     /// # Errors
-    /// An error set that the plan misses, when it is not exact for its k.
+    /// If the plan is not exact, an error set that it misses.
     ///
     /// # Panics
-    /// With 2³² rows or more, which a row number cannot name.
+    /// If `rows` has 2³² rows or more, because a row number has 32 bits.
     pub fn build(rows: &[W], plan: &Plan) -> Result<Self, Counterexample> {
         is_exact(plan)?;
         assert!(
@@ -103,12 +104,12 @@ impl<W: Width> Tables<W> {
         Ok(Self { tables, k: plan.k })
     }
 
-    /// The radius the tables were built for.
+    /// The radius that the tables were built for.
     pub fn radius(&self) -> u32 {
         self.k
     }
 
-    /// Bytes held.
+    /// The number of bytes allocated.
     pub fn bytes(&self) -> usize {
         self.tables
             .iter()
@@ -116,8 +117,8 @@ impl<W: Width> Tables<W> {
             .sum()
     }
 
-    /// Replaces `out` by the rows within `k` of `query`, each once, sorted by (distance, id). A `k` beyond the plan's
-    /// is answered by comparing every row.
+    /// Replaces `out` by the rows within Hamming distance `k` of `query`, each once, sorted by (distance, id). If `k`
+    /// is greater than the radius of the plan, every row is compared.
     pub fn lookup(&self, query: W, k: u32, out: &mut Vec<Match>) -> Stats {
         out.clear();
         let mut stats = Stats::default();

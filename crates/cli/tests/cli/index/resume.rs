@@ -253,9 +253,9 @@ fn little_memory_and_much_give_the_same_index() {
 /// The least memory that an error names.
 fn least(stderr: &str) -> String {
     let (_, after) = stderr
-        .split_once("this takes ")
+        .split_once("--memory: at least ")
         .unwrap_or_else(|| panic!("{stderr}"));
-    let (least, _) = after.split_once(" of memory or more").unwrap();
+    let (least, _) = after.split_once(" of memory is needed").unwrap();
     least.replace(' ', "")
 }
 
@@ -273,7 +273,7 @@ fn too_little_memory_is_refused_with_the_least_that_is_enough() {
     ] {
         let refused = sandbox
             .run(&format!("{command} --memory 1"))
-            .fails(2, &["--memory: this takes ", "; 1 B is allowed"]);
+            .fails(2, &["--memory: at least ", "but only 1 B is allowed"]);
         assert!(!sandbox.path("new").exists() && !sandbox.path("out.parquet").exists());
         assert!(sandbox.tree("seen") == before, "{command}");
         let least = least(&refused.stderr);

@@ -1,11 +1,12 @@
 //! Encodes the rows of one table into the file, by codec.
 //!
-//! Packed rows are written as they come, while their addresses are counted for the directory. Pages need the histogram
-//! of the whole table before the first row can be coded, and divisions of a table are sorted one after the other; so
-//! the sorted rows wait uncoded in a [`Spool`] while they are counted, and are coded in a second pass. A code for each
-//! bounded chunk of rows would need no second pass, but lookups would then read a code's table of 4 KiB for nearly
-//! every probe, from memory instead of the first-level cache. So one table of rows of 2, 4, 8 or 16 bytes is on the
-//! disk for a while, beyond the first 16 MiB, and memory does not depend on the number of rows.
+//! Packed rows are written as they come, while their addresses are counted for the directory. Rows in pages can be
+//! encoded only when the histogram of the whole table is known, and the divisions of a table are sorted one after the
+//! other. So the sorted rows wait, not encoded, in a [`Spool`] while they are counted, and are encoded in a second
+//! pass. A code for each bounded chunk of rows would need no second pass, but lookups would then read a code's table of
+//! 4 KiB for nearly every probe, from memory instead of the first-level cache. So the rows of one table, of 2, 4, 8 or
+//! 16 bytes each, are on disk for a while, except for the first 16 MiB, and memory does not depend on the number of
+//! rows.
 
 use std::path::Path;
 
@@ -22,10 +23,10 @@ use crate::segment::layout::SectionKind;
 use crate::segment::order::Order;
 use crate::segment::write::SegmentWriter;
 
-/// Bytes of rows gathered before they are written.
+/// The number of packed bytes that are gathered before they are written.
 const WRITE_BYTES: usize = 1 << 20;
 
-/// One table being written.
+/// The encoder of one table that is being written.
 pub(super) enum Encoder<W> {
     Packed {
         order: Order<W>,
@@ -37,7 +38,8 @@ pub(super) enum Encoder<W> {
 }
 
 impl<W: Width> Encoder<W> {
-    /// Begins to encode table `t`. Data that cannot be written immediately waits in the folder `work`.
+    /// Begins to encode table `t`. Data that must wait goes to an unnamed file in the folder `work` if it does not fit
+    /// into memory.
     pub(super) fn begin(
         order: &Order<W>,
         t: usize,
@@ -57,7 +59,7 @@ impl<W: Width> Encoder<W> {
         })
     }
 
-    /// Appends a permuted row, which must be greater than the last one.
+    /// Appends a permuted row, which must be greater than the row before.
     #[inline]
     pub(super) fn push(&mut self, permuted: W, file: &mut SegmentWriter) -> Result<(), SegmentError> {
         match self {
@@ -75,7 +77,8 @@ impl<W: Width> Encoder<W> {
         }
     }
 
-    /// Writes the remaining rows and the directory. Returns the codec of the table.
+    /// Writes the remaining rows and the directory. Returns the codec in which the table is stored; its form of
+    /// directory may differ from the requested one.
     pub(super) fn end(
         self,
         t: usize,
@@ -102,7 +105,7 @@ impl<W: Width> Encoder<W> {
     }
 }
 
-/// Writes the complete bytes once there are many. Returns their number.
+/// Writes the packed bytes to the file if there are at least [`WRITE_BYTES`]. Returns the number of bytes written.
 #[inline]
 fn write_some(packer: &mut Packer, file: &mut SegmentWriter) -> Result<u64, SegmentError> {
     let bytes = packer.ready();
@@ -115,16 +118,17 @@ fn write_some(packer: &mut Packer, file: &mut SegmentWriter) -> Result<u64, Segm
     Ok(written)
 }
 
-/// Sorted rows that wait for their code.
+/// The sorted rows of a table in pages, which wait until the Huffman code of the table is known.
 pub(super) struct SortedPages<W> {
     page_rows: u32,
     sorted: Spool,
-    /// The number of rows of pages that first differ from the row before in each bit.
+    /// For each bit, the number of rows whose most significant difference from the row before, in the same page, is
+    /// that bit.
     counts: Vec<u64>,
-    /// The number of rows of the current page so far, and the last one in `before`.
+    /// The number of rows of the current page so far; `before` is the last of them.
     filled: u32,
     before: W,
-    /// The last rows and the starts of the pages.
+    /// The last row of each page; `starts` has the offset at which each page starts.
     lasts: Spool,
     starts: Spool,
 }
@@ -154,7 +158,7 @@ impl<W: Width> SortedPages<W> {
         self.sorted.push(row.widen())
     }
 
-    /// Codes and writes all rows.
+    /// Encodes and writes all rows, and then the last rows and the starts of the pages.
     fn end(self, t: usize, options: &Options, file: &mut SegmentWriter) -> Result<Codec, SegmentError> {
         let Self {
             page_rows,

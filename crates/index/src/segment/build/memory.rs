@@ -1,7 +1,8 @@
-//! Memory of a build.
+//! The memory that the build of a segment needs.
 //!
-//! Whatever the budget, a build holds the open blocks of all tables, the directory of one table while its rows are counted, two divisions while they are
-//! sorted, and some of the ids. The rest of the budget is for records that need not go to disk.
+//! Whatever the budget is, a build keeps the open blocks of all tables in memory, the directory of one table while its
+//! rows are counted, two divisions while they are sorted, and some of the ids. The rest of the budget is for records,
+//! which go to disk if they exceed it.
 
 use twinprint_fingerprint::Width;
 
@@ -27,7 +28,7 @@ impl Options {
             .map(super::Order::address_bits)
             .max();
         let division = rows.div_ceil(1 << DIVISION_BITS);
-        // A division is held twice: as read and sorted.
+        // A division is in memory twice: as the bytes that were read and as sorted records.
         let sorted = 2 * division.saturating_mul(first + size_of::<(W, u64)>() as u64);
         let id_bits = rows.checked_ilog2().map_or(0, |log| u64::from(log) + 1);
         let ids = (rows.saturating_mul(id_bits) / 8).min(spool::SPOOL_MEMORY_BYTES as u64);
@@ -37,13 +38,13 @@ impl Options {
             .saturating_add(ids))
     }
 
-    /// Bytes of an id until it is packed.
+    /// The number of bytes of an id in a record, before ids are packed.
     pub(super) fn id_bytes(&self) -> usize {
         let below = self.ids_below.unwrap_or(u64::MAX);
         (64 - below.leading_zeros()).div_ceil(8).max(1) as usize
     }
 
-    /// Bytes of a directory of `address_bits` bits while its rows are counted.
+    /// The memory in bytes for counting rows for a directory with addresses of `address_bits` bits.
     fn directory(&self, address_bits: u32) -> u64 {
         match self.codec {
             Codec::Packed(_) => 4u64 << address_bits.min(MAX_ADDRESS_BITS),
@@ -51,8 +52,8 @@ impl Options {
         }
     }
 
-    /// Bytes for the records of `tables` tables and for sorting them: the memory that directory and open blocks leave,
-    /// but at least a quarter.
+    /// The part of the memory budget, in bytes, for the records of `tables` tables and for sorting them. It is what the
+    /// directory and the open blocks leave, but at least a quarter of the budget.
     pub(super) fn for_records(&self, tables: usize) -> u64 {
         let bits = self.address_bits.iter().max().copied().unwrap_or_default();
         let held = self.directory(bits) + tables as u64 * OPEN_BLOCK_BYTES;

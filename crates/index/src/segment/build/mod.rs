@@ -4,9 +4,10 @@
 //! ([`spill`]). Then the divisions are sorted, several at a time, and written in order; equal fingerprints become one
 //! row with the ids of all. Each row that is written also goes to the divisions of the other tables, which need
 //! fingerprints only. Memory is bounded ([`memory`]), unless a large share of the fingerprints agree in their first
-//! eight bits: a division is sorted as a whole.
+//! eight bits, because a division is sorted as a whole.
 //!
-//! With [`Options::resume`], a build writes a journal after every table except the last, and a later build of the same work resumes from it ([`resume`]).
+//! With [`Options::resume`], a build writes a journal after every table except the last, and a later build of the same
+//! work resumes from it ([`resume`]).
 
 mod encode;
 mod memory;
@@ -31,43 +32,45 @@ use crate::plan::Plan;
 use crate::plan::check::is_exact;
 use crate::storage::{Storage, folder};
 
-/// Bits of the row number of a posting.
+/// The number of bits of the row number in a posting.
 pub(super) const ROW_BITS: u32 = 32;
-/// Bits of a sum of a posting.
+/// The number of bits of the sum in a posting.
 pub(super) const SUM_BITS: u32 = 64;
 
 /// The options of a build.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The plan; `None` is two halves for radius 3.
+    /// The plan of the tables. `None` stands for two halves, planned for radius 3.
     pub plan: Option<Plan>,
-    /// Address bits of each table; empty is about log₂ n.
+    /// The number of address bits of each table. A table without an entry gets about log₂ of the number of ids.
     pub address_bits: Vec<u32>,
     /// The storage format of rows.
     pub codec: Codec,
-    /// The file system to write to; `None` is the one of the system.
+    /// The file system to write to. `None` stands for that of the operating system.
     pub storage: Option<Arc<dyn Storage>>,
-    /// Bytes of memory to stay within. Data that does not fit goes to temporary files in the directory of the segment.
+    /// The memory in bytes that the build should not exceed. Data that does not fit goes to temporary files in the
+    /// directory of the segment.
     pub memory: u64,
-    /// An exclusive upper bound of all ids, if known; it shortens the records.
+    /// An exclusive upper bound of all ids, if one is known. It makes the records of the build shorter.
     pub ids_below: Option<u64>,
     /// Once this is set, the build ends with [`SegmentError::Stopped`].
     pub stop: Option<Arc<AtomicBool>>,
-    /// Called with the number of rows since the last call. Rows count when they are written, once for each table, and
-    /// when a resumed build reads them back.
+    /// Called with the number of rows since the last call. Each row counts once for each table in which it is written,
+    /// and once more when a resumed build reads it back.
     pub written: Option<ProgressCallback>,
-    /// A description of the work: everything that decides the bytes of the file, apart from these options. With it, a build that is ended after its
-    /// first table leaves its tables, and [`Interrupted::find`] finds them for the same work only. Facts that are known only after the input was read,
-    /// such as a digest of it, are for [`Builder::note`].
+    /// A description of everything that decides the bytes of the file, apart from these options. If it is given and the
+    /// build ends after its first table, the complete tables stay on disk, and [`Interrupted::find`] finds them if it
+    /// is given the same description. Facts that are known only after the input was read, such as a digest of it,
+    /// belong in [`Builder::note`].
     pub resume: Option<Vec<u8>>,
 }
 
-/// A callback for progress.
+/// A callback that a build calls with its progress.
 #[derive(Clone)]
 pub struct ProgressCallback(Arc<dyn Fn(u64) + Send + Sync>);
 
 impl ProgressCallback {
-    /// Calls `report` with the number of rows written since the last call.
+    /// Creates a callback that calls `report` with the number of rows written since the last call.
     pub fn new(report: impl Fn(u64) + Send + Sync + 'static) -> Self {
         Self(Arc::new(report))
     }
@@ -96,7 +99,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The plan, after checking that it is for this width.
+    /// Returns the plan, after checking that it is exact and for fingerprints of this width.
     fn plan<W: Width>(&self) -> Result<Plan, SegmentError> {
         let plan = match &self.plan {
             Some(plan) => plan.clone(),
@@ -110,7 +113,7 @@ impl Options {
         }
     }
 
-    /// Reports rows, and checks whether to stop.
+    /// Reports that `rows` more rows are done. Returns `Stopped` if the build is to stop.
     fn report_and_check_stop(&self, rows: usize) -> Result<(), SegmentError> {
         if let Some(ProgressCallback(report)) = &self.written {
             report(rows as u64);
@@ -123,7 +126,7 @@ impl Options {
     }
 }
 
-/// A builder of a segment.
+/// Builds a segment from fingerprints and ids that are pushed in any order.
 ///
 /// ```
 /// use twinprint_index::segment::{Builder, Codec, DirectoryForm, Options};
@@ -148,7 +151,7 @@ pub struct Builder<W> {
     plan: Plan,
     order: Order<W>,
     spill: Spill,
-    /// The records of the first table.
+    /// The records of the first table, divided by their leading bits.
     gathered: DividedRecords,
     id_bytes: usize,
     count: u64,
@@ -158,10 +161,11 @@ pub struct Builder<W> {
 }
 
 impl<W: Width> Builder<W> {
-    /// A builder of a file at `path`, which appears only when it is complete. With [`Options::resume`], the files of an interrupted build are removed.
+    /// Creates a builder of a segment at `path`. The file appears there only when it is complete. With
+    /// [`Options::resume`], the files of an earlier interrupted build are removed.
     ///
     /// # Errors
-    /// `Inexact` for a plan that would miss neighbours, `Plan` for one of another width.
+    /// `Inexact` if the plan would miss neighbours; `Plan` if it is for another width.
     pub fn new(path: &Path, options: &Options) -> Result<Self, SegmentError> {
         let plan = options.plan::<W>()?;
         let first = plan.tables.first().map_or(0, |table| table.mask);
@@ -186,10 +190,11 @@ impl<W: Width> Builder<W> {
         })
     }
 
-    /// Adds a fingerprint. Equal fingerprints are stored once with the ids of all; an id pushed twice with one fingerprint is stored twice.
+    /// Adds a fingerprint with its id. Equal fingerprints are stored once, with the ids of all. If an id is pushed
+    /// twice with the same fingerprint, it is stored twice.
     ///
     /// # Errors
-    /// `Io`; `TooMany` for an id that [`Options::ids_below`] excluded.
+    /// `Io` if a temporary file cannot be written; `TooMany` if [`Options::ids_below`] excludes the id.
     #[inline]
     pub fn push(&mut self, fingerprint: W, id: u64) -> Result<(), SegmentError> {
         let permuted = self.order.permute(fingerprint);
@@ -204,7 +209,7 @@ impl<W: Width> Builder<W> {
         self.gathered.push(division, &record[..length], &mut self.spill)
     }
 
-    /// Stores notes about the input for a build that resumes this one; see [`Interrupted::notes`].
+    /// Sets notes about the input, which are stored for a build that resumes this one; see [`Interrupted::notes`].
     pub fn note(&mut self, notes: Vec<u8>) {
         self.notes = notes;
     }
@@ -212,8 +217,8 @@ impl<W: Width> Builder<W> {
     /// Writes the segment and opens it.
     ///
     /// # Errors
-    /// `Io`; `TooMany` distinct fingerprints; `Stopped` when [`Options::stop`] was set. With [`Options::resume`], whole tables stay on disk for
-    /// [`Interrupted::find`] after any error.
+    /// `Io`; `TooMany` distinct fingerprints; `Stopped` if [`Options::stop`] was set. With [`Options::resume`],
+    /// complete tables stay on disk after any error, and [`Interrupted::find`] finds them.
     pub fn finish(self) -> Result<Segment<W>, SegmentError> {
         let path = self.path.clone();
         self.write()?;

@@ -5,12 +5,12 @@ use twinprint_fingerprint::Width;
 use super::spill::DIVISION_BITS;
 use crate::segment::bits::{row_at, word_at};
 
-/// Bytes of a fingerprint.
+/// The number of bytes of a fingerprint.
 pub(super) fn bytes<W: Width>() -> usize {
     (W::BITS / 8) as usize
 }
 
-/// The division of a permuted fingerprint: its leading bits.
+/// Returns the division of a permuted fingerprint, which is the number formed by its leading bits.
 #[inline]
 pub(super) fn division<W: Width>(permuted: W) -> usize {
     (permuted >> (W::BITS - DIVISION_BITS)).low_u64() as usize
@@ -25,7 +25,7 @@ pub(super) fn write<W: Width>(to: &mut [u8; 24], permuted: W, id: u64, id_bytes:
     of + id_bytes
 }
 
-/// Reads what [`write`] wrote, record after record. Appends padding to `from`.
+/// Decodes the records that [`write`] encoded one after the other in `from`, to which padding is appended.
 pub(super) fn read<W: Width>(from: &mut Vec<u8>, id_bytes: usize) -> Vec<(W, u64)> {
     let of = bytes::<W>();
     let record = of + id_bytes;
@@ -37,7 +37,7 @@ pub(super) fn read<W: Width>(from: &mut Vec<u8>, id_bytes: usize) -> Vec<(W, u64
         .collect()
 }
 
-/// Like [`read`] for fingerprints alone.
+/// Like [`read`], but for fingerprints without ids.
 pub(super) fn read_alone<W: Width>(from: &mut Vec<u8>) -> Vec<W> {
     let of = bytes::<W>();
     let count = from.len() / of;

@@ -1,8 +1,9 @@
 //! Resumes an interrupted build.
 //!
-//! The journal names the tables that are complete. All their bytes are verified; the rows of the last complete table are read back and divided for
-//! the remaining tables, and the build continues as if it had just written that table. A table depends on the set of rows only, so
-//! the finished file is, byte for byte, that of an uninterrupted build. Input is not read again.
+//! The journal names the tables that are complete. All their bytes are verified; the rows of the last complete table
+//! are read back and divided for the remaining tables, and the build continues as if it had just written that table. A
+//! table depends on the set of rows only, so the finished file is, byte for byte, that of an uninterrupted build. Input
+//! is not read again.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -21,18 +22,18 @@ use crate::segment::write::SegmentWriter;
 use crate::segment::{Segment, SegmentError};
 use crate::storage::folder;
 
-/// Bytes verified between two checks of [`Options::stop`].
+/// The number of bytes that are verified between two checks of [`Options::stop`].
 const VERIFIED_BYTES: usize = 64 << 20;
 
-/// The files of an interrupted build.
+/// The result of a search for the files of an interrupted build.
 #[derive(Debug)]
 pub enum Resumable<W> {
-    /// There is no journal.
+    /// There is no journal, so there is no build to resume.
     Nothing,
-    /// The files belong to other work, are damaged, or are of another version, as the error says. A new build removes
-    /// them.
+    /// The files of an interrupted build cannot be used: they belong to other work, are damaged, or are of another
+    /// version, as the error states. A new build removes them.
     Unusable(SegmentError),
-    /// The build has complete tables.
+    /// There is an interrupted build with complete tables.
     Tables(Box<Interrupted<W>>),
 }
 
@@ -63,16 +64,18 @@ pub struct Interrupted<W> {
     path: PathBuf,
     options: Options,
     journal: Journal,
-    /// The tables that are complete.
+    /// The tables that are complete, opened as a segment.
     so_far: Segment<W>,
 }
 
 impl<W: Width> Interrupted<W> {
-    /// Looks for an interrupted build of a file at `path`. It must have been built with the same plan, address bits, codec and
-    /// [`Options::resume`]; without the latter, returns [`Resumable::Nothing`]. Reads and verifies all complete tables.
+    /// Looks for an interrupted build of a segment at `path`. It must have been started with the same plan, address
+    /// bits, codec and [`Options::resume`]. Without [`Options::resume`], returns [`Resumable::Nothing`]. Reads and
+    /// verifies all complete tables.
     ///
     /// # Errors
-    /// `Stopped` when [`Options::stop`] was set. Files that cannot be read or verified are no error, but [`Resumable::Unusable`].
+    /// `Stopped` if [`Options::stop`] was set. Files that cannot be read or verified are not an error but
+    /// [`Resumable::Unusable`].
     pub fn find(path: &Path, options: &Options) -> Result<Resumable<W>, SegmentError> {
         let Some(work) = &options.resume else {
             return Ok(Resumable::Nothing);
@@ -127,7 +130,7 @@ impl<W: Width> Interrupted<W> {
         self.journal.whole as usize
     }
 
-    /// The number of all tables.
+    /// The number of tables of the complete segment.
     pub fn tables(&self) -> usize {
         self.journal.footer.tables.len()
     }
@@ -137,7 +140,7 @@ impl<W: Width> Interrupted<W> {
         &self.journal.notes
     }
 
-    /// The number of ids pushed.
+    /// The number of ids that were pushed before the interruption.
     pub fn len(&self) -> u64 {
         self.so_far.len()
     }
@@ -147,7 +150,7 @@ impl<W: Width> Interrupted<W> {
         self.so_far.is_empty()
     }
 
-    /// Writes the other tables and opens the segment.
+    /// Writes the missing tables and opens the segment.
     ///
     /// # Errors
     /// The same as for [`super::Builder::finish`].
@@ -172,7 +175,7 @@ impl<W: Width> Interrupted<W> {
             }
             options.report_and_check_stop(rows.len())?;
         }
-        // The mapping is dropped before the file is written to.
+        // The mapping is dropped before the file that it maps is written to.
         drop(so_far);
         let file = SegmentWriter::cut(&path, &journal, options.storage.clone())?;
         let opened = path.clone();
@@ -191,7 +194,7 @@ impl<W: Width> Interrupted<W> {
     }
 }
 
-/// Returns `true` if a build with these options would make such tables.
+/// Returns `true` if a build with these options would create the tables that the journal lists.
 fn same_tables<W: Width>(journal: &Journal, options: &Options) -> Result<bool, SegmentError> {
     let plan = options.plan::<W>()?;
     let footer = &journal.footer;
@@ -199,7 +202,7 @@ fn same_tables<W: Width>(journal: &Journal, options: &Options) -> Result<bool, S
         return Ok(false);
     }
     let orders = orders::<W>(&plan, options, footer.ids);
-    // A table that is complete may have another codec than the requested one.
+    // A complete table may have another codec than the requested one, so codecs are compared for missing tables only.
     let asked = |table: &TableMeta| (table.spec, table.address_bits);
     let metas = metas(&plan, &orders, options.codec);
     let (whole, to_come) = footer.tables.split_at(journal.whole as usize);

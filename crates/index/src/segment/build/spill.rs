@@ -1,7 +1,7 @@
-//! Records divided by their leading bits: in memory as long as they fit, the others on disk.
+//! Records divided by their leading bits: in memory as long as they fit, and the others on disk.
 //!
-//! All divisions of all tables share one file, of blocks of equal length. Blocks that have been read are overwritten, so the file is never larger
-//! than the records that wait at one time.
+//! All divisions of all tables share one file, of blocks of equal length. Blocks that have been read are overwritten,
+//! so the file is never larger than the records that wait at one time.
 
 use std::path::{Path, PathBuf};
 
@@ -10,26 +10,26 @@ use crate::segment::SegmentError;
 
 /// The approximate size of a block in bytes. Records do not cross blocks.
 const BLOCK_BYTES: usize = 1 << 16;
-/// log₂ of the divisions of a table.
+/// log₂ of the number of divisions of a table.
 pub(super) const DIVISION_BITS: u32 = 8;
-/// Bytes of the last block of every division of a table. They stay in memory, whatever the budget.
+/// The size in bytes of the last blocks of all divisions of one table. They stay in memory, whatever the budget is.
 pub(super) const OPEN_BLOCK_BYTES: u64 = (BLOCK_BYTES as u64) << DIVISION_BITS;
 
 /// A store of blocks of records. Blocks beyond a memory budget are in one unnamed file.
 #[derive(Debug)]
 pub(super) struct Spill {
     directory: PathBuf,
-    /// Bytes that may stay in memory.
+    /// The number of bytes that may stay in memory.
     budget: usize,
     held: usize,
-    /// Blocks to reuse. Blocks from the allocator could be adjacent to blocks that another thread fills.
+    /// Free blocks for reuse. New blocks from the allocator could be adjacent to blocks that another thread fills.
     spare: Vec<Vec<u8>>,
     file: Option<PositionedFile>,
     free: Vec<u64>,
     end: u64,
 }
 
-/// Records of one length, in divisions.
+/// Records of one length, divided by their leading bits.
 #[derive(Debug)]
 pub(super) struct DividedRecords {
     record: usize,
@@ -58,7 +58,7 @@ impl SpillBlock {
 }
 
 impl Spill {
-    /// Keeps `budget` bytes in memory and the rest in an unnamed file in `directory`.
+    /// Creates a store that keeps up to `budget` bytes in memory and further blocks in an unnamed file in `directory`.
     pub(super) fn new(directory: &Path, budget: usize) -> Self {
         Self {
             directory: directory.to_owned(),
@@ -108,7 +108,8 @@ impl Spill {
         block
     }
 
-    /// The bytes of blocks, one after the other. Their space is reused after [`release`](DividedRecords::release).
+    /// Returns the bytes of blocks, one after the other. The blocks are reused only after
+    /// [`release`](DividedRecords::release).
     fn read(&self, blocks: &[SpillBlock]) -> Result<Vec<u8>, SegmentError> {
         // The capacity includes one open block and the bytes that decoding appends.
         let mut out = Vec::with_capacity(blocks.iter().map(SpillBlock::len).sum::<usize>() + 2 * BLOCK_BYTES);
@@ -142,7 +143,7 @@ impl Spill {
 }
 
 impl DividedRecords {
-    /// No records yet, of `record` bytes each.
+    /// Creates empty divisions for records of `record` bytes each.
     pub(super) fn new(record: usize) -> Self {
         Self {
             record,
@@ -170,14 +171,14 @@ impl DividedRecords {
         Ok(())
     }
 
-    /// Records of a division.
+    /// The number of records of a division.
     pub(super) fn len(&self, division: usize) -> usize {
         let d = &self.divisions[division];
         let sealed: usize = d.sealed.iter().map(SpillBlock::len).sum();
         (sealed + d.open.len()) / self.record
     }
 
-    /// The records of a division, one after the other.
+    /// Returns the bytes of all records of a division, one after the other.
     pub(super) fn read(&self, division: usize, spill: &Spill) -> Result<Vec<u8>, SegmentError> {
         let d = &self.divisions[division];
         let mut bytes = spill.read(&d.sealed)?;
@@ -185,7 +186,7 @@ impl DividedRecords {
         Ok(bytes)
     }
 
-    /// Frees the space of a division.
+    /// Frees the blocks of a division, whose records are then gone.
     pub(super) fn release(&mut self, division: usize, spill: &mut Spill) {
         let d = std::mem::take(&mut self.divisions[division]);
         spill.release(d.sealed);

@@ -1,4 +1,5 @@
-//! A buffer of bytes that are produced together with a section and follow it in the file: in memory up to a limit, in an unnamed file beyond.
+//! A buffer of numbers that are produced together with a section and follow it in the file. It is in memory up to a
+//! limit, and in an unnamed file beyond.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -8,9 +9,9 @@ use crate::segment::SegmentError;
 use crate::segment::bits::{PADDING, Packer};
 use crate::segment::write::SegmentWriter;
 
-/// Bytes kept in memory.
+/// The number of bytes that a spool keeps in memory.
 pub(super) const SPOOL_MEMORY_BYTES: usize = 16 << 20;
-/// Bytes read back at a time.
+/// The number of bytes that are read back at a time.
 const STRETCH_BYTES: usize = 1 << 20;
 
 /// A buffer of packed numbers of one width.
@@ -58,13 +59,14 @@ impl Spool {
         Ok(())
     }
 
-    /// Appends everything, and padding, to a file.
+    /// Appends all numbers and the padding to the segment file.
     pub(super) fn append_to(self, out: &mut SegmentWriter) -> Result<(), SegmentError> {
         self.each(|bytes| out.write(bytes))?;
         out.write(&[0; PADDING])
     }
 
-    /// Calls `each` with all bytes in consecutive ranges. Numbers of 1, 2, 4, 8 or 16 bytes do not cross two ranges.
+    /// Calls `each` with all bytes, in consecutive ranges. A number of 1, 2, 4, 8 or 16 bytes is always complete in one
+    /// range.
     pub(super) fn each(
         mut self,
         mut each: impl FnMut(&[u8]) -> Result<(), SegmentError>,

@@ -1,4 +1,4 @@
-//! The tables of a segment, one after the other: divisions sorted several at once, written in turn.
+//! Writes the tables of a segment one after the other: divisions are sorted several at a time and written in order.
 
 use std::path::PathBuf;
 
@@ -25,7 +25,8 @@ fn in_order<R: Ord + Send + Sync>(
     decode: impl Fn(Vec<u8>) -> Vec<R> + Sync,
     mut each: impl FnMut(&[R], &mut Spill) -> Result<(), SegmentError> + Send,
 ) -> Result<(), SegmentError> {
-    // Two groups are held at a time, one being sorted and one being written, each with the bytes it was decoded from.
+    // Two groups of divisions are in memory at a time: one is sorted while the other is written. Each needs memory for
+    // its records and for the bytes that they were decoded from.
     let most = (memory / 10) as usize / size_of::<R>();
     let mut next = 0;
     let mut sorted: Vec<Vec<R>> = Vec::new();
@@ -61,7 +62,7 @@ fn in_order<R: Ord + Send + Sync>(
 }
 
 impl<W: Width> Builder<W> {
-    /// Writes the file.
+    /// Writes the segment file.
     pub(super) fn write(self) -> Result<(), SegmentError> {
         let orders = orders(&self.plan, &self.options, self.count);
         let footer = Footer {
@@ -90,7 +91,7 @@ impl<W: Width> Builder<W> {
     }
 }
 
-/// The bit orders of the tables of a plan, for `count` ids.
+/// Returns the bit orders of the tables of a plan, for a segment of `count` ids.
 pub(super) fn orders<W: Width>(plan: &Plan, options: &Options, count: u64) -> Vec<Order<W>> {
     let wide = (count.max(2).ilog2()).min(MAX_ADDRESS_BITS);
     (0..)
@@ -102,7 +103,7 @@ pub(super) fn orders<W: Width>(plan: &Plan, options: &Options, count: u64) -> Ve
         .collect()
 }
 
-/// The footer's entries of tables that are not written yet.
+/// Returns the footer's entries of tables that are not written yet.
 pub(super) fn metas<W: Width>(plan: &Plan, orders: &[Order<W>], codec: Codec) -> Vec<TableMeta> {
     let [directory, codec, page_rows] = codec.bounded().numbers();
     let tables = plan.tables.iter().zip(orders);
@@ -126,12 +127,12 @@ pub(super) struct TableWriter<W> {
     pub(super) footer: Footer,
     pub(super) file: SegmentWriter,
     pub(super) spill: Spill,
-    /// The rows of the tables that are not written yet, in divisions.
+    /// For each table that is not written yet, its rows in divisions.
     pub(super) others: Vec<DividedRecords>,
 }
 
 impl<W: Width> TableWriter<W> {
-    /// Empty divisions for the tables of these orders.
+    /// Creates empty divisions for the tables of these bit orders.
     pub(super) fn none_divided(orders: &[Order<W>]) -> Vec<DividedRecords> {
         let none = |_| DividedRecords::new(records::bytes::<W>());
         orders.iter().map(none).collect()
@@ -168,7 +169,7 @@ impl<W: Width> TableWriter<W> {
                     rows += 1;
                     divide(orders[0].restore(permuted), &orders[1..], others, spill)?;
                 }
-                // Row numbers are compared with the number of rows, so a u32 must hold that too.
+                // The number of rows must fit a u32 as well, because row numbers are compared with it.
                 if rows > u64::from(u32::MAX - 1) {
                     return Err(SegmentError::TooMany);
                 }
@@ -188,7 +189,7 @@ impl<W: Width> TableWriter<W> {
         Ok(())
     }
 
-    /// Writes the tables from `from` on, for which rows have been divided, and the end of the file.
+    /// Writes the tables from number `from` on, whose rows have been divided, and then the end of the file.
     pub(super) fn rest(mut self, from: usize) -> Result<(), SegmentError> {
         for (t, divided) in (from..).zip(std::mem::take(&mut self.others)) {
             if t > from {
@@ -199,7 +200,7 @@ impl<W: Width> TableWriter<W> {
         self.file.finish(self.footer)
     }
 
-    /// Writes a journal after the first `whole` tables, if the build can be resumed and more tables follow.
+    /// Writes a journal after the first `whole` tables if the build can be resumed and more tables follow.
     fn make_resumable(&mut self, whole: usize) -> Result<(), SegmentError> {
         match &self.options.resume {
             Some(work) if whole < self.orders.len() => {
@@ -231,7 +232,7 @@ impl<W: Width> TableWriter<W> {
     }
 }
 
-/// Adds a fingerprint to the rows of tables of these orders.
+/// Adds a fingerprint to the divisions of other tables, which have these bit orders.
 #[inline]
 pub(super) fn divide<W: Width>(
     fingerprint: W,

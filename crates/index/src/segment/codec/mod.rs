@@ -1,12 +1,14 @@
 //! The storage formats of the rows of a table, behind one interface.
 //!
-//! *Packed* ([`packed`]): the bits of a row below its address, all of one width, and a directory from addresses to rows. With an Elias–Fano
-//! directory the two together are the Elias–Fano coding of the table: its upper bits in unary, its lower bits verbatim. *Pages*
-//! ([`pages`]): rows as Huffman-coded differences in pages, whose last rows take the place of a directory (Manku, Jain, Das Sarma 2007).
+//! *Packed* ([`packed`]): the bits of a row below its address, all of one width, and a directory from addresses to
+//! rows. With an Elias–Fano directory the two together are the Elias–Fano coding of the table: its upper bits in unary,
+//! its lower bits verbatim. *Pages* ([`pages`]): rows as Huffman-coded differences in pages, whose last rows take the
+//! place of a directory (Manku, Jain, Das Sarma 2007).
 //!
-//! A table is searched through [`Buckets`], whichever way it is stored: an address is *located*, which gives a [`Span`] in the units of the
-//! codec, rows or pages; then the rows of the span that have the address are compared. Between the steps the bytes of the next step are prefetched.
-//! `Segment::buckets` and [`each_codec`] choose the codec once for a whole batch of probes, so that nothing is chosen in the loops.
+//! A table is searched through [`Buckets`], in whatever format it is stored. First an address is *located*, which gives
+//! a [`Span`] of rows or of pages, depending on the codec. Then the rows of the span that have the address are
+//! compared. Between the steps the bytes of the next step are prefetched. `Segment::buckets` and [`each_codec`] choose
+//! the codec once for a whole batch of probes, so that nothing is chosen in the loops.
 
 mod packed;
 pub(super) mod pages;
@@ -30,14 +32,14 @@ pub(super) trait Buckets<W: Width> {
     /// Verifies the bytes that [`Buckets::locate`] will read.
     fn verify_bounds(&self, address: u32) -> Result<(), SegmentError>;
 
-    /// Finds the rows of an address, and prefetches them.
+    /// Finds the rows of an address and prefetches them. The span counts rows or pages, depending on the codec.
     fn locate(&self, address: u32) -> Span;
 
     /// Verifies the rows of a span.
     fn verify_rows(&self, span: Span) -> Result<(), SegmentError>;
 
-    /// Calls `each(probe, row, rest)` for every row within k of a probe's query; `rest` are the row's bits below the
-    /// address. Returns the number of rows compared. The rows of the spans must have been verified.
+    /// Calls `each(probe, row, rest)` for every row within Hamming distance `k` of a probe's query; `rest` is the row's
+    /// bits below the address. Returns the number of rows compared. The rows of the spans must have been verified.
     fn within(
         &self,
         probed: &Probed<'_, W>,
@@ -46,11 +48,12 @@ pub(super) trait Buckets<W: Width> {
         each: impl FnMut(u32, u32, W),
     ) -> Result<u64, SegmentError>;
 
-    /// The number of a permuted row, which must be in the span located for its address, verified.
+    /// Returns the number of a permuted row, or `None` if the table does not contain it. `span` must have been located
+    /// for the row's address. Verifies the bytes that are read.
     fn row_of(&self, permuted: W, span: Span) -> Result<Option<u32>, SegmentError>;
 
-    /// Verifies and appends the permuted rows from `place` on, some thousand or all that are left, and advances
-    /// `place`.
+    /// Verifies the permuted rows from `place` on, some thousand or all that are left, appends them to `out`, and
+    /// advances `place`.
     fn fill(&self, place: &mut RowCursor, out: &mut Vec<W>) -> Result<(), SegmentError>;
 }
 
@@ -58,20 +61,20 @@ pub(super) trait Buckets<W: Width> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Probe {
     pub(super) address: u32,
-    /// The position of the query in its block.
+    /// The position of the query in its group of queries.
     pub(super) slot: u32,
 }
 
-/// Probes that have been located.
+/// Probes whose rows have been located.
 pub(super) struct Probed<'p, W> {
     pub(super) probes: &'p [Probe],
-    /// The span of each probe, with its slot as the query.
+    /// The span of each probe, with the probe's slot as the number of the query.
     pub(super) runs: &'p [RowRange],
     /// For each slot, the query's bits below the address.
     pub(super) rests: &'p [W],
 }
 
-/// Reused buffers of comparisons.
+/// Buffers for comparisons, which are reused.
 #[derive(Debug, Default)]
 pub(super) struct Workspace<W> {
     near: Vec<RangeHit>,
@@ -79,31 +82,32 @@ pub(super) struct Workspace<W> {
 }
 
 impl<W> Workspace<W> {
-    /// Begins to probe a table. `many` is true if neighbouring queries are probed one after the other.
+    /// Prepares the buffers for probes of another table. `many` is true if many queries are probed in the order of
+    /// their addresses, so that decoded pages are worth keeping.
     pub(super) fn begin(&mut self, many: bool) {
         self.decoded.begin(many);
     }
 }
 
-/// The position of a pass over all rows of a table.
+/// The position of a pass that reads all rows of a table.
 #[derive(Debug, Default)]
 pub(super) struct RowCursor {
     /// The number of the next row.
     pub(super) row: u32,
-    /// The address after that of the last row, and the end of the last row's bucket.
+    /// One more than the address of the row read last; `end` is the end of that row's bucket.
     address: u32,
     end: u32,
     rests: Vec<u64>,
 }
 
-/// The positions of the rows of a table in an open segment.
+/// The rows of a table in an open segment, as positions of their sections in the file.
 #[derive(Debug)]
 pub(super) enum StoredRows {
     Packed(Packed),
     Pages(Pages),
 }
 
-/// Nanoseconds of a probe, of a candidate, and of a row of a scan. Only their ratios matter.
+/// The costs of a probe, of a candidate, and of a row of a scan, in nanoseconds. Only their ratios matter.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ProbeCosts {
     pub(super) probe: f64,
@@ -112,7 +116,7 @@ pub(super) struct ProbeCosts {
 }
 
 impl StoredRows {
-    /// The costs of its steps.
+    /// The costs of lookups in this storage format.
     pub(super) fn costs(&self) -> ProbeCosts {
         match self {
             Self::Packed(_) => packed::COSTS,
@@ -121,7 +125,7 @@ impl StoredRows {
     }
 }
 
-/// One of the readers; see [`each_codec`].
+/// A reader of the rows of a table, by storage format; [`each_codec`] matches on it.
 pub(super) enum RowReader<'s, W> {
     Plain(PackedReader<'s, W, Plain<'s>>),
     EliasFano(PackedReader<'s, W, EliasFano<'s>>),
@@ -129,7 +133,7 @@ pub(super) enum RowReader<'s, W> {
 }
 
 impl<W: Width> Segment<W> {
-    /// The reader of the rows of table `t`.
+    /// Returns the reader of the rows of table `t`.
     #[inline]
     pub(super) fn buckets(&self, t: usize) -> RowReader<'_, W> {
         let table = &self.tables[t];
@@ -159,11 +163,12 @@ macro_rules! each_codec {
 }
 pub(super) use each_codec;
 
-/// A mismatch in a file, and its offset.
+/// A mismatch in a file: its offset, and its description.
 #[derive(Debug)]
 pub(super) struct Mismatch(pub(super) u64, pub(super) &'static str);
 
-/// The range of a section that must exist.
+/// Returns the range of a section that must exist. If it does not exist, the error is a mismatch with the description
+/// `what`.
 fn required(section: Option<Range<usize>>, what: &'static str) -> Result<Range<usize>, Mismatch> {
     section.ok_or(Mismatch(0, what))
 }

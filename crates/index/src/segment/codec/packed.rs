@@ -1,6 +1,6 @@
 //! Packed rows: the bits below the address, each of the same width, and a directory.
 //!
-//! A span counts rows. A probe reads the directory and then the rows, without a branch on the data in between, so that
+//! Spans count rows. A probe reads the directory and then the rows, without a branch on the data in between, so that
 //! many probes can be in flight. With an Elias–Fano directory this is the coding of Elias (1974) and Fano (1971).
 
 use std::ops::Range;
@@ -16,9 +16,9 @@ use crate::segment::order::Order;
 use crate::segment::span::Span;
 use crate::segment::{Segment, SegmentError};
 
-/// Bytes of a line of the cache.
+/// The size of a cache line in bytes.
 const CACHE_LINE_BYTES: usize = 64;
-/// The rows of a stretch.
+/// The maximum number of rows that are read at a time in a pass over all rows.
 const STRETCH_ROWS: u32 = 4096;
 
 pub(super) const COSTS: ProbeCosts = ProbeCosts {
@@ -27,7 +27,7 @@ pub(super) const COSTS: ProbeCosts = ProbeCosts {
     scanned: 0.7,
 };
 
-/// Packed rows of a table and its directory.
+/// The packed rows of a table and its directory, as positions of their sections in the file.
 #[derive(Debug)]
 pub(in crate::segment) struct Packed {
     form: DirectoryForm,
@@ -38,7 +38,7 @@ pub(in crate::segment) struct Packed {
 }
 
 impl Packed {
-    /// Opens the rows of table `t`, whose sections are within the file.
+    /// Opens the packed rows of table `t`. The sections that the footer lists must be within the file.
     pub(in crate::segment) fn open<W: Width>(
         footer: &Footer,
         t: usize,
@@ -70,14 +70,15 @@ impl Packed {
     }
 }
 
-/// Reads packed rows by the bounds of one form of directory.
+/// Reads packed rows, by a directory of one form.
 pub(in crate::segment) struct PackedReader<'s, W, B> {
     segment: &'s Segment<W>,
     order: &'s Order<W>,
     stored: &'s Packed,
     packed: &'s [u8],
     bounds: B,
-    /// Rows of the table, and bits of each: copied here so that loops keep them in registers.
+    /// The number of rows of the table; `width` is the number of bits of each. They are copied here so that loops keep
+    /// them in registers.
     count: u32,
     width: u32,
 }
@@ -96,7 +97,7 @@ impl<'s, W: Width, B: Bounds> PackedReader<'s, W, B> {
         }
     }
 
-    /// The rows of an address, verified.
+    /// Returns the rows of an address, after verifying the bytes of the directory that it reads.
     fn bucket(&self, address: u32) -> Result<Span, SegmentError> {
         let (segment, stored) = (self.segment, self.stored);
         let [coarse, fine] = self.bounds.bucket_bytes(address);
@@ -109,7 +110,7 @@ impl<'s, W: Width, B: Bounds> PackedReader<'s, W, B> {
         Ok(Span { start, end })
     }
 
-    /// The bits of a row below its address, verified.
+    /// Returns the bits of a row below its address, after verifying the bytes that it reads.
     fn rest(&self, row: u32) -> Result<W, SegmentError> {
         let from = (u64::from(row) * u64::from(self.width) / 8) as usize;
         let to = (from + 17).min(self.packed.len());
@@ -136,8 +137,8 @@ impl<W: Width, B: Bounds> Buckets<W> for PackedReader<'_, W, B> {
         let width = u64::from(self.width);
         let first = (u64::from(start) * width / 8) as usize;
         let last = (u64::from(end) * width / 8) as usize;
-        // It is unpredictable whether a short run crosses into the next cache line. Prefetching the same line twice
-        // costs less than a mispredicted branch.
+        // Nothing predicts whether a short run of rows crosses into the next cache line. Prefetching the same line
+        // twice costs less than a mispredicted branch.
         prefetch_read(self.packed, first);
         prefetch_read(self.packed, last.min(first + CACHE_LINE_BYTES));
         for at in (first + 2 * CACHE_LINE_BYTES..last).step_by(CACHE_LINE_BYTES) {

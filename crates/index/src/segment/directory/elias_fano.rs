@@ -1,9 +1,9 @@
 //! The Elias–Fano directory: a bit string with, for each address in ascending order, a one for every row and then a
 //! zero.
 //!
-//! The fine part is that string of n + 2^u bits; bit b is bit b % 64 of little-endian word b / 64. The coarse part has,
-//! for every 64th address, the position at which its ones begin, in 8 bytes. The number of ones before it is that
-//! position minus the number of addresses before it.
+//! For n rows and addresses of u bits, the fine part is that string of n + 2^u bits; bit b is bit b % 64 of
+//! little-endian word b / 64. The coarse part has, for every 64th address, the position at which its ones begin, in 8
+//! bytes. The number of ones before that position is the position minus the number of addresses before it.
 
 use std::ops::Range;
 
@@ -13,10 +13,10 @@ use super::{Bounds, DirectoryForm, Encoded};
 use crate::segment::bits::word_at;
 use crate::segment::span::Span;
 
-/// Addresses between two positions.
+/// The number of addresses for which the coarse part has one position.
 const GROUP: u32 = 64;
 
-/// An Elias–Fano directory in bytes.
+/// An encoded Elias–Fano directory, for reading.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EliasFano<'a> {
     coarse: &'a [u8],
@@ -32,7 +32,8 @@ impl<'a> EliasFano<'a> {
         word_at(self.coarse, 8 * group as usize)
     }
 
-    /// The position of the zero after `skip` other zeros, from `from` on; the end if there are too few.
+    /// Returns the position of a zero in the bit string: from position `from` on, `skip` zeros are skipped. Returns the
+    /// end of the string if it has too few zeros.
     #[inline]
     fn zero(&self, from: u64, mut skip: u32) -> u64 {
         let words = (self.fine.len() / 8) as u64;
@@ -51,7 +52,7 @@ impl<'a> EliasFano<'a> {
     }
 }
 
-/// The position of one number `i` of a word that has more than `i`.
+/// Returns the position of the one with number `i`, counted from 0, in a word that has more than `i` ones.
 #[inline]
 fn select(mut word: u64, i: u32) -> u32 {
     // Byte b of `sums` is the number of ones in bytes 0..=b of the word (Vigna 2008).
@@ -59,7 +60,7 @@ fn select(mut word: u64, i: u32) -> u32 {
     let fours = (pairs & 0x3333_3333_3333_3333) + (pairs >> 2 & 0x3333_3333_3333_3333);
     let bytes = (fours + (fours >> 4)) & 0x0F0F_0F0F_0F0F_0F0F;
     let sums = bytes.wrapping_mul(0x0101_0101_0101_0101);
-    // The top bit of a byte is set if its sum is greater than i; both numbers are below 128.
+    // The top bit of a byte of `greater` is set if its sum is greater than i; both numbers are below 128.
     let greater =
         ((sums | 0x8080_8080_8080_8080) - u64::from(i + 1) * 0x0101_0101_0101_0101) & 0x8080_8080_8080_8080;
     let byte = greater.trailing_zeros() / 8 * 8;
@@ -108,7 +109,7 @@ impl Bounds for EliasFano<'_> {
     }
 }
 
-/// The directory for ascending bounds.
+/// Encodes the directory for ascending bounds of buckets.
 pub(super) fn encode(bounds: &[u32]) -> Encoded {
     let addresses = bounds.len() - 1;
     let rows = *bounds.last().unwrap_or(&0);

@@ -1,7 +1,8 @@
-//! Directories: from an address to the rows that have it.
+//! Directories, which map an address to the rows that have it.
 //!
-//! There are two forms over 2^u addresses. *Plain* ([`plain`]): two bytes for each address, one memory access. *Elias–Fano* ([`elias_fano`]): n + 2^u bits and a
-//! little, a few instructions more; it also takes what plain cannot, more than 65,535 rows within 256 addresses.
+//! There are two forms, for n rows and 2^u addresses. *Plain* ([`plain`]) takes two bytes for each address, and one
+//! memory access. *Elias–Fano* ([`elias_fano`]) takes little more than n + 2^u bits, and a few instructions more. It
+//! also stores what the plain form cannot: more than 65,535 rows within 256 addresses.
 
 mod elias_fano;
 mod plain;
@@ -11,14 +12,16 @@ pub(crate) use plain::Plain;
 
 use super::span::Span;
 
-/// The form of a directory: the encoding of the first row of each address. The numbers are those in files.
+/// The form of a directory, which decides how the first row of each address is encoded. The values are the numbers in
+/// files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum DirectoryForm {
-    /// Two bytes for each address; Elias–Fano if a group of addresses has too many rows for that.
+    /// Two bytes for each address. If a group of addresses has too many rows for that, the Elias–Fano form is used
+    /// instead.
     #[default]
     Plain = 1,
-    /// n + 2^u bits.
+    /// A bit string of n + 2^u bits for n rows and 2^u addresses, with a position for every 64 addresses.
     EliasFano = 2,
 }
 
@@ -30,19 +33,20 @@ impl DirectoryForm {
     }
 }
 
-/// Reads the bounds of buckets.
+/// Reads the bounds of buckets from a directory of one form.
 pub(crate) trait Bounds {
     /// Prefetches the bytes that [`Bounds::bucket`] will read.
     fn prefetch(&self, address: u32);
 
-    /// The rows of an address below 2^u. If the checksums match, they are within the rows of the table.
+    /// Returns the rows of an address, which must be below 2^u. If the checksums of the directory match, the rows are
+    /// within the table.
     fn bucket(&self, address: u32) -> Span;
 
     /// The bytes that [`Bounds::bucket`] reads, as offsets into the coarse and the fine part.
     fn bucket_bytes(&self, address: u32) -> [std::ops::Range<usize>; 2];
 }
 
-/// A directory of either form in bytes.
+/// An encoded directory of either form, for reading.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Directory<'a> {
     Plain(Plain<'a>),
@@ -58,7 +62,7 @@ impl<'a> Directory<'a> {
     }
 }
 
-/// The two parts of a directory, as bytes to be written.
+/// The coarse and the fine part of an encoded directory, for writing.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Encoded {
     pub(crate) form: DirectoryForm,
@@ -69,7 +73,7 @@ pub(crate) struct Encoded {
 /// Builds a directory from addresses in ascending order.
 #[derive(Debug)]
 pub(crate) struct Counter {
-    /// Rows of each address so far.
+    /// The first row of each address so far.
     bounds: Vec<u32>,
     next: usize,
     rows: u32,
@@ -94,7 +98,7 @@ impl Counter {
         self.rows += 1;
     }
 
-    /// Finishes the directory, in Elias–Fano form if a plain one cannot hold the counts.
+    /// Encodes the directory in the given form, or in Elias–Fano form if a plain directory cannot store so many rows.
     pub(crate) fn finish(mut self, form: DirectoryForm) -> Encoded {
         let rows = self.rows;
         for bound in &mut self.bounds[self.next..] {

@@ -1,7 +1,7 @@
 //! The plain directory: 16 bits per address, counted from the first row of each group of 256 addresses.
 //!
-//! The coarse part has the first row of each group, in 4 bytes. The fine part has the offset of each of the 2^u + 1
-//! bounds from its group's first row, in 2 bytes.
+//! The coarse part has the first row of each group, in 4 bytes. The fine part has, for each of the 2^u + 1 bounds of
+//! 2^u addresses, its offset from the first row of its group, in 2 bytes.
 
 use std::ops::Range;
 
@@ -10,10 +10,10 @@ use twinprint_fingerprint::kernel::prefetch_read;
 use super::{Bounds, DirectoryForm, Encoded};
 use crate::segment::span::Span;
 
-/// log₂ of the addresses of a group.
+/// log₂ of the number of addresses of a group.
 const GROUP: u32 = 8;
 
-/// A plain directory in bytes.
+/// An encoded plain directory, for reading.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Plain<'a> {
     coarse: &'a [u8],
@@ -25,7 +25,7 @@ impl<'a> Plain<'a> {
         Self { coarse, fine }
     }
 
-    /// The first row of a group.
+    /// Returns the first row of a group of addresses.
     #[inline]
     fn group(&self, group: usize) -> u32 {
         let first = self.coarse.get(4 * group..).and_then(<[u8]>::first_chunk);
@@ -42,7 +42,7 @@ impl Bounds for Plain<'_> {
     #[inline]
     fn bucket(&self, address: u32) -> Span {
         let x = address as usize;
-        // The two bounds are adjacent, and mostly in the same group.
+        // The two bounds of a bucket are adjacent, and mostly in the same group.
         let both = self.fine.get(2 * x..).and_then(<[u8]>::first_chunk);
         let both = both.map_or(0, |&b| u32::from_le_bytes(b));
         let group = self.group(x >> GROUP);
@@ -64,7 +64,7 @@ impl Bounds for Plain<'_> {
     }
 }
 
-/// The directory for ascending bounds; `None` if a group has more than 65,535 rows.
+/// Encodes the directory for ascending bounds of buckets; `None` if a group of addresses has more than 65,535 rows.
 pub(super) fn encode(bounds: &[u32]) -> Option<Encoded> {
     let (mut coarse, mut fine) = (Vec::new(), Vec::with_capacity(2 * bounds.len()));
     for group in bounds.chunks(1 << GROUP) {

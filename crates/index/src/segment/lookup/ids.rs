@@ -1,4 +1,4 @@
-//! Finds the ids of the fingerprints found: first their row in the first table, then the ids of the row.
+//! Finds the ids of matches: first the row of a fingerprint in the first table, then the ids of the row.
 //!
 //! Each step of a match waits for memory, so many matches take each step together.
 
@@ -11,10 +11,10 @@ use crate::segment::codec::{Buckets, each_codec};
 use crate::segment::span::Span;
 use crate::segment::{Segment, SegmentError};
 
-/// Stands for a row that is not known yet. No row has this number.
+/// Stands for a row number that is not known yet. No row has this number.
 pub(super) const NO_ROW: u32 = u32::MAX;
 
-/// A fingerprint found for a query, with its distance and its row in the first table.
+/// A fingerprint that was found for a query, with its distance and its row in the first table.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RowMatch<W> {
     pub(super) query: u32,
@@ -24,7 +24,7 @@ pub(crate) struct RowMatch<W> {
 }
 
 impl<W: Width> Segment<W> {
-    /// Calls `each(query, id, fingerprint, distance)` for every id of the fingerprints found.
+    /// Calls `each(query, id, fingerprint, distance)` for every id of the fingerprints in `found`.
     pub(super) fn ids_of(
         &self,
         found: &mut [RowMatch<W>],
@@ -52,7 +52,8 @@ impl<W: Width> Segment<W> {
         Ok(())
     }
 
-    /// Calls `each` with the ids of a row, as [`Segment::stretches`] numbers them; with none if the row does not exist.
+    /// Calls `each` with the ids of a row, whose number is as in [`Segment::stretches`]. Does nothing if the row does
+    /// not exist.
     ///
     /// # Errors
     /// `Damaged` if the ids are damaged.
@@ -65,7 +66,7 @@ impl<W: Width> Segment<W> {
         Ok(())
     }
 
-    /// The number of ids of a row; see [`Segment::ids_at`].
+    /// Returns the number of ids of a row, whose number is as in [`Segment::stretches`].
     ///
     /// # Errors
     /// `Damaged` if the postings are damaged.
@@ -77,7 +78,8 @@ impl<W: Width> Segment<W> {
         Ok(ids.end - ids.start)
     }
 
-    /// Finds the rows that are not known yet in the first table, which `rows` reads.
+    /// For each match whose row is not known yet, finds the row of its fingerprint in the first table, which `rows`
+    /// reads.
     fn rows_of(&self, rows: &impl Buckets<W>, found: &mut [RowMatch<W>]) -> Result<(), SegmentError> {
         let order = &self.tables[0].order;
         let unknown = |f: &RowMatch<W>| f.row == NO_ROW;
@@ -103,10 +105,10 @@ impl<W: Width> Segment<W> {
         Ok(())
     }
 
-    /// The positions of the ids of a row.
+    /// Returns the positions of the ids of a row in the section of ids.
     fn ids_of_row(&self, row: u32) -> Result<Range<u64>, SegmentError> {
         let row = u64::from(row);
-        // The first posting at or after the row.
+        // A binary search for the first posting whose row is not below this row.
         let (mut low, mut high) = (0, self.footer.postings);
         while low < high {
             let middle = low + (high - low) / 2;

@@ -1,14 +1,15 @@
 //! Lookups: all rows within k of one query or of many.
 //!
-//! The probes of many queries are independent, and each waits for memory twice: for the bounds of its bucket, then for its rows. They
-//! are therefore processed in blocks. The bounds of a block are prefetched while it is filled; when it is full they are read and its rows are
-//! prefetched; then the rows of the block before are compared. For a single query, the block is the flips of one address.
+//! The probes of many queries are independent, and each waits for memory twice: for the bounds of its bucket, then for
+//! its rows. They are therefore processed in blocks. The bounds of a block are prefetched while it is filled; when it
+//! is full they are read and its rows are prefetched; then the rows of the block before are compared. For a single
+//! query, the block is the flips of one address.
 //!
-//! Many queries are first ordered by the leading bits of their address and then probed flip by flip, a few hundred neighbours at a time: so
-//! the same pages are read again while they are cached, and probes need not be sorted.
+//! Many queries are first sorted by the leading bits of their address and then probed flip by flip, a few hundred
+//! neighbours at a time. So the same pages are read again while they are cached, and probes need not be sorted.
 //!
-//! A row is reported by the first table that finds it: a table skips rows that an earlier one finds, which the differing bits decide. So each row
-//! is reported once, without a set of reported rows.
+//! A row is reported by the first table that finds it: a table skips the rows that an earlier table finds, which
+//! follows from the differing bits. So each row is reported once, without a set of reported rows.
 
 mod ids;
 mod probes;
@@ -27,11 +28,11 @@ pub(crate) use search::{SearchPlan, SearchPlans};
 /// Statistics of lookups.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// Addresses visited.
+    /// The number of addresses probed.
     pub probes: u64,
-    /// Rows compared.
+    /// The number of rows compared.
     pub candidates: u64,
-    /// Distinct fingerprints found.
+    /// The number of distinct fingerprints found.
     pub matches: u64,
 }
 
@@ -43,7 +44,7 @@ impl std::ops::AddAssign for Stats {
     }
 }
 
-/// Reused buffers of lookups; one for each thread.
+/// Buffers of lookups, which are reused. Each thread needs its own.
 #[derive(Debug, Default)]
 pub struct Scratch<W> {
     probes: probes::ProbeBuffers<W>,
@@ -59,7 +60,7 @@ trait Receive<W> {
     ) -> Result<ControlFlow<()>, SegmentError>;
 }
 
-/// Passes every id on.
+/// A receiver of matches that passes every id to a callback.
 struct EachId<F>(F);
 
 impl<W: Width, F: FnMut(u32, u64, W, u32)> Receive<W> for EachId<F> {
@@ -78,13 +79,13 @@ impl<W: Width, F: FnMut(u32, u64, W, u32)> Receive<W> for EachId<F> {
 pub struct IdMatch<W> {
     /// The id.
     pub id: u64,
-    /// Its fingerprint.
+    /// The fingerprint of the id.
     pub fingerprint: W,
     /// The Hamming distance of the fingerprint and the query.
     pub distance: u32,
 }
 
-/// Keeps one match and ends the search.
+/// A receiver of matches that keeps one match and ends the search.
 struct FirstMatch<W>(Option<IdMatch<W>>);
 
 impl<W: Width> Receive<W> for FirstMatch<W> {
@@ -106,7 +107,8 @@ impl<W: Width> Receive<W> for FirstMatch<W> {
 }
 
 impl<W: Width> Segment<W> {
-    /// Calls `hit(id, fingerprint, distance)` for every id whose fingerprint is within `k` of `query`, each once, in no particular order.
+    /// Calls `hit(id, fingerprint, distance)` for every id whose fingerprint is within `k` of `query`, each once, in no
+    /// particular order.
     ///
     /// # Errors
     /// `Damaged` if the lookup reads damaged bytes.
@@ -121,8 +123,8 @@ impl<W: Width> Segment<W> {
         self.search(&[query], k, scratch, false, &mut all)
     }
 
-    /// Some fingerprint within `k` of `query`, with one of its ids. Near ones are probed first, and the first match ends the
-    /// search.
+    /// Returns some fingerprint within `k` of `query`, with one of its ids. Addresses with few flips are probed first,
+    /// and the first match ends the search.
     ///
     /// # Errors
     /// The same as for [`Segment::lookup`].
@@ -137,8 +139,9 @@ impl<W: Width> Segment<W> {
         Ok(one.0)
     }
 
-    /// Calls `hit(q, id, fingerprint, distance)` for every query number q and every id within `k` of it, each pair once, in no particular
-    /// order. Several times as fast per query as [`Segment::lookup`], best with batches of 10⁴ queries or more.
+    /// Calls `hit(q, id, fingerprint, distance)` for every query number q and every id within `k` of that query, each
+    /// pair once, in no particular order. Several times as fast per query as [`Segment::lookup`]; batches of 10⁴
+    /// queries or more are fastest.
     ///
     /// # Errors
     /// The same as for [`Segment::lookup`].
@@ -162,7 +165,8 @@ impl<W: Width> Segment<W> {
         Ok(stats)
     }
 
-    /// Finds the rows within `k` of each query until `receive` ends the search. `eager` passes each match on at once.
+    /// Finds the rows within `k` of each query, until `receive` ends the search. If `eager` is true, matches are passed
+    /// to `receive` as soon as they are found; otherwise in batches.
     fn search(
         &self,
         queries: &[W],

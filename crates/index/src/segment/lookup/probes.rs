@@ -1,4 +1,4 @@
-//! The probes of one table, block by block; see the module above.
+//! The probes of one table, block by block; the module `lookup` describes how they are pipelined.
 
 use std::ops::ControlFlow;
 
@@ -13,29 +13,31 @@ use crate::segment::codec::{Buckets, Probe, Probed, Workspace};
 use crate::segment::span::Span;
 use crate::segment::{Segment, SegmentError};
 
-/// Queries ordered and probed at once.
+/// The maximum number of queries that are sorted and probed together.
 pub(super) const MAX_BATCH_QUERIES: usize = 1 << 20;
-/// Queries that are probed together, flip by flip. The part of the table that they touch should fit the first-level
-/// cache.
+/// The number of queries that are probed together, flip by flip. The part of the table that they touch should fit the
+/// first-level cache.
 const GROUP_QUERIES: usize = 512;
-/// Probes of a block: enough that the first prefetch has completed when the last is issued.
+/// The number of probes of a block: enough that the first prefetch has completed when the last one is issued.
 const BLOCK_PROBES: usize = 64;
-/// Matches are passed on in batches of this size.
+/// The number of matches that are gathered before they are passed on.
 const REPORT_ROWS: usize = 64;
-/// Fewer queries are not worth ordering.
+/// The minimum number of queries that are sorted by address before they are probed. Sorting fewer is not worth its
+/// cost.
 const MIN_ORDERED_QUERIES: usize = 2048;
-/// log₂ of the number of address ranges by which queries are ordered.
+/// log₂ of the number of address ranges by which queries are sorted.
 const ORDER_BITS: u32 = 12;
 
 /// Buffers that are reused from one table to the next.
 #[derive(Debug, Default)]
 pub(crate) struct ProbeBuffers<W> {
-    /// Queries in the order in which they are probed, with their permuted forms.
+    /// The number of each query and its permuted form, in the order in which the queries are probed.
     order: Vec<(u32, W)>,
-    /// The address of each query, and in `rests` the bits below it.
+    /// The address of each query; `rests` has the bits below it.
     addresses: Vec<u32>,
     rests: Vec<W>,
-    /// The block that is filled. Next, the block whose bounds are prefetched, and the block whose rows are prefetched.
+    /// The block that is being filled. `prefetched` is the block whose bounds have been prefetched, `resolved` the
+    /// block whose rows have been prefetched.
     filling: ProbeBlock,
     prefetched: ProbeBlock,
     resolved: ProbeBlock,
@@ -47,7 +49,7 @@ pub(crate) struct ProbeBuffers<W> {
 #[derive(Debug, Default)]
 struct ProbeBlock {
     probes: Vec<Probe>,
-    /// The rows of each probe, in the units of the codec.
+    /// The rows or pages of each probe, depending on the codec.
     runs: Vec<RowRange>,
 }
 
@@ -58,17 +60,17 @@ impl ProbeBlock {
     }
 }
 
-/// The lookup that the probes belong to.
+/// One table's part of a lookup.
 pub(super) struct TableLookup<'j, W> {
     pub(super) segment: &'j Segment<W>,
     pub(super) probing: &'j TableProbes,
     pub(super) earlier: &'j [TableProbes],
     pub(super) k: u32,
-    /// True to pass on matches immediately.
+    /// True if matches are passed on as soon as they are found.
     pub(super) eager: bool,
 }
 
-/// A lookup, and the reader of the rows of its table.
+/// One table's part of a lookup, and the reader of the rows of the table.
 pub(super) struct Probes<'j, W, R> {
     pub(super) job: TableLookup<'j, W>,
     pub(super) rows: R,
@@ -102,7 +104,7 @@ impl<W: Width, R: Buckets<W>> Probes<'_, W, R> {
         self.report_matches(buffers, receive)
     }
 
-    /// Orders the queries by the leading bits of their addresses if there are many.
+    /// Sorts the queries by the leading bits of their addresses, if there are at least [`MIN_ORDERED_QUERIES`].
     fn arrange(&self, queries: &[W], buffers: &mut ProbeBuffers<W>) {
         let order = &self.job.segment.tables[self.job.probing.table].order;
         buffers.order.clear();
@@ -131,7 +133,7 @@ impl<W: Width, R: Buckets<W>> Probes<'_, W, R> {
         }
     }
 
-    /// Probes for one group of queries. The first is number `from` of the order.
+    /// Probes the table for one group of queries, of which the first is at position `from` of the probing order.
     fn probe_together(
         &self,
         from: usize,
@@ -170,7 +172,8 @@ impl<W: Width, R: Buckets<W>> Probes<'_, W, R> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Compares the prefetched rows, prefetches those of the next block, and starts another.
+    /// Advances the pipeline: compares the rows of the oldest block, prefetches the rows of the next one, and begins to
+    /// fill another.
     #[inline]
     fn step(
         &self,
@@ -190,7 +193,7 @@ impl<W: Width, R: Buckets<W>> Probes<'_, W, R> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Locates the rows of a block and prefetches them.
+    /// Locates the rows of the probes of a block, and prefetches them.
     #[inline]
     fn resolve(&self, block: &mut ProbeBlock) -> Result<(), SegmentError> {
         let ProbeBlock { probes, runs } = block;
@@ -211,7 +214,7 @@ impl<W: Width, R: Buckets<W>> Probes<'_, W, R> {
         Ok(())
     }
 
-    /// Compares the rows of the resolved block.
+    /// Compares the queries with the rows of the resolved block, and appends the matches to `found`.
     #[inline]
     fn compare(
         &self,
@@ -260,7 +263,7 @@ impl<W: Width, R: Buckets<W>> Probes<'_, W, R> {
         Ok(())
     }
 
-    /// Reports the matches found, and clears them.
+    /// Passes the gathered matches to `receive`, and clears them.
     fn report_matches(
         &self,
         buffers: &mut ProbeBuffers<W>,

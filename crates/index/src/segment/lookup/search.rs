@@ -1,10 +1,10 @@
 //! The tables that a lookup of radius k probes, and the radius in each.
 //!
-//! For tables with disjoint addresses any radius can be asked for: over s tables the radii ρ must add up to k − s + 1,
-//! −1 leaving a table out (general pigeonhole, Qin et al. 2018), because more than ρ errors in every table would be
-//! more than k in total. The radius is distributed one bit at a time, each to the table where it costs least. The cost
-//! of each further bit grows, so this gives the cheapest sum. Other plans serve radii up to their own. If a search
-//! would cost more than comparing every row, every row is compared.
+//! Tables with disjoint addresses can serve any radius. For radius k over s tables, the tables' radii ρ must add up to
+//! k − s + 1, where −1 leaves a table out (general pigeonhole, Qin et al. 2018): with more than ρ differing bits in
+//! every table there would be more than k in total. The total is distributed in steps of 1, each to the table where it
+//! costs least. The cost of each further step grows, so this gives the cheapest sum. Plans of other tables serve radii
+//! up to their own. If a search would cost more than comparing every row, every row is compared.
 
 use std::sync::OnceLock;
 
@@ -13,7 +13,7 @@ use twinprint_fingerprint::Width;
 use crate::flips;
 use crate::segment::table::StoredTable;
 
-/// The search of one radius.
+/// How a segment is searched for one radius.
 #[derive(Debug)]
 pub(crate) enum SearchPlan {
     /// Compare every row.
@@ -25,25 +25,25 @@ pub(crate) enum SearchPlan {
 /// The probes of one table.
 #[derive(Debug)]
 pub(crate) struct TableProbes {
-    /// The table's number.
+    /// The number of the table.
     pub(crate) table: usize,
     /// The largest number of address bits that may differ.
     pub(crate) radius: u32,
-    /// The patterns of flipped bits, fewest first.
+    /// The patterns of flipped address bits, those with the fewest flips first.
     pub(crate) flips: Vec<u32>,
 }
 
-/// The search plans of a segment for each radius, made on first use.
+/// The search plans of a segment for all radii, each made when it is first used.
 #[derive(Debug)]
 pub(crate) struct SearchPlans(Vec<OnceLock<SearchPlan>>);
 
 impl SearchPlans {
-    /// No plans yet, for fingerprints of `bits` bits.
+    /// Creates the empty list of plans, for fingerprints of `bits` bits.
     pub(crate) fn new(bits: u32) -> Self {
         Self((0..=bits).map(|_| OnceLock::new()).collect())
     }
 
-    /// The search of radius `k` among `rows` rows in tables planned for radius `planned`.
+    /// Returns the search plan for radius `k` among `rows` rows, in tables that were planned for radius `planned`.
     pub(crate) fn of<W: Width>(
         &self,
         tables: &[StoredTable<W>],

@@ -67,7 +67,8 @@ fn names(directory: &Path) -> Vec<String> {
     names
 }
 
-/// Ends a build after `after` rows, and again and again those that go on with it; the file at last, and how often it was gone on with.
+/// Ends a build after `after` rows, and again and again those that go on with it; the file at last, and how often it
+/// was gone on with.
 fn in_pieces<W: Width>(rows: &[(W, u64)], options: &Options, after: u64) -> (Vec<u8>, usize) {
     let directory = tempfile::tempdir().unwrap();
     let path = place(&directory);

@@ -1,15 +1,17 @@
 //! Fingerprints added since the last flush: permuted tables that grow while they are read.
 //!
-//! A **row** is a distinct fingerprint, an **entry** one id of a row. Each table of the plan is an array of buckets by address; a bucket is
-//! the chain of its rows, newest first, and a row has the chain of its entries. Everything is appended: a row is written before the
-//! chain that names it, and names are stored with release and loaded with acquire order, so that readers need no lock and see whole
-//! rows only. The store's lock ensures that one writer at a time appends.
+//! A **row** is a distinct fingerprint, and an **entry** is one id of a row. Each table of the plan is an array of
+//! buckets by address. A bucket is the chain of its rows, newest first, and a row has the chain of its entries.
+//! Everything is appended: a row is written before the link that points to it, and links are stored with release and
+//! loaded with acquire order, so that readers need no lock and see complete rows only. The store's lock ensures that
+//! only one writer at a time appends.
 //!
-//! Entries are never removed. An entry has the **stamp** of its death, [`ALIVE`] until then. A reader at stamp s with the number of entries at
-//! that moment sees those entries that died later or not at all, so its answers do not change while it reads.
+//! Entries are never removed. A deleted entry has the **stamp** of its deletion; the stamp of a living entry is
+//! [`ALIVE`]. A reader at stamp s, which knows the number of entries at that stamp, sees those of them that were
+//! deleted later or not at all. So its answers do not change while it reads.
 //!
-//! The address width follows the capacity, so chains have one row on average. If many fingerprints share few buckets, a lookup that has
-//! followed too many links compares all rows in order instead, so it touches a row twice at most.
+//! The address width follows the capacity, so chains have one row on average. If many fingerprints share few buckets, a
+//! lookup that has followed too many links compares all rows in order instead, so it reads a row twice at most.
 
 mod slots;
 #[cfg(test)]
@@ -30,38 +32,38 @@ use crate::plan::Plan;
 use crate::plan::check::{Counterexample, is_exact};
 use crate::segment::Stats;
 
-/// The stamp of an entry that is alive.
+/// The stamp of an entry that is not deleted.
 pub(super) const ALIVE: u64 = u64::MAX;
-/// A lookup scans all rows once it has followed as many links as a quarter of the rows, because a link costs as much as
-/// comparing several rows.
+/// A lookup that has followed more links than the number of rows divided by this scans all rows instead, because
+/// following a link costs as much as comparing several rows.
 const SCAN_LINK_RATIO: u32 = 4;
-/// The number of probes by which a bucket is prefetched.
+/// The number of probes before a bucket is read at which it is prefetched.
 const PREFETCH_DISTANCE: usize = 8;
-/// Ends a chain. Others are positions plus one.
+/// The link that ends a chain. Every other link is a position plus one.
 const CHAIN_END: u32 = 0;
 
 /// Permuted tables of rows that are added while they are read.
 #[derive(Debug)]
 pub(super) struct Memtable<W> {
     rows: RowSlots<W>,
-    /// The newest entry of each row.
+    /// A link to the newest entry of each row.
     newest: Box<[AtomicU32]>,
     ids: Box<[AtomicU64]>,
-    /// Stamps.
+    /// The stamp at which each entry was deleted; [`ALIVE`] until then.
     died: Box<[AtomicU64]>,
-    /// The entry of the same row before this one.
+    /// For each entry, a link to the next older entry of the same row.
     older: Box<[AtomicU32]>,
     tables: Vec<ChainedTable>,
     k: u32,
     appending: Mutex<AppendState<W>>,
 }
 
-/// The moment of a reader.
+/// The state of a memtable that a reader sees: its first entries, without those deleted by a stamp.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ReadPoint {
-    /// The number of entries at that moment.
+    /// The number of entries that the reader sees.
     pub(super) entries: u32,
-    /// Deaths up to this stamp count.
+    /// Deletions up to this stamp are seen by the reader.
     pub(super) stamp: u64,
 }
 
@@ -71,23 +73,23 @@ struct AppendState<W> {
     rows: u32,
     entries: u32,
     by_fingerprint: HashMap<W, u32>,
-    /// The latest entry of each id.
+    /// The newest entry of each id.
     by_id: HashMap<u64, u32>,
 }
 
-/// One permuted table.
+/// One permuted table, whose buckets are chains of rows.
 #[derive(Debug)]
 struct ChainedTable {
     address: Address,
     flips: Vec<u32>,
-    /// The newest row of each address.
+    /// For each address, a link to its newest row.
     newest: Box<[AtomicU32]>,
-    /// The row of the same address before this one.
+    /// For each row, a link to the next older row of the same address.
     older: Box<[AtomicU32]>,
 }
 
 impl<W: Width> Memtable<W> {
-    /// An empty memtable for up to `capacity` entries, at least 1. O(tables · capacity) time and memory.
+    /// Creates an empty memtable for up to `capacity` entries, at least 1. O(tables · capacity) time and memory.
     pub(super) fn new(capacity: u32, plan: &Plan) -> Result<Self, Counterexample> {
         is_exact(plan)?;
         let capacity = capacity.max(1);
@@ -119,12 +121,13 @@ impl<W: Width> Memtable<W> {
         })
     }
 
-    /// The total number of entries that fit.
+    /// The maximum number of entries.
     pub(super) fn capacity(&self) -> u32 {
         self.ids.len() as u32
     }
 
-    /// Adds an entry and returns the number of entries; `None` if the memtable is full. An earlier entry of the same id must have been killed.
+    /// Adds an entry and returns the number of entries, or `None` if the memtable is full. An earlier entry of the same
+    /// id must be deleted first, by [`Memtable::kill`].
     pub(super) fn push(&self, id: u64, fingerprint: W) -> Option<u32> {
         let mut appending = self.appending();
         let entry = appending.entries;
@@ -134,7 +137,8 @@ impl<W: Width> Memtable<W> {
         let known = appending.by_fingerprint.get(&fingerprint).copied();
         let row = known.unwrap_or(appending.rows);
         let newest = &self.newest[row as usize];
-        // The first entry of a row has no older one: `newest` begins with zeros, and 0 is CHAIN_END.
+        // The first entry of a row has no older one: the array `newest` begins with zeros, and a link of 0 is
+        // CHAIN_END.
         self.older[at].store(newest.load(Ordering::Relaxed), Ordering::Relaxed);
         newest.store(entry + 1, Ordering::Release);
         if known.is_none() {
@@ -152,7 +156,7 @@ impl<W: Width> Memtable<W> {
         Some(appending.entries)
     }
 
-    /// Gives the living entry of an id its stamp of death; `false` if there is none.
+    /// Marks the living entry of an id as deleted at `stamp`. Returns `false` if the id has no living entry.
     pub(super) fn kill(&self, id: u64, stamp: u64) -> bool {
         let entry = self.appending().by_id.get(&id).copied();
         let died = entry.map(|entry| &self.died[entry as usize]);
@@ -162,8 +166,9 @@ impl<W: Width> Memtable<W> {
             .is_some()
     }
 
-    /// Calls `found` with (id, fingerprint, distance) of the entries within `k` of `query` that are alive at a moment. Stops
-    /// when `found` returns `false`. A `k` beyond the plan's is answered by comparing every row.
+    /// Calls `found(id, fingerprint, distance)` for every entry within Hamming distance `k` of `query` that is alive at
+    /// the read point. Stops when `found` returns `false`. If `k` is greater than the plan's radius, every row is
+    /// compared.
     pub(super) fn lookup(
         &self,
         query: W,
@@ -179,8 +184,8 @@ impl<W: Width> Memtable<W> {
         let mut matches = Vec::new();
         if k > self.k || !self.follow(query, k, entries, &mut stats, &mut matches) {
             matches.clear();
-            // There are at most as many rows as entries. A row added since then has none of the first `entries`
-            // entries.
+            // Comparing as many rows as there are entries is enough, because there are at most that many rows. A row
+            // that was added after the read point has none of the first `entries` entries, so it is not reported.
             stats.candidates += u64::from(entries);
             matches.extend((0..entries).filter_map(|row| {
                 let distance = self.rows.get(row as usize).distance(query);
@@ -205,7 +210,8 @@ impl<W: Width> Memtable<W> {
         stats
     }
 
-    /// Follows the chains; `false` if a scan is faster.
+    /// Finds matches by following the chains of all probed buckets. Returns `false` if it has followed so many links
+    /// that a scan is faster.
     fn follow(
         &self,
         query: W,
@@ -233,7 +239,8 @@ impl<W: Width> Memtable<W> {
                     next = table.older[row as usize].load(Ordering::Relaxed);
                 }
                 stats.probes += 1;
-                // Checked once per chain instead of at every link: a chain has at most as many links as there are rows.
+                // The limit is checked once per chain instead of at every link, because a chain has at most as many
+                // links as there are rows.
                 if links > 64 + entries / SCAN_LINK_RATIO {
                     stats.candidates += u64::from(links);
                     return false;
@@ -244,14 +251,16 @@ impl<W: Width> Memtable<W> {
         true
     }
 
-    /// (fingerprint, id) of the first `entries` that are alive at `stamp`, in the order of adding.
+    /// Returns (fingerprint, id) of those of the first `entries` entries that are alive at `stamp`, in the order in
+    /// which they were added.
     pub(super) fn living(&self, entries: u32, stamp: u64) -> Vec<(W, u64)> {
         self.with_deaths(entries, stamp)
             .map(|(row, id, _)| (row, id))
             .collect()
     }
 
-    /// Those of the first `entries` that were alive at `stamp` and have died since, with their stamps.
+    /// Returns (id, stamp of its deletion) of those of the first `entries` entries that were alive at `stamp` and were
+    /// deleted later.
     pub(super) fn died_since(&self, entries: u32, stamp: u64) -> Vec<(u64, u64)> {
         self.with_deaths(entries, stamp)
             .filter(|&(_, _, died)| died != ALIVE)
@@ -279,7 +288,8 @@ impl<W: Width> Memtable<W> {
         })
     }
 
-    /// Locks the writer's state. A panic during an append leaves it consistent: an entry counts only once `entries` includes it.
+    /// Locks the writer's state. A panic during an append leaves it consistent, because an entry counts only once
+    /// `entries` includes it.
     fn appending(&self) -> MutexGuard<'_, AppendState<W>> {
         lock(&self.appending)
     }

@@ -1,26 +1,26 @@
-//! Arrays that one thread fills while others read.
+//! Arrays that one thread fills while others read them.
 
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use twinprint_fingerprint::Width;
 
-/// `n` atomic zeros.
+/// Creates an array of `n` atomic numbers that are zero.
 pub(super) fn numbers<A: Default>(n: usize) -> Box<[A]> {
     std::iter::repeat_with(A::default).take(n).collect()
 }
 
-/// Fingerprints, each set once before its position is made known.
+/// An array of fingerprints. Each is set once, before other threads learn its position.
 #[derive(Debug)]
 pub(super) struct RowSlots<W> {
     low: Box<[AtomicU64]>,
-    /// The upper halves, empty up to a width of 64.
+    /// The upper halves of the fingerprints; empty for widths up to 64.
     high: Box<[AtomicU64]>,
     width: PhantomData<W>,
 }
 
 impl<W: Width> RowSlots<W> {
-    /// Room for `n`.
+    /// Creates an array with room for `n` fingerprints.
     pub(super) fn new(n: usize) -> Self {
         Self {
             low: numbers(n),

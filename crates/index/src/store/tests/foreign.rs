@@ -1,4 +1,5 @@
-//! Files of several indexes, mixed up in one directory. Every operation gives the right answer or a typed error, and what is refused stays as it is.
+//! Files of several indexes, mixed up in one directory. Every operation gives the right answer or a typed error, and
+//! what is refused stays as it is.
 
 use std::fs;
 use std::path::Path;
@@ -102,7 +103,8 @@ fn early(version: u8) -> State {
     }
 }
 
-/// Two indexes of two segments each, from which ids are deleted, the first one at two moments. All have as many ids and files of equal names.
+/// Two indexes of two segments each, from which ids are deleted, the first one at two moments. All have as many ids and
+/// files of equal names.
 fn changed() -> [State; 3] {
     // As it is when the writer has ended.
     let state = |path: &Path, changes: &[Change]| State {
@@ -145,7 +147,8 @@ fn is_whole(name: &str) -> bool {
     [".seg", ".del"].iter().any(|ending| name.ends_with(ending))
 }
 
-/// Tries everything on a directory with these files, and returns `true` if answers were given. The manifest names the right state.
+/// Tries everything on a directory with these files, and returns `true` if answers were given. The manifest names the
+/// right state.
 fn right_or_refused(mixed: &Files, states: &[State]) -> bool {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();

@@ -103,7 +103,8 @@ fn run(steps: &[Step], memtable: u32, upkeep: Upkeep, codec: Codec) -> Result<()
                 let checkpoint = index.checkpoint() as usize;
                 // Full memtables commit by themselves, and nothing comes back that is older than the last commit.
                 assert!((committed..=done.len()).contains(&checkpoint));
-                // A memtable may have been flushed between a change and its mark: then the index holds that change as well.
+                // A memtable may have been flushed between a change and its mark: then the index holds that change as
+                // well.
                 let snapshot = index.snapshot();
                 let held = snapshot
                     .iter()

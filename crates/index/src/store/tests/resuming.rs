@@ -1,4 +1,5 @@
-//! Indexes made of one segment whose build comes to an end too early: by a failure, a kill or a power cut at any operation.
+//! Indexes made of one segment whose build comes to an end too early: by a failure, a kill or a power cut at any
+//! operation.
 
 use std::io::ErrorKind;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! The last row and the start of every page, by which the page of a row is found.
+//! The last row and the start offset of every page, by which the page of a row is found.
 //!
 //! *Lasts* are the last permuted fingerprints of the pages, uncompressed. *Starts* are the offsets at which the pages
 //! begin in the section of rows, and the offset at which the last page ends, 40 bits each. Both lists ascend, which is
@@ -13,12 +13,12 @@ use twinprint_fingerprint::kernel::prefetch_read;
 use super::Mismatch;
 use crate::segment::bits::{packed_bytes, row_at, word_at};
 
-/// Bits of a start.
+/// The number of bits of the offset at which a page starts.
 pub(in crate::segment) const START_BITS: u32 = 40;
-/// The first step away from the guess, in pages: a cache line of 64-bit rows.
+/// The first step of the search away from the guessed page, in pages: a cache line of 64-bit rows.
 const GUESS_STEP: u32 = 8;
 
-/// The positions of the ends of pages in a file.
+/// The last rows and the start offsets of all pages, as positions of their sections in the file.
 #[derive(Debug)]
 pub(super) struct PageEnds {
     pages: u32,
@@ -27,7 +27,7 @@ pub(super) struct PageEnds {
 }
 
 impl PageEnds {
-    /// Opens the ends of `pages` pages. The bytes must have been verified.
+    /// Opens the last rows and the start offsets of `pages` pages. The bytes must have been verified.
     pub(super) fn open<W: Width>(
         pages: u32,
         lasts: Range<usize>,
@@ -43,7 +43,7 @@ impl PageEnds {
         }
         let ends = Self { pages, lasts, starts };
         let read = ends.read::<W>(data);
-        // The first row of a page is stored uncompressed.
+        // Every page is at least as long as its first row, which is stored uncompressed.
         let whole = u64::from(W::BITS / 8);
         if !(0..pages).all(|page| read.start(page).saturating_add(whole) <= read.start(page + 1)) {
             return Err(Mismatch(of, "the starts of pages do not ascend"));
@@ -54,7 +54,7 @@ impl PageEnds {
         Ok(ends)
     }
 
-    /// The end of the last page, if the first begins at `first`.
+    /// Returns the offset at which the last page ends, or `None` if the first page does not begin at offset `first`.
     pub(super) fn bytes(&self, data: &[u8], first: u64) -> Option<u64> {
         let read = self.read::<u64>(data);
         (read.start(0) == first).then(|| read.start(self.pages))
@@ -71,7 +71,7 @@ impl PageEnds {
     }
 }
 
-/// The ends of pages, as bytes.
+/// Reads the last rows and the start offsets of pages from the bytes of the file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct EndsReader<'s, W> {
     pages: u32,
@@ -92,7 +92,7 @@ impl<W> EndsReader<'_, W> {
         word_at(self.starts, page as usize * (START_BITS / 8) as usize) & ((1 << START_BITS) - 1)
     }
 
-    /// The bytes of a page in the rows' section.
+    /// The byte range of a page in the section of rows.
     #[inline]
     pub(super) fn bytes_of(&self, page: u32) -> Range<u64> {
         self.start(page)..self.start(page + 1)
@@ -106,7 +106,7 @@ impl<W: Width> EndsReader<'_, W> {
         row_at(self.lasts, page as usize * (W::BITS / 8) as usize)
     }
 
-    /// The page in which the row would be if rows were uniform.
+    /// Guesses the page of a row by assuming that rows are uniform.
     #[inline]
     fn guess(&self, row: W) -> u32 {
         let leading = if W::BITS < 32 {
@@ -124,10 +124,10 @@ impl<W: Width> EndsReader<'_, W> {
         prefetch_read(self.lasts, self.guess(row) as usize * (W::BITS / 8) as usize);
     }
 
-    /// The first page whose last row is not below `row`, which is the only page that can contain it; the number of
-    /// pages if there is none. O(log of the error of the guess).
+    /// Returns the first page whose last row is not below `row`, which is the only page that can contain `row`. Returns
+    /// the number of pages if no page can contain it. O(log of the error of the guess).
     pub(super) fn page_of(&self, row: W) -> u32 {
-        // The page is in `low..=high`. The step away from the guess doubles each time.
+        // The page is in `low..=high`. Each step away from the guess is twice as long as the one before.
         let guess = self.guess(row);
         let (mut low, mut high, mut step) = (0, self.pages, GUESS_STEP);
         if guess < self.pages && self.last(guess) < row {

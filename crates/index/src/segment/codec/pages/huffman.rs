@@ -7,12 +7,13 @@
 //!
 //! A set of lengths is valid if the codes fill all bit strings, or if it has one symbol with length 1, or no symbol.
 
-/// The longest code: the table of a decoder then takes 4 KiB, and the bound costs a few hundredths of a bit per row.
+/// The maximum length of a code in bits. The table of a decoder then takes 4 KiB, and the bound costs a few hundredths
+/// of a bit per row.
 pub(in crate::segment) const MAX_LENGTH: u32 = 11;
-/// Bits of an entry of the table that hold the length.
+/// The number of bits of a table entry that contain the length of the code.
 const LENGTH_BITS: u32 = 4;
 
-/// The lengths of an optimal code for symbols with these counts; 0 for a symbol that does not occur.
+/// Returns the lengths of an optimal code for symbols that occur `counts` times; 0 for a symbol that does not occur.
 pub(in crate::segment) fn lengths(counts: &[u64]) -> Vec<u8> {
     let mut leaves: Vec<(u64, Vec<u8>)> = (0..counts.len())
         .filter(|&symbol| counts[symbol] > 0)
@@ -46,7 +47,8 @@ pub(in crate::segment) fn lengths(counts: &[u64]) -> Vec<u8> {
     lengths
 }
 
-/// The code of each symbol, its first bit the lowest, for lengths that are a code.
+/// Returns the code of each symbol, with the first bit of the code as the lowest bit; `None` if the lengths do not form
+/// a code.
 pub(in crate::segment) fn codes(lengths: &[u8]) -> Option<Vec<u16>> {
     let used = lengths.iter().filter(|&&length| length > 0);
     let longest = used.clone().max().copied().unwrap_or(0);
@@ -73,11 +75,11 @@ pub(in crate::segment) fn codes(lengths: &[u8]) -> Option<Vec<u16>> {
     Some(codes)
 }
 
-/// Reads codes.
+/// Decodes symbols, each by one access to a table.
 #[derive(Debug)]
 pub(super) struct Decoder {
-    /// For each value of the next bits: the symbol and the length of the code that they begin with, or a length of 0
-    /// for none.
+    /// For each value of the next bits: the symbol whose code they begin with, and the length of the code. The length
+    /// is 0 if they begin with no code.
     table: Box<[u16; 1 << MAX_LENGTH]>,
 }
 
@@ -97,7 +99,8 @@ impl Decoder {
         Some(Self { table })
     }
 
-    /// The symbol that the low bits begin with, and the length of its code, 0 if they begin with none.
+    /// Returns the symbol whose code the low bits of `bits` begin with, and the length of the code. The length is 0 if
+    /// they begin with no code.
     #[inline]
     pub(super) fn read(&self, bits: u64) -> (u32, u32) {
         let entry = u32::from(self.table[bits as usize % (1 << MAX_LENGTH)]);

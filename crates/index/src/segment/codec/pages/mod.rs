@@ -1,13 +1,14 @@
-//! Rows as Huffman-coded differences, in pages (Manku, Jain, Das Sarma, "Detecting near-duplicates for web crawling", 2007).
+//! Rows as Huffman-coded differences, in pages (Manku, Jain, Das Sarma, "Detecting near-duplicates for web crawling",
+//! 2007).
 //!
-//! A page is a fixed number of the table's permuted fingerprints. The first one is stored uncompressed. Of every other
-//! one two numbers are stored: h, the position of the most significant bit in which it differs from the one before, as
-//! a canonical Huffman code ([`huffman`]); and the h bits to the right of that bit ([`page`]). The bits to the left
-//! equal those of the one before, and the bit itself is a one, since rows ascend. The last fingerprint and the start of
-//! every page are stored separately ([`ends`]). They are read and verified when the file is opened, and take the place
-//! of a directory: they identify the page that has to be decoded.
+//! A page is a fixed number of the table's permuted fingerprints. The first one is stored uncompressed. Every other one
+//! is stored as two numbers: h, the position of the most significant bit in which it differs from the one before, as a
+//! canonical Huffman code ([`huffman`]); and the h bits to the right of that bit ([`page`]). The bits to the left equal
+//! those of the one before, and the bit itself is a one, since rows ascend. The last fingerprint and the start of every
+//! page are stored separately ([`ends`]). They are read and verified when the file is opened, and replace a directory:
+//! they identify the page that has to be decoded.
 //!
-//! A span counts pages. Row number r is the row r mod P of page ⌊r / P⌋, P being the rows of a page.
+//! Spans count pages. Row number r is row r mod P of page ⌊r / P⌋, where P is the number of rows of a page.
 //!
 //! Many probes ordered by address hit the same pages repeatedly; they decode a page once and keep it ([`PageCache`]). A
 //! single query decodes a page only up to the rows it needs.
@@ -32,14 +33,15 @@ use crate::segment::sectors::Sectors;
 use crate::segment::span::Span;
 use crate::segment::{Segment, SegmentError};
 
-/// The minimum number of rows read at a time.
+/// The minimum number of rows that are read at a time in a pass over all rows, unless fewer are left.
 const STRETCH_ROWS: usize = 4096;
-/// The approximate number of rows in the cache: half a megabyte of 64-bit rows, which fit the second-level cache.
+/// The approximate number of rows in the cache of decoded pages: half a megabyte of 64-bit rows, which fit the
+/// second-level cache.
 const CACHED_ROWS: u32 = 1 << 16;
-/// Offsets of the cache lines that are prefetched; the processor prefetches the following ones by itself.
+/// The offsets of the cache lines of a page that are prefetched. The processor prefetches the following ones by itself.
 const PREFETCH_OFFSETS: [usize; 3] = [0, 64, 128];
 
-/// The cost of decoding half a page.
+/// The costs of lookups in pages of `page_rows` rows. A probe decodes half a page on average.
 pub(super) fn costs(page_rows: u32) -> ProbeCosts {
     ProbeCosts {
         probe: 40.0 + 2.0 * f64::from(page_rows),
@@ -48,7 +50,7 @@ pub(super) fn costs(page_rows: u32) -> ProbeCosts {
     }
 }
 
-/// The pages of a table.
+/// The pages of a table, with their ends and the decoder of their Huffman code.
 #[derive(Debug)]
 pub(in crate::segment) struct Pages {
     page_rows: u32,
@@ -58,7 +60,7 @@ pub(in crate::segment) struct Pages {
 }
 
 impl Pages {
-    /// Opens the pages of table `t`, whose sections are within the file.
+    /// Opens the pages of table `t`. The sections that the footer lists must be within the file.
     pub(in crate::segment) fn open<W: Width>(
         footer: &Footer,
         t: usize,
@@ -86,10 +88,10 @@ impl Pages {
             .get(lengths)
             .filter(|_| rows.len() >= W::BITS as usize + PADDING);
         let lengths = lengths.ok_or(Mismatch(at, "rows are missing"))?;
-        let decoder = Decoder::new(lengths).ok_or(Mismatch(at, "its code is none"))?;
+        let decoder = Decoder::new(lengths).ok_or(Mismatch(at, "its Huffman code is invalid"))?;
         let pages = footer.rows.div_ceil(page_rows.into());
         let ends = PageEnds::open::<W>(pages as u32, lasts, starts, data)?;
-        // The section consists of the code, the pages and the padding.
+        // The section of rows consists of the code lengths, the pages and the padding.
         let bytes = ends.bytes(data, W::BITS.into());
         if bytes != Some((rows.len() - PADDING) as u64) {
             return Err(Mismatch(at, "pages are missing"));
@@ -102,7 +104,7 @@ impl Pages {
         })
     }
 
-    /// Rows of a page.
+    /// The number of rows of a page.
     pub(super) fn page_rows(&self) -> u32 {
         self.page_rows
     }
@@ -147,14 +149,14 @@ impl<'s, W: Width> PagesReader<'s, W> {
         }
     }
 
-    /// Rows of page `page`.
+    /// The number of rows of page `page`.
     fn len(&self, page: u32) -> u32 {
         let before = u64::from(page) * u64::from(self.stored.page_rows);
         let left = self.segment.footer.rows.saturating_sub(before);
         left.min(self.stored.page_rows.into()) as u32
     }
 
-    /// The rows of a page, decoded one by one.
+    /// Returns an iterator that decodes the rows of a page one by one.
     #[inline]
     fn page(&self, page: u32) -> Page<'_, W> {
         let bytes = self.ends.bytes_of(page);
@@ -167,11 +169,12 @@ impl<'s, W: Width> PagesReader<'s, W> {
         self.segment.damaged(at, "a page cannot be decoded")
     }
 
-    /// Appends all rows of a page.
+    /// Decodes all rows of a page and appends them to `out`.
     fn decode(&self, page: u32, out: &mut Vec<W>) -> Result<(), SegmentError> {
         let mut rows = self.page(page);
         out.extend(&mut rows);
-        // A valid page is consumed to its last byte, and its last row equals the one stored with the ends of pages.
+        // A valid page is decoded to its last byte, and its last row equals the one that is stored with the ends of
+        // pages.
         let last = out.last().copied();
         if rows.is_whole() && last == Some(self.ends.last(page)) {
             Ok(())
@@ -180,7 +183,8 @@ impl<'s, W: Width> PagesReader<'s, W> {
         }
     }
 
-    /// The rows of a page, from the cache if it has them.
+    /// Returns the rows of a page from the cache, after decoding them if they are not in it. Returns `None` if decoded
+    /// pages are not kept.
     fn cached_page<'d>(
         &self,
         page: u32,
@@ -214,7 +218,7 @@ impl<W: Width> Buckets<W> for PagesReader<'_, W> {
     }
 
     fn verify_bounds(&self, _: u32) -> Result<(), SegmentError> {
-        // The bounds were verified when the file was opened.
+        // The ends of pages, which `locate` reads, were verified when the file was opened.
         Ok(())
     }
 

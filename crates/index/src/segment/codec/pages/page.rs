@@ -1,7 +1,7 @@
 //! One page: the first row uncompressed, every other row as the Huffman code of h and the h bits to the right of bit h.
 //!
-//! Bits follow one another from the lowest of each byte on, numbers by their lowest bit first, codes by their first bit. A page ends with zeros up to
-//! a whole byte.
+//! A byte is filled from its lowest bit on. Numbers are stored with their lowest bit first, codes with their first bit
+//! first. A page ends with zeros up to a full byte.
 
 use std::ops::Range;
 
@@ -10,23 +10,26 @@ use twinprint_fingerprint::Width;
 use super::huffman::{self, Decoder};
 use crate::segment::bits::{Packer, number_at, row_at, word_at};
 
-/// The number of bits that a 64-bit word always has from any bit of its first byte on.
+/// The number of bits that a 64-bit word contains for certain from the wanted bit on, which may be any bit of its first
+/// byte.
 const MAX_READ_BITS: u32 = 57;
 
-/// The most significant bit in which two different rows differ. The greater row has a one there.
+/// Returns the position of the most significant bit in which two different rows differ. The greater row has a one
+/// there.
 #[inline]
 pub(in crate::segment) fn differing<W: Width>(a: W, b: W) -> u32 {
     127 - (a ^ b).widen().leading_zeros().min(127)
 }
 
-/// Writes rows of pages.
+/// Encodes the rows of pages.
 pub(in crate::segment) struct Encoder {
     lengths: Vec<u8>,
     codes: Vec<u16>,
 }
 
 impl Encoder {
-    /// Creates an encoder. `counts` has, for each bit, the number of rows whose highest differing bit it is.
+    /// Creates an encoder. `counts[h]` is the number of rows whose most significant difference from the row before is
+    /// bit h.
     pub(in crate::segment) fn new(counts: &[u64]) -> Self {
         let lengths = huffman::lengths(counts);
         Self {
@@ -35,7 +38,7 @@ impl Encoder {
         }
     }
 
-    /// The lengths of the codes.
+    /// The lengths of the codes, one for each bit of a fingerprint.
     pub(in crate::segment) fn lengths(&self) -> &[u8] {
         &self.lengths
     }
@@ -45,7 +48,8 @@ impl Encoder {
         out.push(row.widen(), W::BITS);
     }
 
-    /// Appends a row after `before`. The highest bit in which they differ must have been counted.
+    /// Appends a row that follows `before` in its page. The most significant bit in which the two differ must have been
+    /// counted.
     #[inline]
     pub(in crate::segment) fn next<W: Width>(&self, before: W, row: W, out: &mut Packer) {
         let h = differing(before, row);
@@ -55,20 +59,20 @@ impl Encoder {
     }
 }
 
-/// The rows of a page, from the first on; they end early if the bytes are not a page.
+/// An iterator over the rows of a page, which ends early if the bytes are not a valid page.
 pub(super) struct Page<'s, W> {
     bytes: &'s [u8],
     bit: u64,
     end: u64,
     decoder: &'s Decoder,
-    /// The row before, if there is one.
+    /// The row before the next one, if there is one in this page.
     before: Option<W>,
     left: u32,
     broken: bool,
 }
 
 impl<'s, W: Width> Page<'s, W> {
-    /// Opens the page of `rows` rows in a range of `bytes`. A few bytes after the range may be read.
+    /// Opens a page of `rows` rows, which is in the range `page` of `bytes`. A few bytes after the range may be read.
     #[inline]
     pub(super) fn new(bytes: &'s [u8], page: Range<u64>, decoder: &'s Decoder, rows: u32) -> Self {
         Self {
@@ -82,13 +86,13 @@ impl<'s, W: Width> Page<'s, W> {
         }
     }
 
-    /// Returns `true` if the bytes are not a page.
+    /// Returns `true` if decoding ended early because the bytes are not a valid page.
     #[inline]
     pub(super) fn is_broken(&self) -> bool {
         self.broken
     }
 
-    /// Returns `true` if all rows have been decoded and only zeros are left.
+    /// Returns `true` if all rows have been decoded and only zero bits are left in the page.
     pub(super) fn is_whole(&self) -> bool {
         let left = self.end.saturating_sub(self.bit);
         let rest = || word_at(self.bytes, (self.bit / 8) as usize) >> (self.bit % 8);
@@ -110,8 +114,8 @@ impl<'s, W: Width> Page<'s, W> {
             number_at(self.bytes, self.bit + u64::from(length), h)
         };
         self.bit += u64::from(length + h);
-        // The symbol is less than the number of bits, because the code has no further lengths. The bits from `h` up are
-        // shifted out.
+        // `h` is less than the number of bits of a row, because the code has one symbol for each bit. The row has the
+        // bits of `before` above bit h, a one as bit h, and `below` under it.
         let row = (before >> h | W::truncate(1)) << h | below;
         (length > 0 && row > before).then_some(row)
     }
