@@ -10,6 +10,6 @@ pub enum Auto {
     #[default]
     #[serde(rename = "auto")]
     Auto,
-    /// Given.
+    /// The number that the caller gave.
     Fixed(u32),
 }

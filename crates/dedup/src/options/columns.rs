@@ -1,4 +1,4 @@
-//! The fields that describe the cluster of a document, by the names that other tools give them.
+//! The fields that describe the cluster of a document, under the names that other tools use.
 
 use serde::{Deserialize, Serialize};
 

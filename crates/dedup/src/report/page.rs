@@ -1,14 +1,14 @@
-//! `report.html`: one file in two languages, without scripts, other files or the network.
+//! `report.html`: one file in two languages. It needs no scripts, no other files and no network.
 //!
-//! The template has the texts, and this module the figures. Text of a corpus is escaped by the template; names go through
-//! [`visible`](twinprint_io::page::visible) as well.
+//! The template contains the texts of the page, and this module computes its figures. The template escapes text of the
+//! corpus; names go through [`visible`](twinprint_io::page::visible) as well.
 
 use std::collections::BTreeMap;
 
 use askama::Template;
 
 use super::chart::Chart;
-// The template of figures, which other pages share, knows the kinds of pieces by this name.
+// The template of figures, which other pages use too, refers to `PieceKind` as `Kind`.
 use super::difference::{PieceKind as Kind, TextDifference};
 use super::flow::Flow;
 use super::shown::Differences;
@@ -29,7 +29,7 @@ struct HtmlPage<'r> {
     misses: Vec<ShownPair<'r>>,
     rejects: Vec<RejectKind<'r>>,
     skipped: Vec<(&'r str, u64)>,
-    /// The number of skipped files of kinds that are not listed.
+    /// The number of skipped files whose kinds are not listed.
     skipped_others: u64,
     stages: Vec<StageBar<'r>>,
     funnel: Vec<FunnelStep>,
@@ -55,7 +55,7 @@ struct ShownGroup<'r> {
     pair: Option<ShownPair<'r>>,
 }
 
-/// A pair, with the differences between its texts in a run with verification.
+/// A pair that the report shows. In a run with verification it has the differences between its texts.
 struct ShownPair<'r> {
     pair: &'r PairReport,
     sides: Option<&'r TextDifference>,
@@ -96,7 +96,7 @@ pub(super) fn html(report: &Report, differences: &Differences) -> String {
         stages: stages(report),
         funnel: funnel(report),
     };
-    // Rendering into a string cannot fail, and the filters return no errors.
+    // Rendering into a string cannot fail: none of the filters of the template returns an error.
     page.render().unwrap_or_default()
 }
 
