@@ -13,61 +13,61 @@ use twinprint_io::work::WorkError;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EvalError {
-    /// An error of reading the documents, or of the engine.
+    /// The documents cannot be read, or the engine failed.
     #[error(transparent)]
     Dedup(#[from] DedupError),
     /// The list of pairs cannot be read.
     #[error("{}: {source}", .path.display())]
     Read {
-        /// The file.
+        /// The path of the list of pairs.
         path: PathBuf,
         /// The error of the operating system.
         source: io::Error,
     },
-    /// A row of the list cannot be used.
+    /// A row of the list of pairs, or of the pairs that the engine wrote, cannot be used.
     #[error("{}:{line}: {what}", .path.display())]
     Row {
-        /// The file.
+        /// The path of the file with the row.
         path: PathBuf,
-        /// The line, from 1.
+        /// The line of the row, from 1.
         line: usize,
         /// The problem with the row.
         what: String,
     },
-    /// A row of the list has no number in the field of the Jaccard.
+    /// A row of the list of pairs has no number in the field with the Jaccard.
     #[error("{}:{line}: no number in the field \"{field}\"", .path.display())]
     NoJaccard {
-        /// The file.
+        /// The path of the list of pairs.
         path: PathBuf,
-        /// The line, from 1.
+        /// The line of the row, from 1.
         line: usize,
-        /// The field.
+        /// The name of the field with the Jaccard.
         field: String,
     },
-    /// Two documents have the same id, so the list cannot name them.
+    /// Two documents have the same id, so a list of pairs cannot name them.
     #[error("two documents have the id {0:?}; labelled pairs need ids that are unique")]
     RepeatedId(String),
-    /// More documents than can be compared pair by pair.
+    /// The input has more documents than an evaluation can compare pair by pair.
     #[error(
         "more than {} documents; every pair of them would be compared, so take a sample",
         super::MAX_DOCUMENTS
     )]
     TooMany,
-    /// Fewer than two documents.
+    /// The input has fewer than two documents.
     #[error("{0} documents are too few; give at least two")]
     TooFew(usize),
-    /// A further profile has an invalid width.
+    /// A further profile asks for a width that fingerprints cannot have.
     #[error("fingerprints have 16, 32, 64 or 128 bits, not {0}")]
     Width(u32),
-    /// No thresholds, or one outside (0, 1].
+    /// The list of thresholds is empty, or a threshold is outside (0, 1].
     #[error("thresholds: give Jaccards above 0 and at most 1, such as 0.5,0.7,0.8,0.9")]
     Thresholds,
-    /// The list of pairs is not complete at the lowest threshold.
+    /// The lowest threshold is below the Jaccard from which the list of pairs is complete.
     #[error("threshold {lowest}: the list of pairs is complete only for a Jaccard of at least {complete}")]
     Incomplete {
-        /// The lowest threshold asked for.
+        /// The lowest threshold of the evaluation.
         lowest: f64,
-        /// The list is complete for pairs of at least this Jaccard.
+        /// The Jaccard from which the list of pairs is complete.
         complete: f64,
     },
 }

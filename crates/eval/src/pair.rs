@@ -3,9 +3,9 @@
 /// Two documents, by their numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct DocumentPair {
-    /// The earlier document where the order matters.
+    /// The number of the earlier document, if the order matters.
     pub(super) a: u32,
-    /// The later document where the order matters.
+    /// The number of the later document, if the order matters.
     pub(super) b: u32,
 }
 
