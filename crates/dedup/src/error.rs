@@ -25,19 +25,21 @@ pub enum DedupError {
     #[error(transparent)]
     Profile(#[from] ProfileError),
     /// No document has the field that `--keep newest` sorts by.
-    #[error("no document has a field \"{field}\" with a number or a text, by which the newest would be kept")]
+    #[error(
+        "no document has a field \"{field}\" with a number or a text, which decides the newest document to keep"
+    )]
     NoSortField {
         /// The name of the field.
         field: String,
     },
     /// The input has more documents than one run can number.
-    #[error("more than {limit} documents; split the input")]
+    #[error("the input has more than {limit} documents, the most that one run can number; split the input")]
     TooManyDocuments {
         /// The largest number of documents in one run.
         limit: u32,
     },
     /// `pairs.jsonl` would have more rows than the limit.
-    #[error("the pairs would take {rows} rows or more (the limit is {limit})")]
+    #[error("the file of duplicate pairs would have {rows} rows or more (the limit is {limit})")]
     TooManyPairs {
         /// The number of rows that the file would have at least.
         rows: u64,
@@ -47,7 +49,8 @@ pub enum DedupError {
     /// More pairs of fingerprints are within the radius than fit into memory, in a run without verification. A
     /// verifying run leaves the surplus to the set join.
     #[error(
-        "more than {limit} pairs of fingerprints are within {k} bits, too many to hold without verification"
+        "more than {limit} pairs of fingerprints are within the radius of {k} bits, too many for a run without \
+         verification"
     )]
     TooManyMatches {
         /// The largest number of pairs.
@@ -57,7 +60,7 @@ pub enum DedupError {
     },
     /// The run needs more memory than its limit.
     #[error(
-        "this needs about {} MiB of memory or more, and the limit is {} MiB",
+        "the run needs about {} MiB of memory or more, but the limit is {} MiB",
         .needed.div_ceil(1 << 20), .limit >> 20
     )]
     Memory {
@@ -67,7 +70,10 @@ pub enum DedupError {
         limit: u64,
     },
     /// A record is too long for the memory limit.
-    #[error("{label}:{line}: the record is too long for the memory allowed")]
+    #[error(
+        "{label}:{line}: the record is too long for the memory limit ({source}); leave the record out, or raise the \
+         limit"
+    )]
     LongRecord {
         /// The file of the record.
         label: String,
@@ -85,7 +91,11 @@ pub enum DedupError {
         problem: AgainstProblem,
     },
     /// The store refused a document that was to be added.
-    #[error("{place}: it cannot be added to {} ({message}); nothing was added, leave the record out", path.display())]
+    #[error(
+        "{place}: the document cannot be added to {} ({message}); no document was added: leave this record out and \
+         run again",
+        path.display()
+    )]
     Append {
         /// The directory of the store.
         path: PathBuf,
@@ -103,7 +113,7 @@ pub enum DedupError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Shortage {
     /// The run needs more memory than is available.
-    #[error("the run will take about {} MiB of memory, of which {} MiB are free", mib(*.needed), mib(*.free))]
+    #[error("the run will need about {} MiB of memory, but only {} MiB are available", mib(*.needed), mib(*.free))]
     Memory {
         /// The bytes that the run needs.
         needed: u64,
@@ -111,7 +121,10 @@ pub enum Shortage {
         free: u64,
     },
     /// The run would write more to the disk of the output directory than is free there.
-    #[error("the run will write about {} MiB to the disk of the output, which has {} MiB free", mib(*.needed), mib(*.free))]
+    #[error(
+        "the run will write about {} MiB to the disk of the output directory, which has only {} MiB free",
+        mib(*.needed), mib(*.free)
+    )]
     Output {
         /// The bytes that the run would write.
         needed: u64,
@@ -121,7 +134,10 @@ pub enum Shortage {
         includes_work: bool,
     },
     /// The run would write more temporary files than fit on their disk, which is not the disk of the output directory.
-    #[error("the run will write about {} MiB of temporary files to a disk that has {} MiB free", mib(*.needed), mib(*.free))]
+    #[error(
+        "the run will write about {} MiB of temporary files to a disk that has only {} MiB free",
+        mib(*.needed), mib(*.free)
+    )]
     Work {
         /// The bytes of temporary files that the run would write.
         needed: u64,
@@ -139,17 +155,21 @@ fn mib(bytes: u64) -> u64 {
 #[non_exhaustive]
 pub enum AgainstProblem {
     /// The path is a file.
-    #[error("it is a file; name the directory of a collection or an index")]
+    #[error("the path is a file; name the directory of a collection or an index")]
     IsFile,
     /// The path is neither an index nor a store.
-    #[error("there is neither a collection nor an index")]
+    #[error("the path is neither a collection nor an index")]
     Nothing,
     /// A store compares texts, but a run without verification keeps none.
-    #[error("a collection needs the texts, which a run without verification does not keep")]
+    #[error(
+        "a collection compares texts, but a run without verification keeps none; verify, or compare with an index"
+    )]
     NeedsTexts,
     /// The threshold of the run is below the Jaccard at which the store verifies.
     #[error(
-        "the collection verifies at a Jaccard of {least}, so it finds no duplicates between {given} and that; choose a threshold of at least {least}"
+        "the collection finds only duplicates with a Jaccard of at least {least}, but the threshold of this run is \
+         {given}; \
+         choose a threshold of at least {least}"
     )]
     Threshold {
         /// The Jaccard at which the store verifies.
@@ -158,7 +178,10 @@ pub enum AgainstProblem {
         given: f64,
     },
     /// The index has wider fingerprints than the run computes.
-    #[error("it has fingerprints of {stored} bits, but those of this run have {made}")]
+    #[error(
+        "the index has fingerprints of {stored} bits, but this run makes only {made} bits; choose a width of {stored} \
+         bits"
+    )]
     Width {
         /// The width of the index's fingerprints in bits.
         stored: u32,
@@ -166,7 +189,10 @@ pub enum AgainstProblem {
         made: u32,
     },
     /// The index has fingerprints of another profile.
-    #[error("its fingerprints have the profile {stored}, those of this run {made}")]
+    #[error(
+        "the fingerprints of the index have the profile {stored}, but those of this run have {made}; choose the \
+         profile of the index"
+    )]
     Profile {
         /// The profile of the index.
         stored: Box<ProfileLabel>,
@@ -174,7 +200,7 @@ pub enum AgainstProblem {
         made: Box<ProfileLabel>,
     },
     /// The run would add documents to an index, which stores fingerprints only.
-    #[error("it is an index, which has no texts; kept documents can be added to a collection")]
+    #[error("the path is an index, which stores no texts; documents can be added only to a collection")]
     AppendToIndex,
     /// The index or store cannot be read or written.
     #[error("{0}")]

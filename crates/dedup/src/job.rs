@@ -347,7 +347,8 @@ impl Runner<'_> {
         let (texts, keep) = (known.count(), self.options.keep);
         if texts > 0 && keep != Keep::First {
             self.progress.warn(&format!(
-                "the {} document is chosen among those of this run; {} known from before {} removed in any case",
+                "the {} document is chosen among the documents of this run; {} known from before {} removed in any \
+                 case",
                 keep.name(),
                 counted(texts, "text"),
                 if texts == 1 { "is" } else { "are" },

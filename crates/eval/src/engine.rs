@@ -114,7 +114,7 @@ fn written_pairs(out: &Path, documents: &Documents) -> Result<Vec<DocumentPair>,
             what,
         };
         let row: PairRow = serde_json::from_str(row).map_err(|error| wrong(error.to_string()))?;
-        let unknown = || wrong("the input has changed while it was evaluated".to_owned());
+        let unknown = || wrong("the input changed during the evaluation; evaluate it again".to_owned());
         let a = documents.at(&row.a_source, row.a_line).ok_or_else(unknown)?;
         let b = documents.at(&row.b_source, row.b_line).ok_or_else(unknown)?;
         Ok(DocumentPair { a, b })

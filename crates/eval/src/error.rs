@@ -35,7 +35,7 @@ pub enum EvalError {
         what: String,
     },
     /// A row of the list of pairs has no number in the field with the Jaccard.
-    #[error("{}:{line}: no number in the field \"{field}\"", .path.display())]
+    #[error("{}:{line}: the row has no Jaccard: the field \"{field}\" is missing or is not a number", .path.display())]
     NoJaccard {
         /// The path of the list of pairs.
         path: PathBuf,
@@ -45,25 +45,31 @@ pub enum EvalError {
         field: String,
     },
     /// Two documents have the same id, so a list of pairs cannot name them.
-    #[error("two documents have the id {0:?}; labelled pairs need ids that are unique")]
+    #[error(
+        "two documents have the id {0:?}, so a list of pairs cannot name them; give each document an id of its own"
+    )]
     RepeatedId(String),
     /// The input has more documents than an evaluation can compare pair by pair.
     #[error(
-        "more than {} documents; every pair of them would be compared, so take a sample",
+        "the input has more than {} documents, too many to compare every pair; take a sample",
         super::MAX_DOCUMENTS
     )]
     TooMany,
     /// The input has fewer than two documents.
-    #[error("{0} documents are too few; give at least two")]
+    #[error("the input has {0} documents; give at least two")]
     TooFew(usize),
     /// A further profile asks for a width that fingerprints cannot have.
-    #[error("fingerprints have 16, 32, 64 or 128 bits, not {0}")]
+    #[error("a profile cannot be evaluated at {0} bits; choose 16, 32, 64 or 128")]
     Width(u32),
     /// The list of thresholds is empty, or a threshold is outside (0, 1].
     #[error("thresholds: give Jaccards above 0 and at most 1, such as 0.5,0.7,0.8,0.9")]
     Thresholds,
     /// The lowest threshold is below the Jaccard from which the list of pairs is complete.
-    #[error("threshold {lowest}: the list of pairs is complete only for a Jaccard of at least {complete}")]
+    #[error(
+        "threshold {lowest} is too low: the list of pairs is complete only from a Jaccard of {complete}; choose \
+         thresholds \
+         of at least {complete}"
+    )]
     Incomplete {
         /// The lowest threshold of the evaluation.
         lowest: f64,

@@ -181,15 +181,19 @@ fn read(path: &Path, field: &str, documents: &Documents) -> Result<HashMap<Docum
             line,
             what,
         };
-        let row: Value =
-            serde_json::from_str(row).map_err(|error| wrong(format!("no JSON object: {error}")))?;
+        let row: Value = serde_json::from_str(row)
+            .map_err(|error| wrong(format!("the line is not a JSON object ({error})")))?;
         let side = |key: &str| {
             let id = match &row[key] {
                 Value::String(id) => id.clone(),
                 Value::Number(id) => id.to_string(),
-                _ => return Err(wrong(format!("no id in the field \"{key}\""))),
+                _ => return Err(wrong(format!("the field \"{key}\" is missing or is not an id"))),
             };
-            let unknown = || wrong(format!("no document has the id {id:?} of the field \"{key}\""));
+            let unknown = || {
+                wrong(format!(
+                    "no document has the id {id:?}, which is in the field \"{key}\""
+                ))
+            };
             documents.number(&id).ok_or_else(unknown)
         };
         let (a, b) = (side("a")?, side("b")?);

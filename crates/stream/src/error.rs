@@ -25,13 +25,18 @@ pub enum StateError {
         source: io::Error,
     },
     /// The file is not a state of a stream.
-    #[error("{}: not a state of a stream", .path.display())]
+    #[error("{}: the file is not a state of a stream", .path.display())]
     Foreign {
         /// The path of the file.
         path: PathBuf,
     },
     /// The state file has a version that this crate does not read.
-    #[error("{}: a state of version {got}, but this twinprint reads version {STATE_VERSION}; begin a new one", .path.display())]
+    #[error(
+        "{}: the state has version {got}, but this twinprint reads only version {STATE_VERSION}; begin a new state, \
+         or use \
+         the twinprint that wrote this one",
+        .path.display()
+    )]
     Version {
         /// The path of the state file.
         path: PathBuf,
@@ -39,7 +44,7 @@ pub enum StateError {
         got: u32,
     },
     /// The content of the state file is damaged.
-    #[error("{}: the state is damaged ({what}); restore a copy of it, or begin a new one", .path.display())]
+    #[error("{}: the state is damaged ({what}); restore a copy of the file, or begin a new state", .path.display())]
     Damaged {
         /// The path of the state file.
         path: PathBuf,
@@ -47,7 +52,10 @@ pub enum StateError {
         what: &'static str,
     },
     /// The stream of the state was made with other options than those given.
-    #[error("{}: the state was made with other options; give those again, or begin a new one: {different}", .path.display())]
+    #[error(
+        "{}: the state was made with other options ({different}); use the options of the state, or begin a new state",
+        .path.display()
+    )]
     Options {
         /// The path of the state file.
         path: PathBuf,
@@ -69,7 +77,7 @@ pub enum StateError {
         source: io::Error,
     },
     /// The state cannot be serialised or compressed.
-    #[error("{}: the state cannot be packed ({what})", .path.display())]
+    #[error("{}: the state cannot be compressed ({what}); the file is unchanged", .path.display())]
     Pack {
         /// The path of the state file.
         path: PathBuf,
@@ -95,7 +103,7 @@ pub enum StreamError {
         field: String,
     },
     /// Two documents have the same name, so clusters cannot be assigned to them.
-    #[error("two documents are named \"{name}\"")]
+    #[error("two documents are named \"{name}\", so a cluster cannot be assigned to either")]
     RepeatedName {
         /// The name that both documents have.
         name: String,

@@ -119,7 +119,7 @@ pub(super) fn finish_ended(
     }
     let same = open.claim.command == job.command() && open.digest == digest.finish();
     dir.finish()?;
-    let ended = "a run that was killed had ended; its result is now complete";
+    let ended = "an earlier run had ended before it was killed; its result is now complete";
     progress.warn(&format!("{}: {ended}", dir.path().display()));
     Ok(stream.past.summary(open).filter(|_| same).cloned())
 }

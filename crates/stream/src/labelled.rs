@@ -100,24 +100,28 @@ impl LabelledDocuments {
             if row.trim().is_empty() {
                 continue;
             }
-            let row: Value = serde_json::from_str(&row).map_err(|error| wrong(line, &error.to_string()))?;
+            let row: Value = serde_json::from_str(&row)
+                .map_err(|error| wrong(line, &format!("the line is not JSON ({error})")))?;
             let id = row
                 .get("id")
                 .and_then(Value::as_str)
-                .ok_or_else(|| wrong(line, "no \"id\""))?;
+                .ok_or_else(|| wrong(line, "the row has no text in the field \"id\""))?;
             let label = self
                 .labels
                 .get(id)
-                .ok_or_else(|| wrong(line, &format!("\"{id}\" is not one of the documents")))?;
+                .ok_or_else(|| wrong(line, &format!("no document has the name \"{id}\"")))?;
             if let Some(before) = seen.insert(id.to_owned(), line) {
-                return Err(wrong(line, &format!("\"{id}\" is already in line {before}")));
+                return Err(wrong(
+                    line,
+                    &format!("\"{id}\" has a cluster already, in line {before}"),
+                ));
             }
             let cluster = match row.get(cluster_field) {
                 Some(cluster @ (Value::Number(_) | Value::String(_))) => cluster.to_string(),
                 _ => {
                     return Err(wrong(
                         line,
-                        &format!("no \"{cluster_field}\" with a number or a text"),
+                        &format!("the row has no number or text in the field \"{cluster_field}\""),
                     ));
                 }
             };

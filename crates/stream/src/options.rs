@@ -77,11 +77,7 @@ impl StreamOptions {
                 "merge",
                 "give a cosine above 0 and at most 1, or none",
             ),
-            (
-                self.radius <= 24,
-                "radius",
-                "the search is made for up to 24 of 128 bits",
-            ),
+            (self.radius <= 24, "radius", "give at most 24 bits (of 128)"),
             (
                 !matches!(self.stories.method, Method::EqualBits(bits) if !(8..=24).contains(&bits)),
                 "equal_bits",

@@ -120,7 +120,7 @@ impl Stream {
         }
         let header = bytes
             .get(..HEADER_BYTES)
-            .ok_or_else(|| damaged("it ends early"))?;
+            .ok_or_else(|| damaged("the file ends early"))?;
         let number = |at: usize, length: usize| {
             let bytes = header.iter().skip(at).take(length).rev();
             bytes.fold(0u128, |n, &byte| n << 8 | u128::from(byte))
@@ -134,15 +134,16 @@ impl Stream {
         }
         let payload = bytes.get(HEADER_BYTES..).unwrap_or_default();
         if payload.len() as u128 != number(12, 8) {
-            return Err(damaged("its length differs from the one in its header"));
+            return Err(damaged("the length differs from the one in the header"));
         }
         if check(payload) != number(20, 16) {
-            return Err(damaged("its checksum differs from the one in its header"));
+            return Err(damaged("the checksum differs from the one in the header"));
         }
-        let plain = zstd::stream::Decoder::new(payload).map_err(|_| damaged("it does not decompress"))?;
+        let plain =
+            zstd::stream::Decoder::new(payload).map_err(|_| damaged("the content cannot be decompressed"))?;
         let plain = BufReader::new(plain);
         let stored: LoadedState =
-            serde_json::from_reader(plain).map_err(|_| damaged("its content does not parse"))?;
+            serde_json::from_reader(plain).map_err(|_| damaged("the content cannot be parsed"))?;
         let asked = options.describe();
         if stored.options != asked {
             return Err(StateError::Options {

@@ -146,7 +146,7 @@ impl Against {
         let too_long = lookup.too_long.into_inner();
         if too_long > 0 {
             progress.warn(&format!(
-                "{}: {too_long} texts are longer than it accepts and were not looked up",
+                "{}: {too_long} texts are longer than the collection accepts and were not looked up",
                 path.display()
             ));
         }

@@ -231,7 +231,7 @@ impl DedupOptions {
             return refuse(
                 "threshold",
                 format!(
-                    "{} is not a Jaccard; give one above 0 and at most 1",
+                    "{} is not a Jaccard; give a number above 0 and at most 1",
                     self.threshold
                 ),
             );
@@ -240,20 +240,22 @@ impl DedupOptions {
             if !(least > 0.0 && least <= 1.0) {
                 return refuse(
                     "parts",
-                    format!("{least} is not a containment; give one above 0 and at most 1"),
+                    format!("{least} is not a containment; give a number above 0 and at most 1"),
                 );
             }
             if !self.verify {
                 return refuse(
                     "parts",
-                    "partial copies are searched in the texts, which a run without verification does not hold".to_owned(),
+                    "partial copies are searched in the texts, and a run without verification keeps no texts; \
+                     verify".to_owned(),
                 );
             }
         }
         if self.order == Order::Similar && self.mode == Mode::Report {
             return refuse(
                 "order",
-                "a run that only reports writes no records to put in order".to_owned(),
+                "a run that writes only reports copies no records, so their order cannot be chosen"
+                    .to_owned(),
             );
         }
         self.check_append()?;
@@ -274,7 +276,8 @@ impl DedupOptions {
                 return refuse(
                     "hamming",
                     format!(
-                        "{k} is too wide; the join is exact up to {narrow} at 64 bits and up to {wide} at 128"
+                        "a radius of {k} is too large; the join is exact up to {narrow} at 64 bits and up to {wide} \
+                         at 128 bits"
                     ),
                 );
             }
@@ -285,11 +288,14 @@ impl DedupOptions {
     fn check_append(&self) -> Result<(), DedupError> {
         let refuse = |problem: &str| Err(DedupError::option("append", problem));
         if self.append && self.against.is_none() {
-            return refuse("name the collection to compare with");
+            return refuse(
+                "documents are added to the collection that the run is compared with; name that collection",
+            );
         }
         if self.append && self.mode != Mode::Remove {
             return refuse(
-                "the documents in kept/ are added, and only a run that removes duplicates writes kept/",
+                "the documents in kept/ are added, and only a run that removes duplicates writes kept/; choose that \
+                 mode",
             );
         }
         Ok(())

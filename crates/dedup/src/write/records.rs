@@ -155,7 +155,9 @@ pub(crate) fn check_order(sources: &Sources, progress: &dyn Progress) -> Result<
     if left == all {
         return Err(DedupError::option(
             "order",
-            "only files with a record a line (.jsonl, .ndjson, text files read by line) can be put in order, and none of the inputs is one",
+            "only files with one record per line (.jsonl, .ndjson, text files read by line) can be put in order, and \
+             no input is \
+             such a file",
         ));
     }
     if left > 0 {
@@ -182,8 +184,9 @@ pub(crate) fn check_columns(
         return Err(DedupError::option(
             option,
             format!(
-                "{} has no fields to add to (records of .jsonl, .json, .csv, .tsv, .parquet and .arrow have); leave the file out, or \
-                 read the same from clusters.jsonl, which every mode writes",
+                "{} has no fields, so none can be added (records of .jsonl, .json, .csv, .tsv, .parquet and .arrow \
+                 have \
+                 fields); leave the file out, or read the same values from clusters.jsonl",
                 file.label
             ),
         ));

@@ -190,7 +190,7 @@ impl<'a> Append<'a> {
             return Ok(known);
         };
         progress.warn(&format!(
-            "{}: a run over this input has already ended{}; the collection's answers to it are used again",
+            "{}: an earlier run over the same input has ended{}; the collection's answers to that run are used again",
             self.path.display(),
             self.store
                 .format_time(past.first_ended)
@@ -268,7 +268,8 @@ impl<'a> Append<'a> {
         let concluded = self.store.record_run(entry);
         concluded.map_err(|error| {
             let message = format!(
-                "{error}; {} is complete; run the same command again, which finds out whether the collection has the run",
+                "{error}; the output in {} is complete; run the same command again: it checks whether the collection \
+                 recorded this run, and finishes the output or repeats the run",
                 dir.path().display()
             );
             DedupError::against_failed(&self.path, &message)
