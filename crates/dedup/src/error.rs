@@ -43,7 +43,7 @@ pub enum DedupError {
     TooManyPairs {
         /// The number of rows that the file would have at least.
         rows: u64,
-        /// The largest number of rows.
+        /// The largest number of rows that `pairs.jsonl` may have.
         limit: u64,
     },
     /// More pairs of fingerprints are within the radius than fit into memory, in a run without verification. A
@@ -53,7 +53,7 @@ pub enum DedupError {
          verification"
     )]
     TooManyMatches {
-        /// The largest number of pairs.
+        /// The largest number of pairs of fingerprints in memory.
         limit: u64,
         /// The radius of the run.
         k: u32,
@@ -101,7 +101,7 @@ pub enum DedupError {
         path: PathBuf,
         /// The file and the line of the document.
         place: String,
-        /// The store's reason for the refusal.
+        /// The reason for which the store refused the document.
         message: String,
     },
     /// The forecast shows that the run needs more memory or disk space than is available.
@@ -154,7 +154,7 @@ fn mib(bytes: u64) -> u64 {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AgainstProblem {
-    /// The path is a file.
+    /// The path names a file, but must name the directory of an index or a store.
     #[error("the path is a file; name the directory of a collection or an index")]
     IsFile,
     /// The path is neither an index nor a store.
@@ -172,9 +172,9 @@ pub enum AgainstProblem {
          choose a threshold of at least {least}"
     )]
     Threshold {
-        /// The Jaccard at which the store verifies.
+        /// The lowest Jaccard at which the store finds duplicates.
         least: f64,
-        /// The threshold of the run.
+        /// The threshold of the run, which is lower.
         given: f64,
     },
     /// The index has wider fingerprints than the run computes.
@@ -221,12 +221,12 @@ impl DedupError {
         matches!(self, Self::Job(JobError::Cancelled))
     }
 
-    /// The error of a cancelled run.
+    /// The error with which a cancelled run ends.
     pub(crate) fn cancelled() -> Self {
         Self::Job(JobError::Cancelled)
     }
 
-    /// An error about the option `option`.
+    /// Returns the error that the option named `option` has the problem `problem`.
     pub(crate) fn option(option: &'static str, problem: impl Into<String>) -> Self {
         Self::Job(OptionError::new(option, problem).into())
     }

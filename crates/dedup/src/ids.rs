@@ -15,7 +15,7 @@ pub(crate) trait Id: Copy + Send + Sync {
     /// Makes an id from a plain number.
     fn new(number: u32) -> Self;
 
-    /// The plain number.
+    /// The id as a plain number.
     fn get(self) -> u32;
 
     /// The id as a position in a table.
@@ -71,12 +71,12 @@ define_id! {
     pub(crate) struct RowId;
 }
 
-/// The ids from 0 up to `count`, which is excluded.
+/// The ids from 0 to `count` - 1.
 pub(crate) fn ids<I: Id>(count: usize) -> impl DoubleEndedIterator<Item = I> + ExactSizeIterator + Clone {
     (0..count as u32).map(I::new)
 }
 
-/// The ids from 0 up to `count`, which is excluded, in parallel.
+/// The ids from 0 to `count` - 1, as a parallel iterator.
 pub(crate) fn par_ids<I: Id>(count: usize) -> impl IndexedParallelIterator<Item = I> {
     (0..count as u32).into_par_iter().map(I::new)
 }
@@ -108,7 +108,7 @@ impl<I, T> FromIterator<T> for IdVec<I, T> {
 }
 
 impl<I: Id, T> IdVec<I, T> {
-    /// A vector of `count` equal entries.
+    /// Makes a table of `count` entries that all are `value`.
     pub(crate) fn filled(value: T, count: usize) -> Self
     where
         T: Clone,
@@ -116,17 +116,17 @@ impl<I: Id, T> IdVec<I, T> {
         Self::from(vec![value; count])
     }
 
-    /// The number of entries.
+    /// The number of entries in the table.
     pub(crate) fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// True if there is no entry.
+    /// True if the table has no entries.
     pub(crate) fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// Adds an entry and returns its id.
+    /// Adds an entry to the table and returns its id.
     pub(crate) fn push(&mut self, entry: T) -> I {
         let id = I::from_index(self.entries.len());
         self.entries.push(entry);
@@ -143,7 +143,7 @@ impl<I: Id, T> IdVec<I, T> {
         self.entries.get_mut(id.index())
     }
 
-    /// The ids of all entries.
+    /// The ids of all entries of the table.
     pub(crate) fn ids(&self) -> impl DoubleEndedIterator<Item = I> + ExactSizeIterator + Clone + use<I, T> {
         ids(self.entries.len())
     }
@@ -163,7 +163,7 @@ impl<I: Id, T> IdVec<I, T> {
         self.entries.iter_mut()
     }
 
-    /// The entries with their ids.
+    /// The entries with their ids, in the order of the ids.
     pub(crate) fn entries(&self) -> impl DoubleEndedIterator<Item = (I, &T)> + ExactSizeIterator + Clone {
         ids(self.entries.len()).zip(&self.entries)
     }
@@ -227,12 +227,12 @@ impl<'s, I: Id, T> IdSlice<'s, I, T> {
         Self { entries, id }
     }
 
-    /// The number of entries.
+    /// The number of entries in the table.
     pub(crate) fn len(self) -> usize {
         self.entries.len()
     }
 
-    /// The entries with their ids.
+    /// The entries with their ids, in the order of the ids.
     pub(crate) fn entries(self) -> impl DoubleEndedIterator<Item = (I, &'s T)> + ExactSizeIterator + Clone {
         ids(self.entries.len()).zip(self.entries)
     }
@@ -329,7 +329,7 @@ impl<I: Id, N: Offset> Starts<I, N> {
         self.starts.len() - 1
     }
 
-    /// The positions of an id's list.
+    /// The positions of an id's list in the table that contains all lists.
     pub(crate) fn range(&self, id: I) -> Range<usize> {
         let i = id.index();
         self.starts[i].position()..self.starts[i + 1].position()
@@ -377,7 +377,7 @@ impl<I: Id, T: Copy, N: Offset> Lists<I, T, N> {
         Self { starts, values }
     }
 
-    /// Adds the list of the next id.
+    /// Adds a list, which belongs to the next id.
     pub(crate) fn push(&mut self, list: impl Iterator<Item = T>) {
         self.values.extend(list);
         self.starts.push_end(self.values.len());
@@ -388,12 +388,12 @@ impl<I: Id, T: Copy, N: Offset> Lists<I, T, N> {
         self.starts.len()
     }
 
-    /// The list of an id.
+    /// The list of values of an id.
     pub(crate) fn of(&self, id: I) -> &[T] {
         &self.values[self.starts.range(id)]
     }
 
-    /// The list of an id, mutable.
+    /// The list of values of an id, mutable.
     pub(crate) fn of_mut(&mut self, id: I) -> &mut [T] {
         &mut self.values[self.starts.range(id)]
     }

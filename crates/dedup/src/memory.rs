@@ -39,7 +39,7 @@ const MIN_SET_BYTES: u64 = 4 << 20;
 /// later pairs, and those of the set join.
 const SET_CACHES: u64 = 3;
 
-/// The memory limit of a run, if it has one.
+/// The memory limit of a run. A run without a limit has a budget too.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Budget {
     limit: Option<u64>,

@@ -14,7 +14,7 @@ pub(super) const BINS: usize = 1000;
 pub(super) struct Vectors {
     /// The words of each document with their weights.
     words: Vec<Vec<VectorEntry>>,
-    /// The documents that have each word, in order.
+    /// For each word, the documents that have it, in order.
     postings: Vec<Vec<WordPosting>>,
 }
 
@@ -30,7 +30,7 @@ struct WordPosting {
     weight: f32,
 }
 
-/// The minimum cosine of a bin.
+/// The minimum cosine of the pairs in a bin.
 pub(super) fn least(bin: usize) -> f64 {
     1.0 - bin as f64 / BINS as f64
 }

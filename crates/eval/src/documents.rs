@@ -45,7 +45,7 @@ pub(crate) struct Documents {
     pub(super) seconds_shingling: f64,
     /// The documents and rejects of the input.
     pub(crate) intake: Intake,
-    /// Set to cancel the evaluation.
+    /// True once the evaluation is cancelled.
     cancel: Arc<AtomicBool>,
 }
 
@@ -176,12 +176,12 @@ impl Documents {
         self.fingerprints[i]
     }
 
-    /// The exact Jaccard of a pair.
+    /// The exact Jaccard of two documents, measured on their shingle sets.
     pub(crate) fn jaccard(&self, a: usize, b: usize) -> f64 {
         self.overlap(a, b, 0.0).map_or(0.0, |overlap| overlap.jaccard())
     }
 
-    /// The number of short texts.
+    /// The number of documents whose text is short.
     pub(super) fn short(&self) -> usize {
         self.features
             .iter()

@@ -31,7 +31,7 @@ pub enum EvalError {
         path: PathBuf,
         /// The line of the row, from 1.
         line: usize,
-        /// The problem with the row.
+        /// The reason why the row cannot be used.
         what: String,
     },
     /// A row of the list of pairs has no number in the field with the Jaccard.

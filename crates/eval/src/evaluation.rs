@@ -36,7 +36,7 @@ pub struct Evaluation {
     pub distances: Vec<Vec<u64>>,
 }
 
-/// The agreement of listed with measured Jaccards.
+/// The agreement of the Jaccards in a list of pairs with those measured on the texts.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct ListAgreement {
     /// The number of pairs in the list.
@@ -51,7 +51,7 @@ pub struct ListAgreement {
 /// An evaluated method and its results.
 #[derive(Clone, Debug, Serialize)]
 pub struct EvaluatedMethod {
-    /// The name of the method.
+    /// The name of the method, for people.
     pub name: String,
     /// The result at each threshold.
     #[serde(rename = "cells")]
@@ -85,7 +85,7 @@ pub struct MethodSeconds {
 pub struct MethodResult {
     /// The setting with which the method was evaluated.
     pub setting: MethodSetting,
-    /// Precision, recall and F1.
+    /// The precision, recall and F1 of the method.
     #[serde(flatten)]
     pub quality: Quality,
     /// The memory of the method.
@@ -112,7 +112,7 @@ pub enum MethodSetting {
     },
     /// A pair is a candidate if its MinHash signatures agree in all slots of a band.
     Bands {
-        /// The number of bands.
+        /// The number of bands of a signature.
         bands: usize,
         /// The number of slots in a band.
         rows: usize,
@@ -208,7 +208,7 @@ pub struct RadiusCurve {
 /// The quality of fingerprints at one radius.
 #[derive(Clone, Debug, Serialize)]
 pub struct RadiusPoint {
-    /// The radius.
+    /// The radius: the largest Hamming distance of a pair.
     pub k: u32,
     /// The number of pairs within the radius, per document.
     pub candidates: f64,

@@ -19,11 +19,11 @@ pub(super) struct Banding {
     pub(super) rows: usize,
 }
 
-/// The signatures of all documents.
+/// The MinHash signatures of all documents.
 pub(super) struct Signatures(Vec<[u64; SLOTS]>);
 
 impl Signatures {
-    /// Bytes of a signature.
+    /// The size of a signature in bytes.
     pub(super) const BYTES: usize = SLOTS * 8;
 
     /// Makes the signatures of shingle sets. Slot i is the least shingle of the set under permutation i of [`SLOTS`]

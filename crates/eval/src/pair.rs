@@ -1,6 +1,6 @@
 //! Pairs of documents by number.
 
-/// Two documents, by their numbers.
+/// A pair of documents, by their numbers in input order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct DocumentPair {
     /// The number of the earlier document, if the order matters.
@@ -10,7 +10,7 @@ pub(super) struct DocumentPair {
 }
 
 impl DocumentPair {
-    /// The pair with the smaller number first.
+    /// Returns the pair with the smaller number first.
     pub(super) fn ordered(self) -> Self {
         Self {
             a: self.a.min(self.b),

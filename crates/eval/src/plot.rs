@@ -110,7 +110,7 @@ impl Axis {
     }
 }
 
-/// A line of a plot, through `points` of x and y.
+/// A line of a plot, which connects `points` of x and y.
 pub(crate) struct Series {
     pub(crate) name: Bilingual,
     pub(crate) points: Vec<(f64, f64)>,
@@ -124,7 +124,7 @@ pub(crate) struct Plot {
     pub(crate) x: Axis,
     pub(crate) y: Axis,
     pub(crate) series: Vec<Series>,
-    /// Labelled vertical lines.
+    /// Vertical lines of the plot, with their labels.
     pub(crate) marks: Vec<Tick>,
 }
 

@@ -8,14 +8,14 @@ use twinprint_cluster::metrics::{Agreement, Score};
 /// The labels of the documents of a run, in the order of the documents.
 #[derive(Debug, Default)]
 pub(super) struct Labels {
-    /// The number of each distinct label.
+    /// The numbers that stand for the distinct labels.
     numbers: HashMap<String, u32>,
     /// The number of each document's label; `None` for a document without a label.
     by_document: Vec<Option<u32>>,
 }
 
 impl Labels {
-    /// Adds the label of the next document.
+    /// Adds the label of the next document; `None` if the document has no label.
     pub(super) fn push(&mut self, label: Option<String>) {
         let next = self.numbers.len() as u32;
         let number = label.map(|label| *self.numbers.entry(label).or_insert(next));

@@ -47,7 +47,7 @@ pub(super) struct BatchPreparer<'f> {
 }
 
 impl<'f> BatchPreparer<'f> {
-    /// Creates a preparer of batches for `stream`.
+    /// Makes a preparer of batches for the stream `stream`.
     pub(super) fn new(
         sources: &'f Sources,
         keys: &'f FieldKeys,
@@ -67,7 +67,7 @@ impl<'f> BatchPreparer<'f> {
         }
     }
 
-    /// Returns the records of a batch, in order.
+    /// Prepares the records of a batch, and returns them in order.
     pub(super) fn prepare(&self, batch: &Batch) -> Vec<PreparedRecord> {
         let rows: Vec<Vec<PreparedRecord>> = batch
             .chunks

@@ -99,7 +99,7 @@ pub enum StreamError {
     /// No document has a label.
     #[error("no document has a field \"{field}\" with a text or a number")]
     NoLabels {
-        /// The name of the field of labels.
+        /// The name of the field that should have the labels.
         field: String,
     },
     /// Two documents have the same name, so clusters cannot be assigned to them.
@@ -115,7 +115,7 @@ pub enum StreamError {
         path: PathBuf,
         /// The line of the row, from 1; 0 if the whole file cannot be read.
         line: u64,
-        /// The problem with the row.
+        /// The reason why the file or the row cannot be used.
         problem: String,
     },
 }

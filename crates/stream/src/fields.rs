@@ -52,7 +52,7 @@ impl Default for FieldKeys {
 /// The fields of one record in addition to its text and id.
 #[derive(Debug, Default)]
 pub struct RecordFields<'r> {
-    /// The title.
+    /// The title of the document, if the record has one.
     pub title: Option<&'r str>,
     /// The address; in a web archive, the record's own address if no field has one.
     pub url: Option<&'r str>,
@@ -60,7 +60,7 @@ pub struct RecordFields<'r> {
     pub score: Option<f64>,
     /// The time as the record states it. [`time::seconds`](crate::time::seconds) parses it.
     pub time: Option<SortValue>,
-    /// The label.
+    /// The label of the document, if the record has one.
     pub label: Option<String>,
 }
 

@@ -27,12 +27,12 @@ use twinprint_io::source::Sources;
 /// needed.
 const MAX_RUNS: usize = 1000;
 
-/// The latest runs of a state.
+/// The latest runs of a stream, as its state records them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct PastRuns {
     /// The names of the recorded runs, the latest last.
     names: Vec<String>,
-    /// The summary of the latest run.
+    /// The summary of the latest run; `None` in a state without runs.
     last: Option<ClusterSummary>,
 }
 
@@ -42,7 +42,7 @@ fn name(run: u128, digest: u128) -> String {
 }
 
 impl PastRuns {
-    /// Records a run at its end.
+    /// Records the run `run` over documents with the digest `digest`, at its end.
     pub(super) fn push(&mut self, run: u128, digest: u128, summary: &ClusterSummary) {
         self.names.push(name(run, digest));
         let too_many = self.names.len().saturating_sub(MAX_RUNS);
@@ -133,12 +133,12 @@ const DIGEST_KEY: DigestKey = DigestKey { k0: 0, k1: 0 };
 pub(super) struct StreamDigest(InputDigest);
 
 impl StreamDigest {
-    /// The digest of no documents.
+    /// Makes the digest of an empty list of documents.
     pub(super) fn new() -> Self {
         Self(InputDigest::new(DIGEST_KEY))
     }
 
-    /// Adds the next document.
+    /// Adds the next document to the digest.
     pub(super) fn push(&mut self, document: &Prepared) {
         let Prepared {
             name,

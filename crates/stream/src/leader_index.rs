@@ -77,7 +77,7 @@ pub struct LeaderIndex {
 }
 
 impl LeaderIndex {
-    /// An empty index.
+    /// Makes an index without leaders.
     pub fn new(options: LeaderIndexOptions) -> Self {
         let LeaderIndexOptions {
             bits,

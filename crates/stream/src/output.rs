@@ -51,7 +51,7 @@ pub(super) struct ClusterOutput<'r> {
 }
 
 impl<'r> ClusterOutput<'r> {
-    /// Creates the output files.
+    /// Creates the files of the output.
     pub(super) fn new(
         dir: &OutputDir,
         stream: Stream,
@@ -86,7 +86,7 @@ impl<'r> ClusterOutput<'r> {
         })
     }
 
-    /// Reads and places all documents.
+    /// Reads the documents of all inputs, and places them in the stream.
     pub(super) fn read(
         &mut self,
         keys: &FieldKeys,

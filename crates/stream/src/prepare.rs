@@ -9,7 +9,7 @@ use twinprint_text::{PreparationKeys, PreparedText, Profile, TextPreparer, Words
 
 use super::words::{WordCounts, host, title};
 
-/// A document as the caller gives it.
+/// A document, as the caller gives it to a stream.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Document<'a> {
     /// The name of the document, such as an id. Several documents may have the same name.

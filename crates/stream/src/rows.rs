@@ -13,7 +13,7 @@ pub(super) struct AssignmentRow<'r> {
     pub(super) id: &'r str,
     pub(super) source: &'r str,
     pub(super) line: u64,
-    /// The number of the document in the stream.
+    /// The number of the document in the stream, from 0.
     pub(super) document: u64,
     pub(super) group_id: u64,
     pub(super) story_id: u64,

@@ -17,7 +17,7 @@ pub(super) fn sort(edges: &mut [Edge]) {
 }
 
 impl Edge {
-    /// The edge between two items.
+    /// Makes the edge between two items, given in any order.
     pub(crate) fn between(a: ItemId, b: ItemId) -> Self {
         Self {
             item: a.max(b),

@@ -36,9 +36,9 @@ use crate::ids::{ClassId, Id, IdVec, ItemId, Lists, RowId, Starts, ids};
 use crate::memory::EDGE_BYTES;
 use crate::options::DedupOptions;
 
-/// A row with more classes than this is hot.
+/// The number of classes above which a row is hot.
 pub(crate) const HOT_ROW_MIN_CLASSES: usize = 64;
-/// A row is hot if the rows within its radius have more classes than this.
+/// The number of classes on other fingerprints within the radius above which a row is hot.
 pub(crate) const HOT_ROW_MIN_NEIGHBORS: u32 = 1000;
 /// The maximum number of edges in memory, in addition to eight for each fingerprint.
 const MAX_EDGES: u64 = 16_000_000;
@@ -57,16 +57,16 @@ pub(crate) struct HotRow {
     pub(crate) classes: u64,
     /// The number of distinct texts with other fingerprints within the radius.
     pub(crate) neighbors: u64,
-    /// The first item of the row.
+    /// The first item of the hot row.
     pub(crate) item: ItemId,
 }
 
-/// The candidates of a run.
+/// The result of the join: edges, and the items that are left to the set join.
 #[derive(Default)]
 pub(crate) struct Candidates {
     /// The edges, sorted by `item`, then by `earlier`.
     pub(crate) edges: Vec<Edge>,
-    /// The role of each item in the set join.
+    /// For each item, its role in the set join.
     pub(crate) roles: IdVec<ItemId, JoinRole>,
     /// The hot rows, the largest first.
     pub(crate) hot: Vec<HotRow>,
@@ -74,7 +74,7 @@ pub(crate) struct Candidates {
     pub(crate) rows: u64,
     /// The number of pairs of rows within the radius.
     pub(crate) row_pairs: u64,
-    /// The plan of the join.
+    /// The plan by which the fingerprints were joined, as text.
     pub(crate) plan: String,
     /// The plans that the planner compared, the chosen one first.
     pub(crate) plans: Vec<Alternative>,

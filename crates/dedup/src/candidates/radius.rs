@@ -49,11 +49,11 @@ const MIN_RECALL_GAIN: f64 = 0.004;
 pub struct Radius {
     /// The width in which fingerprints are compared, 64 or 128 bits.
     pub bits: u32,
-    /// The radius.
+    /// The chosen radius: the largest Hamming distance of a candidate.
     pub k: u32,
-    /// The criterion that decided.
+    /// The criterion that decided the radius.
     pub choice: RadiusChoice,
-    /// The reason in one sentence for people.
+    /// The reason for the choice, in one sentence for people.
     pub reason: String,
     /// The size of the sample; zeros if no sample was taken.
     pub sample: SampleSize,
@@ -63,12 +63,12 @@ pub struct Radius {
     pub expected_recall: f64,
 }
 
-/// The criteria by which a radius is chosen.
+/// The criteria by which width and radius are chosen.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RadiusCriteria {
     /// The width of the fingerprints, 64 or 128, if it is given.
     pub bits: Auto,
-    /// The radius, if it is given.
+    /// The radius, if it is given; otherwise it is chosen.
     pub k: Auto,
     /// The minimum Jaccard of a duplicate.
     pub threshold: f64,
@@ -79,7 +79,7 @@ pub struct RadiusCriteria {
 pub struct SampleSize {
     /// The number of sampled fingerprints.
     pub sampled: usize,
-    /// The number of all fingerprints.
+    /// The number of fingerprints that the sample was taken from.
     pub all: usize,
 }
 

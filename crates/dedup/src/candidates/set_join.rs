@@ -34,7 +34,7 @@ struct MeasureJoin {
     /// The members with the other measure. This join compares them with native members only.
     foreign: MemberIndex,
     order: TokenOrder,
-    /// The members of the current block.
+    /// The members of the current block, with the prefixes of their shingle sets.
     block: FxHashMap<ItemId, MemberPrefix>,
 }
 

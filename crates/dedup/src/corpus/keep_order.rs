@@ -67,7 +67,7 @@ impl KeepOrder {
         }
     }
 
-    /// The number of items.
+    /// The number of items, which is the number of classes.
     pub(crate) fn len(&self) -> usize {
         self.classes.len()
     }

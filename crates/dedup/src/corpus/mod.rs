@@ -24,14 +24,14 @@ use twinprint_io::work::TextRef;
 /// prepare two texts that collide.
 pub(crate) type ClassKey = [u64; 2];
 
-/// Documents and classes of a run.
+/// The documents and classes that a run has read.
 #[derive(Default)]
 pub(crate) struct Corpus {
     pub(crate) documents: Documents,
     pub(crate) classes: Classes,
 }
 
-/// The table of documents, one entry each.
+/// The table of documents. Each vector has one entry per document.
 #[derive(Default)]
 pub(crate) struct Documents {
     /// The class of each document.
@@ -54,7 +54,7 @@ struct SourceStart {
     source: u32,
 }
 
-/// The table of classes, one entry each.
+/// The table of classes. Each vector has one entry per class.
 #[derive(Default)]
 pub(crate) struct Classes {
     /// For each class, its fingerprint at full width. The low bits are the narrower fingerprints.
@@ -73,7 +73,7 @@ pub(crate) struct Classes {
     by_key: FxHashMap<ClassKey, ClassId>,
 }
 
-/// The common type of all ids seen so far.
+/// The common type of the ids of all documents added so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum IdType {
     /// No ids have been added yet.
@@ -167,12 +167,12 @@ impl Documents {
         Ok(())
     }
 
-    /// Counts a rejected record.
+    /// Counts one more record that was rejected.
     pub(crate) fn reject(&mut self) {
         self.rejects.push(self.next());
     }
 
-    /// The id of the document that will be added next.
+    /// The number of the document that will be added next.
     fn next(&self) -> DocumentId {
         DocumentId::from_index(self.len())
     }
@@ -250,7 +250,7 @@ impl Documents {
         (all - hashes.len()) as u64
     }
 
-    /// The bytes of all ids.
+    /// The length of the ids of all documents together, in bytes.
     pub(crate) fn id_bytes(&self) -> u64 {
         self.ids.bytes.len() as u64
     }

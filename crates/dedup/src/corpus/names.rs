@@ -1,4 +1,4 @@
-//! Names of documents in results: id, file and line.
+//! The names of documents in results: their ids, files and lines.
 
 use std::borrow::Cow;
 

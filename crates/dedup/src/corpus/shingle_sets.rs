@@ -44,7 +44,7 @@ pub(crate) struct SetCache<'c> {
     order: &'c IdVec<ItemId, ClassId>,
     shingler: HashKey,
     cached: FxHashMap<SetKey, CachedSet>,
-    /// Bytes of the cached sets.
+    /// The bytes of the cached shingle sets.
     bytes: usize,
     capacity: usize,
     /// A counter, incremented by every load and at the beginning of every block.
@@ -101,7 +101,7 @@ impl<'c> SetCache<'c> {
         }
     }
 
-    /// The measure of an item's text.
+    /// The measure of an item's own text: words or characters.
     pub(crate) fn measure(&self, item: ItemId) -> Measure {
         self.classes.measure[self.order[item]]
     }

@@ -15,7 +15,7 @@ use twinprint_io::sink::{Existing, OpenClaim, OutputDir, RunStart};
 use twinprint_io::source::{Sources, input_root};
 use twinprint_io::work::WorkDir;
 
-/// The outcome of beginning a run.
+/// The outcome of the preparations of a run, before it reads its input.
 pub(super) enum Beginning {
     /// A new run: an empty output directory, a work directory, and the files of the inputs.
     New(OutputDir, WorkDir, Sources),

@@ -19,7 +19,7 @@ use crate::verify::near_misses::NearMisses;
 use crate::write::pairs::PairWriter;
 use twinprint_io::work::Spool;
 
-/// The input of the grouping.
+/// The tables that verification and grouping work on.
 pub(super) struct Grouping<'g> {
     pub(super) corpus: &'g Corpus,
     pub(super) keep: &'g KeepOrder,
@@ -34,7 +34,7 @@ pub(super) struct Grouping<'g> {
     pub(super) table_bytes: u64,
 }
 
-/// The result of the grouping.
+/// The result of verification and grouping.
 pub(super) struct Grouped {
     pub(super) outcome: Outcome,
     /// The number of candidates of the set join that were verified.

@@ -29,7 +29,7 @@ const TEXTS_PER_BATCH: usize = 512;
 /// An index or a store that is open. An open store is locked: no other process may write to it, and with
 /// [`Access::Append`] no other process may open it.
 pub(crate) enum Against {
-    /// A store of documents.
+    /// An open store of documents.
     Store(Box<dyn DocumentStore>),
     /// An index of 64-bit fingerprints, and the radius of lookups in it.
     Narrow(store::Snapshot<u64>, u32),
@@ -171,7 +171,7 @@ impl TextLookup<'_> {
         classes: &[ClassId],
     ) -> Result<Vec<Option<Box<KnownDuplicate>>>, DedupError> {
         let mut buffer = BlockBuffer::default();
-        // A text without features duplicates nothing.
+        // A text without features is not looked up, because it duplicates nothing.
         let has_features = |class: &ClassId| !self.classes.is_empty_text(*class);
         let wanted = classes.iter().filter(|class| has_features(class));
         let texts = wanted.map(|&class| {

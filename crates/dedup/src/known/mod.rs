@@ -103,7 +103,7 @@ impl KnownClasses {
         self.0.get(class)?.as_deref()
     }
 
-    /// True if every known class was verified.
+    /// True if all known classes were verified on the texts.
     #[cfg(feature = "tables")]
     pub(crate) fn verified(&self) -> bool {
         self.0.iter().flatten().all(|known| known.jaccard.is_some())

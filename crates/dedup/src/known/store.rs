@@ -61,7 +61,7 @@ pub trait DocumentStores: Sync {
     fn open(&self, path: &Path, access: Access) -> Result<Option<Box<dyn DocumentStore>>, StoreFailure>;
 }
 
-/// The access of a run to a store.
+/// The way in which a run uses a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// Texts are looked up and nothing changes. Other runs may read at the same time.

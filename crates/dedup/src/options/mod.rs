@@ -18,23 +18,24 @@ pub const MAX_RADIUS: [(u32, u32); 2] = [(64, 12), (128, 40)];
 /// The largest number of rows in `pairs.jsonl`. A run that needs more stops with an error.
 pub const MAX_PAIR_ROWS: u64 = 100_000_000;
 
-/// The document of a group that is kept.
+/// The rule that decides which document of a group is kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Keep {
-    /// The first in input order.
+    /// The first document in input order is kept.
     #[default]
     First,
-    /// The longest text; ties go to the first.
+    /// The document with the longest text is kept; of equally long ones, the first.
     Longest,
-    /// The shortest text; ties go to the first.
+    /// The document with the shortest text is kept; of equally short ones, the first.
     Shortest,
-    /// The largest value of the sort field; ties go to the first, documents without the field come last.
+    /// The document with the largest value in the sort field is kept; of equal ones, the first. Documents without the
+    /// field come last.
     Newest,
 }
 
 impl Keep {
-    /// The name in options and results.
+    /// The name of the rule in options and results.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::First => "first",
@@ -54,7 +55,7 @@ pub enum Mode {
     Remove,
     /// All records go to `annotated/`, with fields that describe the group of their document.
     Annotate,
-    /// Reports only; no record is copied.
+    /// Only reports are written; no record is copied.
     Report,
 }
 
@@ -62,7 +63,7 @@ pub enum Mode {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Order {
-    /// The order of the input.
+    /// The records stay in the order of the input.
     #[default]
     Input,
     /// Similar documents next to one another, in files with one record per line. Other files keep the order of the
@@ -91,7 +92,7 @@ pub enum PairRows {
     /// No pairs; the file is not written.
     #[default]
     None,
-    /// Every verified pair of documents.
+    /// Every verified pair of documents, including the pairs of equal texts.
     All,
     /// Every verified pair of distinct texts, each named by one of its documents, and one row for each further document
     /// with an equal text.
@@ -102,14 +103,14 @@ pub enum PairRows {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ClusterFiles {
-    /// `clusters.jsonl`.
+    /// Only `clusters.jsonl` is written.
     Jsonl,
-    /// `clusters.parquet`. Needs the feature `tables`.
+    /// Only `clusters.parquet` is written. Needs the feature `tables`.
     Parquet,
-    /// `clusters.jsonl` and `clusters.parquet`.
+    /// Both `clusters.jsonl` and `clusters.parquet` are written.
     #[default]
     Both,
-    /// Neither of the two files.
+    /// Neither of the two files is written.
     None,
 }
 
@@ -154,9 +155,9 @@ pub struct DedupOptions {
     pub against: Option<std::path::PathBuf>,
     /// True if the kept documents are added to the collection that [`DedupOptions::against`] names.
     pub append: bool,
-    /// The document of a group that is kept.
+    /// The rule that decides which document of a group is kept.
     pub keep: Keep,
-    /// The treatment of texts without features.
+    /// The treatment of texts without features: they are kept, removed or rejected.
     pub empty: EmptyTexts,
     /// The files that receive the records.
     pub mode: Mode,

@@ -115,7 +115,7 @@ impl PassageShare {
 struct FoundPassage {
     /// The text that the other holders were compared with.
     reference: TextId,
-    /// The number of texts that have the passage.
+    /// The number of texts that have this passage.
     holders: u32,
 }
 
@@ -140,7 +140,7 @@ impl Holders {
         self.found.push(FoundPassage { reference, holders })
     }
 
-    /// Adds a place of a passage in one of its holders.
+    /// Adds one occurrence of a passage in one of its holders.
     pub(super) fn place(
         &mut self,
         passage: PassageId,

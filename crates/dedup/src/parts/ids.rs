@@ -1,4 +1,4 @@
-//! The numberings of the search for partial copies.
+//! The types of the numbers that the search for partial copies uses.
 
 use crate::ids::define_id;
 

@@ -22,7 +22,7 @@ pub(super) struct NumberWriter {
     file: BufWriter<File>,
 }
 
-/// The reader of a file of numbers.
+/// The reader of a file that a [`NumberWriter`] has written.
 pub(super) struct NumberReader {
     work: PathBuf,
     file: BufReader<File>,
@@ -128,7 +128,7 @@ impl<T: Copy> PeekReader<T> {
         Ok(Self { file, unpack, next })
     }
 
-    /// Returns to the first value.
+    /// Returns to the first value of the file.
     pub(super) fn rewind(&mut self) -> Result<(), DedupError> {
         self.file.rewind()?;
         self.next = self.file.next()?.map(self.unpack);
@@ -182,7 +182,7 @@ impl NumberSorter {
     }
 }
 
-/// The reason why a sort failed.
+/// The reason why an external sort failed.
 enum SortFailure {
     Sorted(SegmentError),
     Written(DedupError),

@@ -90,7 +90,7 @@ impl BoundaryAnswer {
     }
 }
 
-/// A place in an original text.
+/// A place in an original text, and the part of the canonical text that it corresponds to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct OriginalPlace {
     /// The place in the canonical text. It is shorter than requested if it began or ended inside the output of one

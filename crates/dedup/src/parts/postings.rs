@@ -20,13 +20,13 @@ const TEXT_BYTES: u64 = 128;
 
 /// The fingerprints that at least two texts have, by text and by fingerprint.
 pub(super) struct Postings {
-    /// The texts of each fingerprint, ascending.
+    /// For each fingerprint, the texts that have it, ascending.
     texts: Lists<FingerprintId, TextId>,
-    /// The fingerprints of each text, ascending.
+    /// For each text, its fingerprints, ascending.
     of_text: Lists<TextId, FingerprintId>,
     /// The number of fingerprints of each text, including fingerprints that no other text has.
     sizes: IdVec<TextId, u32>,
-    /// The values of the fingerprints, ascending.
+    /// For each fingerprint, its hash value, ascending.
     values: IdVec<FingerprintId, u64>,
     /// The number of texts above which a fingerprint is common.
     many: usize,
@@ -93,12 +93,12 @@ impl Postings {
         self.many
     }
 
-    /// The number of texts of the run.
+    /// The number of distinct texts of the run, with or without fingerprints.
     pub(super) fn all_texts(&self) -> usize {
         self.sizes.len()
     }
 
-    /// The number of different fingerprints.
+    /// The number of distinct fingerprints that at least two texts have.
     pub(super) fn len(&self) -> usize {
         self.values.len()
     }
@@ -108,12 +108,12 @@ impl Postings {
         self.texts.of(fingerprint)
     }
 
-    /// True if so many texts have a fingerprint that it is common.
+    /// True if more texts have the fingerprint than the limit for a fingerprint that is not common.
     pub(super) fn is_common(&self, fingerprint: FingerprintId) -> bool {
         self.texts(fingerprint).len() > self.many
     }
 
-    /// The number of common fingerprints.
+    /// The number of common fingerprints: those that many texts have.
     pub(super) fn common(&self) -> u64 {
         self.values
             .ids()

@@ -19,7 +19,7 @@ use twinprint_io::sink::{OutputDir, OutputFile};
 /// out of the original.
 type OriginalRange = Option<[u64; 2]>;
 
-/// One row of `parts.jsonl`.
+/// One row of `parts.jsonl`: a pair of texts of which one contains a share of the other.
 #[derive(Serialize)]
 struct PartRow<'r> {
     a: &'r str,
@@ -130,7 +130,7 @@ impl FoundParts {
     }
 }
 
-/// The writer of the rows of both files.
+/// The writer of the rows of `parts.jsonl` and `passages.jsonl`.
 struct RowWriter<'w> {
     texts: &'w Texts<'w>,
     names: &'w Names<'w>,

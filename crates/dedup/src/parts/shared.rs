@@ -111,7 +111,7 @@ pub(super) fn find(
     })
 }
 
-/// Buffers of one thread.
+/// The buffers of one thread that compares texts with a reference.
 struct Buffers {
     winnower: Winnower,
     block: BlockBuffer,
@@ -288,7 +288,7 @@ impl PassageSearch<'_> {
             let mut within = itself.fingerprints_in(std::slice::from_ref(range));
             within.any(|fingerprint| uncovered.binary_search(&fingerprint).is_ok())
         });
-        // The holders are counted again: cut to a range, a passage of a holder may be empty.
+        // The holders are counted range by range, because a holder's part of a range may be too short to count.
         let mut holders = vec![1u32; ranges.len()];
         while let Some(other) = ComparedText::read(compared)? {
             let mut numbers: Vec<usize> = other.within(&ranges).iter().map(|place| place.0).collect();

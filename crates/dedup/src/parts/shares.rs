@@ -29,7 +29,7 @@ pub(super) struct PassagePlaces {
     pub(super) places: Vec<Range<u64>>,
 }
 
-/// The passages of one text.
+/// A text with the passages that it has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TextPassages {
     pub(super) text: TextId,
@@ -64,7 +64,7 @@ pub(super) struct ShareMeasurer<'m> {
     pub(super) check_cancelled: CheckCancelled<'m>,
 }
 
-/// Buffers of one thread.
+/// The buffers of one thread that measures shares.
 struct Buffers {
     shingler: Shingler,
     block: BlockBuffer,

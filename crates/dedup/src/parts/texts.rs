@@ -15,7 +15,7 @@ use twinprint_io::work::{BlockBuffer, Spool};
 /// threads.
 pub(super) const MAX_PARALLEL_TEXT_BYTES: usize = 1 << 20;
 
-/// The texts of a run: one for each class.
+/// The distinct texts of a run: one text for each class.
 pub(super) struct Texts<'r> {
     classes: &'r Classes,
     spool: &'r Spool,

@@ -30,7 +30,7 @@ pub(super) struct AnalysedChunk {
     pub(super) other_records: std::collections::BTreeMap<&'static str, u64>,
 }
 
-/// A record of an analysed chunk.
+/// A record of an analysed chunk: a document or a reject.
 pub(super) enum AnalysedRecord {
     Document(AnalysedDocument),
     Reject {
@@ -72,7 +72,7 @@ fn class_key(hasher: KeyedHasher, text: &str, domain: u8) -> ClassKey {
     [hash as u64, (hash >> 64) as u64]
 }
 
-/// The analysis of the chunks of one batch.
+/// The context in which the chunks of one batch are analysed.
 pub(super) struct ChunkAnalysis<'t> {
     pub(super) options: &'t DedupOptions,
     /// See [`ReadOptions::digest`](super::ReadOptions::digest).
@@ -82,14 +82,14 @@ pub(super) struct ChunkAnalysis<'t> {
     pub(super) sources: &'t Sources,
     pub(super) hasher: KeyedHasher,
     pub(super) cache: &'t TextCache,
-    /// The number of the batch, from 1.
+    /// The number of the batch, from 1, by which the cache orders texts.
     pub(super) batch: u32,
     /// The length in bytes of the longest record that fits into memory.
     pub(super) longest: u64,
 }
 
 impl ChunkAnalysis<'_> {
-    /// Analyses the records of a chunk.
+    /// Analyses the records of a chunk, in order.
     pub(super) fn analyse(
         &self,
         chunk: &Chunk,

@@ -11,11 +11,11 @@ pub(crate) struct ReadCounts {
     pub(crate) input_bytes: u64,
     /// The bytes of the records, decompressed.
     pub(crate) record_bytes: u64,
-    /// The bytes of the texts.
+    /// The bytes of the texts of all documents.
     pub(crate) text_bytes: u64,
     /// The length in bytes of the longest record or text.
     pub(crate) longest: u64,
-    /// The number of blank lines.
+    /// The number of blank lines, which are not records.
     pub(crate) blank_lines: u64,
     /// The numbers of records that are not documents by their kind, such as the requests in a web archive.
     pub(crate) other_records: BTreeMap<&'static str, u64>,

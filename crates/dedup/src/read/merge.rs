@@ -9,7 +9,7 @@ use twinprint_io::sink::OutputFile;
 use twinprint_io::source::{RejectReason, SourceError, Sources};
 use twinprint_io::work::{SpoolWriter, TextRef};
 
-/// The tables and files that chunks are merged into.
+/// Merges chunks into the tables of documents and classes, and into the spool.
 pub(super) struct Merger<'m> {
     pub(super) sources: &'m Sources,
     pub(super) corpus: Corpus,

@@ -34,7 +34,7 @@ const MAX_BATCH_BYTES: usize = 16 << 20;
 /// The smallest number of bytes of input that are analysed at a time.
 const MIN_BATCH_BYTES: usize = 256 << 10;
 
-/// The result of reading.
+/// The result of reading: the tables, the spool, and the counts.
 pub(crate) struct ReadOutcome {
     pub(crate) corpus: Corpus,
     /// The spool of texts; `None` in a run without verification.

@@ -44,7 +44,7 @@ impl HtmlPage<'_> {
 /// The column charts of a report.
 pub(super) struct Charts {
     pub(super) distances: Chart,
-    /// `None` in a run without verification.
+    /// The chart of the removed documents by Jaccard; `None` in a run without verification.
     pub(super) jaccards: Option<Chart>,
     pub(super) sizes: Chart,
 }
@@ -61,14 +61,14 @@ struct ShownPair<'r> {
     sides: Option<&'r TextDifference>,
 }
 
-/// Rejected records of one kind.
+/// A kind of rejected records, with their number and some examples.
 struct RejectKind<'r> {
     kind: &'r str,
     count: u64,
     examples: Vec<&'r twinprint_io::source::RejectExample>,
 }
 
-/// A stage and its share of the time.
+/// A stage of the run, with its share of the time.
 struct StageBar<'r> {
     stage: &'r twinprint_io::results::StageReport,
     names: [&'r str; 2],
@@ -81,7 +81,7 @@ pub(super) struct FunnelStep {
     pub(super) count: u64,
 }
 
-/// Renders the page.
+/// Renders `report.html`.
 pub(super) fn html(report: &Report, differences: &Differences) -> String {
     let page = HtmlPage {
         report,
@@ -210,7 +210,7 @@ fn stage_names(stage: &twinprint_io::results::StageReport) -> [&str; 2] {
     [&stage.name, chinese]
 }
 
-/// The steps of the search in order.
+/// The steps of the search in order, with the numbers that remain after each step.
 pub(super) fn funnel(report: &Report) -> Vec<FunnelStep> {
     let search = &report.search;
     let step = |english, chinese, count| FunnelStep {

@@ -13,7 +13,7 @@ use crate::verify::near_misses::NearMiss;
 use crate::write::FinishedRun;
 use twinprint_io::work::BlockBuffer;
 
-/// The largest number of groups that are shown.
+/// The largest number of groups that the report shows.
 const MAX_GROUPS: usize = 10;
 /// The largest number of members that are shown of a group.
 const MAX_MEMBERS: usize = 5;
@@ -38,7 +38,7 @@ pub(super) struct Differences {
     pub(super) closest_misses: Vec<TextDifference>,
 }
 
-/// A pair of items.
+/// A pair of items that the report may show.
 #[derive(Clone, Copy)]
 struct ItemPair {
     a: ItemId,

@@ -35,7 +35,7 @@ pub(crate) struct MatchCriteria {
     pub(crate) pairs: Pairs,
 }
 
-/// Candidates and verification for the grouping.
+/// The candidates of a run and their verification, for the grouping.
 pub(crate) struct Matcher<'c> {
     classes: &'c Classes,
     keep: &'c KeepOrder,
@@ -43,7 +43,7 @@ pub(crate) struct Matcher<'c> {
     /// For each item, the range of its edges in `edges`.
     starts: Starts<ItemId>,
     roles: &'c IdVec<ItemId, JoinRole>,
-    /// True for items that have candidates.
+    /// For each item, true if it has candidates.
     connected: IdVec<ItemId, bool>,
     criteria: MatchCriteria,
     /// The cache of shingle sets; `None` in a run without verification.

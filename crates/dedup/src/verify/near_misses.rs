@@ -21,7 +21,7 @@ const MAX_KEPT: usize = 64;
 /// The number of bands that Jaccards are counted in, of 2 per cent each.
 const BANDS: usize = 51;
 
-/// Two items whose Jaccard is below the threshold.
+/// Two items whose Jaccard is just below the threshold.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct NearMiss {
     /// The item that was decided earlier.
@@ -32,10 +32,10 @@ pub(crate) struct NearMiss {
     pub(crate) similarity: Similarity,
 }
 
-/// The near misses of a run.
+/// The near misses of a run, collected by all threads.
 pub(crate) struct NearMisses {
     least: f64,
-    /// The number of pairs in each band.
+    /// The number of near misses in each band of Jaccards.
     bands: [AtomicU64; BANDS],
     /// The largest rank with which a pair may still be kept.
     worst: AtomicU64,

@@ -66,7 +66,7 @@ pub(crate) fn schedule(edges: &[Edge], roles: &IdVec<ItemId, JoinRole>) -> IdVec
 struct MemberOrder {
     /// The members of the set join, ascending.
     members: Vec<ItemId>,
-    /// The position of each item among the members.
+    /// For each item, its position among the members.
     position: IdVec<ItemId, u32>,
     /// For each member, the position of the next core member; past the last core member, the number of members.
     next_core: Vec<u32>,

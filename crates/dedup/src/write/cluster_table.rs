@@ -38,7 +38,7 @@ pub(crate) struct ClusterTable {
 /// The types of the columns of ids; `None` for strings.
 #[derive(Clone, Copy)]
 pub(crate) struct IdTypes {
-    /// The type of the column `id`.
+    /// The type of the column `id`; `None` for strings.
     pub(crate) own: Option<IntegerType>,
     /// The type of the column `duplicate_of`, which may name documents outside the input.
     pub(crate) duplicate_of: Option<IntegerType>,

@@ -56,14 +56,14 @@ pub(crate) struct FinishedRun<'r> {
     pub(crate) parts: Option<PartsReport>,
 }
 
-/// The decision on one document.
+/// The decision on one document: the group that it is in, and whether it is kept.
 pub(crate) struct DocumentVerdict<'r> {
     document: DocumentId,
-    /// The document that leads its group.
+    /// The document that leads the group.
     pub(crate) leader: DocumentId,
     /// The item of the document.
     pub(crate) item: ItemId,
-    /// The item of the leader.
+    /// The item of the group's leader.
     pub(crate) leader_item: ItemId,
     pub(crate) group: Group,
     /// The known document that this document duplicates, if any. All documents of its group then have equal texts, and

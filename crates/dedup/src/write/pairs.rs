@@ -18,7 +18,7 @@ pub(crate) struct PairWriter<'r> {
     mode: PairRows,
     keep: &'r KeepOrder,
     names: Names<'r>,
-    /// The documents of each class in input order; without lists if no file is written.
+    /// The documents of each class in input order; empty if no file is written.
     members: Lists<ClassId, DocumentId, u32>,
     verified: bool,
     rows: u64,

@@ -30,7 +30,7 @@ impl DocumentsByRecord {
         Self(by_record)
     }
 
-    /// The document of a record; `None` for a reject.
+    /// The document at a position among all records; `None` for a reject.
     fn document(&self, ordinal: u64) -> Option<DocumentId> {
         let document = self.0.get(ordinal as usize).copied();
         document

@@ -61,7 +61,7 @@ pub struct Calibration {
     pub threshold: f64,
     /// The number of pairs of the sample that are at the threshold and within the widest radius.
     pub true_pairs: usize,
-    /// The figures for 64 and 128 bits.
+    /// The figures for fingerprints of 64 and of 128 bits.
     pub widths: Vec<WidthCalibration>,
     /// One pair of the sample for each distance at which the sample has pairs.
     pub examples: Vec<Example>,
@@ -69,7 +69,7 @@ pub struct Calibration {
     pub bits: u32,
     /// The chosen radius.
     pub k: u32,
-    /// The reason for the choice.
+    /// The reason for the choice of width and radius, for people.
     pub reason: String,
     #[serde(skip)]
     matching: Matching,
@@ -78,7 +78,7 @@ pub struct Calibration {
 /// The figures of a calibration for one width.
 #[derive(Clone, Debug, Serialize)]
 pub struct WidthCalibration {
-    /// The width.
+    /// The width of the fingerprints in bits.
     pub bits: u32,
     /// The number of compared pairs at each distance from 0. A pair counts twice if both of its texts are compared with
     /// all texts.
@@ -92,7 +92,7 @@ pub struct WidthCalibration {
 /// The figures of a calibration for one radius.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct RadiusCalibration {
-    /// The radius.
+    /// The radius: the largest Hamming distance of a candidate.
     pub k: u32,
     /// The share of the sample's true pairs that are within the radius; `None` if the sample has fewer than 30 true
     /// pairs.
@@ -208,7 +208,7 @@ pub fn page(calibration: &Calibration) -> String {
 struct Sample<'d> {
     documents: &'d Documents,
     profile: &'d Profile,
-    /// The document number of each text.
+    /// For each text, the number of its document.
     texts: Vec<u32>,
     /// The fingerprint of each text at 128 bits.
     fingerprints: Vec<u128>,

@@ -79,7 +79,7 @@ impl<D: Copy + Eq + Hash> ShingleSetCache<D> {
         self.young.insert((document, measure), set);
     }
 
-    /// Bytes of the cached sets.
+    /// The bytes of the cached shingle sets.
     #[cfg(test)]
     pub(super) fn bytes(&self) -> usize {
         let sets = self.young.values().chain(self.old.values());

@@ -8,14 +8,14 @@ const LEVEL: i32 = 1;
 /// A text in memory, compressed if that makes it shorter.
 #[derive(Clone, Debug)]
 pub(super) enum PackedText {
-    /// A text that zstd makes shorter.
+    /// A text that zstd makes shorter, compressed.
     Zstd {
-        /// The length of the text in bytes.
+        /// The length of the decompressed text, in bytes.
         text_bytes: u32,
         /// The compressed text.
         packed: Box<[u8]>,
     },
-    /// A text that zstd does not make shorter.
+    /// A text that zstd does not make shorter, as it is.
     Plain(Box<str>),
 }
 

@@ -362,7 +362,7 @@ fn answer(record: u64, known: &KnownDuplicate) -> KnownAnswer {
     }
 }
 
-/// A random number that names a run.
+/// Draws a random number that identifies a run.
 fn random() -> u128 {
     use std::hash::{BuildHasher, RandomState};
     let word = |n: u64| u128::from(RandomState::new().hash_one(n));
