@@ -203,7 +203,7 @@ fn plots(evaluation: &Evaluation) -> Vec<Figure> {
         svg: f1.svg(),
         caption: [
             format!(
-                "F1 at Jaccard ≥ {threshold} by radius: with verification of the pairs within it, and by the distance alone."
+                "F1 at Jaccard ≥ {threshold} by radius, if pairs within the radius are verified, and if the distance alone decides."
             ),
             format!("Jaccard ≥ {threshold} 时 F1 随半径的变化：半径内的文本对经核对，以及仅凭距离判定。"),
         ],
@@ -212,7 +212,7 @@ fn plots(evaluation: &Evaluation) -> Vec<Figure> {
     plots.push(Figure {
         svg: cost.svg(),
         caption: [
-            "The cost of a radius: pairs within it, a document.".to_owned(),
+            "The cost of a radius: the number of pairs within the radius, per document.".to_owned(),
             "半径的代价：每篇文档在半径之内的文本对数。".to_owned(),
         ],
     });

@@ -133,7 +133,7 @@ fn costs(calibration: &Calibration) -> Figure {
     let n = twinprint_io::number::count(calibration.n);
     let caption = [
         format!(
-            "Recall and cost at {n} documents, a point for each radius. Up to 5 candidates per document add no noticeable time."
+            "Recall and cost for {n} documents, one point for each radius. Up to 5 candidates per document add no noticeable time."
         ),
         format!("{n} 篇文档时的召回率与代价，每个点对应一个半径；每篇文档不超过 5 个候选时感觉不到开销。"),
     ];
