@@ -277,8 +277,7 @@ impl DedupOptions {
                 return refuse(
                     "hamming",
                     format!(
-                        "a radius of {k} is too large; the join is exact up to {narrow} at 64 bits and up to {wide} \
-                         at 128 bits"
+                        "{k} is too large; the join is exact for radii up to {narrow} at 64 bits and up to {wide} at 128 bits"
                     ),
                 );
             }
