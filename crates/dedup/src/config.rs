@@ -9,7 +9,7 @@ use crate::options::Columns;
 use crate::options::{ClusterFiles, DedupOptions, EmptyTexts, Keep, Mode, Order, PairRows};
 use twinprint_io::source::SourceOptions;
 
-/// A whole number. Numbers of TOML are below 2^63; larger ones are written as strings.
+/// A whole number. It serialises as a TOML integer if it is below 2^63, the range of TOML, and as a string otherwise.
 #[derive(Clone, Copy, Debug)]
 struct Whole(u64);
 
@@ -22,7 +22,8 @@ impl Serialize for Whole {
     }
 }
 
-/// The options that decide which documents match: the choice of `calibrate`, and a part of `Config`.
+/// The options that decide which documents match. `calibrate` writes them as its choice, and a run writes them as a
+/// part of `config.toml`.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Matching {
@@ -32,13 +33,13 @@ pub struct Matching {
     idf_root: Option<bool>,
     bits: u32,
     hamming: u32,
-    /// Absent in a run without verification, where it has no effect.
+    /// The minimum Jaccard of a duplicate; left out in a run without verification, where it has no effect.
     threshold: Option<f64>,
     no_verify: bool,
 }
 
 impl Matching {
-    /// The matching options of a run at a radius.
+    /// Takes the matching options from `options`, with the chosen width and radius from `radius`.
     pub fn of(options: &DedupOptions, radius: &Radius) -> Self {
         Self {
             profile: options
@@ -58,7 +59,7 @@ impl Matching {
     }
 }
 
-/// The effective configuration, named as the flags of the command line.
+/// The effective configuration of a run. Its keys are the long names of command-line flags.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[expect(clippy::struct_excessive_bools, reason = "flags of the command line")]
@@ -83,7 +84,7 @@ pub(crate) struct Config {
     #[serde(flatten)]
     matching: Matching,
     against: Option<String>,
-    /// Absent unless it is set.
+    /// True if the kept documents are added to the collection; left out otherwise.
     append: Option<bool>,
     keep: Keep,
     keep_key: Option<String>,
@@ -156,9 +157,9 @@ impl Config {
     }
 }
 
-/// Formats options as a file for `--config`, below a comment.
+/// Formats options as the text of a `--config` file, preceded by `comment`.
 pub fn to_toml(comment: &str, options: &impl Serialize) -> String {
-    // Strings, numbers in the range of TOML, and lists of them can always be serialised.
+    // Serialising cannot fail: the options are strings, numbers in the range of TOML, and lists of these.
     let body = toml::to_string(options).unwrap_or_default();
     format!("# {comment}.\n{body}")
 }

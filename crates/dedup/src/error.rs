@@ -1,4 +1,4 @@
-//! Errors that end a run, as opposed to a record that cannot be used, which is only rejected.
+//! Errors that end a run. A single unusable record does not end a run: it is rejected.
 
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
@@ -25,106 +25,123 @@ pub enum DedupError {
     #[error(transparent)]
     Profile(#[from] ProfileError),
     /// No document has the field that `--keep newest` sorts by.
-    #[error("no document has a field \"{field}\" with a number or a text, by which the newest would be kept")]
+    #[error(
+        "no document has a field \"{field}\" with a number or a text, which decides the newest document to keep"
+    )]
     NoSortField {
-        /// The field.
+        /// The name of the field.
         field: String,
     },
-    /// More documents than one run can number.
-    #[error("more than {limit} documents; split the input")]
+    /// The input has more documents than one run can number.
+    #[error("the input has more than {limit} documents, the most that one run can number; split the input")]
     TooManyDocuments {
-        /// The limit.
+        /// The largest number of documents in one run.
         limit: u32,
     },
-    /// There would be too many rows in `pairs.jsonl`.
-    #[error("the pairs would take {rows} rows or more (the limit is {limit})")]
+    /// `pairs.jsonl` would have more rows than the limit.
+    #[error("the file of duplicate pairs would have {rows} rows or more (the limit is {limit})")]
     TooManyPairs {
-        /// The minimum number of rows that would be written.
+        /// The number of rows that the file would have at least.
         rows: u64,
-        /// The limit.
+        /// The largest number of rows that `pairs.jsonl` may have.
         limit: u64,
     },
-    /// Too many fingerprint matches to hold, and no verification to reduce them.
+    /// More pairs of fingerprints are within the radius than fit into memory, in a run without verification. A
+    /// verifying run leaves the surplus to the set join.
     #[error(
-        "more than {limit} pairs of fingerprints are within {k} bits, too many to hold without verification"
+        "more than {limit} pairs of fingerprints are within the radius of {k} bits, too many for a run without \
+         verification"
     )]
     TooManyMatches {
-        /// The limit.
+        /// The largest number of pairs of fingerprints in memory.
         limit: u64,
-        /// The radius.
+        /// The radius of the run.
         k: u32,
     },
-    /// The run does not fit into its memory.
+    /// The run needs more memory than its limit.
     #[error(
-        "this needs about {} MiB of memory or more, and the limit is {} MiB",
+        "the run needs about {} MiB of memory or more, but the limit is {} MiB",
         .needed.div_ceil(1 << 20), .limit >> 20
     )]
     Memory {
-        /// Bytes needed, as far as is known.
+        /// The bytes of memory that the run needs at least.
         needed: u64,
-        /// Bytes allowed.
+        /// The memory limit in bytes.
         limit: u64,
     },
-    /// A record is too long for the memory allowed.
-    #[error("{label}:{line}: the record is too long for the memory allowed")]
+    /// A record is too long for the memory limit.
+    #[error(
+        "{label}:{line}: the record is too long for the memory limit ({source}); leave the record out, or raise the \
+         limit"
+    )]
     LongRecord {
-        /// The file.
+        /// The file of the record.
         label: String,
-        /// Its line.
+        /// The line of the record in its file.
         line: u64,
-        /// The error with the needed and the allowed memory.
+        /// The [`DedupError::Memory`] with the memory that the record needs and the limit.
         source: Box<DedupError>,
     },
     /// The index or the store that the run is compared with cannot be used.
     #[error("{}: {problem}", path.display())]
     Against {
-        /// Its directory.
+        /// The directory of the index or store.
         path: PathBuf,
-        /// The problem.
+        /// The reason why the index or store cannot be used.
         problem: AgainstProblem,
     },
     /// The store refused a document that was to be added.
-    #[error("{place}: it cannot be added to {} ({message}); nothing was added, leave the record out", path.display())]
+    #[error(
+        "{place}: the document cannot be added to {} ({message}); no document was added: leave this record out and \
+         run again",
+        path.display()
+    )]
     Append {
         /// The directory of the store.
         path: PathBuf,
         /// The file and the line of the document.
         place: String,
-        /// The objection.
+        /// The reason for which the store refused the document.
         message: String,
     },
-    /// The forecast finds too little memory or disk.
+    /// The forecast shows that the run needs more memory or disk space than is available.
     #[error(transparent)]
     WillNotFit(#[from] Shortage),
 }
 
-/// A resource of which a run needs more than there is. Amounts are in bytes.
+/// A shortage of memory or disk space, found before a run begins. Amounts are in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Shortage {
-    /// Main memory.
-    #[error("the run will take about {} MiB of memory, of which {} MiB are free", mib(*.needed), mib(*.free))]
+    /// The run needs more memory than is available.
+    #[error("the run will need about {} MiB of memory, but only {} MiB are available", mib(*.needed), mib(*.free))]
     Memory {
-        /// Needed by the run.
+        /// The bytes that the run needs.
         needed: u64,
-        /// Available to it.
+        /// The bytes that are available.
         free: u64,
     },
-    /// The disk of the output directory.
-    #[error("the run will write about {} MiB to the disk of the output, which has {} MiB free", mib(*.needed), mib(*.free))]
+    /// The run would write more to the disk of the output directory than is free there.
+    #[error(
+        "the run will write about {} MiB to the disk of the output directory, which has only {} MiB free",
+        mib(*.needed), mib(*.free)
+    )]
     Output {
-        /// Needed by the run.
+        /// The bytes that the run would write.
         needed: u64,
-        /// Free on the disk.
+        /// The bytes that are free on the disk.
         free: u64,
-        /// True if the temporary files are on the same disk and included.
+        /// True if the temporary files go to the same disk. `needed` then includes them.
         includes_work: bool,
     },
-    /// The disk of the temporary files, if it is another one.
-    #[error("the run will write about {} MiB of temporary files to a disk that has {} MiB free", mib(*.needed), mib(*.free))]
+    /// The run would write more temporary files than fit on their disk, which is not the disk of the output directory.
+    #[error(
+        "the run will write about {} MiB of temporary files to a disk that has only {} MiB free",
+        mib(*.needed), mib(*.free)
+    )]
     Work {
-        /// Needed by the run.
+        /// The bytes of temporary files that the run would write.
         needed: u64,
-        /// Free on the disk.
+        /// The bytes that are free on the disk.
         free: u64,
     },
 }
@@ -137,51 +154,61 @@ fn mib(bytes: u64) -> u64 {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AgainstProblem {
-    /// The path is a file.
-    #[error("it is a file; name the directory of a collection or an index")]
+    /// The path names a file, but must name the directory of an index or a store.
+    #[error("the path is a file; name the directory of a collection or an index")]
     IsFile,
     /// The path is neither an index nor a store.
-    #[error("there is neither a collection nor an index")]
+    #[error("the path is neither a collection nor an index")]
     Nothing,
-    /// A store is queried with texts, but the run keeps none.
-    #[error("a collection needs the texts, which a run without verification does not keep")]
-    NeedsTexts,
-    /// The store verifies at a higher threshold.
+    /// A store compares texts, but a run without verification keeps none.
     #[error(
-        "the collection verifies at a Jaccard of {least}, so it finds no duplicates between {given} and that; choose a threshold of at least {least}"
+        "a collection compares texts, but a run without verification keeps none; verify, or compare with an index"
+    )]
+    NeedsTexts,
+    /// The threshold of the run is below the Jaccard at which the store verifies.
+    #[error(
+        "the collection finds only duplicates with a Jaccard of at least {least}, but the threshold of this run is \
+         {given}; \
+         choose a threshold of at least {least}"
     )]
     Threshold {
-        /// The store's threshold.
+        /// The lowest Jaccard at which the store finds duplicates.
         least: f64,
-        /// The run's threshold.
+        /// The threshold of the run, which is lower.
         given: f64,
     },
-    /// The index has wider fingerprints than the run.
-    #[error("it has fingerprints of {stored} bits, but those of this run have {made}")]
+    /// The index has wider fingerprints than the run computes.
+    #[error(
+        "the index has fingerprints of {stored} bits, but this run makes only {made} bits; choose a width of {stored} \
+         bits"
+    )]
     Width {
-        /// Bits of the index.
+        /// The width of the index's fingerprints in bits.
         stored: u32,
-        /// Bits of the run.
+        /// The width of the run's fingerprints in bits.
         made: u32,
     },
     /// The index has fingerprints of another profile.
-    #[error("its fingerprints have the profile {stored}, those of this run {made}")]
+    #[error(
+        "the fingerprints of the index have the profile {stored}, but those of this run have {made}; choose the \
+         profile of the index"
+    )]
     Profile {
         /// The profile of the index.
         stored: Box<ProfileLabel>,
         /// The profile of the run.
         made: Box<ProfileLabel>,
     },
-    /// An index has no texts, so kept documents cannot be added to it.
-    #[error("it is an index, which has no texts; kept documents can be added to a collection")]
+    /// The run would add documents to an index, which stores fingerprints only.
+    #[error("the path is an index, which stores no texts; documents can be added only to a collection")]
     AppendToIndex,
-    /// It cannot be read or written.
+    /// The index or store cannot be read or written.
     #[error("{0}")]
     Failed(String),
 }
 
 impl DedupError {
-    /// The error of an index or a store in `path` that cannot be read or written.
+    /// Returns the error that reports `error` for the index or store at `path`.
     pub fn against_failed(path: &Path, error: &dyn Display) -> Self {
         Self::Against {
             path: path.to_owned(),
@@ -194,12 +221,12 @@ impl DedupError {
         matches!(self, Self::Job(JobError::Cancelled))
     }
 
-    /// The error of a cancelled run.
+    /// The error with which a cancelled run ends.
     pub(crate) fn cancelled() -> Self {
         Self::Job(JobError::Cancelled)
     }
 
-    /// An error about the option `option`.
+    /// Returns the error that the option named `option` has the problem `problem`.
     pub(crate) fn option(option: &'static str, problem: impl Into<String>) -> Self {
         Self::Job(OptionError::new(option, problem).into())
     }

@@ -1,35 +1,35 @@
 //! The numberings of a run as types, and tables that are indexed by them.
 //!
-//! A run numbers its documents, its classes, its items and its rows, each from 0. A number of one kind cannot index a
-//! table of another: [`IdVec`], [`IdSlice`] and [`Lists`] accept the ids of one kind only. An id is a transparent
-//! `u32`, so a table of ids takes four bytes per entry. Other crates use plain numbers; [`Id::new`] and [`Id::get`]
-//! convert between the two.
+//! A run numbers its documents, its classes, its items and its rows, each from 0. Each numbering has its own id type,
+//! so that an id of one kind cannot index a table of another: [`IdVec`], [`IdSlice`] and [`Lists`] accept one type
+//! only. An id is a transparent `u32`, so a table of ids takes four bytes per entry. Other crates use plain numbers;
+//! [`Id::new`] and [`Id::get`] convert between ids and numbers.
 
 use std::marker::PhantomData;
 use std::ops::{Index, IndexMut, Range};
 
 use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 
-/// A number of one kind.
+/// An id: a number in one numbering, such as that of documents.
 pub(crate) trait Id: Copy + Send + Sync {
-    /// The id of this number.
+    /// Makes an id from a plain number.
     fn new(number: u32) -> Self;
 
-    /// The plain number.
+    /// The id as a plain number.
     fn get(self) -> u32;
 
-    /// The position in a table.
+    /// The id as a position in a table.
     fn index(self) -> usize {
         self.get() as usize
     }
 
-    /// The id of a position in a table, which has fewer than 2³² entries.
+    /// Makes an id from a position in a table. The table must have fewer than 2³² entries.
     fn from_index(index: usize) -> Self {
         Self::new(index as u32)
     }
 }
 
-/// Defines a type of ids.
+/// Defines a type that implements [`Id`].
 macro_rules! define_id {
     ($(#[$doc:meta])* $visibility:vis struct $name:ident;) => {
         $(#[$doc])*
@@ -51,7 +51,7 @@ macro_rules! define_id {
 pub(crate) use define_id;
 
 define_id! {
-    /// A document: its place in the order of input, without rejected records.
+    /// The number of a document: its place in input order. Rejected records are not counted.
     pub(crate) struct DocumentId;
 }
 
@@ -61,8 +61,8 @@ define_id! {
 }
 
 define_id! {
-    /// A class as an item of the join and of the grouping: first by rank in keep order, later by the
-    /// [schedule](crate::verify::schedule). Every item comes after its earlier neighbours.
+    /// A class, as the join and the grouping number it: first by rank in keep order, later in the order in which the
+    /// [schedule](crate::verify::schedule) decides the classes.
     pub(crate) struct ItemId;
 }
 
@@ -71,12 +71,12 @@ define_id! {
     pub(crate) struct RowId;
 }
 
-/// The ids from 0 up to `count`, which is excluded.
+/// The ids from 0 to `count` - 1.
 pub(crate) fn ids<I: Id>(count: usize) -> impl DoubleEndedIterator<Item = I> + ExactSizeIterator + Clone {
     (0..count as u32).map(I::new)
 }
 
-/// The ids from 0 up to `count`, which is excluded, in parallel.
+/// The ids from 0 to `count` - 1, as a parallel iterator.
 pub(crate) fn par_ids<I: Id>(count: usize) -> impl IndexedParallelIterator<Item = I> {
     (0..count as u32).into_par_iter().map(I::new)
 }
@@ -108,7 +108,7 @@ impl<I, T> FromIterator<T> for IdVec<I, T> {
 }
 
 impl<I: Id, T> IdVec<I, T> {
-    /// A vector of `count` equal entries.
+    /// Makes a table of `count` entries that all are `value`.
     pub(crate) fn filled(value: T, count: usize) -> Self
     where
         T: Clone,
@@ -116,39 +116,39 @@ impl<I: Id, T> IdVec<I, T> {
         Self::from(vec![value; count])
     }
 
-    /// The number of entries.
+    /// The number of entries in the table.
     pub(crate) fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// True if there is no entry.
+    /// True if the table has no entries.
     pub(crate) fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// Adds an entry and returns its id.
+    /// Adds an entry to the table and returns its id.
     pub(crate) fn push(&mut self, entry: T) -> I {
         let id = I::from_index(self.entries.len());
         self.entries.push(entry);
         id
     }
 
-    /// The entry of an id; `None` beyond the last.
+    /// The entry of an id; `None` if the table has no such id.
     pub(crate) fn get(&self, id: I) -> Option<&T> {
         self.entries.get(id.index())
     }
 
-    /// The entry of an id for a change; `None` beyond the last.
+    /// The entry of an id, mutable; `None` if the table has no such id.
     pub(crate) fn get_mut(&mut self, id: I) -> Option<&mut T> {
         self.entries.get_mut(id.index())
     }
 
-    /// The ids of all entries.
+    /// The ids of all entries of the table.
     pub(crate) fn ids(&self) -> impl DoubleEndedIterator<Item = I> + ExactSizeIterator + Clone + use<I, T> {
         ids(self.entries.len())
     }
 
-    /// The table of the values of a function of the entries.
+    /// Applies `f` to every entry and returns the table of the results.
     pub(crate) fn map<U>(self, f: impl FnMut(T) -> U) -> IdVec<I, U> {
         self.entries.into_iter().map(f).collect()
     }
@@ -158,22 +158,22 @@ impl<I: Id, T> IdVec<I, T> {
         self.entries.iter()
     }
 
-    /// The entries in the order of their ids, for changes.
+    /// The entries in the order of their ids, mutable.
     pub(crate) fn iter_mut(&mut self) -> std::slice::IterMut<'_, T> {
         self.entries.iter_mut()
     }
 
-    /// The entries with their ids.
+    /// The entries with their ids, in the order of the ids.
     pub(crate) fn entries(&self) -> impl DoubleEndedIterator<Item = (I, &T)> + ExactSizeIterator + Clone {
         ids(self.entries.len()).zip(&self.entries)
     }
 
-    /// The entries as a slice that only ids of this kind index.
+    /// The table as a slice that only ids of type `I` index.
     pub(crate) fn as_slice(&self) -> IdSlice<'_, I, T> {
         IdSlice::new(&self.entries)
     }
 
-    /// The entries of other ids, in the order of `order`: the entry of id i becomes that of id `order[i]`.
+    /// Returns a table in the order of `order`: its entry at each id `j` is this table's entry at `order[j]`.
     pub(crate) fn permuted<J>(&self, order: &IdVec<J, I>) -> IdVec<J, T>
     where
         T: Copy,
@@ -221,18 +221,18 @@ impl<I, T> Clone for IdSlice<'_, I, T> {
 impl<I, T> Copy for IdSlice<'_, I, T> {}
 
 impl<'s, I: Id, T> IdSlice<'s, I, T> {
-    /// The entries of another crate's table, whose numbers are ids of this kind.
+    /// Wraps a slice of another crate, so that ids of type `I` index it instead of plain numbers.
     pub(crate) fn new(entries: &'s [T]) -> Self {
         let id = PhantomData;
         Self { entries, id }
     }
 
-    /// The number of entries.
+    /// The number of entries in the table.
     pub(crate) fn len(self) -> usize {
         self.entries.len()
     }
 
-    /// The entries with their ids.
+    /// The entries with their ids, in the order of the ids.
     pub(crate) fn entries(self) -> impl DoubleEndedIterator<Item = (I, &'s T)> + ExactSizeIterator + Clone {
         ids(self.entries.len()).zip(self.entries)
     }
@@ -246,12 +246,12 @@ impl<I: Id, T> Index<I> for IdSlice<'_, I, T> {
     }
 }
 
-/// A position in a table of lists: `u32` if the table is known to have fewer than 2³² values.
+/// The integer type of a position among the values of all lists: `u64`, or `u32` for fewer than 2³² values.
 pub(crate) trait Offset: Copy {
-    /// The offset of this position.
+    /// Makes an offset from a position.
     fn at(position: usize) -> Self;
 
-    /// The position.
+    /// The offset as a position.
     fn position(self) -> usize;
 }
 
@@ -275,10 +275,10 @@ impl Offset for u64 {
     }
 }
 
-/// The start of each id's list in a table of all lists, one list after another.
+/// The start of each id's list in a table that contains all lists, one after another.
 #[derive(Debug)]
 pub(crate) struct Starts<I, N = u64> {
-    /// One start for each id, and the end of the last list.
+    /// The start of each list, and after them the end of the last list.
     starts: Vec<N>,
     id: PhantomData<I>,
 }
@@ -292,7 +292,7 @@ impl<I: Id, N: Offset> Default for Starts<I, N> {
 }
 
 impl<I: Id, N: Offset> Starts<I, N> {
-    /// The starts of `count` lists, from the id of each value. O(lists + values).
+    /// Computes the starts of `count` lists. `values` yields, for each value, the id of its list. O(lists + values).
     pub(crate) fn count(count: usize, values: impl Iterator<Item = I>) -> Self {
         let mut ends = Self::ends(count, values);
         ends.rotate_right(1);
@@ -303,7 +303,8 @@ impl<I: Id, N: Offset> Starts<I, N> {
         Self { starts: ends, id }
     }
 
-    /// The end of each list, and the end of all lists.
+    /// Returns the end of each list, followed by the number of all values. `values` yields, for each value, the id of
+    /// its list.
     fn ends(count: usize, values: impl Iterator<Item = I>) -> Vec<N> {
         let mut ends = vec![N::at(0); count + 1];
         for id in values {
@@ -318,7 +319,7 @@ impl<I: Id, N: Offset> Starts<I, N> {
         ends
     }
 
-    /// Ends the list of the next id at a position, at which the list after it starts.
+    /// Adds the next list, which ends at position `end`. The list after it starts there.
     pub(crate) fn push_end(&mut self, end: usize) {
         self.starts.push(N::at(end));
     }
@@ -328,7 +329,7 @@ impl<I: Id, N: Offset> Starts<I, N> {
         self.starts.len() - 1
     }
 
-    /// The positions of an id's list.
+    /// The positions of an id's list in the table that contains all lists.
     pub(crate) fn range(&self, id: I) -> Range<usize> {
         let i = id.index();
         self.starts[i].position()..self.starts[i + 1].position()
@@ -350,12 +351,14 @@ impl<I: Id, T, N: Offset> Default for Lists<I, T, N> {
 }
 
 impl<I: Id, T: Copy, N: Offset> Lists<I, T, N> {
-    /// Groups values by id into `count` lists, each in the order of the values. `values` is walked twice. O(lists + values).
+    /// Groups values by id into `count` lists, each in the order of the values. Calls `values` several times. O(lists +
+    /// values).
     pub(crate) fn group<V: DoubleEndedIterator<Item = (I, T)>>(count: usize, values: impl Fn() -> V) -> Self {
         let mut starts: Vec<N> = Starts::ends(count, values().map(|(id, _)| id));
         let total = starts.last().map_or(0, |end| end.position());
         let mut lists = values().next().map_or_else(Vec::new, |(_, any)| vec![any; total]);
-        // The lists are filled from their ends, so that each stored end becomes a start.
+        // Each list is filled backwards from its end. The position stored for the list moves with it, so that it is the
+        // start when the list is full.
         for (id, value) in values().rev() {
             let start = &mut starts[id.index()];
             let position = start.position() - 1;
@@ -369,12 +372,12 @@ impl<I: Id, T: Copy, N: Offset> Lists<I, T, N> {
         }
     }
 
-    /// The lists that `starts` cuts `values` into.
+    /// Divides `values` into lists that begin at `starts`.
     pub(crate) fn new(starts: Starts<I, N>, values: Vec<T>) -> Self {
         Self { starts, values }
     }
 
-    /// Adds the list of the next id.
+    /// Adds a list, which belongs to the next id.
     pub(crate) fn push(&mut self, list: impl Iterator<Item = T>) {
         self.values.extend(list);
         self.starts.push_end(self.values.len());
@@ -385,12 +388,12 @@ impl<I: Id, T: Copy, N: Offset> Lists<I, T, N> {
         self.starts.len()
     }
 
-    /// The list of an id.
+    /// The list of values of an id.
     pub(crate) fn of(&self, id: I) -> &[T] {
         &self.values[self.starts.range(id)]
     }
 
-    /// The list of an id, for changes.
+    /// The list of values of an id, mutable.
     pub(crate) fn of_mut(&mut self, id: I) -> &mut [T] {
         &mut self.values[self.starts.range(id)]
     }

@@ -45,7 +45,7 @@ pub struct DedupJob<'j> {
     pub inputs: &'j [String],
     /// The formats and fields of the inputs.
     pub source: &'j SourceOptions,
-    /// The criteria of duplicates, and the treatment of their records.
+    /// The options of the run, which decide what a duplicate is and what is written.
     pub options: &'j DedupOptions,
     /// The output directory: new or empty, unless [`DedupOptions::existing`] replaces an earlier result.
     pub out: &'j Path,
@@ -53,13 +53,13 @@ pub struct DedupJob<'j> {
 
 /// Finds the near-duplicates among the documents of a job and writes the result to its output directory.
 ///
-/// A run that fails removes what it has written and leaves an earlier result unchanged. The files of a run that was killed are
-/// replaced by the next run.
+/// A run that fails removes what it has written and leaves an earlier result unchanged. The files of a run that was
+/// killed are replaced by the next run.
 ///
-/// Deterministic: the same input, options and version give byte-identical files on any number of threads and any CPU, except for
-/// the `run` object of `report.json`. Work is about linear in the input plus the join (see [`twinprint_index::planner`]); memory is
-/// about 100 bytes per document plus a fixed amount. Setting `cancel` to true ends the run with an error for which
-/// [`DedupError::is_cancelled`] is true.
+/// Deterministic: the same input, options and version give byte-identical files on any number of threads and any CPU,
+/// except for the `run` object of `report.json`. Work is about linear in the input plus the join (see
+/// [`twinprint_index::planner`]); memory is about 100 bytes per document plus a fixed amount. Setting `cancel` to true
+/// ends the run with an error for which [`DedupError::is_cancelled`] is true.
 ///
 /// # Errors
 /// An error that stops the whole run. A record that cannot be used is no error: it is rejected, counted and listed in
@@ -106,10 +106,10 @@ pub fn dedup(
     dedup_with_stores(job, &NoStores, progress, cancel)
 }
 
-/// Runs [`dedup`] with document stores: [`DedupOptions::against`] may name one of `stores` as well as an index.
+/// Like [`dedup`], but [`DedupOptions::against`] may also name a document store, which `stores` opens.
 ///
 /// # Errors
-/// The errors of [`dedup`], and a store that cannot be used.
+/// The errors of [`dedup`], and an error if the store cannot be used.
 pub fn dedup_with_stores(
     job: &DedupJob<'_>,
     stores: &dyn DocumentStores,
@@ -144,7 +144,7 @@ pub fn dedup_with_stores(
     }
 }
 
-/// A run in progress, stage after stage.
+/// A run in progress.
 struct Runner<'j> {
     inputs: &'j [String],
     source_options: &'j SourceOptions,
@@ -226,9 +226,11 @@ impl Runner<'_> {
             }
         };
         self.warn_about_keep(&known);
-        // The longest record is counted again: it is in memory when it is compared and copied.
+        // The longest record is added to the tables, because it is also in memory while later stages compare and copy
+        // it.
         let tables = memory::tables_of(&corpus) + memory::BYTES_PER_RECORD_BYTE * counts.longest;
-        // The search for partial copies comes late, so a run without the memory for it ends here.
+        // The search for partial copies is a late stage. Its memory is checked now, so that a run without enough memory
+        // ends before the long stages.
         let long_parts =
             (memory::PARTS_BYTES_PER_RECORD_BYTE - memory::BYTES_PER_RECORD_BYTE) * counts.longest;
         if self.options.parts.is_some() {
@@ -339,12 +341,14 @@ impl Runner<'_> {
         Ok(report)
     }
 
-    /// Warns that the rule of [`Keep`] does not choose between documents of this run and known texts.
+    /// Warns that the rule of [`Keep`] chooses among the documents of this run only: a known text is removed even if
+    /// the rule would prefer it.
     fn warn_about_keep(&self, known: &KnownClasses) {
         let (texts, keep) = (known.count(), self.options.keep);
         if texts > 0 && keep != Keep::First {
             self.progress.warn(&format!(
-                "the {} document is chosen among those of this run; {} known from before {} removed in any case",
+                "the {} document is chosen among the documents of this run; {} known from before {} removed in any \
+                 case",
                 keep.name(),
                 counted(texts, "text"),
                 if texts == 1 { "is" } else { "are" },
@@ -352,7 +356,7 @@ impl Runner<'_> {
         }
     }
 
-    /// Fails if no document has the field that `--keep newest` sorts by; warns if some have not.
+    /// Fails if no document has the field that `--keep newest` sorts by. Warns if only some documents have it.
     fn check_sort_field(&self, corpus: &Corpus) -> Result<(), DedupError> {
         let undated = corpus.documents.undated();
         let (Some(field), 1..) = (&self.source_options.sort_key, undated) else {

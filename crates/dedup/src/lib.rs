@@ -1,4 +1,4 @@
-//! Near-duplicate removal over files: documents in, kept and removed records, groups and pairs out.
+//! Near-duplicate removal over files: reads documents, and writes kept and removed records, groups and pairs.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -29,15 +29,15 @@
 //!
 //! [`dedup`] runs these stages over one corpus:
 //!
-//! * `read`: records to classes of equal text with fingerprints; texts to a temporary file.
-//! * `known`: documents that an index or a document store already has are removed.
-//! * `candidates`: the radius is chosen, the fingerprints are joined, short texts are joined by their shingles.
-//! * `verify`: candidates are verified on the text and grouped.
-//! * `parts`: partial copies are searched if [`DedupOptions::parts`] is set.
-//! * `write` and `report`: records, clusters, pairs and the report.
+//! * `read`: groups records into classes of equal text with fingerprints, and writes the texts to a temporary file.
+//! * `known`: removes documents that an index or a document store already has.
+//! * `candidates`: chooses the radius, joins the fingerprints, and joins short texts by their shingles.
+//! * `verify`: verifies the candidates on their texts, and groups the duplicates.
+//! * `parts`: searches for partial copies if [`DedupOptions::parts`] is set.
+//! * `write` and `report`: write the records, clusters, pairs and the report.
 //!
-//! [`forecast()`] estimates memory, disk and time from a sample. Every stage uses `corpus`, the tables of documents and classes, and
-//! `options`.
+//! [`forecast()`] estimates memory, disk and time from a sample. Every stage uses two further modules: `corpus`, with
+//! the tables of documents and classes, and `options`.
 //!
 //! Deterministic: the same input, options and version give the same files on any number of threads.
 #![forbid(unsafe_code)]

@@ -1,42 +1,45 @@
 //! The memory of a run: its cost model, the budget of `--memory`, and the memory of the machine.
 //!
-//! Tables grow with the documents and are always in memory. A record is in memory while it is read, analysed and compared. Shingle sets are
-//! a cache. A budget therefore limits the cache first, and ends the run with an error if the tables and the longest record exceed it. The
+//! The tables of documents and classes grow with the input and stay in memory. The longest record is in memory while it
+//! is read, analysed and compared. Shingle sets are cached, and only the size of their cache can be chosen. So a limit
+//! reduces this cache first, and a run ends with an error if its tables and its longest record exceed the limit. The
 //! constants were fitted to measured peaks (docs/forecast.md).
 
 use crate::corpus::Corpus;
 use crate::error::DedupError;
 
-/// Bytes of the program without data.
+/// The memory of the program without data, in bytes.
 pub(crate) const PROGRAM_BYTES: u64 = 24 << 20;
-/// Bytes of the Chinese dictionary, which are in memory once a Chinese text is segmented.
+/// The size of the Chinese dictionary, in bytes. It is loaded when the first Chinese text is segmented.
 pub(crate) const DICTIONARY_BYTES: u64 = 8 << 20;
-/// Bytes of the batches that are read, analysed and merged at one time.
+/// The size of the input batches that are read, analysed and merged at one time, in bytes.
 pub(crate) const BATCH_BYTES: u64 = 64 << 20;
-/// Bytes of the buffers of one thread.
+/// The size of the buffers of one thread, in bytes.
 pub(crate) const THREAD_BYTES: u64 = 8 << 20;
-/// Bytes of a document in the tables, without its id.
+/// The bytes that one document takes in the tables, without its id.
 const DOCUMENT_BYTES: u64 = 32;
-/// Bytes of a class in the tables of reading, joining and grouping.
+/// The bytes that one class takes in the tables of reading, joining and grouping.
 const TEXT_BYTES: u64 = 190;
-/// Bytes for each byte of the longest record: parts of the file that are read ahead, the record, its canonical text,
-/// and the shingle sets of a pair of such records. In measurements with records of 5 to 50 MiB, English records took 8
-/// to 13 and Chinese ones 9 to 20, most if fields are added to them.
+/// The memory for the longest record, in bytes per byte of the record: the parts of the file that are read ahead, the
+/// record, its canonical text, and the shingle sets of two such records. In measurements with records of 5 to 50 MiB,
+/// English records took 8 to 13 bytes per byte and Chinese ones 9 to 20, the most if fields are added to the records.
 pub(crate) const BYTES_PER_RECORD_BYTE: u64 = 20;
-/// Bytes for each byte of the longest record while partial copies are searched: two texts of that length, their words
-/// or letters with fingerprints, and shingle sets. One thread at a time measures long texts. In measurements, records
-/// of 20 MB took 13 in English and 23 in Chinese.
+/// The memory for the longest record while partial copies are searched, in bytes per byte of the record: two texts of
+/// that length, their words or letters with fingerprints, and their shingle sets. One thread at a time measures long
+/// texts. In measurements, records of 20 MB took 13 bytes per byte in English and 23 in Chinese.
 pub(crate) const PARTS_BYTES_PER_RECORD_BYTE: u64 = 28;
-/// Bytes of a candidate pair: its edge, and its share of the join's result.
+/// The memory of a candidate pair, in bytes: its edge, and its entry in the result of the join.
 pub(crate) const EDGE_BYTES: u64 = 16;
-/// The largest number of bytes of shingle sets loaded at a time; [`SET_CACHES`] of them are held.
+/// The largest number of bytes of shingle sets that one of the [`SET_CACHES`] may load.
 pub(crate) const MAX_SET_BYTES: usize = 96 << 20;
-/// The minimum number of bytes of shingle sets loaded at a time. With fewer, every pair would load its texts again.
+/// The smallest number of bytes of shingle sets that one of the [`SET_CACHES`] may load. With fewer bytes, every pair
+/// would load its texts again.
 const MIN_SET_BYTES: u64 = 4 << 20;
-/// Groups of shingle sets held at one time: the current block's, those kept for later pairs, and those of the set join.
+/// The number of collections of shingle sets that are in memory at one time: those of the current block, those kept for
+/// later pairs, and those of the set join.
 const SET_CACHES: u64 = 3;
 
-/// The memory limit of a run, if it has one.
+/// The memory limit of a run. A run without a limit has a budget too.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Budget {
     limit: Option<u64>,
@@ -57,10 +60,10 @@ impl Budget {
         Ok(budget)
     }
 
-    /// Checks that tables of `tables` bytes and the smallest shingle sets fit.
+    /// Checks that the limit allows tables of `tables` bytes and the smallest amount of shingle sets.
     ///
     /// # Errors
-    /// [`DedupError::Memory`].
+    /// [`DedupError::Memory`] if the limit is too low.
     pub(crate) fn check(&self, tables: u64) -> Result<(), DedupError> {
         let needed = fixed(self.threads) + tables + SET_CACHES * MIN_SET_BYTES;
         match self.limit {
@@ -69,10 +72,11 @@ impl Budget {
         }
     }
 
-    /// Checks that a join of sets of `join` bytes fits together with tables of `tables` bytes, after the input has been read.
+    /// Checks that the limit allows a set join of `join` bytes in addition to tables of `tables` bytes. By then the
+    /// input has been read, so the memory of its batches is free.
     ///
     /// # Errors
-    /// [`DedupError::Memory`].
+    /// [`DedupError::Memory`] if the limit is too low.
     pub(crate) fn check_join(&self, tables: u64, join: u64) -> Result<(), DedupError> {
         let needed = fixed(self.threads) - BATCH_BYTES + tables + SET_CACHES * MIN_SET_BYTES + join;
         match self.limit {
@@ -88,7 +92,8 @@ impl Budget {
         limit.saturating_sub(taken) / BYTES_PER_RECORD_BYTE
     }
 
-    /// The error for a record of `record` bytes together with tables of `tables` bytes.
+    /// Returns the error for a record of `record` bytes that does not fit into memory together with tables of `tables`
+    /// bytes.
     pub(crate) fn refusal(&self, record: u64, tables: u64) -> DedupError {
         DedupError::Memory {
             needed: fixed(self.threads)
@@ -99,8 +104,8 @@ impl Budget {
         }
     }
 
-    /// Bytes of shingle sets that may be loaded at a time together with tables of `tables` bytes. They affect the time of a run, and never its
-    /// result.
+    /// The bytes of shingle sets that may be loaded at a time, in addition to tables of `tables` bytes. The number
+    /// affects the time of a run, but not its result.
     pub(crate) fn sets(&self, tables: u64) -> usize {
         let Some(limit) = self.limit else {
             return MAX_SET_BYTES;
@@ -112,18 +117,20 @@ impl Budget {
     }
 }
 
-/// The largest number of bytes that a run needs for any input.
+/// The bytes that a run on `threads` threads needs at most, whatever its input: the program, the dictionary, the
+/// batches and the buffers.
 fn fixed(threads: u64) -> u64 {
     PROGRAM_BYTES + DICTIONARY_BYTES + BATCH_BYTES + threads * THREAD_BYTES
 }
 
-/// Bytes of the tables of `documents` documents with `texts` different texts and `ids` bytes of ids.
+/// Estimates the bytes of the tables of a run with `documents` documents, `texts` distinct texts and `ids` bytes of
+/// ids.
 pub(crate) fn tables(documents: u64, texts: u64, ids: u64) -> u64 {
-    // Growing vectors are a quarter empty on average, and are sometimes copied.
+    // Ids count one and a half times: growing vectors are a quarter empty on average, and are sometimes copied.
     documents * DOCUMENT_BYTES + texts * TEXT_BYTES + ids * 3 / 2
 }
 
-/// Bytes of the tables of a corpus.
+/// Estimates the bytes of the tables of a corpus.
 pub(crate) fn tables_of(corpus: &Corpus) -> u64 {
     tables(
         corpus.documents.len() as u64,
@@ -132,8 +139,8 @@ pub(crate) fn tables_of(corpus: &Corpus) -> u64 {
     )
 }
 
-/// Bytes of memory that are available to a new program: those that the system reports, limited by the control group. `None` on
-/// systems other than Linux.
+/// The memory that is available to a new program, in bytes: what the system reports, limited by the control group.
+/// `None` on systems other than Linux.
 pub(crate) fn available() -> Option<u64> {
     let info = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = info.lines().find(|line| line.starts_with("MemAvailable:"))?;

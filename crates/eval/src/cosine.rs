@@ -1,4 +1,4 @@
-//! The bag-of-words baseline: cosine of word counts. Chinese is segmented by jieba.
+//! The bag-of-words baseline: the cosine of word counts. Chinese is segmented by jieba.
 
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
@@ -7,18 +7,18 @@ use twinprint_text::{Analyzer, Features, Profile, Weight};
 
 use super::documents::Documents;
 
-/// Bins of the similarity, from 1 down to 0.
+/// The number of bins of the cosine. The first bin has the most similar pairs.
 pub(super) const BINS: usize = 1000;
 
-/// Vectors of word counts, scaled to length 1, with an inverted index.
+/// The vectors of word counts of all documents, scaled to length 1, with an inverted index.
 pub(super) struct Vectors {
-    /// The words of each document.
+    /// The words of each document with their weights.
     words: Vec<Vec<VectorEntry>>,
-    /// The documents of each word, in order.
+    /// For each word, the documents that have it, in order.
     postings: Vec<Vec<WordPosting>>,
 }
 
-/// An entry of a document's vector.
+/// A word of a document's vector, with its weight.
 struct VectorEntry {
     word: u32,
     weight: f32,
@@ -30,14 +30,14 @@ struct WordPosting {
     weight: f32,
 }
 
-/// The minimum cosine of a bin.
+/// The minimum cosine of the pairs in a bin.
 pub(super) fn least(bin: usize) -> f64 {
     1.0 - bin as f64 / BINS as f64
 }
 
 impl Vectors {
     pub(super) fn of(documents: &Documents) -> Self {
-        // Only the word counts of the profile are used. A valid profile is not refused.
+        // Only the word counts of this profile are used. The profile is valid, so the analyzer always exists.
         let profile = Profile::new(Features::Words, Weight::Tf, 64);
         let analyzer = || Some(Analyzer::new(profile.as_ref().ok()?, HashKey::PUBLIC));
         let terms = |analyzer: &mut Option<Analyzer>, text: &String| -> Vec<(u128, f32)> {
@@ -69,7 +69,7 @@ impl Vectors {
         Self { words, postings }
     }
 
-    /// Pushes the bins of the pairs of a document with all earlier ones.
+    /// Pushes, for each earlier document, the bin of its cosine with `document`.
     pub(super) fn row(&self, document: usize, bins: &mut Vec<u16>) {
         let mut cosines = vec![0f32; document];
         for entry in &self.words[document] {
@@ -88,7 +88,7 @@ impl Vectors {
         bins.extend(cosines.into_iter().map(bin));
     }
 
-    /// Bytes of all vectors: a number and a weight for each word.
+    /// The bytes of all vectors: a number and a weight for each word.
     pub(super) fn bytes(&self) -> f64 {
         self.words.iter().map(|words| words.len() as f64 * 8.0).sum()
     }

@@ -1,4 +1,4 @@
-//! The documents of an evaluation, in memory: ids, canonical texts, shingle sets and fingerprints.
+//! The documents of an evaluation, in memory: their ids, canonical texts, shingle sets and fingerprints.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -21,10 +21,10 @@ use twinprint_io::source::{Chunk, Intake, RecordKind, SourceOptions, Sources};
 use twinprint_io::work::WorkDir;
 use twinprint_text::MIN_FEATURES;
 
-/// Bytes of input that are read at a time.
+/// The bytes of input that are read at a time.
 const BATCH_BYTES: usize = 8 << 20;
 
-/// All documents, numbered in input order.
+/// All documents of an evaluation, numbered in input order.
 pub(crate) struct Documents {
     ids: Vec<String>,
     numbers: HashMap<String, u32>,
@@ -33,18 +33,19 @@ pub(crate) struct Documents {
     pub(super) canonical: Vec<String>,
     measures: Vec<Measure>,
     features: Vec<u32>,
-    /// Shingle sets by each document's own measure.
+    /// The shingle set of each document, by its own measure.
     pub(super) sets: Vec<ShingleSet>,
-    /// Shingle sets by characters of the documents that are measured by words, if some are measured by characters.
+    /// The shingle sets by characters of the documents that are measured by words. They exist only if other documents
+    /// are measured by characters.
     by_characters: Vec<Option<ShingleSet>>,
     pub(super) fingerprints: Vec<u128>,
-    /// Seconds of reading the documents and making fingerprints.
+    /// The time in which the documents were read and the fingerprints computed, in seconds.
     pub(super) seconds: f64,
-    /// Seconds of making the shingle sets.
+    /// The time in which the shingle sets were computed, in seconds.
     pub(super) seconds_shingling: f64,
     /// The documents and rejects of the input.
     pub(crate) intake: Intake,
-    /// Set to cancel the evaluation.
+    /// True once the evaluation is cancelled.
     cancel: Arc<AtomicBool>,
 }
 
@@ -55,7 +56,7 @@ struct InputPosition {
     line: u64,
 }
 
-/// A document as it was read.
+/// A document as the reading stage returns it.
 struct DocumentRow {
     id: String,
     position: InputPosition,
@@ -66,7 +67,7 @@ struct DocumentRow {
 }
 
 impl Documents {
-    /// Reads all documents. Records that are not documents are counted in the intake.
+    /// Reads all documents. Counts records that are not documents in the intake.
     pub(crate) fn read(
         inputs: &[String],
         source_options: &SourceOptions,
@@ -135,7 +136,8 @@ impl Documents {
         })
     }
 
-    /// True if the evaluation is cancelled. Loops over pairs then skip the rest, and their result is not used.
+    /// True if the evaluation is cancelled. Loops over pairs then skip their remaining pairs, and their results are not
+    /// used.
     pub(crate) fn cancelled(&self) -> bool {
         self.cancel.load(Ordering::Relaxed)
     }
@@ -169,17 +171,17 @@ impl Documents {
         self.features[i]
     }
 
-    /// The fingerprint of a document, of 128 bits.
+    /// The fingerprint of a document at 128 bits.
     pub(crate) fn fingerprint(&self, i: usize) -> u128 {
         self.fingerprints[i]
     }
 
-    /// The exact Jaccard of a pair.
+    /// The exact Jaccard of two documents, measured on their shingle sets.
     pub(crate) fn jaccard(&self, a: usize, b: usize) -> f64 {
         self.overlap(a, b, 0.0).map_or(0.0, |overlap| overlap.jaccard())
     }
 
-    /// The number of short texts.
+    /// The number of documents whose text is short.
     pub(super) fn short(&self) -> usize {
         self.features
             .iter()
@@ -202,7 +204,7 @@ impl Documents {
             .copied()
     }
 
-    /// The overlap of a pair, if its Jaccard is at least `threshold`.
+    /// The overlap of the shingle sets of a pair; `None` if its Jaccard is below `threshold`.
     pub(super) fn overlap(&self, a: usize, b: usize, threshold: f64) -> Option<Overlap> {
         let own = self.measures[a] == self.measures[b];
         let set = |i: usize| match &self.by_characters[i] {
@@ -212,7 +214,7 @@ impl Documents {
         set(a).overlap_at_least(set(b), threshold)
     }
 
-    /// Returns the candidates at or above the threshold. Parallel.
+    /// Returns the candidates whose Jaccard is at least `threshold`. Runs in parallel.
     pub(super) fn verify(&self, candidates: &[DocumentPair], threshold: f64) -> Vec<DocumentPair> {
         let is_near = |&&DocumentPair { a, b }: &&DocumentPair| {
             self.overlap(a as usize, b as usize, threshold).is_some()
@@ -220,7 +222,8 @@ impl Documents {
         candidates.par_iter().filter(is_near).copied().collect()
     }
 
-    /// Makes the fingerprints under another profile, at 128 bits.
+    /// Computes the fingerprints of all documents under another profile. Returns that profile at 128 bits, and the
+    /// fingerprints.
     pub(super) fn fingerprints_of(&self, profile: &Profile) -> Result<(Profile, Vec<u128>), DedupError> {
         let profile = profile.at_width(128)?;
         let make = |analyzer: &mut Analyzer, text: &String| analyzer.analyze_canonical(text).fingerprint;

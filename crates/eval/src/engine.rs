@@ -25,7 +25,8 @@ struct PairRow {
     b_line: u64,
 }
 
-/// Runs the engine, adds it to the evaluation, and returns the bytes per document of the texts that it kept for verification.
+/// Runs the engine at each threshold and adds the results to the evaluation. Returns the bytes per document of the
+/// texts that the engine kept for verification.
 pub(super) fn evaluate_engine(
     evaluator: &mut Evaluator<'_>,
     job: &EvalJob<'_>,
@@ -77,7 +78,7 @@ pub(super) fn evaluate_engine(
     Ok(text_bytes)
 }
 
-/// Bytes per document of the tables of the join; 0 if it compares all with all.
+/// The bytes per document of the tables of the join; 0 if the join compares all pairs without tables.
 fn table_bytes(report: &Report, documents: f64) -> f64 {
     report
         .run
@@ -86,7 +87,7 @@ fn table_bytes(report: &Report, documents: f64) -> f64 {
         .map_or(0.0, |plan| plan.bytes / documents)
 }
 
-/// The seconds of the stages of a run.
+/// The times of the stages of a run, in seconds.
 fn seconds(report: &Report) -> MethodSeconds {
     let stage = |name: &str| {
         let stages = report.run.stages.iter().filter(|stage| stage.name == name);
@@ -99,7 +100,7 @@ fn seconds(report: &Report) -> MethodSeconds {
     }
 }
 
-/// Reads the pairs that the engine wrote, as document numbers.
+/// Reads the pairs that the engine wrote to the directory `out`, as document numbers.
 fn written_pairs(out: &Path, documents: &Documents) -> Result<Vec<DocumentPair>, EvalError> {
     let path = out.join("pairs.jsonl");
     let text = std::fs::read_to_string(&path).map_err(|source| EvalError::Read {
@@ -113,7 +114,7 @@ fn written_pairs(out: &Path, documents: &Documents) -> Result<Vec<DocumentPair>,
             what,
         };
         let row: PairRow = serde_json::from_str(row).map_err(|error| wrong(error.to_string()))?;
-        let unknown = || wrong("the input has changed while it was evaluated".to_owned());
+        let unknown = || wrong("the input changed during the evaluation; evaluate it again".to_owned());
         let a = documents.at(&row.a_source, row.a_line).ok_or_else(unknown)?;
         let b = documents.at(&row.b_source, row.b_line).ok_or_else(unknown)?;
         Ok(DocumentPair { a, b })

@@ -13,61 +13,67 @@ use twinprint_io::work::WorkError;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EvalError {
-    /// An error of reading the documents, or of the engine.
+    /// The documents cannot be read, or the engine failed.
     #[error(transparent)]
     Dedup(#[from] DedupError),
     /// The list of pairs cannot be read.
     #[error("{}: {source}", .path.display())]
     Read {
-        /// The file.
+        /// The path of the list of pairs.
         path: PathBuf,
         /// The error of the operating system.
         source: io::Error,
     },
-    /// A row of the list cannot be used.
+    /// A row of the list of pairs, or of the pairs that the engine wrote, cannot be used.
     #[error("{}:{line}: {what}", .path.display())]
     Row {
-        /// The file.
+        /// The path of the file with the row.
         path: PathBuf,
-        /// The line, from 1.
+        /// The line of the row, from 1.
         line: usize,
-        /// The problem with the row.
+        /// The reason why the row cannot be used.
         what: String,
     },
-    /// A row of the list has no number in the field of the Jaccard.
-    #[error("{}:{line}: no number in the field \"{field}\"", .path.display())]
+    /// A row of the list of pairs has no number in the field with the Jaccard.
+    #[error("{}:{line}: the row has no Jaccard: the field \"{field}\" is missing or is not a number", .path.display())]
     NoJaccard {
-        /// The file.
+        /// The path of the list of pairs.
         path: PathBuf,
-        /// The line, from 1.
+        /// The line of the row, from 1.
         line: usize,
-        /// The field.
+        /// The name of the field with the Jaccard.
         field: String,
     },
-    /// Two documents have the same id, so the list cannot name them.
-    #[error("two documents have the id {0:?}; labelled pairs need ids that are unique")]
-    RepeatedId(String),
-    /// More documents than can be compared pair by pair.
+    /// Two documents have the same id, so a list of pairs cannot name them.
     #[error(
-        "more than {} documents; every pair of them would be compared, so take a sample",
+        "two documents have the id {0:?}, so a list of pairs cannot name them; give each document an id of its own"
+    )]
+    RepeatedId(String),
+    /// The input has more documents than an evaluation can compare pair by pair.
+    #[error(
+        "the input has more than {} documents, too many to compare every pair; take a sample",
         super::MAX_DOCUMENTS
     )]
     TooMany,
-    /// Fewer than two documents.
-    #[error("{0} documents are too few; give at least two")]
+    /// The input has fewer than two documents.
+    #[error("the input has {0} documents; give at least two")]
     TooFew(usize),
-    /// A further profile has an invalid width.
-    #[error("fingerprints have 16, 32, 64 or 128 bits, not {0}")]
+    /// A further profile asks for a width that fingerprints cannot have.
+    #[error("a profile cannot be evaluated at {0} bits; choose 16, 32, 64 or 128")]
     Width(u32),
-    /// No thresholds, or one outside (0, 1].
+    /// The list of thresholds is empty, or a threshold is outside (0, 1].
     #[error("thresholds: give Jaccards above 0 and at most 1, such as 0.5,0.7,0.8,0.9")]
     Thresholds,
-    /// The list of pairs is not complete at the lowest threshold.
-    #[error("threshold {lowest}: the list of pairs is complete only for a Jaccard of at least {complete}")]
+    /// The lowest threshold is below the Jaccard from which the list of pairs is complete.
+    #[error(
+        "threshold {lowest} is too low: the list of pairs is complete only from a Jaccard of {complete}; choose \
+         thresholds \
+         of at least {complete}"
+    )]
     Incomplete {
-        /// The lowest threshold asked for.
+        /// The lowest threshold of the evaluation.
         lowest: f64,
-        /// The list is complete for pairs of at least this Jaccard.
+        /// The Jaccard from which the list of pairs is complete.
         complete: f64,
     },
 }

@@ -14,12 +14,13 @@ use super::truth::Truth;
 use twinprint_io::progress::{Progress, Unit};
 use twinprint_io::threads;
 
-/// Evaluates the engine and the baselines on labelled documents. O(n²) in the documents, of which there may be
-/// [`MAX_DOCUMENTS`](crate::MAX_DOCUMENTS); all texts are held in memory.
+/// Evaluates the engine and the baselines on labelled documents. O(n²) in the number of documents, of which there may
+/// be at most [`MAX_DOCUMENTS`](crate::MAX_DOCUMENTS). All texts are in memory.
 ///
 /// # Errors
-/// An error of reading or of the engine; a list of pairs that names unknown documents or lacks its field; a threshold
-/// below [`EvalOptions::complete`](crate::EvalOptions::complete); an invalid width of a further profile.
+/// The input cannot be read, or the engine fails. The list of pairs names an unknown document or lacks the field with
+/// the Jaccard. A threshold is below [`EvalOptions::complete`](crate::EvalOptions::complete). A further profile has an
+/// invalid width.
 ///
 /// # Examples
 /// ```
@@ -120,7 +121,7 @@ pub fn evaluate(
     })
 }
 
-/// An evaluation without methods.
+/// Makes an evaluation to which no method has been added yet.
 fn begin(documents: &Documents, truth: &Truth, thresholds: &[f64]) -> Evaluation {
     Evaluation {
         version: twinprint_io::VERSION.to_owned(),

@@ -9,19 +9,19 @@ use twinprint_io::source::Intake;
 /// The result of [`evaluate`](crate::evaluate()).
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Evaluation {
-    /// Version of twinprint.
+    /// The version of twinprint that made the evaluation.
     pub version: String,
     /// The number of documents.
     pub documents: usize,
-    /// The number of short texts among them, whose pairs the engine finds by their shingles.
+    /// The number of short texts among the documents. The engine finds duplicates of short texts by their shingles.
     pub short: usize,
     /// The documents and rejects of the input.
     pub intake: Intake,
     /// The number of threads with which the seconds were measured.
     pub threads: usize,
-    /// The origin of the truth, as a sentence.
+    /// The source of the true pairs, as a sentence for people.
     pub truth: String,
-    /// The agreement of the list of pairs with the Jaccards measured on the texts.
+    /// The agreement of the listed Jaccards with those measured on the texts; `None` without a list of pairs.
     pub agreement: Option<ListAgreement>,
     /// The minimum Jaccards of a duplicate, ascending.
     pub thresholds: Vec<f64>,
@@ -31,88 +31,90 @@ pub struct Evaluation {
     pub methods: Vec<EvaluatedMethod>,
     /// Candidates and quality of fingerprints at each radius.
     pub curves: Vec<RadiusCurve>,
-    /// Known pairs by distance at 128 bits (rows) and Jaccard in bands of [`BAND`](Self::BAND) (columns).
+    /// The number of known pairs by Hamming distance at 128 bits (rows) and by Jaccard in bands of [`BAND`](Self::BAND)
+    /// (columns).
     pub distances: Vec<Vec<u64>>,
 }
 
-/// The agreement of listed with measured Jaccards.
+/// The agreement of the Jaccards in a list of pairs with those measured on the texts.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct ListAgreement {
-    /// Pairs listed.
+    /// The number of pairs in the list.
     pub listed: u64,
-    /// The largest difference.
+    /// The largest difference between a listed and a measured Jaccard.
     pub largest: f64,
-    /// Listed pairs whose Jaccard differs from the measured one by more than half a unit of the fourth digit.
+    /// The number of listed pairs whose Jaccard differs from the measured one by more than half a unit of the fourth
+    /// digit.
     pub off: u64,
 }
 
-/// A method and its results.
+/// An evaluated method and its results.
 #[derive(Clone, Debug, Serialize)]
 pub struct EvaluatedMethod {
-    /// The name of the method.
+    /// The name of the method, for people.
     pub name: String,
     /// The result at each threshold.
     #[serde(rename = "cells")]
     pub results: Vec<MethodResult>,
 }
 
-/// Memory of a method, in bytes per document.
+/// The memory that a method needs, in bytes per document.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct BytesPerDocument {
-    /// The fingerprint, signature or vector.
+    /// The bytes of a document's fingerprint, MinHash signature or vector.
     pub fingerprint: f64,
-    /// The tables in which candidates are found.
+    /// The bytes of the tables in which candidates are found.
     pub tables: f64,
-    /// The compressed texts kept for verification.
+    /// The bytes of the compressed texts that are kept for verification.
     pub verification: f64,
 }
 
-/// Wall time of a method, in seconds.
+/// The wall times of a method, in seconds.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct MethodSeconds {
-    /// The time for computing fingerprints of the texts.
+    /// The time in which the fingerprints were computed from the texts.
     pub made: f64,
-    /// The time for finding pairs of fingerprints.
+    /// The time in which pairs of fingerprints were found.
     pub found: f64,
-    /// The time for verifying pairs on the texts.
+    /// The time in which pairs were verified on the texts.
     pub verified: f64,
 }
 
 /// The result of a method at one threshold, over all pairs of documents.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct MethodResult {
-    /// The setting of the method.
+    /// The setting with which the method was evaluated.
     pub setting: MethodSetting,
-    /// Precision, recall and F1.
+    /// The precision, recall and F1 of the method.
     #[serde(flatten)]
     pub quality: Quality,
-    /// Memory.
+    /// The memory of the method.
     pub bytes: BytesPerDocument,
-    /// Time.
+    /// The times of the method.
     pub seconds: MethodSeconds,
 }
 
-/// The setting of a method.
+/// The setting with which a method is evaluated.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MethodSetting {
-    /// Hamming distance at most k.
+    /// A pair is a candidate or duplicate if the Hamming distance of its fingerprints is at most `k`.
     Radius {
-        /// Width of the fingerprints.
+        /// The width of the fingerprints in bits.
         bits: u32,
-        /// The radius.
+        /// The radius: the largest Hamming distance.
         k: u32,
     },
-    /// Similarity at least `least`.
+    /// A pair is called a duplicate if its similarity is at least `least`.
     Similarity {
-        /// The minimum similarity of a pair that is called a duplicate.
+        /// The minimum similarity of a duplicate.
         least: f64,
     },
-    /// MinHash bands with `rows` slots each.
+    /// A pair is a candidate if its MinHash signatures agree in all slots of a band.
     Bands {
-        /// The number of bands.
+        /// The number of bands of a signature.
         bands: usize,
-        /// The number of slots in each band.
+        /// The number of slots in a band.
         rows: usize,
     },
 }
@@ -130,20 +132,21 @@ impl fmt::Display for MethodSetting {
 /// Precision, recall and their harmonic mean.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Quality {
-    /// Pairs called duplicates.
+    /// The number of pairs that the method calls duplicates.
     pub called: u64,
-    /// The share of the called pairs that are true; 1 if none was called.
+    /// The share of the called pairs that are true; 1 if no pair is called a duplicate.
     pub precision: f64,
-    /// The share of the true pairs that were called; 1 if there are none.
+    /// The share of the true pairs that are called duplicates; 1 if no pair is true.
     pub recall: f64,
     /// The harmonic mean of precision and recall, 2PR / (P + R).
     pub f1: f64,
-    /// Verified pairs per document; 0 for a method without verification.
+    /// The number of verified pairs per document; 0 for a method without verification.
     pub candidates: f64,
 }
 
 impl Quality {
-    /// The quality of `called` pairs, of which `right` are among the `true_pairs`.
+    /// Computes the quality of a method that calls `called` pairs duplicates, of which `right` are among the
+    /// `true_pairs`.
     pub(super) fn new(called: u64, right: u64, true_pairs: u64) -> Self {
         let share = |total: u64| {
             if total == 0 {
@@ -167,7 +170,7 @@ impl Quality {
         }
     }
 
-    /// The same quality, with the number of verified candidates.
+    /// Adds the number of verified candidates per document.
     pub(super) fn with_candidates(self, candidates: usize, documents: usize) -> Self {
         Self {
             candidates: candidates as f64 / documents.max(1) as f64,
@@ -175,7 +178,7 @@ impl Quality {
         }
     }
 
-    /// The result of a method with this quality.
+    /// Makes the result of a method that has this quality.
     pub(super) fn with(
         self,
         setting: MethodSetting,
@@ -191,33 +194,34 @@ impl Quality {
     }
 }
 
-/// The quality of one kind of fingerprint at every radius.
+/// The quality of the fingerprints of one profile and width at every radius.
 #[derive(Clone, Debug, Serialize)]
 pub struct RadiusCurve {
-    /// The profile's id.
+    /// The id of the profile.
     pub profile: String,
-    /// The width.
+    /// The width of the fingerprints in bits.
     pub bits: u32,
-    /// The points, from radius 0 up.
+    /// The quality at each radius from 0.
     pub points: Vec<RadiusPoint>,
 }
 
-/// The quality at one radius.
+/// The quality of fingerprints at one radius.
 #[derive(Clone, Debug, Serialize)]
 pub struct RadiusPoint {
-    /// The radius.
+    /// The radius: the largest Hamming distance of a pair.
     pub k: u32,
-    /// Pairs within the radius per document.
+    /// The number of pairs within the radius, per document.
     pub candidates: f64,
-    /// The share of the true pairs within the radius, at each threshold: the recall with or without verification.
+    /// For each threshold, the share of the true pairs that are within the radius. It is the recall, with or without
+    /// verification.
     pub recall: Vec<f64>,
-    /// F1 at each threshold if every pair within the radius is called a duplicate.
+    /// For each threshold, F1 if every pair within the radius is called a duplicate.
     pub f1: Vec<f64>,
-    /// F1 at each threshold if pairs within the radius are verified.
+    /// For each threshold, F1 if the pairs within the radius are verified.
     pub f1_verified: Vec<f64>,
 }
 
 impl Evaluation {
-    /// The width in Jaccard of a column of [`distances`](Self::distances).
+    /// The width of a column of [`distances`](Self::distances), as a difference of Jaccards.
     pub const BAND: f64 = 0.02;
 }

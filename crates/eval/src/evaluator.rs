@@ -14,13 +14,13 @@ use super::minhash::{self, Banding, Signatures};
 use super::score::Tally;
 use super::truth::Truth;
 
-/// The fingerprints of all documents, and the time it took to make them.
+/// The fingerprints of all documents, and the time in which they were computed.
 pub(super) struct TimedFingerprints<'m> {
-    /// The profile, at 128 bits.
+    /// The profile of the fingerprints, at 128 bits.
     pub(super) profile: &'m Profile,
-    /// The fingerprints, of 128 bits. Their low bits are the narrower fingerprints.
+    /// The fingerprint of each document, at 128 bits. The low bits are the narrower fingerprints.
     pub(super) fingerprints: &'m [u128],
-    /// Seconds in which they were made.
+    /// The time in which the fingerprints were computed, in seconds.
     pub(super) seconds: f64,
 }
 
@@ -33,8 +33,8 @@ pub(super) struct Evaluator<'e> {
 }
 
 impl Evaluator<'_> {
-    /// Adds fingerprints alone, at one width: a pair within the radius is called a duplicate. `is_engine` marks the profile of the engine,
-    /// of which more is reported.
+    /// Adds a method that uses fingerprints alone, at one width: a pair within the radius is called a duplicate.
+    /// `is_engine` is true for the profile of the engine, of which more figures are reported.
     pub(super) fn fingerprints(
         &mut self,
         made: &TimedFingerprints<'_>,
@@ -83,8 +83,9 @@ impl Evaluator<'_> {
         Ok(())
     }
 
-    /// Adds MinHash with 128 slots twice: with its estimate as the verdict, and in bands with the engine's
-    /// verification. `text_bytes` are the bytes per document of the texts kept for verification.
+    /// Adds two methods that use MinHash with 128 slots. The first calls a pair a duplicate by its estimated Jaccard.
+    /// The second finds candidates by bands and verifies them like the engine. `text_bytes` is the number of bytes per
+    /// document of the texts kept for verification.
     pub(super) fn minhash(&mut self, text_bytes: f64) -> Result<(), EvalError> {
         let started = Instant::now();
         let signatures = Signatures::of(&self.documents.sets);
@@ -129,7 +130,7 @@ impl Evaluator<'_> {
                 .quality(&verified, threshold)
                 .with_candidates(candidates.len(), self.documents.len());
             let bytes = BytesPerDocument {
-                // A key of 8 bytes and a document of 4 in each band's table.
+                // The table of each band stores a key of 8 bytes and a number of 4 bytes for each document.
                 tables: (bands * 12) as f64,
                 verification: text_bytes,
                 ..bytes
@@ -140,7 +141,7 @@ impl Evaluator<'_> {
         Ok(())
     }
 
-    /// Adds the cosine of word counts.
+    /// Adds the method that compares documents by the cosine of their word counts.
     pub(super) fn cosine(&mut self) -> Result<(), EvalError> {
         let started = Instant::now();
         let vectors = cosine::Vectors::of(self.documents);
@@ -164,7 +165,7 @@ impl Evaluator<'_> {
         Ok(())
     }
 
-    /// Counts the known pairs by distance and Jaccard.
+    /// Counts the known pairs by Hamming distance and Jaccard.
     fn count_distances(&mut self, distance: impl Fn(usize, usize) -> u32) {
         let columns = (1.0 / Evaluation::BAND).round() as usize + 1;
         let mut counts = vec![vec![0; columns]; 65];
@@ -180,13 +181,13 @@ impl Evaluator<'_> {
         Tally::count(self.documents, self.truth, self.thresholds, bins, row)
     }
 
-    /// Adds a method by its result at each threshold.
+    /// Adds a method. `result_at` returns its result at each threshold, by the index of the threshold.
     fn push(&mut self, name: &str, result_at: impl Fn(usize) -> MethodResult) {
         let results = (0..self.thresholds.len()).map(result_at).collect();
         self.push_results(name, results);
     }
 
-    /// Adds a method by its results, one per threshold.
+    /// Adds a method with its results, one for each threshold.
     pub(super) fn push_results(&mut self, name: &str, results: Vec<MethodResult>) {
         self.evaluation.methods.push(EvaluatedMethod {
             name: name.to_owned(),
@@ -195,7 +196,7 @@ impl Evaluator<'_> {
     }
 }
 
-/// A profile's id at a width.
+/// Formats the id of a profile at a width of `bits`.
 fn profile_name(profile: &Profile, bits: u32) -> String {
     profile
         .at_width(bits)

@@ -3,12 +3,13 @@
 //! * [`evaluate`](evaluate()) measures precision, recall and F1 of the engine and of baselines.
 //! * [`calibrate`](calibrate::calibrate()) chooses width and radius for a corpus from a sample of it.
 //!
-//! Every method is evaluated over *all* pairs of documents. A pair that the list of labelled pairs does not name is below a known Jaccard if
-//! the list is complete from there, and is measured otherwise (module `truth`). A method that scores every pair (fingerprints alone,
-//! MinHash, cosine) is cut at every score (`score`). The engine is run as users run it (`engine`). The work is quadratic, because then no
-//! index has had an influence on the truth.
+//! Every method is evaluated over *all* pairs of documents. If the list of labelled pairs is complete from some Jaccard
+//! up, a pair that it does not name is below that Jaccard; otherwise such pairs are measured (module `truth`). A method
+//! that scores every pair (fingerprints alone, MinHash, cosine) is evaluated with every score as its cut (`score`). The
+//! engine is run as users run it (`engine`). The work is quadratic, so that the truth does not depend on an index.
 //!
-//! Baselines: MinHash (Broder 1997) and its banding (Indyk and Motwani 1998; `minhash`), and the cosine of word counts (`cosine`).
+//! Baselines: MinHash (Broder 1997) and its banding (Indyk and Motwani 1998; `minhash`), and the cosine of word counts
+//! (`cosine`).
 //!
 //! ```
 //! use std::sync::Arc;

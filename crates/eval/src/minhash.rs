@@ -1,5 +1,5 @@
-//! The MinHash baseline: 128 slots (Broder 1997) and banding (Indyk and Motwani 1998), as in datasketch. A test compares the bands with those of
-//! datasketch.
+//! The MinHash baseline: signatures of 128 slots (Broder 1997) and banding (Indyk and Motwani 1998), as in datasketch.
+//! A test compares the bands with those of datasketch.
 
 use std::collections::HashMap;
 
@@ -8,26 +8,26 @@ use twinprint_text::overlap::ShingleSet;
 
 use super::pair::DocumentPair;
 
-/// Slots of a signature.
+/// The number of slots of a signature.
 pub(super) const SLOTS: usize = 128;
 
 /// A division of the slots of a signature into bands of equal length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Banding {
     pub(super) bands: usize,
-    /// Slots in a band.
+    /// The number of slots in each band.
     pub(super) rows: usize,
 }
 
-/// The signatures of all documents.
+/// The MinHash signatures of all documents.
 pub(super) struct Signatures(Vec<[u64; SLOTS]>);
 
 impl Signatures {
-    /// Bytes of a signature.
+    /// The size of a signature in bytes.
     pub(super) const BYTES: usize = SLOTS * 8;
 
-    /// Makes the signatures. Slot i of a set is the least of its members under the i-th of [`SLOTS`] permutations x → a x + b, a odd. Members are
-    /// uniform hashes already.
+    /// Makes the signatures of shingle sets. Slot i is the least shingle of the set under permutation i of [`SLOTS`]
+    /// permutations x → a x + b, with a odd. The shingles are uniform hashes already.
     pub(super) fn of(sets: &[ShingleSet]) -> Self {
         let mut state = 1u64;
         let mut next = || {
@@ -49,12 +49,12 @@ impl Signatures {
         Self(sets.par_iter().map(sign).collect())
     }
 
-    /// The number of slots in which two signatures agree. Divided by the slots, it estimates the Jaccard.
+    /// The number of slots in which two signatures agree. Divided by [`SLOTS`], it estimates the Jaccard.
     pub(super) fn equal_slots(&self, a: usize, b: usize) -> usize {
         self.0[a].iter().zip(&self.0[b]).filter(|(a, b)| a == b).count()
     }
 
-    /// Returns the pairs that agree in all slots of a band. Each pair is returned once, from the first such band.
+    /// Returns the pairs whose signatures agree in all slots of at least one band. Each pair is returned once.
     pub(super) fn candidates(&self, Banding { bands, rows }: Banding) -> Vec<DocumentPair> {
         let band = |document: usize, band: usize| &self.0[document][band * rows..(band + 1) * rows];
         let in_band = |number: usize| {
@@ -88,8 +88,9 @@ pub(super) fn least_slots(threshold: f64) -> usize {
     (threshold * SLOTS as f64 - 1e-9).ceil() as usize
 }
 
-/// Returns the bands and rows whose curve 1 − (1 − sʳ)ᵇ has the least error at a threshold: the area of false positives below it and that of false
-/// negatives above it, weighted equally and summed in steps of 0.001, as datasketch does.
+/// Returns the bands and rows whose curve 1 − (1 − sʳ)ᵇ has the least error at a threshold. The error is the area of
+/// the false positives below the threshold plus that of the false negatives above it, summed in steps of 0.001, as in
+/// datasketch.
 pub(super) fn banding(threshold: f64) -> Banding {
     const STEP: f64 = 0.001;
     let area = |from: f64, to: f64, f: &dyn Fn(f64) -> f64| {

@@ -11,7 +11,7 @@ use super::error::EvalError;
 /// The arguments of [`evaluate`](crate::evaluate()).
 #[derive(Clone, Copy, Debug)]
 pub struct EvalJob<'j> {
-    /// Files, folders and globs. They are read more than once, so stdin is not possible.
+    /// The inputs: files, folders and globs. They are read more than once, so stdin cannot be one of them.
     pub inputs: &'j [String],
     /// The options for reading the inputs.
     pub source: &'j SourceOptions,
@@ -22,32 +22,34 @@ pub struct EvalJob<'j> {
 /// The options of an evaluation.
 #[derive(Clone, Debug)]
 pub struct EvalOptions {
-    /// The options with which the engine is run. Its threshold is set to each of [`thresholds`](Self::thresholds) in turn.
+    /// The options with which the engine is run. Its threshold is set to each of [`thresholds`](Self::thresholds) in
+    /// turn.
     pub dedup: DedupOptions,
-    /// The minimum Jaccards of a duplicate, in (0, 1]. Each is evaluated separately.
+    /// The thresholds: minimum Jaccards of a duplicate, in (0, 1]. Each threshold is evaluated separately.
     pub thresholds: Vec<f64>,
-    /// A list of labelled pairs: JSON lines `{a, b, jaccard}`, where `a` and `b` are ids of documents.
+    /// The path of a list of labelled pairs: JSON lines `{a, b, jaccard}`, where `a` and `b` are ids of documents.
     pub pairs: Option<PathBuf>,
-    /// The field of those rows that holds the Jaccard.
+    /// The field of the labelled pairs that has the Jaccard.
     pub truth_field: String,
-    /// The list contains every pair of at least this Jaccard. If `None`, the Jaccard of pairs that are not listed is
-    /// measured on the texts.
+    /// The Jaccard from which the list of labelled pairs is complete. If `None`, the Jaccard of every pair that is not
+    /// listed is measured on the texts.
     pub complete: Option<f64>,
-    /// Further profiles whose fingerprints are evaluated, after the profile of [`dedup`](Self::dedup).
+    /// Further profiles whose fingerprints are evaluated alone, after the profile of [`dedup`](Self::dedup).
     pub profiles: Vec<FurtherProfile>,
 }
 
-/// A profile whose fingerprints are evaluated by their distance alone.
+/// A profile whose fingerprints are evaluated alone, by their Hamming distance.
 #[derive(Clone, Debug)]
 pub struct FurtherProfile {
-    /// The profile, at any width.
+    /// The profile. Its own width does not matter.
     pub profile: Profile,
-    /// The widths at which it is evaluated: 16, 32, 64 or 128.
+    /// The widths at which the profile is evaluated: 16, 32, 64 or 128.
     pub widths: Vec<u32>,
 }
 
 impl EvalOptions {
-    /// Options with which `dedup` is evaluated at thresholds 0.5, 0.7, 0.8 and 0.9, with the exact Jaccard of every pair as the truth.
+    /// Returns options that evaluate `dedup` at the thresholds 0.5, 0.7, 0.8 and 0.9, with the exact Jaccard of every
+    /// pair as the truth.
     pub fn new(dedup: DedupOptions) -> Self {
         Self {
             dedup,
@@ -61,7 +63,7 @@ impl EvalOptions {
 }
 
 impl FurtherProfile {
-    /// The widths at which a profile is evaluated if none are asked for.
+    /// The widths at which a profile is evaluated by default.
     pub const WIDTHS: [u32; 2] = [64, 128];
 
     pub(super) fn check(&self) -> Result<(), EvalError> {

@@ -6,7 +6,8 @@ use super::evaluation::{EvaluatedMethod, Evaluation, MethodResult, RadiusCurve};
 use crate::plot::{Axis, Figure, HeatMap, Plot, Series, bilingual};
 use twinprint_io::page::filters;
 
-/// The threshold whose curves are drawn: the default of the engine. The nearest is drawn if it was not evaluated.
+/// The threshold whose curves are drawn: the default of the engine. If it was not evaluated, the nearest threshold is
+/// drawn.
 const DRAWN_THRESHOLD: f64 = 0.8;
 
 #[derive(Template)]
@@ -28,12 +29,12 @@ struct MethodRow<'e> {
     method: &'e EvaluatedMethod,
     result: &'e MethodResult,
     setting: String,
-    /// True if no method has a better F1 at this threshold.
+    /// True if no method has a higher F1 at this threshold.
     best: bool,
 }
 
 impl<'e> MethodRow<'e> {
-    /// The row of a method at threshold number `i`, at which the best F1 is `best_f1`.
+    /// Makes the row of a method at the threshold with index `i`. `best_f1` is the best F1 of any method there.
     fn new(method: &'e EvaluatedMethod, i: usize, best_f1: f64) -> Self {
         let result = &method.results[i];
         Self {
@@ -45,7 +46,7 @@ impl<'e> MethodRow<'e> {
     }
 }
 
-/// Renders the page.
+/// Renders the page of an evaluation.
 pub(super) fn html(evaluation: &Evaluation) -> String {
     let table = |(i, &threshold): (usize, &f64)| {
         let best_f1 = evaluation
@@ -68,7 +69,7 @@ pub(super) fn html(evaluation: &Evaluation) -> String {
         tables: evaluation.thresholds.iter().enumerate().map(table).collect(),
         plots: plots(evaluation),
     };
-    // Rendering writes to a string and uses no filter that fails.
+    // Rendering cannot fail: it writes to a string, and no filter of the template returns an error.
     page.render().unwrap_or_default()
 }
 
@@ -202,7 +203,7 @@ fn plots(evaluation: &Evaluation) -> Vec<Figure> {
         svg: f1.svg(),
         caption: [
             format!(
-                "F1 at Jaccard ≥ {threshold} by radius: with verification of the pairs within it, and by the distance alone."
+                "F1 at Jaccard ≥ {threshold} by radius, if pairs within the radius are verified, and if the distance alone decides."
             ),
             format!("Jaccard ≥ {threshold} 时 F1 随半径的变化：半径内的文本对经核对，以及仅凭距离判定。"),
         ],
@@ -211,7 +212,7 @@ fn plots(evaluation: &Evaluation) -> Vec<Figure> {
     plots.push(Figure {
         svg: cost.svg(),
         caption: [
-            "The cost of a radius: pairs within it, a document.".to_owned(),
+            "The cost of a radius: the number of pairs within the radius, per document.".to_owned(),
             "半径的代价：每篇文档在半径之内的文本对数。".to_owned(),
         ],
     });

@@ -1,16 +1,16 @@
 //! Pairs of documents by number.
 
-/// Two documents, by their numbers.
+/// A pair of documents, by their numbers in input order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct DocumentPair {
-    /// The earlier document where the order matters.
+    /// The number of the earlier document, if the order matters.
     pub(super) a: u32,
-    /// The later document where the order matters.
+    /// The number of the later document, if the order matters.
     pub(super) b: u32,
 }
 
 impl DocumentPair {
-    /// The pair with the smaller number first.
+    /// Returns the pair with the smaller number first.
     pub(super) fn ordered(self) -> Self {
         Self {
             a: self.a.min(self.b),

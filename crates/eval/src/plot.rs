@@ -1,25 +1,25 @@
 //! Line plots and heat maps as SVG, for pages.
 //!
-//! Colours are CSS custom properties with a fallback, so the light or dark palette of a page applies to them. Texts are written in both languages of
-//! the pages, which hide one of them.
+//! Colours are CSS custom properties with a fallback, so that the light or dark palette of a page applies to plots.
+//! Texts are written in both languages; the page hides one of them.
 
 use std::fmt::Write as _;
 
-/// Width of a plot, in SVG units.
+/// The width of a plot, in SVG units.
 const WIDTH: f64 = 680.0;
-/// Height of the area between the axes.
+/// The height of the area between the axes, in SVG units.
 const AREA_HEIGHT: f64 = 250.0;
 const LEFT_MARGIN: f64 = 68.0;
 const RIGHT_MARGIN: f64 = 16.0;
 const TOP_MARGIN: f64 = 14.0;
-/// Height of the x axis with its labels and name.
+/// The height of the x axis with its labels and name, in SVG units.
 const AXIS_HEIGHT: f64 = 46.0;
-/// Height of a line of the legend.
+/// The height of one line of the legend, in SVG units.
 const LEGEND_LINE: f64 = 20.0;
-/// Names in a line of the legend.
+/// The number of names in one line of the legend.
 const LEGEND_COLUMNS: usize = 2;
 
-/// Stroke colours, in order of use.
+/// The stroke colours of series, in order of use.
 const COLOURS: [&str; 8] = [
     "var(--kept,#1f7a63)",
     "var(--near,#d2552a)",
@@ -58,12 +58,12 @@ pub(crate) struct Axis {
     pub(crate) name: Bilingual,
     pub(crate) from: f64,
     pub(crate) to: f64,
-    /// The labelled positions.
+    /// The labelled positions of the axis.
     pub(crate) ticks: Vec<Tick>,
 }
 
 impl Axis {
-    /// A linear axis with a tick every `step`, labelled with the given number of decimals.
+    /// Makes a linear axis with a tick every `step`, labelled with `decimals` decimals.
     pub(crate) fn linear(name: Bilingual, from: f64, to: f64, step: f64, decimals: usize) -> Self {
         let n = ((to - from) / step + 1e-9) as usize;
         let tick = |i: usize| {
@@ -81,7 +81,7 @@ impl Axis {
         }
     }
 
-    /// A logarithmic axis: positions are decimal logarithms, and ticks are powers of ten.
+    /// Makes a logarithmic axis with ticks at powers of ten. Positions on the axis are decimal logarithms.
     pub(crate) fn powers(name: Bilingual, from: i32, to: i32) -> Self {
         let tick = |power: i32| {
             let label = match power {
@@ -104,13 +104,13 @@ impl Axis {
         }
     }
 
-    /// The position as a share of the length of the axis.
+    /// Converts a position to a share of the length of the axis.
     fn share(&self, at: f64) -> f64 {
         ((at - self.from) / (self.to - self.from)).clamp(0.0, 1.0)
     }
 }
 
-/// A line of a plot, through `points` of x and y.
+/// A line of a plot, which connects `points` of x and y.
 pub(crate) struct Series {
     pub(crate) name: Bilingual,
     pub(crate) points: Vec<(f64, f64)>,
@@ -119,17 +119,17 @@ pub(crate) struct Series {
 
 /// A line plot.
 pub(crate) struct Plot {
-    /// The content of the plot, for screen readers.
+    /// A description of the plot, for screen readers.
     pub(crate) title: String,
     pub(crate) x: Axis,
     pub(crate) y: Axis,
     pub(crate) series: Vec<Series>,
-    /// Labelled vertical lines.
+    /// Vertical lines of the plot, with their labels.
     pub(crate) marks: Vec<Tick>,
 }
 
 impl Plot {
-    /// The plot as SVG.
+    /// Renders the plot as SVG.
     pub(crate) fn svg(&self) -> String {
         let mut svg = String::new();
         let rows = self.series.len().div_ceil(LEGEND_COLUMNS) as f64;
@@ -196,13 +196,13 @@ pub(crate) struct HeatMap<'c> {
     pub(crate) title: String,
     pub(crate) x: Axis,
     pub(crate) y: Axis,
-    /// Rows from the start of y, columns from the start of x. A cell is one unit high and `cell_width` wide.
+    /// The counts: rows in ascending y, columns in ascending x. A cell is one unit high and `cell_width` wide.
     pub(crate) cells: &'c [Vec<u64>],
     pub(crate) cell_width: f64,
 }
 
 impl HeatMap<'_> {
-    /// The map as SVG.
+    /// Renders the heat map as SVG.
     pub(crate) fn svg(&self) -> String {
         let mut svg = String::new();
         let max = self.cells.iter().flatten().copied().max().unwrap_or(0).max(1);
@@ -281,7 +281,7 @@ fn axes(svg: &mut String, x: &Axis, y: &Axis) -> std::fmt::Result {
     )
 }
 
-/// Writes a text in both languages. `attributes` are those of the SVG element.
+/// Writes an SVG text element in both languages. `attributes` are the attributes of the element.
 fn write_text(svg: &mut String, text: &Bilingual, attributes: &str) -> std::fmt::Result {
     for (language, text) in ["en", "zh-Hans"].iter().zip(text) {
         write!(

@@ -1,4 +1,5 @@
-//! Counts of all pairs by score, from which the quality of every cut follows.
+//! Counts of all pairs by score. From them follows the quality of every cut: the score from which pairs are called
+//! duplicates.
 
 use rayon::prelude::*;
 
@@ -7,16 +8,17 @@ use super::error::EvalError;
 use super::evaluation::{Quality, RadiusPoint};
 use super::truth::Truth;
 
-/// The number of pairs of documents by bin of a score. The first bin holds the most similar pairs.
+/// The number of pairs of documents by bin of a score. The first bin has the most similar pairs.
 pub(super) struct Tally {
-    /// The number of pairs in each bin and all bins before it.
+    /// For each bin, the number of pairs in this bin and all bins before it.
     all: Vec<u64>,
-    /// The number of true pairs among them, by threshold.
+    /// For each threshold and bin, the number of true pairs in this bin and all bins before it.
     right: Vec<Vec<u64>>,
 }
 
 impl Tally {
-    /// Scores every pair: `row(a, out)` pushes the bins, below `bins`, of the pairs of a with 0, 1, … a − 1. O(n²).
+    /// Scores every pair of documents. `row(a, out)` pushes the bins of the pairs of document a with 0, 1, … a − 1; a
+    /// bin is below `bins`. O(n²).
     ///
     /// # Errors
     /// [`JobError::Cancelled`](twinprint_io::JobError::Cancelled).
@@ -70,14 +72,15 @@ impl Tally {
         Ok(Self { all, right })
     }
 
-    /// The quality at threshold number `threshold` if every pair up to `bin` is called a duplicate.
+    /// The quality at the threshold with index `threshold`, if every pair up to `bin` is called a duplicate.
     pub(super) fn at(&self, threshold: usize, bin: usize) -> Quality {
         let right = &self.right[threshold];
         let bin = bin.min(self.all.len() - 1);
         Quality::new(self.all[bin], right[bin], right.last().copied().unwrap_or(0))
     }
 
-    /// The bin with the best F1 at a threshold, an upper bound for this score, since it is chosen with knowledge of the truth.
+    /// The bin whose cut has the best F1 at a threshold. The cut is chosen with knowledge of the truth, so this F1 is
+    /// an upper bound for the score.
     pub(super) fn best(&self, threshold: usize) -> (usize, Quality) {
         let mut best = (0, self.at(threshold, 0));
         for bin in 1..self.all.len() {
@@ -89,7 +92,7 @@ impl Tally {
         best
     }
 
-    /// The points of the curve up to bin `last`.
+    /// The points of a radius curve, for the bins up to `last`. A bin is a Hamming distance here.
     pub(super) fn points(&self, documents: usize, last: u32) -> Vec<RadiusPoint> {
         let thresholds = 0..self.right.len();
         let point = |k: u32| {

@@ -1,4 +1,5 @@
-//! The truth: the Jaccards of the list of labelled pairs, and exact Jaccards of all pairs that the list does not cover.
+//! The truth: the true pairs of an evaluation. Their Jaccards come from the list of labelled pairs, and are measured
+//! for pairs that the list does not cover.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -13,15 +14,15 @@ use super::options::EvalOptions;
 use super::pair::DocumentPair;
 use twinprint_io::number::count;
 
-/// The rounding error of a listed Jaccard: half a unit of the fourth digit, to which lists are often written.
+/// The rounding error of a listed Jaccard. Lists often have four digits, so it is half a unit of the fourth digit.
 const ROUNDING: f64 = 0.000_051;
 
-/// A pair with a known Jaccard.
+/// A pair of documents whose Jaccard is known.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct KnownPair {
-    /// The earlier document.
+    /// The number of the earlier document.
     pub(super) a: u32,
-    /// The later document.
+    /// The number of the later document.
     pub(super) b: u32,
     pub(super) jaccard: f64,
 }
@@ -36,19 +37,20 @@ impl KnownPair {
     }
 }
 
-/// All known pairs. A pair that is not among them is below every threshold.
+/// All pairs whose Jaccard is known. Every other pair is below every threshold.
 pub(super) struct Truth {
-    /// Sorted by the later document, then the earlier.
+    /// The known pairs, sorted by the later document, then by the earlier one.
     pub(super) known: Vec<KnownPair>,
-    /// The position in `known` of the first pair of each later document, and the end.
+    /// For each document, the position in `known` of its first pair with an earlier document; at the end, the number of
+    /// pairs.
     starts: Vec<usize>,
-    /// The origin of the truth, for users.
+    /// The source of the Jaccards, as a sentence for people.
     pub(super) sentence: String,
     pub(super) agreement: Option<ListAgreement>,
 }
 
 impl Truth {
-    /// Establishes the truth from the Jaccard `lowest` up. O(n²) unless the list is complete.
+    /// Determines the pairs with a Jaccard of at least `lowest`. O(n²) unless the list of pairs is complete.
     pub(super) fn of(documents: &Documents, options: &EvalOptions, lowest: f64) -> Result<Self, EvalError> {
         let listed = match &options.pairs {
             Some(path) => read(path, &options.truth_field, documents)?,
@@ -107,17 +109,17 @@ impl Truth {
         }
     }
 
-    /// The known pairs of a document with earlier ones.
+    /// The known pairs of document `b` with earlier documents.
     pub(super) fn of_document(&self, b: usize) -> &[KnownPair] {
         &self.known[self.starts[b]..self.starts[b + 1]]
     }
 
-    /// The number of pairs at or above a threshold.
+    /// The number of pairs whose Jaccard is at least `threshold`.
     pub(super) fn count(&self, threshold: f64) -> u64 {
         self.known.iter().filter(|pair| pair.jaccard >= threshold).count() as u64
     }
 
-    /// The quality at a threshold if these pairs are called duplicates.
+    /// The quality at a threshold of a method that calls the pairs `called` duplicates.
     pub(super) fn quality(&self, called: &[DocumentPair], threshold: f64) -> Quality {
         let is_true = |pair: &&DocumentPair| {
             let DocumentPair { a, b } = pair.ordered();
@@ -133,7 +135,7 @@ impl Truth {
     }
 }
 
-/// Measures the Jaccard of every pair of texts, and returns those from `lowest` up.
+/// Measures the Jaccard of every pair of texts, and returns the pairs with at least `lowest`.
 fn measure(documents: &Documents, lowest: f64) -> HashMap<DocumentPair, f64> {
     let with_earlier = |b: usize| {
         let earlier = 0..if documents.cancelled() { 0 } else { b };
@@ -152,7 +154,7 @@ fn measure(documents: &Documents, lowest: f64) -> HashMap<DocumentPair, f64> {
         .collect()
 }
 
-/// Compares the listed with the measured Jaccards.
+/// Compares the listed Jaccards with the measured ones.
 fn compare(documents: &Documents, listed: &HashMap<DocumentPair, f64>) -> ListAgreement {
     let difference = |(&DocumentPair { a, b }, &jaccard): (&DocumentPair, &f64)| {
         (documents.jaccard(a as usize, b as usize) - jaccard).abs()
@@ -165,7 +167,8 @@ fn compare(documents: &Documents, listed: &HashMap<DocumentPair, f64>) -> ListAg
     }
 }
 
-/// Reads the list, as pairs of document numbers, the smaller first.
+/// Reads the list of labelled pairs, and returns the Jaccard of each pair of document numbers, the smaller number
+/// first.
 fn read(path: &Path, field: &str, documents: &Documents) -> Result<HashMap<DocumentPair, f64>, EvalError> {
     let text = std::fs::read_to_string(path).map_err(|source| EvalError::Read {
         path: path.to_owned(),
@@ -178,15 +181,19 @@ fn read(path: &Path, field: &str, documents: &Documents) -> Result<HashMap<Docum
             line,
             what,
         };
-        let row: Value =
-            serde_json::from_str(row).map_err(|error| wrong(format!("no JSON object: {error}")))?;
+        let row: Value = serde_json::from_str(row)
+            .map_err(|error| wrong(format!("the line is not a JSON object ({error})")))?;
         let side = |key: &str| {
             let id = match &row[key] {
                 Value::String(id) => id.clone(),
                 Value::Number(id) => id.to_string(),
-                _ => return Err(wrong(format!("no id in the field \"{key}\""))),
+                _ => return Err(wrong(format!("the field \"{key}\" is missing or is not an id"))),
             };
-            let unknown = || wrong(format!("no document has the id {id:?} of the field \"{key}\""));
+            let unknown = || {
+                wrong(format!(
+                    "no document has the id {id:?}, which is in the field \"{key}\""
+                ))
+            };
             documents.number(&id).ok_or_else(unknown)
         };
         let (a, b) = (side("a")?, side("b")?);

@@ -5,17 +5,17 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 use twinprint_cluster::metrics::{Agreement, Score};
 
-/// The labels of the documents of a run, in order.
+/// The labels of the documents of a run, in the order of the documents.
 #[derive(Debug, Default)]
 pub(super) struct Labels {
-    /// The number of each distinct label.
+    /// The numbers that stand for the distinct labels.
     numbers: HashMap<String, u32>,
-    /// The number of each document's label.
+    /// The number of each document's label; `None` for a document without a label.
     by_document: Vec<Option<u32>>,
 }
 
 impl Labels {
-    /// Adds the label of the next document.
+    /// Adds the label of the next document; `None` if the document has no label.
     pub(super) fn push(&mut self, label: Option<String>) {
         let next = self.numbers.len() as u32;
         let number = label.map(|label| *self.numbers.entry(label).or_insert(next));
@@ -27,7 +27,8 @@ impl Labels {
         self.numbers.is_empty()
     }
 
-    /// The agreement with the cluster of each document. Documents without a label are left out.
+    /// Measures the agreement of clusters with the labels. `clusters` yields the cluster of each document, in order.
+    /// Documents without a label are left out.
     pub(super) fn agreement(&self, clusters: impl Iterator<Item = u64>) -> AgreementReport {
         let mut numbers: HashMap<u64, u32> = HashMap::new();
         let (mut found, mut truth) = (Vec::new(), Vec::new());
@@ -42,24 +43,25 @@ impl Labels {
     }
 }
 
-/// The measures of [`twinprint_cluster::metrics`] for one clustering, in their JSON form. Triples are precision, recall and F1.
+/// The agreement of one clustering with labels, by the measures of [`twinprint_cluster::metrics`]. Arrays of three are
+/// precision, recall and F1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AgreementReport {
-    /// Documents with a label.
+    /// The number of documents with a label.
     pub items: usize,
-    /// The number of clusters and of labels among them.
+    /// The number of clusters with labelled documents, and the number of labels.
     pub clusters: [usize; 2],
-    /// B-cubed measure.
+    /// The B-cubed measure.
     pub bcubed: [f64; 3],
-    /// B-cubed measure in which no document counts as its own neighbour.
+    /// The B-cubed measure in which no document counts as its own neighbour.
     pub bcubed_without_self: [f64; 3],
-    /// Pairwise measure.
+    /// The pairwise measure.
     pub pairwise: [f64; 3],
-    /// Adjusted Rand index.
+    /// The adjusted Rand index.
     pub adjusted_rand: f64,
-    /// V-measure.
+    /// The V-measure.
     pub v_measure: f64,
-    /// Mutual information divided by the geometric mean of the entropies.
+    /// The mutual information, divided by the geometric mean of the entropies.
     pub mutual_information: f64,
 }
 

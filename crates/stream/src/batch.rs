@@ -1,4 +1,4 @@
-//! Prepares batches of input on all threads: records in, documents ready to be placed out.
+//! Prepares batches of input on all threads: turns records into documents that are ready to be placed.
 
 use rayon::prelude::*;
 use twinprint_fingerprint::HashKey;
@@ -10,36 +10,36 @@ use super::{Stream, time};
 use twinprint_io::object_pool::ObjectPool;
 use twinprint_io::source::{Batch, Chunk, RecordKind, RejectReason, Sources};
 
-/// Bytes of input that are prepared at a time.
+/// The bytes of input that are prepared at a time.
 pub(super) const BATCH_BYTES: usize = 8 << 20;
 
-/// A record ready for the stream.
+/// A record that is ready for the stream: a prepared document, or a reject.
 pub(super) enum PreparedRecord {
     Document {
-        /// Index of the source file.
+        /// The index of the record's source file.
         source: u32,
         line: u64,
         label: Option<String>,
-        /// True if the document's time is in the future, and therefore ignored.
+        /// True if the document's time is too far in the future. The time is then ignored.
         is_future: bool,
         prepared: Box<Prepared>,
     },
     Reject {
-        /// Index of the source file.
+        /// The index of the record's source file.
         source: u32,
         line: u64,
         reason: RejectReason,
     },
 }
 
-/// Prepares batches on all threads. The preparers are reused so that their buffers stay allocated.
+/// Prepares batches on all threads. Its preparers are reused, so that their buffers stay allocated.
 pub(super) struct BatchPreparer<'f> {
     sources: &'f Sources,
     keys: &'f FieldKeys,
     profile: Profile,
     key: HashKey,
-    /// The latest time accepted, in seconds since 1970. One wrong time in the far future would end all stories, and
-    /// later stories would never end.
+    /// The latest time that is accepted, in seconds since 1970. A wrong time in the far future would end all stories,
+    /// and no later story would ever end.
     latest_time: i64,
     /// True if texts without features are rejected.
     reject_empty: bool,
@@ -47,7 +47,7 @@ pub(super) struct BatchPreparer<'f> {
 }
 
 impl<'f> BatchPreparer<'f> {
-    /// Creates a preparer of batches for `stream`.
+    /// Makes a preparer of batches for the stream `stream`.
     pub(super) fn new(
         sources: &'f Sources,
         keys: &'f FieldKeys,
@@ -67,7 +67,7 @@ impl<'f> BatchPreparer<'f> {
         }
     }
 
-    /// Returns the records of a batch, in order.
+    /// Prepares the records of a batch, and returns them in order.
     pub(super) fn prepare(&self, batch: &Batch) -> Vec<PreparedRecord> {
         let rows: Vec<Vec<PreparedRecord>> = batch
             .chunks

@@ -1,4 +1,4 @@
-//! Errors of a stream: those of its state file, and those that end a run over files.
+//! Errors of a stream: those of a state file, and those that end a run over files.
 
 use std::io;
 use std::path::PathBuf;
@@ -16,64 +16,72 @@ pub(super) const STATE_VERSION: u32 = 2;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StateError {
-    /// The file cannot be read.
+    /// The state file cannot be read.
     #[error("{}: the state cannot be read ({source})", .path.display())]
     Read {
-        /// The file.
+        /// The path of the state file.
         path: PathBuf,
         /// The error of the operating system.
         source: io::Error,
     },
-    /// The file is not a state.
-    #[error("{}: not a state of a stream", .path.display())]
+    /// The file is not a state of a stream.
+    #[error("{}: the file is not a state of a stream", .path.display())]
     Foreign {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
     },
-    /// Another version wrote the file.
-    #[error("{}: a state of version {got}, but this twinprint reads version {STATE_VERSION}; begin a new one", .path.display())]
+    /// The state file has a version that this crate does not read.
+    #[error(
+        "{}: the state has version {got}, but this twinprint reads only version {STATE_VERSION}; begin a new state, \
+         or use \
+         the twinprint that wrote this one",
+        .path.display()
+    )]
     Version {
-        /// The file.
+        /// The path of the state file.
         path: PathBuf,
-        /// The version in the file.
+        /// The version of the state file.
         got: u32,
     },
-    /// The content of the file is damaged.
-    #[error("{}: the state is damaged ({what}); restore a copy of it, or begin a new one", .path.display())]
+    /// The content of the state file is damaged.
+    #[error("{}: the state is damaged ({what}); restore a copy of the file, or begin a new state", .path.display())]
     Damaged {
-        /// The file.
+        /// The path of the state file.
         path: PathBuf,
-        /// The damage.
+        /// The kind of damage.
         what: &'static str,
     },
-    /// The state was made with other options.
-    #[error("{}: the state was made with other options; give those again, or begin a new one: {different}", .path.display())]
+    /// The stream of the state was made with other options than those given.
+    #[error(
+        "{}: the state was made with other options ({different}); use the options of the state, or begin a new state",
+        .path.display()
+    )]
     Options {
-        /// The file.
+        /// The path of the state file.
         path: PathBuf,
-        /// The differences: each option, as it was and as it is now.
+        /// The options that differ, each with its value in the state and its value now.
         different: String,
     },
-    /// Another run uses the state.
+    /// Another run uses the state file.
     #[error("{}: another run uses this state; wait until it ends", .path.display())]
     InUse {
-        /// The file.
+        /// The path of the state file.
         path: PathBuf,
     },
-    /// The file cannot be written.
+    /// The state file cannot be written.
     #[error("{}: the state cannot be written ({source}); the file is unchanged", .path.display())]
     Write {
-        /// The file.
+        /// The path of the state file.
         path: PathBuf,
         /// The error of the operating system.
         source: io::Error,
     },
     /// The state cannot be serialised or compressed.
-    #[error("{}: the state cannot be packed ({what})", .path.display())]
+    #[error("{}: the state cannot be compressed ({what}); the file is unchanged", .path.display())]
     Pack {
-        /// The file.
+        /// The path of the state file.
         path: PathBuf,
-        /// The error of the serialiser or compressor.
+        /// The error of the serialiser or of the compressor.
         what: String,
     },
 }
@@ -82,7 +90,7 @@ pub enum StateError {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StreamError {
-    /// Inputs, outputs, temporary files or threads; a cancelled run.
+    /// The inputs, outputs, temporary files or threads failed, or the run was cancelled.
     #[error(transparent)]
     Job(#[from] JobError),
     /// The state cannot be read or written.
@@ -91,23 +99,23 @@ pub enum StreamError {
     /// No document has a label.
     #[error("no document has a field \"{field}\" with a text or a number")]
     NoLabels {
-        /// The field of labels.
+        /// The name of the field that should have the labels.
         field: String,
     },
-    /// Two documents have one name, so clusters cannot be assigned to them.
-    #[error("two documents are named \"{name}\"")]
+    /// Two documents have the same name, so clusters cannot be assigned to them.
+    #[error("two documents are named \"{name}\", so a cluster cannot be assigned to either")]
     RepeatedName {
-        /// The name.
+        /// The name that both documents have.
         name: String,
     },
-    /// A row of the file of clusters cannot be used.
+    /// The file of clusters cannot be read, or one of its rows cannot be used.
     #[error("{}:{line}: {problem}", .path.display())]
     Clusters {
-        /// The file.
+        /// The path of the file of clusters.
         path: PathBuf,
-        /// The line, from 1; 0 for the file as a whole.
+        /// The line of the row, from 1; 0 if the whole file cannot be read.
         line: u64,
-        /// The problem with the row.
+        /// The reason why the file or the row cannot be used.
         problem: String,
     },
 }

@@ -1,12 +1,13 @@
-//! Fields of records besides the text: time, title, address, score and label.
+//! The fields of records that a stream uses in addition to the text: time, title, address, score and label.
 //!
-//! The reader of `twinprint-io` returns one further field of each record, its sort key. A stream needs up to five, so each chunk is parsed
-//! once for each field. That is little work compared with segmenting the texts. The passes differ only in the sort key, so all of them
-//! return the same records in the same order.
+//! The reader of `twinprint-io` returns only one further field of each record, as its sort key. A stream needs up to
+//! five, so each chunk is parsed once for each field. That is little work compared with segmenting the texts. The
+//! passes differ only in the sort key, so all of them return the same records in the same order.
 
 use twinprint_io::source::{Chunk, Format, Record, RecordKind, SortValue, SourceOptions, Sources};
 
-/// The names of the fields of a record: dotted paths in JSON, columns elsewhere. A record need not have any of them.
+/// The names of the fields of a record: dotted paths in JSON, column names in tables. A record may lack any of these
+/// fields.
 ///
 /// # Examples
 /// ```
@@ -22,8 +23,8 @@ use twinprint_io::source::{Chunk, Format, Record, RecordKind, SortValue, SourceO
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldKeys {
-    /// The name of the field with the time, in a form that [`parse_time`](crate::parse_time) reads. In web archives the
-    /// time is the date of the record.
+    /// The name of the field with the time. [`parse_time`](crate::parse_time) reads its value. In web archives the time
+    /// is the date of the record.
     pub time: String,
     /// The name of the field with the title.
     pub title: String,
@@ -48,23 +49,23 @@ impl Default for FieldKeys {
     }
 }
 
-/// The fields of a record besides its text and id.
+/// The fields of one record in addition to its text and id.
 #[derive(Debug, Default)]
 pub struct RecordFields<'r> {
-    /// The title.
+    /// The title of the document, if the record has one.
     pub title: Option<&'r str>,
     /// The address; in a web archive, the record's own address if no field has one.
     pub url: Option<&'r str>,
-    /// The score. A text that is not a number is NaN.
+    /// The score; NaN if the field is a text that is not a number.
     pub score: Option<f64>,
-    /// The time, unparsed: see [`time::seconds`](crate::time::seconds).
+    /// The time as the record states it. [`time::seconds`](crate::time::seconds) parses it.
     pub time: Option<SortValue>,
-    /// The label.
+    /// The label of the document, if the record has one.
     pub label: Option<String>,
 }
 
 /// Calls `visit` with every record of a chunk and its fields, in order. Only documents have fields. In a web archive
-/// the address is the record's id, and the time its date.
+/// the address is the id of the record, and the time its date.
 pub fn for_each_record(
     chunk: &Chunk,
     sources: &Sources,
@@ -108,7 +109,7 @@ pub fn for_each_record(
     });
 }
 
-/// The fields of a chunk's records, except the time: one column per field, in the order of the records.
+/// The fields of a chunk's records, except the time: one column for each field, in the order of the records.
 #[derive(Debug, Default)]
 pub(super) struct FieldColumns {
     titles: Vec<Option<SortValue>>,
@@ -118,7 +119,7 @@ pub(super) struct FieldColumns {
 }
 
 impl FieldColumns {
-    /// Reads the columns. Formats without fields have none.
+    /// Reads the columns of a chunk. Records of a format without fields have no columns.
     pub(super) fn read(chunk: &Chunk, sources: &Sources, keys: &FieldKeys) -> Self {
         let format = sources
             .list()
@@ -169,7 +170,7 @@ impl FieldColumns {
     }
 }
 
-/// A field of every record; `None` for a record that is not a document.
+/// Reads the field `key` of every record; `None` for a record that is not a document.
 fn values(chunk: &Chunk, options: &SourceOptions, key: &str) -> Vec<Option<SortValue>> {
     let options = SourceOptions {
         sort_key: Some(key.to_owned()),

@@ -1,9 +1,10 @@
-//! The runs recorded in a state, by which a run that was killed after its end is distinguished from one killed before it.
+//! The runs that a state records. They distinguish a run that was killed after its end from one that was killed before
+//! its end.
 //!
-//! A run with a state has two results: its output and the next state. First the output is completed, marked with a
-//! [claim](twinprint_io::sink::RunClaim). Then the next state replaces the state, and with that the run has ended. Last, the claim is removed.
-//! The next state records the run. So the same command after a kill either begins again from the earlier state, or finds that the run had
-//! ended and finishes its output.
+//! A run with a state has two results: its output and the next state. First the run completes the output and marks it
+//! with a [claim](twinprint_io::sink::RunClaim). Then the next state replaces the state, and with that the run has
+//! ended. Last, the claim is removed. The next state records the run. So the same command after a kill either begins
+//! again from the earlier state, or finds that the killed run had ended and finishes its output.
 
 use std::path::Path;
 
@@ -22,25 +23,26 @@ use twinprint_io::runs::{DigestKey, InputDigest};
 use twinprint_io::sink::{OpenClaim, OutputDir, RunClaim};
 use twinprint_io::source::Sources;
 
-/// Runs recorded in a state. A killed run is usually repeated soon, so a long history is not needed.
+/// The largest number of runs that a state records. A killed run is usually repeated soon, so a long history is not
+/// needed.
 const MAX_RUNS: usize = 1000;
 
-/// The latest runs of a state.
+/// The latest runs of a stream, as its state records them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct PastRuns {
-    /// The names of the runs, the latest last.
+    /// The names of the recorded runs, the latest last.
     names: Vec<String>,
-    /// The summary of the latest run.
+    /// The summary of the latest run; `None` in a state without runs.
     last: Option<ClusterSummary>,
 }
 
-/// The name of a run: a hash of its claim and of its documents.
+/// The name of a run: a hash of its claim and of the digest of its documents.
 fn name(run: u128, digest: u128) -> String {
     format!("{:032x}", identity::hash(format_args!("{run} {digest}")))
 }
 
 impl PastRuns {
-    /// Records a run that ends.
+    /// Records the run `run` over documents with the digest `digest`, at its end.
     pub(super) fn push(&mut self, run: u128, digest: u128, summary: &ClusterSummary) {
         self.names.push(name(run, digest));
         let too_many = self.names.len().saturating_sub(MAX_RUNS);
@@ -48,19 +50,20 @@ impl PastRuns {
         self.last = Some(summary.clone());
     }
 
-    /// True if the run of a claim has ended.
+    /// True if the run that left the claim `open` has ended.
     pub(super) fn contain(&self, open: &OpenClaim) -> bool {
         self.names.contains(&name(open.claim.run, open.digest))
     }
 
-    /// The summary of the claimed run, if it is the latest.
+    /// The summary of the run that left the claim `open`; `None` unless it is the latest run.
     pub(super) fn summary(&self, open: &OpenClaim) -> Option<&ClusterSummary> {
         let last = *self.names.last()? == name(open.claim.run, open.digest);
         self.last.as_ref().filter(|_| last)
     }
 }
 
-/// The claim of a run on the state of a stream of `before` documents. `command` is [`ClusterJob::command`].
+/// The claim of a run that continues the state file `state` of a stream with `before` documents. `command` is
+/// [`ClusterJob::command`].
 pub(super) fn claim(command: u128, state: &Path, before: u64) -> RunClaim {
     let place = std::path::absolute(state).unwrap_or_else(|_| state.to_owned());
     RunClaim {
@@ -71,7 +74,7 @@ pub(super) fn claim(command: u128, state: &Path, before: u64) -> RunClaim {
     }
 }
 
-/// The stream stored in a state file; a new one without a file.
+/// Loads the stream from a state file. Without a state file, returns a new stream.
 pub(super) fn load(state: Option<&Path>, options: &StreamOptions) -> Result<Stream, StreamError> {
     Ok(match state {
         Some(state) if state.exists() => Stream::load(state, options.clone())?,
@@ -79,11 +82,12 @@ pub(super) fn load(state: Option<&Path>, options: &StreamOptions) -> Result<Stre
     })
 }
 
-/// True if a killed run that left a complete output in the output directory of `job` had ended: its state records it.
+/// True if the killed run that left the claim `open` in the output directory of `job` had ended: the state file records
+/// it.
 pub(super) fn has_ended(job: &ClusterJob<'_>, open: &OpenClaim) -> Result<bool, StreamError> {
     match job.state {
         Some(state) if claim(job.command(), state, 0).store == open.claim.store => {
-            // Holds the file, so that no other run replaces it meanwhile.
+            // The state file is locked, so that no other run replaces it meanwhile.
             let held = StateFile::hold(state)?;
             Ok(load(Some(held.path()), job.stream)?.past.contain(open))
         }
@@ -91,8 +95,8 @@ pub(super) fn has_ended(job: &ClusterJob<'_>, open: &OpenClaim) -> Result<bool, 
     }
 }
 
-/// Finishes the output of a run that was killed after it had ended. Returns the summary of that run if `job` is the same run: the same
-/// command over the same documents.
+/// Finishes the output of a run that was killed after it had ended. Returns the summary of that run if `job` is the
+/// same run, with the same command and the same documents.
 pub(super) fn finish_ended(
     job: &ClusterJob<'_>,
     dir: &OutputDir,
@@ -115,25 +119,26 @@ pub(super) fn finish_ended(
     }
     let same = open.claim.command == job.command() && open.digest == digest.finish();
     dir.finish()?;
-    let ended = "a run that was killed had ended; its result is now complete";
+    let ended = "an earlier run had ended before it was killed; its result is now complete";
     progress.warn(&format!("{}: {ended}", dir.path().display()));
     Ok(stream.past.summary(open).filter(|_| same).cloned())
 }
 
-/// The key of the digests. It is not secret: a digest is compared only with those of the same state file.
+/// The key of the digests of documents. It need not be secret: a digest is compared only with others in the same state
+/// file.
 const DIGEST_KEY: DigestKey = DigestKey { k0: 0, k1: 0 };
 
-/// A digest of the documents of a run, in order.
+/// A digest of the documents of a run, in the order of the documents.
 #[derive(Debug)]
 pub(super) struct StreamDigest(InputDigest);
 
 impl StreamDigest {
-    /// The digest of no documents.
+    /// Makes the digest of an empty list of documents.
     pub(super) fn new() -> Self {
         Self(InputDigest::new(DIGEST_KEY))
     }
 
-    /// Adds the next document.
+    /// Adds the next document to the digest.
     pub(super) fn push(&mut self, document: &Prepared) {
         let Prepared {
             name,

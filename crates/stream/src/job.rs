@@ -8,16 +8,17 @@ use twinprint_io::source::{SourceIdentity, SourceOptions};
 
 use super::{FieldKeys, StreamOptions};
 
-/// The options of a run over files that do not change the group or story of a placed document.
+/// The options of a run over files that may differ between the runs of a stream, as opposed to [`StreamOptions`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClusterRun {
-    /// Worker threads; 0 takes all cores.
+    /// The number of worker threads; 0 means one per core.
     pub threads: usize,
-    /// Documents of a new stream whose words are counted before the first document is placed. They are held in memory until then.
+    /// The number of documents at the beginning of a new stream whose words are counted before the first document is
+    /// placed. They stay in memory until then.
     pub count_ahead: u64,
     /// True if `vectors.jsonl` is written.
     pub vectors: bool,
-    /// True if texts without features are rejected. Otherwise each is a group of its own.
+    /// True if texts without features are rejected. Otherwise each of them is a group of its own.
     pub reject_empty: bool,
     /// The treatment of an earlier result in the output directory.
     pub existing: Existing,
@@ -38,26 +39,27 @@ impl Default for ClusterRun {
 /// The arguments of [`cluster`](fn@crate::cluster).
 #[derive(Clone, Copy)]
 pub struct ClusterJob<'j> {
-    /// Files, folders and globs.
+    /// The inputs: files, folders and globs.
     pub inputs: &'j [String],
     /// The options for reading the inputs.
     pub source: &'j SourceOptions,
-    /// The fields of time, address, score, title and label.
+    /// The names of the fields with the time, address, score, title and label.
     pub keys: &'j FieldKeys,
     /// The options that decide groups and stories.
     pub stream: &'j StreamOptions,
-    /// All other options.
+    /// The options that may differ between the runs of a stream.
     pub run: ClusterRun,
     /// The output directory: new or empty, unless [`ClusterRun::existing`] replaces a result.
     pub out: &'j Path,
-    /// The state file. If it exists, the stream continues from it; at the end of the run it is replaced.
+    /// The path of the state file. If the file exists, the stream continues from it. At the end of the run the next
+    /// state replaces it.
     pub state: Option<&'j Path>,
 }
 
 impl ClusterJob<'_> {
     /// A hash of everything that decides the output of this run, except the documents and the state.
     ///
-    /// State files store hashes derived from this one, so the hashed text must not change.
+    /// State files store hashes derived from this hash, so the text that is hashed must not change.
     pub(super) fn command(&self) -> u128 {
         let Self {
             inputs, source, keys, ..

@@ -1,4 +1,5 @@
-//! Measures the agreement of clusters in a file, of this crate or another tool, with labels of the documents.
+//! Measures the agreement of the clusters in a file with labels of documents. This crate or another tool wrote the
+//! file.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -16,7 +17,7 @@ use crate::StreamError;
 use twinprint_io::source::{Intake, RecordKind, SourceError, SourceOptions, Sources};
 use twinprint_io::work::WorkDir;
 
-/// The labels of documents by their names.
+/// The labels of documents, by the names of the documents.
 #[derive(Clone, Debug, Default)]
 pub struct LabelledDocuments {
     labels: HashMap<String, Option<String>>,
@@ -25,10 +26,10 @@ pub struct LabelledDocuments {
 }
 
 impl LabelledDocuments {
-    /// Reads the documents of `inputs`, and the field `label` of each.
+    /// Reads the documents of `inputs`, with the field `label` of each document.
     ///
     /// # Errors
-    /// An error that stops reading; [`StreamError::NoLabels`]; [`StreamError::RepeatedName`].
+    /// [`StreamError::NoLabels`], [`StreamError::RepeatedName`], and the errors of reading.
     pub fn read(
         inputs: &[String],
         options: &SourceOptions,
@@ -76,11 +77,13 @@ impl LabelledDocuments {
         }
     }
 
-    /// Measures the agreement of the clusters in a file with the labels. The file has JSON lines with the `id` of a document and, in the
-    /// field `cluster_field`, its cluster, a number or a text. Documents without a label are left out.
+    /// Measures the agreement of the clusters in a file with the labels. The file has JSON lines, each with the `id` of
+    /// a document and, in the field `cluster_field`, the number or name of its cluster. Documents without a label are
+    /// left out.
     ///
     /// # Errors
-    /// [`StreamError::Clusters`] for a file that cannot be read, a row that is not of this form, and an unknown or repeated document.
+    /// [`StreamError::Clusters`] if the file cannot be read, if a row has another form, or if a document is unknown or
+    /// repeated.
     pub fn agreement(&self, clusters: &Path, cluster_field: &str) -> Result<AgreementReport, StreamError> {
         let wrong = |line: u64, problem: &str| StreamError::Clusters {
             path: clusters.to_owned(),
@@ -97,24 +100,28 @@ impl LabelledDocuments {
             if row.trim().is_empty() {
                 continue;
             }
-            let row: Value = serde_json::from_str(&row).map_err(|error| wrong(line, &error.to_string()))?;
+            let row: Value = serde_json::from_str(&row)
+                .map_err(|error| wrong(line, &format!("the line is not JSON ({error})")))?;
             let id = row
                 .get("id")
                 .and_then(Value::as_str)
-                .ok_or_else(|| wrong(line, "no \"id\""))?;
+                .ok_or_else(|| wrong(line, "the row has no text in the field \"id\""))?;
             let label = self
                 .labels
                 .get(id)
-                .ok_or_else(|| wrong(line, &format!("\"{id}\" is not one of the documents")))?;
+                .ok_or_else(|| wrong(line, &format!("no document has the name \"{id}\"")))?;
             if let Some(before) = seen.insert(id.to_owned(), line) {
-                return Err(wrong(line, &format!("\"{id}\" is already in line {before}")));
+                return Err(wrong(
+                    line,
+                    &format!("\"{id}\" has a cluster already, in line {before}"),
+                ));
             }
             let cluster = match row.get(cluster_field) {
                 Some(cluster @ (Value::Number(_) | Value::String(_))) => cluster.to_string(),
                 _ => {
                     return Err(wrong(
                         line,
-                        &format!("no \"{cluster_field}\" with a number or a text"),
+                        &format!("the row has no number or text in the field \"{cluster_field}\""),
                     ));
                 }
             };

@@ -1,11 +1,11 @@
-//! An index of leaders: it finds the leaders that may be duplicates of a document. Streams and collections search it.
+//! An index of leaders: finds the leaders that may be duplicates of a document. Streams and collections search it.
 //!
 //! A leader is found in two ways. [`LeaderIndex::lookup_fingerprint`] finds leaders within a Hamming radius, in a
-//! [`GrowingIndex`](twinprint_index::GrowingIndex). A text of fewer than [`SHORT_TEXT_FEATURES`] features has so few votes that its
-//! fingerprint is partly chance. Such leaders are also found by their shingles, with a prefix filter
-//! ([`PrefixIndex`](twinprint_index::PrefixIndex)): [`LeaderIndex::lookup_shingles`].
+//! [`GrowingIndex`](twinprint_index::GrowingIndex). A text with fewer than [`SHORT_TEXT_FEATURES`] features gives so
+//! few votes that its fingerprint is partly chance. So leaders with such texts are also found by their shingles, with a
+//! prefix filter ([`PrefixIndex`](twinprint_index::PrefixIndex)): [`LeaderIndex::lookup_shingles`].
 //!
-//! The caller compares candidates by their shingle sets. A [`ShingleSetCache`] keeps the sets used last.
+//! The caller compares the candidates by their shingle sets. A [`ShingleSetCache`] keeps the sets that were used last.
 //!
 //! Invariants:
 //! * Both lookups are exact: no leader within the radius, and no short leader at the threshold, is missed.
@@ -26,16 +26,16 @@ pub use short_texts::ShinglePrefix;
 use fingerprints::Fingerprints;
 use short_texts::ShortTexts;
 
-/// Texts of fewer features are also found by their shingles. Twice [`MIN_FEATURES`], so that a text of fewer than [`MIN_FEATURES`] meets
-/// every text that can be its duplicate.
+/// The number of features below which a text is also found by its shingles. It is twice [`MIN_FEATURES`], so that a
+/// text with fewer than [`MIN_FEATURES`] features finds every text that can be its duplicate.
 pub const SHORT_TEXT_FEATURES: u32 = 2 * MIN_FEATURES;
 
 /// The options of a [`LeaderIndex`].
 #[derive(Clone, Copy, Debug)]
 pub struct LeaderIndexOptions {
-    /// The width of the fingerprints. Any width other than 64 bits uses tables for 128 bits.
+    /// The width of the fingerprints in bits. For any width other than 64, tables for 128 bits are used.
     pub bits: u32,
-    /// The radius for which tables are planned. Lookups within a larger radius compare every row.
+    /// The radius for which tables are planned. A lookup within a larger radius compares every row.
     pub radius: u32,
     /// The minimum Jaccard at which short texts are duplicates.
     pub threshold: f64,
@@ -43,7 +43,7 @@ pub struct LeaderIndexOptions {
     pub merge_policy: MergePolicy,
 }
 
-/// The leaders by fingerprint and, if they are short, by shingles. Leaders have ids that the caller chooses.
+/// The leaders by fingerprint and, if their texts are short, by shingles. The caller chooses the ids of leaders.
 ///
 /// ```
 /// use twinprint_index::growing::MergePolicy;
@@ -72,12 +72,12 @@ pub struct LeaderIndexOptions {
 pub struct LeaderIndex {
     threshold: f64,
     fingerprints: Fingerprints,
-    /// By words and by characters.
+    /// The short texts that are measured by words, and those measured by characters.
     short_texts: [ShortTexts; 2],
 }
 
 impl LeaderIndex {
-    /// An empty index.
+    /// Makes an index without leaders.
     pub fn new(options: LeaderIndexOptions) -> Self {
         let LeaderIndexOptions {
             bits,
@@ -92,8 +92,9 @@ impl LeaderIndex {
         }
     }
 
-    /// Inserts a fingerprint. The id must not have one; an id whose fingerprint was removed may return with the same fingerprint, no
-    /// other. O(1); call [`maintain`](Self::maintain) or [`maintain_in_background`](Self::maintain_in_background) afterwards.
+    /// Inserts the fingerprint of an id that has none. If a fingerprint of the id was removed before, the new one must
+    /// be equal to it. O(1); call [`maintain`](Self::maintain) or
+    /// [`maintain_in_background`](Self::maintain_in_background) afterwards.
     pub fn insert_fingerprint(&mut self, id: u64, fingerprint: u128) {
         self.fingerprints.insert(id, fingerprint);
     }
@@ -103,24 +104,25 @@ impl LeaderIndex {
         self.fingerprints.remove(id);
     }
 
-    /// Inserts a short text by its prefix. Amortised O(prefix).
+    /// Inserts a short text by the prefix of its shingle set. Amortised O(prefix).
     pub fn insert_short_text(&mut self, id: u64, prefix: &ShinglePrefix<'_>) {
         self.short_texts_mut(prefix.measure).insert(id, prefix);
     }
 
-    /// Counts the removal of a short text of a measure. Its postings stay until the caller rebuilds the short texts of that measure
-    /// ([`is_rebuild_due`](Self::is_rebuild_due)); until then lookups may return its id. O(1).
+    /// Counts one short text of a measure as removed. Its postings stay, and lookups may return its id, until the
+    /// caller rebuilds the short texts of that measure (see [`is_rebuild_due`](Self::is_rebuild_due)). O(1).
     pub fn remove_short_text(&mut self, measure: Measure) {
         self.short_texts_mut(measure).remove();
     }
 
-    /// Appends the fingerprints within `radius` of a query, each once, in no particular order.
+    /// Appends the fingerprints within `radius` of `fingerprint` to `out`, each once, in no particular order.
     pub fn lookup_fingerprint(&self, fingerprint: u128, radius: u32, out: &mut Vec<Neighbor>) {
         self.fingerprints.lookup(fingerprint, radius, out);
     }
 
-    /// The ids of the short texts of the query's measure that may reach the threshold with it, distinct and ascending: they share a
-    /// token of the prefix and have a fitting size. Ids of removed texts may be among them.
+    /// The ids of the short texts that may reach the threshold with the query, distinct and ascending. They are
+    /// measured like the query, share a token of its prefix, and have a shingle set of a fitting size. Ids of removed
+    /// texts may be among them.
     pub fn lookup_shingles(&self, query: &ShinglePrefix<'_>) -> Vec<u64> {
         let [by_words, by_characters] = &self.short_texts;
         match query.measure {
@@ -129,8 +131,8 @@ impl LeaderIndex {
         }
     }
 
-    /// Returns `true` if most short texts of a measure are removed, so that rebuilding them saves memory and time. To rebuild, call
-    /// [`clear_short_texts`](Self::clear_short_texts) and insert those that remain.
+    /// Returns `true` if most short texts of a measure are removed, so that a rebuild saves memory and time. To
+    /// rebuild, call [`clear_short_texts`](Self::clear_short_texts) and insert the texts that remain.
     pub fn is_rebuild_due(&self, measure: Measure) -> bool {
         let [by_words, by_characters] = &self.short_texts;
         match measure {
@@ -144,19 +146,20 @@ impl LeaderIndex {
         *self.short_texts_mut(measure) = ShortTexts::new(self.threshold);
     }
 
-    /// Merges tables on the calling thread if that is due.
+    /// Merges tables on the calling thread if a merge is due.
     pub fn maintain(&mut self) {
         self.fingerprints.maintain();
         self.seal();
     }
 
-    /// Adopts a merge that has ended in the background, and starts one if it is due. Never waits for one.
+    /// Starts a merge of tables in the background if one is due, and adopts the result of a merge that has ended. Never
+    /// waits for a merge.
     pub fn maintain_in_background(&mut self) {
         self.fingerprints.maintain_in_background();
         self.seal();
     }
 
-    /// Merges tables on the calling thread even if that is not due. Useful after many insertions.
+    /// Merges tables on the calling thread even if no merge is due. Useful after many insertions.
     pub fn merge(&mut self) {
         self.fingerprints.merge();
         self.seal();

@@ -1,10 +1,11 @@
-//! The leaders of a stream's groups: their compressed texts, and the index that finds them and the centres of the groups.
+//! The leaders of a stream's groups: their compressed texts, and the index that finds the leaders and the centres of
+//! the groups.
 //!
-//! A leader that was found is compared by its shingle set, which is made from its text again unless it is in the cache. The key of the
-//! shingles is random for every process and decides nothing that is written.
+//! A leader that was found is compared by its shingle set. Unless the set is cached, it is made again from the text.
+//! The key of the shingle hash is random in every process and affects nothing that is written.
 //!
-//! The index names leaders and centres by *rows*: numbers that are never used again, since a centre moves and a row of the index must
-//! not change its fingerprint.
+//! The index identifies leaders and centres by *rows*. A row is a number that is never used again: the centre of a
+//! group changes, but a row of the index must keep its fingerprint.
 
 mod nearest;
 mod packed_text;
@@ -28,18 +29,18 @@ use super::leader_index::{
     LeaderIndex, LeaderIndexOptions, SHORT_TEXT_FEATURES, ShinglePrefix, ShingleSetCache,
 };
 
-/// The policy for merging the rows of a stream's leaders into larger tables. The stream waits for each merge, so small
-/// merges are better.
+/// The policy by which the rows of a stream's leaders are merged into larger tables. The stream waits for each merge,
+/// so small merges are better.
 const MERGE_POLICY: MergePolicy = MergePolicy {
     tail_rows: 4096,
     size_ratio: 1,
 };
-/// The width of the index. Fingerprints of narrower profiles are padded with zeros.
+/// The width of the index in bits. Narrower fingerprints are padded with zeros.
 const INDEX_BITS: u32 = 128;
-/// Bytes of the cache of shingle sets.
+/// The size of the cache of shingle sets, in bytes.
 const MAX_CACHE_BYTES: usize = 64 << 20;
 
-/// A leader in a state file. Its text is not compressed, since the whole state is.
+/// A leader in a state file. Its text is not compressed separately, since the whole state is compressed.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct StoredLeader {
     fingerprint: u128,
@@ -51,7 +52,7 @@ pub(super) struct StoredLeader {
     text: String,
 }
 
-/// The leaders, serialized as [`StoredLeader`]s by number. Texts are decompressed one at a time.
+/// Serialises the leaders as [`StoredLeader`]s, in the order of their numbers. Texts are decompressed one at a time.
 #[derive(Debug)]
 pub(super) struct SerializeLeaders<'l>(&'l BTreeMap<u32, Leader>);
 
@@ -74,28 +75,28 @@ impl Serialize for SerializeLeaders<'_> {
     }
 }
 
-/// A leader.
+/// A leader in memory.
 #[derive(Clone, Debug)]
 struct Leader {
     fingerprint: u128,
     /// True if the text has fewer than [`SHORT_TEXT_FEATURES`] features.
     is_short: bool,
     measure: Measure,
-    /// True if the text has no features. Such a leader is never found.
+    /// True if the text has no features. Lookups never find such a leader.
     is_empty: bool,
     text: PackedText,
 }
 
-/// All leaders, and the centres of the groups.
+/// All leaders of the live groups, and the centres of these groups.
 pub(super) struct Leaders {
     by_number: BTreeMap<u32, Leader>,
     centres: BTreeMap<u64, u128>,
     threshold: f64,
     radius: u32,
     index: LeaderIndex,
-    /// The next row of the index.
+    /// The number of the row that is inserted next.
     next_row: u64,
-    /// The leader or centre of each row of the index, and the row of each leader and centre.
+    /// The leader or centre of each row of the index. The two maps below lead back from a leader or a group to its row.
     points: HashMap<u64, GroupPoint>,
     row_of_leader: HashMap<u32, u64>,
     row_of_centre: HashMap<u64, u64>,
@@ -113,7 +114,7 @@ impl fmt::Debug for Leaders {
 }
 
 impl Leaders {
-    /// Creates a value without leaders. `key` is the key of the shingles.
+    /// Creates an instance without leaders. `key` is the key of the shingle hash.
     pub(super) fn new(threshold: f64, radius: u32, key: HashKey) -> Self {
         Self {
             by_number: BTreeMap::new(),
@@ -147,7 +148,7 @@ impl Leaders {
         self.by_number.len()
     }
 
-    /// Restores the leaders and centres of a state. There must be none yet.
+    /// Restores the leaders and centres of a state. The instance must be empty.
     pub(super) fn restore(&mut self, stored: BTreeMap<u32, StoredLeader>, centres: BTreeMap<u64, u128>) {
         for (number, stored) in stored {
             let leader = Leader {
@@ -177,12 +178,12 @@ impl Leaders {
         self.centres = centres;
     }
 
-    /// The space of leaders and centres for one item.
+    /// Returns the leaders and centres as the group policy searches them for `item`.
     pub(super) fn space_for<'l>(&'l mut self, item: &'l PreparedText) -> LeaderSpace<'l> {
         LeaderSpace::new(self, item)
     }
 
-    /// Inserts a leader.
+    /// Inserts the document `item` as leader `number`.
     fn insert(&mut self, number: u32, item: &PreparedText) {
         let is_short = item.features() < SHORT_TEXT_FEATURES;
         let leader = Leader {
@@ -203,7 +204,7 @@ impl Leaders {
         }
     }
 
-    /// Removes a leader.
+    /// Removes the leader `number`.
     fn remove(&mut self, number: u32) {
         let row = self.row_of_leader.remove(&number);
         self.remove_row(row);
@@ -218,7 +219,7 @@ impl Leaders {
         }
     }
 
-    /// Sets or removes the centre of a group.
+    /// Sets the fingerprint of a group's centre; `None` removes the centre.
     fn set_centre(&mut self, group: u64, fingerprint: Option<u128>) {
         let before = match fingerprint {
             Some(fingerprint) => self.centres.insert(group, fingerprint),
@@ -233,7 +234,7 @@ impl Leaders {
         }
     }
 
-    /// Inserts the fingerprint of a leader or centre and returns its row.
+    /// Inserts the fingerprint of a leader or centre into the index, and returns its row.
     fn insert_point(&mut self, point: GroupPoint, fingerprint: u128) -> u64 {
         let row = self.next_row;
         self.next_row += 1;
@@ -255,7 +256,7 @@ impl Leaders {
         }
     }
 
-    /// Inserts the shingles of a short leader from its text.
+    /// Makes the shingles of a short leader from its text, and inserts them into the index.
     fn insert_short_text(&mut self, number: u32) {
         let Some(measure) = self.by_number.get(&number).map(|leader| leader.measure) else {
             return;
@@ -268,7 +269,7 @@ impl Leaders {
         }
     }
 
-    /// Rebuilds the index of the short leaders of a measure, without those that were removed.
+    /// Rebuilds the index of the short leaders of a measure, without the removed ones.
     fn rebuild_short_texts(&mut self, measure: Measure) {
         self.index.clear_short_texts(measure);
         let short: Vec<u32> = self
@@ -282,7 +283,8 @@ impl Leaders {
         }
     }
 
-    /// The shingle set of a leader by a measure; `None` if there is no such leader.
+    /// Returns the shingle set of a leader in a measure, cached or made from the text; `None` if the leader does not
+    /// exist.
     fn shingle_set(&mut self, number: u32, measure: Measure) -> Option<Arc<ShingleSet>> {
         if let Some(set) = self.sets.get(number, measure) {
             return Some(set);

@@ -1,18 +1,20 @@
-//! Clusters of a stream: documents arrive in order, and each is placed at once in a duplicate group and in a story.
+//! Clusters of a stream: documents arrive in order, and each document is placed at once in a duplicate group and a
+//! story.
 //!
-//! A **group** is tight: every member was verified on the text against a leader of the group ([`twinprint_cluster::groups`]). A **story** is
-//! loose: documents of one event or subject, by terms and time ([`twinprint_cluster::stories`]). The founder of a group is placed among the
-//! stories. The other members belong to the same story, but do not add to its centre or its topic.
+//! A **group** is tight: every member was verified on the text against a leader of the group
+//! ([`twinprint_cluster::groups`]). A **story** is loose: documents of one event or subject, by terms and time
+//! ([`twinprint_cluster::stories`]). The founder of a group is placed among the stories. The other members belong to
+//! the same story, but do not add to its centre or its topic.
 //!
 //! * [`Stream`] is the library interface: it places one document at a time.
 //! * [`cluster`](fn@cluster) runs a stream over files and writes the result to a directory.
 //! * [`LabelledDocuments`] measures the agreement of clusters in a file with labels of documents.
 //!
-//! The clock of the stream is the latest time of any document so far, so it never goes back. A document without a time gets the time of the
-//! clock. If no document has a time, the clock stands still and nothing ends by age.
+//! The clock of the stream is the latest time of any document so far, so it never goes back. A document without a time
+//! gets the time of the clock. If no document has a time, the clock stands still and nothing ends by age.
 //!
-//! Invariant: groups and stories depend on the order of the documents only, not on the number of threads, and not on whether the state was
-//! stored and read again in between.
+//! Invariant: groups and stories depend on the order of the documents only, not on the number of threads, and not on
+//! whether the state was stored and read again in between.
 //!
 //! ```
 //! use twinprint_stream::{Document, Stream, StreamOptions, parse_time};
@@ -82,18 +84,19 @@ pub use twinprint_cluster::stories::Method;
 use history::PastRuns;
 use leaders::Leaders;
 
-/// The place of a document: its group, its story, and the leader it was verified against.
+/// The place of a document in the stream: its group, its story, and the leader that it was verified against.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Assigned {
-    /// The document's number in the stream, from 0.
+    /// The number of the document in the stream, from 0.
     pub document: u64,
-    /// The id of its duplicate group. The group may merge into another later: see [`Stream::group`].
+    /// The id of the document's duplicate group. The group may merge into another later: see [`Stream::group`].
     pub group: u64,
-    /// The id of its story. The story may merge into another later: see [`Stream::story`].
+    /// The id of the document's story. The story may merge into another later: see [`Stream::story`].
     pub story: u64,
-    /// The number of the leader it was verified against; its own number if it founded the group.
+    /// The number of the leader that the document was verified against; the document's own number if it founded the
+    /// group.
     pub leader: u64,
-    /// Its similarity to that leader.
+    /// The similarity of the document to that leader.
     pub similarity: Similarity,
 }
 
@@ -104,7 +107,8 @@ impl Assigned {
     }
 }
 
-/// Groups and stories of a stream. Memory is bounded by the live ones; [`StreamOptions`] bounds their number.
+/// The groups and stories of a stream. Memory is bounded by the live groups and stories, whose number [`StreamOptions`]
+/// limits.
 ///
 /// # Examples
 /// ```
@@ -148,7 +152,8 @@ pub struct Stream {
     past: PastRuns,
 }
 
-/// A key for hashing shingles that differs in every process, so that no input can provoke collisions. No output depends on it.
+/// Makes a random key for hashing shingles, which differs in every process, so that no input can provoke collisions. No
+/// output depends on the key.
 fn random_key() -> HashKey {
     use std::hash::{BuildHasher, RandomState};
     HashKey::new(RandomState::new().hash_one(0), RandomState::new().hash_one(1))
@@ -175,7 +180,7 @@ impl Stream {
         &self.options
     }
 
-    /// Documents placed so far.
+    /// The number of documents placed so far.
     pub fn documents(&self) -> u64 {
         self.documents
     }
@@ -185,19 +190,21 @@ impl Stream {
         Preparer::new(&self.options.profile, self.key)
     }
 
-    /// Prepares and places a document. To use many threads, prepare documents on all of them and place them on one.
+    /// Prepares and places a document. To use many threads, call [`preparer`](Self::preparer) on each of them, and
+    /// [`place`](Self::place) on one.
     pub fn add(&mut self, document: &Document<'_>) -> Assigned {
         let prepared = self.preparer().prepare(document);
         self.place(&prepared)
     }
 
-    /// Counts the words of a document that will be placed later, so that word weights are estimated from more documents; see
-    /// [`Stories::count_ahead`].
+    /// Counts the words of a document that will be placed later, so that more documents contribute to the word weights;
+    /// see [`Stories::count_ahead`].
     pub fn count_ahead(&mut self, document: &Prepared) {
         self.represent(document, 0, 0, |stories, item, _| stories.count_ahead(item));
     }
 
-    /// Returns the vector by which a document would be compared with stories now: terms and weights, of length 1.
+    /// Returns the vector with which a document would be compared with stories now: terms with weights. The vector has
+    /// length 1.
     pub fn vector(&mut self, document: &Prepared) -> Vec<(String, f32)> {
         self.represent(document, 0, 0, |stories, item, _| stories.vector_of(item))
     }
@@ -224,7 +231,8 @@ impl Stream {
             .filter(|_| placed.leader != number);
         let story = match label {
             Some(story) if self.stories.grow(story, time, now) => self.stories.resolve(story),
-            // The founder of a group, or the first duplicate after the story of the group ended.
+            // The document founds a group, or it is the first duplicate after the story of its group ended. Either way
+            // it is placed among the stories.
             _ => {
                 let joined: StoryPlacement = self.represent(document, number, time, |stories, item, now| {
                     stories.place(item, now)
@@ -244,7 +252,8 @@ impl Stream {
         }
     }
 
-    /// Calls `use_item` with the stories, the document as a story item, and the clock.
+    /// Calls `use_item` with the stories, with the document in the form in which stories compare it, and with the
+    /// clock.
     fn represent<T>(
         &mut self,
         document: &Prepared,
@@ -264,22 +273,22 @@ impl Stream {
         use_item(&mut self.stories, &item, self.clock.unwrap_or(0))
     }
 
-    /// Returns the id of the group that a group has merged into; its own id if it has not merged.
+    /// Resolves the id of a group: returns the id of the group that it has merged into, or else the same id.
     pub fn group(&self, group: u64) -> u64 {
         self.groups.resolve(group)
     }
 
-    /// Returns the id of the story that a story has merged into; its own id if it has not merged.
+    /// Resolves the id of a story: returns the id of the story that it has merged into, or else the same id.
     pub fn story(&self, story: u64) -> u64 {
         self.stories.resolve(story)
     }
 
-    /// Live groups, oldest first.
+    /// The live groups, the oldest first.
     pub fn groups(&self) -> impl ExactSizeIterator<Item = &DuplicateGroup> {
         self.groups.live()
     }
 
-    /// Live stories, oldest first.
+    /// The live stories, the oldest first.
     pub fn stories(&self) -> impl ExactSizeIterator<Item = &Story> {
         self.stories.live()
     }
@@ -289,12 +298,13 @@ impl Stream {
         self.stories.topic(story)
     }
 
-    /// Takes the groups and stories that ended since the last call. No document can join them any more.
+    /// Takes the groups and stories that ended since the last call. No document can join them any more. A story comes
+    /// with its topic.
     pub fn take_retired(&mut self) -> (Vec<DuplicateGroup>, Vec<(Story, Topic)>) {
         (self.groups.take_retired(), self.stories.take_retired())
     }
 
-    /// Returns the counts of operations on groups and stories so far.
+    /// Returns how many operations on groups and on stories there have been so far, by kind.
     pub fn counts(&self) -> (groups::GroupCounts, stories::StoryCounts) {
         (self.groups.counts(), self.stories.counts())
     }

@@ -1,4 +1,4 @@
-//! Group members: the properties of a document by which a group chooses its canonical member.
+//! The properties of a document by which its group chooses a canonical member.
 
 use psl::Psl;
 use twinprint_cluster::groups::Member;
@@ -6,7 +6,7 @@ use twinprint_cluster::groups::Member;
 use super::options::Scope;
 use super::prepare::Prepared;
 
-/// A document as a member of its group.
+/// Makes the member of a group from a document.
 pub(super) fn member(document: &Prepared, number: u64, time: i64, scope: Scope) -> Member {
     let url = document.url.as_deref();
     let site = match scope {
@@ -26,7 +26,7 @@ pub(super) fn member(document: &Prepared, number: u64, time: i64, scope: Scope) 
     }
 }
 
-/// The registered domain of a host, by the Public Suffix List; the host itself if it has none.
+/// The registered domain of a host, by the Public Suffix List; the host itself if it is not below a registered domain.
 fn domain(host: String) -> String {
     let registered = PublicSuffixList.domain(host.as_bytes());
     match registered.and_then(|domain| std::str::from_utf8(domain.trim().as_bytes()).ok()) {
@@ -35,8 +35,9 @@ fn domain(host: String) -> String {
     }
 }
 
-/// The list of `psl`, with its iterator behind a pointer. The crate has a function for each of a thousand labels, and all of
-/// them are compiled here. A concrete iterator would be inlined into each, which takes 5 seconds longer to compile.
+/// The list of the crate `psl`, with its iterator behind a pointer. The crate has a function for each of a thousand
+/// labels, and all of them are compiled here. A concrete iterator would be inlined into each function, which takes 5
+/// seconds longer to compile.
 struct PublicSuffixList;
 
 impl Psl for PublicSuffixList {

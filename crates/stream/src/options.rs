@@ -10,40 +10,40 @@ use twinprint_io::OptionError;
 
 use crate::StreamError;
 
-/// The part of a group within which one canonical member is chosen.
+/// The part of a group for which one canonical member is chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Scope {
-    /// The whole group.
+    /// The whole group has one canonical member.
     #[default]
     None,
-    /// The members on one host: each host has a canonical member.
+    /// Each host has a canonical member, chosen among the members on that host.
     Host,
-    /// The members on one registered domain: each domain has a canonical member.
+    /// Each registered domain has a canonical member, chosen among the members on that domain.
     Domain,
 }
 
-/// Everything that decides groups and stories, except the documents.
+/// The options of a stream. Together with the documents they determine all groups and stories.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StreamOptions {
-    /// The profile of fingerprints, at 128 bits.
+    /// The profile of the fingerprints, at 128 bits.
     pub profile: Profile,
-    /// The minimum Jaccard of a duplicate and its leader, in (0, 1].
+    /// The minimum Jaccard between a duplicate and its leader, in (0, 1].
     pub threshold: f64,
-    /// The largest Hamming distance, of 128 bits, at which texts are compared; at most 24.
+    /// The largest Hamming distance, of 128 bits, at which a document is compared with a leader; at most 24.
     pub radius: u32,
     /// The options of groups.
     pub groups: GroupOptions,
     /// The options of stories.
     pub stories: StoryOptions,
-    /// The part of a group within which one canonical member is chosen.
+    /// The part of a group for which one canonical member is chosen.
     pub scope: Scope,
 }
 
 impl StreamOptions {
-    /// The defaults: words weighted 1 + ln tf, Jaccard 0.8, radius 20.
+    /// Returns the default options: words weighted 1 + ln tf, a Jaccard of 0.8, a radius of 20.
     ///
     /// # Errors
-    /// If the default profile were invalid, which a test excludes.
+    /// A [`ProfileError`] if the default profile is invalid, which does not happen.
     pub fn new() -> Result<Self, ProfileError> {
         Ok(Self {
             profile: Profile::new(Features::Words, Weight::LogTf, 128)?,
@@ -77,11 +77,7 @@ impl StreamOptions {
                 "merge",
                 "give a cosine above 0 and at most 1, or none",
             ),
-            (
-                self.radius <= 24,
-                "radius",
-                "the search is made for up to 24 of 128 bits",
-            ),
+            (self.radius <= 24, "radius", "give at most 24 bits (of 128)"),
             (
                 !matches!(self.stories.method, Method::EqualBits(bits) if !(8..=24).contains(&bits)),
                 "equal_bits",
@@ -94,7 +90,8 @@ impl StreamOptions {
         }
     }
 
-    /// The options as text, one per line. State files store this text and compare it on reading, so its form is part of their format.
+    /// Formats the options as text, one per line. State files store this text and compare it when they are read, so its
+    /// form is part of their format.
     pub(super) fn describe(&self) -> String {
         let span = |seconds: Option<i64>| seconds.map_or("none".to_owned(), time::span);
         let Self {
@@ -137,7 +134,7 @@ impl StreamOptions {
     }
 }
 
-/// The differences between two descriptions, as a sentence for users.
+/// Formats the differences between two descriptions of options, as a sentence for people.
 pub(super) fn different(had: &str, asked: &str) -> String {
     let lines = had.lines().zip(asked.lines()).filter(|(had, asked)| had != asked);
     let differences = lines.filter_map(|(had, asked)| {

@@ -1,6 +1,7 @@
-//! The output directory of a run over files: places documents, and writes the rows of groups, stories and assignments.
+//! The output of a run over files: places the documents, and writes the rows of groups, stories and assignments.
 //!
-//! Groups and stories merge until the end of a run, so the rows of `assignments.jsonl` are spooled without them and completed at the end.
+//! Groups and stories merge until the end of a run. So the rows of `assignments.jsonl` are first written to a temporary
+//! file without their groups and stories, which are added at the end.
 
 use std::io::{BufRead, BufReader, BufWriter, Seek, Write};
 
@@ -25,13 +26,13 @@ use twinprint_io::sink::{OutputDir, OutputFile};
 use twinprint_io::source::{SourceError, Sources};
 use twinprint_io::work::WorkError;
 
-/// A run in progress: the stream, and the files that are written.
+/// A run in progress: the stream, and the files that the run writes.
 pub(super) struct ClusterOutput<'r> {
     sources: &'r Sources,
     stream: Stream,
     /// A temporary file of [`SpooledAssignment`] rows.
     spool: BufWriter<std::fs::File>,
-    /// The group and story of each document, as they were when it was placed.
+    /// The group and story in which each document was placed. Either may have merged since.
     placed: Vec<Placement>,
     labels: Labels,
     assignments: OutputFile,
@@ -41,16 +42,16 @@ pub(super) struct ClusterOutput<'r> {
     vectors: Option<OutputFile>,
     page: StoriesPage,
     dir: OutputDir,
-    /// The digest of the documents placed; `None` in a run without a state.
+    /// The digest of the documents placed so far; `None` in a run without a state.
     pub(super) digest: Option<StreamDigest>,
-    /// True if a document of the stream has a time.
+    /// True if at least one document of the stream has a time.
     timed: bool,
     pub(super) summary: ClusterSummary,
     buffer: Vec<u8>,
 }
 
 impl<'r> ClusterOutput<'r> {
-    /// Creates the output files.
+    /// Creates the files of the output.
     pub(super) fn new(
         dir: &OutputDir,
         stream: Stream,
@@ -85,7 +86,7 @@ impl<'r> ClusterOutput<'r> {
         })
     }
 
-    /// Reads and places all documents.
+    /// Reads the documents of all inputs, and places them in the stream.
     pub(super) fn read(
         &mut self,
         keys: &FieldKeys,
@@ -175,10 +176,10 @@ impl<'r> ClusterOutput<'r> {
         Ok(())
     }
 
-    /// Spools a row until the end, when all merging is done.
+    /// Writes a row to the temporary file. It is completed at the end, when no more groups and stories merge.
     fn spool(&mut self, row: &SpooledAssignment) -> Result<(), StreamError> {
         self.buffer.clear();
-        // Strings and numbers always serialise.
+        // Serialising cannot fail: a row consists of strings and numbers.
         if serde_json::to_writer(&mut self.buffer, row).is_ok() {
             self.buffer.push(b'\n');
         }
@@ -250,7 +251,7 @@ impl<'r> ClusterOutput<'r> {
     }
 
     fn write_live(&mut self) -> Result<(), StreamError> {
-        // The groups are copied, because writing a row borrows all of `self`.
+        // The groups are cloned, because writing a row borrows all of `self`.
         let groups: Vec<DuplicateGroup> = self
             .stream
             .groups()
@@ -306,11 +307,11 @@ struct Placement {
     story: u64,
 }
 
-/// A row of `assignments.jsonl` without group and story, which may still merge.
+/// A row of `assignments.jsonl` without its group and story, which may still merge.
 #[derive(Serialize, Deserialize)]
 struct SpooledAssignment {
     id: Box<str>,
-    /// Index of the source file.
+    /// The index of the document's source file.
     source: u32,
     line: u64,
     jaccard: f64,

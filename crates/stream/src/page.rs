@@ -1,6 +1,8 @@
-//! `stories.html`: the largest stories over time, their topics and titles, as one self-contained page in two languages.
+//! `stories.html`: the largest stories over time, with their topics and titles, as one self-contained page in two
+//! languages.
 //!
-//! Text from the corpus is escaped by the template; names also pass the `name` filter, which shows characters that would otherwise be invisible.
+//! The template escapes text of the corpus. Names also pass the `name` filter, which shows characters that would
+//! otherwise be invisible.
 
 use std::cmp::Reverse;
 
@@ -11,23 +13,23 @@ use super::summary::ClusterSummary;
 use super::time::{day, stamp};
 use twinprint_io::page::filters;
 
-/// Stories on the page: the largest ones.
+/// The largest number of stories on the page; the largest stories are shown.
 const MAX_STORIES: usize = 200;
-/// Stories in the chart over time: the largest of those on the page.
+/// The largest number of stories in the chart over time; the largest stories of the page are shown.
 const MAX_BARS: usize = 40;
-/// Stories held in memory before the smallest are dropped.
+/// The number of stories in memory at which the smallest of them are dropped.
 const MAX_HELD: usize = 4 * MAX_STORIES;
-/// Terms of the topic in the heading of a story.
+/// The number of terms in the heading of a story.
 const HEADING_TERMS: usize = 5;
 
-/// A story on the page.
+/// A story, as the page shows it.
 #[derive(Debug)]
 struct PageStory {
     id: u64,
     size: u64,
-    /// Documents that are not duplicates of another.
+    /// The number of the story's documents that are not duplicates of another.
     distinct: u32,
-    /// First and last time, in seconds since 1970.
+    /// The first and the last time of the story's documents, in seconds since 1970.
     seen: [i64; 2],
     terms: Vec<String>,
     title: String,
@@ -40,7 +42,7 @@ impl PageStory {
         terms.map(String::as_str).collect::<Vec<_>>().join(" · ")
     }
 
-    /// The days from the first to the last document.
+    /// Formats the day of the first and the day of the last document.
     fn days(&self) -> String {
         let [first, last] = self.seen.map(|seconds| day(seconds).unwrap_or_default());
         if first == last {
@@ -60,7 +62,7 @@ impl PageStory {
 pub(super) struct StoriesPage(Vec<PageStory>);
 
 impl StoriesPage {
-    /// Adds a story. Stories of one document are left out.
+    /// Adds a story. A story of one document is left out.
     pub(super) fn add(&mut self, story: &Story, topic: &Topic) {
         if story.size < 2 {
             return;
@@ -84,7 +86,7 @@ impl StoriesPage {
         self.0.truncate(MAX_STORIES);
     }
 
-    /// The page as HTML. Times are shown if `timed` is true.
+    /// Renders the page as HTML. It shows times if `timed` is true.
     pub(super) fn html(mut self, summary: &ClusterSummary, timed: bool) -> String {
         self.drop_smallest();
         let page = Page {
@@ -94,7 +96,7 @@ impl StoriesPage {
             span: span(&self.0),
             stories: self.0,
         };
-        // Rendering writes to a string and uses no filter that fails.
+        // Rendering cannot fail: it writes to a string, and no filter of the template returns an error.
         page.render().unwrap_or_default()
     }
 }
@@ -131,10 +133,10 @@ impl Page<'_> {
     }
 }
 
-/// Height of a bar with its label, in pixels.
+/// The height of a bar with its label, in pixels.
 const BAR_HEIGHT: usize = 30;
 
-/// First and last time of the stories in the chart.
+/// The first and the last time of all stories in the chart.
 fn ends(stories: &[PageStory]) -> [i64; 2] {
     let drawn = || stories.iter().take(MAX_BARS);
     [

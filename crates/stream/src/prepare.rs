@@ -1,4 +1,5 @@
-//! Preparation of documents: all work that does not depend on the other documents, so that many threads can share it.
+//! Preparation of documents: all work on a document that does not depend on other documents, so that many threads can
+//! share it.
 
 use std::fmt;
 
@@ -8,24 +9,24 @@ use twinprint_text::{PreparationKeys, PreparedText, Profile, TextPreparer, Words
 
 use super::words::{WordCounts, host, title};
 
-/// A document as the caller gives it.
+/// A document, as the caller gives it to a stream.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Document<'a> {
-    /// Its name, such as an id; names need not be distinct.
+    /// The name of the document, such as an id. Several documents may have the same name.
     pub name: &'a str,
-    /// Its text.
+    /// The text of the document.
     pub text: &'a str,
-    /// Its title; `None` means the first line of the text.
+    /// The title of the document; `None` means the first line of the text.
     pub title: Option<&'a str>,
-    /// Its URL.
+    /// The URL of the document.
     pub url: Option<&'a str>,
-    /// The time at which it was seen, in seconds since 1970; `None` means the clock of the stream.
+    /// The time of the document, in seconds since 1970; `None` means the current time of the stream's clock.
     pub time: Option<i64>,
-    /// A rating by the caller, for the choice of a group's canonical document. NaN counts as none.
+    /// The caller's rating of the document, by which a group may choose its canonical member. NaN means no rating.
     pub score: Option<f64>,
 }
 
-/// A document ready to be placed.
+/// A prepared document, ready to be placed.
 #[derive(Debug)]
 pub struct Prepared {
     pub(super) name: Box<str>,
@@ -39,28 +40,29 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// Returns `true` if the text has no features. Such a document is not a duplicate of anything and founds a group of its own.
+    /// Returns `true` if the text has no features. Such a document is not a duplicate of anything and founds a group of
+    /// its own.
     pub fn is_empty(&self) -> bool {
         self.text.is_empty()
     }
 
-    /// Distinct words, their roles, and how often each occurs.
+    /// The distinct words of the text, with their roles and their numbers of occurrences.
     pub(super) fn words(&self) -> Vec<StoryWord<'_>> {
         self.words.of(self.text.canonical()).collect()
     }
 
-    /// The first words of the text, by their positions in [`words`](Self::words).
+    /// The first words of the text, as indexes into [`words`](Self::words).
     pub(super) fn opening(&self) -> &[u32] {
         self.words.opening()
     }
 
-    /// The host of its URL; empty without one.
+    /// The host of the document's URL; empty without a URL.
     pub(super) fn host(&self) -> String {
         self.url.as_deref().map_or_else(String::new, host)
     }
 }
 
-/// Prepares documents for one stream. Keeps its buffers; use one for each thread.
+/// Prepares documents for one stream. Its buffers are reused; use one preparer for each thread.
 pub struct Preparer {
     texts: TextPreparer,
     words: Words,
@@ -73,7 +75,7 @@ impl fmt::Debug for Preparer {
 }
 
 impl Preparer {
-    /// A preparer for a profile; `key` is the key of the shingles.
+    /// Makes a preparer for a profile. `key` is the key of the shingle hash.
     pub(super) fn new(profile: &Profile, key: HashKey) -> Self {
         let keys = PreparationKeys {
             features: HashKey::PUBLIC,
@@ -85,10 +87,11 @@ impl Preparer {
         }
     }
 
-    /// Prepares a document. Linear in its text.
+    /// Prepares a document. Linear in the length of its text.
     pub fn prepare(&mut self, document: &Document<'_>) -> Prepared {
         let text = self.texts.prepare(document.text);
-        // Every document needs this set. The set of the other measure is made if a leader needs it.
+        // Every document needs the shingle set in its own measure. The set in the other measure is made only if a
+        // leader needs it.
         self.texts.shingle(&text);
         let canonical = text.canonical();
         let words = if canonical.is_empty() {

@@ -1,11 +1,11 @@
 //! The role of a word in a topic: term, part of a name, or stop word.
 //!
-//! Function words say nothing about a subject, even if a corpus has few of them. They are listed here for English and Chinese. In other
-//! languages only their frequency keeps them out of topics.
+//! Function words say nothing about a subject, even if a corpus has few of them. They are listed here for English and
+//! Chinese. In other languages only their frequency keeps them out of topics.
 
 use twinprint_cluster::stories::WordRole;
 
-/// Function words of English in canonical form, sorted.
+/// The function words of English in canonical form, sorted.
 const ENGLISH: &[&str] = &[
     "a", "about", "above", "after", "again", "against", "ago", "all", "also", "although", "am", "among",
     "an", "and", "another", "any", "are", "as", "at", "be", "because", "been", "before", "being", "below",
@@ -22,7 +22,8 @@ const ENGLISH: &[&str] = &[
     "will", "with", "within", "without", "would", "yet", "you", "your",
 ];
 
-/// Function words of Chinese of two characters or more, sorted. Single characters are never terms, so they need no entry here.
+/// The function words of Chinese with at least two characters, sorted. Single characters are never terms, so they need
+/// no entry.
 const CHINESE: &[&str] = &[
     "一个",
     "一些",
@@ -162,7 +163,7 @@ const CHINESE: &[&str] = &[
     "首先",
 ];
 
-/// Bytes of the longest word that can be a term. Longer ones are stop words.
+/// The length of the longest word that can be a term, in bytes. Longer words count as stop words.
 const MAX_WORD_BYTES: usize = 64;
 
 /// Returns the role of a word of a canonical text.
@@ -179,7 +180,8 @@ pub(super) fn role(word: &str) -> WordRole {
     }
     let number = word.chars().all(char::is_numeric);
     if second.is_none() || number {
-        // A single letter is part of a name, since names have initials. A function word of one ideograph ends a name.
+        // A single letter is part of a name, since names have initials. A function word of one ideograph is a stop
+        // word, so it ends a name.
         return if "的了在是和与及或就都而也很着过被把对从到为以于等这那他她它我你有不上下中说要会将让给向"
             .contains(first)
         {

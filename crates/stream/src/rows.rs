@@ -13,11 +13,11 @@ pub(super) struct AssignmentRow<'r> {
     pub(super) id: &'r str,
     pub(super) source: &'r str,
     pub(super) line: u64,
-    /// The document's number in the stream.
+    /// The number of the document in the stream, from 0.
     pub(super) document: u64,
     pub(super) group_id: u64,
     pub(super) story_id: u64,
-    /// Jaccard with the leader that the document was verified against; 1 for a founder.
+    /// The Jaccard of the document and the leader that it was verified against; 1 for a founder.
     pub(super) jaccard: Option<Ratio>,
 }
 
@@ -29,14 +29,14 @@ pub(super) struct GroupRow<'r> {
     story_id: u64,
     first: Option<String>,
     last: Option<String>,
-    /// Names of the canonical members: one, or one for each site.
+    /// The names of the canonical members: one, or one for each site.
     canonical: Vec<&'r str>,
-    /// Ids of the groups that merged into this one.
+    /// The ids of the groups that merged into this group.
     merged: &'r [u64],
 }
 
 impl<'r> GroupRow<'r> {
-    /// Creates the row of a group. `story` is the id of the group's story after merging. Times are written if `timed`
+    /// Makes the row of a group. `story` is the id of the group's story after all merging. Times are written if `timed`
     /// is true.
     pub(super) fn new(group: &'r DuplicateGroup, story: u64, timed: bool) -> Self {
         let [first, last] = stamps(group.seen, timed);
@@ -61,7 +61,7 @@ fn stamps(seen: [i64; 2], timed: bool) -> [Option<String>; 2] {
 pub(super) struct StoryRow<'r> {
     story_id: u64,
     size: u64,
-    /// Documents that are not duplicates of another.
+    /// The number of the story's documents that are not duplicates of another.
     distinct: u32,
     first: Option<String>,
     last: Option<String>,
@@ -69,7 +69,7 @@ pub(super) struct StoryRow<'r> {
     title: &'r str,
     /// True if no document can join the story any more.
     ended: bool,
-    /// Ids of the stories that merged into this one.
+    /// The ids of the stories that merged into this story.
     merged: &'r [u64],
 }
 

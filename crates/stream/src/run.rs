@@ -1,4 +1,4 @@
-//! Runs a stream over files: one pass, documents prepared on all threads and placed in input order.
+//! Runs a stream over files in one pass: documents are prepared on all threads and placed in input order.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,17 +20,19 @@ use twinprint_io::source::{Sources, input_root};
 use twinprint_io::threads;
 use twinprint_io::work::WorkDir;
 
-/// Reads the documents of the inputs in order, places each in its group and story, and writes the result to the output directory.
+/// Reads the documents of the inputs in order, places each of them in a group and a story, and writes the result to the
+/// output directory.
 ///
-/// With a state file, the stream continues from the state in that file, if there is one, and the next state replaces it at the end. The
-/// output then holds what belongs to this run: its documents, and the groups and stories that ended in it or are live. If documents have
-/// labels, `agreement.json` holds the agreement of groups and stories with them.
+/// With a state file, the stream continues from the state in that file, if it exists, and the next state replaces it at
+/// the end. The output then has the documents of this run, and the groups and stories that ended in this run or are
+/// live. If documents have labels, `agreement.json` has the agreement of groups and stories with the labels.
 ///
-/// The result does not depend on the number of threads. Memory is bounded by the live groups and stories, 16 bytes per document of the run,
-/// and the documents that are counted ahead.
+/// The result does not depend on the number of threads. Memory is bounded by the live groups and stories, 16 bytes per
+/// document of the run, and the documents whose words are counted ahead.
 ///
 /// # Errors
-/// Any [`StreamError`], for example if another run uses the same state. The state is then as before, and the incomplete output is deleted.
+/// Any [`StreamError`], for example if another run uses the same state file. The state is then unchanged, and the
+/// incomplete output is deleted.
 ///
 /// # Examples
 /// ```
@@ -91,11 +93,11 @@ pub fn cluster(
         let (dir, found) = match OutputDir::begin_or_resume(out, run.existing, has_ended)? {
             RunStart::New(dir) => (dir, None),
             RunStart::Ended(dir, open) => {
-                // The work directory is not in the output directory, because that may be emptied before the inputs are
-                // read a second time.
+                // The work directory is outside of the output directory, because the output directory may be emptied
+                // before the inputs are read a second time.
                 let (work, sources) = discover(folder(out))?;
                 let ended = history::finish_ended(job, &dir, &open, &sources, progress)?;
-                // The directory is released before it is begun again.
+                // The lock of the output directory is released before the directory is begun again.
                 drop(dir);
                 if let Some(summary) = ended {
                     return Ok(summary);
@@ -103,7 +105,8 @@ pub fn cluster(
                 (OutputDir::begin(out, run.existing)?, Some((work, sources)))
             }
         };
-        // The state is opened only now, because its file may be inside the output directory.
+        // The state is loaded only now, because its file may be inside the output directory, which had to be begun
+        // first.
         let state = job.state.map(StateFile::hold).transpose()?;
         let stream = history::load(state.as_ref().map(StateFile::path), job.stream)?;
         let claim = state

@@ -7,8 +7,8 @@
 //! check    u128      SipHash-1-3 of the payload
 //! payload            zstd of the JSON of `StoredState`
 //! ```
-//! Numbers are little-endian. The check detects damage, not forgery. One run at a time replaces the file, as a whole or not at all; see
-//! `state_file`.
+//! Numbers are little-endian. The check detects damage, not forgery. One run at a time replaces the file, as a whole or
+//! not at all; see `state_file`.
 
 use std::collections::BTreeMap;
 use std::io::{BufReader, BufWriter};
@@ -26,14 +26,16 @@ use super::state_file::StateFile;
 use super::{Stream, StreamOptions};
 
 const MAGIC: &[u8; 8] = b"TWPRINTS";
-/// Bytes of magic, version, length and check.
+/// The length of magic, version, length and check, in bytes.
 const HEADER_BYTES: usize = 8 + 4 + 8 + 16;
-/// The default of zstd, slower than the level of texts in memory: a state is written once per run.
+/// The zstd level of a state: the default. It is slower than the level of the texts in memory, but a state is written
+/// once per run.
 const ZSTD_LEVEL: i32 = 3;
 
-/// Everything a stream needs to continue. Indexes are left out and rebuilt on reading.
+/// The content of a state file: everything that a stream needs to continue. Indexes are not stored; they are rebuilt
+/// when the state is read.
 ///
-/// A stream is written from references and read into values, so the parts are type parameters.
+/// A stream is written from references and read into values, so the types of its parts are parameters.
 #[derive(Serialize, Deserialize)]
 struct StoredState<Groups, Stories, Leaders, Centres> {
     options: String,
@@ -43,12 +45,12 @@ struct StoredState<Groups, Stories, Leaders, Centres> {
     stories: Stories,
     leaders: Leaders,
     centres: Centres,
-    /// Empty in states of versions that did not record their runs.
+    /// The runs recorded in the state; empty in a state of an early version, which did not record runs.
     #[serde(default)]
     runs: PastRuns,
 }
 
-/// A state as it is read: leaders by document number, centres by group.
+/// The content of a state file as it is read: leaders by document number, centres by group id.
 type LoadedState = StoredState<Groups, Stories, BTreeMap<u32, StoredLeader>, BTreeMap<u64, u128>>;
 
 fn check(payload: &[u8]) -> u128 {
@@ -59,14 +61,14 @@ impl Stream {
     /// Writes the state to a file, which is replaced as a whole.
     ///
     /// # Errors
-    /// [`StateError`], for example if another run uses the file. The file is then as before.
+    /// A [`StateError`], for example if another run uses the file. The file is then unchanged.
     pub fn save(&self, path: &Path) -> Result<(), StateError> {
         let mut file = StateFile::hold(path)?;
         self.write(&mut file)?;
         file.keep()
     }
 
-    /// Writes the state to the temporary file of `file`, which does not replace the state yet.
+    /// Writes the state to the temporary file of `file`. The state file itself is not replaced yet.
     pub(super) fn write(&self, file: &mut StateFile) -> Result<(), StateError> {
         let pack = |what: String| StateError::Pack {
             path: file.path().to_owned(),
@@ -98,10 +100,10 @@ impl Stream {
         ])
     }
 
-    /// Reads a state that was made with the same options.
+    /// Reads the state of a stream that was made with the same options.
     ///
     /// # Errors
-    /// [`StateError`], which names the file and the problem; [`StateError::Options`] if the options differ.
+    /// A [`StateError`], which names the file and the problem; [`StateError::Options`] if the options differ.
     pub fn load(path: &Path, options: StreamOptions) -> Result<Self, StateError> {
         let bytes = std::fs::read(path).map_err(|source| StateError::Read {
             path: path.to_owned(),
@@ -118,7 +120,7 @@ impl Stream {
         }
         let header = bytes
             .get(..HEADER_BYTES)
-            .ok_or_else(|| damaged("it ends early"))?;
+            .ok_or_else(|| damaged("the file ends early"))?;
         let number = |at: usize, length: usize| {
             let bytes = header.iter().skip(at).take(length).rev();
             bytes.fold(0u128, |n, &byte| n << 8 | u128::from(byte))
@@ -132,15 +134,16 @@ impl Stream {
         }
         let payload = bytes.get(HEADER_BYTES..).unwrap_or_default();
         if payload.len() as u128 != number(12, 8) {
-            return Err(damaged("its length differs from the one in its header"));
+            return Err(damaged("the length differs from the one in the header"));
         }
         if check(payload) != number(20, 16) {
-            return Err(damaged("its checksum differs from the one in its header"));
+            return Err(damaged("the checksum differs from the one in the header"));
         }
-        let plain = zstd::stream::Decoder::new(payload).map_err(|_| damaged("it does not decompress"))?;
+        let plain =
+            zstd::stream::Decoder::new(payload).map_err(|_| damaged("the content cannot be decompressed"))?;
         let plain = BufReader::new(plain);
         let stored: LoadedState =
-            serde_json::from_reader(plain).map_err(|_| damaged("its content does not parse"))?;
+            serde_json::from_reader(plain).map_err(|_| damaged("the content cannot be parsed"))?;
         let asked = options.describe();
         if stored.options != asked {
             return Err(StateError::Options {

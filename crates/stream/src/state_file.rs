@@ -1,9 +1,9 @@
-//! The file of a state, held by one run at a time and replaced as a whole or not at all.
+//! The file of a state. One run at a time may use it, and it is replaced as a whole or not at all.
 //!
-//! The next state is written to a temporary file in the same directory, whose name is derived from the name of the state file. The run locks
-//! the temporary file from its beginning to its end. So if two runs continue from one state, the second is refused, because it would undo the
-//! first one's documents. Two states in one directory have different temporary files. A temporary file that a killed run left behind is reused by
-//! the next run.
+//! The next state is written to a temporary file in the same directory, whose name is derived from the name of the
+//! state file. The run locks the temporary file from its beginning to its end. So if two runs continue from one state,
+//! the second is refused, because its state would not have the documents of the first run. Two states in one directory
+//! have different temporary files. If a killed run left a temporary file behind, the next run reuses it.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Seek, Write};
@@ -15,20 +15,21 @@ use twinprint_index::storage::{Disk, Storage, folder};
 use super::error::StateError;
 use twinprint_io::work::MadeDirs;
 
-/// A state file that no other run can replace. If this is dropped before [`keep`](Self::keep), the file is as before.
+/// A state file that this run has locked. If this value is dropped before [`keep`](Self::keep), the file stays
+/// unchanged.
 #[derive(Debug)]
 pub(super) struct StateFile {
-    /// The path as given, for messages.
+    /// The path of the state file as given, for messages.
     path: PathBuf,
-    /// The path with symbolic links resolved.
+    /// The path of the state file with symbolic links resolved.
     target: PathBuf,
-    /// The path of the temporary file.
+    /// The path of the temporary file for the next state.
     next: PathBuf,
-    /// The temporary file, locked.
+    /// The open temporary file, which is locked.
     file: File,
-    /// True once the temporary file has replaced the state.
+    /// True once the temporary file has replaced the state file.
     kept: bool,
-    /// Directories created for the file, removed again if they stay empty.
+    /// The directories that were created for the file. Those that stay empty are removed again.
     _made: MadeDirs,
 }
 
@@ -45,11 +46,12 @@ impl StateFile {
         if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
             return Err(foreign());
         }
-        // A symbolic link stays a link: its target is replaced.
+        // A symbolic link is not replaced, but the file that it leads to.
         let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let made = MadeDirs::missing(folder(&target));
         Disk.create_dir_all(folder(&target)).map_err(failed)?;
-        // The name is hashed, because it may already be as long as the file system allows.
+        // The name of the temporary file has a hash of the state file's name, because that name may already be as long
+        // as the file system allows.
         let name = target.file_name().ok_or_else(foreign)?.as_encoded_bytes();
         let name = twinprint_fingerprint::hash_one(&HashKey::PUBLIC, name) as u64;
         let next = folder(&target).join(format!(".twinprint-{name:016x}.partial"));
@@ -60,13 +62,13 @@ impl StateFile {
                 .write(true)
                 .open(&next)
                 .map_err(failed)?;
-            // On a file system without locks, no other run is assumed.
+            // A file system without locks is treated as if no other run used the file.
             if matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
                 return Err(StateError::InUse {
                     path: path.to_owned(),
                 });
             }
-            // The previous holder of the lock may have renamed or deleted the file since it was opened here.
+            // The run that had the lock before may have renamed or deleted the file since it was opened here.
             if is_still(&file, &next).map_err(failed)? {
                 return Ok(Self {
                     path: path.to_owned(),
@@ -80,12 +82,12 @@ impl StateFile {
         }
     }
 
-    /// The path of the file, as given.
+    /// The path of the state file as given.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Writes the next state durably, without replacing the state.
+    /// Writes the next state durably to the temporary file. The state file itself is not replaced yet.
     pub(super) fn write(&mut self, parts: &[&[u8]]) -> Result<(), StateError> {
         let mut write = || {
             self.file.set_len(0)?;
@@ -101,7 +103,7 @@ impl StateFile {
         })
     }
 
-    /// Replaces the state by the [written](Self::write) one.
+    /// Replaces the state file by the next state, which [`write`](Self::write) has written.
     pub(super) fn keep(mut self) -> Result<(), StateError> {
         // After the rename, a file at the temporary path belongs to another run.
         let renamed = fs::rename(&self.next, &self.target).map(|()| self.kept = true);
@@ -116,13 +118,13 @@ impl StateFile {
 impl Drop for StateFile {
     fn drop(&mut self) {
         if !self.kept {
-            // A file that cannot be deleted now is reused by the next run.
+            // If the temporary file cannot be deleted now, the next run reuses it.
             let _ = fs::remove_file(&self.next);
         }
     }
 }
 
-/// True if `path` still names the open file.
+/// True if the file at `path` is the open file `file`.
 #[cfg(unix)]
 fn is_still(file: &File, path: &Path) -> io::Result<bool> {
     use std::os::unix::fs::MetadataExt;

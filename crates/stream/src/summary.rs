@@ -7,31 +7,34 @@ use twinprint_io::source::Intake;
 
 use super::agreement::AgreementReport;
 
-/// The counts of a finished run.
+/// The counts of a finished run over files.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ClusterSummary {
-    /// Documents placed. Rejected records are not among them.
+    /// The number of documents placed. Rejected records are not counted.
     pub documents: u64,
     /// The documents and rejects of the input.
     pub intake: Intake,
-    /// Files found in folders and not read, by kind.
+    /// The number of files in folders that were not read, by kind.
     pub skipped: BTreeMap<String, u64>,
-    /// Documents that are duplicates of an earlier one.
+    /// The number of documents that are duplicates of an earlier one.
     pub duplicates: u64,
-    /// Groups of two documents or more.
+    /// The number of groups of at least two documents.
     pub groups: u64,
-    /// The number of stories, and of those with two documents or more.
+    /// The number of stories, and the number of stories with at least two documents.
     pub stories: [u64; 2],
-    /// Stories that have ended.
+    /// The number of stories that have ended.
     pub ended: u64,
-    /// Documents without a readable time. They get the latest time before them.
+    /// The number of documents without a readable time. Such a document gets the latest time of the documents before
+    /// it.
     pub untimed: u64,
-    /// Of the untimed documents, those with a time more than a day in the future, which is ignored.
+    /// The number of documents with a time more than a day in the future. The time is ignored, so `untimed` counts them
+    /// too.
     #[serde(rename = "ahead")]
     pub future: u64,
-    /// Documents in the stream before this run. Groups and stories that were still live are counted in this summary as well.
+    /// Documents in the stream before this run. Groups and stories that were still live are counted in this summary as
+    /// well.
     pub before: u64,
-    /// The agreement of groups and of stories with the labels of documents, if [`FieldKeys::label`](crate::FieldKeys::label) is set and
-    /// some document has a label.
+    /// The agreement of groups and of stories with the labels of documents, if
+    /// [`FieldKeys::label`](crate::FieldKeys::label) is set and some document has a label.
     pub agreement: Option<[AgreementReport; 2]>,
 }

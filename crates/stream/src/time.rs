@@ -1,17 +1,19 @@
-//! Times of documents: RFC 3339 stamps, dates, seconds, milliseconds, microseconds or nanoseconds since 1970.
+//! Times of documents: RFC 3339 stamps, dates, or numbers of seconds, milliseconds, microseconds or nanoseconds since
+//! 1970.
 
 use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime, SecondsFormat};
 
 use twinprint_io::source::SortValue;
 
-/// The smallest number that is read as milliseconds; as seconds it would be in the year 5138. From a thousand times that number, microseconds
-/// are assumed, and then nanoseconds.
+/// The smallest number that is read as milliseconds; as seconds it would be in the year 5138. From 1,000 times this
+/// number, a number is read as microseconds, and from 1,000,000 times this number as nanoseconds.
 const MIN_MILLISECONDS: u64 = 100_000_000_000;
 
-/// Seconds that the time of a document may be in the future. A document from the far future would end every story.
+/// The number of seconds by which the time of a document may be in the future. A document from the far future would end
+/// every story.
 pub const MAX_FUTURE_SECONDS: i64 = 86_400;
 
-/// Parses a time to seconds since 1970. A time without a zone is UTC. `None` if the value is not a time.
+/// Converts a time to seconds since 1970; `None` if the value is not a time. A time without a zone is in UTC.
 pub fn seconds(value: &SortValue) -> Option<i64> {
     match value {
         SortValue::Integer(n) => {
@@ -41,13 +43,13 @@ fn parse_text(text: &str) -> Option<i64> {
     seconds(&number)
 }
 
-/// Formats a time such as `2024-05-01T12:00:00Z`. `None` beyond the range of the calendar.
+/// Formats a time like `2024-05-01T12:00:00Z`; `None` beyond the range of the calendar.
 pub fn stamp(seconds: i64) -> Option<String> {
     let stamp = DateTime::from_timestamp(seconds, 0)?;
     Some(stamp.to_rfc3339_opts(SecondsFormat::Secs, true))
 }
 
-/// Formats the day of a time, such as `2024-05-01`. `None` beyond the range of the calendar.
+/// Formats the day of a time like `2024-05-01`; `None` beyond the range of the calendar.
 pub fn day(seconds: i64) -> Option<String> {
     let mut stamp = stamp(seconds)?;
     stamp.truncate(stamp.find('T')?);
@@ -75,7 +77,8 @@ pub fn parse_time(text: &str) -> Result<i64, String> {
     })
 }
 
-/// Parses a length of time such as `90m`, `36h` or `7d` to seconds. The units are s, m, h, d and w; a number alone is in seconds.
+/// Parses a length of time such as `90m`, `36h` or `7d` to seconds. The units are s, m, h, d and w; a number alone is
+/// in seconds.
 ///
 /// # Errors
 /// A text that is not a positive length of time. The message shows the form that is read.

@@ -1,4 +1,5 @@
-//! The words, title and host of a document, by which its story is chosen and named. Streams of files and collections share them.
+//! The words, title and host of a document, by which its story is chosen and named. Used by streams over files and by
+//! collections.
 
 use std::collections::HashMap;
 
@@ -7,12 +8,12 @@ use twinprint_fingerprint::Span;
 
 use super::role::role;
 
-/// Words of a document that are counted, from its beginning.
+/// The largest number of words that are counted in a document, from its beginning.
 const MAX_COUNTED_WORDS: usize = 4096;
-/// Characters of the longest title; longer ones are cut.
+/// The length of the longest title, in characters. A longer title is cut.
 const MAX_TITLE_CHARS: usize = 160;
 
-/// A distinct word: its first occurrence in the canonical text, its role, and the number of occurrences.
+/// A distinct word of a text: its first occurrence in the canonical text, its role, and its number of occurrences.
 #[derive(Debug)]
 struct CountedWord {
     span: Span,
@@ -28,7 +29,8 @@ pub struct WordCounts {
 }
 
 impl WordCounts {
-    /// Returns the distinct words in order of their first occurrence. `canonical` is the text that they were counted in.
+    /// Returns the distinct words in the order of their first occurrence. `canonical` must be the text in which they
+    /// were counted.
     pub fn of<'t>(&'t self, canonical: &'t str) -> impl Iterator<Item = StoryWord<'t>> {
         let word = |word: &CountedWord| StoryWord {
             text: slice(canonical, word.span),
@@ -38,12 +40,12 @@ impl WordCounts {
         self.words.iter().map(word)
     }
 
-    /// The beginning of the text: indexes into the distinct words, and [`SENTENCE_BREAK`].
+    /// The beginning of the text, as indexes into the distinct words. [`SENTENCE_BREAK`] stands between sentences.
     pub fn opening(&self) -> &[u32] {
         &self.opening
     }
 
-    /// Counts the words of a canonical text, up to 4,096 of them. `spans` are the ranges of its words, in order.
+    /// Counts the first 4,096 words of a canonical text. `spans` are the ranges of all its words, in order.
     pub fn count(canonical: &str, spans: &[Span]) -> Self {
         let mut indexes: HashMap<&str, u32> = HashMap::new();
         let mut counts = Self::default();
@@ -82,7 +84,7 @@ fn slice(text: &str, span: Span) -> &str {
         .unwrap_or_default()
 }
 
-/// Returns the host of an address, in lower case: `example.org` of `https://user@Example.org:8080/path`.
+/// Returns the host of a URL in lower case, such as `example.org` for `https://user@Example.org:8080/path`.
 pub fn host(url: &str) -> String {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
@@ -91,7 +93,7 @@ pub fn host(url: &str) -> String {
     host.get(..end).unwrap_or_default().to_lowercase()
 }
 
-/// Returns the given title, or the first line of the text that is not empty; cut to 160 characters.
+/// Returns the given title, or the first line of the text that is not empty. Cuts the title to 160 characters.
 pub fn title(given: Option<&str>, text: &str) -> String {
     let given = given.map(str::trim).filter(|title| !title.is_empty());
     let first = || text.lines().map(str::trim).find(|line| !line.is_empty());

@@ -78,7 +78,7 @@ fn the_same_input_gives_the_result_of_its_first_run() {
     let before = collection(&sandbox);
     let stderr = append(&sandbox, "news.jsonl", "again");
     assert!(
-        stderr.contains("seen: a run over this input has already ended (")
+        stderr.contains("seen: an earlier run over the same input has ended (")
             && stderr.contains(&format!("0 added to seen, {kept} were in it already")),
         "{stderr}"
     );
@@ -321,7 +321,7 @@ fn keep_chooses_within_the_run_and_says_so() {
         .ok();
     assert!(
         run.stderr.contains(
-            "the newest document is chosen among those of this run; 1 text known from before is removed"
+            "the newest document is chosen among the documents of this run; 1 text known from before is removed"
         ),
         "{}",
         run.stderr

@@ -83,7 +83,7 @@ fn a_limit_of_memory_holds_or_the_run_is_refused() {
                 .fails(
                     1,
                     &[
-                        ":1: the record is too long for the memory allowed",
+                        ":1: the record is too long for the memory limit",
                         "the limit is 200 MiB",
                     ],
                 );

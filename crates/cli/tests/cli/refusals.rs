@@ -149,7 +149,7 @@ fn a_file_in_place_of_a_directory_is_named() {
         ),
         (
             "dedup news.jsonl -o out --against news.jsonl",
-            "--against news.jsonl: it is a file; name the directory",
+            "--against news.jsonl: the path is a file; name the directory",
         ),
         (
             "man news.jsonl",

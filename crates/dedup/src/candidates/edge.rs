@@ -4,20 +4,20 @@ use rayon::prelude::*;
 
 use crate::ids::{Id, ItemId};
 
-/// A later item and an earlier one within the radius.
+/// A candidate pair: a later item, and an earlier item whose fingerprint is within the radius.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Edge {
     pub(crate) item: ItemId,
     pub(crate) earlier: ItemId,
 }
 
-/// Sorts by item, then earlier. Both are compared as one number, which is faster.
+/// Sorts edges by `item`, then by `earlier`. Both fields are compared as one number, which is faster.
 pub(super) fn sort(edges: &mut [Edge]) {
     edges.par_sort_unstable_by_key(|edge| u64::from(edge.item.get()) << 32 | u64::from(edge.earlier.get()));
 }
 
 impl Edge {
-    /// The edge between two items.
+    /// Makes the edge between two items, given in any order.
     pub(crate) fn between(a: ItemId, b: ItemId) -> Self {
         Self {
             item: a.max(b),

@@ -1,7 +1,9 @@
-//! The join of the rows within a limit of edges: rows of too many neighbours become hot and are left to the set join.
+//! The join of the rows with a limit on the number of edges: rows with too many neighbours become hot, and their
+//! classes are left to the set join.
 //!
-//! Invariant: a pair of rows within the radius is returned, or one of its rows is hot, so that all of its items are core members and those
-//! of the other row at least fringe members.
+//! Invariant: the join returns every pair of rows within the radius, unless one of the two rows is hot. In that case
+//! all items of the hot row are core members of the set join, and all items of the other row are at least fringe
+//! members.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -17,7 +19,8 @@ use crate::error::DedupError;
 use crate::ids::{Id, IdVec, RowId, ids};
 use crate::options::DedupOptions;
 
-/// Returns the row pairs to be expanded to edges, at most about `limit`. Adds the hot rows to `found`, and the roles of their items.
+/// Returns the pairs of rows from which edges are made, at most about `limit`. Adds the hot rows to `found`, and gives
+/// the items of hot rows and of their neighbours a role in the set join.
 pub(super) fn join_rows<W: Width>(
     rows: &JoinRows<W>,
     k: u32,
@@ -122,7 +125,7 @@ pub(super) fn join_rows<W: Width>(
     Ok(take(collected))
 }
 
-/// The rows of a pair.
+/// The two rows of a pair, as typed ids.
 fn both(pair: &Pair) -> (RowId, RowId) {
     (RowId::new(pair.a), RowId::new(pair.b))
 }
@@ -137,7 +140,7 @@ fn take(pairs: Mutex<Vec<Pair>>) -> Vec<Pair> {
     pairs.into_inner().unwrap_or_default()
 }
 
-/// Marks the warm rows: those within the radius of a hot one.
+/// Returns the warm rows, which are within the radius of a hot row. `each` calls its argument with every pair of rows.
 fn warm_rows(hot: &IdVec<RowId, bool>, each: impl FnOnce(&mut dyn FnMut(&Pair))) -> IdVec<RowId, bool> {
     let mut warm = IdVec::filled(false, hot.len());
     each(&mut |pair| mark_warm(hot, &mut warm, pair));
@@ -154,8 +157,8 @@ fn mark_warm(hot: &IdVec<RowId, bool>, warm: &mut IdVec<RowId, bool>, pair: &Pai
     }
 }
 
-/// The degree above which a row is hot: [`HOT_ROW_MIN_NEIGHBORS`], or the largest that leaves at most `limit` edges among the rows up to
-/// it. `None` if all rows are hot. `items` is the number of items of a row.
+/// The largest degree of a row that is not hot: [`HOT_ROW_MIN_NEIGHBORS`], or less if the rows up to that degree would
+/// have more than `limit` edges. `None` if all rows are hot. `items` returns the number of items of a row.
 fn affordable_degree(degrees: &IdVec<RowId, u32>, limit: u64, items: impl Fn(RowId) -> usize) -> Option<u32> {
     let mut rows: Vec<(u32, u64)> = degrees
         .entries()
@@ -165,7 +168,7 @@ fn affordable_degree(degrees: &IdVec<RowId, u32>, limit: u64, items: impl Fn(Row
     rows.par_sort_unstable();
     let (mut ends, mut affordable) = (0, None);
     for level in rows.chunk_by(|a, b| a.0 == b.0) {
-        // Each edge has two ends, one at each of its items.
+        // Every edge is counted twice, once for each of its two items.
         let ends_of = |&(degree, items): &(u32, u64)| items * (u64::from(degree) + items - 1);
         ends += level.iter().map(ends_of).sum::<u64>();
         if ends > 2 * limit {

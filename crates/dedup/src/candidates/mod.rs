@@ -1,14 +1,16 @@
 //! Candidate pairs: the join of the fingerprints, and the classes that need the exact set join.
 //!
-//! Items are classes, numbered such that a text that may be kept comes before its duplicates. Every pair within the radius is either
-//! an **edge** or is left to the set join, which finds all pairs at the threshold by their shingles. At least one member of such a pair
-//! is a **core** member:
-//! * a text of few features, whose fingerprint depends on tiny sums; or
-//! * a class of a **hot row**: one of very many classes of one fingerprint, or of a fingerprint with very many others within the radius.
-//!   There the fingerprint distinguishes nothing, and the number of edges would be quadratic.
+//! The join numbers classes as items, in an order in which a text that may be kept comes before its duplicates. Every
+//! pair within the radius becomes an **edge** or is left to the set join, which finds all pairs at the threshold by
+//! their shingles. A pair is left to the set join if at least one of its members is a **core** member:
+//! * a text with few features. Many votes of its fingerprint are close to 0, so that a small change of the text flips
+//!   many bits; or
+//! * a class of a **hot row**: a fingerprint with very many classes, or with very many other fingerprints within the
+//!   radius. Such a fingerprint distinguishes nothing, and the number of its edges would be quadratic.
 //!
-//! **Fringe** members may be duplicates of core members and are compared with these only: texts a little longer than a short one, and
-//! neighbours of a hot row. Their fingerprints are reliable, so they keep the edges among one another.
+//! A **fringe** member may be a duplicate of a core member and is compared with core members only: a text a little
+//! longer than a short one, or a class of a row within the radius of a hot row. The fingerprints of fringe members are
+//! reliable, so pairs of two fringe members are edges.
 
 mod edge;
 mod hot;
@@ -34,9 +36,9 @@ use crate::ids::{ClassId, Id, IdVec, ItemId, Lists, RowId, Starts, ids};
 use crate::memory::EDGE_BYTES;
 use crate::options::DedupOptions;
 
-/// A row with more classes than this is hot.
+/// The number of classes above which a row is hot.
 pub(crate) const HOT_ROW_MIN_CLASSES: usize = 64;
-/// A row with more classes than this on other fingerprints within the radius is hot.
+/// The number of classes on other fingerprints within the radius above which a row is hot.
 pub(crate) const HOT_ROW_MIN_NEIGHBORS: u32 = 1000;
 /// The maximum number of edges in memory, in addition to eight for each fingerprint.
 const MAX_EDGES: u64 = 16_000_000;
@@ -44,35 +46,35 @@ const MAX_EDGES: u64 = 16_000_000;
 /// part in the join of the fingerprints, because the bound that makes the set join complete (see [`FeatureLimits`])
 /// holds only for short texts.
 const MAX_SHORT_TEXT_BYTES: usize = 600;
-/// The largest number of pairs that the set join finds before the grouping, in addition to eight for each item.
+/// The largest number of pairs that the set join finds before the grouping, in addition to eight pairs for each item.
 const MAX_MEMBER_PAIRS: usize = 4_000_000;
 
-/// A hot row, for the report.
+/// A hot row, as the report lists it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct HotRow {
     pub(crate) fingerprint: u128,
-    /// The number of different texts of the fingerprint.
+    /// The number of distinct texts with the fingerprint of the row.
     pub(crate) classes: u64,
-    /// The number of different texts of other fingerprints within the radius.
+    /// The number of distinct texts with other fingerprints within the radius.
     pub(crate) neighbors: u64,
-    /// The first item of the row.
+    /// The first item of the hot row.
     pub(crate) item: ItemId,
 }
 
-/// The candidates of a run.
+/// The result of the join: edges, and the items that are left to the set join.
 #[derive(Default)]
 pub(crate) struct Candidates {
-    /// Sorted by item, then earlier.
+    /// The edges, sorted by `item`, then by `earlier`.
     pub(crate) edges: Vec<Edge>,
-    /// The role of each item in the set join.
+    /// For each item, its role in the set join.
     pub(crate) roles: IdVec<ItemId, JoinRole>,
-    /// Largest first.
+    /// The hot rows, the largest first.
     pub(crate) hot: Vec<HotRow>,
     /// The number of rows: distinct fingerprints that were joined.
     pub(crate) rows: u64,
     /// The number of pairs of rows within the radius.
     pub(crate) row_pairs: u64,
-    /// The plan of the join.
+    /// The plan by which the fingerprints were joined, as text.
     pub(crate) plan: String,
     /// The plans that the planner compared, the chosen one first.
     pub(crate) plans: Vec<Alternative>,
@@ -83,7 +85,7 @@ pub(crate) struct Candidates {
 }
 
 impl Candidates {
-    /// Removes the candidates of items that are decided already.
+    /// Removes the edges of items for which `is_decided` is true, and takes these items out of the set join.
     pub(crate) fn leave_out(&mut self, is_decided: impl Fn(ItemId) -> bool + Sync) {
         self.edges
             .retain(|edge| !is_decided(edge.item) && !is_decided(edge.earlier));
@@ -94,9 +96,10 @@ impl Candidates {
         }
     }
 
-    /// Finds the pairs of the set join before the grouping, so that its members become items like others. If the pairs are too many to
-    /// hold, the members keep their roles, and the grouping finds their pairs among leaders only. `memory` bounds the bytes of sets
-    /// that are loaded at a time; `fits` is true if there is memory for that many bytes of the join.
+    /// Runs the set join before the grouping, and turns its pairs into edges, so that its members need no special
+    /// treatment afterwards. If the pairs do not fit into memory, the members keep their roles, and the grouping
+    /// searches their pairs among leaders only. `memory` bounds the bytes of shingle sets that are loaded at a time.
+    /// `fits` returns true if there is memory for that many bytes of the join.
     pub(crate) fn join_members(
         &mut self,
         sets: &mut SetCache<'_>,
@@ -120,7 +123,8 @@ impl Candidates {
         Ok(())
     }
 
-    /// Renumbers the items: item i is the former item `order[i]`. Every item comes after its earlier neighbours.
+    /// Renumbers the items of the edges: the former item `order[i]` becomes item i. In `order`, every item must come
+    /// after its earlier neighbours.
     pub(crate) fn renumber(&mut self, order: &IdVec<ItemId, ItemId>) {
         let mut place = IdVec::filled(ItemId::new(0), order.len());
         for (i, &item) in order.entries() {
@@ -140,19 +144,22 @@ impl Candidates {
     }
 }
 
-/// The numbers of features below which a class takes part in the set join.
+/// The numbers of features below which a class takes part in the set join, because it may be a duplicate of a short
+/// text.
 ///
-/// Let A have fewer than F features and at most S shingles, and J(A, B) ≥ t. Then |A ∪ B| ≤ S/t, so B has at most (1 − t)·S/t
-/// shingles that A lacks. Each feature of B that A lacks is in such a shingle, so B has fewer than F + (1 − t)·S/t features.
+/// Let A be a text with fewer than F features and at most S shingles, and let B be a text with J(A, B) ≥ t. Then |A ∪
+/// B| ≤ S/t, so B has at most (1 − t)·S/t shingles that A lacks. Each feature of B that A lacks is in such a shingle,
+/// so B has fewer than F + (1 − t)·S/t features.
 struct FeatureLimits {
-    /// The limit of a text B that is measured by words.
+    /// The limit for texts that are measured by words.
     words: u32,
-    /// The limit of a text B that is measured by characters.
+    /// The limit for texts that are measured by characters.
     chars: u32,
 }
 
 impl FeatureLimits {
-    /// The limits for the short texts of a corpus: S is their largest number of shingles, by the measure of the pair.
+    /// Computes the limits for a corpus. S is the largest number of shingles of its short texts, by the measure in
+    /// which a pair is compared.
     fn new(classes: &Classes, options: &DedupOptions) -> Self {
         let short = classes.class_ids().filter(|&class| {
             classes.features[class] < options.min_features
@@ -179,7 +186,7 @@ impl FeatureLimits {
         }
     }
 
-    /// True if a class may be a duplicate of a short text.
+    /// True if a class with `features` features, measured by `measure`, may be a duplicate of a short text.
     fn includes(&self, measure: Measure, features: u32) -> bool {
         let limit = match measure {
             Measure::WordGrams => self.words,
@@ -253,12 +260,12 @@ pub(crate) fn is_joined(classes: &Classes, class: ClassId, options: &DedupOption
     features >= options.min_features || features > 0 && (repeats || !options.verify)
 }
 
-/// The number of edges that the memory limit allows: a quarter of it, if there is one.
+/// The number of edges that fit into a quarter of the memory limit; unlimited without a memory limit.
 fn allowed_edges(options: &DedupOptions) -> u64 {
     options.memory.map_or(u64::MAX, |memory| memory / 4 / EDGE_BYTES)
 }
 
-/// The largest number of edges that are held for `fingerprints` fingerprints.
+/// The largest number of edges in memory for a corpus of `fingerprints` distinct fingerprints.
 pub(crate) fn max_edges(fingerprints: u64, options: &DedupOptions) -> u64 {
     allowed_edges(options).min(MAX_EDGES + 8 * fingerprints)
 }
@@ -297,7 +304,8 @@ fn find_at<W: Width>(
     Ok(found)
 }
 
-/// The edges between the items of each pair of rows and between the items of each row. Pairs with a core member are left to the set join.
+/// Expands pairs of rows to edges: between the items of the two rows of each pair, and between the items of each row.
+/// Pairs with a core member are left to the set join.
 fn expand<W: Width>(rows: &JoinRows<W>, pairs: Vec<Pair>, roles: &IdVec<ItemId, JoinRole>) -> Vec<Edge> {
     let mut edges = Vec::with_capacity(pairs.len());
     let mut push = |a: ItemId, b: ItemId| {
@@ -318,7 +326,7 @@ fn expand<W: Width>(rows: &JoinRows<W>, pairs: Vec<Pair>, roles: &IdVec<ItemId, 
     }
     for row in ids(rows.len()) {
         let items = rows.items(row);
-        // All items of a hot row are core members, so none of their pairs is an edge.
+        // All items of a hot row are core members, so pairs of them are not edges.
         if items.len() <= HOT_ROW_MIN_CLASSES {
             for (i, &b) in items.iter().enumerate() {
                 for &a in &items[..i] {

@@ -1,14 +1,15 @@
 //! The choice of width and radius: the largest Hamming distance of a candidate.
 //!
-//! A wide radius finds more and costs more, and how much more depends on the corpus: unrelated pages share common
-//! words, so their distances are far below those of random bits. Hence a seeded sample of fingerprints is compared with
-//! *all* of them, which gives the number of candidates per document at every radius for the actual corpus size, without
-//! extrapolation.
+//! A wider radius finds more duplicates and costs more. How much more it costs depends on the corpus: unrelated pages
+//! share common words, so their distances are far below those of random bits. Hence a seeded sample of fingerprints is
+//! compared with *all* fingerprints. This gives the number of candidates per document at every radius for the actual
+//! corpus size, without extrapolation.
 //!
-//! The largest radius within [`CANDIDATE_BUDGET`] is chosen, at the width that is expected to find more. If that would
-//! miss duplicates, because the corpus is full of similar documents (revisions, templates) that no radius separates
-//! from duplicates, the radius is widened until it is sufficient (`SUFFICIENT_RECALL`), until the candidates reach
-//! [`CANDIDATE_LIMIT`], or until it is the widest that is considered. [`RadiusChoice`] says which of these it was.
+//! The largest radius with at most [`CANDIDATE_BUDGET`] candidates per document is chosen, at the width that is
+//! expected to find more duplicates. In a corpus full of similar documents (revisions, templates) this radius may miss
+//! duplicates, because no radius separates similar documents from duplicates. Then the radius is widened until it is
+//! sufficient (`SUFFICIENT_RECALL`), until the candidates reach [`CANDIDATE_LIMIT`], or until it is the widest that is
+//! considered. [`RadiusChoice`] says which of these ended the choice.
 
 #[cfg(test)]
 mod tests;
@@ -19,38 +20,40 @@ use twinprint_fingerprint::kernel::hamming_one_to_many;
 use crate::options::{Auto, MAX_RADIUS};
 pub use twinprint_io::results::RadiusChoice;
 
-/// Candidates per document whose verification takes little of a run's time.
+/// The number of candidates per document up to which verification takes a small part of a run's time.
 pub const CANDIDATE_BUDGET: f64 = 5.0;
-/// Candidates per document beyond which a radius is not widened, even if it is not yet sufficient.
+/// The number of candidates per document beyond which a radius is not widened, even if it is not sufficient yet.
 pub const CANDIDATE_LIMIT: f64 = 100.0;
 /// A radius is sufficient if it is expected to find at least this share of the pairs *at* the threshold. Pairs above
-/// the threshold are closer: on the labelled sets, 0.9 at Jaccard 0.8 went with 0.995 or more of all pairs from 0.8 up.
+/// the threshold are closer: on the labelled sets, a radius that finds 0.9 of the pairs at Jaccard 0.8 finds at least
+/// 0.995 of all pairs from 0.8 up.
 const SUFFICIENT_RECALL: f64 = 0.9;
-/// The largest radius at 128 bits that is considered at every threshold: enough for thresholds from 0.8 up.
+/// The largest radius at 128 bits that is considered for every threshold. It is sufficient for thresholds from 0.8 up.
 const DEFAULT_MAX_RADIUS: u32 = 24;
-/// Radii wider than [`DEFAULT_MAX_RADIUS`] are considered up to the first that is expected to find this share of the pairs at the
-/// threshold.
+/// A radius wider than [`DEFAULT_MAX_RADIUS`] is considered only if no smaller radius is expected to find this share of
+/// the pairs at the threshold.
 const WIDER_RADIUS_RECALL: f64 = 0.99;
-/// The largest number of fingerprints for which radii wider than [`DEFAULT_MAX_RADIUS`] are considered: their join is hardly cheaper
-/// than comparing all pairs, which takes about a minute of one core at this number.
+/// The largest number of fingerprints for which radii wider than [`DEFAULT_MAX_RADIUS`] are considered. The join at
+/// such a radius is hardly cheaper than comparing all pairs, which takes one core about a minute at this number of
+/// fingerprints.
 const WIDER_RADIUS_MAX_ROWS: usize = 2_000_000;
-/// The largest number of fingerprint comparisons of the sample.
+/// The largest number of comparisons between sampled fingerprints and all fingerprints.
 const MAX_SAMPLE_COMPARISONS: usize = 2_000_000_000;
 /// The largest number of fingerprints in the sample.
 const MAX_SAMPLE: usize = 2048;
-/// The minimum gain in expected recall for which a wider fingerprint is worth its memory.
+/// The smallest gain in expected recall that is worth the memory of wider fingerprints.
 const MIN_RECALL_GAIN: f64 = 0.004;
 
-/// A width and a radius, with the reason of the choice.
+/// The width and radius of a run, with the reason for the choice.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Radius {
-    /// The compared width, 64 or 128.
+    /// The width in which fingerprints are compared, 64 or 128 bits.
     pub bits: u32,
-    /// The radius.
+    /// The chosen radius: the largest Hamming distance of a candidate.
     pub k: u32,
-    /// The criterion that decided.
+    /// The criterion that decided the radius.
     pub choice: RadiusChoice,
-    /// The reason in one sentence for people.
+    /// The reason for the choice, in one sentence for people.
     pub reason: String,
     /// The size of the sample; zeros if no sample was taken.
     pub sample: SampleSize,
@@ -60,12 +63,12 @@ pub struct Radius {
     pub expected_recall: f64,
 }
 
-/// The criteria by which a radius is chosen.
+/// The criteria by which width and radius are chosen.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RadiusCriteria {
     /// The width of the fingerprints, 64 or 128, if it is given.
     pub bits: Auto,
-    /// The radius, if it is given.
+    /// The radius, if it is given; otherwise it is chosen.
     pub k: Auto,
     /// The minimum Jaccard of a duplicate.
     pub threshold: f64,
@@ -76,18 +79,18 @@ pub struct RadiusCriteria {
 pub struct SampleSize {
     /// The number of sampled fingerprints.
     pub sampled: usize,
-    /// The number of all fingerprints.
+    /// The number of fingerprints that the sample was taken from.
     pub all: usize,
 }
 
-/// The expected candidates of one width.
+/// The expected number of candidates per document at one width, by radius.
 struct Histogram {
     bits: u32,
     /// Candidates per document (each pair counted once) within each radius from 0.
     within: Vec<f64>,
 }
 
-/// Chooses the width among 64 and 128 bits and the radius; a value that is given is kept.
+/// Chooses the radius, and the width among 64 and 128 bits. A width or radius given in `criteria` is kept.
 ///
 /// `rows` are the distinct fingerprints at full width.
 pub(crate) fn choose(rows: &[u128], criteria: RadiusCriteria, seed: u64) -> Radius {
@@ -100,11 +103,12 @@ pub(crate) fn choose(rows: &[u128], criteria: RadiusCriteria, seed: u64) -> Radi
     choose_by(&measured, size, criteria)
 }
 
-/// The choice that [`choose`] will make for a corpus, from a part of it, with the candidates expected in the whole.
+/// Predicts the choice that [`choose`] will make for a whole corpus, from sections of it.
 ///
-/// `half` and `whole` are the distinct fingerprints of the first halves of some sections of the corpus, and of all of them; `all` is
-/// about the number of the corpus. Candidates among neighbours are equally many in the half and in the whole, those among unrelated
-/// documents half as many, so the line through both extrapolates to the corpus.
+/// `half` has the distinct fingerprints of the first halves of the sections, and `whole` those of the complete
+/// sections. `all` is the approximate number of distinct fingerprints in the corpus. Candidates among neighbouring
+/// documents are as many in the halves as in the complete sections, and candidates among unrelated documents are half
+/// as many. So the line through both numbers extrapolates to the corpus.
 pub(crate) fn foresee([half, whole]: [&[u128]; 2], all: f64, criteria: RadiusCriteria, seed: u64) -> Radius {
     let [of_half, of_whole] = [half, whole].map(|rows| sample(rows, seed));
     let extrapolated = |bits, widest| {
@@ -131,9 +135,10 @@ pub(crate) fn foresee([half, whole]: [&[u128]; 2], all: f64, criteria: RadiusCri
     radius
 }
 
-/// The choice for a corpus whose expected candidates per document are known.
+/// Chooses width and radius for a corpus whose expected number of candidates per document is known.
 ///
-/// `within(bits, widest)` returns them for each radius from 0 to `widest`. `sample` is the sample that they were estimated from.
+/// `within(bits, widest)` returns that number for each radius from 0 to `widest`. `sample` is the size of the sample
+/// from which it was estimated.
 ///
 /// ```
 /// use twinprint_dedup::Auto;
@@ -177,7 +182,7 @@ fn choose_by(
         return given(bits, k, threshold);
     }
     if let Auto::Fixed(k) = k {
-        // If no width is given, the narrow one is chosen if the join is exact at this radius.
+        // The radius is given, but no width: 64 bits are chosen if the join at 64 bits is exact at this radius.
         return given(if k <= MAX_RADIUS[0].1 { 64 } else { 128 }, k, threshold);
     }
     let mut best: Option<Radius> = None;
@@ -205,7 +210,7 @@ fn choose_by(
     best.unwrap_or_else(|| given(64, MAX_RADIUS[0].1, threshold))
 }
 
-/// The widest radius considered at a width, of `all` fingerprints.
+/// The widest radius that is considered for `all` fingerprints of `bits` bits.
 fn widest_for(bits: u32, widest: u32, threshold: f64, all: usize) -> u32 {
     let usual = widest.min(DEFAULT_MAX_RADIUS);
     if all > WIDER_RADIUS_MAX_ROWS {
@@ -216,7 +221,7 @@ fn widest_for(bits: u32, widest: u32, threshold: f64, all: usize) -> u32 {
         .unwrap_or(widest)
 }
 
-/// The best radius of one width.
+/// Chooses the best radius at one width.
 fn from_histogram(histogram: &Histogram, threshold: f64, sample: SampleSize) -> Radius {
     let bits = histogram.bits;
     let within = |budget: f64| {
@@ -281,7 +286,7 @@ fn from_histogram(histogram: &Histogram, threshold: f64, sample: SampleSize) -> 
     }
 }
 
-/// A share in whole per cent, rounded down.
+/// Formats a share in whole per cent, rounded down.
 fn per_cent(share: f64) -> String {
     format!("{:.0} %", (100.0 * share + 1e-9).floor())
 }
@@ -298,7 +303,8 @@ fn given(bits: u32, k: u32, threshold: f64) -> Radius {
     }
 }
 
-/// Indices of the sample: a seeded start and an even stride, so that no run of equal neighbours dominates.
+/// Chooses the indices of the sampled fingerprints: an even stride from a start that depends on `seed`. So a run of
+/// equal neighbours cannot dominate the sample.
 fn sample(rows: &[u128], seed: u64) -> Vec<usize> {
     let n = rows.len();
     let size = (MAX_SAMPLE_COMPARISONS / n.max(1)).clamp(64, MAX_SAMPLE).min(n);
@@ -359,7 +365,8 @@ fn flip_probability(threshold: f64) -> f64 {
     (1.0 - changed).acos() / std::f64::consts::PI
 }
 
-/// The share of the pairs at the threshold within `k` of `bits`: the binomial distribution at `flip_probability`.
+/// The expected share of the pairs with a Jaccard of `threshold` whose fingerprints of `bits` bits differ in at most
+/// `k` bits. The number of differing bits is modelled by a binomial distribution.
 ///
 /// ```
 /// use twinprint_dedup::radius::recall;

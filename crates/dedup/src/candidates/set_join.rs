@@ -1,8 +1,9 @@
-//! The exact join of shingle sets, for texts that fingerprints cannot distinguish: candidates are pairs that share a rare shingle.
+//! The exact join of shingle sets, for texts that fingerprints cannot distinguish: candidates are pairs that share a
+//! rare shingle.
 //!
-//! The index is that of [`PrefixIndex`] (Bayardo, Ma and Srikant 2007; Xiao and others 2008). A pair is measured by characters if either
-//! text is, so there are two joins. The join by words has the texts that are measured by words. The join by characters has all texts,
-//! and compares texts measured by words only with texts measured by characters.
+//! Candidates are found with a [`PrefixIndex`] (Bayardo, Ma and Srikant 2007; Xiao and others 2008). A pair is measured
+//! by characters if either text is, so there are two joins. The join by words has the texts that are measured by words.
+//! The join by characters has all texts, and compares texts measured by words only with texts measured by characters.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -17,27 +18,27 @@ use crate::corpus::shingle_sets::{SetCache, SetKey, SharedSet};
 use crate::error::DedupError;
 use crate::ids::{Id, IdSlice, IdVec, ItemId};
 
-/// The maximum number of members in one slice.
+/// The maximum number of members whose shingle sets are loaded at a time.
 const MAX_SLICE_MEMBERS: usize = 8192;
 
-/// The joins of both measures over the members of a run.
+/// The set joins of a run, one for each measure that its members use.
 pub(crate) struct SetJoin {
     joins: Vec<MeasureJoin>,
 }
 
-/// The join of one measure.
+/// The set join in one measure, words or characters.
 struct MeasureJoin {
     measure: Measure,
-    /// Items whose own measure this is.
+    /// The members whose own measure is the measure of this join.
     native: MemberIndex,
-    /// Items of the other measure, which are compared only with native items here.
+    /// The members with the other measure. This join compares them with native members only.
     foreign: MemberIndex,
     order: TokenOrder,
-    /// The members of the current block.
+    /// The members of the current block, with the prefixes of their shingle sets.
     block: FxHashMap<ItemId, MemberPrefix>,
 }
 
-/// The size of a member's set, and its prefix.
+/// The prefix of a member's shingle set, and the size of the whole set.
 struct MemberPrefix {
     size: u32,
     prefix: Vec<u64>,
@@ -46,13 +47,13 @@ struct MemberPrefix {
 /// The limits of [`SetJoin::pairs`].
 #[derive(Clone, Copy)]
 pub(super) struct SetJoinLimits {
-    /// The largest number of pairs.
+    /// The largest number of pairs to return.
     pub(super) pairs: usize,
-    /// The bytes of sets that are loaded at a time.
+    /// The largest number of bytes of shingle sets that are loaded at a time.
     pub(super) memory: usize,
 }
 
-/// The index of the prefixes of placed members.
+/// The prefix indexes of the members placed so far.
 struct MemberIndex {
     core: PrefixIndex,
     /// Fringe members, which are compared with core members only.
@@ -72,23 +73,24 @@ impl MemberIndex {
 #[derive(Clone, Copy)]
 pub(crate) struct Member {
     pub(crate) item: ItemId,
-    /// The own measure of the item.
+    /// The measure of the item's own text, regardless of the text that it is compared with.
     pub(crate) measure: Measure,
     pub(crate) role: JoinRole,
 }
 
-/// The members that a probe finds.
+/// The blocks whose members a probe finds.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ProbeScope {
-    /// Those placed before the current block.
+    /// The members placed before the current block began.
     EarlierBlocks,
-    /// Those placed in the current block.
+    /// The members placed since the current block began.
     CurrentBlock,
 }
 
 impl SetJoin {
-    /// Counts the shingles of the core members, which defines the order of rarity. Shingles that only fringe members have come first:
-    /// they find no pair, so a prefix of them costs least. `memory` bounds the bytes of sets that are loaded at a time.
+    /// Counts the core members that have each shingle. The counts define the order of rarity, in which shingles that
+    /// only fringe members have come first: such a shingle finds no pair, so a prefix of them costs least. `memory`
+    /// bounds the bytes of shingle sets that are loaded at a time.
     pub(crate) fn new(
         sets: &mut SetCache<'_>,
         roles: &IdVec<ItemId, JoinRole>,
@@ -127,7 +129,7 @@ impl SetJoin {
         Ok(join)
     }
 
-    /// The bytes of the counters and of the placed members.
+    /// The memory of the join in bytes: its counters, and its indexes of placed members.
     pub(crate) fn bytes(&self) -> u64 {
         let bytes = |join: &MeasureJoin| {
             let indexes = [&join.native, &join.foreign];
@@ -137,7 +139,7 @@ impl SetJoin {
         self.joins.iter().map(bytes).sum::<usize>() as u64
     }
 
-    /// The sets that the joins need of an item, whose own measure is `own`.
+    /// The keys of the shingle sets that the joins need for an item. `own` is the measure of the item's own text.
     pub(crate) fn keys(&self, own: Measure, item: ItemId) -> impl Iterator<Item = SetKey> + '_ {
         let joined = self
             .joins
@@ -149,7 +151,8 @@ impl SetJoin {
         })
     }
 
-    /// Begins a block of members whose sets are loaded. The members placed before are sealed.
+    /// Begins a block of members, whose shingle sets must be loaded. Members placed earlier now belong to
+    /// [`ProbeScope::EarlierBlocks`].
     pub(crate) fn begin_block(&mut self, sets: &SetCache<'_>, items: &[ItemId]) {
         for join in &mut self.joins {
             for index in [&mut join.native, &mut join.foreign] {
@@ -214,11 +217,12 @@ impl SetJoin {
         }
     }
 
-    /// All candidate pairs at once. `None` if there are more than the limit, or if the bytes of the join do not fit: then the pairs must be
-    /// found among leaders only. Fringe members are compared with core members and are not indexed themselves.
+    /// Finds all candidate pairs at once. Returns `None` if they are more than the limit, or if the join does not fit
+    /// into memory: then the grouping must find the pairs, among leaders only. Fringe members are compared with core
+    /// members and are not indexed.
     ///
-    /// Few more pairs than the limit are held. One slice of a crowd could have [`MAX_SLICE_MEMBERS`] times as many pairs as members, so pairs
-    /// are counted as they are found.
+    /// Pairs are counted while they are found, so the pairs in memory exceed the limit by few. Without that, one slice
+    /// of a crowd of similar texts could have [`MAX_SLICE_MEMBERS`] times as many pairs as members.
     pub(super) fn pairs(
         mut self,
         sets: &mut SetCache<'_>,
@@ -289,13 +293,13 @@ impl MeasureJoin {
     }
 }
 
-/// The items whose role is `least` or a stronger one.
+/// The items whose role in the set join is `least` or stronger.
 fn members(roles: IdSlice<'_, ItemId, JoinRole>, least: JoinRole) -> Vec<ItemId> {
     let members = roles.entries().filter(|&(_, &role)| role >= least);
     members.map(|(item, _)| item).collect()
 }
 
-/// Cuts members into slices whose sets fit the memory, by either measure.
+/// Divides members into slices. By either measure, the shingle sets of one slice fit into `memory` bytes.
 fn slices<'m>(members: &'m [ItemId], sets: &SetCache<'_>, memory: usize) -> Vec<&'m [ItemId]> {
     let mut slices = Vec::new();
     let mut rest = members;

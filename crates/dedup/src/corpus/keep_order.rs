@@ -1,6 +1,7 @@
-//! The order in which documents become leaders, from `--keep`.
+//! The order in which documents become leaders, as `--keep` chooses it.
 //!
-//! Items are classes, numbered first by rank in keep order, later by the [`schedule`](crate::verify::schedule) of decisions.
+//! Items are classes. They are numbered first by rank in keep order, later by the [`schedule`](crate::verify::schedule)
+//! in which they are decided.
 
 use std::cmp::Reverse;
 
@@ -10,7 +11,8 @@ use super::{Documents, SortKey};
 use crate::ids::{ClassId, DocumentId, Id, IdVec, ItemId, ids};
 use crate::options::Keep;
 
-/// The key of a document with a text of `text_bytes` bytes and a sort field of value `field`. The smallest key of a group is kept.
+/// The sort key of a document in keep order, from the length of its text in bytes and the value of its sort field. The
+/// document with the smallest key of a group is kept.
 pub(crate) fn sort_key(keep: Keep, text_bytes: u64, field: Option<SortValue>) -> SortKey {
     match keep {
         Keep::First => SortKey::Input,
@@ -33,9 +35,10 @@ pub(crate) struct KeepOrder {
 }
 
 impl KeepOrder {
-    /// Sorts classes by their best document. O(documents), and a sort if `--keep` asks for one.
+    /// Sorts the classes by their document with the smallest sort key. O(documents), plus a sort unless `--keep` is
+    /// `first`.
     pub(crate) fn new(documents: &Documents, classes: usize) -> Self {
-        /// A class whose documents have not been seen yet.
+        /// The entry of a class of which no document has been seen yet.
         const NONE: u32 = u32::MAX;
         let none = DocumentId::new(NONE);
         let mut best: IdVec<ClassId, DocumentId> = IdVec::filled(none, classes);
@@ -47,7 +50,7 @@ impl KeepOrder {
             }
         }
         let mut order: Vec<ClassId> = ids(classes).collect();
-        // Classes are numbered by their first document, so without sort keys they are in order already.
+        // Classes are numbered by their first document, so without sort keys they are already in keep order.
         if !documents.sort.is_empty() {
             order.sort_unstable_by_key(|&class| key(best[class]));
         }
@@ -64,7 +67,7 @@ impl KeepOrder {
         }
     }
 
-    /// The number of items.
+    /// The number of items, which is the number of classes.
     pub(crate) fn len(&self) -> usize {
         self.classes.len()
     }
@@ -74,7 +77,8 @@ impl KeepOrder {
         self.representative[self.item[class]]
     }
 
-    /// Moves the classes of some documents to the front, and makes these documents their representatives.
+    /// Moves the classes of the documents `first` to the front of the keep order, and makes these documents their
+    /// representatives.
     pub(crate) fn put_first(&mut self, first: &[DocumentId], documents: &Documents) {
         let mut is_first = IdVec::filled(false, self.len());
         for &document in first {

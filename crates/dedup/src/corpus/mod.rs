@@ -1,8 +1,9 @@
 //! The tables of the documents that a run has read.
 //!
-//! A **class** is all documents of equal canonical text (equal by a 128-bit keyed hash). Every stage after reading works on
-//! classes, so a million equal pages cost as much as one. All texts without features share one class too, but duplicate nothing
-//! ([`Classes::is_empty_text`]). Documents and classes are numbered in input order ([`DocumentId`], [`ClassId`]).
+//! A **class** is all documents of equal canonical text (equal by a 128-bit keyed hash). Every stage after reading
+//! works on classes, so a million equal pages cost as much as one. All texts without features share one class too, but
+//! duplicate nothing ([`Classes::is_empty_text`]). Documents and classes are numbered in input order ([`DocumentId`],
+//! [`ClassId`]).
 
 pub(crate) mod keep_order;
 mod names;
@@ -19,18 +20,18 @@ pub(crate) use names::Names;
 use twinprint_io::source::{IntegerType, SortValue};
 use twinprint_io::work::TextRef;
 
-/// The key of a class: a hash of the text under a secret that is drawn for every run, so that nobody can prepare two texts
-/// that collide.
+/// The key of a class: a hash of its text under a secret that is drawn for every run. Because of the secret, nobody can
+/// prepare two texts that collide.
 pub(crate) type ClassKey = [u64; 2];
 
-/// Documents and classes of a run.
+/// The documents and classes that a run has read.
 #[derive(Default)]
 pub(crate) struct Corpus {
     pub(crate) documents: Documents,
     pub(crate) classes: Classes,
 }
 
-/// The table of documents, one entry each.
+/// The table of documents. Each vector has one entry per document.
 #[derive(Default)]
 pub(crate) struct Documents {
     /// The class of each document.
@@ -38,11 +39,11 @@ pub(crate) struct Documents {
     line: IdVec<DocumentId, u64>,
     ids: Labels,
     id_type: IdType,
-    /// The sources that have documents, ascending.
+    /// For each source that has documents, the first of them; ascending.
     sources: Vec<SourceStart>,
-    /// For each reject, the document that comes next after it; ascending.
+    /// For each rejected record, the document that follows it in the input; ascending.
     rejects: Vec<DocumentId>,
-    /// The keys that `--keep` sorts by; empty if it keeps the order of input.
+    /// The sort key of each document; empty if keep order is the order of the input.
     pub(crate) sort: IdVec<DocumentId, SortKey>,
 }
 
@@ -53,42 +54,43 @@ struct SourceStart {
     source: u32,
 }
 
-/// The table of classes, one entry each.
+/// The table of classes. Each vector has one entry per class.
 #[derive(Default)]
 pub(crate) struct Classes {
-    /// The fingerprint at its full width; narrower ones are its low bits.
+    /// For each class, its fingerprint at full width. The low bits are the narrower fingerprints.
     pub(crate) fingerprint: IdVec<ClassId, u128>,
-    /// The position of the canonical text in the spool.
+    /// For each class, the position of its canonical text in the spool.
     pub(crate) text: IdVec<ClassId, TextRef>,
-    /// The number of distinct features; 0 for the class of the texts without any.
+    /// For each class, the number of distinct features of its text; 0 for the class of the texts without features.
     pub(crate) features: IdVec<ClassId, u32>,
-    /// The largest number of shingles that the text can have by its own measure; 0 if the text has many features.
+    /// An upper bound of the number of shingles of the text, by its own measure; 0 for a text with many features, which
+    /// needs no bound.
     pub(crate) shingles: IdVec<ClassId, u32>,
-    /// The measure of the text.
+    /// For each class, the measure of its text: words or characters.
     pub(crate) measure: IdVec<ClassId, Measure>,
-    /// The number of documents.
+    /// The number of documents of each class.
     pub(crate) size: IdVec<ClassId, u32>,
     by_key: FxHashMap<ClassKey, ClassId>,
 }
 
-/// The common type of all ids seen so far.
+/// The common type of the ids of all documents added so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum IdType {
-    /// No ids yet.
+    /// No ids have been added yet.
     #[default]
     None,
-    /// Every document has an id from a column of this type.
+    /// Every document has an id, and all ids are from columns of this type.
     Integer(IntegerType),
-    /// Any other ids.
+    /// Some document has no id, or the ids are not all from columns of one integer type.
     Text,
 }
 
-/// A document as reading yields it.
+/// A document as the reading stage returns it.
 pub(crate) struct NewDocument<'a> {
     pub(crate) source: u32,
     pub(crate) line: u64,
     pub(crate) id: Option<&'a str>,
-    /// The type of the column of ids; `None` if it is not one of whole numbers.
+    /// The integer type of the column that the id is from; `None` for any other column.
     pub(crate) id_type: Option<IntegerType>,
     pub(crate) sort: SortKey,
 }
@@ -96,17 +98,17 @@ pub(crate) struct NewDocument<'a> {
 /// The key of a document in keep order: the document with the smallest key of a group is kept.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum SortKey {
-    /// The order of the input.
+    /// Documents stay in input order.
     Input,
-    /// Bytes of text.
+    /// The length of the text in bytes; the shortest comes first.
     Shortest(u64),
-    /// Bytes of text.
+    /// The length of the text in bytes; the longest comes first.
     Longest(Reverse<u64>),
-    /// The field's value; documents without it come last.
+    /// The value of the sort field; the largest comes first, and documents without the field come last.
     Newest(Reverse<Option<SortValue>>),
 }
 
-/// The entries of a new class, see [`Classes`].
+/// The values of a new class in the tables of [`Classes`].
 #[derive(Clone, Copy)]
 pub(crate) struct NewClass {
     pub(crate) fingerprint: u128,
@@ -134,7 +136,7 @@ impl Documents {
         self.len() as u64 + self.rejected()
     }
 
-    /// Adds a document of a class.
+    /// Adds a document that belongs to `class`.
     pub(crate) fn push(&mut self, class: ClassId, document: NewDocument<'_>) -> Result<(), DedupError> {
         const LIMIT: u32 = u32::MAX - 1;
         if self.class.len() >= LIMIT as usize {
@@ -165,12 +167,12 @@ impl Documents {
         Ok(())
     }
 
-    /// Counts a rejected record.
+    /// Counts one more record that was rejected.
     pub(crate) fn reject(&mut self) {
         self.rejects.push(self.next());
     }
 
-    /// The id of the document that will be added next.
+    /// The number of the document that will be added next.
     fn next(&self) -> DocumentId {
         DocumentId::from_index(self.len())
     }
@@ -186,7 +188,7 @@ impl Documents {
         self.rejects.len() as u64
     }
 
-    /// The position among all records, rejects included, of each document in turn.
+    /// For each document in turn, its position among all records, rejects included.
     pub(crate) fn record_ordinals(&self) -> impl Iterator<Item = u64> {
         let mut before = 0;
         self.document_ids().map(move |document| {
@@ -197,20 +199,22 @@ impl Documents {
         })
     }
 
-    /// The first document at or after a position among all records, rejects included; the id after the last one if there is none.
+    /// The first document at or after a position among all records, rejects included; past the last document, the id
+    /// after the last one.
     pub(crate) fn first_at_record(&self, ordinal: u64) -> DocumentId {
         let documents = ordinal - self.rejects_before(ordinal) as u64;
         DocumentId::new(documents.min(self.len() as u64) as u32)
     }
 
-    /// The document at a position among all records; `None` for a reject.
+    /// The document at a position among all records; `None` if that record was rejected.
     pub(crate) fn of_record(&self, ordinal: u64) -> Option<DocumentId> {
         let document = self.first_at_record(ordinal);
         (document < self.first_at_record(ordinal + 1)).then_some(document)
     }
 
     fn rejects_before(&self, ordinal: u64) -> usize {
-        // Before the reject at place i there are i rejects, and the documents before the one that its entry names.
+        // `rejects[i]` is the document that follows reject number i. So the records before that reject are i rejects
+        // and the documents before `rejects[i]`.
         let (mut low, mut high) = (0, self.rejects.len());
         while low < high {
             let middle = low.midpoint(high);
@@ -234,7 +238,7 @@ impl Documents {
         self.line[document]
     }
 
-    /// The number of documents with the id of an earlier one (by a 64-bit hash of the ids).
+    /// The number of documents whose id an earlier document has too. Ids are compared by a 64-bit hash.
     pub(crate) fn repeated_ids(&self) -> u64 {
         use std::hash::BuildHasher;
         let hasher = std::hash::RandomState::new();
@@ -246,12 +250,13 @@ impl Documents {
         (all - hashes.len()) as u64
     }
 
-    /// The bytes of all ids.
+    /// The length of the ids of all documents together, in bytes.
     pub(crate) fn id_bytes(&self) -> u64 {
         self.ids.bytes.len() as u64
     }
 
-    /// The type of all ids; `None` unless every document has an id and all come from columns of one type of whole numbers.
+    /// The integer type of all ids; `None` unless every document has an id and all ids come from columns of one integer
+    /// type.
     #[cfg(feature = "tables")]
     pub(crate) fn id_type(&self) -> Option<IntegerType> {
         match self.id_type {
@@ -260,7 +265,7 @@ impl Documents {
         }
     }
 
-    /// The record's own id, if it has one.
+    /// The id that the record of a document states, if any.
     pub(crate) fn id(&self, document: DocumentId) -> Option<&str> {
         Some(self.ids.get(document)).filter(|id| !id.is_empty())
     }
@@ -279,12 +284,14 @@ impl Classes {
         ids(self.len())
     }
 
-    /// True if this is the class of the texts without features. Its documents duplicate nothing, so each is alone.
+    /// True for the class of the texts without features. Its documents are not duplicates of one another, so each is
+    /// alone in its group.
     pub(crate) fn is_empty_text(&self, class: ClassId) -> bool {
         self.features[class] == 0
     }
 
-    /// The number of documents of a class that duplicate one another, so that one stands for all.
+    /// The number of documents of a class that are duplicates of one another: all, or 1 in the class of the texts
+    /// without features.
     pub(crate) fn copies(&self, class: ClassId) -> u32 {
         if self.is_empty_text(class) {
             1
@@ -293,14 +300,15 @@ impl Classes {
         }
     }
 
-    /// Counts one more document of the class of a key; `None` if there is no such class, which must be [added](Self::add) then.
+    /// Counts one more document in the class with this key. Returns `None` if the class does not exist; the caller then
+    /// [adds](Self::add) it.
     pub(crate) fn join(&mut self, key: ClassKey) -> Option<ClassId> {
         let class = *self.by_key.get(&key)?;
         self.size[class] += 1;
         Some(class)
     }
 
-    /// Adds a class of one document.
+    /// Adds a class with its first document.
     pub(crate) fn add(&mut self, key: ClassKey, class: NewClass) -> ClassId {
         self.fingerprint.push(class.fingerprint);
         self.features.push(class.features);
@@ -312,7 +320,7 @@ impl Classes {
         id
     }
 
-    /// Frees the lookup by key at the end of reading.
+    /// Frees the table that finds a class by its key. Called at the end of reading.
     pub(crate) fn seal(&mut self) {
         self.by_key = FxHashMap::default();
     }

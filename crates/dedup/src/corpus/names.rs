@@ -1,4 +1,4 @@
-//! Names of documents in results: id, file and line.
+//! The names of documents in results: their ids, files and lines.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use twinprint_io::source::{SourceFile, Sources};
 use super::Documents;
 use crate::ids::DocumentId;
 
-/// The lookup of documents' names, for rows and reports.
+/// Looks up the names of documents, for rows and reports.
 #[derive(Clone, Copy)]
 pub(crate) struct Names<'r> {
     pub(crate) documents: &'r Documents,
@@ -20,19 +20,21 @@ impl Names<'_> {
         self.sources.file(self.documents.source(document))
     }
 
-    /// The source and the line.
+    /// The source of a document, and its line or row.
     pub(crate) fn place(&self, document: DocumentId) -> (&str, u64) {
         let source = self.file(document);
         (&source.label, self.documents.line(document))
     }
 
-    /// True if the id does not depend on the document's place in its file: it is the record's own, or the path of a whole file.
+    /// True if the id of a document does not depend on its position in a file: the record states the id, or the
+    /// document is a whole file and its path is the id.
     pub(crate) fn is_own_id(&self, document: DocumentId) -> bool {
         let source = self.file(document);
         self.documents.id(document).is_some() || source.format.is_whole_file()
     }
 
-    /// The record's id, or else `source:line`, or the path of a whole file.
+    /// The id of a document in results: the id that the record states, the path if the document is a whole file, or
+    /// else `source:line`.
     pub(crate) fn id(&self, document: DocumentId) -> Cow<'_, str> {
         if let Some(id) = self.documents.id(document) {
             return Cow::Borrowed(id);

@@ -1,4 +1,4 @@
-//! Shingle sets of texts: a cache in memory, loaded from the spool.
+//! Shingle sets of texts: a cache in memory, filled from the texts in the spool.
 
 use std::hash::Hasher;
 use std::sync::Arc;
@@ -15,44 +15,48 @@ use crate::error::DedupError;
 use crate::ids::{ClassId, IdVec, ItemId};
 use twinprint_io::work::{BlockBuffer, Spool};
 
-/// A shingle set, shared with its users.
+/// A reference-counted shingle set.
 pub(crate) type SharedSet = Arc<ShingleSet>;
 
-/// The minimum number of texts per task: texts of one block are unpacked together.
+/// The minimum number of texts per parallel task. Neighbouring texts are in one compressed block, which a task
+/// decompresses once for all of them.
 const MIN_TEXTS_PER_TASK: usize = 8;
 
-/// The key of a set: an item's text, cut by a measure.
+/// Identifies a shingle set: the item whose text it is made from, and the measure (words or characters).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct SetKey {
     pub(crate) item: ItemId,
     pub(crate) measure: Measure,
 }
 
-/// A set in the cache.
+/// A shingle set in the cache.
 struct CachedSet {
     set: SharedSet,
-    /// The number of the load that last asked for it.
+    /// The value of [`SetCache::clock`] at the last load that requested this set.
     last_used: u32,
 }
 
-/// The cache of the sets of items: at most about `capacity` bytes beyond the sets of the current block.
+/// A cache of the shingle sets of items. In addition to the sets of the current block it contains at most about
+/// `capacity` bytes.
 pub(crate) struct SetCache<'c> {
     spool: &'c Spool,
     classes: &'c Classes,
     order: &'c IdVec<ItemId, ClassId>,
     shingler: HashKey,
     cached: FxHashMap<SetKey, CachedSet>,
-    /// Bytes of the cached sets.
+    /// The bytes of the cached shingle sets.
     bytes: usize,
     capacity: usize,
-    /// The number of loads.
+    /// A counter, incremented by every load and at the beginning of every block.
     clock: u32,
-    /// The first load of the current block, whose sets stay.
+    /// The value of `clock` at the beginning of the current block. The sets of the first load after it stay in the
+    /// cache.
     block: u32,
 }
 
-/// The key of the shingle hash, derived from the fingerprints of the whole corpus. Every run on the same input has the same key. An
-/// attacker cannot prepare a document whose shingles collide with those of another, since the document itself changes the key.
+/// Derives the key of the shingle hash from the fingerprints of the whole corpus. Every run on the same input has the
+/// same key. An attacker cannot prepare a document whose shingles collide with those of another, since the document
+/// itself changes the key.
 pub(crate) fn key_of(classes: &Classes) -> HashKey {
     let mut hasher = SipHasher13::new();
     for fingerprint in &classes.fingerprint {
@@ -62,8 +66,8 @@ pub(crate) fn key_of(classes: &Classes) -> HashKey {
     HashKey::new(hash.h1, hash.h2)
 }
 
-/// The approximate bytes of the set of a text of `text` bytes. A shingle takes 8 bytes, and one byte in the histogram;
-/// one begins at every word (about 6 bytes) or at every character (3 bytes).
+/// The approximate size in bytes of the shingle set of a text of `text` bytes. A shingle takes 8 bytes, and one byte in
+/// the histogram. A shingle begins at every word (about 6 bytes) or at every character (3 bytes).
 pub(crate) fn cost(text: usize, measure: Measure) -> usize {
     match measure {
         Measure::CharGrams => text * 9 / 3,
@@ -71,7 +75,7 @@ pub(crate) fn cost(text: usize, measure: Measure) -> usize {
     }
 }
 
-/// Buffers of one loading thread.
+/// The buffers of one thread that loads shingle sets.
 struct Loader {
     buffer: BlockBuffer,
     shingler: Shingler,
@@ -97,36 +101,37 @@ impl<'c> SetCache<'c> {
         }
     }
 
-    /// The measure of an item's text.
+    /// The measure of an item's own text: words or characters.
     pub(crate) fn measure(&self, item: ItemId) -> Measure {
         self.classes.measure[self.order[item]]
     }
 
-    /// The approximate bytes of an item's set.
+    /// The approximate size in bytes of an item's shingle set, in its own measure.
     pub(crate) fn cost(&self, item: ItemId) -> usize {
         let text = self.classes.text[self.order[item]];
         cost(text.len(), self.measure(item))
     }
 
-    /// The set of a key, if it is loaded.
+    /// The shingle set with this key, if it is cached.
     pub(crate) fn get(&self, key: SetKey) -> Option<&SharedSet> {
         self.cached.get(&key).map(|cached| &cached.set)
     }
 
-    /// Begins a block: sets that are loaded from now on stay until the next block begins.
+    /// Begins a block. The sets of the next load stay in the cache until another block begins.
     pub(crate) fn begin_block(&mut self) {
         self.clock += 1;
         self.block = self.clock;
     }
 
-    /// Loads the sets that are not cached. Each text is unpacked and cut once.
+    /// Makes the sets that are not cached yet from their texts, in parallel, and caches them.
     pub(crate) fn load(&mut self, keys: impl Iterator<Item = SetKey>) -> Result<(), DedupError> {
         self.clock += 1;
         let clock = self.clock;
         let mut missing = Vec::new();
         for key in keys {
             match self.cached.get_mut(&key) {
-                // A set that was loaded at the beginning of the block keeps that number, so that it is not dropped.
+                // A set from the first load of the block keeps the number of that load, by which `make_room` recognises
+                // that it must stay.
                 Some(cached) if cached.last_used == self.block + 1 => {}
                 Some(cached) => cached.last_used = clock,
                 None => missing.push(key),
@@ -155,7 +160,7 @@ impl<'c> SetCache<'c> {
         Ok(())
     }
 
-    /// Cuts the set of a key without caching it.
+    /// Makes the shingle set with this key from its text, without caching it.
     pub(crate) fn load_one(&self, key: SetKey) -> Result<SharedSet, DedupError> {
         self.cut(key, &mut self.loader())
     }
@@ -174,7 +179,8 @@ impl<'c> SetCache<'c> {
         Ok(Arc::new(ShingleSet::new(shingles)))
     }
 
-    /// Drops the least recently used sets until `needed` bytes are free, but none of the current block.
+    /// Drops the least recently used sets until `needed` bytes are free. Sets from the first load of the current block
+    /// stay.
     fn make_room(&mut self, needed: usize) {
         for keep in [8, 4, 2, 1, 0] {
             if self.bytes + needed <= self.capacity {

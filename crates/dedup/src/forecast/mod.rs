@@ -1,8 +1,9 @@
 //! The forecast of a run: rows, bytes, memory, disk and time, estimated from a sample of its input.
 //!
-//! The sample goes through the first stage like the whole input; the results are scaled by bytes. Candidates, which may grow faster
-//! than the input, are extrapolated from half of the sample and all of it (see [`radius::foresee`]). Rows, bytes, memory and disk are
-//! right within a factor of two: tests check this on generated corpora, and docs/forecast.md shows it on real ones.
+//! The sample is read like a whole input, and its counts are scaled by bytes. Candidates, which may grow faster than
+//! the input, are extrapolated from half of the sample and all of it (see [`radius::foresee`]). The estimates of rows,
+//! bytes, memory and disk are right within a factor of two: tests check this on generated corpora, and docs/forecast.md
+//! shows it on real ones.
 
 mod sample;
 
@@ -26,17 +27,17 @@ use twinprint_io::threads;
 use twinprint_io::work::WorkDir;
 use twinprint_io::work::{DiskSpace, disk_space};
 
-/// Bytes of a row of `clusters.jsonl` without its id, source and fingerprint.
+/// The bytes of a row of `clusters.jsonl` without its id, source and fingerprint.
 const CLUSTER_ROW_BYTES: f64 = 180.0;
-/// Bytes of an annotation without its id.
+/// The bytes that an annotation adds to a record, without the id in it.
 const ANNOTATION_BYTES: f64 = 140.0;
-/// Seconds of one core for each fingerprint in the join.
+/// The time that one core takes in the join for each fingerprint, in seconds.
 const JOIN_SECONDS: f64 = 15e-6;
-/// Bytes of shingle sets that one core computes per second.
+/// The bytes of text whose shingle sets one core computes per second.
 const SET_BYTES_PER_SECOND: f64 = 250e6;
-/// Seconds of one core for a comparison of two sets.
+/// The time that one core takes to compare two shingle sets, in seconds.
 const COMPARISON_SECONDS: f64 = 1.5e-6;
-/// Bytes copied per second.
+/// The bytes of records that are copied to the output per second.
 const COPIED_BYTES_PER_SECOND: f64 = 500e6;
 
 /// The expected size, memory, disk and time of a run.
@@ -44,61 +45,61 @@ const COPIED_BYTES_PER_SECOND: f64 = 500e6;
 pub struct Forecast {
     /// The number of files of the input.
     pub files: u64,
-    /// Bytes of the files, compressed as they are.
+    /// The size of the input files on disk, in bytes.
     pub input_bytes: u64,
-    /// Bytes of the files that were read for the forecast.
+    /// The bytes of the input files that were read as the sample.
     pub sampled_bytes: u64,
-    /// Records, rejects included.
+    /// The number of records, rejects included.
     pub records: u64,
-    /// Records that will be rejected.
+    /// The number of records that will be rejected.
     pub rejected: u64,
-    /// Bytes of text.
+    /// The bytes of all texts.
     pub text_bytes: u64,
-    /// Distinct texts.
+    /// The number of distinct texts.
     pub texts: u64,
-    /// Width of the fingerprints.
+    /// The width of the fingerprints that the run will choose.
     pub bits: u32,
-    /// Radius of the candidates.
+    /// The radius that the run will choose.
     pub k: u32,
-    /// Candidate pairs of different texts.
+    /// The number of candidate pairs of distinct texts.
     pub candidates: u64,
-    /// The comparison with an index or a store, for a run with one.
+    /// The comparison with an index or a store; `None` if the run is compared with neither.
     pub against: Option<AgainstForecast>,
-    /// Peak memory in bytes.
+    /// The peak memory in bytes.
     pub memory_bytes: u64,
-    /// Bytes of the result.
+    /// The bytes of the files in the output directory.
     pub output_bytes: u64,
-    /// Bytes of temporary files.
+    /// The bytes of temporary files.
     pub work_bytes: u64,
-    /// Worker threads.
+    /// The number of worker threads.
     pub threads: usize,
-    /// Wall time, if nothing else uses the machine.
+    /// The wall time in seconds, if nothing else uses the machine.
     pub seconds: f64,
 }
 
-/// The cost of the comparison with an index or a store, and the number of known texts.
+/// The expected cost of the comparison with an index or a store, and the number of known texts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct AgainstForecast {
-    /// Texts that were looked up for the forecast.
+    /// The number of sampled texts that were looked up.
     pub asked: u64,
-    /// Texts of the run that are known.
+    /// The number of texts of the whole run that are expected to be known.
     pub known: u64,
-    /// Wall time of the lookups, included in that of the run.
+    /// The wall time of the lookups in seconds. [`Forecast::seconds`] includes it.
     pub seconds: f64,
-    /// Memory of the index or store, included in that of the run.
+    /// The memory of the index or store in bytes. [`Forecast::memory_bytes`] includes it.
     pub memory_bytes: u64,
 }
 
 /// The memory and disk space that are free for a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Room {
-    /// Bytes of memory: the limit given, or what the system has available.
+    /// The available memory in bytes: the memory limit if one is given, or else what the system reports.
     pub memory: Option<u64>,
-    /// Bytes free on the disk of the output.
+    /// The free bytes on the disk of the output directory.
     pub output: Option<u64>,
-    /// Bytes free on the disk of temporary files.
+    /// The free bytes on the disk of the temporary files.
     pub work: Option<u64>,
-    /// True if output and temporary files are on one disk.
+    /// True if the output directory and the temporary files are on one disk.
     pub one_disk: bool,
 }
 
@@ -118,7 +119,7 @@ impl Room {
 }
 
 impl Forecast {
-    /// Adds the cost of an index or a store that takes `memory_bytes`.
+    /// Adds the cost of the comparison with an index or a store that takes `memory_bytes` of memory.
     fn add_against(&mut self, sample: &Sample, memory_bytes: u64) {
         let share = self.texts as f64 / sample.looked_up.max(1) as f64;
         let against = AgainstForecast {
@@ -132,10 +133,10 @@ impl Forecast {
         self.against = Some(against);
     }
 
-    /// Refuses a run that does not fit.
+    /// Fails if the forecast exceeds the memory or disk space in `room`.
     ///
     /// # Errors
-    /// [`DedupError::WillNotFit`], which names the resource.
+    /// [`DedupError::WillNotFit`], which names the resource that is too small.
     pub fn check(&self, room: &Room) -> Result<(), DedupError> {
         let short = |needed: u64, free: Option<u64>| free.filter(|&free| needed > free);
         if let Some(free) = short(self.memory_bytes, room.memory) {
@@ -162,7 +163,7 @@ impl Forecast {
 /// Estimates the memory, disk and time of a [`DedupJob`] from a sample of about 32 MiB. Writes temporary files only.
 ///
 /// # Errors
-/// An error before the run begins, or while the sample is read.
+/// An option or input that [`dedup`](crate::dedup()) would refuse too, or an error of reading the sample.
 ///
 /// # Examples
 /// ```
@@ -197,10 +198,10 @@ pub fn forecast(
     forecast_with_stores(job, &NoStores, progress, cancel)
 }
 
-/// Runs [`forecast()`] with document stores: [`DedupOptions::against`] may name one of `stores` as well as an index.
+/// Like [`forecast()`], but [`DedupOptions::against`] may also name a document store, which `stores` opens.
 ///
 /// # Errors
-/// The errors of [`forecast()`], and a store that cannot be used.
+/// The errors of [`forecast()`], and an error if the store cannot be used.
 pub fn forecast_with_stores(
     job: &DedupJob<'_>,
     stores: &dyn DocumentStores,
@@ -258,7 +259,7 @@ fn extrapolate(sources: &Sources, sample: &Sample, options: &DedupOptions) -> Re
         all(sample.texts) as u64,
         all(sample.id_bytes) as u64,
     ) + edges * memory::EDGE_BYTES;
-    // Texts without candidates are never loaded.
+    // Only texts with candidates are loaded for verification.
     let connected = (2.0 * candidates / all(sample.texts).max(1.0)).min(1.0);
     let set_bytes = all(sample.set_bytes) * if options.verify { connected } else { 0.0 };
     let dictionary = if sample.chinese {
@@ -324,8 +325,8 @@ fn extrapolate(sources: &Sources, sample: &Sample, options: &DedupOptions) -> Re
     })
 }
 
-/// Estimates the bytes of temporary files for putting the records of the largest file in order. `records` is the number
-/// of records in all files.
+/// Estimates the bytes of the temporary files in which the records of the largest file are put in order. `records` is
+/// the number of records in all files.
 fn put_in_order(sources: &Sources, records: f64, options: &DedupOptions) -> u64 {
     let largest = sources.list().iter().map(|file| file.bytes).max().unwrap_or(0);
     match options.order {
@@ -334,7 +335,7 @@ fn put_in_order(sources: &Sources, records: f64, options: &DedupOptions) -> u64 
     }
 }
 
-/// The width and radius that the run will choose.
+/// Predicts the width and radius that the run will choose.
 fn radius(sample: &Sample, growth: f64, options: &DedupOptions) -> Radius {
     let [half, whole] = &sample.rows;
     let (bits, k) = if options.verify {

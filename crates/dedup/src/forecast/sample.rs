@@ -1,7 +1,7 @@
 //! The sample of the input that a forecast reads: sections of neighbouring records at even distances.
 //!
-//! Copies are often near each other. A comparison of half of each section with the whole sections shows whether the
-//! candidates per document grow with the corpus or are limited to its neighbours.
+//! Copies are often near each other in the input. The first half of each section is compared with the whole section.
+//! This shows whether the candidates per document grow with the corpus, or come from neighbouring documents only.
 
 use std::path::Path;
 
@@ -22,12 +22,12 @@ use twinprint_io::work::Spool;
 
 /// The maximum number of bytes of records in a sample.
 const MAX_SAMPLE_BYTES: u64 = 32 << 20;
-/// The maximum number of sections.
+/// The maximum number of sections in a sample.
 const MAX_SECTIONS: u64 = 16;
 /// The maximum number of texts of the sample that are looked up in an index or a store.
 const MAX_LOOKUPS: usize = 4096;
 
-/// The counts of a sample.
+/// The counts and fingerprints of a sample.
 #[derive(Default)]
 pub(super) struct Sample {
     pub(super) counts: ReadCounts,
@@ -36,38 +36,38 @@ pub(super) struct Sample {
     pub(super) texts: u64,
     pub(super) id_bytes: u64,
     pub(super) label_bytes: u64,
-    /// The bytes of the shingle sets of all texts.
+    /// The bytes of the shingle sets of all sampled texts.
     pub(super) set_bytes: u64,
     pub(super) spool_bytes: u64,
     /// The distinct fingerprints of the first halves of the sections, and of the whole sections, each ascending.
     pub(super) rows: [Vec<u128>; 2],
     /// True if a text was segmented by the Chinese dictionary.
     pub(super) chinese: bool,
-    /// The seconds of reading.
+    /// The time in which the sample was read, in seconds.
     pub(super) seconds: f64,
-    /// The number of texts that were looked up.
+    /// The number of sampled texts that were looked up in an index or a store.
     pub(super) looked_up: u64,
-    /// The number of these texts that are known.
+    /// The number of looked-up texts that are known.
     pub(super) known: u64,
-    /// The seconds of the lookup.
+    /// The time of the lookups in seconds.
     pub(super) lookup_seconds: f64,
     /// True if the sample is the whole input.
     pub(super) whole: bool,
 }
 
-/// A section of the input.
+/// A section of the input: neighbouring records that belong to the sample.
 struct Section {
     files: Vec<u32>,
-    /// The maximum number of bytes of records to read.
+    /// The bytes of records after which reading the section ends.
     max_bytes: u64,
 }
 
-/// The approximate bytes that a sample of the sources reads.
+/// The approximate bytes that a sample of these sources reads.
 pub(super) fn bytes(sources: &Sources) -> u64 {
     sources.total_bytes().min(MAX_SAMPLE_BYTES)
 }
 
-/// The sections of files of these sizes, at even distances by bytes. Sections that meet become one.
+/// Chooses the sections of files with these `sizes`, at even distances in bytes. Adjacent sections become one.
 fn sections(sizes: &[u64]) -> Vec<Section> {
     let total: u64 = sizes.iter().sum();
     let each = MAX_SAMPLE_BYTES / MAX_SECTIONS;
@@ -103,12 +103,12 @@ fn sections(sizes: &[u64]) -> Vec<Section> {
     sections
 }
 
-/// The store or index of documents known from before.
+/// An opened store or index, whose documents are known before the run.
 #[derive(Clone, Copy)]
 pub(super) struct KnownSource<'a> {
-    /// Its directory, as given; messages name it.
+    /// The directory of the store or index, as given; messages name it.
     pub(super) path: &'a Path,
-    /// The opened store.
+    /// The opened store or index.
     pub(super) store: &'a Against,
 }
 
@@ -181,7 +181,8 @@ impl Sample {
             ..
         } = read;
         for file in &mut counts.intake.files {
-            // The number of the file in the section is replaced by its number in the input.
+            // Within the section, files are numbered from 0. The number is replaced by that of the file in the whole
+            // input.
             file.file = section.files[file.file as usize];
         }
         for example in &mut counts.intake.examples {
@@ -219,7 +220,7 @@ impl Sample {
         Ok((corpus, spool))
     }
 
-    /// Looks up at most `limit` texts at even distances.
+    /// Looks up at most `limit` texts of the sample, chosen at even distances.
     fn look_up(
         &mut self,
         known: KnownSource<'_>,

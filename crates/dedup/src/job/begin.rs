@@ -15,11 +15,12 @@ use twinprint_io::sink::{Existing, OpenClaim, OutputDir, RunStart};
 use twinprint_io::source::{Sources, input_root};
 use twinprint_io::work::WorkDir;
 
-/// The beginning of a run.
+/// The outcome of the preparations of a run, before it reads its input.
 pub(super) enum Beginning {
     /// A new run: an empty output directory, a work directory, and the files of the inputs.
     New(OutputDir, WorkDir, Sources),
-    /// A run that was killed after it had ended. Its output was complete and is now finished.
+    /// An earlier run of the same command was killed after it had ended. Its output, which was complete, is now
+    /// finished.
     Ended(Box<Report>),
 }
 
@@ -34,7 +35,7 @@ impl Runner<'_> {
             .map(|input| input_root(input))
             .collect();
         OutputDir::check_inputs(out, named.iter().map(PathBuf::as_path))?;
-        // Missing inputs, and fields that no file has, are refused before anything is written. Stdin is copied to the
+        // Missing inputs, and fields that no file has, are reported before anything is written. Stdin is copied to the
         // work directory.
         let found = if from_stdin {
             None
@@ -77,7 +78,7 @@ impl Runner<'_> {
         Ok(WorkDir::create(self.options.work_dir.as_deref().unwrap_or(out))?)
     }
 
-    /// The files of the inputs; stdin is copied to `work`.
+    /// Finds the files of the inputs, and copies stdin to the directory `work`.
     fn discover(&self, work: &Path) -> Result<Sources, DedupError> {
         let cancel = Arc::clone(self.cancel);
         let sources = Sources::discover_cancellable(self.inputs, self.source_options, work, cancel)?;
@@ -85,8 +86,8 @@ impl Runner<'_> {
         Ok(sources)
     }
 
-    /// Reads all records; their texts go to the directory `work`. A run that adds to a collection computes a digest of the input and
-    /// rejects the records that the collection would refuse.
+    /// Reads all records; their texts go to the directory `work`. A run that adds to a collection computes a digest of
+    /// the input and rejects the records that the collection would refuse.
     pub(super) fn read(
         &mut self,
         sources: &Sources,
@@ -111,8 +112,8 @@ impl Runner<'_> {
         })
     }
 
-    /// Finishes the output of a run that was killed after it had ended: the output is complete, and only the marker is removed. Returns
-    /// the report of that run if it had the same command and the same input.
+    /// Finishes the output of a run that was killed after it had ended: the output is complete, and only the marker is
+    /// removed. Returns the report of that run if it had the same command and the same input.
     fn finish_ended(
         &mut self,
         sources: &Sources,

@@ -19,32 +19,32 @@ use crate::verify::near_misses::NearMisses;
 use crate::write::pairs::PairWriter;
 use twinprint_io::work::Spool;
 
-/// The input of the grouping.
+/// The tables that verification and grouping work on.
 pub(super) struct Grouping<'g> {
     pub(super) corpus: &'g Corpus,
     pub(super) keep: &'g KeepOrder,
-    /// `None` if nothing is verified.
+    /// The spool of texts; `None` in a run without verification.
     pub(super) spool: Option<&'g Spool>,
     pub(super) candidates: &'g Candidates,
     /// The width in which the distances of fingerprints are measured.
     pub(super) bits: u32,
-    /// Bytes of shingle sets loaded at a time.
+    /// The bytes of shingle sets that are loaded at a time.
     pub(super) set_bytes: usize,
-    /// Bytes of the tables that are held during the grouping.
+    /// The bytes of the tables that stay in memory during the grouping.
     pub(super) table_bytes: u64,
 }
 
-/// The result of the grouping.
+/// The result of verification and grouping.
 pub(super) struct Grouped {
     pub(super) outcome: Outcome,
-    /// Candidates of the set join that were verified.
+    /// The number of candidates of the set join that were verified.
     pub(super) probed: u64,
-    /// Pairs just below the threshold.
+    /// The pairs just below the threshold.
     pub(super) near_misses: NearMisses,
 }
 
 impl Runner<'_> {
-    /// The width and the radius of the candidates: given, or chosen from the fingerprints.
+    /// Chooses the width and the radius of the candidates from the fingerprints, unless the options give them.
     pub(super) fn choose_radius(&self, corpus: &Corpus, keep: &KeepOrder) -> Radius {
         let classes = &corpus.classes;
         if !self.options.verify {
@@ -78,7 +78,8 @@ impl Runner<'_> {
         radius::choose(&rows, criteria, self.options.seed)
     }
 
-    /// Verifies the candidates and groups the duplicates. `pairs` receives every duplicate pair to be written.
+    /// Verifies the candidates and groups the duplicates. Writes every duplicate pair that the options ask for to
+    /// `pairs`.
     pub(super) fn group(
         &self,
         grouping: &Grouping<'_>,

@@ -9,7 +9,7 @@ use twinprint_io::progress::{Unit, cpu_seconds, io_bytes, peak_memory};
 use twinprint_io::results::StageReport;
 
 impl Runner<'_> {
-    /// Runs one stage and records its time, transfers and peak memory.
+    /// Runs one stage and records its time, the bytes that it read and wrote, and its peak memory.
     pub(super) fn stage<T>(
         &mut self,
         name: &'static str,
@@ -38,7 +38,7 @@ impl Runner<'_> {
         Ok(result)
     }
 
-    /// Fails once the caller has cancelled the run.
+    /// Returns an error once the caller has cancelled the run.
     pub(super) fn check_cancelled(&self) -> Result<(), DedupError> {
         if self.cancel.load(Ordering::Relaxed) {
             Err(DedupError::cancelled())

@@ -1,6 +1,7 @@
 //! The index or the store that a run is compared with.
 //!
-//! A store has its own radius and verifies on its texts. An index has no texts, so there a fingerprint within the radius decides.
+//! A store has a radius of its own and verifies candidates on its texts. An index has no texts, so every fingerprint
+//! within the radius counts as a duplicate.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,18 +21,19 @@ use crate::error::{AgainstProblem, DedupError};
 use crate::ids::ClassId;
 use crate::options::{Auto, DedupOptions};
 
-/// The default radius in an index, as in Manku, Jain and Das Sarma 2007.
+/// The default radius of lookups in an index, as in Manku, Jain and Das Sarma 2007.
 const DEFAULT_RADIUS: u32 = 3;
 /// The number of texts that are looked up at a time.
 const TEXTS_PER_BATCH: usize = 512;
 
-/// An index or a store. An open store is locked: no other process may write to it, and with [`Access::Append`] none may open it.
+/// An index or a store that is open. An open store is locked: no other process may write to it, and with
+/// [`Access::Append`] no other process may open it.
 pub(crate) enum Against {
-    /// A store of documents.
+    /// An open store of documents.
     Store(Box<dyn DocumentStore>),
-    /// An index of 64-bit fingerprints, and the radius.
+    /// An index of 64-bit fingerprints, and the radius of lookups in it.
     Narrow(store::Snapshot<u64>, u32),
-    /// An index of 128-bit fingerprints, and the radius.
+    /// An index of 128-bit fingerprints, and the radius of lookups in it.
     Wide(store::Snapshot<u128>, u32),
 }
 
@@ -39,7 +41,7 @@ pub(crate) enum Against {
 #[derive(Clone, Copy)]
 pub(crate) struct LookedUpTexts<'t> {
     pub(crate) classes: &'t Classes,
-    /// `None` in a run without verification.
+    /// The spool of texts; `None` in a run without verification.
     pub(crate) spool: Option<&'t Spool>,
     /// The classes to look up.
     pub(crate) wanted: &'t [ClassId],
@@ -114,7 +116,7 @@ impl Against {
         })
     }
 
-    /// Looks up texts. The answers are in the order of the wanted classes. `progress` counts the texts.
+    /// Looks up the wanted classes of `texts`, and returns the answers in their order. `progress` counts the texts.
     pub(crate) fn look_up(
         &self,
         path: &Path,
@@ -132,7 +134,7 @@ impl Against {
             check_cancelled()?;
             match self {
                 Self::Store(store) => {
-                    // A run that verifies has texts.
+                    // `Against::open` refuses a store in a run without verification, so the spool exists here.
                     let Some(spool) = texts.spool else { continue };
                     known.extend(lookup.in_store(&**store, spool, batch)?);
                 }
@@ -144,7 +146,7 @@ impl Against {
         let too_long = lookup.too_long.into_inner();
         if too_long > 0 {
             progress.warn(&format!(
-                "{}: {too_long} texts are longer than it accepts and were not looked up",
+                "{}: {too_long} texts are longer than the collection accepts and were not looked up",
                 path.display()
             ));
         }
@@ -152,7 +154,7 @@ impl Against {
     }
 }
 
-/// A lookup of texts.
+/// A lookup of many texts in a store or an index.
 struct TextLookup<'c> {
     path: PathBuf,
     classes: &'c Classes,
@@ -161,7 +163,7 @@ struct TextLookup<'c> {
 }
 
 impl TextLookup<'_> {
-    /// Looks up classes in a store. The spool has the texts in the order of classes, so it is read in order.
+    /// Looks up classes in a store, in ascending order, in which the spool stores their texts.
     fn in_store(
         &self,
         store: &dyn DocumentStore,
@@ -169,7 +171,7 @@ impl TextLookup<'_> {
         classes: &[ClassId],
     ) -> Result<Vec<Option<Box<KnownDuplicate>>>, DedupError> {
         let mut buffer = BlockBuffer::default();
-        // A text without features duplicates nothing.
+        // A text without features is not looked up, because it duplicates nothing.
         let has_features = |class: &ClassId| !self.classes.is_empty_text(*class);
         let wanted = classes.iter().filter(|class| has_features(class));
         let texts = wanted.map(|&class| {

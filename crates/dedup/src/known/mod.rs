@@ -1,7 +1,8 @@
 //! Known texts: duplicates of documents that an index of fingerprints or a store of documents already has.
 //!
-//! A run looks up all of its texts before it compares them with one another. Known texts are removed and take no part in the grouping.
-//! Answers do not depend on the threshold of the run; `KnownClasses::at_least` applies it.
+//! A run looks up all of its texts before it compares them with one another. Known texts are removed and take no part
+//! in the grouping. The answers of an index or store do not depend on the threshold of the run;
+//! `KnownClasses::at_least` removes those below it.
 
 mod against;
 pub(crate) mod append;
@@ -25,22 +26,24 @@ pub(crate) type RejectCheck<'r> = dyn Fn(&OfferedDocument<'_>) -> Option<RejectR
 /// The known document that a text duplicates.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct KnownDuplicate {
-    /// The id of the document.
+    /// The id of the known document.
     pub(crate) id: String,
-    /// The Hamming distance of the fingerprints.
+    /// The Hamming distance between the fingerprints of the text and of the known document.
     pub(crate) hamming: u32,
-    /// The exact Jaccard; `None` if the pair was not verified.
+    /// The exact Jaccard of both texts; `None` if they were not verified.
     pub(crate) jaccard: Option<f64>,
-    /// True if the store has the same text now; always false for stored answers.
+    /// True if the known document has an equal text now; always false for an answer that was recorded in an earlier
+    /// run.
     pub(crate) equal: bool,
 }
 
-/// The answers for all classes of a run; no entries if the run is compared with nothing.
+/// For each class of a run, the known document that it duplicates, if any. Without entries if the run is compared with
+/// nothing.
 #[derive(Debug, Default)]
 pub(crate) struct KnownClasses(IdVec<ClassId, Option<Box<KnownDuplicate>>>);
 
 impl KnownDuplicate {
-    /// A document of a store. `equal` is true if the store has the same text now.
+    /// Makes the answer for a text that duplicates `document`. `equal` is true if that document has an equal text now.
     pub(crate) fn new(document: KnownDocument, equal: bool) -> Self {
         let KnownDocument { id, hamming, jaccard } = document;
         Self {
@@ -53,7 +56,7 @@ impl KnownDuplicate {
 }
 
 impl KnownClasses {
-    /// The answers for `classes` classes. `known` has the classes that are known.
+    /// Makes the answers for `classes` classes. `known` lists the known classes; all others are new.
     pub(crate) fn of_some(classes: usize, known: impl Iterator<Item = (ClassId, KnownDuplicate)>) -> Self {
         let mut all: IdVec<ClassId, Option<Box<KnownDuplicate>>> = IdVec::filled(None, classes);
         for (class, known) in known {
@@ -64,20 +67,20 @@ impl KnownClasses {
         Self(all)
     }
 
-    /// The classes that are known.
+    /// The known classes with the documents that they duplicate.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (ClassId, &KnownDuplicate)> {
         let all = self.0.entries();
         all.filter_map(|(class, known)| Some((class, known.as_deref()?)))
     }
 
-    /// Makes a class unknown.
+    /// Removes the answer for a class, so that the class counts as new.
     pub(crate) fn remove(&mut self, class: ClassId) {
         if let Some(known) = self.0.get_mut(class) {
             *known = None;
         }
     }
 
-    /// Removes the classes whose Jaccard is below a threshold.
+    /// Removes the answers whose Jaccard is below a threshold, so that their classes count as new.
     pub(crate) fn at_least(mut self, threshold: f64) -> Self {
         for known in self.0.iter_mut() {
             known.take_if(|known| known.jaccard.is_some_and(|jaccard| jaccard < threshold));
@@ -85,7 +88,7 @@ impl KnownClasses {
         self
     }
 
-    /// True if there are no answers because the run is compared with nothing.
+    /// True if the run is compared with nothing, so that it has no answers.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -95,12 +98,12 @@ impl KnownClasses {
         self.0.iter().flatten().count() as u64
     }
 
-    /// The document that a class duplicates, if it is known.
+    /// The known document that a class duplicates, if any.
     pub(crate) fn of(&self, class: ClassId) -> Option<&KnownDuplicate> {
         self.0.get(class)?.as_deref()
     }
 
-    /// True if every known class was verified.
+    /// True if all known classes were verified on the texts.
     #[cfg(feature = "tables")]
     pub(crate) fn verified(&self) -> bool {
         self.0.iter().flatten().all(|known| known.jaccard.is_some())
@@ -109,7 +112,7 @@ impl KnownClasses {
 
 /// The input of a run that adds to a store.
 pub(crate) struct AppendInput<'a> {
-    /// The digest of all documents.
+    /// The digest of all documents of the input.
     pub(crate) digest: u128,
     pub(crate) corpus: &'a Corpus,
     pub(crate) names: Names<'a>,

@@ -1,7 +1,7 @@
 //! Stores of documents that a run compares with and may add to.
 //!
-//! This crate uses stores through these traits only, so that it does not depend on one. The facade `twinprint` implements them for
-//! collections.
+//! This crate uses stores through these traits only, so that it does not depend on one. The facade `twinprint`
+//! implements them for collections.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use crate::DedupError;
 /// An error of a store, with its own message.
 pub type StoreFailure = Box<dyn std::error::Error + Send + Sync>;
 
-/// Opens the store of documents at a path.
+/// Opens stores of documents by their paths.
 ///
 /// ```
 /// use std::path::Path;
@@ -54,17 +54,17 @@ pub type StoreFailure = Box<dyn std::error::Error + Send + Sync>;
 /// # }
 /// ```
 pub trait DocumentStores: Sync {
-    /// Opens the store at `path`; `None` if there is none.
+    /// Opens the store at `path`; `None` if no store is there.
     ///
     /// # Errors
     /// The store cannot be opened with `access`.
     fn open(&self, path: &Path, access: Access) -> Result<Option<Box<dyn DocumentStore>>, StoreFailure>;
 }
 
-/// The access of a run to a store.
+/// The way in which a run uses a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Texts are checked and nothing changes. Other runs may read at the same time.
+    /// Texts are looked up and nothing changes. Other runs may read at the same time.
     Read,
     /// Kept documents are added. No other process may open the store.
     Append,
@@ -83,13 +83,13 @@ impl DocumentStores for NoStores {
 /// The answer of a store about one text.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TextAnswer {
-    /// The store has no duplicate of it.
+    /// No document of the store is a duplicate of the text.
     New,
-    /// It duplicates a document of the store.
+    /// The text is a duplicate of a document of the store.
     Known {
-        /// That document.
+        /// The document that the text duplicates.
         document: KnownDocument,
-        /// True if the texts are equal.
+        /// True if the text and the text of the document are equal.
         equal: bool,
     },
     /// The text is longer than the store accepts.
@@ -99,97 +99,98 @@ pub enum TextAnswer {
 /// A document that a run may keep, offered to the store that the run adds to.
 #[derive(Clone, Copy, Debug)]
 pub struct OfferedDocument<'a> {
-    /// Its own id; `None` if it is named by file and line.
+    /// The id that the record states; `None` if the document is named by file and line.
     pub id: Option<&'a str>,
-    /// Its text.
+    /// The text of the document.
     pub text: &'a str,
-    /// True if the run removes documents without features, so that the store need not accept them.
+    /// True if the run removes documents without features, so that the store need not accept such documents.
     pub only_with_features: bool,
 }
 
-/// The part of a document that a store does not accept, with the store's reason.
+/// The part of a document that a store does not accept, with the store's reason in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Objection {
-    /// Its id.
+    /// The store does not accept the id.
     Id(String),
-    /// Its text.
+    /// The store does not accept the text.
     Text(String),
-    /// A text without features.
+    /// The store does not accept a text without features.
     NoFeatures(String),
 }
 
 /// The records that a run adds to a store.
 #[derive(Clone, Copy)]
 pub struct KeptRecords<'a> {
-    /// The inputs, which are read once more.
+    /// The inputs of the run, which are read once more for this.
     pub sources: &'a Sources,
-    /// True for the numbers of records to add.
+    /// Returns true for the number of a record that is to be added.
     pub is_wanted: &'a dyn Fn(u64) -> bool,
-    /// Records that earlier runs of this input added.
+    /// The records that earlier runs over the same input added.
     pub earlier: &'a [AddedRecord],
 }
 
 /// The outcome of [`DocumentStore::add`].
 #[derive(Clone, Debug, Default)]
 pub struct AddedRecords {
-    /// Records read.
+    /// The number of records read.
     pub read: u64,
-    /// Records that are documents of the store now.
+    /// The records that are documents of the store now.
     pub added: Vec<AddedRecord>,
-    /// Counts of them.
+    /// The counts of the added records.
     pub counts: Appended,
 }
 
-/// A store of documents: checks texts, and takes what a run keeps.
+/// A store of documents. A run looks up its texts in the store, and may add the documents that it keeps.
 pub trait DocumentStore: Sync {
-    /// The least Jaccard at which the store verifies; `None` if it does not verify.
+    /// The lowest Jaccard at which the store verifies duplicates; `None` if it does not verify.
     fn least_threshold(&self) -> Option<f64>;
 
-    /// Looks up duplicates of `texts`. The answers are in the order of the texts.
+    /// Looks up duplicates of `texts`, and returns the answers in the order of the texts.
     ///
     /// # Errors
-    /// Damage.
+    /// The store is damaged or cannot be read.
     fn check(&self, texts: Vec<String>) -> Result<Vec<TextAnswer>, StoreFailure>;
 
-    /// An identifier of the store.
+    /// A number that identifies the store, so that two stores are not confused.
     fn identity(&self) -> u128;
 
-    /// The key for digests of inputs.
+    /// The key under which the digests of inputs are computed for this store.
     fn digest_key(&self) -> DigestKey;
 
-    /// True if the run `name` over the input of this digest has ended.
+    /// True if the store records that the run `name` over the input with this digest has ended.
     ///
     /// # Errors
-    /// Damage.
+    /// The store is damaged or cannot be read.
     fn has_run(&self, digest: u128, name: u128) -> Result<bool, StoreFailure>;
 
-    /// The record of the runs of the input of this digest.
+    /// What the store has recorded about earlier runs over the input with this digest; `None` if no run over it has
+    /// ended.
     ///
     /// # Errors
-    /// Damage.
+    /// The store is damaged or cannot be read.
     fn past_run(&self, digest: u128) -> Result<Option<PastRun>, StoreFailure>;
 
-    /// The reason why the store would not take a document; `None` if it would.
+    /// The reason why the store would refuse a document; `None` if it would accept the document.
     fn objection(&self, document: &OfferedDocument<'_>) -> Option<Objection>;
 
-    /// True if the store has documents of both ids and their texts are equal.
+    /// True if the store has documents with the ids `a` and `b`, and the texts of both are equal.
     fn have_same_text(&self, a: &str, b: &str) -> bool;
 
-    /// Adds records. They become durable with [`record_run`](Self::record_run), and go if it is never called.
+    /// Adds documents. [`record_run`](Self::record_run) makes them durable; without that call they are discarded.
     ///
     /// # Errors
-    /// Inputs that cannot be read again; a store that refuses a document.
+    /// The inputs cannot be read again, or the store refuses a document.
     fn add(&self, records: KeptRecords<'_>, progress: &dyn Progress) -> Result<AddedRecords, DedupError>;
 
-    /// Makes the added records and the record of the run durable, in one step.
+    /// Makes the added documents and the record of the run durable, in one transaction.
     ///
     /// # Errors
-    /// A store that cannot be written. Then all of it is durable, or nothing.
+    /// The store cannot be written. Then either both are durable or neither is.
     fn record_run(&self, run: EndedRun) -> Result<(), StoreFailure>;
 
     /// The time now, in Unix seconds, by the store's clock.
     fn now(&self) -> i64;
 
-    /// A Unix time in seconds, as people read it.
+    /// Formats a Unix time in seconds for people; `None` beyond the range of the calendar.
     fn format_time(&self, seconds: i64) -> Option<String>;
 }

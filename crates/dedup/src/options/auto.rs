@@ -2,14 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A number, or the program's choice.
+/// A number that is given, or that the program chooses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Auto {
-    /// Chosen from the data.
+    /// The program chooses the number from the data.
     #[default]
     #[serde(rename = "auto")]
     Auto,
-    /// Given.
+    /// The caller gives the number.
     Fixed(u32),
 }

@@ -12,28 +12,30 @@ use crate::error::DedupError;
 pub use auto::Auto;
 pub use columns::Columns;
 
-/// The largest radius at 64 and at 128 bits, as (bits, radius): plans are proved exact up to these.
+/// The largest radius at 64 and at 128 bits, as pairs (bits, radius). The plans of the join are proved exact up to
+/// these radii.
 pub const MAX_RADIUS: [(u32, u32); 2] = [(64, 12), (128, 40)];
 /// The largest number of rows in `pairs.jsonl`. A run that needs more stops with an error.
 pub const MAX_PAIR_ROWS: u64 = 100_000_000;
 
-/// The document of a group that is kept.
+/// The rule that decides which document of a group is kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Keep {
-    /// The first in input order.
+    /// The first document in input order is kept.
     #[default]
     First,
-    /// The longest text; ties go to the first.
+    /// The document with the longest text is kept; of equally long ones, the first.
     Longest,
-    /// The shortest text; ties go to the first.
+    /// The document with the shortest text is kept; of equally short ones, the first.
     Shortest,
-    /// The largest value of the sort field; ties go to the first, documents without the field come last.
+    /// The document with the largest value in the sort field is kept; of equal ones, the first. Documents without the
+    /// field come last.
     Newest,
 }
 
 impl Keep {
-    /// The name in options and results.
+    /// The name of the rule in options and results.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::First => "first",
@@ -44,16 +46,16 @@ impl Keep {
     }
 }
 
-/// The output of records.
+/// The files that receive the records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
-    /// `kept/` and `removed/`.
+    /// Kept records go to `kept/`, duplicates to `removed/`.
     #[default]
     Remove,
-    /// `annotated/`: every document, with fields that describe its group.
+    /// All records go to `annotated/`, with fields that describe the group of their document.
     Annotate,
-    /// Reports only; no record is copied.
+    /// Only reports are written; no record is copied.
     Report,
 }
 
@@ -61,24 +63,25 @@ pub enum Mode {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Order {
-    /// The order of the input.
+    /// The records stay in the order of the input.
     #[default]
     Input,
-    /// Similar documents next to one another, in files with one record per line. Other files keep the order of the input.
+    /// Similar documents next to one another, in files with one record per line. Other files keep the order of the
+    /// input.
     Similar,
 }
 
-/// The treatment of texts without features: empty texts, and texts of punctuation or stop words only. Such a text is not a duplicate of
-/// any other, not even of its copy.
+/// The treatment of texts without features: empty texts, and texts of punctuation or stop words only. Such a text is
+/// not a duplicate of any other, not even of its copy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum EmptyTexts {
-    /// Each is kept.
+    /// Every such document is kept.
     #[default]
     Keep,
-    /// All are removed.
+    /// All such documents are removed.
     Remove,
-    /// All are rejected.
+    /// All such documents are rejected.
     Reject,
 }
 
@@ -86,12 +89,13 @@ pub enum EmptyTexts {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PairRows {
-    /// None.
+    /// No pairs; the file is not written.
     #[default]
     None,
-    /// Every verified pair of documents.
+    /// Every verified pair of documents, including the pairs of equal texts.
     All,
-    /// One representative of equal texts, and one row for each copy.
+    /// Every verified pair of distinct texts, each named by one of its documents, and one row for each further document
+    /// with an equal text.
     Distinct,
 }
 
@@ -99,18 +103,18 @@ pub enum PairRows {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ClusterFiles {
-    /// `clusters.jsonl`.
+    /// Only `clusters.jsonl` is written.
     Jsonl,
-    /// `clusters.parquet`. Needs the feature `tables`.
+    /// Only `clusters.parquet` is written. Needs the feature `tables`.
     Parquet,
-    /// Both of them.
+    /// Both `clusters.jsonl` and `clusters.parquet` are written.
     #[default]
     Both,
-    /// Neither.
+    /// Neither of the two files is written.
     None,
 }
 
-/// The options of a run: together with the input they decide the result.
+/// The options of a run. The result depends on the options and the input only.
 ///
 /// ```
 /// use twinprint_dedup::{Auto, DedupOptions, Keep};
@@ -128,59 +132,63 @@ pub enum ClusterFiles {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct DedupOptions {
-    /// The profile of the fingerprints. Its width is not used: see [`DedupOptions::bits`].
+    /// The profile of the fingerprints. Its width is ignored: [`DedupOptions::bits`] decides.
     pub profile: Profile,
     /// The file that the profile's stop words were read from. It is only written to `config.toml`.
     pub stop_words_file: Option<std::path::PathBuf>,
-    /// The file of the profile's idf table, and true if the square roots of its weights are taken. It is only written to `config.toml`.
+    /// The file of the profile's idf table, and true if the square roots of the table's weights are taken. Both are
+    /// only written to `config.toml`.
     pub idf_file: Option<(String, bool)>,
-    /// Width of the fingerprints: 64 or 128.
+    /// The width of the fingerprints: 64 or 128 bits.
     pub bits: Auto,
-    /// Radius of the candidates.
+    /// The radius: the largest Hamming distance of a candidate pair.
     pub hamming: Auto,
     /// The minimum Jaccard of a duplicate, in (0, 1].
     pub threshold: f64,
-    /// True if candidates are verified on the text.
+    /// True if candidates are verified on their texts. Otherwise every pair within the radius is a duplicate.
     pub verify: bool,
-    /// See [`MIN_FEATURES`].
+    /// The number of distinct features below which a text is short (by default [`MIN_FEATURES`]), so that the set join
+    /// finds its duplicates.
     pub min_features: u32,
-    /// Directory of a collection or an index: duplicates of its documents are removed, regardless of [`DedupOptions::keep`].
+    /// The directory of a collection or an index. Duplicates of its documents are removed, whatever
+    /// [`DedupOptions::keep`] says.
     pub against: Option<std::path::PathBuf>,
-    /// True if the kept documents are added to that collection.
+    /// True if the kept documents are added to the collection that [`DedupOptions::against`] names.
     pub append: bool,
-    /// The document of a group that is kept.
+    /// The rule that decides which document of a group is kept.
     pub keep: Keep,
-    /// The treatment of texts without features.
+    /// The treatment of texts without features: they are kept, removed or rejected.
     pub empty: EmptyTexts,
-    /// The output of records.
+    /// The files that receive the records.
     pub mode: Mode,
-    /// The order of the records in each file.
+    /// The order of the kept records in each file.
     pub order: Order,
-    /// Fields added to every record that is written; see [`DedupOptions::added_columns`].
+    /// The fields that are added to every record that is written; see [`DedupOptions::added_columns`].
     pub columns: Option<Columns>,
-    /// The prefix of the names of these fields.
+    /// The prefix of the names of the added fields.
     pub prefix: String,
     /// The files that list the group of every document.
     pub clusters: ClusterFiles,
     /// The treatment of an earlier result in the output directory.
     pub existing: Existing,
-    /// The pairs that are written.
+    /// The pairs that are written to `pairs.jsonl`.
     pub pairs: PairRows,
-    /// The minimum containment of the partial copies that `parts.jsonl` lists. `None` omits the search.
+    /// The minimum containment of the partial copies that `parts.jsonl` lists. With `None`, partial copies are not
+    /// searched.
     pub parts: Option<f64>,
-    /// Worker threads; 0 means one per core.
+    /// The number of worker threads; 0 means one per core.
     pub threads: usize,
     /// The limit of memory in bytes. It bounds the caches; a run whose tables exceed it ends with
     /// [`DedupError::Memory`]. `None` means no limit.
     pub memory: Option<u64>,
-    /// Seed of the samples.
+    /// The seed of the random samples.
     pub seed: u64,
-    /// The parent of the work directory; `None` is the output directory.
+    /// The directory in which the work directory is created; `None` means the output directory.
     pub work_dir: Option<std::path::PathBuf>,
 }
 
 impl DedupOptions {
-    /// The defaults.
+    /// Returns the default options.
     ///
     /// # Errors
     /// A [`ProfileError`] if the default profile is invalid, which does not happen.
@@ -213,7 +221,8 @@ impl DedupOptions {
         })
     }
 
-    /// Checks that the options are valid and go together. The error names the option.
+    /// Checks that every option is valid and that the options do not contradict one another. The error names the
+    /// option.
     ///
     /// # Errors
     /// An [`OptionError`](twinprint_io::OptionError).
@@ -223,7 +232,7 @@ impl DedupOptions {
             return refuse(
                 "threshold",
                 format!(
-                    "{} is not a Jaccard; give one above 0 and at most 1",
+                    "{} is not a Jaccard; give a number above 0 and at most 1",
                     self.threshold
                 ),
             );
@@ -232,20 +241,22 @@ impl DedupOptions {
             if !(least > 0.0 && least <= 1.0) {
                 return refuse(
                     "parts",
-                    format!("{least} is not a containment; give one above 0 and at most 1"),
+                    format!("{least} is not a containment; give a number above 0 and at most 1"),
                 );
             }
             if !self.verify {
                 return refuse(
                     "parts",
-                    "partial copies are searched in the texts, which a run without verification does not hold".to_owned(),
+                    "partial copies are searched in the texts, and a run without verification keeps no texts; \
+                     verify".to_owned(),
                 );
             }
         }
         if self.order == Order::Similar && self.mode == Mode::Report {
             return refuse(
                 "order",
-                "a run that only reports writes no records to put in order".to_owned(),
+                "a run that writes only reports copies no records, so their order cannot be chosen"
+                    .to_owned(),
             );
         }
         self.check_append()?;
@@ -266,7 +277,7 @@ impl DedupOptions {
                 return refuse(
                     "hamming",
                     format!(
-                        "{k} is too wide; the join is exact up to {narrow} at 64 bits and up to {wide} at 128"
+                        "{k} is too large; the join is exact for radii up to {narrow} at 64 bits and up to {wide} at 128 bits"
                     ),
                 );
             }
@@ -277,17 +288,21 @@ impl DedupOptions {
     fn check_append(&self) -> Result<(), DedupError> {
         let refuse = |problem: &str| Err(DedupError::option("append", problem));
         if self.append && self.against.is_none() {
-            return refuse("name the collection to compare with");
+            return refuse(
+                "documents are added to the collection that the run is compared with; name that collection",
+            );
         }
         if self.append && self.mode != Mode::Remove {
             return refuse(
-                "the documents in kept/ are added, and only a run that removes duplicates writes kept/",
+                "the documents in kept/ are added, and only a run that removes duplicates writes kept/; choose that \
+                 mode",
             );
         }
         Ok(())
     }
 
-    /// The width without verification: 64 bits unless given, as in the paper, since no text corrects a wide radius.
+    /// The width in a run without verification: the given width, or 64 bits as in Manku, Jain and Das Sarma 2007. The
+    /// radius must be small then, because no verification removes its false candidates.
     pub(crate) fn width_without_verification(&self) -> u32 {
         match self.bits {
             Auto::Auto => 64,
@@ -295,7 +310,8 @@ impl DedupOptions {
         }
     }
 
-    /// The fields added to every written record: [`DedupOptions::columns`], with a default under [`Mode::Annotate`].
+    /// The fields that are added to every written record: those of [`DedupOptions::columns`], or a default set under
+    /// [`Mode::Annotate`].
     pub fn added_columns(&self) -> Option<Columns> {
         match self.mode {
             Mode::Annotate => Some(self.columns.unwrap_or_default()),
@@ -304,15 +320,15 @@ impl DedupOptions {
         }
     }
 
-    /// The profile of the fingerprints at `bits`.
+    /// The profile of the fingerprints, at a width of `bits`.
     ///
     /// # Errors
-    /// A [`ProfileError`] if `bits` is not a width of a fingerprint.
+    /// A [`ProfileError`] if a fingerprint cannot have `bits` bits.
     pub fn profile_at(&self, bits: u32) -> Result<Profile, ProfileError> {
         self.profile.at_width(bits)
     }
 
-    /// The width of the fingerprints that are computed: the largest that may still be chosen.
+    /// The width in which fingerprints are computed: the largest width that may still be chosen.
     pub(crate) fn width_made(&self) -> u32 {
         match self.bits {
             Auto::Auto if self.verify => 128,

@@ -1,4 +1,4 @@
-//! Candidates: the pairs of texts that may have the wanted containment.
+//! Candidates of the search for partial copies: pairs of texts that may have the wanted containment.
 
 use rayon::prelude::*;
 
@@ -7,23 +7,24 @@ use super::ids::TextId;
 use super::postings::{Covered, Postings, TextEntry};
 use crate::ids::{IdVec, par_ids};
 
-/// The minimum share of the fingerprints of the smaller text that the other text of a candidate has, as a fraction of
-/// the wanted containment. A run of words has at least half of the mean number of fingerprints, and the rest of the
-/// text may have more than the mean.
+/// The fraction of the wanted containment that a candidate pair must reach in fingerprints: the shared fingerprints
+/// over those of the smaller text. It is below 1/2 because a shared run of words has at least half of the mean number
+/// of fingerprints for its length, and the remaining text may have more than the mean.
 const MIN_FINGERPRINT_SHARE: f64 = 0.4;
 
-/// The search for the candidates of a text.
+/// Finds the candidates of one text after another.
 pub(super) struct Candidates<'p> {
     postings: &'p Postings,
     covered: &'p Covered,
-    /// The number of fingerprints of each text that are common or covered.
+    /// For each text, the number of its fingerprints that are common (many texts have them) or covered (in a passage of
+    /// many texts).
     of_many: IdVec<TextId, u32>,
-    /// The minimum containment of a pair.
+    /// The minimum containment of a reported pair.
     least: f64,
 }
 
 impl<'p> Candidates<'p> {
-    /// Prepares a search. Linear in the number of fingerprints.
+    /// Prepares the search for pairs with a containment of at least `least`. Linear in the number of fingerprints.
     pub(super) fn new(postings: &'p Postings, covered: &'p Covered, least: f64) -> Self {
         let is_of_many = |entry: &TextEntry| postings.is_common(entry.fingerprint) || covered.is_set(*entry);
         let of_many = |text: TextId| postings.entries_of(text).filter(is_of_many).count() as u32;
@@ -38,8 +39,8 @@ impl<'p> Candidates<'p> {
         }
     }
 
-    /// The candidates of a text among the later texts, ascending: those that share a fingerprint that is neither common nor covered in both
-    /// texts, and enough fingerprints for the containment.
+    /// The candidates of a text among the later texts, ascending. A candidate shares enough fingerprints with the text
+    /// for the containment, and among them one that is neither common nor covered in both texts.
     pub(super) fn of(&self, text: TextId) -> Vec<TextId> {
         let mut met: Vec<TextId> = Vec::new();
         for entry in self.postings.entries_of(text) {
@@ -65,8 +66,8 @@ impl<'p> Candidates<'p> {
         self.covered.is_set(entry) && of_other().is_some_and(|entry| self.covered.is_set(entry))
     }
 
-    /// True if two texts share enough fingerprints. `own` is the number of shared fingerprints that are neither common nor covered in both.
-    /// Common and covered ones count as well, since most of a text may consist of them.
+    /// True if two texts share enough fingerprints. `own` is the number of shared fingerprints that are neither common
+    /// nor covered in both texts. Common and covered fingerprints count too, since most of a text may consist of them.
     fn is_candidate(&self, text: TextId, other: TextId, own: u32) -> bool {
         let smaller = self.postings.size(text).min(self.postings.size(other));
         let needed = (MIN_FINGERPRINT_SHARE * self.least * f64::from(smaller)) as u32;

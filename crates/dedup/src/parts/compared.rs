@@ -1,4 +1,4 @@
-//! The passages that a holder shares with a reference.
+//! The passages that a holder shares with the reference, the text that all holders of a passage are compared with.
 
 use std::ops::Range;
 
@@ -9,10 +9,10 @@ use super::numbers::{NumberReader, NumberWriter};
 use crate::error::DedupError;
 use crate::ids::Id;
 
-/// The minimum number of characters of a passage that has been cut.
+/// The minimum length, in characters, of the part of a passage that is left after a cut.
 const MIN_CUT_CHARS: u64 = MIN_PASSAGE_CHARS as u64;
 
-/// A run of equal words or letters, in characters of the canonical texts.
+/// A run of equal words or letters in a holder and the reference, as character ranges of their canonical texts.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct CommonRun {
     pub(super) in_holder: Range<u64>,
@@ -29,7 +29,7 @@ impl From<&Passage> for CommonRun {
     }
 }
 
-/// A passage of a holder and the reference: runs with small differences between.
+/// A passage that a holder and the reference share: runs of equal text with small differences between them.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct SharedPassage(pub(super) Vec<CommonRun>);
 
@@ -50,8 +50,8 @@ impl SharedPassage {
         self.around(|run| &run.in_reference)
     }
 
-    /// The part of the holder that corresponds to a range of the reference; `None` if passage and range have too few
-    /// characters in common.
+    /// Maps a range of the reference to the corresponding part of the holder; `None` if too few characters of the range
+    /// are in the passage.
     pub(super) fn within(&self, range: &Range<u64>) -> Option<Range<u64>> {
         let whole = self.in_reference();
         let cut = whole.start.max(range.start)..whole.end.min(range.end);
@@ -74,7 +74,7 @@ impl SharedPassage {
     }
 }
 
-/// A fingerprint of a text and its place.
+/// A winnowed fingerprint of a text, with its range of characters.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct PlacedFingerprint {
     pub(super) fingerprint: FingerprintId,
@@ -82,7 +82,7 @@ pub(super) struct PlacedFingerprint {
 }
 
 impl PlacedFingerprint {
-    /// True if the fingerprint is in one of several places, which ascend.
+    /// True if the fingerprint is inside one of `places`, which are ascending ranges of characters.
     fn is_in(&self, places: &[Range<u64>]) -> bool {
         let at = places.partition_point(|place| place.end < self.place.end);
         places
@@ -95,9 +95,9 @@ impl PlacedFingerprint {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ComparedText {
     pub(super) text: TextId,
-    /// In the order of the holder.
+    /// The shared passages, in their order in the holder.
     pub(super) passages: Vec<SharedPassage>,
-    /// The fingerprints in the passages, in the order of the holder.
+    /// The holder's fingerprints that are in the passages, in their order in the holder.
     pub(super) fingerprints: Vec<PlacedFingerprint>,
 }
 
@@ -130,7 +130,7 @@ impl ComparedText {
         Ok(())
     }
 
-    /// The next text of a file; `None` after the last.
+    /// Reads the next text from a temporary file; `None` at the end of the file.
     pub(super) fn read(file: &mut NumberReader) -> Result<Option<Self>, DedupError> {
         let Some(text) = file.next()? else { return Ok(None) };
         let mut compared = Self {
@@ -158,7 +158,8 @@ impl ComparedText {
         Ok(Some(compared))
     }
 
-    /// The places of the holder that correspond to ranges of the reference, which ascend; each with the number of its range.
+    /// Maps ascending ranges of the reference to the corresponding places in the holder. Each place comes with the
+    /// index of its range.
     pub(super) fn within(&self, ranges: &[Range<u64>]) -> Vec<(usize, Range<u64>)> {
         let mut places = Vec::new();
         for passage in &self.passages {
@@ -171,12 +172,12 @@ impl ComparedText {
         places
     }
 
-    /// Drops the fingerprints outside of places of the holder, which ascend.
+    /// Drops the fingerprints outside of `places`, which are ascending ranges of the holder.
     pub(super) fn retain_fingerprints_in(&mut self, places: &[Range<u64>]) {
         self.fingerprints.retain(|placed| placed.is_in(places));
     }
 
-    /// The fingerprints in places of the holder, which ascend.
+    /// The fingerprints inside `places`, which are ascending ranges of the holder.
     pub(super) fn fingerprints_in(&self, places: &[Range<u64>]) -> impl Iterator<Item = FingerprintId> {
         let within = self.fingerprints.iter().filter(|placed| placed.is_in(places));
         within.map(|placed| placed.fingerprint)

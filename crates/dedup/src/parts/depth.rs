@@ -1,17 +1,19 @@
-//! The number of texts that hold each place of a reference.
+//! Counts, for each character of a reference, the texts that share it in a passage.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// The number of texts that hold each place of a reference. Memory grows with the number of different ends of places.
+/// For each character of a reference, the number of texts that share it in a passage. Memory grows with the number of
+/// distinct positions at which shared passages begin or end.
 #[derive(Debug, Default)]
 pub(super) struct Depth {
-    /// The change of the number at each character at which it changes.
+    /// The positions at which the number of texts changes, each with the difference to the number before it.
     changes: BTreeMap<u64, i64>,
 }
 
 impl Depth {
-    /// Adds the places of one text. Places that overlap count once.
+    /// Counts one more text, which shares the ranges `places` of the reference. A character in several of the ranges
+    /// counts once.
     pub(super) fn add(&mut self, places: impl Iterator<Item = Range<u64>>) {
         for place in merged(places.collect()) {
             *self.changes.entry(place.start).or_default() += 1;
@@ -19,7 +21,7 @@ impl Depth {
         }
     }
 
-    /// The ranges in which at least `least` texts hold every character, ascending.
+    /// The ranges of the reference in which at least `least` texts share every character, ascending.
     pub(super) fn ranges(&self, least: usize) -> Vec<Range<u64>> {
         let mut ranges = Vec::new();
         let (mut depth, mut start) = (0, None);
@@ -35,7 +37,7 @@ impl Depth {
     }
 }
 
-/// Merges ranges that overlap; ascending.
+/// Merges ranges that overlap, and returns all ranges ascending.
 pub(super) fn merged(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
     ranges.sort_unstable_by_key(|range| (range.start, range.end));
     let mut merged: Vec<Range<u64>> = Vec::new();

@@ -1,7 +1,8 @@
-//! The passages that were found, with the texts that hold them.
+//! The passages that many texts share, with the texts that have them (their holders).
 //!
-//! Places are in a temporary file, sorted by passage and text. A passage is reported if it makes up the wanted share of one of its holders, in
-//! shingles ([`shares`](super::shares)). Smaller passages are reported as well if they make up that share of one text together.
+//! The places of the passages are in a temporary file, sorted by passage and text. A passage is reported if it makes up
+//! the wanted share of one of its holders, in shingles ([`shares`](super::shares)). Smaller passages are also reported
+//! if together they make up that share of one text.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -15,28 +16,28 @@ use super::shares::{PassagePlaces, PassageShare, ShareMeasurer, TextPassages};
 use crate::error::DedupError;
 use crate::ids::{Id, IdVec};
 
-/// Bits of the number of a text.
+/// The bits of a text number in a packed value.
 const TEXT: u32 = 32;
-/// Bits of the number of a passage.
+/// The bits of a passage number in a packed value.
 const PASSAGE: u32 = 28;
-/// Bits of a share.
+/// The bits of a share in a packed value: an `f64`.
 const SHARE: u32 = 64;
-/// Bits of a position in a text, in characters.
+/// The bits of a position in a packed value. A position counts the characters of a text.
 const POSITION: u32 = 34;
 
-/// A text that holds a passage.
+/// A text that has a reported passage.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Holder {
     pub(super) text: TextId,
-    /// True for the text that the others were compared with.
+    /// True for the reference of the passage: the text that its other holders were compared with.
     pub(super) is_reference: bool,
     /// The share of the text's shingles that are in the passage.
     pub(super) share: f64,
-    /// The longest places of the passage in the text, in characters of the canonical text.
+    /// The longest occurrences of the passage, as character ranges of the canonical text.
     pub(super) places: Vec<Range<u64>>,
 }
 
-/// A place of a passage in one of its holders.
+/// One occurrence of a passage in a holder, as a character range of the canonical text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct HolderPlace {
     passage: PassageId,
@@ -59,7 +60,7 @@ impl HolderPlace {
         u128::from(self.start) << POSITION | u128::from(self.end)
     }
 
-    /// A number that sorts by passage and text.
+    /// Packs the place into a number. Such numbers sort by passage, then by text.
     fn by_passage(self) -> u128 {
         (u128::from(self.passage.get()) << TEXT | u128::from(self.text.get())) << (2 * POSITION) | self.ends()
     }
@@ -73,7 +74,7 @@ impl HolderPlace {
         }
     }
 
-    /// A number that sorts by text and passage.
+    /// Packs the place into a number. Such numbers sort by text, then by passage.
     fn by_text(self) -> u128 {
         (u128::from(self.text.get()) << PASSAGE | u128::from(self.passage.get())) << (2 * POSITION)
             | self.ends()
@@ -94,7 +95,7 @@ fn position(packed: u128) -> u64 {
 }
 
 impl PassageShare {
-    /// A number that sorts by passage and text.
+    /// Packs the share into a number. Such numbers sort by passage, then by text.
     fn packed(self) -> u128 {
         let holder = u128::from(self.passage.get()) << TEXT | u128::from(self.text.get());
         holder << SHARE | u128::from(self.value.to_bits())
@@ -109,16 +110,16 @@ impl PassageShare {
     }
 }
 
-/// A passage that was found.
+/// A passage that many texts share. Whether it is reported is decided later.
 #[derive(Clone, Copy, Debug)]
 struct FoundPassage {
-    /// The text that the others were compared with.
+    /// The text that the other holders were compared with.
     reference: TextId,
-    /// The number of texts that hold it.
+    /// The number of texts that have this passage.
     holders: u32,
 }
 
-/// The collection of passages and their holders.
+/// Collects the passages and their places in all holders.
 pub(super) struct Holders {
     work: PathBuf,
     found: IdVec<PassageId, FoundPassage>,
@@ -134,12 +135,12 @@ impl Holders {
         }
     }
 
-    /// Adds a passage and returns its number.
+    /// Adds a passage with its reference and its number of holders, and returns the number of the passage.
     pub(super) fn add(&mut self, reference: TextId, holders: u32) -> PassageId {
         self.found.push(FoundPassage { reference, holders })
     }
 
-    /// Adds a place of a passage in one of its holders.
+    /// Adds one occurrence of a passage in one of its holders.
     pub(super) fn place(
         &mut self,
         passage: PassageId,
@@ -150,7 +151,8 @@ impl Holders {
             .push(HolderPlace::new(passage, text, place).by_passage())
     }
 
-    /// Decides which passages are reported: those that make up the share `least` of a text.
+    /// Decides which passages are reported: those that make up at least the share `least` of a text, alone or together
+    /// with other passages of that text.
     ///
     /// # Errors
     /// The errors of temporary files and of reading texts.
@@ -174,7 +176,7 @@ impl Holders {
                 shares.push(share.packed())
             },
         )?;
-        // The smaller passages of each text are measured together; each by itself is too small.
+        // The passages that are too small to be reported alone are measured together, text by text.
         let small = |of: &mut TextPassages| {
             of.passages.retain(|of| !reported[of.passage]);
             of.passages.len() > 1
@@ -211,7 +213,7 @@ impl Holders {
     }
 }
 
-/// The passages of the next text.
+/// Reads the places of the next text and groups them by passage.
 fn next_text(places: &mut PeekReader<HolderPlace>) -> Result<Option<TextPassages>, DedupError> {
     let Some(text) = places.next.map(|place| place.text) else {
         return Ok(None);
@@ -230,14 +232,14 @@ fn next_text(places: &mut PeekReader<HolderPlace>) -> Result<Option<TextPassages
     Ok(Some(TextPassages { text, passages }))
 }
 
-/// The passages that were found, in files.
+/// The passages that were found. Their places and shares are in temporary files.
 pub(super) struct FoundPassages {
-    /// By passage and text.
+    /// The places, sorted by passage and text.
     places: PeekReader<HolderPlace>,
-    /// One share for each holder, by passage and text.
+    /// One share for each holder of each passage, sorted by passage and text.
     shares: PeekReader<PassageShare>,
     found: IdVec<PassageId, FoundPassage>,
-    /// True for passages that are reported.
+    /// True for each passage that is reported.
     reported: IdVec<PassageId, bool>,
 }
 
@@ -247,7 +249,8 @@ impl FoundPassages {
         self.reported.iter().filter(|&&reported| !reported).count() as u64
     }
 
-    /// Calls `f` for the holders of the reported passages with the number of holders, passage after passage, in the order of the texts.
+    /// Calls `f` with every holder of every reported passage, sorted by passage and text. The first argument of `f` is
+    /// the number of holders of the passage.
     pub(super) fn each(
         &mut self,
         mut f: impl FnMut(u64, Holder) -> Result<(), DedupError>,

@@ -1,18 +1,18 @@
-//! The numberings of the search for partial copies.
+//! The types of the numbers that the search for partial copies uses.
 
 use crate::ids::define_id;
 
 define_id! {
-    /// One of the different texts of a run, in the input order of the documents that stand for them.
+    /// The number of a distinct text of a run. Texts are in the input order of the documents that stand for them.
     pub(super) struct TextId;
 }
 
 define_id! {
-    /// A winnowed fingerprint that two texts or more have, in the order of the values.
+    /// The number of a winnowed fingerprint that at least two texts have, in ascending order of the fingerprints.
     pub(super) struct FingerprintId;
 }
 
 define_id! {
-    /// A passage of many texts, in the order in which passages are found.
+    /// The number of a passage that many texts share, in the order in which passages are found.
     pub(super) struct PassageId;
 }

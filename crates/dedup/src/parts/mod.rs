@@ -1,18 +1,20 @@
 //! Partial copies, for `--parts`: texts of which one contains a share of another.
 //!
-//! Winnowing (Schleimer, Wilkerson and Aiken 2003) selects rolling fingerprints of every text ([`twinprint_text::passages`]). Texts that
-//! share enough of them are candidates. The containment of a candidate pair is measured exactly on its shingle sets: the shared shingles
-//! over those of the smaller text. A copied passage is found even if the whole texts are so different that their SimHash fingerprints are
-//! unrelated.
+//! Winnowing (Schleimer, Wilkerson and Aiken 2003) selects rolling fingerprints of every text
+//! ([`twinprint_text::passages`]). Texts that share enough fingerprints are candidates. The containment of a candidate
+//! pair is measured exactly on the shingle sets: the shared shingles over those of the smaller text. So a copied
+//! passage is found even between texts whose SimHash fingerprints are unrelated.
 //!
-//! Fingerprints that more than [`PartsReport::MAX_PAIRED_TEXTS`] texts have make no pairs, since the number of pairs would be quadratic. They make
-//! passages with all their holders ([`shared`]). A passage is reported if it makes up the wanted share of one of its holders ([`shares`]).
-//! Two texts that share only such a passage are not listed as a pair.
+//! A fingerprint that more than [`PartsReport::MAX_PAIRED_TEXTS`] texts have makes no pairs, since the number of pairs
+//! would be quadratic. Instead, the passages around such fingerprints are reported with all their holders ([`shared`]),
+//! if a passage makes up the wanted share of one of its holders ([`shares`]). Two texts that share nothing but such a
+//! passage are not listed as a pair.
 //!
-//! One text stands for all equal texts. Memory: about 32 bytes per fingerprint (one for every six words or twelve
-//! letters), 128 bytes per text while the stage runs, and a few bytes for each byte of the longest record
-//! (`memory::PARTS_BYTES_PER_RECORD_BYTE`). Rows, and the passages that holders share with a reference, are in
-//! temporary files. At the end, rows are located in the original texts ([`places`]).
+//! One text stands for all equal texts. The search takes about 32 bytes of memory per fingerprint (one for every six
+//! words or twelve letters), 128 bytes per text while the stage runs, and a few bytes for each byte of the longest
+//! record (`memory::PARTS_BYTES_PER_RECORD_BYTE`). The rows of the result, and the passages that holders share with a
+//! reference, are in temporary files. At the end, the passages in the rows are located in the original texts
+//! ([`places`]).
 
 mod candidates;
 mod compared;
@@ -47,34 +49,35 @@ use twinprint_io::results::PartsReport;
 use twinprint_io::sink::OutputDir;
 use twinprint_io::work::Spool;
 
-/// The minimum number of common fingerprints of two texts that are compared.
+/// The minimum number of fingerprints that two texts must share to be compared.
 const MIN_SHARED: u32 = PartsReport::LEAST_SHARED;
-/// The largest number of places of passages in a row; the longest are reported.
+/// The largest number of passages or places that one row lists; the longest are listed.
 const MAX_PLACES: usize = 8;
-/// The minimum number of texts per task: texts of one block of the spool are unpacked together.
+/// The minimum number of texts per parallel task. Neighbouring texts are in one compressed block of the spool, which a
+/// task decompresses once for all of them.
 const MIN_TEXTS_PER_TASK: usize = 16;
 
-/// Called for every text. An error ends the search.
+/// A check that is called for every text. It returns an error, which ends the search, once the run is cancelled.
 type CheckCancelled<'g> = &'g (dyn Fn() -> Result<(), DedupError> + Sync);
 
-/// The input of the search.
+/// The arguments of the search for partial copies.
 pub(crate) struct PartsSearch<'s> {
     pub(crate) corpus: &'s Corpus,
     pub(crate) spool: &'s Spool,
     pub(crate) keep: &'s KeepOrder,
     pub(crate) names: Names<'s>,
-    /// The minimum containment that is reported.
+    /// The minimum containment of a reported pair.
     pub(crate) least: f64,
     pub(crate) budget: Budget,
-    /// Bytes of the tables of the run, which stay in memory.
+    /// The bytes of the run's other tables, which stay in memory during the search.
     pub(crate) table_bytes: u64,
-    /// Directory for temporary files.
+    /// The directory for temporary files.
     pub(crate) work: &'s Path,
     pub(crate) check_cancelled: CheckCancelled<'s>,
 }
 
 impl PartsSearch<'_> {
-    /// Writes `parts.jsonl`, in input order, and `passages.jsonl`.
+    /// Runs the search and writes its result: `parts.jsonl`, in input order, and `passages.jsonl`.
     pub(crate) fn write(&self, dir: &OutputDir) -> Result<PartsReport, DedupError> {
         let Self {
             least,

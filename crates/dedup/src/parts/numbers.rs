@@ -1,5 +1,5 @@
-//! Numbers in a temporary file, read back in the order in which they were written, so that memory does not grow with the results of the
-//! search.
+//! Numbers in a temporary file, read back in the order in which they were written. In files, the results of the search
+//! take no memory.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, ErrorKind, Read, Seek, Write};
@@ -12,16 +12,17 @@ use twinprint_index::sort::Sorter;
 use crate::error::DedupError;
 
 const BUFFER: usize = 1 << 18;
-/// The bits of a number in each byte of the file. The highest bit is set if more bytes follow.
+/// The bits of a number in each byte of its variable-length encoding. The highest bit of a byte is set if more bytes
+/// follow.
 const BITS: u32 = 7;
 
-/// The writer of a file of numbers. Small numbers take fewer bytes.
+/// The writer of a file of numbers in a variable-length encoding, in which small numbers take fewer bytes.
 pub(super) struct NumberWriter {
     work: PathBuf,
     file: BufWriter<File>,
 }
 
-/// The reader of a file of numbers.
+/// The reader of a file that a [`NumberWriter`] has written.
 pub(super) struct NumberReader {
     work: PathBuf,
     file: BufReader<File>,
@@ -32,7 +33,7 @@ fn failed(work: &Path) -> impl Fn(io::Error) -> DedupError + '_ {
 }
 
 impl NumberWriter {
-    /// An unnamed file in `work`.
+    /// Creates an unnamed temporary file in the directory `work`.
     pub(super) fn create(work: &Path) -> Result<Self, DedupError> {
         let file = tempfile::tempfile_in(work).map_err(failed(work))?;
         Ok(Self {
@@ -75,12 +76,12 @@ impl NumberWriter {
 }
 
 impl NumberReader {
-    /// Goes back to the first number.
+    /// Returns to the beginning of the file.
     pub(super) fn rewind(&mut self) -> Result<(), DedupError> {
         self.file.rewind().map_err(failed(&self.work))
     }
 
-    /// The next number; `None` after the last.
+    /// Reads the next number; `None` at the end of the file.
     pub(super) fn next(&mut self) -> Result<Option<u128>, DedupError> {
         let mut number = 0;
         let mut shift = 0;
@@ -98,10 +99,10 @@ impl NumberReader {
         }
     }
 
-    /// The next number.
+    /// Reads the next number.
     ///
     /// # Errors
-    /// The end of the file is an error too.
+    /// The file cannot be read, or it has no further number.
     pub(super) fn number(&mut self) -> Result<u64, DedupError> {
         match self.next()? {
             Some(number) => Ok(number as u64),
@@ -114,7 +115,7 @@ impl NumberReader {
     }
 }
 
-/// A reader of packed values that knows the next one.
+/// A reader of packed values with a lookahead of one value.
 pub(super) struct PeekReader<T> {
     file: NumberReader,
     unpack: fn(u128) -> T,
@@ -127,7 +128,7 @@ impl<T: Copy> PeekReader<T> {
         Ok(Self { file, unpack, next })
     }
 
-    /// Goes back to the first number.
+    /// Returns to the first value of the file.
     pub(super) fn rewind(&mut self) -> Result<(), DedupError> {
         self.file.rewind()?;
         self.next = self.file.next()?.map(self.unpack);
@@ -149,7 +150,7 @@ pub(super) struct NumberSorter {
     sorter: Sorter,
 }
 
-/// The largest number of bytes that a sort has in memory.
+/// The largest number of bytes that one sort uses in memory.
 const MAX_SORT_BYTES: u64 = 32 << 20;
 
 impl NumberSorter {
@@ -165,7 +166,7 @@ impl NumberSorter {
         pushed.map_err(|error| SortFailure::from(error).into_error(&self.work))
     }
 
-    /// The numbers in ascending order.
+    /// Sorts the numbers and returns a reader that yields them in ascending order.
     pub(super) fn finish(self) -> Result<NumberReader, DedupError> {
         let Self { work, sorter } = self;
         let mut sorted = NumberWriter::create(&work)?;
@@ -181,7 +182,7 @@ impl NumberSorter {
     }
 }
 
-/// The reason why a sort failed.
+/// The reason why an external sort failed.
 enum SortFailure {
     Sorted(SegmentError),
     Written(DedupError),

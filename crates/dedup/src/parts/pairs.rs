@@ -19,7 +19,7 @@ use crate::error::DedupError;
 use crate::ids::Id;
 use twinprint_io::work::BlockBuffer;
 
-/// The number of texts whose pairs are in memory at a time.
+/// The number of texts whose pairs are found in parallel and are in memory together.
 const BATCH_TEXTS: usize = 1 << 10;
 
 /// Two texts of which one contains a share of the other.
@@ -30,9 +30,10 @@ pub(super) struct TextPair {
     pub(super) b: TextId,
     pub(super) jaccard: f64,
     pub(super) containment: f64,
-    /// The share of its own shingles that each has in common with the other.
+    /// For text a and then text b, the share of its shingles that the other text has too.
     pub(super) shares: [f64; 2],
-    /// The longest common passages in the order of a: their places in a and in b, in characters of the canonical texts.
+    /// The longest common passages in the order of text a: their ranges in a and in b, in characters of the canonical
+    /// texts.
     pub(super) passages: Vec<[Range<u64>; 2]>,
 }
 
@@ -51,7 +52,7 @@ impl TextPair {
         Ok(())
     }
 
-    /// The next pair of a file; `None` after the last.
+    /// Reads the next pair from a temporary file; `None` at the end of the file.
     pub(super) fn read(file: &mut NumberReader) -> Result<Option<Self>, DedupError> {
         let Some(a) = file.next()? else { return Ok(None) };
         let mut pair = Self {
@@ -70,7 +71,8 @@ impl TextPair {
     }
 }
 
-/// Writes the pairs with a containment of at least `least` to `found`, in order, and returns the number of candidates that were measured.
+/// Finds the pairs with a containment of at least `least` and writes them to `found`, in order. Returns the number of
+/// candidate pairs that were measured.
 pub(super) fn find(
     texts: &Texts<'_>,
     candidates: &Candidates<'_>,
@@ -107,7 +109,7 @@ pub(super) fn find(
     Ok(measured.into_inner())
 }
 
-/// Buffers of one thread.
+/// Measures pairs of texts. Each thread has one measurer, whose buffers are reused.
 pub(super) struct PairMeasurer {
     key: HashKey,
     shingler: Shingler,
@@ -125,7 +127,7 @@ impl PairMeasurer {
         }
     }
 
-    /// The pairs of text `a` with those of `others` with which it has a containment of at least `least`.
+    /// Compares text `a` with the texts `others`, and returns the pairs with a containment of at least `least`.
     pub(super) fn pairs(
         &mut self,
         texts: &Texts<'_>,
@@ -141,7 +143,7 @@ impl PairMeasurer {
             other,
         } = self;
         let text = texts.canonical(a, own)?;
-        // The sets of text `a` by measure. Nearly all pairs use the measure of the text itself.
+        // The shingle sets of text `a` by measure. Nearly all pairs use the measure of the text itself.
         let mut sets: [Option<Vec<u64>>; 2] = [None, None];
         for &b in others {
             let by = texts.measure(a).with(texts.measure(b));
@@ -155,7 +157,7 @@ impl PairMeasurer {
             }
             let share = |of: usize| f64::from(shared.common) / of.max(1) as f64;
             let shares = [share(set.len()), share(shingles.len())];
-            // The search for passages needs memory too, so the sets are freed first.
+            // The search for common passages needs memory too, so the shingle sets are freed before it.
             drop(shingles);
             if text.len().max(its.len()) > MAX_PARALLEL_TEXT_BYTES {
                 *shingler = Shingler::new(*key);

@@ -1,8 +1,8 @@
-//! The places in original texts that correspond to places in canonical texts.
+//! Maps places in canonical texts to the corresponding places in the original texts.
 //!
-//! Only the places of reported rows are located, for which the inputs are read again. Requests are sorted by document and answered as the
-//! documents are read; the answers are sorted into the order of the rows. Both are in temporary files, so memory does not grow with their
-//! number.
+//! Only the places of reported rows are located, for which the inputs are read again. Requests are sorted by document
+//! and answered while the documents are read. The answers are then sorted into the order of the rows. Requests and
+//! answers are in temporary files, so memory does not grow with their number.
 
 use std::ops::Range;
 use std::path::Path;
@@ -17,30 +17,30 @@ use crate::ids::{DocumentId, Id};
 use twinprint_io::sink::unchanged;
 use twinprint_io::source::{Batch, OriginalText, PageExtractor, Sources, TracedPage};
 
-/// The bytes of one batch of the inputs, whose requests and answers are in memory together.
+/// The bytes of input in one batch. The requests and answers about the documents of a batch are in memory together.
 const BATCH: usize = 1 << 20;
 
-/// The bits of the number of a boundary; each place has two boundaries.
+/// The bits of a boundary number in a packed value. Each place has two boundaries, its start and its end.
 const NUMBER: u32 = 48;
-/// The bits of a position in a text, in bytes or characters.
+/// The bits of a position in a packed value. A position counts the bytes or characters of a text.
 const POSITION: u32 = 36;
 /// The largest number of characters by which a boundary may be moved. A boundary that would have to be moved farther is
 /// not located.
 const MAX_MOVED: u64 = 0xFE;
-/// The mark of a boundary without a place.
+/// The value of [`BoundaryAnswer::moved`] for a boundary that cannot be located in the original text.
 const NOWHERE: u64 = 0xFF;
 
 fn low(number: u128, bits: u32) -> u64 {
     (number & ((1 << bits) - 1)) as u64
 }
 
-/// A boundary in the canonical text of a document.
+/// A request to locate one boundary of a place in the canonical text of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct BoundaryRequest {
     document: DocumentId,
-    /// In characters.
+    /// The position of the boundary in the canonical text, in characters.
     position: u64,
-    /// Even for the start of a place, odd for its end.
+    /// The number of the boundary: even for the start of a place, odd for its end.
     number: u64,
 }
 
@@ -63,13 +63,14 @@ impl BoundaryRequest {
     }
 }
 
-/// The same boundary in the original text.
+/// The answer to the [`BoundaryRequest`] with the same number: the boundary in the original text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct BoundaryAnswer {
     number: u64,
     byte: u64,
     char: u64,
-    /// The number of characters by which the boundary was moved in the canonical text; [`NOWHERE`] if it has no place.
+    /// The number of characters by which the boundary was moved in the canonical text; [`NOWHERE`] if it cannot be
+    /// located.
     moved: u64,
 }
 
@@ -89,16 +90,17 @@ impl BoundaryAnswer {
     }
 }
 
-/// A place in an original text.
+/// A place in an original text, and the part of the canonical text that it corresponds to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct OriginalPlace {
-    /// The place in the canonical text. It is shorter than requested if it began or ended inside the output of one original character.
+    /// The place in the canonical text. It is shorter than requested if it began or ended inside the output of one
+    /// original character.
     pub(super) canonical: Range<u64>,
     pub(super) chars: Range<u64>,
     pub(super) bytes: Range<u64>,
 }
 
-/// The requests for places.
+/// The requests for the original places of all rows.
 pub(super) struct PlaceRequests {
     sorting: NumberSorter,
     boundaries: u64,
@@ -112,7 +114,7 @@ impl PlaceRequests {
         }
     }
 
-    /// Adds a request for a place in the canonical text of a document.
+    /// Adds a request to locate `place`, a character range of the canonical text of a document.
     pub(super) fn push(&mut self, document: DocumentId, place: &Range<u64>) -> Result<(), DedupError> {
         for position in [place.start, place.end] {
             let request = BoundaryRequest {
@@ -156,7 +158,7 @@ impl PlaceRequests {
     }
 }
 
-/// The answers to the requests about the documents of a batch.
+/// Answers the requests about the documents of a batch.
 fn answer(
     batch: &Batch,
     sources: &Sources,
@@ -199,7 +201,7 @@ fn answer(
     Ok(answers.into_iter().flatten().collect())
 }
 
-/// Answers the requests about one document, which are in the order of their positions.
+/// Answers the requests about one document, which are sorted by position.
 fn trace(
     original: &OriginalText<'_>,
     requests: &[BoundaryRequest],
@@ -265,7 +267,8 @@ fn trace(
     }
 }
 
-/// The boundary in the markup of a page for a boundary in its text.
+/// Maps a boundary in the text of a web page to the boundary in the page's markup. Without a page, the boundary is
+/// returned unchanged.
 fn in_markup(is_end: bool, origin: Origin, page: Option<&TracedPage>) -> Option<Origin> {
     let byte = match page {
         None => origin.byte,
@@ -275,14 +278,15 @@ fn in_markup(is_end: bool, origin: Origin, page: Option<&TracedPage>) -> Option<
     Some(Origin { byte, ..origin })
 }
 
-/// The places that were found, in the order of the requests.
+/// The places that were located, in the order of the requests.
 pub(super) struct OriginalPlaces {
     answers: PeekReader<BoundaryAnswer>,
     next: u64,
 }
 
 impl OriginalPlaces {
-    /// The place of the next request, which was for `canonical`; `None` if no part of it can be cut out of the original.
+    /// The original place for the next request, whose range in the canonical text was `canonical`; `None` if no part of
+    /// that range can be cut out of the original text.
     pub(super) fn next(&mut self, canonical: &Range<u64>) -> Result<Option<OriginalPlace>, DedupError> {
         let number = self.next;
         self.next += 2;

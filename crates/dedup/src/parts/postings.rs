@@ -1,4 +1,4 @@
-//! The fingerprints of each text, and the texts of each fingerprint.
+//! An index of fingerprints: the fingerprints of each text, and the texts of each fingerprint.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -13,33 +13,33 @@ use crate::error::DedupError;
 use crate::ids::{IdVec, Lists, ids, par_ids};
 use twinprint_io::work::BlockBuffer;
 
-/// The largest number of bytes for each fingerprint, while fingerprints are sorted.
+/// The peak memory per fingerprint in bytes, reached while the fingerprints are sorted.
 const FINGERPRINT_BYTES: u64 = 32;
-/// The largest number of bytes for each text, while passages of many texts are searched.
+/// The peak memory per text in bytes, reached while passages of many texts are searched.
 const TEXT_BYTES: u64 = 128;
 
-/// The fingerprints that two texts or more have, by text and by fingerprint.
+/// The fingerprints that at least two texts have, by text and by fingerprint.
 pub(super) struct Postings {
-    /// The texts of each fingerprint, ascending.
+    /// For each fingerprint, the texts that have it, ascending.
     texts: Lists<FingerprintId, TextId>,
-    /// The fingerprints of each text, ascending.
+    /// For each text, its fingerprints, ascending.
     of_text: Lists<TextId, FingerprintId>,
-    /// The number of fingerprints of each text, including those that no other text has.
+    /// The number of fingerprints of each text, including fingerprints that no other text has.
     sizes: IdVec<TextId, u32>,
-    /// The values of the fingerprints, ascending.
+    /// For each fingerprint, its hash value, ascending.
     values: IdVec<FingerprintId, u64>,
-    /// A fingerprint of more texts than this is common.
+    /// The number of texts above which a fingerprint is common.
     many: usize,
-    /// The number of fingerprints of all texts, including those that no other text has.
+    /// The number of fingerprints of all texts, including fingerprints that only one text has.
     pub(super) picked: u64,
 }
 
 impl Postings {
-    /// Reads all texts once. A fingerprint that more than `many` texts have is common. `check_memory` is called with the bytes that are
-    /// needed. Expected O(text + fingerprints · log).
+    /// Reads all texts once and makes the postings. A fingerprint that more than `many` texts have is common.
+    /// `check_memory` is called with the number of bytes that the postings need. Expected O(text + fingerprints · log).
     ///
     /// # Errors
-    /// The errors of `check_memory` and of `check_cancelled`; a spool that cannot be read.
+    /// The errors of `check_memory` and of `check_cancelled`, and an error if the spool cannot be read.
     pub(super) fn of(
         texts: &Texts<'_>,
         key: HashKey,
@@ -88,17 +88,17 @@ impl Postings {
         Ok(postings)
     }
 
-    /// The largest number of texts of a fingerprint that is not common.
+    /// The number of texts above which a fingerprint is common.
     pub(super) fn many(&self) -> usize {
         self.many
     }
 
-    /// The number of texts of the run.
+    /// The number of distinct texts of the run, with or without fingerprints.
     pub(super) fn all_texts(&self) -> usize {
         self.sizes.len()
     }
 
-    /// The number of different fingerprints.
+    /// The number of distinct fingerprints that at least two texts have.
     pub(super) fn len(&self) -> usize {
         self.values.len()
     }
@@ -108,12 +108,12 @@ impl Postings {
         self.texts.of(fingerprint)
     }
 
-    /// True if a fingerprint is common.
+    /// True if more texts have the fingerprint than the limit for a fingerprint that is not common.
     pub(super) fn is_common(&self, fingerprint: FingerprintId) -> bool {
         self.texts(fingerprint).len() > self.many
     }
 
-    /// The number of common fingerprints.
+    /// The number of common fingerprints: those that many texts have.
     pub(super) fn common(&self) -> u64 {
         self.values
             .ids()
@@ -121,7 +121,7 @@ impl Postings {
             .count() as u64
     }
 
-    /// The entry of a text's fingerprint by its value; `None` if no other text has it.
+    /// Finds the fingerprint of a text by its hash value; `None` if no other text has the fingerprint.
     pub(super) fn entry_of_value(&self, text: TextId, value: u64) -> Option<TextEntry> {
         let own = self.of_text.of(text);
         let i = own
@@ -133,7 +133,7 @@ impl Postings {
         })
     }
 
-    /// The entry of a text's fingerprint.
+    /// Finds a fingerprint among those of a text; `None` if the text does not have it.
     pub(super) fn entry(&self, text: TextId, fingerprint: FingerprintId) -> Option<TextEntry> {
         let i = self.of_text.of(text).binary_search(&fingerprint).ok()?;
         Some(TextEntry {
@@ -142,7 +142,7 @@ impl Postings {
         })
     }
 
-    /// The entries of a text.
+    /// The fingerprints of a text that at least one other text has.
     pub(super) fn entries_of(&self, text: TextId) -> impl Iterator<Item = TextEntry> {
         let entries = self.of_text.range(text).zip(self.of_text.of(text));
         entries.map(|(position, &fingerprint)| TextEntry {
@@ -151,26 +151,26 @@ impl Postings {
         })
     }
 
-    /// The number of entries of all texts.
+    /// The number of pairs of a text and one of its fingerprints.
     fn entries(&self) -> usize {
         self.of_text.values().len()
     }
 
-    /// The number of fingerprints of a text, including those that no other text has.
+    /// The number of fingerprints of a text, including fingerprints that no other text has.
     pub(super) fn size(&self, text: TextId) -> u32 {
         self.sizes[text]
     }
 }
 
-/// A fingerprint of one text.
+/// A fingerprint as a member of one text's list of fingerprints.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TextEntry {
     pub(super) fingerprint: FingerprintId,
-    /// The position among the fingerprints of all texts.
+    /// The position of the entry in the table that contains the lists of all texts.
     position: usize,
 }
 
-/// The set of the entries that are in passages of many texts.
+/// The covered fingerprints of each text: those in a passage that many texts share.
 pub(super) struct Covered {
     bits: Vec<AtomicU64>,
 }
@@ -188,7 +188,8 @@ impl Covered {
         word.load(Ordering::Relaxed) >> (entry.position % 64) & 1 == 1
     }
 
-    /// Bits are only ever set, so that the order of threads does not matter.
+    /// Marks a fingerprint of a text as covered. Bits are set and never cleared, so the result does not depend on the
+    /// order of the threads.
     pub(super) fn set(&self, entry: TextEntry) {
         self.bits[entry.position / 64].fetch_or(1 << (entry.position % 64), Ordering::Relaxed);
     }

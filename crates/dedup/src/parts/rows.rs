@@ -15,22 +15,25 @@ use twinprint_io::results::PartsReport;
 use twinprint_io::rows::{self, Ratio};
 use twinprint_io::sink::{OutputDir, OutputFile};
 
-/// The start and the end of a passage in the original, in characters or bytes; `None` if it cannot be cut out of the original.
+/// The start and the end of a passage in the original text, in characters or bytes; `None` if the passage cannot be cut
+/// out of the original.
 type OriginalRange = Option<[u64; 2]>;
 
-/// One row of `parts.jsonl`.
+/// One row of `parts.jsonl`: a pair of texts of which one contains a share of the other.
 #[derive(Serialize)]
 struct PartRow<'r> {
     a: &'r str,
     b: &'r str,
     jaccard: Option<Ratio>,
     containment: Option<Ratio>,
-    /// The common shingles over those of a.
+    /// The common shingles over the shingles of text a.
     share_of_a: Option<Ratio>,
     share_of_b: Option<Ratio>,
-    /// The longest common passages in the order of a, in characters of the canonical texts: start and end in a, start and end in b.
+    /// The longest common passages in the order of text a, in characters of the canonical texts: start and end in a,
+    /// start and end in b.
     passages: Vec<[u64; 4]>,
-    /// The same in characters and bytes of the original texts.
+    /// The start and end of each passage in a and in b, in characters of the original texts. `original_bytes` has the
+    /// same in bytes.
     original_chars: Vec<[Option<u64>; 4]>,
     original_bytes: Vec<[Option<u64>; 4]>,
     a_source: &'r str,
@@ -39,37 +42,38 @@ struct PartRow<'r> {
     b_line: u64,
 }
 
-/// One row of `passages.jsonl`: a text that holds a passage.
+/// One row of `passages.jsonl`: a text that has a passage.
 #[derive(Serialize)]
 struct HolderRow<'r> {
     /// The number of the passage, from 1.
     passage: u64,
-    /// The number of texts that hold it.
+    /// The number of texts that have the passage.
     holders: u64,
     id: &'r str,
     source: &'r str,
     line: u64,
     /// The number of documents with this text; the row stands for all of them.
     documents: u32,
-    /// True for the text that the others were compared with.
+    /// True for the reference: the text that the other holders of the passage were compared with.
     is_reference: bool,
-    /// The share of its shingles that are in the passage.
+    /// The share of the text's shingles that are in the passage.
     share: Option<Ratio>,
-    /// The longest places of the passage in the order of the text, in characters of the canonical text.
+    /// The longest occurrences of the passage, in the order of the text, in characters of the canonical text.
     canonical_chars: Vec<[u64; 2]>,
-    /// The same in characters and bytes of the original text.
+    /// The longest occurrences of the passage in characters of the original text. `original_bytes` has the same in
+    /// bytes.
     original_chars: Vec<OriginalRange>,
     original_bytes: Vec<OriginalRange>,
 }
 
-/// Pairs and passages in temporary files.
+/// The pairs and passages that were found, in temporary files.
 pub(super) struct FoundParts {
     pub(super) pairs: NumberReader,
     pub(super) passages: FoundPassages,
 }
 
 impl FoundParts {
-    /// Requests the places of all rows, in the order in which they are written.
+    /// Requests the original places of all rows, in the order in which the rows are written.
     pub(super) fn request(
         &mut self,
         texts: &Texts<'_>,
@@ -89,7 +93,7 @@ impl FoundParts {
         })
     }
 
-    /// Writes both files and counts their rows.
+    /// Writes `parts.jsonl` and `passages.jsonl`, and counts their rows.
     pub(super) fn write(
         mut self,
         dir: &OutputDir,
@@ -126,7 +130,7 @@ impl FoundParts {
     }
 }
 
-/// The writer of rows.
+/// The writer of the rows of `parts.jsonl` and `passages.jsonl`.
 struct RowWriter<'w> {
     texts: &'w Texts<'w>,
     names: &'w Names<'w>,

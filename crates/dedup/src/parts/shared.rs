@@ -1,13 +1,16 @@
-//! Passages that many texts share. The number of pairs would be quadratic, so each of the texts is compared with one text, the reference.
+//! Passages that many texts share. The number of pairs of these texts would be quadratic, so each text is compared with
+//! one text only, the reference.
 //!
-//! The texts with the most common fingerprints become references first. [`Reference`] locates the passages that others share with it. A
-//! passage is a range of the reference of which more than [`PartsReport::MAX_PAIRED_TEXTS`](super::PartsReport::MAX_PAIRED_TEXTS) texts hold every character;
-//! each holder has a part of it. The fingerprints in the passage are then covered, in the reference and in every other holder, and a text
-//! becomes a reference only if it has common fingerprints that are not covered. So a text is compared with few references, and a passage
-//! that differs a little from text to text is found once. Passages of fewer texts are left to pairs, even next to a passage of many.
+//! Texts become references in the order of their number of common fingerprints, the largest first. [`Reference`]
+//! locates the passages that other texts share with it. A passage is a range of the reference in which more than
+//! [`PartsReport::MAX_PAIRED_TEXTS`](super::PartsReport::MAX_PAIRED_TEXTS) texts have every character; a holder may
+//! have only a part of the range. The fingerprints in the passage are then covered, in the reference and in every
+//! holder. A text becomes a reference only if it has common fingerprints that are not covered. So a text is compared
+//! with few references, and a passage that differs a little from text to text is found once. Passages of fewer texts
+//! are found by comparing pairs, even if they are next to a passage of many texts.
 //!
-//! Time: expected linear in the fingerprints, and in the texts of the holders of each reference. The passages that the holders of one
-//! reference share with it are in a temporary file.
+//! Time: expected linear in the fingerprints, and in the length of the holders of each reference. The passages that the
+//! holders of one reference share with it are in a temporary file.
 
 use std::ops::Range;
 use std::path::Path;
@@ -29,33 +32,36 @@ use crate::error::DedupError;
 use crate::ids::{IdVec, par_ids};
 use twinprint_io::work::BlockBuffer;
 
-/// The maximum work for one fingerprint (its texts are counted, or compared with a reference), so that the total work
-/// is linear.
+/// The maximum work spent on one fingerprint, so that the total work is linear. Counting the texts of the fingerprint
+/// costs [`COUNTING_WORK`], comparing them with a reference [`COMPARISON_WORK`].
 const MAX_WORK: u8 = 64;
-/// The work of counting the texts of a fingerprint.
+/// The cost of counting the texts of a fingerprint, in units of [`MAX_WORK`].
 const COUNTING_WORK: u8 = 1;
-/// The work of comparing the texts of a fingerprint.
+/// The cost of comparing the texts of a fingerprint with a reference, in units of [`MAX_WORK`].
 const COMPARISON_WORK: u8 = 8;
-/// The bytes of texts that are compared at a time.
+/// The bytes of texts that are compared with a reference at a time.
 const BATCH_BYTES: usize = 8 << 20;
 
-/// The result of the search.
+/// The result of the search for passages of many texts.
 pub(super) struct SharedPassages {
     pub(super) found: FoundPassages,
     pub(super) left: UncoveredCounts,
     pub(super) covered: Covered,
 }
 
-/// The numbers of fingerprints that more than [`PartsReport::MAX_PAIRED_TEXTS`](super::PartsReport::MAX_PAIRED_TEXTS) texts have outside of the passages found.
+/// The numbers of common fingerprints that are left over: more than
+/// [`PartsReport::MAX_PAIRED_TEXTS`](super::PartsReport::MAX_PAIRED_TEXTS) texts have them outside of all passages
+/// found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct UncoveredCounts {
-    /// Fingerprints around which no passage of that many texts was found.
+    /// The number of left-over fingerprints without a passage around them that as many texts share.
     pub(super) phrases: u64,
-    /// Fingerprints whose texts were compared with as many references as [`MAX_WORK`] allows.
+    /// The number of left-over fingerprints on which the maximum work ([`MAX_WORK`]) was spent.
     pub(super) limited: u64,
 }
 
-/// Finds the passages of common fingerprints. Passages that make up the share `least` of a text are reported.
+/// Finds the passages around common fingerprints. Passages that make up at least the share `least` of a text are
+/// reported.
 pub(super) fn find(
     texts: &Texts<'_>,
     postings: &Postings,
@@ -105,7 +111,7 @@ pub(super) fn find(
     })
 }
 
-/// Buffers of one thread.
+/// The buffers of one thread that compares texts with a reference.
 struct Buffers {
     winnower: Winnower,
     block: BlockBuffer,
@@ -120,7 +126,7 @@ impl Buffers {
     }
 }
 
-/// The state of the search.
+/// The state of the search for passages of many texts.
 struct PassageSearch<'s> {
     texts: &'s Texts<'s>,
     postings: &'s Postings,
@@ -128,18 +134,18 @@ struct PassageSearch<'s> {
     work: &'s Path,
     check_cancelled: CheckCancelled<'s>,
     covered: Covered,
-    /// Work done for each fingerprint.
+    /// The work spent on each fingerprint so far, at most about [`MAX_WORK`].
     work_done: IdVec<FingerprintId, u8>,
     holders: Holders,
 }
 
 impl PassageSearch<'_> {
-    /// True if a fingerprint of a text is common and in no passage that was found.
+    /// True if a fingerprint is common and is not in a passage of this text that was found already.
     fn is_uncovered(&self, entry: TextEntry) -> bool {
         self.postings.is_common(entry.fingerprint) && !self.covered.is_set(entry)
     }
 
-    /// Compares other texts with a reference, if it has enough common fingerprints that are in no passage.
+    /// Compares other texts with the text `reference`, if that text has enough uncovered fingerprints.
     fn compare_with(&mut self, reference: TextId) -> Result<(), DedupError> {
         let entries = self.postings.entries_of(reference);
         let uncovered: Vec<FingerprintId> = entries
@@ -175,7 +181,8 @@ impl PassageSearch<'_> {
         self.add_passages(&itself, &uncovered, &depth, &mut compared)
     }
 
-    /// The texts that share an open fingerprint of the reference and enough of all its uncovered ones, ascending.
+    /// The texts to compare with the reference, ascending. They have one of the fingerprints `open`, and enough of the
+    /// fingerprints `uncovered` of the reference.
     fn others(&self, reference: TextId, uncovered: &[FingerprintId], open: &[FingerprintId]) -> Vec<TextId> {
         let mut texts: Vec<TextId> = Vec::new();
         for &fingerprint in open {
@@ -192,8 +199,8 @@ impl PassageSearch<'_> {
         texts.into_par_iter().filter(shares_enough).collect()
     }
 
-    /// Locates the passages that other texts share with the reference. Returns the number of texts at each place of the reference, and a file
-    /// of the passages of each text.
+    /// Locates the passages that other texts share with the reference. Returns, for each character of the reference,
+    /// the number of texts that share it, and a file with the passages of each text.
     fn compare(
         &mut self,
         reference: &Reference<'_>,
@@ -239,7 +246,7 @@ impl PassageSearch<'_> {
         Ok((depth, file.finish()?))
     }
 
-    /// A text with its passages and the fingerprints in them.
+    /// Makes a [`ComparedText`]: a text with its passages and the fingerprints in them.
     fn compared(
         &self,
         text: TextId,
@@ -266,7 +273,8 @@ impl PassageSearch<'_> {
         compared
     }
 
-    /// Adds the passages that have uncovered fingerprints of the reference, and covers all fingerprints in them.
+    /// Adds the passages that contain uncovered fingerprints of the reference, and covers all fingerprints in these
+    /// passages.
     fn add_passages(
         &mut self,
         itself: &ComparedText,
@@ -280,7 +288,7 @@ impl PassageSearch<'_> {
             let mut within = itself.fingerprints_in(std::slice::from_ref(range));
             within.any(|fingerprint| uncovered.binary_search(&fingerprint).is_ok())
         });
-        // After a cut, a holder may have no characters in a range.
+        // The holders are counted range by range, because a holder's part of a range may be too short to count.
         let mut holders = vec![1u32; ranges.len()];
         while let Some(other) = ComparedText::read(compared)? {
             let mut numbers: Vec<usize> = other.within(&ranges).iter().map(|place| place.0).collect();
@@ -308,7 +316,7 @@ impl PassageSearch<'_> {
         Ok(())
     }
 
-    /// Adds the places of a holder within the passages of the reference, and covers the fingerprints in them.
+    /// Adds the places of the passages in one holder, and covers the holder's fingerprints in these places.
     fn cover(
         &mut self,
         holder: &ComparedText,
@@ -329,7 +337,7 @@ impl PassageSearch<'_> {
         Ok(())
     }
 
-    /// Counts the fingerprints that many texts have outside of passages.
+    /// Counts the common fingerprints that many texts have outside of all passages found.
     fn left(&self) -> UncoveredCounts {
         let is_left = |&fingerprint: &FingerprintId| {
             let texts = self.postings.texts(fingerprint).iter();

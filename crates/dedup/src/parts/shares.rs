@@ -1,7 +1,7 @@
 //! The share of a text that a passage makes up, in shingles.
 //!
-//! Pairs are measured in shingles too, so the share does not depend on the number of holders. Texts are read in their order, each with the
-//! places of all its passages, and cut into shingles in parallel.
+//! Pairs are measured in shingles too, so the share of a passage is comparable with the containment of a pair. Texts
+//! are read in input order, each with the places of all its passages, and cut into shingles in parallel.
 
 use std::ops::Range;
 
@@ -18,27 +18,27 @@ use crate::error::DedupError;
 use crate::ids::Id;
 use twinprint_io::work::BlockBuffer;
 
-/// The number of places from which a batch of texts is measured.
+/// The number of places at which a batch of texts is large enough to be measured.
 const BATCH_PLACES: usize = 1 << 15;
 
-/// The places of a passage in one of its holders.
+/// The occurrences of a passage in one of its holders.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct PassagePlaces {
     pub(super) passage: PassageId,
-    /// In characters of the canonical text.
+    /// The occurrences as ranges of characters of the canonical text.
     pub(super) places: Vec<Range<u64>>,
 }
 
-/// The passages of one text.
+/// A text with the passages that it has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TextPassages {
     pub(super) text: TextId,
-    /// The passages, ascending.
+    /// The passages of the text with their places, ascending by number.
     pub(super) passages: Vec<PassagePlaces>,
 }
 
 impl TextPassages {
-    /// Merges all passages into one.
+    /// Merges all passages of the text into one, so that they are measured together.
     pub(super) fn put_together(&mut self) {
         let places = self.passages.drain(..).flat_map(|of| of.places).collect();
         self.passages.push(PassagePlaces {
@@ -53,25 +53,25 @@ impl TextPassages {
 pub(super) struct PassageShare {
     pub(super) text: TextId,
     pub(super) passage: PassageId,
-    /// The distinct shingles of the passage over those of the text.
+    /// The number of distinct shingles of the passage over the number of those of the text.
     pub(super) value: f64,
 }
 
-/// The measurement of shares.
+/// Measures the shares of passages.
 pub(super) struct ShareMeasurer<'m> {
     pub(super) texts: &'m Texts<'m>,
     pub(super) key: HashKey,
     pub(super) check_cancelled: CheckCancelled<'m>,
 }
 
-/// Buffers of one thread.
+/// The buffers of one thread that measures shares.
 struct Buffers {
     shingler: Shingler,
     block: BlockBuffer,
 }
 
 impl ShareMeasurer<'_> {
-    /// Calls `f` with the shares of all passages of all texts, which `next` returns in order.
+    /// Calls `f` with the share of every passage of every text. `next` returns one text after another.
     ///
     /// # Errors
     /// The errors of `next` and of `f`, and those of reading texts.
@@ -123,7 +123,7 @@ impl ShareMeasurer<'_> {
     }
 }
 
-/// The shares of the passages of one text.
+/// Measures the shares of the passages of one text.
 fn shares_of(shingler: &mut Shingler, text: &str, measure: Measure, of: &TextPassages) -> Vec<PassageShare> {
     let whole = shingler.shingle(text, measure);
     let share = |of_passage: &PassagePlaces| {
@@ -142,7 +142,7 @@ fn shares_of(shingler: &mut Shingler, text: &str, measure: Measure, of: &TextPas
     of.passages.iter().map(share).collect()
 }
 
-/// Cuts places, which ascend, out of a text in one walk.
+/// Cuts the pieces at `places`, which are ascending ranges of characters, out of a text in one pass.
 fn cut(text: &str, places: Vec<Range<u64>>) -> impl Iterator<Item = &str> {
     let (mut at, mut rest) = (0, text);
     places.into_iter().map(move |place| {

@@ -1,4 +1,4 @@
-//! The different texts of a run, numbered in the order of rows.
+//! The distinct texts of a run, numbered in the input order of the documents that stand for them.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -11,17 +11,17 @@ use crate::error::DedupError;
 use crate::ids::{ClassId, DocumentId, IdVec};
 use twinprint_io::work::{BlockBuffer, Spool};
 
-/// Texts with more bytes than this are measured one at a time, so that memory grows with one long text and not with the
-/// number of threads.
+/// Texts with more bytes than this are measured one at a time, so that the peak memory does not grow with the number of
+/// threads.
 pub(super) const MAX_PARALLEL_TEXT_BYTES: usize = 1 << 20;
 
-/// The texts of a run: one for each class.
+/// The distinct texts of a run: one text for each class.
 pub(super) struct Texts<'r> {
     classes: &'r Classes,
     spool: &'r Spool,
     /// The document that stands for each text, and its class.
     order: IdVec<TextId, (DocumentId, ClassId)>,
-    /// Held by the thread that measures a long text.
+    /// Locked while one thread measures a long text.
     long: Mutex<()>,
 }
 
@@ -49,17 +49,17 @@ impl<'r> Texts<'r> {
         self.order[text].0
     }
 
-    /// The number of documents of a text.
+    /// The number of documents with this text.
     pub(super) fn documents(&self, text: TextId) -> u32 {
         self.classes.copies(self.order[text].1)
     }
 
-    /// The measure of a text.
+    /// The measure of a text: words or characters.
     pub(super) fn measure(&self, text: TextId) -> Measure {
         self.classes.measure[self.class(text)]
     }
 
-    /// The canonical text.
+    /// Reads the canonical text of a text from the spool.
     pub(super) fn canonical<'b>(
         &self,
         text: TextId,
@@ -68,13 +68,14 @@ impl<'r> Texts<'r> {
         Ok(self.spool.text(self.classes.text[self.class(text)], buffer)?)
     }
 
-    /// Bytes of the canonical text.
+    /// The length of the canonical text of a text, in bytes.
     pub(super) fn bytes(&self, text: TextId) -> usize {
         self.classes.text[self.class(text)].len()
     }
 
-    /// Measures texts, the longest of `bytes` bytes, with the buffers of a thread. Long texts are measured by one thread at a time, with
-    /// buffers that are freed afterwards.
+    /// Calls `measure` with buffers, for texts of which the longest has `bytes` bytes. Short texts use the buffers
+    /// `own` of the thread. Long texts are measured by one thread at a time, with new buffers that are freed
+    /// afterwards.
     pub(super) fn measured<B, R>(
         &self,
         bytes: usize,

@@ -1,4 +1,4 @@
-//! The analysis of a chunk: its records become documents with the keys of their classes, and rejects.
+//! The analysis of a chunk of input: turns its records into documents with class keys, or into rejects.
 
 use twinprint_text::{Analysis, Analyzer, KeyedHasher, Measure};
 
@@ -10,27 +10,27 @@ use crate::options::{DedupOptions, EmptyTexts};
 use twinprint_io::runs::{DigestKey, InputDigest};
 use twinprint_io::source::{Chunk, IntegerType, RecordKind, RejectReason, SourceOptions, Sources};
 
-/// An analysed chunk: its records in order.
+/// The records of a chunk after analysis, in order.
 #[derive(Default)]
 pub(super) struct AnalysedChunk {
     pub(super) records: Vec<AnalysedRecord>,
-    /// The canonical texts of new classes, one after another.
+    /// The canonical texts of the new classes of the chunk, one after another.
     pub(super) texts: String,
-    /// The ids of the documents, one after another.
+    /// The ids of the chunk's documents, one after another.
     pub(super) ids: String,
-    /// The type of the column of ids; `None` if it is not one of whole numbers.
+    /// The integer type of the column of ids; `None` for any other column.
     pub(super) id_type: Option<IntegerType>,
-    /// The hashes of all documents; empty unless a digest is wanted.
+    /// A hash of each document, for the digest of the input; empty if no digest is wanted.
     pub(super) digests: Vec<u128>,
     pub(super) record_bytes: u64,
     pub(super) text_bytes: u64,
-    /// The bytes of the longest record or text.
+    /// The length in bytes of the longest record or text of the chunk.
     pub(super) longest: u64,
     pub(super) blank_lines: u64,
     pub(super) other_records: std::collections::BTreeMap<&'static str, u64>,
 }
 
-/// A record of an analysed chunk.
+/// A record of an analysed chunk: a document or a reject.
 pub(super) enum AnalysedRecord {
     Document(AnalysedDocument),
     Reject {
@@ -46,12 +46,12 @@ pub(super) struct AnalysedDocument {
     pub(super) line: u64,
     pub(super) id_len: usize,
     pub(super) key: ClassKey,
-    /// The analysis of the text; `None` if the cache has its class.
+    /// The analysis of the text; `None` if the cache already had the class of the text.
     pub(super) first: Option<NewText>,
     pub(super) sort: SortKey,
 }
 
-/// The analysis of a text, which may be the first of its class.
+/// The analysis of a text that may be the first of its class.
 pub(super) struct NewText {
     pub(super) text_len: usize,
     pub(super) fingerprint: u128,
@@ -60,19 +60,19 @@ pub(super) struct NewText {
     pub(super) measure: Measure,
 }
 
-/// A hasher with a key that differs from run to run. No output depends on the key.
+/// Makes a hasher with a random key for this run. No output depends on the key.
 pub(super) fn random_hasher() -> KeyedHasher {
     use std::hash::{BuildHasher, RandomState};
     KeyedHasher::new(RandomState::new().hash_one(0), RandomState::new().hash_one(1))
 }
 
-/// The key of a text. Texts of different domains never have the same key.
+/// Computes the class key of a text. Texts hashed with different `domain`s never have the same key.
 fn class_key(hasher: KeyedHasher, text: &str, domain: u8) -> ClassKey {
     let hash = hasher.hash(text.as_bytes(), domain);
     [hash as u64, (hash >> 64) as u64]
 }
 
-/// The analysis of the chunks of one batch.
+/// The context in which the chunks of one batch are analysed.
 pub(super) struct ChunkAnalysis<'t> {
     pub(super) options: &'t DedupOptions,
     /// See [`ReadOptions::digest`](super::ReadOptions::digest).
@@ -82,14 +82,14 @@ pub(super) struct ChunkAnalysis<'t> {
     pub(super) sources: &'t Sources,
     pub(super) hasher: KeyedHasher,
     pub(super) cache: &'t TextCache,
-    /// The number of the batch, from 1.
+    /// The number of the batch, from 1, by which the cache orders texts.
     pub(super) batch: u32,
-    /// The bytes of the longest record that there is memory for.
+    /// The length in bytes of the longest record that fits into memory.
     pub(super) longest: u64,
 }
 
 impl ChunkAnalysis<'_> {
-    /// Analyses the records of a chunk.
+    /// Analyses the records of a chunk, in order.
     pub(super) fn analyse(
         &self,
         chunk: &Chunk,
@@ -113,7 +113,7 @@ impl ChunkAnalysis<'_> {
                 });
             }
             RecordKind::Document { id, text, sort_value } => {
-                // Documents that the options reject count too, since a digest does not depend on options.
+                // The digest includes documents that the options reject, so that it does not depend on the options.
                 let digest = |key| InputDigest::document(key, id.as_deref().unwrap_or_default(), &text);
                 out.digests.extend(self.digest.map(digest));
                 let length = record.raw_len.max(text.len() as u64);
@@ -136,7 +136,8 @@ impl ChunkAnalysis<'_> {
                     chunk.refuse(source, line, &reason);
                     out.records.push(AnalysedRecord::Reject { source, line, reason });
                 };
-                // Checked before the text is cached, since every cached text has a document.
+                // The store's check comes before the text is cached, because every cached text must belong to a
+                // document.
                 if let Some(reason) = self.refused(record.source, id.as_deref(), &text) {
                     return reject(&mut out, reason);
                 }
@@ -159,7 +160,8 @@ impl ChunkAnalysis<'_> {
         out
     }
 
-    /// The reason why the store that the run adds to would not take a document, if there is one.
+    /// The reason why the store would refuse a document; `None` if the store would accept it, or if the run adds to no
+    /// store.
     fn refused(&self, source: u32, id: Option<&str>, text: &str) -> Option<RejectReason> {
         let check = self.reject_check?;
         let file = self.sources.file(source);
@@ -171,7 +173,8 @@ impl ChunkAnalysis<'_> {
         })
     }
 
-    /// The class of a text, with its analysis unless the cache has the class. The canonical text is added to `texts` in a run with verification.
+    /// Returns the class of a text, and its analysis unless the cache has the class. Adds the canonical text to `texts`
+    /// in a run with verification.
     fn class(&self, text: &str, analyzer: &mut Analyzer, texts: &mut String) -> (ClassKey, Option<NewText>) {
         let hash = class_key(self.hasher, text, 2);
         if let Some(class) = self.cache.class(hash, self.batch) {
@@ -184,7 +187,7 @@ impl ChunkAnalysis<'_> {
         } else if options.verify {
             class_key(self.hasher, analysis.canonical, 1)
         } else {
-            // Without verification, equal fingerprints are duplicates.
+            // Without verification, texts with equal fingerprints are duplicates, so they form one class.
             let width = options.width_without_verification();
             let low = analysis.fingerprint & (u128::MAX >> (128 - width));
             [low as u64, (low >> 64) as u64]
@@ -214,7 +217,7 @@ impl ChunkAnalysis<'_> {
         (class, Some(first))
     }
 
-    /// The class of the texts without features.
+    /// The key of the class of all texts without features.
     fn empty_text(&self) -> ClassKey {
         class_key(self.hasher, "", 0)
     }

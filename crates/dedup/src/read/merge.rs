@@ -1,4 +1,4 @@
-//! The merge of analysed chunks into the tables, in input order.
+//! The merge of analysed chunks into the tables of documents and classes, in input order.
 
 use super::ReadCounts;
 use super::analysis::{AnalysedChunk, AnalysedRecord};
@@ -9,22 +9,23 @@ use twinprint_io::sink::OutputFile;
 use twinprint_io::source::{RejectReason, SourceError, Sources};
 use twinprint_io::work::{SpoolWriter, TextRef};
 
-/// The tables and files that chunks are merged into.
+/// Merges chunks into the tables of documents and classes, and into the spool.
 pub(super) struct Merger<'m> {
     pub(super) sources: &'m Sources,
     pub(super) corpus: Corpus,
     pub(super) counts: ReadCounts,
-    /// `None` in a run without verification.
+    /// The spool of texts; `None` in a run without verification.
     pub(super) spool: Option<SpoolWriter>,
     pub(super) rejects: &'m mut OutputFile,
     pub(super) budget: Budget,
 }
 
 impl Merger<'_> {
-    /// Merges one chunk. Chunks are merged in input order.
+    /// Merges one chunk. The caller merges chunks in input order.
     ///
     /// # Errors
-    /// A cancelled run; a record that is too long for the memory limit; temporary and output files.
+    /// The run is cancelled, a record is too long for the memory limit, or a temporary or output file cannot be
+    /// written.
     pub(super) fn merge(&mut self, chunk: AnalysedChunk) -> Result<(), DedupError> {
         let Self {
             sources,

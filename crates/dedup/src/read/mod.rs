@@ -1,7 +1,8 @@
-//! The first stage: reads records into classes with fingerprints, and their texts into the spool.
+//! The first stage: reads the records, groups their texts into classes with fingerprints, and writes the texts to the
+//! spool.
 //!
-//! Each batch of input is [analysed](analysis) in parallel and [merged](merge) in input order, so the numbering does not depend on the number
-//! of threads.
+//! Each batch of input is [analysed](analysis) in parallel and [merged](merge) in input order, so the numbering does
+//! not depend on the number of threads.
 
 mod analysis;
 mod counts;
@@ -30,38 +31,38 @@ use twinprint_io::work::{Spool, SpoolWriter};
 
 /// The largest number of bytes of input that are analysed at a time.
 const MAX_BATCH_BYTES: usize = 16 << 20;
-/// The least number of bytes of input that are analysed at a time.
+/// The smallest number of bytes of input that are analysed at a time.
 const MIN_BATCH_BYTES: usize = 256 << 10;
 
-/// The result of reading.
+/// The result of reading: the tables, the spool, and the counts.
 pub(crate) struct ReadOutcome {
     pub(crate) corpus: Corpus,
-    /// The texts; `None` in a run without verification.
+    /// The spool of texts; `None` in a run without verification.
     pub(crate) spool: Option<Spool>,
     pub(crate) counts: ReadCounts,
     /// The digest of the documents; `None` without [`ReadOptions::digest`].
     pub(crate) digest: Option<u128>,
 }
 
-/// The options, limits and paths for reading.
+/// The options, limits and paths of reading.
 #[derive(Clone, Copy)]
 pub(crate) struct ReadOptions<'r> {
     pub(crate) options: &'r DedupOptions,
-    /// The path of the spool of texts.
+    /// The path at which the spool of texts is written.
     pub(crate) spool: &'r Path,
     pub(crate) budget: Budget,
-    /// The largest number of bytes of records to read, approximately.
+    /// The approximate number of bytes of records after which reading ends.
     pub(crate) max_record_bytes: u64,
-    /// The key of a digest of the documents, if one is wanted.
+    /// The key of the digest of the documents; `None` if no digest is wanted.
     pub(crate) digest: Option<DigestKey>,
-    /// The check of the store that the run adds to, if there is one.
+    /// The check by the store that the run adds to; `None` if the run adds to no store.
     pub(crate) reject_check: Option<&'r RejectCheck<'r>>,
 }
 
-/// Reads the whole input, or about [`ReadOptions::max_record_bytes`] of it. Rejected records are written to `rejects`.
+/// Reads the whole input, or about [`ReadOptions::max_record_bytes`] of it. Writes rejected records to `rejects`.
 ///
 /// # Errors
-/// An input that cannot be read; temporary files; tables that exceed the memory limit.
+/// An input cannot be read, a temporary file fails, or the tables exceed the memory limit.
 pub(crate) fn read(
     sources: &Sources,
     reading: ReadOptions<'_>,

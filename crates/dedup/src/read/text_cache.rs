@@ -1,32 +1,34 @@
 //! A cache of the classes of texts, so that a text that is repeated is not analysed again.
 //!
-//! Crawls contain many byte-identical copies, and a lookup takes a twentieth of the time of an analysis. The cache is bounded: a table of
-//! two-way buckets, in which the least recently used text is replaced. The cache affects time only, since an analysis gives the same class.
+//! Crawls contain many byte-identical copies, and a lookup takes a twentieth of the time of an analysis. The cache has
+//! a fixed size: it is a table of two-way buckets, in which a new text replaces the least recently used one. The cache
+//! affects time only, since an analysis gives the same class.
 
 use std::sync::Mutex;
 
 use crate::corpus::ClassKey;
 
-/// The number of locks, a power of two. With many locks, threads seldom wait for one another.
+/// The number of locks, a power of two. With this many locks, threads seldom wait for one another.
 const SHARDS: usize = 64;
-/// The number of buckets of each lock, a power of two. All buckets take 10 MiB and have room for a quarter of a million texts.
+/// The number of buckets of each lock, a power of two. All buckets take 10 MiB and have room for a quarter of a million
+/// texts.
 const BUCKETS: usize = 1 << 11;
 
-/// A keyed hash of a text's bytes, 128 bits.
+/// A keyed 128-bit hash of the bytes of a text.
 pub(crate) type TextHash = [u64; 2];
 
 #[derive(Clone, Copy, Default)]
 struct CachedText {
     text: TextHash,
     class: ClassKey,
-    /// The batch of the text, from 1; 0 in an empty slot.
+    /// The number of the batch that first contained the text, from 1; 0 in an empty slot.
     batch: u32,
 }
 
 /// The cache of the classes of texts.
 pub(crate) struct TextCache {
-    /// The buckets of each lock, empty until the first lookup, so that a small run allocates few. The more recently used slot of a bucket
-    /// comes first.
+    /// The buckets under each lock. They are allocated at the first lookup, so that a small run allocates few. In a
+    /// bucket, the slot that was used last comes first.
     shards: Vec<Mutex<Vec<[CachedText; 2]>>>,
 }
 
@@ -37,8 +39,8 @@ impl TextCache {
         }
     }
 
-    /// The class of a text of a batch before `batch`. Texts of the same batch do not count: their order in the input is not known yet, and the
-    /// first one must have its analysis.
+    /// Looks up the class of a text among those cached in batches before `batch`. Texts of the same batch do not count,
+    /// because their order in the input is not known yet, and the first text of a class must have its analysis.
     pub(crate) fn class(&self, text: TextHash, batch: u32) -> Option<ClassKey> {
         self.bucket(text, |[newer, older]| {
             if older.text == text {

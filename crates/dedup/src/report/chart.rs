@@ -1,24 +1,25 @@
-//! Column charts as SVG of any width: horizontal positions are in per cent, vertical ones in pixels, so that text keeps its size.
+//! Column charts as SVG of any width. Horizontal positions are in per cent and vertical ones in pixels, so that text
+//! keeps its size.
 
 use std::collections::BTreeMap;
 
 use twinprint_io::number::count;
 
-/// The distance of the highest and the lowest grid line in pixels.
+/// The distance between the highest and the lowest grid line, in pixels.
 const PLOT_PX: f64 = 150.0;
-/// The height of the space above the highest grid line in pixels, for the name of the mark.
+/// The height of the space above the highest grid line, in pixels. The name of the vertical line is there.
 const TOP_MARGIN_PX: f64 = 26.0;
-/// The largest number of columns that have their values above them.
+/// The largest number of columns with which each column has its value above it.
 const MAX_VALUED_COLUMNS: usize = 12;
 /// The largest number of names below the columns.
 const MAX_TICKS: usize = 7;
 
-/// One column.
+/// One column of a chart.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Column {
-    /// The full name.
+    /// The full name of the column.
     pub(super) label: String,
-    /// The name below the column; empty if it has none.
+    /// The name below the column; empty for a column without a name.
     pub(super) tick: String,
     pub(super) value: u64,
     /// True if the column counts near misses.
@@ -31,14 +32,14 @@ pub(super) struct ChartBar {
     pub(super) width: String,
     pub(super) y: String,
     pub(super) height: String,
-    /// The horizontal middle.
+    /// The horizontal middle of the bar, in per cent.
     pub(super) middle: String,
-    /// The value above the column; empty if there are too many columns.
+    /// The value above the bar; empty if the chart has too many columns for values.
     pub(super) value: String,
     pub(super) column: Column,
 }
 
-/// A line or a name at a position.
+/// A grid line or a name, with its position.
 pub(super) struct ChartLabel {
     pub(super) at: String,
     pub(super) label: String,
@@ -51,17 +52,18 @@ pub(super) struct Chart {
     pub(super) ticks: Vec<ChartLabel>,
     /// The horizontal lines from the top, with their values.
     pub(super) grid: Vec<ChartLabel>,
-    /// A vertical line, in per cent from the left.
+    /// The vertical line with its name, in per cent from the left.
     pub(super) mark: Option<ChartLabel>,
     pub(super) height: f64,
-    /// The baseline of the names below.
+    /// The vertical position, in pixels, of the baseline of the names below the columns.
     pub(super) below: f64,
-    /// The position of the lowest line.
+    /// The vertical position of the lowest grid line, in pixels.
     pub(super) base: f64,
 }
 
 impl Chart {
-    /// Places columns side by side. `mark` is the position of a vertical line, in columns from the left, and its name.
+    /// Makes a chart of columns side by side. `mark` is the position of a vertical line, in columns from the left, and
+    /// its name.
     pub(super) fn of(columns: Vec<Column>, mark: Option<(f64, String)>) -> Self {
         let n = columns.len().max(1);
         let most = columns.iter().map(|column| column.value).max().unwrap_or(0);
@@ -83,7 +85,7 @@ impl Chart {
             .collect();
         let bar = |(i, column): (usize, Column)| {
             let share = column.value as f64 / top as f64;
-            // A column of any value but 0 is visible.
+            // A column with a value above 0 is always visible.
             let height = if column.value > 0 {
                 (share * PLOT_PX).max(1.5)
             } else {
@@ -125,7 +127,8 @@ impl Chart {
         }
     }
 
-    /// The removed documents by Hamming distance. `distances` leaves out documents of equal text; `k` is the radius.
+    /// The chart of removed documents by Hamming distance. `distances` leaves out documents of equal text; `k` is the
+    /// radius.
     pub(super) fn of_distances(distances: &BTreeMap<u32, u64>, k: u32) -> Self {
         let last = distances.keys().next_back().copied().unwrap_or(0).max(k).min(128);
         let column = |distance: u32| Column {
@@ -134,12 +137,12 @@ impl Chart {
             value: distances.get(&distance).copied().unwrap_or(0),
             missed: false,
         };
-        // Pairs beyond the radius were found by the set join; the line is right of the radius.
+        // The vertical line is right of the column of the radius. The pairs beyond it were found by the set join.
         let mark = (last > k).then(|| (f64::from(k) + 1.0, k.to_string()));
         Self::of((0..=last).map(column).collect(), mark)
     }
 
-    /// The removed documents and the near misses by Jaccard, in bands of two per cent.
+    /// The chart of removed documents and near misses by Jaccard, in bands of two per cent.
     pub(super) fn of_jaccards(
         jaccards: &BTreeMap<u32, u64>,
         misses: &BTreeMap<u32, u64>,
@@ -174,7 +177,7 @@ impl Chart {
         Self::of(columns, Some((at, format!("{threshold}"))))
     }
 
-    /// The groups by size: a column for each small size, and one for each range of larger sizes.
+    /// The chart of groups by size: a column for each small size, and one for each range of larger sizes.
     pub(super) fn of_sizes(sizes: &BTreeMap<u32, u64>) -> Self {
         const STEPS: [(u32, u32); 11] = [
             (2, 2),
@@ -218,13 +221,13 @@ impl Chart {
         Self::of(used.map(column).collect(), None)
     }
 
-    /// True if all columns are 0.
+    /// True if all columns have the value 0.
     pub(super) fn is_empty(&self) -> bool {
         self.bars.iter().all(|bar| bar.column.value == 0)
     }
 }
 
-/// The least number from `most` up that is 1, 2, 4, 5, 6 or 8 with zeros.
+/// Rounds up to the next number that is written as 1, 2, 4, 5, 6 or 8 followed by zeros.
 fn round_up(most: u64) -> u64 {
     let mut unit = 1u64;
     loop {

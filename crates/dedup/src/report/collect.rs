@@ -1,4 +1,4 @@
-//! The counts of a finished run for its [`Report`].
+//! Collects the counts of a finished run for its [`Report`].
 
 use crate::error::DedupError;
 use crate::ids::{ClassId, IdVec, ItemId};
@@ -17,7 +17,7 @@ const MAX_HOT_ROWS: usize = 20;
 /// The largest number of plans in the report.
 const MAX_PLANS: usize = 6;
 
-/// The report without times and without the groups and pairs that are shown as examples.
+/// Collects the report without its times and without the groups and pairs that are shown as examples.
 pub(super) fn counts(run: &FinishedRun<'_>, sizes: &IdVec<ItemId, u32>) -> Result<Report, DedupError> {
     let profile = run.options.profile_at(run.radius.bits)?;
     let mut report = Report {

@@ -1,7 +1,8 @@
 //! The differences between two texts, side by side, with a little of the text around them.
 //!
-//! Time is bounded for any two texts. The comparison begins shortly before the first difference and covers a few thousand words (or
-//! characters, if the pair is measured by characters). An excerpt shows the first places that differ, and marks gaps.
+//! Time is bounded for any two texts. The comparison begins shortly before the first difference and covers a few
+//! thousand words (or characters, if the pair is measured by characters). An excerpt shows the first places that
+//! differ, and marks gaps.
 
 use std::convert::Infallible;
 
@@ -17,17 +18,17 @@ const LEAD_BYTES: usize = 300;
 const CONTEXT_BYTES: usize = 60;
 /// The largest number of bytes that are shown of one difference.
 const MAX_DIFFERENCE_BYTES: usize = 300;
-/// The largest number of places that are shown.
+/// The largest number of differences that are shown of a pair.
 const MAX_PLACES: usize = 6;
 
 /// The kind of a piece of an excerpt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PieceKind {
-    /// Text of both.
+    /// Text that both texts have.
     Same,
-    /// Text of this one only.
+    /// Text that only the text of this excerpt has.
     Own,
-    /// A gap: text that is not shown.
+    /// A gap in place of text that is not shown.
     Gap,
 }
 
@@ -43,9 +44,9 @@ pub(super) struct ExcerptPiece {
 pub(super) struct TextDifference {
     pub(super) a: Vec<ExcerptPiece>,
     pub(super) b: Vec<ExcerptPiece>,
-    /// The number of places that differ, as far as the texts were compared.
+    /// The number of places at which the compared parts of the texts differ.
     pub(super) places: usize,
-    /// The number of these places that are shown.
+    /// The number of places that the excerpts show.
     pub(super) shown: usize,
     /// True if a text continues beyond the part that was compared.
     pub(super) cut: bool,
@@ -61,7 +62,7 @@ impl TextDifference {
         let cut = compared(&tokens_a) < rest_a.len() || compared(&tokens_b) < rest_b.len();
         let mut ops = operations(&tokens_a, &tokens_b);
         if cut && ops.last().is_some_and(|op| !matches!(op, DiffOp::Equal { .. })) && ops.len() > 1 {
-            // A difference at the cut may be an equal text that continues beyond it.
+            // A difference at the end of the compared part may be equal text that continues beyond it.
             ops.pop();
         }
         let mut sides = Self {
@@ -78,7 +79,7 @@ impl TextDifference {
                 concat(&tokens_b, op.new_range()),
             );
             if matches!(op, DiffOp::Equal { .. }) {
-                // The ends of an excerpt show as much context as its middle.
+                // The beginning and the end of an excerpt show as much context as its middle.
                 sides.same(&a, i > 0, i < last);
                 continue;
             }
@@ -107,7 +108,8 @@ impl TextDifference {
         }
     }
 
-    /// Adds equal text. `after` is true if it follows a difference, `before` if a difference follows.
+    /// Adds text that both texts have. `after` is true if the text follows a difference, `before` if a difference
+    /// follows the text.
     fn same(&mut self, text: &str, after: bool, before: bool) {
         if self.shown == MAX_PLACES && !(after && self.shown == self.places) {
             return;
@@ -144,8 +146,8 @@ impl TextDifference {
     }
 }
 
-/// The operations that turn `a` into `b`, by Myers' algorithm. It is called by name, because a choice among the algorithms of the
-/// library at run time compiles all of them.
+/// The operations that turn `a` into `b`, by Myers' algorithm. The algorithm is called directly, because the general
+/// function of the library, which chooses an algorithm at run time, would add all algorithms to the binary.
 fn operations(a: &[&str], b: &[&str]) -> Vec<DiffOp> {
     let mut operations = Compact::new(Replace::new(Capture::new()), a, b);
     let Ok(()): Result<(), Infallible> = myers::diff(&mut operations, a, 0..a.len(), b, 0..b.len());
@@ -161,7 +163,7 @@ fn piece(side: &mut Vec<ExcerptPiece>, kind: PieceKind, text: &str) {
     }
 }
 
-/// Adds text of one side only, without its middle if it is long.
+/// Adds text that only one side has. A long text is shortened in the middle.
 fn own(side: &mut Vec<ExcerptPiece>, text: &str) {
     let (first, last) = (
         head(text, MAX_DIFFERENCE_BYTES / 2),
@@ -183,19 +185,20 @@ fn concat(tokens: &[&str], range: std::ops::Range<usize>) -> String {
     tokens.get(range).unwrap_or_default().concat()
 }
 
-/// The position at which the comparison begins: the start of a word shortly before the first byte that differs.
+/// The position at which the comparison of two texts begins: the start of a word shortly before the first byte that
+/// differs.
 fn start(a: &str, b: &str) -> usize {
     let equal = a.bytes().zip(b.bytes()).take_while(|(x, y)| x == y).count();
     if equal <= LEAD_BYTES {
         return 0;
     }
-    // Both texts have the same bytes up to here, so a word that begins here begins in both.
+    // Up to the first difference the bytes of both texts are equal, so the word begins at this position in both.
     let near = a.floor_char_boundary(equal - LEAD_BYTES);
     let space = a.get(near..equal).and_then(|tail| tail.find(' '));
     space.map_or(near, |space| near + space + 1)
 }
 
-/// The beginning of a text up to the end of a word.
+/// The first `bytes` bytes of a text, or a little less, so that the excerpt ends with a whole word.
 fn head(text: &str, bytes: usize) -> &str {
     if text.len() <= bytes {
         return text;
@@ -206,7 +209,7 @@ fn head(text: &str, bytes: usize) -> &str {
         .map_or(head, |space| head.get(..=space).unwrap_or(head))
 }
 
-/// The end of a text from the beginning of a word.
+/// The last `bytes` bytes of a text, or a little less, so that the excerpt begins with a whole word.
 fn tail(text: &str, bytes: usize) -> &str {
     if text.len() <= bytes {
         return text;
@@ -220,7 +223,8 @@ fn tail(text: &str, bytes: usize) -> &str {
     })
 }
 
-/// The words of a text, each with the space after it. By characters, every letter of a script without spaces is a token.
+/// Splits a text into words, each with the space after it. If texts are measured by characters, every letter of a
+/// script without spaces is a token of its own.
 fn tokens(text: &str, measure: Measure) -> Vec<&str> {
     let alone = |c: char| measure == Measure::CharGrams && c >= '\u{E00}';
     let mut tokens = Vec::new();

@@ -1,13 +1,13 @@
-//! The figure of the records by outcome: the breadth of a band is its share of the records.
+//! The figure of the records by outcome: each outcome has a band, whose breadth is its share of the records.
 
 use twinprint_io::number::{count, percent};
 use twinprint_io::results::RecordCounts;
 
-/// The breadth of all records in pixels.
+/// The breadth of the band of all records, in pixels.
 const ALL_RECORDS_PX: f64 = 200.0;
-/// The height of the two lines of a label in pixels.
+/// The height of the two lines of a label, in pixels.
 const LABEL_PX: f64 = 46.0;
-/// The space between two bands at their end in pixels.
+/// The space between the right ends of two bands, in pixels.
 const GAP_PX: f64 = 8.0;
 
 /// The outcome of a record.
@@ -23,7 +23,7 @@ pub(super) enum RecordOutcome {
 }
 
 impl RecordOutcome {
-    /// The class of the outcome's colour in the style sheet.
+    /// The CSS class of the outcome's colour.
     pub(super) fn class(self) -> &'static str {
         match self {
             Self::Kept => "kept",
@@ -74,7 +74,8 @@ pub(super) struct Flow {
 }
 
 impl Flow {
-    /// The flow of a run's records. `verified`: true if equal texts were distinguished from equal fingerprints.
+    /// Makes the figure for a run's records. `verified` is true if the run distinguished equal texts from equal
+    /// fingerprints.
     pub(super) fn of(records: &RecordCounts, verified: bool) -> Self {
         let equal = if verified {
             RecordOutcome::Equal

@@ -11,7 +11,7 @@ use twinprint_io::page::{filters, ticked};
 use twinprint_io::results::PartsReport;
 use twinprint_io::results::{PairReport, Report, StageReport};
 
-/// The length of the longest bar in characters.
+/// The length of the longest bar, in characters.
 const MAX_BAR_CHARS: usize = 44;
 
 #[derive(Template)]
@@ -36,7 +36,7 @@ impl MarkdownReport<'_> {
     }
 }
 
-/// Renders the report.
+/// Renders the report as Markdown.
 pub(super) fn text(report: &Report, differences: &Differences) -> String {
     let charts = page::charts(report);
     let text = MarkdownReport {
@@ -55,7 +55,7 @@ pub(super) fn text(report: &Report, differences: &Differences) -> String {
         stage_heads: row(&["stage", "time", "CPU time", "read", "written", "memory"].map(str::to_owned)),
         stages: report.run.stages.iter().map(stage).collect(),
     };
-    // Rendering into a string cannot fail, and the filters return no errors.
+    // Rendering into a string cannot fail: none of the filters of the template returns an error.
     text.render().unwrap_or_default()
 }
 
@@ -92,7 +92,8 @@ fn flow(report: &Report) -> Vec<String> {
     lines
 }
 
-/// A bar of `symbol`, at least one character long unless `n` is 0.
+/// Makes a bar of the character `symbol`, whose length is in proportion to `n`. It has at least one character unless
+/// `n` is 0.
 fn bar(n: u64, most: u64, symbol: char) -> String {
     let length = (MAX_BAR_CHARS as f64 * n as f64 / most.max(1) as f64).round() as usize;
     std::iter::repeat_n(symbol, length.max(usize::from(n > 0))).collect()

@@ -1,7 +1,7 @@
 //! The report of a run: `report.json`, and for people `report.html` and `report.md`.
 //!
-//! The report depends on input, options and version only, except for the `run` object. That object, and the end of the pages, have the
-//! times, the memory, the machine and the plan that was made for it.
+//! The report depends on input, options and version only, except for the `run` object and the ends of both pages. These
+//! have the times, the memory, the machine, and the plan that was chosen for the machine.
 
 mod chart;
 mod collect;

@@ -1,14 +1,14 @@
-//! `report.html`: one file in two languages, without scripts, other files or the network.
+//! `report.html`: one file in two languages. It needs no scripts, no other files and no network.
 //!
-//! The template has the texts, and this module the figures. Text of a corpus is escaped by the template; names go through
-//! [`visible`](twinprint_io::page::visible) as well.
+//! The template contains the texts of the page, and this module computes its figures. The template escapes text of the
+//! corpus; names go through [`visible`](twinprint_io::page::visible) as well.
 
 use std::collections::BTreeMap;
 
 use askama::Template;
 
 use super::chart::Chart;
-// The template of figures, which other pages share, knows the kinds of pieces by this name.
+// The template of figures, which other pages use too, refers to `PieceKind` as `Kind`.
 use super::difference::{PieceKind as Kind, TextDifference};
 use super::flow::Flow;
 use super::shown::Differences;
@@ -29,7 +29,7 @@ struct HtmlPage<'r> {
     misses: Vec<ShownPair<'r>>,
     rejects: Vec<RejectKind<'r>>,
     skipped: Vec<(&'r str, u64)>,
-    /// The number of skipped files of kinds that are not listed.
+    /// The number of skipped files whose kinds are not listed.
     skipped_others: u64,
     stages: Vec<StageBar<'r>>,
     funnel: Vec<FunnelStep>,
@@ -44,7 +44,7 @@ impl HtmlPage<'_> {
 /// The column charts of a report.
 pub(super) struct Charts {
     pub(super) distances: Chart,
-    /// `None` in a run without verification.
+    /// The chart of the removed documents by Jaccard; `None` in a run without verification.
     pub(super) jaccards: Option<Chart>,
     pub(super) sizes: Chart,
 }
@@ -55,20 +55,20 @@ struct ShownGroup<'r> {
     pair: Option<ShownPair<'r>>,
 }
 
-/// A pair, with the differences between its texts in a run with verification.
+/// A pair that the report shows. In a run with verification it has the differences between its texts.
 struct ShownPair<'r> {
     pair: &'r PairReport,
     sides: Option<&'r TextDifference>,
 }
 
-/// Rejected records of one kind.
+/// A kind of rejected records, with their number and some examples.
 struct RejectKind<'r> {
     kind: &'r str,
     count: u64,
     examples: Vec<&'r twinprint_io::source::RejectExample>,
 }
 
-/// A stage and its share of the time.
+/// A stage of the run, with its share of the time.
 struct StageBar<'r> {
     stage: &'r twinprint_io::results::StageReport,
     names: [&'r str; 2],
@@ -81,7 +81,7 @@ pub(super) struct FunnelStep {
     pub(super) count: u64,
 }
 
-/// Renders the page.
+/// Renders `report.html`.
 pub(super) fn html(report: &Report, differences: &Differences) -> String {
     let page = HtmlPage {
         report,
@@ -96,7 +96,7 @@ pub(super) fn html(report: &Report, differences: &Differences) -> String {
         stages: stages(report),
         funnel: funnel(report),
     };
-    // Rendering into a string cannot fail, and the filters return no errors.
+    // Rendering into a string cannot fail: none of the filters of the template returns an error.
     page.render().unwrap_or_default()
 }
 
@@ -210,7 +210,7 @@ fn stage_names(stage: &twinprint_io::results::StageReport) -> [&str; 2] {
     [&stage.name, chinese]
 }
 
-/// The steps of the search in order.
+/// The steps of the search in order, with the numbers that remain after each step.
 pub(super) fn funnel(report: &Report) -> Vec<FunnelStep> {
     let search = &report.search;
     let step = |english, chinese, count| FunnelStep {

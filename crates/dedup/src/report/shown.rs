@@ -13,31 +13,32 @@ use crate::verify::near_misses::NearMiss;
 use crate::write::FinishedRun;
 use twinprint_io::work::BlockBuffer;
 
-/// The largest number of groups that are shown.
+/// The largest number of groups that the report shows.
 const MAX_GROUPS: usize = 10;
 /// The largest number of members that are shown of a group.
 const MAX_MEMBERS: usize = 5;
-/// The number of characters of text that are shown of a group.
+/// The number of characters of text that the report shows of a group.
 const EXCERPT_CHARS: usize = 160;
-/// The largest number of doubtful pairs that are shown, and of near misses.
+/// The largest number of pairs in the list of doubtful pairs, and in the list of near misses.
 const MAX_PAIRS: usize = 6;
 
-/// A report, and for the pages the differences between the texts of its pairs.
+/// A report, and the differences between the texts of the pairs that its pages show.
 pub(crate) struct Shown {
     pub(super) report: Report,
     pub(super) differences: Differences,
 }
 
-/// The differences between the texts of each pair, in the order of the lists of the report; empty in a run without verification.
+/// The differences between the texts of each pair that the report shows, in the order of its lists; empty in a run
+/// without verification.
 #[derive(Default)]
 pub(super) struct Differences {
-    /// The pair of each large group; `None` if all its texts are equal.
+    /// The differences of the pair shown for each large group; `None` if all texts of the group are equal.
     pub(super) largest: Vec<Option<TextDifference>>,
     pub(super) doubtful: Vec<TextDifference>,
     pub(super) closest_misses: Vec<TextDifference>,
 }
 
-/// A pair of items.
+/// A pair of items that the report may show.
 #[derive(Clone, Copy)]
 struct ItemPair {
     a: ItemId,
@@ -47,11 +48,11 @@ struct ItemPair {
 }
 
 impl Shown {
-    /// Collects the report without times. `order` is the outcome of putting the records in order. O(documents), and a sort of the groups;
-    /// reads at most some twenty pairs of texts.
+    /// Collects the report without its times, and compares at most some twenty pairs of texts. `order` is the outcome
+    /// of putting the records in order. O(documents), plus a sort of the groups.
     pub(crate) fn collect(run: &FinishedRun<'_>, order: Option<OrderReport>) -> Result<Self, DedupError> {
         let mut sizes = run.sizes();
-        // No document of a group of known texts is kept, so it is not a group of this run.
+        // All documents of a group of known texts are removed, so such a group is not counted.
         for (size, &class) in sizes.iter_mut().zip(&run.keep.classes) {
             if run.known.of(class).is_some() {
                 *size = 0;
@@ -86,7 +87,7 @@ impl Shown {
     }
 }
 
-/// The least similar follower of each leader; an item without followers has itself.
+/// For each leader, its least similar follower; for an item without followers, the item itself.
 fn farthest(run: &FinishedRun<'_>) -> IdVec<ItemId, ItemId> {
     let groups = run.groups();
     let mut farthest: IdVec<ItemId, ItemId> = ids(groups.len()).collect();
@@ -100,15 +101,16 @@ fn farthest(run: &FinishedRun<'_>) -> IdVec<ItemId, ItemId> {
     farthest
 }
 
-/// A sort key of followers: the least similar to its leader comes first.
+/// A sort key of followers. The follower that is the least similar to its leader comes first.
 fn doubt(run: &FinishedRun<'_>, item: ItemId) -> impl Ord + use<> {
     let group = &run.groups()[item];
-    // The bits of numbers in 0..=1, as Jaccards are, have the order of the numbers. Without verification all are equal.
+    // Jaccards are in 0..=1, where the bit patterns of floats sort like the numbers. Without verification all Jaccards
+    // are the same NaN.
     let jaccard = group.similarity.jaccard.to_bits();
     (jaccard, Reverse(group.distance), run.keep.rank[item])
 }
 
-/// The leaders of the largest groups, the largest first.
+/// The leaders of the largest groups, the largest group first.
 fn largest(sizes: &IdVec<ItemId, u32>) -> Vec<ItemId> {
     let mut leaders: Vec<ItemId> = sizes.ids().filter(|&item| sizes[item] > 1).collect();
     let key = |&item: &ItemId| (Reverse(sizes[item]), item);
@@ -120,7 +122,8 @@ fn largest(sizes: &IdVec<ItemId, u32>) -> Vec<ItemId> {
     leaders
 }
 
-/// The pairs of a leader and its least similar follower, the least similar of all groups first.
+/// For each group, the pair of a leader and its least similar follower; the least similar pairs of all groups come
+/// first.
 fn doubtful(run: &FinishedRun<'_>, farthest: &IdVec<ItemId, ItemId>) -> Vec<ItemPair> {
     let followers = farthest.entries().filter(|&(leader, &item)| item != leader);
     let mut items: Vec<ItemId> = followers.map(|(_, &item)| item).collect();
@@ -132,7 +135,7 @@ fn doubtful(run: &FinishedRun<'_>, farthest: &IdVec<ItemId, ItemId>) -> Vec<Item
     items.iter().map(|&item| removed_pair(run, item)).collect()
 }
 
-/// A follower with its leader.
+/// The pair of a follower and its leader.
 fn removed_pair(run: &FinishedRun<'_>, item: ItemId) -> ItemPair {
     let group = &run.groups()[item];
     ItemPair {

@@ -11,7 +11,7 @@ use crate::error::DedupError;
 use twinprint_io::progress::peak_memory;
 use twinprint_io::sink::OutputDir;
 
-/// Adds the times, writes all forms of the report, and returns it.
+/// Adds the times to the report, writes it in all formats, and returns it.
 pub(crate) fn write(
     shown: Shown,
     stages: Vec<StageReport>,
@@ -40,7 +40,7 @@ fn put(dir: &OutputDir, name: &str, bytes: &[u8]) -> Result<(), DedupError> {
 
 fn json(report: &Report) -> Vec<u8> {
     let mut json = Vec::new();
-    // A report is strings, numbers and maps of them, which always serialise.
+    // Serialising cannot fail: the report consists of strings, numbers, and lists and maps of these.
     let mut serializer = serde_json::Serializer::pretty(&mut json);
     if report.serialize(&mut serializer).is_ok() {
         json.push(b'\n');

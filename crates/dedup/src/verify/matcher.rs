@@ -1,6 +1,7 @@
-//! The candidates and the texts behind the grouping: implements [`Neighbors`] and [`Verify`] of the cluster crate.
+//! Supplies the grouping with candidates and verifies them on the texts: implements [`Neighbors`] and [`Verify`] of the
+//! cluster crate.
 //!
-//! The cluster crate counts items in bare numbers; they become [`ItemId`] here.
+//! The cluster crate uses plain numbers for items; this module converts between these and [`ItemId`].
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -20,40 +21,40 @@ use crate::error::DedupError;
 use crate::ids::{Id, IdVec, ItemId, Starts};
 use crate::verify::near_misses::{NearMiss, NearMisses};
 
-/// Fails if there is no memory for a number of bytes.
+/// A check that fails if the given number of bytes does not fit into memory.
 pub(crate) type MemoryCheck = Box<dyn Fn(u64) -> Result<(), DedupError> + Sync>;
 
-/// The criteria of a match and of a duplicate.
+/// The criteria by which candidates match and are duplicates.
 #[derive(Clone, Copy)]
 pub(crate) struct MatchCriteria {
     /// The width of the fingerprints that distances are measured in.
     pub(crate) bits: u32,
     /// The least Jaccard of a duplicate.
     pub(crate) threshold: f64,
-    /// The pairs that are wanted.
+    /// The candidate pairs that are verified: all, or only those with a leader.
     pub(crate) pairs: Pairs,
 }
 
-/// Candidates and verification for the grouping.
+/// The candidates of a run and their verification, for the grouping.
 pub(crate) struct Matcher<'c> {
     classes: &'c Classes,
     keep: &'c KeepOrder,
     edges: &'c [Edge],
-    /// The range of each item's edges.
+    /// For each item, the range of its edges in `edges`.
     starts: Starts<ItemId>,
     roles: &'c IdVec<ItemId, JoinRole>,
-    /// True for items that have candidates.
+    /// For each item, true if it has candidates.
     connected: IdVec<ItemId, bool>,
     criteria: MatchCriteria,
-    /// `None` in a run without verification.
+    /// The cache of shingle sets; `None` in a run without verification.
     sets: Option<SetCache<'c>>,
-    /// `None` if no item takes part in the set join.
+    /// The set join; `None` if no item takes part in it.
     join: Option<SetJoin>,
-    /// Fails if there is no memory for the bytes of the join.
+    /// Fails if a set join of the given number of bytes does not fit into memory.
     check_memory: MemoryCheck,
-    /// The first connected item of the block.
+    /// The first connected item of the current block.
     block: ItemId,
-    /// The first failure of the spool or of memory; nothing is decided after it.
+    /// The first failure to read the spool or to get memory. After a failure no item is decided.
     failure: Mutex<Option<DedupError>>,
     probed: AtomicU64,
     near_misses: NearMisses,
@@ -91,8 +92,9 @@ impl<'c> Matcher<'c> {
         }
     }
 
-    /// Prepares the set join of its members. `memory` bounds the bytes of sets that are loaded at a time; `check_memory` is called with the
-    /// bytes of the join as it grows. Must be called before the grouping.
+    /// Prepares the set join of its members. Must be called before the grouping. `memory` bounds the bytes of shingle
+    /// sets that are loaded at a time. `check_memory` is called with the size of the join in bytes whenever the join
+    /// has grown.
     pub(crate) fn prepare_join(
         &mut self,
         memory: usize,
@@ -107,7 +109,7 @@ impl<'c> Matcher<'c> {
         Ok(())
     }
 
-    /// True if a pair is left to the set join, so that it is no edge.
+    /// True if the set join finds this pair, so that the pair is not an edge.
     fn is_left_to_the_join(&self, a: ItemId, b: ItemId) -> bool {
         let (a, b) = (self.roles[a], self.roles[b]);
         a.min(b) != JoinRole::None && a.max(b) == JoinRole::Core
@@ -118,7 +120,7 @@ impl<'c> Matcher<'c> {
         self.probed.load(Ordering::Relaxed)
     }
 
-    /// The pairs just below the threshold, or the failure that ended the work.
+    /// Returns the pairs just below the threshold, or the failure that ended the work.
     pub(crate) fn finish(self) -> Result<NearMisses, DedupError> {
         match self.failure.into_inner().ok().flatten() {
             Some(failure) => Err(failure),
@@ -141,12 +143,12 @@ impl<'c> Matcher<'c> {
         }
     }
 
-    /// The edges of an item to earlier ones, ascending.
+    /// The edges from an item to earlier items, ascending.
     fn own_edges(&self, item: ItemId) -> &[Edge] {
         &self.edges[self.starts.range(item)]
     }
 
-    /// An item as a member of the set join.
+    /// Describes an item as a member of the set join.
     fn member(&self, item: ItemId, sets: &SetCache<'_>) -> Member {
         Member {
             item,
@@ -155,8 +157,9 @@ impl<'c> Matcher<'c> {
         }
     }
 
-    /// The sets that deciding the items of a block may need: each item by its own measure, by the measures of its joins, and by characters
-    /// if a neighbour in the block is measured so.
+    /// The keys of the shingle sets that may be needed to decide the items of a block. Each item needs the set in its
+    /// own measure and in the measures of its joins. It also needs the set by characters if a neighbour in the block is
+    /// measured by characters.
     fn block_keys(&self, items: &[ItemId]) -> Vec<SetKey> {
         let Some(sets) = &self.sets else { return Vec::new() };
         let mut keys = Vec::with_capacity(items.len());
@@ -271,7 +274,7 @@ impl Verify for Matcher<'_> {
             join.begin_block(sets, &members);
             if let Err(error) = (self.check_memory)(join.bytes()) {
                 self.fail(error);
-                // After this failure no more items are decided, so the join is dropped.
+                // After a failure no more items are decided, so the join is dropped.
                 self.join = None;
             }
         }
@@ -292,14 +295,15 @@ impl Verify for Matcher<'_> {
 
     fn verify(&self, item: u32, candidate: Candidate, at_least: f64) -> Option<Similarity> {
         let Some(sets) = &self.sets else {
-            // Without texts, every pair within the radius is a duplicate.
+            // A run without verification has no texts: every pair within the radius is a duplicate.
             return Some(Similarity {
                 jaccard: f64::NAN,
                 containment: f64::NAN,
             });
         };
         let (item, other) = (ItemId::new(item), ItemId::new(candidate.id));
-        // Counted here, since a pair may be a candidate more than once but is verified once.
+        // Pairs of the set join are counted here, because the join may return a pair more than once, but the pair is
+        // verified once.
         if self.join.is_some() && self.is_left_to_the_join(item, other) {
             self.probed.fetch_add(1, Ordering::Relaxed);
         }
@@ -311,7 +315,7 @@ impl Verify for Matcher<'_> {
                 None => sets.load_one(key).map(Cow::Owned),
             }
         };
-        // Near misses are noted only while the item has no duplicate.
+        // Near misses of an item are recorded only until a duplicate of the item is found.
         let least = if at_least > 0.0 {
             self.criteria.threshold.max(at_least)
         } else {

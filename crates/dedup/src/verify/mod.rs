@@ -1,4 +1,4 @@
-//! Verification on the text: the decision which candidates are duplicates, and of which leader.
+//! Verification on the texts: decides which candidates are duplicates, and which leader each duplicate follows.
 
 pub(crate) mod matcher;
 pub(crate) mod near_misses;

@@ -1,7 +1,7 @@
 //! Near misses: verified pairs just below the threshold, their number at each Jaccard, and the closest ones.
 //!
-//! They show the effect of a lower threshold. All threads note pairs at once. The result does not depend on their order, since the closest
-//! pairs are chosen by a total order.
+//! They show the effect of a lower threshold. All threads record pairs concurrently. The result does not depend on the
+//! order of the threads, since the closest pairs are chosen by a total order.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -12,54 +12,56 @@ use twinprint_cluster::Similarity;
 
 use crate::ids::ItemId;
 
-/// The largest distance of a near miss from the threshold. The larger the margin, the fewer pairs are decided by the histograms of their
-/// sets alone: a margin of 0.1 took 0.7 s of 24 s on a gigabyte of Chinese pages with many similar documents.
+/// The largest difference between the threshold and the Jaccard of a near miss. With a larger margin, fewer pairs are
+/// decided by the histograms of their sets alone: a margin of 0.1 took 0.7 s of 24 s on a gigabyte of Chinese pages
+/// with many similar documents.
 const MARGIN: f64 = 0.05;
-/// The largest number of pairs that are kept.
+/// The largest number of near misses that are kept with their items; the others are only counted.
 const MAX_KEPT: usize = 64;
-/// The number of bands of a Jaccard, of 2 per cent each.
+/// The number of bands that Jaccards are counted in, of 2 per cent each.
 const BANDS: usize = 51;
 
-/// Two items whose Jaccard is below the threshold.
+/// Two items whose Jaccard is just below the threshold.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct NearMiss {
     /// The item that was decided earlier.
     pub(crate) earlier: ItemId,
     pub(crate) item: ItemId,
-    /// The Hamming distance.
+    /// The Hamming distance of the two items.
     pub(crate) distance: u32,
     pub(crate) similarity: Similarity,
 }
 
-/// The near misses of a run.
+/// The near misses of a run, collected by all threads.
 pub(crate) struct NearMisses {
     least: f64,
-    /// The number of pairs in each band.
+    /// The number of near misses in each band of Jaccards.
     bands: [AtomicU64; BANDS],
-    /// The largest rank of a pair that may be kept.
+    /// The largest rank with which a pair may still be kept.
     worst: AtomicU64,
     kept: Mutex<BTreeSet<RankedMiss>>,
 }
 
-/// A near miss in the order of closeness: the closest pair is the least.
+/// A near miss, ordered by closeness: the pair with the highest Jaccard sorts first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct RankedMiss {
-    /// The inverted bits of the Jaccard. The bits of numbers in 0..=1 have the order of the numbers.
+    /// The inverted bit pattern of the Jaccard. In 0..=1 the bit patterns of floats sort like the numbers, so the
+    /// highest Jaccard has the lowest rank.
     rank: u64,
     earlier: ItemId,
     item: ItemId,
     distance: u32,
-    /// The bits of the containment.
+    /// The bit pattern of the containment.
     containment: u64,
 }
 
-/// The band of a Jaccard: its lower end in per cent, an even number.
+/// The band of a Jaccard, named by its lower end in per cent, an even number.
 pub(crate) fn band(jaccard: f64) -> u32 {
     (jaccard * 50.0 + 1e-9).floor() as u32 * 2
 }
 
 impl NearMisses {
-    /// An empty collection for pairs below `threshold`, by [`MARGIN`] at most.
+    /// An empty collection of near misses below `threshold`, by at most [`MARGIN`].
     pub(crate) fn below(threshold: f64) -> Self {
         Self {
             least: (threshold - MARGIN).max(f64::MIN_POSITIVE),
@@ -69,12 +71,12 @@ impl NearMisses {
         }
     }
 
-    /// The least Jaccard of a pair to note.
+    /// The lowest Jaccard of a near miss.
     pub(crate) fn least(&self) -> f64 {
         self.least
     }
 
-    /// Notes a verified pair below the threshold.
+    /// Records a verified pair below the threshold.
     pub(crate) fn note(&self, miss: NearMiss) {
         let NearMiss { similarity, .. } = miss;
         let slot = band(similarity.jaccard) as usize / 2;
@@ -101,7 +103,7 @@ impl NearMisses {
         }
     }
 
-    /// The number of pairs in each band that has any, by the lower end of the band in per cent.
+    /// The number of pairs in each band that has pairs. A band is named by its lower end in per cent.
     pub(crate) fn bands(&self) -> BTreeMap<u32, u64> {
         let counts = (0u32..).zip(&self.bands);
         counts
@@ -110,7 +112,7 @@ impl NearMisses {
             .collect()
     }
 
-    /// The `count` closest pairs, the closest first, at most one for each earlier item.
+    /// The `count` closest pairs, the closest first. Each earlier item is in at most one of them.
     pub(crate) fn closest(&self, count: usize) -> Vec<NearMiss> {
         let Ok(kept) = self.kept.lock() else {
             return Vec::new();

@@ -1,26 +1,28 @@
 //! The order in which items are decided.
 //!
-//! Every order in which an item comes after its earlier neighbours gives the same groups. The order that is taken keeps neighbours together:
-//! the sets that are loaded for similar documents are used at once, wherever in the input the documents are.
+//! Every order in which each item comes after its earlier neighbours gives the same groups. This order keeps neighbours
+//! together, so that the shingle sets of similar documents are used soon after they are loaded, wherever the documents
+//! are in the input.
 
 use twinprint_cluster::JoinRole;
 
 use crate::candidates::Edge;
 use crate::ids::{IdVec, ItemId, Lists, ids};
 
-/// A topological order of the items, which are ranks in keep order, along the edges; there is one role for each item.
+/// Returns the order in which items are decided: a topological order along the edges. Items are numbered by rank in
+/// keep order, and each has one of the `roles`.
 ///
-/// Depth first: an item is followed by those of its later neighbours that wait for no other item, the earliest first. Members of the set
-/// join that may turn out to be neighbours keep their order: pairs with at least one core member. `edges` are sorted by item. O(items +
-/// edges).
+/// The order is depth first: an item is followed by those of its later neighbours that wait for no other item, the
+/// earliest first. Two members of the set join, of which at least one is a core member, may turn out to be neighbours,
+/// so they keep their order. `edges` are sorted by item. O(items + edges).
 pub(crate) fn schedule(edges: &[Edge], roles: &IdVec<ItemId, JoinRole>) -> IdVec<ItemId, ItemId> {
-    /// The mark of an item that is ready or in the order.
+    /// The value in `waits` of an item that is ready or already in the order.
     const DECIDED: u32 = u32::MAX;
     let items = roles.len();
     let later: Lists<ItemId, ItemId> =
         Lists::group(items, || edges.iter().map(|edge| (edge.earlier, edge.item)));
     let member_order = MemberOrder::new(roles);
-    // The number of items that each item waits for.
+    // For each item, the number of items that it waits for.
     let mut waits: IdVec<ItemId, u32> = IdVec::filled(0, items);
     for edge in edges {
         waits[edge.item] += 1;
@@ -33,7 +35,8 @@ pub(crate) fn schedule(edges: &[Edge], roles: &IdVec<ItemId, JoinRole>) -> IdVec
     let mut order = Vec::with_capacity(items);
     let mut ready = Vec::new();
     for root in ids(items) {
-        // Only items that wait for none from the start begin here. Others are reached from the items that they wait for.
+        // The walk starts from items that wait for no other item. The walk reaches all other items from the items that
+        // they wait for.
         if waits[root] == 0 {
             waits[root] = DECIDED;
             ready.push(root);
@@ -58,14 +61,14 @@ pub(crate) fn schedule(edges: &[Edge], roles: &IdVec<ItemId, JoinRole>) -> IdVec
     order.into()
 }
 
-/// The order of the members of the set join. A core member waits for the core member before it and for all members between the two. A
-/// fringe member waits for the core member before it.
+/// Keeps the members of the set join in order. A core member waits for the core member before it and for all members
+/// between the two. A fringe member waits for the core member before it.
 struct MemberOrder {
-    /// The members, ascending.
+    /// The members of the set join, ascending.
     members: Vec<ItemId>,
-    /// The position of each item among the members.
+    /// For each item, its position among the members.
     position: IdVec<ItemId, u32>,
-    /// For each member, the position of the next core member; the number of members if there is none.
+    /// For each member, the position of the next core member; past the last core member, the number of members.
     next_core: Vec<u32>,
 }
 
@@ -90,7 +93,7 @@ impl MemberOrder {
         }
     }
 
-    /// The members that wait for this item, ascending.
+    /// The members that wait for `item`, ascending.
     fn after(&self, item: ItemId, roles: &IdVec<ItemId, JoinRole>) -> &[ItemId] {
         let here = self.position[item] as usize;
         let last = match roles[item] {

@@ -1,8 +1,9 @@
 //! `clusters.parquet`: the rows of `clusters.jsonl` as a Parquet table.
 //!
-//! The table has the same columns in the same order. Ids have the type of the column of the input if that is one of whole numbers ([`ids`]),
-//! so that the table can be joined with the input; otherwise they are strings. A fingerprint of 64 bits is an unsigned number. Parquet has
-//! no numbers of 128 bits, so such a fingerprint is 16 bytes, most significant first. Both sort as numbers.
+//! The table has the same columns in the same order. If the input's column of ids has whole numbers, the ids in the
+//! table have the same type ([`ids`]), so that the table can be joined with the input. Otherwise ids are strings. A
+//! fingerprint of 64 bits is an unsigned number. Parquet has no numbers of 128 bits, so a fingerprint of 128 bits is 16
+//! bytes, most significant first. Fingerprints of both widths sort as numbers.
 
 mod ids;
 
@@ -21,10 +22,10 @@ use twinprint_io::results::ClusterRow;
 use twinprint_io::sink::{ColumnValues, OutputDir, OutputFile, SinkError, parquet_failed, write_column};
 use twinprint_io::source::IntegerType;
 
-/// The number of rows of a row group.
+/// The number of rows in one Parquet row group.
 const ROW_GROUP_ROWS: usize = 1 << 16;
 
-/// The table being written.
+/// The writer of `clusters.parquet`.
 pub(crate) struct ClusterTable {
     writer: SerializedFileWriter<OutputFile>,
     path: PathBuf,
@@ -37,13 +38,13 @@ pub(crate) struct ClusterTable {
 /// The types of the columns of ids; `None` for strings.
 #[derive(Clone, Copy)]
 pub(crate) struct IdTypes {
-    /// The type of the column `id`.
+    /// The type of the column `id`; `None` for strings.
     pub(crate) own: Option<IntegerType>,
     /// The type of the column `duplicate_of`, which may name documents outside the input.
     pub(crate) duplicate_of: Option<IntegerType>,
 }
 
-/// A row group, by column.
+/// The values of one Parquet row group, by column.
 struct RowGroupColumns {
     id: Ids,
     source: Vec<ByteArray>,
@@ -99,7 +100,7 @@ impl RowGroupColumns {
 }
 
 impl ClusterTable {
-    /// Begins the table. `verified` is true if all rows were verified; otherwise the table has a column `verified`.
+    /// Creates the table. `verified` is true if all rows were verified; otherwise the table gets a column `verified`.
     pub(crate) fn create(
         dir: &OutputDir,
         bits: u32,
@@ -154,7 +155,7 @@ impl ClusterTable {
         })
     }
 
-    /// Adds a row. The low bits of `fingerprint` are its fingerprint.
+    /// Adds a row. The low bits of `fingerprint` are the fingerprint of the document.
     pub(crate) fn push(&mut self, row: &ClusterRow<'_>, fingerprint: u128) -> Result<(), SinkError> {
         let rows = &mut self.rows;
         let failed = |error| parquet_failed(error, &self.path);

@@ -1,5 +1,5 @@
-//! The output files of a run: `clusters.jsonl` and `clusters.parquet`, `kept/` and `removed/` or `annotated/`, and `config.toml`. The
-//! report has a [module](crate::report) of its own.
+//! The output files of a run: `clusters.jsonl` and `clusters.parquet`, `kept/` and `removed/` or `annotated/`, and
+//! `config.toml`. The report has a [module](crate::report) of its own.
 
 pub(crate) mod annotate;
 #[cfg(feature = "tables")]
@@ -56,19 +56,20 @@ pub(crate) struct FinishedRun<'r> {
     pub(crate) parts: Option<PartsReport>,
 }
 
-/// The decision on one document.
+/// The decision on one document: the group that it is in, and whether it is kept.
 pub(crate) struct DocumentVerdict<'r> {
     document: DocumentId,
-    /// The document that leads its group.
+    /// The document that leads the group.
     pub(crate) leader: DocumentId,
     /// The item of the document.
     pub(crate) item: ItemId,
-    /// The item of the leader.
+    /// The item of the group's leader.
     pub(crate) leader_item: ItemId,
     pub(crate) group: Group,
-    /// The known document that it duplicates, if there is one; then its group has equal texts only, and all of it is removed.
+    /// The known document that this document duplicates, if any. All documents of its group then have equal texts, and
+    /// all are removed.
     pub(crate) known: Option<&'r KnownDuplicate>,
-    /// True if the text has no features and such texts are removed.
+    /// True if the text has no features and the options remove such texts.
     pub(crate) empty: bool,
 }
 
@@ -78,7 +79,8 @@ impl<'r> DocumentVerdict<'r> {
         self.leader == self.document && self.known.is_none() && !self.empty
     }
 
-    /// The id of the document that it duplicates, if it is removed as a duplicate.
+    /// The id of the document that this document duplicates; `None` if this document is kept, or removed for another
+    /// reason.
     fn duplicate_of<'n>(&self, names: &'n Names<'_>) -> Option<Cow<'n, str>>
     where
         'r: 'n,
@@ -89,18 +91,19 @@ impl<'r> DocumentVerdict<'r> {
         }
     }
 
-    /// The number of documents that this one stands for in a group of `cluster_size`: all of them, itself included, if it is kept, and none
-    /// if it is removed. The sum over all documents is the number of documents that are kept or have a kept duplicate.
+    /// The number of documents that this document stands for, in a group of `cluster_size`: all of them, itself
+    /// included, if it is kept, and 0 if it is removed. The sum over all documents is the number of documents that are
+    /// kept or have a kept duplicate.
     pub(crate) fn dup_count(&self, cluster_size: u32) -> u32 {
         if self.kept() { cluster_size } else { 0 }
     }
 
-    /// The Hamming distance to the document that it duplicates.
+    /// The Hamming distance between this document and the document that it duplicates.
     fn hamming(&self) -> u32 {
         self.known.map_or(self.group.distance, |known| known.hamming)
     }
 
-    /// The Jaccard with the document that it duplicates, in a run with verification.
+    /// The Jaccard of this document and the document that it duplicates; `None` in a run without verification.
     fn jaccard(&self) -> Option<Ratio> {
         match self.known {
             Some(known) => known.jaccard.and_then(Ratio::new),
@@ -110,7 +113,7 @@ impl<'r> DocumentVerdict<'r> {
 }
 
 impl FinishedRun<'_> {
-    /// The groups of all items.
+    /// The group of each item.
     pub(crate) fn groups(&self) -> IdSlice<'_, ItemId, Group> {
         IdSlice::new(&self.outcome.groups)
     }
@@ -137,7 +140,7 @@ impl FinishedRun<'_> {
         }
     }
 
-    /// The number of documents of the group of each item that leads; 0 for other items.
+    /// For each item that leads a group, the number of documents of the group; 0 for other items.
     pub(crate) fn sizes(&self) -> IdVec<ItemId, u32> {
         let mut sizes = IdVec::filled(0, self.keep.len());
         for (item, group) in self.groups().entries() {
@@ -146,7 +149,8 @@ impl FinishedRun<'_> {
         sizes
     }
 
-    /// The types of ids in tables. The column `duplicate_of` has the type of the documents unless it may name documents outside the input.
+    /// The types of the columns of ids in tables. The column `duplicate_of` has the type of the documents' ids, unless
+    /// it may name documents outside the input.
     #[cfg(feature = "tables")]
     fn id_types(&self) -> IdTypes {
         let own = self.corpus.documents.id_type();
@@ -214,7 +218,7 @@ pub(crate) fn write_clusters(run: &FinishedRun<'_>, dir: &OutputDir) -> Result<(
     Ok(())
 }
 
-/// The approximate bytes that the last stage reads and writes.
+/// The approximate number of bytes that the stage `write` reads and writes.
 pub(crate) fn bytes_to_write(run: &FinishedRun<'_>) -> u64 {
     if run.options.mode == Mode::Report {
         0
@@ -223,7 +227,7 @@ pub(crate) fn bytes_to_write(run: &FinishedRun<'_>) -> u64 {
     }
 }
 
-/// Writes `config.toml`, the effective configuration. A run with `--config` of this file gives the same result.
+/// Writes `config.toml`, the effective configuration. A run with this file as `--config` gives the same result.
 pub(crate) fn write_config(run: &FinishedRun<'_>, dir: &OutputDir) -> Result<(), DedupError> {
     let config = Config::of(run.inputs, run.source_options, run.options, run.radius);
     let mut file = dir.file("config.toml")?;

@@ -12,13 +12,13 @@ use twinprint_io::results::PairRow;
 use twinprint_io::rows::{self, Ratio};
 use twinprint_io::sink::{OutputDir, OutputFile};
 
-/// The writer of the pairs: expands pairs of classes to rows of documents.
+/// The writer of the pairs. It expands each pair of classes to the rows of their documents.
 pub(crate) struct PairWriter<'r> {
     file: Option<OutputFile>,
     mode: PairRows,
     keep: &'r KeepOrder,
     names: Names<'r>,
-    /// The documents of each class in input order; no lists if no file is written.
+    /// The documents of each class in input order; empty if no file is written.
     members: Lists<ClassId, DocumentId, u32>,
     verified: bool,
     rows: u64,
@@ -26,7 +26,8 @@ pub(crate) struct PairWriter<'r> {
 }
 
 impl<'r> PairWriter<'r> {
-    /// Opens the file and writes the pairs of equal texts, whose number is known first.
+    /// Creates `pairs.jsonl` and writes the pairs of equal texts. Their number is known in advance, so the limit is
+    /// checked first.
     pub(crate) fn new(
         dir: &OutputDir,
         options: &DedupOptions,
@@ -65,7 +66,7 @@ impl<'r> PairWriter<'r> {
         Ok(writer)
     }
 
-    /// Fails if `further` rows exceed the limit.
+    /// Fails if `further` more rows would exceed the limit.
     fn check(&self, further: u64) -> Result<(), DedupError> {
         let rows = self.rows + further;
         if rows > MAX_PAIR_ROWS {
@@ -103,7 +104,8 @@ impl<'r> PairWriter<'r> {
         Ok(())
     }
 
-    /// Writes the rows of one verified pair of items.
+    /// Writes the rows of one verified pair of items: one for each pair of their documents, or one row with
+    /// [`PairRows::Distinct`].
     pub(crate) fn write(
         &mut self,
         item: ItemId,
@@ -159,7 +161,7 @@ impl<'r> PairWriter<'r> {
         Ok(())
     }
 
-    /// The number of rows, if a file was asked for.
+    /// Finishes the file and returns its number of rows; `None` if no file was asked for.
     pub(crate) fn finish(self) -> Result<Option<u64>, DedupError> {
         match self.file {
             Some(file) => {

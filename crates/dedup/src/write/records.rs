@@ -1,4 +1,4 @@
-//! The records of the input in the output: `kept/` and `removed/`, or `annotated/`.
+//! Copies the records of the input to the output: to `kept/` and `removed/`, or to `annotated/`.
 
 use std::path::Path;
 
@@ -13,11 +13,11 @@ use twinprint_io::results::OrderReport;
 use twinprint_io::sink::{self, CopyOptions, OutputDir, RecordAction};
 use twinprint_io::source::Sources;
 
-/// The documents by their position among all records, rejects included.
+/// The number of the document at each position among all records, rejects included.
 struct DocumentsByRecord(Vec<u32>);
 
 impl DocumentsByRecord {
-    /// The entry of a reject.
+    /// The entry at the position of a rejected record.
     const REJECT: u32 = u32::MAX;
 
     fn new(documents: &Documents) -> Self {
@@ -30,7 +30,7 @@ impl DocumentsByRecord {
         Self(by_record)
     }
 
-    /// The document of a record; `None` for a reject.
+    /// The document at a position among all records; `None` for a reject.
     fn document(&self, ordinal: u64) -> Option<DocumentId> {
         let document = self.0.get(ordinal as usize).copied();
         document
@@ -39,7 +39,8 @@ impl DocumentsByRecord {
     }
 }
 
-/// Copies the input's records to `kept/` and `removed/`, or to `annotated/`, with the fields asked for.
+/// Copies the input's records to `kept/` and `removed/`, or to `annotated/`, and adds the fields that the options ask
+/// for.
 pub(crate) fn copy_records(
     run: &FinishedRun<'_>,
     dir: &OutputDir,
@@ -82,7 +83,8 @@ pub(crate) fn copy_records(
     copy(run, &action, Some(&annotate), dir, work, progress)
 }
 
-/// Copies records in the order that the options ask for.
+/// Copies the records in the order that the options ask for. `action` decides where a record goes, and `edit` adds
+/// fields.
 fn copy(
     run: &FinishedRun<'_>,
     action: &dyn Fn(u64) -> RecordAction,
@@ -116,10 +118,10 @@ fn copy(
     }))
 }
 
-/// The rank of each record, by its ordinal, in the order that puts similar documents next to one another.
+/// For each record, by its position in the input, the rank in an order that puts similar documents next to one another.
 fn ranks(run: &FinishedRun<'_>) -> Vec<u32> {
     let (documents, classes) = (&run.corpus.documents, &run.corpus.classes);
-    // Removed texts are not among the records that are ordered, and the walk must not continue from them.
+    // Removed texts are not written in this order, so the walk over similar texts must not continue from them.
     let is_kept = |item: ItemId| {
         let known = run.known.of(run.keep.classes[item]);
         run.groups()[item].leader == item.get() && known.is_none()
@@ -140,19 +142,22 @@ fn ranks(run: &FinishedRun<'_>) -> Vec<u32> {
     ranks
 }
 
-/// The number of files that keep the order of the input with every option.
+/// The number of files whose records stay in input order with every option, because the files do not have one record
+/// per line.
 fn files_left(sources: &Sources) -> u64 {
     let left = sources.list().iter().filter(|file| !file.format.is_by_line());
     left.count() as u64
 }
 
-/// Warns of files that cannot be put in order, and fails if none can.
+/// Warns about files whose records cannot be put in order. Fails if all files are such.
 pub(crate) fn check_order(sources: &Sources, progress: &dyn Progress) -> Result<(), DedupError> {
     let (left, all) = (files_left(sources), sources.list().len() as u64);
     if left == all {
         return Err(DedupError::option(
             "order",
-            "only files with a record a line (.jsonl, .ndjson, text files read by line) can be put in order, and none of the inputs is one",
+            "only files with one record per line (.jsonl, .ndjson, text files read by line) can be put in order, and \
+             no input is \
+             such a file",
         ));
     }
     if left > 0 {
@@ -163,7 +168,8 @@ pub(crate) fn check_order(sources: &Sources, progress: &dyn Progress) -> Result<
     Ok(())
 }
 
-/// Fails if the records of an input have no fields, or if records at the beginning of some files have a field of such a name already.
+/// Fails if the records of an input have no fields to which others can be added, or if records at the beginning of some
+/// files already have a field with the name of an added one.
 pub(crate) fn check_columns(
     sources: &Sources,
     columns: Columns,
@@ -178,8 +184,9 @@ pub(crate) fn check_columns(
         return Err(DedupError::option(
             option,
             format!(
-                "{} has no fields to add to (records of .jsonl, .json, .csv, .tsv, .parquet and .arrow have); leave the file out, or \
-                 read the same from clusters.jsonl, which every mode writes",
+                "{} has no fields, so none can be added (records of .jsonl, .json, .csv, .tsv, .parquet and .arrow \
+                 have \
+                 fields); leave the file out, or read the same values from clusters.jsonl",
                 file.label
             ),
         ));
@@ -188,7 +195,7 @@ pub(crate) fn check_columns(
     Ok(())
 }
 
-/// The place of every document in its group: 0 for the leader, then the others in input order.
+/// The position of every document in its group: 0 for the leader, then the others in input order.
 fn places(run: &FinishedRun<'_>) -> IdVec<DocumentId, u32> {
     let mut followers: IdVec<ItemId, u32> = IdVec::filled(0, run.keep.len());
     let place = |document: DocumentId| {

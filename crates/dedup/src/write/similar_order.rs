@@ -1,10 +1,11 @@
 //! The order of `--order similar`: similar texts are next to one another, and all others stay in input order.
 //!
 //! Similar texts are the candidates that the search has found: most of them are not duplicates, but share complete
-//! passages, which a compressor finds if they are close together. From the first text in input order the walk continues
-//! with the nearest similar text that has no rank yet, depth first, then with the next text in input order. A sort by
-//! fingerprint, a sort by length, and a chain of nearest neighbours over all fingerprints were measured too. They lose
-//! the order of the input, and if that was good already they cost more than they gain (docs/order.md).
+//! passages, which a compressor finds if they are close together. The walk begins with the first text in input order.
+//! From each text it continues, depth first, with the nearest similar text that has no rank yet, and then with the next
+//! text in input order. A sort by fingerprint, a sort by length, and a chain of nearest neighbours over all
+//! fingerprints were measured too. All three lose the order of the input, and if that order was good already, they cost
+//! more than they gain (docs/order.md).
 
 use crate::ids::{ClassId, IdVec, Lists, ids};
 
@@ -33,7 +34,7 @@ pub(crate) fn ranks<I: DoubleEndedIterator<Item = (ClassId, ClassId)>>(
             next += 1;
             let neighbors = similar.of_mut(class);
             neighbors.sort_unstable_by_key(|&other| (distance(class, other), other));
-            // The stack returns the last one first.
+            // The farthest neighbour is pushed first, because the stack returns the last one first.
             let farthest_first = neighbors.iter().rev();
             waiting.extend(farthest_first.filter(|&&other| ranks[other] == UNRANKED));
         }

@@ -1,5 +1,5 @@
-//! Without verification the fingerprints decide, whatever the length of a text: the pairs and groups are those of brute force over the
-//! fingerprints, at every radius of both widths.
+//! Without verification the fingerprints decide, whatever the length of a text: the pairs and groups are those of brute
+//! force over the fingerprints, at every radius of both widths.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! Places of passages in the original texts: what is cut out of a record by them is exactly the passage, however the record writes it.
+//! Places of passages in the original texts: what is cut out of a record by them is exactly the passage, however the
+//! record writes it.
 
 use std::fmt::Write as _;
 use std::fs;

@@ -15,8 +15,8 @@ fn options() -> DedupOptions {
     }
 }
 
-/// Precision of the pairs found, and recall of those that are promised: within the radius, or with a short text. Also how many true
-/// pairs `wanted` holds for.
+/// Precision of the pairs found, and recall of those that are promised: within the radius, or with a short text. Also
+/// how many true pairs `wanted` holds for.
 fn judge(texts: &[String], wanted: impl Fn(&BruteForce, usize, usize) -> bool) -> (f64, f64, usize) {
     let options = options();
     let done = run(texts, &[], &options);

@@ -1,24 +1,25 @@
-//! The distribution of the distances between unrelated documents: a beta-binomial distribution, since pages share common words to different degrees.
+//! The distribution of the Hamming distances between unrelated documents. It is modelled by a beta-binomial
+//! distribution, since unrelated pages share common words to different degrees.
 
 use serde::Serialize;
 
-/// Rounds in which the parameters are corrected; they converge after two or three.
+/// The number of rounds in which the fitted parameters are corrected. They converge after two or three rounds.
 const FIT_ROUNDS: usize = 4;
 
 /// The fitted distribution of the Hamming distances between unrelated documents.
 #[derive(Clone, Debug, Serialize)]
 pub struct Background {
-    /// Mean distance.
+    /// The mean distance in bits.
     pub mean: f64,
-    /// Standard deviation.
+    /// The standard deviation of the distance in bits.
     pub deviation: f64,
-    /// Probability of each distance from 0.
+    /// The probability of each distance from 0.
     pub probability: Vec<f64>,
 }
 
 impl Background {
-    /// Fits the distribution to the number of pairs at each distance. Similar documents are few and near, so the median and the spread above
-    /// it are fitted.
+    /// Fits the distribution to the number of pairs at each distance. Similar documents are few and near, so they
+    /// hardly change the median and the spread above it, which are fitted.
     pub fn fit(histogram: &[u64]) -> Self {
         let bits = histogram.len().max(2) - 1;
         let counts: Vec<f64> = histogram.iter().map(|&count| count as f64).collect();
@@ -41,16 +42,18 @@ impl Background {
         fitted
     }
 
-    /// The beta-binomial distribution of a mean and a deviation, or the binomial distribution if the deviation is as small as that.
+    /// The beta-binomial distribution with a given mean and standard deviation. If the deviation is not larger than
+    /// that of the binomial distribution, the binomial distribution is returned.
     fn of(bits: usize, mean: f64, deviation: f64) -> Self {
         let n = bits as f64;
         let p = (mean / n).clamp(1e-6, 1.0 - 1e-6);
         let binomial = n * p * (1.0 - p);
-        // The variance is n p (1 − p) (1 + (n − 1) rho), where rho is the correlation between bits.
+        // The variance of a beta-binomial distribution is n p (1 − p) (1 + (n − 1) rho), where rho is the correlation
+        // between bits.
         let rho = ((deviation.powi(2) / binomial - 1.0) / (n - 1.0)).clamp(1e-9, 0.99);
         let sum = 1.0 / rho - 1.0;
         let (alpha, beta) = (p * sum, (1.0 - p) * sum);
-        // P(0) = Π (beta + i) / (sum + i). Each further probability follows from the one before by their ratio.
+        // P(0) = Π (beta + i) / (sum + i). Every further probability is computed from the one before by their ratio.
         let mut log = (0..bits)
             .map(|i| ((beta + i as f64) / (sum + i as f64)).ln())
             .sum::<f64>();
@@ -67,21 +70,22 @@ impl Background {
         }
     }
 
-    /// Returns the probability that two unrelated documents are within `k` bits.
+    /// Returns the probability that two unrelated documents differ in at most `k` bits.
     pub fn within(&self, k: u32) -> f64 {
         self.probability.iter().take(k as usize + 1).sum::<f64>().min(1.0)
     }
 }
 
-/// The parameters of a histogram that similar documents, which are near, hardly change.
+/// The median and the spread of a histogram of distances. Similar documents are few and near, so they hardly change
+/// either.
 struct HistogramShape {
     /// The median distance.
     median: f64,
-    /// The root mean square difference from the median of the distances above it.
+    /// The root mean square distance from the median, of the distances above it.
     spread: f64,
 }
 
-/// The shape of a histogram; `None` if no distance is above the median.
+/// Computes the shape of a histogram; `None` if no distance is above the median.
 fn shape(weights: &[f64]) -> Option<HistogramShape> {
     let half = weights.iter().sum::<f64>() / 2.0;
     let mut before = 0.0;
@@ -90,7 +94,7 @@ fn shape(weights: &[f64]) -> Option<HistogramShape> {
         before > half
     })?;
     before -= weights[median];
-    // Interpolated within the bin of the median.
+    // The median is interpolated within its bin.
     let middle = median as f64 - 0.5 + (half - before) / weights[median];
     let (mut squares, mut beyond) = (0.0, 0.0);
     for (distance, &weight) in weights.iter().enumerate().skip(median + 1) {

@@ -1,10 +1,11 @@
 //! Calibration: chooses width and radius for a corpus from a sample of it.
 //!
-//! Distances between unrelated documents are not those of random bits, because pages share common words. So the distances of the pairs of the
-//! sample are counted, and the *background*, the distribution for unrelated documents, is fitted to them ([`Background`]). Pairs in excess
-//! of the background are similar documents. The number of unrelated documents within a radius grows with the corpus; that of similar
-//! documents does not. Their sum is the expected number of candidates per document at the size of the corpus. The recall of a radius is
-//! measured on the sample if it has enough duplicates, and estimated from the threshold otherwise.
+//! Distances between unrelated documents are not those of random bits, because pages share common words. So the pairs
+//! of the sample are counted by distance, and the *background*, the distribution for unrelated documents, is fitted to
+//! the counts ([`Background`]). Pairs in excess of the background are similar documents. The number of unrelated
+//! documents within a radius grows with the corpus; that of similar documents does not. The sum of both numbers is the
+//! expected number of candidates per document at the size of the corpus. If the sample has enough duplicates, the
+//! recall of a radius is measured on them; otherwise it is estimated from the threshold.
 
 mod background;
 mod page;
@@ -34,52 +35,53 @@ use twinprint_text::MIN_FEATURES;
 
 /// The largest number of texts that are compared with all texts of the sample.
 const MAX_COMPARED: usize = 4096;
-/// The largest number of pairs within the widest radius that are verified.
+/// The largest number of pairs within the widest radius that are verified for the recall and the examples.
 const MAX_VERIFIED: usize = 1_000_000;
-/// The smallest number of true pairs for which a recall is reported.
+/// The smallest number of true pairs in the sample with which a recall is reported.
 const MIN_TRUE_PAIRS: usize = 30;
-/// Characters of an example.
+/// The number of characters that an example shows of each text.
 const EXAMPLE_CHARS: usize = 90;
 
 /// The result of a calibration. It serialises to its JSON form.
 #[derive(Clone, Debug, Serialize)]
 pub struct Calibration {
-    /// Version of twinprint.
+    /// The version of twinprint that made the calibration.
     pub version: String,
-    /// Id of the profile, without its width.
+    /// The id of the profile, without its width.
     pub profile: String,
     /// The number of documents in the sample.
     pub documents: usize,
     /// The documents and rejects of the input.
     pub intake: Intake,
-    /// The number of distinct texts among them that are long enough for a fingerprint.
+    /// The number of distinct texts in the sample that are long enough for a fingerprint.
     pub texts: usize,
-    /// The number of documents in the corpus that the figures are for.
+    /// The number of documents of the corpus for which the figures are estimated.
     pub n: u64,
     /// The minimum Jaccard of a duplicate.
     pub threshold: f64,
-    /// The number of pairs of the sample at the threshold and within the widest radius.
+    /// The number of pairs of the sample that are at the threshold and within the widest radius.
     pub true_pairs: usize,
-    /// The figures for 64 and 128 bits.
+    /// The figures for fingerprints of 64 and of 128 bits.
     pub widths: Vec<WidthCalibration>,
-    /// A pair at each distance, if the sample has one.
+    /// One pair of the sample for each distance at which the sample has pairs.
     pub examples: Vec<Example>,
-    /// The width chosen.
+    /// The chosen width in bits.
     pub bits: u32,
-    /// The radius chosen.
+    /// The chosen radius.
     pub k: u32,
-    /// The reason for the choice.
+    /// The reason for the choice of width and radius, for people.
     pub reason: String,
     #[serde(skip)]
     matching: Matching,
 }
 
-/// The figures for one width.
+/// The figures of a calibration for one width.
 #[derive(Clone, Debug, Serialize)]
 pub struct WidthCalibration {
-    /// The width.
+    /// The width of the fingerprints in bits.
     pub bits: u32,
-    /// The number of compared pairs at each distance from 0. A pair of two compared texts counts twice.
+    /// The number of compared pairs at each distance from 0. A pair counts twice if both of its texts are compared with
+    /// all texts.
     pub histogram: Vec<u64>,
     /// The distribution of distances between unrelated documents.
     pub background: Background,
@@ -87,16 +89,18 @@ pub struct WidthCalibration {
     pub radii: Vec<RadiusCalibration>,
 }
 
-/// The figures for one radius.
+/// The figures of a calibration for one radius.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct RadiusCalibration {
-    /// The radius.
+    /// The radius: the largest Hamming distance of a candidate.
     pub k: u32,
-    /// The share of the true pairs of the sample within the radius; `None` if the sample has fewer than 30.
+    /// The share of the sample's true pairs that are within the radius; `None` if the sample has fewer than 30 true
+    /// pairs.
     pub recall: Option<f64>,
     /// The expected share of pairs just at the threshold that are within the radius.
     pub recall_at_threshold: f64,
-    /// The number of similar documents within the radius per document, as in the sample.
+    /// The number of similar documents within the radius per document, which is the same in the sample and in the
+    /// corpus.
     #[serde(rename = "relatives")]
     pub similar: f64,
     /// The number of unrelated documents within the radius per document, estimated for the corpus.
@@ -104,7 +108,7 @@ pub struct RadiusCalibration {
     pub unrelated: f64,
     /// The size of an index of the corpus, in bytes per document.
     pub index_bytes: f64,
-    /// Estimated seconds in which one core finds all pairs of the corpus.
+    /// The estimated time in which one core finds all pairs of the corpus within the radius, in seconds.
     pub join_seconds: f64,
 }
 
@@ -115,16 +119,16 @@ impl RadiusCalibration {
     }
 }
 
-/// An example: a pair of the sample at one distance.
+/// An example: a pair of documents of the sample at one Hamming distance.
 #[derive(Clone, Debug, Serialize)]
 pub struct Example {
-    /// The Hamming distance of 128 bits.
+    /// The Hamming distance of the fingerprints at 128 bits.
     pub distance: u32,
-    /// The Jaccard.
+    /// The exact Jaccard of the texts.
     pub jaccard: f64,
-    /// The ids of the documents.
+    /// The ids of both documents.
     pub ids: [String; 2],
-    /// The part of each canonical text around the first difference.
+    /// The part of each canonical text around the first difference between them.
     pub texts: [String; 2],
 }
 
@@ -135,17 +139,17 @@ pub struct CalibrationJob<'j> {
     pub inputs: &'j [String],
     /// The options for reading the inputs.
     pub source: &'j SourceOptions,
-    /// The options of the deduplication that is calibrated. A fixed width or radius is kept.
+    /// The options of the deduplication that is calibrated. A width or radius that they fix is kept.
     pub options: &'j DedupOptions,
     /// The number of documents in the corpus; `None` if the sample is the corpus.
     pub corpus_documents: Option<u64>,
 }
 
-/// Reads a sample and chooses width and radius for its corpus. O(n · min(n, 4096)) comparisons of fingerprints. All texts are held in
-/// memory; there may be [`MAX_DOCUMENTS`](crate::MAX_DOCUMENTS).
+/// Reads a sample and chooses width and radius for its corpus. O(n · min(n, 4096)) comparisons of fingerprints. All
+/// texts are in memory; there may be at most [`MAX_DOCUMENTS`](crate::MAX_DOCUMENTS).
 ///
 /// # Errors
-/// An error of reading; fewer than two documents.
+/// The sample cannot be read, or has fewer than two documents.
 ///
 /// # Examples
 /// ```
@@ -204,15 +208,15 @@ pub fn page(calibration: &Calibration) -> String {
 struct Sample<'d> {
     documents: &'d Documents,
     profile: &'d Profile,
-    /// The document number of each text.
+    /// For each text, the number of its document.
     texts: Vec<u32>,
-    /// The fingerprint of each text, of 128 bits.
+    /// The fingerprint of each text at 128 bits.
     fingerprints: Vec<u128>,
     /// The positions of the texts that are compared with all texts.
     compared: Vec<usize>,
 }
 
-/// A verified pair of the sample, by positions of texts.
+/// A verified pair of the sample. A text is identified by its position in [`Sample::texts`].
 struct VerifiedPair {
     texts: [usize; 2],
     jaccard: f64,
@@ -290,7 +294,7 @@ impl<'d> Sample<'d> {
         (differ & (u128::MAX >> (128 - bits))).count_ones()
     }
 
-    /// The pairs within the widest radius at 128 bits, with their Jaccard.
+    /// Verifies the pairs within the widest radius at 128 bits, and returns them with their Jaccards.
     fn verified_pairs(&self) -> Vec<VerifiedPair> {
         let widest = MAX_RADIUS[1].1;
         let near = |&b: &usize| {
@@ -329,9 +333,9 @@ impl<'d> Sample<'d> {
         let radii = (0..=widest).map(|k| {
             within += histogram[k as usize];
             let unrelated = background.within(k);
-            // Each text was compared with all others, but a pair counts once. The number of similar documents cannot
-            // fall as the radius grows, so the value of a smaller radius is kept where unrelated documents hide the
-            // increase.
+            // The number of pairs per compared text is halved, because a pair belongs to two texts but counts once. The
+            // number of similar documents cannot fall as the radius grows. Where unrelated documents hide the increase,
+            // the value of the next smaller radius is kept.
             let more = (within as f64 - unrelated * all as f64) / compared / 2.0;
             similar = similar.max(more);
             let found = true_pairs
@@ -371,7 +375,7 @@ impl<'d> Sample<'d> {
         })
     }
 
-    /// The number of pairs of a compared text with any other text, by distance.
+    /// Counts the pairs of a compared text with any other text, by Hamming distance.
     fn histogram(&self, bits: u32) -> Vec<u64> {
         let empty = || vec![0u64; bits as usize + 1];
         let count = |mut counts: Vec<u64>, &a: &usize| {
@@ -392,7 +396,7 @@ impl<'d> Sample<'d> {
         self.compared.par_iter().fold(empty, count).reduce(empty, add)
     }
 
-    /// The first pair at each distance.
+    /// Chooses the first pair at each distance as an example.
     fn examples(&self, pairs: &[VerifiedPair]) -> Vec<Example> {
         let mut examples: Vec<Option<Example>> = vec![None; MAX_RADIUS[1].1 as usize + 1];
         for pair in pairs {
@@ -412,19 +416,19 @@ impl<'d> Sample<'d> {
     }
 }
 
-/// A part of both texts, from shortly before their first difference.
+/// Returns the part of each text that begins shortly before their first difference.
 fn differing([a, b]: [&str; 2]) -> [String; 2] {
     let same = a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count();
     let from = same.saturating_sub(EXAMPLE_CHARS / 4);
     [a, b].map(|text| text.chars().skip(from).take(EXAMPLE_CHARS).collect())
 }
 
-/// A profile's id without its width.
+/// Removes the width from the id of a profile.
 fn without_width(id: &str) -> String {
     id.replacen("-128", "", 1)
 }
 
-/// The reason for the choice, with the expected candidates unless width and radius are fixed.
+/// The reason for the choice, with the expected number of candidates unless width and radius are fixed.
 fn reason(chosen: &radius::Radius, options: &DedupOptions) -> String {
     match (options.bits, options.hamming, chosen.expected_candidates) {
         (Auto::Fixed(_), Auto::Fixed(_), _) | (_, _, None) => chosen.reason.clone(),
@@ -436,7 +440,7 @@ fn reason(chosen: &radius::Radius, options: &DedupOptions) -> String {
 }
 
 impl Calibration {
-    /// Returns the chosen options as a TOML configuration of a deduplication.
+    /// Returns the chosen options as a TOML configuration for a deduplication.
     pub fn config(&self) -> String {
         let comment = format!(
             "From a sample of {} documents, for {}.\n# {}",

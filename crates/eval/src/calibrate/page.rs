@@ -10,7 +10,7 @@ use twinprint_io::page::filters;
 #[template(path = "calibrate.html")]
 struct Page<'c> {
     calibration: &'c Calibration,
-    /// The chosen radius.
+    /// The figures of the chosen width and radius.
     chosen: Option<&'c RadiusCalibration>,
     plots: Vec<Figure>,
 }
@@ -22,7 +22,7 @@ impl Page<'_> {
     }
 }
 
-/// Renders the page.
+/// Renders the page of a calibration.
 pub(super) fn html(calibration: &Calibration) -> String {
     let width = calibration
         .widths
@@ -40,11 +40,11 @@ pub(super) fn html(calibration: &Calibration) -> String {
         chosen: width.and_then(|width| width.radii.get(calibration.k as usize)),
         plots,
     };
-    // Rendering writes to a string and uses no filter that fails.
+    // Rendering cannot fail: it writes to a string, and no filter of the template returns an error.
     page.render().unwrap_or_default()
 }
 
-/// The pairs and the background by distance.
+/// Plots the number of pairs and the background by Hamming distance.
 fn distances(calibration: &Calibration, width: &WidthCalibration) -> Figure {
     let all = width.histogram.iter().sum::<u64>().max(1) as f64;
     let log = |share: f64| share.max(1e-9).log10();
@@ -104,7 +104,7 @@ fn distances(calibration: &Calibration, width: &WidthCalibration) -> Figure {
     }
 }
 
-/// Recall by candidates.
+/// Plots the recall by the number of candidates.
 fn costs(calibration: &Calibration) -> Figure {
     let line = |width: &WidthCalibration| Series {
         name: bilingual(&format!("{} bits", width.bits), &format!("{} 位", width.bits)),
@@ -133,7 +133,7 @@ fn costs(calibration: &Calibration) -> Figure {
     let n = twinprint_io::number::count(calibration.n);
     let caption = [
         format!(
-            "Recall and cost at {n} documents, a point for each radius. Up to 5 candidates per document add no noticeable time."
+            "Recall and cost for {n} documents, one point for each radius. Up to 5 candidates per document add no noticeable time."
         ),
         format!("{n} 篇文档时的召回率与代价，每个点对应一个半径；每篇文档不超过 5 个候选时感觉不到开销。"),
     ];

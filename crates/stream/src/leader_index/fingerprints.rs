@@ -1,4 +1,4 @@
-//! Fingerprints by id, in a growing index of their width.
+//! Fingerprints by id, in a growing index of 64 or 128 bits.
 
 use twinprint_fingerprint::Width;
 use twinprint_index::GrowingIndex;

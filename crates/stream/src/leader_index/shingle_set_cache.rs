@@ -8,15 +8,16 @@ use rustc_hash::FxHashMap;
 use twinprint_text::Measure;
 use twinprint_text::overlap::ShingleSet;
 
-/// Bytes of an entry besides its set.
+/// The bytes that an entry of the cache takes in addition to its shingle set.
 const ENTRY_BYTES: usize = 100;
 
-/// Shingle sets by document and measure. Holds about as many bytes as it is given and drops sets that were not used lately.
+/// A cache of shingle sets by document and measure. It has an approximate limit in bytes, and drops sets that were not
+/// used lately.
 ///
-/// Sets are in a young and an old generation of half the bytes each. A full young generation replaces the old one; a set that is used
-/// moves to the young generation. So eviction costs nothing for each set.
+/// Sets are in a young and an old generation, each with half of the bytes. When the young generation is full, it
+/// replaces the old one. A set that is used moves to the young generation. So eviction takes no time per set.
 ///
-/// The set of a document must never change, or the cache returns an old one.
+/// The set of a document must never change, because the cache would return the earlier set.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -47,7 +48,7 @@ impl<D> fmt::Debug for ShingleSetCache<D> {
 }
 
 impl<D: Copy + Eq + Hash> ShingleSetCache<D> {
-    /// An empty cache of at most `max_bytes`. The newest set is cached even if it exceeds the limit.
+    /// Makes an empty cache with a limit of `max_bytes`. The newest set is cached even if it exceeds the limit.
     pub fn new(max_bytes: usize) -> Self {
         Self {
             young: FxHashMap::default(),
@@ -57,7 +58,7 @@ impl<D: Copy + Eq + Hash> ShingleSetCache<D> {
         }
     }
 
-    /// Returns the shingle set of a document under a measure, if it is cached. O(1).
+    /// Returns the shingle set of a document in a measure, if it is cached. O(1).
     pub fn get(&mut self, document: D, measure: Measure) -> Option<Arc<ShingleSet>> {
         if let Some(set) = self.young.get(&(document, measure)) {
             return Some(Arc::clone(set));
@@ -67,7 +68,7 @@ impl<D: Copy + Eq + Hash> ShingleSetCache<D> {
         Some(set)
     }
 
-    /// Caches the shingle set of a document under a measure. Amortised O(1).
+    /// Caches the shingle set of a document in a measure. Amortised O(1).
     pub fn insert(&mut self, document: D, measure: Measure, set: Arc<ShingleSet>) {
         let bytes = set.bytes() + ENTRY_BYTES;
         if self.young_bytes + bytes > self.generation_bytes {
@@ -78,7 +79,7 @@ impl<D: Copy + Eq + Hash> ShingleSetCache<D> {
         self.young.insert((document, measure), set);
     }
 
-    /// Bytes of the cached sets.
+    /// The bytes of the cached shingle sets.
     #[cfg(test)]
     pub(super) fn bytes(&self) -> usize {
         let sets = self.young.values().chain(self.old.values());

@@ -1,25 +1,25 @@
-//! The short leaders of one measure by the prefixes of their shingle sets.
+//! The short leaders that are measured by one measure, indexed by the prefixes of their shingle sets.
 
 use twinprint_index::PrefixIndex;
 use twinprint_text::Measure;
 
-/// The smallest number of removed texts at which a rebuild is due, so that small indexes are not rebuilt.
+/// The number of removed texts below which no rebuild is due, so that small indexes are not rebuilt.
 const MIN_REMOVED: usize = 4096;
 
-/// The size of a shingle set, and the tokens by which the prefix filter finds it.
+/// The prefix of a shingle set, by which the prefix filter finds the set, and the size of the set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShinglePrefix<'s> {
     /// The measure of the shingles. Sets of different measures have no shingle in common.
     pub measure: Measure,
     /// The number of shingles in the whole set.
     pub set_size: u32,
-    /// The first shingles of the sorted set.
+    /// The prefix: the first shingles of the sorted set.
     pub tokens: &'s [u64],
 }
 
 impl<'s> ShinglePrefix<'s> {
-    /// The prefix of a sorted shingle set for a Jaccard threshold. The order of the hashes is the order of the tokens: it is the same
-    /// for all sets, while an order of rarity would change as documents arrive.
+    /// Takes the prefix of a sorted shingle set for a Jaccard threshold. Shingles are ordered by their hashes. This
+    /// order is the same for all sets, while an order of rarity would change as documents arrive.
     pub fn new(shingles: &'s [u64], measure: Measure, threshold: f64) -> Self {
         let length = PrefixIndex::new(threshold).prefix_len(shingles.len());
         Self {
@@ -30,11 +30,11 @@ impl<'s> ShinglePrefix<'s> {
     }
 }
 
-/// A prefix index with ids of 64 bits, and the number of its texts that were removed.
+/// A prefix index whose texts have ids of 64 bits, and the number of texts that were removed.
 #[derive(Debug)]
 pub(super) struct ShortTexts {
     index: PrefixIndex,
-    /// The id of each number in the index. Removed texts stay until the index is rebuilt.
+    /// The id of the text with each number in the index. A removed text keeps its entry until the index is rebuilt.
     ids: Vec<u64>,
     removed: usize,
 }
@@ -49,7 +49,7 @@ impl ShortTexts {
     }
 
     pub(super) fn insert(&mut self, id: u64, prefix: &ShinglePrefix<'_>) {
-        // Does not overflow: the index itself refuses 2^32 - 1 sets.
+        // The cast does not overflow, because the index refuses more sets than 32 bits can number.
         let number = self.ids.len() as u32;
         self.index.insert(number, prefix.set_size, prefix.tokens);
         self.ids.push(id);
@@ -66,7 +66,7 @@ impl ShortTexts {
             .iter()
             .filter_map(|&number| self.ids.get(number as usize).copied())
             .collect();
-        // A text that was removed and inserted again has two numbers.
+        // A text that was removed and inserted again has two numbers in the index, but its id is returned once.
         ids.sort_unstable();
         ids.dedup();
         ids

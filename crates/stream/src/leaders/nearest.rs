@@ -1,16 +1,17 @@
-//! The nearest of many neighbours: in a crowd of similar texts only those are sorted and compared.
+//! Selects the nearest of many neighbours, so that in a crowd of similar texts only these are sorted and compared.
 
 use twinprint_index::growing::Neighbor;
 
-/// Neighbours divided by distance.
+/// Neighbours, divided into near and far ones by Hamming distance.
 pub(super) struct SplitNeighbors<'n> {
-    /// The nearest neighbours, including all at the distance of the last one.
+    /// The nearest neighbours, including all that are as far away as the last of them.
     pub(super) near: &'n [Neighbor],
-    /// The other neighbours, which are all farther away.
+    /// The remaining neighbours, all farther away than the near ones.
     pub(super) far: &'n [Neighbor],
 }
 
-/// Divides neighbours into the `count` nearest (more if several have the same distance) and the rest. O(neighbours).
+/// Divides neighbours into the `count` nearest and the rest. Neighbours as far away as the last near one are near too.
+/// O(neighbours).
 pub(super) fn split_nearest(neighbors: &mut [Neighbor], count: usize) -> SplitNeighbors<'_> {
     if neighbors.len() <= count {
         return SplitNeighbors {

@@ -1,25 +1,25 @@
-//! Compressed texts of leaders: most of them are never read again.
+//! Compressed texts of leaders. They are compressed because most of them are never read again.
 
 use std::fmt;
 
-/// The zstd level: the fastest.
+/// The zstd level of the texts: the fastest.
 const LEVEL: i32 = 1;
 
-/// A compressed text.
+/// A text in memory, compressed if that makes it shorter.
 #[derive(Clone, Debug)]
 pub(super) enum PackedText {
-    /// A text that zstd makes shorter.
+    /// A text that zstd makes shorter, compressed.
     Zstd {
-        /// The length of the text in bytes.
+        /// The length of the decompressed text, in bytes.
         text_bytes: u32,
         /// The compressed text.
         packed: Box<[u8]>,
     },
-    /// A text that zstd does not make shorter.
+    /// A text that zstd does not make shorter, as it is.
     Plain(Box<str>),
 }
 
-/// Compresses and decompresses texts. Keeps zstd's contexts.
+/// Compresses and decompresses texts, and reuses the contexts of zstd.
 pub(super) struct TextPacker {
     compressor: Option<zstd::bulk::Compressor<'static>>,
     decompressor: Option<zstd::bulk::Decompressor<'static>>,
@@ -53,7 +53,7 @@ impl TextPacker {
         }
     }
 
-    /// The text; `None` if zstd fails for lack of memory.
+    /// Decompresses a text; `None` if zstd fails for lack of memory.
     pub(super) fn unpack(&mut self, text: &PackedText) -> Option<String> {
         match text {
             PackedText::Plain(text) => Some(text.to_string()),

@@ -1,4 +1,4 @@
-//! The leaders as the group policy sees them: searched and compared for one item.
+//! The leaders and centres in the form in which the group policy searches and compares them for one item.
 
 use std::collections::BTreeSet;
 
@@ -13,14 +13,15 @@ use super::nearest::{SplitNeighbors, split_nearest};
 use super::{Leaders, shingle_prefix};
 use crate::leader_index::SHORT_TEXT_FEATURES;
 
-/// Rows read for each leader that may be compared, the nearest first. In a crowd of similar texts the others are not even sorted.
+/// The number of rows that are read for each leader that may be compared, the nearest first. In a crowd of similar
+/// texts, the rows farther away are not even sorted.
 const ROWS_PER_LEADER: usize = 4;
-/// The minimum Jaccard of a related leader, for the diameter guard.
+/// The minimum Jaccard with which a leader is still similar to the founder, for the diameter guard.
 const MIN_RELATED_JACCARD: f64 = 0.3;
-/// The minimum containment of a related leader, whatever its Jaccard.
+/// The minimum containment with which a leader is similar to the founder whatever the Jaccard, for the diameter guard.
 const MIN_RELATED_CONTAINMENT: f64 = 0.8;
 
-/// The leaders and centres around one item.
+/// The leaders and centres that the group policy searches for one item.
 pub(in super::super) struct LeaderSpace<'l> {
     leaders: &'l mut Leaders,
     item: &'l PreparedText,
@@ -31,7 +32,7 @@ impl<'l> LeaderSpace<'l> {
         Self { leaders, item }
     }
 
-    /// Calls `compare` with the shingle sets of the item and of a leader; `None` if there is no such leader.
+    /// Calls `compare` with the shingle sets of the item and of a leader; `None` if the leader does not exist.
     fn compare<T>(&mut self, leader: u32, compare: impl FnOnce(&ShingleSet, &ShingleSet) -> T) -> Option<T> {
         let measure = self.leaders.by_number.get(&leader)?.measure;
         let measure = measure.with(self.item.measure());
@@ -39,7 +40,7 @@ impl<'l> LeaderSpace<'l> {
         Some(compare(self.item.shingle_set(measure), &set))
     }
 
-    /// Appends the short leaders that share shingles with the item and are not in `out` yet.
+    /// Appends the short leaders that share shingles with the item, except those that are in `out` already.
     fn append_by_shingles(&self, out: &mut Vec<NearbyPoint>) {
         let leaders = &*self.leaders;
         let known: BTreeSet<u32> = out
@@ -53,7 +54,7 @@ impl<'l> LeaderSpace<'l> {
             .index
             .lookup_shingles(&shingle_prefix(self.item, leaders.threshold));
         out.extend(rows.into_iter().filter_map(|row| {
-            // The row of a removed leader has no point.
+            // A removed leader may still be found by its row, which no longer has an entry in `points`.
             let &GroupPoint::Leader(number) = leaders.points.get(&row)? else {
                 return None;
             };
@@ -97,7 +98,7 @@ impl GroupSpace for LeaderSpace<'_> {
         if self.item.features() < SHORT_TEXT_FEATURES {
             self.append_by_shingles(out);
         }
-        // Rows are not used for sorting, because a stored state does not keep them.
+        // Rows are not used for sorting, because a state does not store them, so they differ after the state is read.
         out.sort_unstable_by_key(|near| match near.point {
             GroupPoint::Leader(leader) => (near.distance, false, u64::from(leader)),
             GroupPoint::Centre(group) => (near.distance, true, group),

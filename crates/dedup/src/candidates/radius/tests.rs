@@ -54,7 +54,8 @@ fn relatives_do_not_narrow_it_below_what_suffices() {
     );
 }
 
-/// The choice at 128 bits if `within[k]` candidates a document are within radius k; the last number is repeated up to `widest`.
+/// The choice at 128 bits if `within[k]` candidates a document are within radius k; the last number is repeated up to
+/// `widest`.
 fn chosen(within: &[f64], widest: u32, threshold: f64) -> Radius {
     let last = within[within.len() - 1];
     let histogram = Histogram {

@@ -1,4 +1,4 @@
-//! The command of a run: the options and the names of the inputs that affect the output.
+//! The command that identifies a run: all options, and the names of the inputs, that affect the output.
 
 use crate::options::DedupOptions;
 use twinprint_io::runs::identity;

@@ -20,26 +20,26 @@
 //! | before the directory is marked | missing or empty | as before | runs from the start |
 //! | while the output is written, or added documents are pending | marked, incomplete | as before | deletes it and runs from the start |
 //! | after the output is declared complete | marked, complete | as before | asks the collection, deletes it and runs from the start |
-//! | after the commit | marked, complete | has the run | asks the collection, reads the input to see that it is the same, and removes the mark |
-//! | after the mark is removed | finished | has the run | refuses the directory, or replaces the result (`--overwrite`), like any finished result |
+//! | after the commit | marked, complete | has recorded the run | asks the collection, reads the input to see that it is the same, and removes the marker |
+//! | after the marker is removed | finished | has recorded the run | refuses the directory, or replaces the result (`--overwrite`), like any finished result |
 //!
-//! So the result is that of one complete run, whenever the kill happened. The consequences in detail:
+//! So the result is that of one complete run, whenever the killed run was interrupted. The consequences in detail:
 //!
 //! * **The same input.** A run is identified by its input: the ids and texts of its documents, in order, whatever the
-//!   files are called and however they are compressed. Options are not part of the identity. The first run over an input
-//!   queries the collection. Every later run over the same input, into any directory and after any number of other runs,
-//!   gets the answers that the first one got. Its output is that of the first run, with its own options.
+//!   files are called and however they are compressed. Options are not part of the identity. The first run over an
+//!   input queries the collection. Every later run over the same input, into any directory and after any number of
+//!   other runs, gets the answers that the first one got. Its output is that of the first run, with its own options.
 //! * **Added documents.** A later run over the same input adds those documents that it keeps and that no run over this
 //!   input has added. Documents that an earlier run added and that were deleted or replaced since are not added again.
 //! * **Documents that are in the collection.** A document with an id of its own is recognised by its id and text. It is
-//!   the document in the collection and not a duplicate of it, so it comes first in keep order and stands for all records
-//!   of equal text. Adding it again renews its time to live and nothing else. Two recognised documents that are
+//!   the document in the collection and not a duplicate of it, so it comes first in keep order and stands for all
+//!   records of equal text. Adding it again renews its time to live and nothing else. Two recognised documents that are
 //!   near-duplicates are still duplicates of one another.
 //! * **Other inputs.** An input that differs in one document is another input. A run over it finds the documents that
 //!   runs over other inputs added: the same text under another id, or without an id of its own, is removed.
 //! * **The input changed after a kill.** Before the commit nothing is lost, because the collection contains nothing of
 //!   the killed run. After the commit the output of the killed run is complete; a run over another input, or with other
-//!   options, removes the mark, and treats the directory like one with a finished result.
+//!   options, removes the marker, and treats the directory like one with a finished result.
 //! * **The output directory was deleted.** A run over the same input creates it again.
 //! * **A directory in an undecided state** (declared complete, and still marked) is not replaced by a run that cannot
 //!   ask the collection: one that does not append, or that uses another collection.
@@ -47,8 +47,8 @@
 //!   those whose id or text is too long, and those without words if the collection refuses such texts
 //!   ([`Append::reject_check`]). So it accepts all documents that are kept. If it still refuses one, the run fails and
 //!   commits nothing.
-//! * **Documents with the id of another kept document of the same input.** The collection has one document per id, so a
-//!   hash of its text is appended to the id of the second one. So all kept documents are in the collection.
+//! * **Two kept documents of one input with the same id.** The collection has one document per id, so the second
+//!   document is added under its id with a hash of its text appended. So all kept documents are in the collection.
 
 mod command;
 
@@ -75,19 +75,20 @@ pub(crate) struct Append<'a> {
     /// The store's directory, as it was given.
     path: PathBuf,
     claim: RunClaim,
-    /// The record of earlier runs over this input.
+    /// What the collection has recorded about earlier runs over this input, if any.
     past: Option<PastRun>,
-    /// The answers of the collection, if this is the first run over the input.
+    /// The answers of the collection about the texts; empty unless this is the first run over the input.
     answers: Vec<KnownAnswer>,
-    /// The records that are documents of the collection, if this is the first run over the input.
+    /// The numbers of the records that are documents of the collection; empty unless this is the first run over the
+    /// input.
     recognised: Vec<u64>,
-    /// The documents that were added, or that the collection had already.
+    /// The records that this run added, or that the collection already had.
     added: Vec<AddedRecord>,
     counts: Appended,
 }
 
 impl<'a> Append<'a> {
-    /// A run that has locked the store `against`.
+    /// Prepares a run that adds documents to the store `against`, which is open and locked.
     pub(crate) fn new(
         against: &'a Against,
         path: &Path,
@@ -128,14 +129,14 @@ impl<'a> Append<'a> {
         Ok(begun)
     }
 
-    /// Begins an output directory whose run has ended and is finished.
+    /// Begins the output directory again, after the killed run in it, which had ended, has been finished.
     pub(crate) fn begin_again(&self, out: &Path, existing: Existing) -> Result<OutputDir, DedupError> {
         let dir = OutputDir::begin(out, existing)?;
         dir.claim(&self.claim)?;
         Ok(dir)
     }
 
-    /// True if a run that was killed has ended.
+    /// True if the killed run that marked the output directory had ended: the store has recorded it.
     fn has_ended(&self, out: &Path, open: &OpenClaim) -> Result<bool, DedupError> {
         if open.claim.store != self.claim.store {
             return Err(open.undecided(out).into());
@@ -144,7 +145,7 @@ impl<'a> Append<'a> {
         ended.map_err(|error| DedupError::against_failed(&self.path, &error))
     }
 
-    /// True if the killed run was the same as this one: the same command over the same input.
+    /// True if the killed run of the claim `open` is the same as this run: it had the same command and the same input.
     pub(crate) fn is_same(&self, open: &OpenClaim, digest: u128) -> bool {
         (open.claim.command, open.digest) == (self.claim.command, digest)
     }
@@ -153,7 +154,7 @@ impl<'a> Append<'a> {
         self.store.digest_key()
     }
 
-    /// Returns the check by which records that the collection would not accept are rejected when they are read.
+    /// Returns the check that rejects records at reading if the collection would not accept them.
     pub(crate) fn reject_check(&self) -> Box<RejectCheck<'_>> {
         Box::new(|offered| {
             let objection = self.store.objection(offered)?;
@@ -167,8 +168,9 @@ impl<'a> Append<'a> {
         })
     }
 
-    /// Returns the answers of the collection about the texts of an input: those of the first run over this input, or
-    /// those of `look_up` if this is the first run. Documents that are in the collection come first in keep order.
+    /// Returns the answers of the collection about the texts of an input: the recorded answers if a run over this input
+    /// has ended before, or else those of `look_up`. Documents that are themselves in the collection come first in keep
+    /// order.
     pub(crate) fn known(
         &mut self,
         input: &AppendInput<'_>,
@@ -188,7 +190,7 @@ impl<'a> Append<'a> {
             return Ok(known);
         };
         progress.warn(&format!(
-            "{}: a run over this input has already ended{}; the collection's answers to it are used again",
+            "{}: an earlier run over the same input has ended{}; the collection's answers to that run are used again",
             self.path.display(),
             self.store
                 .format_time(past.first_ended)
@@ -213,8 +215,8 @@ impl<'a> Append<'a> {
         Ok(KnownClasses::of_some(corpus.classes.len(), known))
     }
 
-    /// Finds the documents that are themselves in the collection, one for each text: the one with the id of the answer,
-    /// or else the first.
+    /// Finds the documents of the input that are themselves in the collection. For each text it chooses one document:
+    /// the document whose id the collection's answer names, or else the first one.
     fn recognise(&mut self, input: &AppendInput<'_>, known: &mut KnownClasses, keep: &mut KeepOrder) {
         let documents = &input.corpus.documents;
         let mut found: FxHashMap<ClassId, (DocumentId, u64)> = FxHashMap::default();
@@ -251,7 +253,7 @@ impl<'a> Append<'a> {
         }
     }
 
-    /// Commits the run. Before the commit the output is made durable; after it the directory is finished.
+    /// Ends the run: makes the output durable, commits the run to the collection, and finishes the output directory.
     pub(crate) fn conclude(self, digest: u128, dir: &OutputDir) -> Result<(), DedupError> {
         dir.declare_whole(digest)?;
         let entry = EndedRun {
@@ -266,7 +268,8 @@ impl<'a> Append<'a> {
         let concluded = self.store.record_run(entry);
         concluded.map_err(|error| {
             let message = format!(
-                "{error}; {} is complete; run the same command again, which finds out whether the collection has the run",
+                "{error}; the output in {} is complete; run the same command again: it checks whether the collection \
+                 recorded this run, and finishes the output or repeats the run",
                 dir.path().display()
             );
             DedupError::against_failed(&self.path, &message)
@@ -274,7 +277,7 @@ impl<'a> Append<'a> {
         Ok(dir.finish()?)
     }
 
-    /// Returns the counts of a run that has ended over the input with this digest, if it was the latest one.
+    /// Returns the counts of the latest run over the input with this digest; `None` if no run over it has ended.
     pub(crate) fn ended(&self, digest: u128) -> Result<Option<Appended>, DedupError> {
         let past = self.store.past_run(digest);
         let past = past.map_err(|error| DedupError::against_failed(&self.path, &error))?;
@@ -329,14 +332,15 @@ impl<'a> Append<'a> {
     }
 }
 
-/// True if `renamed` consists of `id` and the hash of a text, as for a document whose id another document of its input
-/// has.
+/// True if `renamed` is `id` with the hash of a text appended. Such an id is made if two documents of an input have the
+/// same id.
 fn is_renamed(renamed: &str, id: &str) -> bool {
     let hash = renamed.strip_prefix(id).and_then(|rest| rest.strip_prefix('#'));
     hash.is_some_and(|hash| hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
-/// The number of the first record of each class. Unlike the numbers of classes and documents it does not depend on options.
+/// The number of the first record of each class. Record numbers do not depend on the options of the run; the numbers of
+/// classes and documents do.
 fn first_records(corpus: &Corpus) -> IdVec<ClassId, u64> {
     let mut first = IdVec::filled(u64::MAX, corpus.classes.len());
     let records = corpus.documents.record_ordinals();
@@ -358,7 +362,7 @@ fn answer(record: u64, known: &KnownDuplicate) -> KnownAnswer {
     }
 }
 
-/// A random number that names a run.
+/// Draws a random number that identifies a run.
 fn random() -> u128 {
     use std::hash::{BuildHasher, RandomState};
     let word = |n: u64| u128::from(RandomState::new().hash_one(n));

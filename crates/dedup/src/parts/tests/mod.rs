@@ -90,7 +90,8 @@ impl Corpus {
         pairs
     }
 
-    /// Pairs, passages with their holders, and what was left out, where more than `many` texts make a fingerprint common.
+    /// Pairs, passages with their holders, and what was left out, where more than `many` texts make a fingerprint
+    /// common.
     fn search(&self, many: usize) -> Outcome {
         let texts = self.numbered();
         let key = shingle_sets::key_of(&self.classes);

@@ -1,8 +1,9 @@
-//! Fields that describe the group of a document, added to every record: in `annotated/`, or in `kept/` and `removed/` with
-//! [`DedupOptions::columns`](crate::DedupOptions::columns).
+//! Fields that describe the group of a document, added to every record: in `annotated/`, or in `kept/` and `removed/`
+//! with [`DedupOptions::columns`](crate::DedupOptions::columns).
 //!
-//! The bytes of the record do not change; the fields are added at the end of an object or a row. A record that has a field of such a name
-//! already ends the run with an error, since readers disagree on which of two fields of one name counts.
+//! The bytes of the record do not change; the fields are added at the end of an object or a row. If a record already
+//! has a field with the name of an added one, the run ends with an error, since readers disagree on which of two fields
+//! with one name counts.
 
 mod object;
 mod row;
@@ -69,16 +70,17 @@ impl Columns {
 pub(crate) struct Annotation<'a> {
     /// The number of the document in input order.
     pub(crate) document: u32,
-    /// The number of the leader.
+    /// The number of the leading document of the group.
     pub(crate) cluster_id: u32,
     pub(crate) cluster_size: u32,
     pub(crate) is_leader: bool,
     pub(crate) duplicate_of: Option<Cow<'a, str>>,
     pub(crate) hamming: u32,
     pub(crate) jaccard: Option<Ratio>,
-    /// The number of documents that this one stands for, see [`DocumentVerdict::dup_count`](crate::write::DocumentVerdict::dup_count).
+    /// The number of documents that this one stands for, see
+    /// [`DocumentVerdict::dup_count`](crate::write::DocumentVerdict::dup_count).
     pub(crate) dup_count: u32,
-    /// The place in the group: 0 for the leader, then the others in input order.
+    /// The position in the group: 0 for the leader, then the others in input order.
     pub(crate) place: u32,
 }
 
@@ -89,18 +91,18 @@ struct RecordPosition<'a> {
     line: u64,
 }
 
-/// The writer of the fields of one record.
+/// Adds the fields to one record.
 #[derive(Clone, Debug)]
 pub(crate) struct Annotator {
     columns: Columns,
     fields: Vec<AddedField>,
 }
 
-/// The name and the type of a field.
+/// The name and the type of an added field.
 type AddedField = (String, ColumnType);
 
 impl Annotator {
-    /// A writer of these columns. `prefix` comes before every name.
+    /// An annotator that adds the fields of `columns`. `prefix` comes before every name.
     pub(crate) fn new(columns: Columns, prefix: &str) -> Self {
         let fields = columns.fields().iter();
         Self {
@@ -111,12 +113,12 @@ impl Annotator {
         }
     }
 
-    /// True if records of this format have fields.
+    /// True if the records of this format have fields to which others can be added.
     pub(crate) fn accepts(format: Format) -> bool {
         format.has_fields()
     }
 
-    /// Checks the beginning of some files for fields of these names, so that a run fails early.
+    /// Checks the first records of some files for fields with the names of the added ones, so that a run fails early.
     ///
     /// # Errors
     /// [`SinkError::FieldClash`], and the errors of reading.
@@ -168,7 +170,7 @@ impl Annotator {
         self.fields.iter().map(|(name, _)| name.as_str())
     }
 
-    /// Fails if a header has one of the names.
+    /// Fails if a header row has the name of an added field.
     fn check_header(&self, under: RecordContext<'_>, label: &str) -> Result<(), SinkError> {
         let taken = |name: &&str| under.header.is_some_and(|header| header.has(name));
         match self.names().find(taken) {
@@ -177,7 +179,7 @@ impl Annotator {
         }
     }
 
-    /// Fails if an object has a field of one of the names.
+    /// Fails if an object has a field with the name of an added field.
     fn check(
         &self,
         under: RecordContext<'_>,
@@ -193,7 +195,7 @@ impl Annotator {
         }
     }
 
-    /// Appends the record with the fields. `position` is the file and the line of the record.
+    /// Appends the record with the added fields to the output. `position` is the file and the line of the record.
     ///
     /// # Errors
     /// [`SinkError::FieldClash`], [`SinkError::Unencodable`].
@@ -234,11 +236,11 @@ fn unencodable(place: String, under: RecordContext<'_>, text: String) -> SinkErr
     }
 }
 
-/// The annotation of all records of a run.
+/// The annotations of all records of a run.
 pub(crate) struct Annotate<'a, F> {
     pub(crate) annotator: Annotator,
     pub(crate) sources: &'a Sources,
-    /// The annotation of the record of an ordinal; `None` for a reject.
+    /// Returns the annotation of the record at a position in the input; `None` for a reject.
     pub(crate) annotation: F,
 }
 

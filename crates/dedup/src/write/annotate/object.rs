@@ -11,16 +11,16 @@ use twinprint_text::charset::Charset;
 
 use twinprint_io::source::BOM;
 
-/// The first name that the record has a field of.
+/// The first name of an added field that the record already has as a field.
 pub(super) fn clash<'n>(record: &[u8], charset: Charset, fields: &'n [super::AddedField]) -> Option<&'n str> {
     let record = record.strip_prefix(BOM).unwrap_or(record);
-    // A record that is not valid text, or not an object, is not a document.
+    // A record that is not valid text, or not an object, is rejected and gets no fields.
     let text = charset.decode(record).ok()?;
     let mut json = serde_json::Deserializer::from_str(&text);
     Fields(fields).deserialize(&mut json).ok().flatten()
 }
 
-/// Appends the record, an object with at least one field, with `fields` of these values.
+/// Appends the record, which is an object with at least one field, to the output, with `fields` added.
 pub(super) fn append(
     record: &[u8],
     charset: Charset,
@@ -44,7 +44,8 @@ pub(super) fn append(
     out.extend_from_slice(&record[end..]);
 }
 
-/// JSON with all characters beyond ASCII escaped, so that its bytes are the same in every charset that contains ASCII.
+/// Escapes all characters of a JSON text beyond ASCII, so that its bytes are the same in every charset that contains
+/// ASCII.
 fn escaped(json: &str) -> String {
     let mut ascii = String::with_capacity(json.len());
     for c in json.chars() {
@@ -63,7 +64,7 @@ fn escaped(json: &str) -> String {
 /// A deserializer that finds the first of some names among the fields of an object.
 struct Fields<'n>(&'n [super::AddedField]);
 
-/// A deserializer that compares the name of a field with the names.
+/// A deserializer that compares the name of one field of an object with the names of the added fields.
 struct Field<'n>(&'n [super::AddedField]);
 
 impl<'de, 'n> DeserializeSeed<'de> for Fields<'n> {

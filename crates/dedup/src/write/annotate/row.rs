@@ -1,4 +1,4 @@
-//! Fields added to a row of delimited fields.
+//! Fields added to a row of a CSV or TSV file.
 //!
 //! The bytes of the row do not change; the fields are added before its line end, in quotes if they need them.
 
@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use serde_json::Value;
 use twinprint_text::charset::Charset;
 
-/// A value as a field; null is the empty field.
+/// Formats a value as a field of a row; null becomes the empty field.
 pub(super) fn field(value: &Value) -> Cow<'_, str> {
     match value {
         Value::Null => Cow::Borrowed(""),
@@ -16,10 +16,10 @@ pub(super) fn field(value: &Value) -> Cow<'_, str> {
     }
 }
 
-/// Appends the row with the fields.
+/// Appends the row with the added fields to the output.
 ///
 /// # Errors
-/// The field that the charset cannot encode.
+/// The name of the field that the charset cannot encode.
 pub(super) fn append<'f>(
     row: &[u8],
     fields: impl Iterator<Item = Cow<'f, str>>,
@@ -27,7 +27,7 @@ pub(super) fn append<'f>(
     charset: Charset,
     out: &mut Vec<u8>,
 ) -> Result<(), String> {
-    // A carriage return ends a row with or without the line feed.
+    // A row ends with CR, LF or CR LF.
     let end = row.strip_suffix(b"\n").unwrap_or(row);
     let end = end.strip_suffix(b"\r").unwrap_or(end).len();
     out.extend_from_slice(&row[..end]);
@@ -42,7 +42,7 @@ pub(super) fn append<'f>(
         if in_quotes {
             out.push(b'"');
             for &byte in &*bytes {
-                // In all charsets of files that are cut into rows, a quote byte is never part of another character.
+                // In every charset in which files are cut into rows, a quote byte is never part of another character.
                 out.extend_from_slice(if byte == b'"' {
                     b"\"\""
                 } else {

@@ -1,22 +1,22 @@
-//! A column of ids: strings, or whole numbers of the type that the input has for them.
+//! A column of ids in a Parquet table: strings, or whole numbers of the type that the ids have in the input.
 
 use parquet::data_type::ByteArray;
 use parquet::errors::ParquetError;
 use twinprint_io::sink::ColumnValues;
 use twinprint_io::source::IntegerType;
 
-/// Ids of one row group, as Parquet stores them.
+/// The ids of one row group, in the form in which Parquet stores them.
 pub(super) enum Ids {
     Text(Vec<ByteArray>),
-    /// Up to 32 bits; unsigned ones by their bits.
+    /// Integer ids of up to 32 bits. Unsigned ids are stored by their bits.
     Narrow(Vec<i32>),
-    /// Signed ones of 64 bits.
+    /// Signed ids of 64 bits.
     Wide(Vec<i64>),
-    /// Unsigned ones of 64 bits, by their bits.
+    /// Unsigned ids of 64 bits, stored by their bits.
     WideUnsigned(Vec<i64>),
 }
 
-/// The column of a schema without its repetition; `None` for strings.
+/// Formats a column of ids for a Parquet schema, without `required` or `optional`. `id_type` is `None` for strings.
 pub(super) fn field(id_type: Option<IntegerType>, name: &str) -> String {
     match id_type {
         None => format!("binary {name} (string)"),
@@ -28,7 +28,7 @@ pub(super) fn field(id_type: Option<IntegerType>, name: &str) -> String {
 }
 
 impl Ids {
-    /// No ids yet, of a type; `None` for strings.
+    /// An empty column of ids; `id_type` is `None` for strings.
     pub(super) fn new(id_type: Option<IntegerType>) -> Self {
         match id_type {
             None => Self::Text(Vec::new()),
@@ -38,13 +38,13 @@ impl Ids {
         }
     }
 
-    /// Adds an id as the corpus has it. Ids of a column of whole numbers are these as they are written.
+    /// Adds an id, given as a string. An id from a column of whole numbers is that number in decimal.
     pub(super) fn push(&mut self, id: &str) -> Result<(), ParquetError> {
         let wrong =
             |_| ParquetError::General(format!("the id {id:?} is not an integer of its column's type"));
         match self {
             Self::Text(ids) => ids.push(id.into()),
-            // The lowest 32 bits are the same for signed and unsigned numbers.
+            // The lowest 32 bits of a number are the same whether it is signed or unsigned.
             Self::Narrow(ids) => ids.push(id.parse::<i64>().map_err(wrong)? as i32),
             Self::Wide(ids) => ids.push(id.parse().map_err(wrong)?),
             Self::WideUnsigned(ids) => ids.push(id.parse::<u64>().map_err(wrong)?.cast_signed()),
@@ -52,7 +52,7 @@ impl Ids {
         Ok(())
     }
 
-    /// The ids, as a column is written from them.
+    /// The values of the column, for the writer of the table.
     pub(super) fn values(&self) -> ColumnValues<'_> {
         match self {
             Self::Text(ids) => ColumnValues::Bytes(ids),
