@@ -126,7 +126,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         let _ = writeln!(text, "nothing fits into the memory given; this is the smallest");
     }
     if args.explain {
-        let _ = write!(text, "\nprices: {prices}\n\n{choice}");
+        let _ = write!(text, "\ncost model: {prices}\n\n{choice}");
     }
     terminal::out(&text)?;
     Ok(ExitCode::SUCCESS)

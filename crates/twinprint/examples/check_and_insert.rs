@@ -1,11 +1,11 @@
 //! Asks a collection whether pages are new, and stores them in the same step, as a crawler does.
 //!
 //! ```text
-//! cargo run --features collections --example check_and_insert -- [COLLECTION [FILE…]]
+//! cargo run -p twinprint --features collections --example check_and_insert -- [COLLECTION [FILE…]]
 //! ```
 //!
-//! COLLECTION is a directory, created if it does not exist. Each FILE is one page, known by its path. Without arguments the example
-//! adds three pages of its own to a temporary collection.
+//! COLLECTION is a directory, created if it does not exist. Each FILE is one page, whose id is its path. Without FILE
+//! the example adds three built-in pages, and without COLLECTION it uses a temporary collection.
 
 use std::error::Error;
 use std::fs;

@@ -1,11 +1,11 @@
 //! Clusters a stream of documents, one at a time: duplicate groups, and stories with topics.
 //!
 //! ```text
-//! cargo run --features stream --example cluster_stream -- [FILE.jsonl]
+//! cargo run -p twinprint --features stream --example cluster_stream -- [FILE.jsonl]
 //! ```
 //!
-//! Each line of FILE.jsonl is an object with `text` and optionally `time` in seconds since 1970. Without an argument the example clusters
-//! five reports of its own.
+//! Each line of FILE.jsonl is an object with `text` and optionally `time` in seconds since 1970. Without an argument the
+//! example clusters five built-in reports.
 
 use std::error::Error;
 use std::fs::File;

@@ -1,11 +1,11 @@
 //! Deduplicates the text files of a folder and lists what was removed.
 //!
 //! ```text
-//! cargo run --example dedup_folder -- [FOLDER [OUTPUT]]
+//! cargo run -p twinprint --example dedup_folder -- [FOLDER [OUTPUT]]
 //! ```
 //!
-//! Without arguments it writes three notes into a temporary folder and deduplicates those. The result has the copies of the files in
-//! `kept/` and `removed/`, the groups in `clusters.jsonl`, and a report.
+//! Without arguments the example writes three notes into a temporary folder and deduplicates that folder. OUTPUT gets
+//! copies of the files in `kept/` and `removed/`, the group of every file in `clusters.jsonl`, and a report.
 
 use std::error::Error;
 use std::fs;

@@ -1,11 +1,12 @@
 //! Builds an index of fingerprints on disk, queries it, and deletes from it.
 //!
 //! ```text
-//! cargo run --example index_build_query -- [DIRECTORY [QUERY]]
+//! cargo run -p twinprint --example index_build_query -- [DIRECTORY [QUERY]]
 //! ```
 //!
-//! The index has the fingerprints of four headlines. DIRECTORY must be new or empty; without it, a temporary one is used. An index holds
-//! no texts: the caller keeps what the ids stand for.
+//! The example indexes the fingerprints of four headlines and searches for headlines similar to QUERY, a text. DIRECTORY
+//! must be new or empty; without it, the index is made in a temporary directory. An index stores ids and fingerprints,
+//! but no texts: the caller stores the text of each id.
 
 use std::error::Error;
 use std::io::{self, Write};
