@@ -68,7 +68,7 @@ fn names_that_tell_no_format_are_refused() {
     sandbox.put("a.bin", "x\0");
     sandbox
         .run("dedup a.bin -o out")
-        .fails(1, &["a.bin", "does not begin like text", "--format"]);
+        .fails(1, &["a.bin", "does not begin with text", "--format"]);
     sandbox.put("noextension", "x");
     sandbox
         .run("dedup noextension -o out")
