@@ -124,7 +124,7 @@ fn an_output_directory_in_use_is_left_alone() {
     assert_eq!(sandbox.text("out/precious.txt"), "do not touch");
     sandbox
         .run("dedup news.jsonl -o news.jsonl")
-        .fails(1, &["news.jsonl: not a directory"]);
+        .fails(1, &["news.jsonl: the output path is not a directory"]);
     assert_eq!(sandbox.text("news.jsonl"), NEWS);
     fs::create_dir(sandbox.path("empty")).unwrap();
     sandbox.run("dedup news.jsonl -o empty --quiet").ok();
