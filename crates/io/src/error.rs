@@ -1,11 +1,11 @@
-//! Errors that end a job. A record that cannot be used is not one of them: it is rejected.
+//! Errors that end a job. An unusable record does not end a job: it is rejected.
 
 use crate::sink::SinkError;
 use crate::source::SourceError;
 use crate::threads::ThreadsError;
 use crate::work::WorkError;
 
-/// An error that ended a job over files.
+/// An error that ended a job that reads or writes files.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum JobError {
@@ -21,7 +21,7 @@ pub enum JobError {
     /// The worker threads cannot be started.
     #[error(transparent)]
     Threads(#[from] ThreadsError),
-    /// An option is out of its range, or conflicts with another.
+    /// An option is out of its range, or conflicts with another option.
     #[error(transparent)]
     Option(#[from] OptionError),
     /// The caller cancelled the job.
@@ -29,18 +29,18 @@ pub enum JobError {
     Cancelled,
 }
 
-/// An option that is out of its range, or conflicts with another.
+/// An option that is out of its range, or that conflicts with another option.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{option}: {problem}")]
 pub struct OptionError {
     /// The name of the option's field, such as `threshold`.
     pub option: &'static str,
-    /// The problem and its fix.
+    /// What is wrong with the option's value, and how to fix it.
     pub problem: String,
 }
 
 impl OptionError {
-    /// An error about the field `option`.
+    /// Creates an error about the option whose field is named `option`.
     pub fn new(option: &'static str, problem: impl Into<String>) -> Self {
         Self {
             option,

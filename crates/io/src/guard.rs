@@ -1,4 +1,4 @@
-//! The guard around third-party readers that panic on damaged input: a panic becomes an error of that input.
+//! Catches the panics of third-party readers on damaged input, so that a panic becomes an error of that input.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -7,10 +7,10 @@ thread_local! {
     static GUARDED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Calls `f` and returns its result; `None` if it panicked.
+/// Calls `f` and returns its result, or `None` if `f` panicked.
 ///
-/// After a panic the caller must not use values that `f` may have left inconsistent. The guard applies to this thread only; work on other
-/// threads needs its own guard.
+/// After a panic the caller must not use values that `f` may have left inconsistent. Only panics on the calling thread
+/// are caught: work that `f` moves to other threads must call `guarded` there.
 pub fn guarded<T>(f: impl FnOnce() -> T) -> Option<T> {
     let before = GUARDED.replace(true);
     let done = catch_unwind(AssertUnwindSafe(f));
@@ -18,7 +18,7 @@ pub fn guarded<T>(f: impl FnOnce() -> T) -> Option<T> {
     done.ok()
 }
 
-/// True if a panic of this thread is caught by [`guarded`], so that a panic hook need not print it.
+/// Returns true if [`guarded`] catches a panic of the calling thread. A panic hook need not print such a panic.
 pub fn catches_panics() -> bool {
     GUARDED.get()
 }

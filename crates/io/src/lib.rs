@@ -2,16 +2,20 @@
 //!
 //! # Modules
 //!
-//! * [`source`] reads documents out of files, folders, globs and stdin; [`sink`] writes output directories and copies records.
-//! * [`raw`] reads and writes files of fingerprints and of rows about them.
-//! * [`results`] has the rows and the report of a finished run, and reads them; [`rows`] writes them.
-//! * [`work`] has the temporary files of a run; [`runs`] identifies runs, so that a killed run is recognised.
-//! * [`jobs`] are complete jobs over inputs that do not compare documents.
+//! * [`source`] reads documents from files, folders, globs and stdin. [`sink`] writes output directories and copies
+//!   records into them.
+//! * [`raw`] reads files of fingerprints, and writes rows about fingerprints.
+//! * [`results`] defines the rows and the report of a finished run, and reads them. [`rows`] writes the rows.
+//! * [`work`] manages the temporary files of a run. [`runs`] identifies runs, so that a killed run is recognised when
+//!   its command is repeated.
+//! * [`jobs`] are complete jobs that do not compare documents: fingerprints, idf tables, and joins and exports of
+//!   fingerprints.
 //! * [`page`] and [`number`] format names and numbers for reports.
-//! * [`progress`], [`threads`], [`object_pool`] and [`guard`] are used by every job: progress, worker threads, reused objects, and panics of
-//!   third-party readers as errors.
+//! * Every job uses [`progress`] to report progress, [`threads`] to start worker threads, [`object_pool`] to reuse
+//!   objects, and [`guard`] to turn panics of third-party readers into errors.
 //!
-//! Invariant: every record that is read is a document, rejected with a reason, or counted as lost ([`source::Intake`]).
+//! Invariant: every record that is read becomes a document, is rejected with a reason, or is counted as lost
+//! ([`source::Intake`]).
 #![forbid(unsafe_code)]
 
 mod error;
@@ -35,5 +39,5 @@ pub mod work;
 pub use error::{JobError, OptionError};
 pub use profile_label::{ProfileLabel, ProfilesDiffer};
 
-/// The version in reports and pages.
+/// The version of twinprint, as reports and web pages show it.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

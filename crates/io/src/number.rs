@@ -1,6 +1,6 @@
-//! Numbers, sizes and times for reports.
+//! Formats numbers, sizes and times for reports.
 
-/// A count with commas between groups of three digits: `1,234,567`.
+/// Formats a count with a comma between groups of three digits: `1,234,567`.
 pub fn count(n: u64) -> String {
     let digits = n.to_string();
     let mut out = String::with_capacity(digits.len() * 4 / 3);
@@ -13,20 +13,22 @@ pub fn count(n: u64) -> String {
     out
 }
 
-/// A count with its noun, which forms its plural with an s: `1 group`, `1,234 groups`.
+/// Formats a count with its noun: `1 group`, `1,234 groups`. The plural adds an s.
 pub fn counted(n: u64, noun: &str) -> String {
     let plural = if n == 1 { "" } else { "s" };
     format!("{} {noun}{plural}", count(n))
 }
 
-/// A number with `places` decimal places, rounded towards zero, so that a value below a threshold is never shown as having reached it.
+/// Formats a number with `places` decimal places, rounded towards zero. A value below a threshold is therefore never
+/// shown as equal to the threshold.
 pub fn towards_zero(x: f64, places: usize) -> String {
     let scale = 10f64.powi(places as i32);
-    // The tolerance is for decimal numbers whose binary form is slightly smaller.
+    // Many decimal fractions are stored as slightly smaller binary numbers. The tolerance keeps them from being rounded
+    // down a digit.
     format!("{:.places$}", (x * scale + 1e-9).floor() / scale)
 }
 
-/// A size in the unit that leaves about three digits: `1.5 kB`.
+/// Formats a size in the decimal unit that leaves about three digits: `1.5 kB`.
 pub fn bytes(n: u64) -> String {
     match n {
         0..1_000 => format!("{n} B"),
@@ -36,7 +38,7 @@ pub fn bytes(n: u64) -> String {
     }
 }
 
-/// A time in a suitable unit: `20 ms`, `3.0 s`, `2 min 30 s`.
+/// Formats a duration in a suitable unit: `20 ms`, `3.0 s`, `2 min 30 s`.
 pub fn seconds(s: f64) -> String {
     if s < 0.095 {
         format!("{:.0} ms", s * 1e3)
@@ -48,7 +50,8 @@ pub fn seconds(s: f64) -> String {
     }
 }
 
-/// A share of a whole in per cent. A positive share is never shown as 0, and a share below 1 never as 100.
+/// Formats `part` of `whole` in per cent. A positive share is never shown as 0, and a share below 1 is never shown as
+/// 100.
 pub fn percent(part: u64, whole: u64) -> String {
     let share = 100.0 * part as f64 / whole.max(1) as f64;
     match share {

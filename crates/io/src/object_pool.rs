@@ -4,8 +4,8 @@ use std::sync::Mutex;
 
 /// A pool of idle objects, shared by threads.
 ///
-/// The objects are expensive to make or have buffers that grow with use, such as analyzers. A task takes one out of the pool and puts
-/// it back when it ends. Objects are not reset in between.
+/// The objects are expensive to create or have buffers that grow with use, such as analyzers. A task takes an object
+/// out of the pool and returns it when the task ends. The pool does not reset objects.
 ///
 /// ```
 /// use twinprint_io::object_pool::ObjectPool;
@@ -24,17 +24,18 @@ use std::sync::Mutex;
 #[derive(Debug)]
 pub struct ObjectPool<T> {
     idle: Mutex<Vec<T>>,
-    /// The largest number of idle objects.
+    /// The largest number of idle objects in the pool. Further objects are dropped.
     capacity: usize,
 }
 
 impl<T> ObjectPool<T> {
-    /// An empty pool without a limit. It never has more objects than tasks run at once.
+    /// Creates an empty pool without a limit. It never contains more objects than the largest number of tasks that ran
+    /// at once.
     pub fn new() -> Self {
         Self::with_capacity(usize::MAX)
     }
 
-    /// An empty pool of at most `capacity` idle objects.
+    /// Creates an empty pool that stores at most `capacity` idle objects.
     pub fn with_capacity(capacity: usize) -> Self {
         Self {
             idle: Mutex::default(),
@@ -42,12 +43,12 @@ impl<T> ObjectPool<T> {
         }
     }
 
-    /// Takes an idle object out of the pool; `None` if all are in use.
+    /// Takes an idle object out of the pool, or returns `None` if the pool is empty.
     pub fn get(&self) -> Option<T> {
         self.idle.lock().ok()?.pop()
     }
 
-    /// Puts an object into the pool, or drops it if the pool is full.
+    /// Returns an object to the pool, or drops it if the pool is full.
     pub fn put(&self, object: T) {
         if let Ok(mut idle) = self.idle.lock()
             && idle.len() < self.capacity
@@ -56,7 +57,8 @@ impl<T> ObjectPool<T> {
         }
     }
 
-    /// Calls `work` with an idle object, or with a new one, and puts it into the pool afterwards.
+    /// Calls `work` with an idle object, or with an object made by `new` if the pool is empty. Then returns the object
+    /// to the pool.
     pub fn with<R>(&self, new: impl FnOnce() -> T, work: impl FnOnce(&mut T) -> R) -> R {
         let mut object = self.get().unwrap_or_else(new);
         let result = work(&mut object);

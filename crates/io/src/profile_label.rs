@@ -1,14 +1,15 @@
 //! Profile labels: the id and the checksum of the profile that made stored fingerprints.
 //!
-//! A label is written as the id, a space and the checksum. A label without a checksum, as earlier versions wrote it, is compared by its id
-//! alone.
+//! A label is stored as the id, a space and the checksum. Earlier versions stored labels without a checksum. Such a
+//! label is equal to every label with the same id.
 
 use std::fmt;
 
 use twinprint_text::Profile;
 use twinprint_text::compat::Recipe;
 
-/// The id and the checksum of a profile of this engine, or of a recipe of another library.
+/// Identifies the profile that made a fingerprint, by id and checksum. Fingerprints of another SimHash library are
+/// identified by the recipe that reproduces it.
 ///
 /// ```
 /// use twinprint_io::ProfileLabel;
@@ -31,16 +32,18 @@ pub struct ProfileLabel {
     checksum: Option<u64>,
 }
 
-/// Two different profiles, whose fingerprints cannot be compared.
+/// The error of comparing fingerprints that were made with two different profiles.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("fingerprints of different profiles cannot be compared: {left} and {right}")]
+#[error(
+    "fingerprints of the profiles {left} and {right} cannot be compared; make both with the same profile"
+)]
 pub struct ProfilesDiffer {
     left: ProfileLabel,
     right: ProfileLabel,
 }
 
 impl ProfileLabel {
-    /// The label of a profile.
+    /// Returns the label of a profile.
     pub fn of_profile(profile: &Profile) -> Self {
         Self {
             id: profile.id(),
@@ -48,8 +51,8 @@ impl ProfileLabel {
         }
     }
 
-    /// The label of a recipe of another library. The dictionaries are not part of it, because they are not known for fingerprints that the
-    /// library made.
+    /// Returns the label of a recipe of another library. The label does not identify the word dictionaries of the
+    /// recipe, because it is unknown which dictionaries the other library used.
     pub fn of_recipe(recipe: Recipe) -> Self {
         Self {
             id: recipe.name(),
@@ -57,13 +60,13 @@ impl ProfileLabel {
         }
     }
 
-    /// Reads a written label; `None` for an empty string.
+    /// Parses a stored label. Returns `None` for an empty string.
     pub fn read(written: &str) -> Option<Self> {
         let (id, checksum) = match written.rsplit_once(' ') {
             Some((id, digits)) if digits.len() == 16 => (id, u64::from_str_radix(digits, 16).ok()),
             _ => (written, None),
         };
-        // A space that is not followed by a checksum is part of the id.
+        // If no checksum follows the last space, the space is part of the id.
         let id = if checksum.is_some() { id } else { written };
         (!written.is_empty()).then(|| Self {
             id: id.to_owned(),
@@ -76,15 +79,16 @@ impl ProfileLabel {
         &self.id
     }
 
-    /// The checksum, if it is known.
+    /// The checksum of the profile, or `None` for a label of an earlier version, which has none.
     pub fn checksum(&self) -> Option<u64> {
         self.checksum
     }
 
-    /// Checks that fingerprints of both profiles can be compared.
+    /// Checks that fingerprints with the labels `self` and `other` can be compared, because they were made with the
+    /// same profile.
     ///
     /// # Errors
-    /// [`ProfilesDiffer`] with both labels.
+    /// [`ProfilesDiffer`] with both labels, if the profiles differ.
     pub fn check_same(&self, other: &Self) -> Result<(), ProfilesDiffer> {
         let checksums = self.checksum.zip(other.checksum);
         if self.id == other.id && checksums.is_none_or(|(left, right)| left == right) {
@@ -96,7 +100,7 @@ impl ProfileLabel {
         })
     }
 
-    /// The written form, which [`ProfileLabel::read`] reads.
+    /// Returns the label in its stored form, which [`ProfileLabel::read`] parses.
     pub fn written(&self) -> String {
         match self.checksum {
             Some(checksum) => format!("{} {checksum:016x}", self.id),
@@ -140,7 +144,8 @@ mod tests {
             error.contains("tp1-words-lntf-64 (checksum") && error.contains("1e0ng (checksum"),
             "{error}"
         );
-        // The id of earlier versions is enough; another checksum under one id is not.
+        // A label of an earlier version, which has an id alone, is equal. A label with the same id and another checksum
+        // is not.
         let bare = ProfileLabel::read("tp1-words-lntf-64").unwrap();
         assert_eq!((own.check_same(&bare), bare.check_same(&own)), (Ok(()), Ok(())));
         let changed = ProfileLabel::read("tp1-words-lntf-64 0123456789abcdef").unwrap();

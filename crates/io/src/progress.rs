@@ -1,6 +1,6 @@
-//! The progress of a run, and the resources that its process has used.
+//! Reports the progress of a run, and measures the memory, time and bytes that its process has used.
 
-/// The unit that a stage counts in.
+/// The unit in which the progress of a stage is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Bytes of input.
@@ -9,21 +9,21 @@ pub enum Unit {
     Documents,
     /// Fingerprints.
     Fingerprints,
-    /// Steps whose number is not known beforehand.
+    /// Steps whose total number is not known in advance.
     Steps,
 }
 
 /// Receives the progress of a run. Calls come from one thread at a time.
 pub trait Progress: Sync {
-    /// A stage begins. It will count to about `total`.
+    /// Reports that a stage begins. `total` is the approximate number of units that it will count.
     fn stage(&self, name: &'static str, total: u64, unit: Unit);
-    /// `done` more units of the stage are done.
+    /// Reports that `done` more units of the current stage are finished.
     fn advance(&self, done: u64);
-    /// A warning for the user that is not an error.
+    /// Reports a warning to the user. The run continues.
     fn warn(&self, message: &str);
 }
 
-/// Ignores progress and warnings.
+/// A [`Progress`] that ignores all reports and warnings.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
 
@@ -33,7 +33,7 @@ impl Progress for Silent {
     fn warn(&self, _: &str) {}
 }
 
-/// The peak memory of this process so far, in bytes (`VmHWM`); `None` except on Linux.
+/// The peak memory of this process so far, in bytes (`VmHWM` in `/proc`), or `None` except on Linux.
 pub fn peak_memory() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
@@ -41,17 +41,17 @@ pub fn peak_memory() -> Option<u64> {
     Some(kib * 1024)
 }
 
-/// The processor time of all threads of this process so far, in seconds; `None` except on Linux.
+/// The processor time that all threads of this process have used so far, in seconds, or `None` except on Linux.
 pub fn cpu_seconds() -> Option<f64> {
     let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
-    // The process name is in parentheses and may contain spaces. The fields after it do not.
+    // In `/proc/self/stat` the process name is in parentheses and may contain spaces. The fields after it contain none.
     let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
     let ticks = |i: usize| fields.get(i)?.parse::<u64>().ok();
-    // A tick is 1/100 s on every Linux that Rust supports.
+    // Linux reports processor time in ticks. A tick is 1/100 s on every Linux that Rust supports.
     Some((ticks(11)? + ticks(12)?) as f64 / 100.0)
 }
 
-/// Bytes that a process has read and written by system calls.
+/// The numbers of bytes that a process has read and written with system calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IoBytes {
     /// Bytes read.
@@ -60,7 +60,7 @@ pub struct IoBytes {
     pub written: u64,
 }
 
-/// The bytes that this process has read and written so far; `None` except on Linux.
+/// The bytes that this process has read and written so far, or `None` except on Linux.
 pub fn io_bytes() -> Option<IoBytes> {
     let io = std::fs::read_to_string("/proc/self/io").ok()?;
     let field = |name: &str| {

@@ -7,20 +7,21 @@ use crate::results::RejectRow;
 use crate::sink::{OutputFile, SinkError};
 use crate::source::RejectReason;
 
-/// Appends a row as a line of JSON. `buffer` is overwritten; it is reused between calls.
+/// Appends a row to `out` as a line of JSON. `buffer` is scratch space: its content is overwritten.
 ///
 /// # Errors
 /// The same as for [`OutputFile::append`].
 pub fn write<R: Serialize>(out: &mut OutputFile, row: &R, buffer: &mut Vec<u8>) -> Result<(), SinkError> {
     buffer.clear();
-    // Writing to a vector cannot fail, and rows consist of strings, numbers and nulls, which always serialise.
+    // The serialisation cannot fail: rows consist of strings, numbers and nulls, and writing to a vector always
+    // succeeds.
     if serde_json::to_writer(&mut *buffer, row).is_ok() {
         buffer.push(b'\n');
     }
     out.append(buffer)
 }
 
-/// Appends the row of a rejected record.
+/// Appends the row of a rejected record to `rejects.jsonl`.
 ///
 /// # Errors
 /// The same as for [`OutputFile::append`].

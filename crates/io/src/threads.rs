@@ -1,29 +1,32 @@
-//! The worker threads of a run.
+//! Starts the worker threads of a run.
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-/// The largest number of worker threads. Many more threads than cores only slow a run down.
+/// The largest number of worker threads. A number of threads far above the number of cores only slows a run down.
 pub const MAX_THREADS: usize = 1024;
 
-/// An error of starting worker threads.
+/// The worker threads cannot be started.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ThreadsError {
-    /// The number exceeds [`MAX_THREADS`].
-    #[error("{given} worker threads are too many; give at most {MAX_THREADS}, or 0 for all cores")]
+    /// The requested number of worker threads exceeds [`MAX_THREADS`].
+    #[error(
+        "{given} worker threads are too many; choose at most {MAX_THREADS}, or 0 for one thread per core"
+    )]
     TooMany {
-        /// The given number.
+        /// The number of threads that was requested.
         given: usize,
     },
-    /// The system refuses to start them.
+    /// The system cannot start the threads.
     #[error("the worker threads cannot be started: {0}")]
     Refused(String),
 }
 
-/// A pool of `threads` worker threads; 0 stands for one thread per core.
+/// Starts a pool of `threads` worker threads. If `threads` is 0, it has one thread per core.
 ///
 /// # Errors
-/// [`ThreadsError::TooMany`] for more than [`MAX_THREADS`]; [`ThreadsError::Refused`].
+/// [`ThreadsError::TooMany`] for more than [`MAX_THREADS`] threads; [`ThreadsError::Refused`] if the system cannot
+/// start them.
 pub fn pool(threads: usize) -> Result<ThreadPool, ThreadsError> {
     if threads > MAX_THREADS {
         return Err(ThreadsError::TooMany { given: threads });

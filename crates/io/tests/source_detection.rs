@@ -137,7 +137,8 @@ fn missing_fields_are_reported_before_any_text_is_read() {
     checked.expect("objects further on may have it");
     assert_eq!(hints.len(), 1);
     assert!(
-        hints[0].contains("none of the first 2 records of") && hints[0].contains("the first has body"),
+        hints[0].contains("none of the first 2 records of")
+            && hints[0].contains("the fields of the first record are body"),
         "{hints:?}"
     );
 }

@@ -276,7 +276,7 @@ fn errors_name_the_file_and_the_fault() {
             .to_string()
     };
     for (name, parts) in [
-        ("a.weird", ["a.weird", "does not begin like text", "reads .txt"]),
+        ("a.weird", ["a.weird", "does not begin with text", "reads .txt"]),
         (
             "noext",
             ["noext", "the name indicates no known format", "reads .txt"],

@@ -305,7 +305,7 @@ fn a_changed_input_is_not_appended() {
         "twinprint dedup big.jsonl -o out --against seen --append -q & pid=$!\n\
          for i in $(seq 2000); do touch big.jsonl; kill -0 $pid 2>/dev/null || break; done; wait $pid",
     );
-    run.fails(1, &["big.jsonl: changed during the run"]);
+    run.fails(1, &["big.jsonl: the input changed during the run"]);
     assert_eq!(collection(&sandbox).len(), 2);
     assert!(!sandbox.path("out").exists());
 }

@@ -123,14 +123,14 @@ fn the_output_of_a_run_that_may_have_ended_needs_overwrite() {
         sandbox.run(&format!("dedup news.jsonl -o out {args}")).fails(
             1,
             &[
-                "out: contains the output of a run that was killed",
+                "out: the directory contains the output of a run that was killed",
                 "elsewhere",
-                "run its command again",
+                "repeat the command of that run",
             ],
         );
     }
     sandbox
         .run("cluster news.jsonl -o out --state s")
-        .fails(1, &["elsewhere", "run its command again"]);
+        .fails(1, &["elsewhere", "repeat the command of that run"]);
     assert_eq!(sandbox.tree("out"), left);
 }

@@ -150,7 +150,7 @@ fn tables_that_decoders_give_up_on_are_rejected_without_noise() {
             rejects[0]["reason"]
                 .as_str()
                 .unwrap()
-                .contains("the decoder gave up on it")
+                .contains("the decoder failed")
         );
     }
 }

@@ -95,7 +95,7 @@ fn a_limit_of_memory_holds_or_the_run_is_refused() {
                 1,
                 &[
                     "none of the records is a document: 3 rejected (3 too long)",
-                    "the first is in.jsonl:1: the record has 10",
+                    "the first rejected record is in.jsonl:1: the record has 10",
                     "more than --max-document 1000000; raise it",
                 ],
             );
@@ -235,6 +235,9 @@ fn a_refused_write_is_reported() {
             "trap '' XFSZ; ulimit -f 100; exec twinprint dedup in.jsonl --quiet {options}"
         ))
     };
-    limited("-o out").fails(1, &["the temporary file of texts failed", "--work-dir"]);
+    limited("-o out").fails(
+        1,
+        &["the temporary file of texts cannot be written", "--work-dir"],
+    );
     assert!(!sandbox.path("out").exists());
 }

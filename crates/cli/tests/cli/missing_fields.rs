@@ -18,7 +18,7 @@ fn no_document_at_all_is_an_error_that_names_the_fields() {
                 1,
                 &[
                     "none of the records is a document: 200 rejected (200 field missing)",
-                    "the fields seen are id, text, time",
+                    "the records have the fields id, text, time",
                 ],
             );
         },
@@ -102,7 +102,7 @@ fn fields_to_sort_by_and_ids_are_looked_for_before_texts_are_read() {
         .fails(
             1,
             &[
-                "has a field \"date\" for the value to sort by; the first has text",
+                "has a field \"date\" for the value to sort by; the fields of the first record are text",
                 "no document has a field \"date\"",
             ],
         );

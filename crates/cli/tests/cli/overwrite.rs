@@ -58,7 +58,7 @@ fn files_that_twinprint_did_not_write_are_not_deleted() {
     sandbox.put("other/notes.txt", "mine");
     sandbox
         .run("dedup less.jsonl -o other --overwrite")
-        .fails(1, &["not written by twinprint"]);
+        .fails(1, &["that twinprint did not write"]);
     assert_eq!(sandbox.text("other/notes.txt"), "mine");
 }
 

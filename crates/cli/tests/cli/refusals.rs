@@ -68,7 +68,7 @@ fn names_that_tell_no_format_are_refused() {
     sandbox.put("a.bin", "x\0");
     sandbox
         .run("dedup a.bin -o out")
-        .fails(1, &["a.bin", "does not begin like text", "--format"]);
+        .fails(1, &["a.bin", "does not begin with text", "--format"]);
     sandbox.put("noextension", "x");
     sandbox
         .run("dedup noextension -o out")
@@ -124,7 +124,7 @@ fn an_output_directory_in_use_is_left_alone() {
     assert_eq!(sandbox.text("out/precious.txt"), "do not touch");
     sandbox
         .run("dedup news.jsonl -o news.jsonl")
-        .fails(1, &["news.jsonl: not a directory"]);
+        .fails(1, &["news.jsonl: the output path is not a directory"]);
     assert_eq!(sandbox.text("news.jsonl"), NEWS);
     fs::create_dir(sandbox.path("empty")).unwrap();
     sandbox.run("dedup news.jsonl -o empty --quiet").ok();

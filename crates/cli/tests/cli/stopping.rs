@@ -172,9 +172,14 @@ fn files_of_others_than_the_killed_run_are_kept() {
     killed(&sandbox, "dedup - --format jsonl -o out");
     let left = sandbox.tree("out");
     sandbox.put("out/kept/mine.txt", "mine");
-    sandbox
-        .run("dedup in.jsonl -o out")
-        .fails(1, &["out: contains an earlier run", "out/kept", "move that away"]);
+    sandbox.run("dedup in.jsonl -o out").fails(
+        1,
+        &[
+            "out: the directory contains an earlier run",
+            "out/kept",
+            "move it to another place",
+        ],
+    );
     let after = sandbox.tree("out");
     assert_eq!(after["kept/mine.txt"], b"mine");
     assert_eq!(after.len(), left.len() + 1);

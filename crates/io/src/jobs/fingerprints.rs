@@ -1,4 +1,4 @@
-//! The fingerprints of documents, or of vectors in their fields, one row for each record.
+//! Computes the fingerprints of documents or of vectors. The result is one row for each record.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -16,60 +16,63 @@ use crate::work::WorkDir;
 use crate::{JobError, OptionError};
 use twinprint_text::fingerprint_hex;
 
-/// The fingerprint of a record.
+/// The fingerprint of one text or vector.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowFingerprint {
     /// The fingerprint in hexadecimal.
     pub hex: String,
-    /// The number of distinct features, or of dimensions of a vector; `None` if features are not counted.
+    /// The number of distinct features of the text, or the number of components of the vector. `None` if features are
+    /// not counted.
     pub features: Option<u32>,
 }
 
-/// The row of a record.
+/// The result for one record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FingerprintRow {
-    /// The id of the record, or `source:line`, or the path of a whole file.
+    /// The id that the record states. A record without an id has `source:line`, or the path if the file is one
+    /// document.
     pub id: String,
-    /// The name of the file, as in all output.
+    /// The name of the input file, as in all output.
     pub source: String,
-    /// The line of the record, from 1.
+    /// The line of the record in the file, from 1.
     pub line: u64,
     /// The fingerprint, or the reason why the record has none.
     pub fingerprint: Result<RowFingerprint, String>,
 }
 
-/// The subject of fingerprints: texts or vectors, and the way in which they are fingerprinted.
+/// What is fingerprinted, texts or vectors, and by which method.
 #[derive(Clone, Debug)]
 pub enum Subject {
-    /// The text, under a profile and the key that its key id stands for. If features are not counted, some profiles
-    /// take a third of the time; see [`Analyzer::fingerprint`].
+    /// The text of each document, fingerprinted by a profile. `key` must be the key that the profile's key id names.
+    /// Without counts of features, some profiles take a third of the time; see [`Analyzer::fingerprint`].
     Text {
-        /// The profile.
+        /// The profile that makes the fingerprints.
         profile: Profile,
-        /// The key of the feature hash.
+        /// The secret or public key with which features are hashed.
         key: HashKey,
-        /// True if rows have the number of distinct features.
+        /// True if each row states the number of distinct features.
         counts_features: bool,
     },
-    /// A vector of numbers in the field of [`SourceOptions::text_key`], by random hyperplanes.
+    /// A vector of numbers in the field [`SourceOptions::text_key`], fingerprinted with random hyperplanes.
     Vector {
-        /// The width of the fingerprints.
+        /// The width of the fingerprints, in bits.
         bits: u32,
     },
-    /// The text, by the recipe of another library.
+    /// The text of each document, fingerprinted as another SimHash library does it.
     Recipe {
-        /// The recipe.
+        /// The recipe that reproduces the other library.
         recipe: Recipe,
-        /// The dictionaries of cppjieba, if the recipe needs them.
+        /// The dictionaries of the word segmenter cppjieba, which some recipes need.
         dictionaries: Option<Arc<Dictionaries>>,
     },
 }
 
-/// Calls `row` for every record in input order, and returns the intake. Linear time; memory for a few batches.
+/// Calls `row` for every record in input order, and returns the intake. Takes linear time, and memory for a few batches
+/// of input.
 ///
 /// # Errors
-/// An input without a record that can be fingerprinted; a recipe without the dictionaries it needs; an error of reading; the error of `row`,
-/// which ends the job.
+/// No record of the input has a fingerprint; a recipe lacks the dictionaries that it needs; the input cannot be read;
+/// or `row` returns an error, which ends the job.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -116,7 +119,7 @@ pub fn fingerprints<E: From<JobError>>(
             .map_err(|error| JobError::Option(OptionError::new("profile", error.to_string())))
     };
     let makers = ObjectPool::new();
-    // A recipe without its dictionaries is an error before anything is read.
+    // Created before any input is read, so that a recipe without its dictionaries fails at once.
     makers.put(maker()?);
     let work = WorkDir::temporary().map_err(JobError::from)?;
     let options = SourceOptions {
@@ -152,7 +155,7 @@ pub fn fingerprints<E: From<JobError>>(
 /// The size of a batch of input, in bytes.
 const BATCH_BYTES: usize = 8 << 20;
 
-/// Makes the fingerprints of one thread.
+/// The fingerprinter of one thread.
 enum ThreadFingerprinter {
     Analyzer {
         analyzer: Box<Analyzer>,
@@ -188,7 +191,7 @@ impl ThreadFingerprinter {
         })
     }
 
-    /// The fingerprint of a text, or the reason why there is none.
+    /// Returns the fingerprint of a text, or the reason why it has none.
     fn make(&mut self, text: &str) -> Result<RowFingerprint, String> {
         match self {
             Self::Analyzer {
@@ -250,14 +253,14 @@ fn chunk_rows(chunk: &Chunk, sources: &Sources, maker: &mut ThreadFingerprinter)
     rows
 }
 
-/// The largest number of characters of a parser's message that are quoted.
+/// The JSON parser's error message is cut to this number of characters, because it quotes the input.
 const MAX_QUOTED_CHARS: usize = 100;
 
-/// The fingerprint of a JSON array of numbers.
+/// Returns the fingerprint, of `bits` bits, of a vector that is given as a JSON array of numbers.
 fn vector_fingerprint(json: &str, bits: u32) -> Result<RowFingerprint, String> {
     let vector: Vec<f32> = serde_json::from_str(json).map_err(|error| {
         let message = error.to_string();
-        // The message quotes the value found, which can be very long.
+        // The parser's message quotes the value that it found, which can be very long.
         let short: String = message.chars().take(MAX_QUOTED_CHARS).collect();
         let cut = if short.len() < message.len() { "…" } else { "" };
         format!("the vector is not an array of numbers: {short}{cut}")

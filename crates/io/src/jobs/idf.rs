@@ -1,4 +1,4 @@
-//! Idf tables from documents. This is the only job that collects statistics of a corpus for fingerprints.
+//! Builds idf tables from documents. No other job collects statistics of a corpus for fingerprints.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -13,20 +13,21 @@ use crate::source::{Chunk, Intake, RecordKind, SourceOptions, Sources};
 use crate::work::WorkDir;
 use crate::{JobError, OptionError};
 
-/// The name and the size of an idf table.
+/// The name and the largest size of an idf table.
 #[derive(Clone, Copy, Debug)]
 pub struct IdfTableSize<'t> {
-    /// The name of the table in profile ids: letters and digits.
+    /// The name by which profile ids refer to the table. It consists of letters and digits.
     pub name: &'t str,
-    /// The number of words in the table, the most frequent ones.
+    /// The largest number of words in the table. The most frequent words are stored.
     pub max_words: usize,
 }
 
-/// Counts the features of `profile` in all documents of `inputs`, and makes a table of the most frequent ones. Returns
-/// it with the intake. Memory is proportional to the number of distinct features of the input.
+/// Counts the features of `profile` in all documents of `inputs`. Returns an idf table of the most frequent features,
+/// and the intake. Memory is proportional to the number of distinct features of the input.
 ///
 /// # Errors
-/// An error of reading; an input without a document; fewer than ten documents; a name with characters other than letters and digits.
+/// The input cannot be read or has fewer than ten documents, or the name of the table contains characters other than
+/// letters and digits.
 pub fn build_idf(
     inputs: &[String],
     source_options: &SourceOptions,

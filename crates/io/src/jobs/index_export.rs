@@ -1,6 +1,7 @@
-//! The export of an index: its ids and fingerprints, ordered by id.
+//! Exports the ids and fingerprints of an index, ordered by id.
 //!
-//! A segment is ordered by fingerprint, so the rows are sorted again, on disk if they do not fit into memory.
+//! The segments of an index are ordered by fingerprint, so the export sorts the rows by id, on disk if they do not fit
+//! into memory.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,23 +12,23 @@ use twinprint_index::store::{Snapshot, StoreError};
 
 use crate::progress::{Progress, Unit};
 
-/// Rows between two checks for cancellation.
+/// Number of rows between two checks whether the job is cancelled.
 const CHECK_INTERVAL: u64 = 1 << 16;
 
-/// The memory and the directory of an external sort.
+/// The memory limit and the temporary directory of an external sort.
 #[derive(Clone, Copy, Debug)]
 pub struct SortSpace<'s> {
-    /// The directory of the temporary file, which has no name.
+    /// The directory in which an unnamed temporary file is created.
     pub directory: &'s Path,
-    /// The approximate memory to use, in bytes. Rows that do not fit are written to the temporary file.
+    /// The approximate memory for the sort, in bytes. Rows that do not fit are written to the temporary file.
     pub memory: u64,
 }
 
 /// Calls `each(id, fingerprint)` for every row that is not deleted, in ascending order of ids.
 ///
 /// # Errors
-/// A damaged file; [`SegmentError::Memory`] if `space.memory` is too small; [`SegmentError::Stopped`] once `cancel` is set; the error of
-/// `each`.
+/// An index file is damaged; [`SegmentError::Memory`] if `space.memory` is too small; [`SegmentError::Stopped`] once
+/// `cancel` is set; or `each` returns an error.
 ///
 /// ```
 /// use std::sync::atomic::AtomicBool;

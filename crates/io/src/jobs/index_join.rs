@@ -1,12 +1,14 @@
-//! The join of stored fingerprints: all pairs of ids whose fingerprints are within k bits, of one index or file with itself or of two.
+//! Joins stored fingerprints: finds all pairs of ids whose fingerprints are within Hamming distance k. Each side is an
+//! index or files of fingerprints. A side can be joined with itself or with another side.
 //!
-//! Each side is joined as one segment, whose rows are distinct fingerprints. An index of one segment is used as it is. Any other side is
-//! first written to a segment in the work directory. So memory is bounded, a fingerprint that occurs a million times is compared once, and
-//! the number of rows is known before the first row is reported: pairs are sorted by fingerprint, on disk if they are many.
+//! Each side is joined as one segment, whose rows are distinct fingerprints. The segment of an index with a single
+//! segment is used directly. Any other side is first written to a new segment in the work directory. This bounds the
+//! memory, and a fingerprint that occurs a million times is compared once. Pairs are sorted by fingerprint before the
+//! first one is reported, on disk if necessary, so the number of rows is checked against the limit before any output.
 //!
-//! A row is a pair of fingerprints with the ids of each, or, with [`JoinOptions::all_pairs`], a pair of ids. In a join of one side with itself
-//! each pair is reported once, and `a` has the smaller first id. A fingerprint of several ids is then also a row at distance 0, with all of
-//! them on both sides.
+//! A row of the result is a pair of fingerprints with all ids of each or, with [`JoinOptions::all_pairs`], a pair of
+//! ids. In a self-join, each pair is reported once, and `a` is the fingerprint with the smaller first id. A fingerprint
+//! with several ids is then also reported as a pair with itself at distance 0, with all its ids on both sides.
 
 mod error;
 mod memory;
@@ -27,32 +29,33 @@ use crate::progress::{Progress, Unit};
 use crate::raw::RawFiles;
 use crate::work::WorkDir;
 
-/// An input of a join.
+/// One side of a join.
 #[derive(Debug)]
 pub enum JoinSide {
-    /// The contents of an index.
+    /// The fingerprints and ids of an index, at one snapshot.
     Index(Snapshot<u64>),
-    /// The contents of files of fingerprints.
+    /// The fingerprints and ids of files.
     Files(RawFiles),
 }
 
 /// The options of a join.
 #[derive(Clone, Debug)]
 pub struct JoinOptions {
-    /// The largest Hamming distance of a pair.
+    /// The largest Hamming distance of a reported pair.
     pub k: u32,
-    /// Report a row for each pair of ids, in place of one for each pair of fingerprints with all ids of each.
+    /// If true, a row is reported for each pair of ids. Otherwise one row is reported for each pair of fingerprints,
+    /// with all ids of both.
     pub all_pairs: bool,
-    /// The largest number of rows. A row of fingerprints counts as many as the ids of the fingerprint that has more.
+    /// The largest number of rows. A row of two fingerprints counts as the larger of their two numbers of ids.
     pub max_rows: u64,
-    /// The approximate memory to use, in bytes. A value that is too small is an error.
+    /// The approximate memory to use, in bytes. If it is too small, the join fails at the start.
     pub memory: u64,
-    /// The directory of temporary files; `None` for that of the system.
+    /// The parent directory of the temporary files, or `None` for the temporary directory of the system.
     pub work_dir: Option<PathBuf>,
 }
 
 impl JoinSide {
-    /// The number of ids, including deleted ones.
+    /// The number of ids on this side, including deleted ids.
     fn len(&self) -> u64 {
         match self {
             Self::Index(snapshot) => snapshot.rows(),
@@ -60,7 +63,7 @@ impl JoinSide {
         }
     }
 
-    /// The segment of an index that consists of a single one.
+    /// Returns the segment of an index that has a single segment and can be joined directly.
     fn stored(&self) -> Option<&Segment<u64>> {
         match self {
             Self::Index(snapshot) => snapshot.single(),
@@ -69,21 +72,23 @@ impl JoinSide {
     }
 }
 
-/// A row of a join.
+/// A row of the result of a join.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JoinRow<'r> {
-    /// The ids of the first fingerprint, ascending; a single id with [`JoinOptions::all_pairs`].
+    /// The ids of the first fingerprint, in ascending order. With [`JoinOptions::all_pairs`] it is a single id.
     pub a: &'r [u64],
-    /// The ids of the second fingerprint, likewise.
+    /// The ids of the second fingerprint, in ascending order. With [`JoinOptions::all_pairs`] it is a single id.
     pub b: &'r [u64],
-    /// The Hamming distance of the fingerprints.
+    /// The Hamming distance between the two fingerprints.
     pub hamming: u32,
 }
 
-/// Joins `a` with `b`, or with itself, and calls `row` with every row, in the order of the fingerprints.
+/// Joins `a` with `b`, or with itself if `b` is `None`. Calls `row` for every row of the result, ordered by
+/// fingerprint.
 ///
 /// # Errors
-/// [`JoinError`]; after the first row only for a damaged file or a cancelled join. The error of `row`.
+/// [`JoinError`], and the error of `row`. Once the first row was reported, the join fails only if a file is damaged,
+/// the join is cancelled, or `row` fails.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -159,22 +164,23 @@ pub fn join<E: From<JoinError> + From<SegmentError>>(
     })
 }
 
-/// A join of two segments.
+/// Joins two segments, or a segment with itself.
 struct JoinJob<'j> {
     a: &'j Segment<u64>,
-    /// The same segment as `a` in a join with itself.
+    /// The second segment. In a self-join it is the same segment as `a`.
     b: &'j Segment<u64>,
     is_self_join: bool,
     options: &'j JoinOptions,
     cancel: &'j AtomicBool,
 }
 
-/// A pair of row numbers as a number that sorts by `a`, then `b`: 32 bits for each and 8 for the distance.
+/// Encodes a pair of row numbers as an integer that sorts by `a`, then by `b`: 32 bits for each row number and 8 bits
+/// for the distance.
 fn packed(pair: Pair) -> u128 {
     u128::from(pair.a) << 40 | u128::from(pair.b) << 8 | u128::from(pair.distance)
 }
 
-/// The pairs that the threads of a join have found.
+/// The pairs that the threads of a join have found so far.
 struct FoundPairs {
     sorter: Sorter,
     rows: u64,
@@ -182,10 +188,11 @@ struct FoundPairs {
 }
 
 impl JoinJob<'_> {
-    /// Finds all pairs.
+    /// Finds all pairs and returns them in a sorter.
     ///
     /// # Errors
-    /// [`JoinError::TooManyRows`] once the rows exceed the limit; an error of reading or sorting.
+    /// [`JoinError::TooManyRows`] once the number of rows exceeds the limit; a segment cannot be read; or the pairs
+    /// cannot be sorted.
     fn pairs(&self, work: &Path, progress: &dyn Progress) -> Result<Sorter, JoinError> {
         let last = self.a.rows().saturating_sub(1) as u32;
         let top = packed(Pair {
@@ -193,7 +200,7 @@ impl JoinJob<'_> {
             b: u32::MAX,
             distance: u8::MAX,
         });
-        // A quarter of the memory is for the pairs, the rest for the join.
+        // The sorter of the pairs gets a quarter of the memory. The search for pairs gets the rest.
         let pairs = Mutex::new(FoundPairs {
             sorter: Sorter::new(work, top, self.options.memory / 4),
             rows: 0,
@@ -212,7 +219,7 @@ impl JoinJob<'_> {
                 let counted = self.rows_of(pair)?;
                 Ok::<_, SegmentError>(rows.saturating_add(counted))
             });
-            // Every critical section leaves the pairs consistent, so poisoning is ignored.
+            // Poisoning of the lock is ignored, because every critical section leaves the found pairs consistent.
             let mut pairs = pairs.lock().unwrap_or_else(PoisonError::into_inner);
             let added = rows.and_then(|rows| {
                 pairs.rows = pairs.rows.saturating_add(rows);
@@ -253,7 +260,7 @@ impl JoinJob<'_> {
         Ok(pairs.sorter)
     }
 
-    /// The number of rows that a pair counts as.
+    /// Returns the number of rows that a pair of fingerprints counts as.
     fn rows_of(&self, pair: Pair) -> Result<u64, SegmentError> {
         let (a, b) = (self.a.ids_count(pair.a)?, self.b.ids_count(pair.b)?);
         Ok(match self.options.all_pairs {
@@ -263,7 +270,7 @@ impl JoinJob<'_> {
         })
     }
 
-    /// Calls `sink` with a pair of each fingerprint of several ids with itself.
+    /// Calls `sink` for each fingerprint that has several ids, with the pair of the fingerprint and itself.
     fn equal_fingerprints(&self, sink: &impl Fn(&[Pair])) -> Result<(), SegmentError> {
         if self.a.len() == self.a.rows() {
             return Ok(());
@@ -297,10 +304,10 @@ impl JoinJob<'_> {
     }
 }
 
-/// Turns pairs of row numbers into rows of ids.
+/// Translates pairs of row numbers into rows of ids.
 struct RowReporter<'j> {
     job: &'j JoinJob<'j>,
-    /// The row whose ids are in `a`.
+    /// The number of the row whose ids are in the buffer `a`.
     loaded: Option<u32>,
     a: Vec<u64>,
     b: Vec<u64>,
@@ -326,7 +333,7 @@ impl RowReporter<'_> {
         } else {
             self.job.b.ids_at(second, |id| self.b.push(id))?;
         }
-        // In a join with itself, the side with the smaller first id is `a`.
+        // In a self-join, the fingerprint with the smaller first id is reported as `a`.
         let exchanged = self.job.is_self_join && self.a.first() > self.b.first();
         let (a, b) = if exchanged {
             (&self.b, &self.a)

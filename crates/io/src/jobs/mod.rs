@@ -1,4 +1,5 @@
-//! Jobs over inputs that do not compare documents: fingerprints, idf tables, and joins and exports of stored fingerprints.
+//! Jobs that do not compare documents: fingerprints and idf tables of inputs, and joins and exports of stored
+//! fingerprints.
 
 pub mod fingerprints;
 pub mod idf;

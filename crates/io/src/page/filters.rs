@@ -1,4 +1,4 @@
-//! The template filters for numbers and names.
+//! Filters that format numbers and names in the templates of reports.
 
 #![expect(
     missing_docs,
@@ -14,9 +14,9 @@ use askama::{Result, Values};
 use super::{ticked, visible};
 use crate::number;
 
-/// A number behind any number of references, as templates pass it.
+/// A number, or a reference to one at any depth. Templates pass numbers to filters as references.
 pub trait Number<N> {
-    /// The number.
+    /// Returns the number itself.
     fn number(&self) -> N;
 }
 
@@ -44,68 +44,70 @@ impl<N, V: Number<N>> Number<N> for &V {
     }
 }
 
-/// A count: `1,234,567`.
+/// Formats a count: `1,234,567`.
 #[askama::filter_fn]
 pub fn count(n: impl Number<u64>, _: &dyn Values) -> Result<String> {
     Ok(number::count(n.number()))
 }
 
-/// A count with its noun: `1 group`, `2 groups`.
+/// Formats a count with its noun: `1 group`, `2 groups`.
 #[askama::filter_fn]
 pub fn counted(n: impl Number<u64>, _: &dyn Values, noun: &str) -> Result<String> {
     Ok(number::counted(n.number(), noun))
 }
 
-/// A size in bytes: `1.2 MB`.
+/// Formats a size in bytes: `1.2 MB`.
 #[askama::filter_fn]
 pub fn bytes(n: impl Number<u64>, _: &dyn Values) -> Result<String> {
     Ok(number::bytes(n.number()))
 }
 
-/// A time in seconds: `1.2 s`.
+/// Formats a duration in seconds: `1.2 s`.
 #[askama::filter_fn]
 pub fn seconds(s: impl Number<f64>, _: &dyn Values) -> Result<String> {
     Ok(number::seconds(s.number()))
 }
 
-/// A share to three places, rounded towards zero, so that a value below a threshold is never shown as having reached it.
+/// Formats a share with three decimal places, rounded towards zero. A value below a threshold is therefore never shown
+/// as equal to the threshold.
 #[askama::filter_fn]
 pub fn share(value: impl Number<f64>, _: &dyn Values) -> Result<String> {
     Ok(number::towards_zero(value.number(), 3))
 }
 
-/// A share in per cent.
+/// Formats a share in per cent.
 #[askama::filter_fn]
 pub fn percent(value: impl Number<f64>, _: &dyn Values) -> Result<String> {
     let percent = format!("{:.1}", 100.0 * value.number());
     Ok(format!("{} %", percent.strip_suffix(".0").unwrap_or(&percent)))
 }
 
-/// Precision, recall or F1 to four places, rounded towards zero, so that a value below 1 is never shown as 1.
+/// Formats precision, recall or F1 with four decimal places, rounded towards zero. A value below 1 is therefore never
+/// shown as 1.
 #[askama::filter_fn]
 pub fn quality(value: impl Number<f64>, _: &dyn Values) -> Result<String> {
     Ok(number::towards_zero(value.number(), 4))
 }
 
-/// A number to two places.
+/// Formats a number with two decimal places.
 #[askama::filter_fn]
 pub fn hundredth(value: impl Number<f64>, _: &dyn Values) -> Result<String> {
     Ok(format!("{:.2}", value.number()))
 }
 
-/// A number to one place.
+/// Formats a number with one decimal place.
 #[askama::filter_fn]
 pub fn tenth(value: impl Number<f64>, _: &dyn Values) -> Result<String> {
     Ok(format!("{:.1}", value.number()))
 }
 
-/// A name from a corpus, with hidden characters shown by their numbers.
+/// Formats a name from a corpus. Invisible characters are replaced by their code points.
 #[askama::filter_fn]
 pub fn name(text: impl Display, _: &dyn Values) -> Result<String> {
     Ok(visible(&text.to_string()).into_owned())
 }
 
-/// A name from a corpus, in backticks.
+/// Formats a name from a corpus in backticks, for Markdown.
 #[askama::filter_fn]
 pub fn tick(text: impl Display, _: &dyn Values) -> Result<String> {
     Ok(ticked(&text.to_string()))

@@ -1,4 +1,4 @@
-//! Filters of the HTML and Markdown templates of reports.
+//! Filters that format values in the HTML and Markdown templates of reports.
 
 pub mod filters;
 mod ticked;

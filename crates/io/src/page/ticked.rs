@@ -1,8 +1,9 @@
-//! Names in Markdown reports.
+//! Formats names in Markdown reports.
 
 use super::visible;
 
-/// The name in backticks, with its own backticks replaced and hidden characters shown.
+/// Returns the name in backticks. Backticks in the name are replaced, and invisible characters are shown as their code
+/// points.
 pub fn ticked(name: &str) -> String {
     format!("`{}`", visible(name).replace('`', "ˋ"))
 }

@@ -1,15 +1,16 @@
-//! Replaces invisible characters in names: control characters and characters that change the direction of text.
+//! Shows invisible characters in names as code points: control characters, and characters that change the direction of
+//! text.
 //!
-//! Reports show names of files and ids of records within their own text. Characters that could hide, reorder or overwrite that text are shown
-//! by their numbers.
+//! Reports show file names and record ids, which come from the input. Without the replacement, a name could hide,
+//! reorder or overwrite the text around it.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// The largest number of characters that are shown of a name.
+/// The largest number of characters of a name that are shown.
 const MAX_CHARS: usize = 240;
 
-/// True if a character is shown by its number.
+/// Returns true if a character is replaced by its code point.
 fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c,
@@ -17,8 +18,8 @@ fn is_hidden(c: char) -> bool {
             | '\u{FEFF}' | '\u{FFF0}'..='\u{FFFB}' | '\u{E0000}'..='\u{E0FFF}')
 }
 
-/// The text with hidden characters replaced by their numbers, such as `⟨U+202E⟩`. Of a very long text only the end is returned, which is more
-/// specific than its beginning.
+/// Returns the text with invisible characters replaced by their code points, such as `⟨U+202E⟩`. If the text is very
+/// long, only its end is returned, because the end of a path is more specific than its beginning.
 pub fn visible(text: &str) -> Cow<'_, str> {
     let shown: Cow<'_, str> = if text.contains(is_hidden) {
         let mut shown = String::with_capacity(text.len() + 8);
@@ -34,7 +35,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     } else {
         Cow::Borrowed(text)
     };
-    // The number of bytes is an upper bound of the number of characters.
+    // A text has at most as many characters as bytes, so a text with few bytes need not be counted.
     if shown.len() <= MAX_CHARS {
         return shown;
     }

@@ -1,23 +1,25 @@
-//! The digest of an input of fingerprints, by which the same input is recognised.
+//! Computes the digest of an input of fingerprints. Equal digests show that an input was used before.
 
 use std::hash::Hasher as _;
 
 use siphasher::sip128::{Hasher128, SipHasher13};
 use twinprint_fingerprint::HashKey;
 
-/// The 128-bit digest of fingerprints and ids in their order. It does not depend on the names of files or on the
-/// division of the input into blocks.
+/// The 128-bit digest of a sequence of fingerprints and ids. It does not depend on the names of the files or on how the
+/// sequence is divided into files and blocks.
 ///
-/// It is SipHash-1-3 with the public key, as in the files of an index, so it does not protect against forged input.
+/// It is SipHash-1-3 with the public key, as in the files of an index. Because the key is public, an attacker can
+/// construct two inputs with equal digests.
 #[derive(Clone, Copy, Debug)]
 pub struct FingerprintDigest {
     fingerprints: SipHasher13,
-    /// `None` if positions are the ids.
+    /// The hash of the ids, or `None` if the fingerprints have no ids of their own and their positions are the ids.
     ids: Option<SipHasher13>,
 }
 
 impl FingerprintDigest {
-    /// The digest of an empty input. Ids are ignored unless `has_ids`, for fingerprints with ids of their own.
+    /// Creates the digest of an empty input. `has_ids` is true if the fingerprints have ids of their own. Otherwise ids
+    /// are ignored.
     pub fn new(has_ids: bool) -> Self {
         let [k0, k1] = HashKey::PUBLIC.words();
         let hasher = SipHasher13::new_with_keys(k0, k1);
@@ -27,7 +29,7 @@ impl FingerprintDigest {
         }
     }
 
-    /// Adds a block of fingerprints with their ids.
+    /// Adds a block of fingerprints and the id of each.
     pub fn add(&mut self, fingerprints: &[u64], ids: &[u64]) {
         write(&mut self.fingerprints, fingerprints);
         if let Some(hasher) = &mut self.ids {
@@ -35,7 +37,7 @@ impl FingerprintDigest {
         }
     }
 
-    /// Returns the digest of all blocks.
+    /// Returns the digest of all blocks added.
     pub fn finish(mut self) -> u128 {
         if let Some(ids) = self.ids {
             self.fingerprints.write(&ids.finish128().as_u128().to_le_bytes());
@@ -89,7 +91,7 @@ mod tests {
         ];
         assert!((0..all.len()).all(|i| !all[..i].contains(&all[i])));
         assert_eq!(digest(&[(&numbers, &other)], false), all[0]);
-        // The digests are those that FORMAT.md defines and that files have.
+        // The expected digests follow the definition in FORMAT.md, because existing files contain such digests.
         let bytes = |numbers: &[u64]| -> Vec<u8> { numbers.iter().flat_map(|n| n.to_le_bytes()).collect() };
         let of = |bytes: &[u8]| twinprint_fingerprint::hash_one(&HashKey::PUBLIC, bytes);
         assert_eq!(all[0], of(&bytes(&numbers)));

@@ -5,115 +5,116 @@ use std::path::{Path, PathBuf};
 
 use crate::source::RejectReason;
 
-/// A file of fingerprints that cannot be read.
+/// A file of fingerprints cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RawError {
     /// The file cannot be opened or read.
-    #[error("{}: it cannot be read ({source})", path.display())]
+    #[error("{}: the file cannot be read ({source})", path.display())]
     Io {
         /// The file.
         path: PathBuf,
-        /// The error of the system.
+        /// The error that the system reported.
         source: io::Error,
     },
-    /// The file is a pipe or a device.
-    #[error("{} is not a regular file; its length must be known", path.display())]
+    /// The file is a pipe or a device, whose length is unknown.
+    #[error("{} is not a regular file, so its length is unknown; write the fingerprints to a file first", path.display())]
     NotRegular {
         /// The file.
         path: PathBuf,
     },
-    /// The ending of the file name is unknown.
+    /// The file name has no known extension.
     #[error(
-        "{}: a file of fingerprints is named *.u64 (numbers of 64 bits, little-endian; also packed, as .u64.gz or .u64.zst) or *.parquet (a column \"fingerprint\")",
+        "{}: the name is not that of a file of fingerprints; use *.u64 for 64-bit little-endian integers (compressed: *.u64.gz or *.u64.zst), or *.parquet for a table with a column \"fingerprint\"",
         path.display()
     )]
     Kind {
         /// The file.
         path: PathBuf,
     },
-    /// The file is a packed Parquet file. Tables are read at random positions.
-    #[error("{}: a Parquet file that is packed as a whole cannot be read; unpack it first", path.display())]
+    /// The file is a Parquet file that was compressed as a whole. Parquet needs random access, which a compressed file
+    /// does not allow.
+    #[error("{}: a Parquet file that is compressed as a whole cannot be read; decompress it first", path.display())]
     PackedTable {
         /// The file.
         path: PathBuf,
     },
-    /// The length of the file is not a multiple of 8 bytes.
-    #[error("{}: its {bytes} bytes are not a whole number of 8-byte numbers; the file was cut off or has another format", path.display())]
+    /// The length of the decompressed file is not a multiple of 8 bytes.
+    #[error("{}: the length of {bytes} bytes is not a multiple of 8, so the file is truncated or does not contain 64-bit integers; write the file again", path.display())]
     Length {
         /// The file.
         path: PathBuf,
-        /// Its unpacked length.
+        /// The length of the decompressed file in bytes.
         bytes: u64,
     },
-    /// The contents are damaged.
-    #[error("{}: {reason}; write it again", path.display())]
+    /// The file is damaged.
+    #[error("{}: {reason}; write the file again", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// The damage.
+        /// What is damaged.
         reason: RejectReason,
     },
-    /// The column of fingerprints is missing or has another type.
+    /// The column `fingerprint` is missing or has an unsuitable type.
     #[error("{}: {what}", path.display())]
     Column {
         /// The file.
         path: PathBuf,
-        /// The problem and its fix.
+        /// What is wrong with the column, and how to fix it.
         what: String,
     },
-    /// The column of ids has another type.
+    /// The column of ids does not contain integers.
     #[error(
-        "{}: its column \"{column}\" holds {found}, and ids are whole numbers; use the positions of the rows as ids",
+        "{}: the column \"{column}\" contains {found} and not integers, so its values cannot be ids; use the positions of the rows as ids",
         path.display()
     )]
     IdColumn {
         /// The file.
         path: PathBuf,
-        /// The name of the column.
+        /// The name of the id column.
         column: &'static str,
-        /// The type found.
+        /// The type of its values.
         found: String,
     },
-    /// A row without a value.
-    #[error("{}: row {row} has no {column}; leave such rows out", path.display())]
+    /// A row has no fingerprint or no id.
+    #[error("{}: row {row} has no value in the column \"{column}\"; remove the rows without a value", path.display())]
     Null {
         /// The file.
         path: PathBuf,
-        /// The row, from 1.
+        /// The number of the row, from 1.
         row: u64,
-        /// The column.
+        /// The name of the column without a value.
         column: &'static str,
     },
-    /// An id below zero.
-    #[error("{}: row {row} has the id {id}; ids are numbers from 0; use the positions of the rows as ids", path.display())]
+    /// A row has a negative id.
+    #[error("{}: row {row} has the negative id {id}; ids must be at least 0; use the positions of the rows as ids", path.display())]
     NegativeId {
         /// The file.
         path: PathBuf,
-        /// The row, from 1.
+        /// The number of the row, from 1.
         row: u64,
-        /// The id.
+        /// The negative id.
         id: i64,
     },
-    /// Only some of the files have ids.
+    /// Some of the files have ids and others have none.
     #[error(
-        "{} has ids and {} has none; read them in separate runs, or use the positions of the rows as ids",
+        "{} has a column of ids, but {} has none; read the two files in separate runs, or use the positions of the rows as ids",
         with.display(), without.display()
     )]
     Mixed {
-        /// A file with ids.
+        /// A file that has ids.
         with: PathBuf,
-        /// A file without ids.
+        /// A file that has none.
         without: PathBuf,
     },
-    /// The number of ids differs from the number of fingerprints.
-    #[error("{}: it has {ids} ids for {fingerprints} fingerprints; there must be one for each", path.display())]
+    /// The file of ids does not contain one id for each fingerprint.
+    #[error("{}: the file has {ids} ids for {fingerprints} fingerprints; it must have one id for each fingerprint", path.display())]
     IdCount {
         /// The file of ids.
         path: PathBuf,
-        /// The number of ids in it.
+        /// The number of ids in that file.
         ids: u64,
-        /// The number of fingerprints in all files.
+        /// The number of fingerprints in all files together.
         fingerprints: u64,
     },
 }

@@ -1,15 +1,16 @@
-//! Files of fingerprints without documents, and files of rows about them.
+//! Reads files of fingerprints without documents, and writes rows about fingerprints.
 //!
-//! [`RawFiles`] reads two formats, as consecutive ranges of fingerprints with their ids:
+//! [`RawFiles`] reads files of two formats, as consecutive ranges of fingerprints with their ids:
 //!
-//! * `*.u64`: 64-bit little-endian numbers, plain or packed (`.u64.gz`, `.u64.zst` …).
-//! * Parquet, with the feature `tables`: a column `fingerprint` of signed or unsigned 64-bit integers, and optionally a column `id`.
+//! * `*.u64`: 64-bit little-endian integers, uncompressed or compressed (`.u64.gz`, `.u64.zst` …).
+//! * Parquet, with the feature `tables`: a column `fingerprint` of signed or unsigned 64-bit integers, and optionally a
+//!   column `id`.
 //!
-//! [`RowWriter`] writes the rows of results.
+//! [`RowWriter`] writes results as rows of ids, fingerprints and distances.
 //!
-//! The id of a fingerprint is its own id, from the column or from a file of ids ([`Ids`]), or else its position, counted through all files
-//! in the given order. Either all fingerprints of one reading have ids of their own or none has. Otherwise positions could equal the ids of
-//! other fingerprints.
+//! The id of a fingerprint comes from the column `id` or from a separate file of ids ([`Ids`]). Without either, the id
+//! is the position of the fingerprint, counted through all files in the given order. In one reading either all
+//! fingerprints have ids of their own or none has, because a position could equal the id of another fingerprint.
 
 mod digest;
 mod error;
@@ -35,21 +36,22 @@ use self::table::TableFile;
 use crate::source::{Codec, Format};
 use crate::source::{NamedFormat, format_of_name};
 
-/// The key of the profile of the fingerprints in the metadata of a Parquet file. The value is a written [`crate::ProfileLabel`].
+/// The metadata key under which a Parquet file stores the profile of its fingerprints. The value is
+/// [`crate::ProfileLabel::written`].
 pub const PROFILE_NOTE: &str = "twinprint.profile";
 
-/// The largest number of fingerprints read at a time.
+/// The largest number of fingerprints that are read at a time.
 const STRETCH_LENGTH: usize = 1 << 17;
 
-/// The source of the ids.
+/// Where the ids of fingerprints come from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Ids {
-    /// The ids in the files, or positions if the files have none.
+    /// The column `id` of each file, or positions if the files have no such column.
     #[default]
     Own,
-    /// Positions, even if the files have ids.
+    /// Positions, even if the files have a column `id`.
     Positions,
-    /// A `*.u64` file with one id for each fingerprint of all files.
+    /// A `*.u64` file with one id for each fingerprint, in the order of the fingerprints in all files.
     File(PathBuf),
 }
 
@@ -76,7 +78,7 @@ pub enum Ids {
 #[derive(Debug)]
 pub struct RawFiles {
     files: Vec<RawFile>,
-    /// The file of ids, if one was given.
+    /// The separate file of ids, if one was given.
     ids: Option<NumberFile>,
     own_ids: bool,
 }
@@ -89,10 +91,12 @@ enum RawFile {
 }
 
 impl RawFiles {
-    /// Opens files and checks their names, lengths and columns. A packed file is unpacked once to measure its length.
+    /// Opens files and checks their names, lengths and columns. A compressed file is decompressed once to measure its
+    /// length.
     ///
     /// # Errors
-    /// The error of the first file that cannot be read as fingerprints; [`RawError::Mixed`] and [`RawError::IdCount`].
+    /// The error of the first file that cannot be read as fingerprints; [`RawError::Mixed`] if only some files have
+    /// ids; [`RawError::IdCount`] if the file of ids has another length.
     pub fn open(paths: &[PathBuf], ids: &Ids) -> Result<Self, RawError> {
         let files = paths
             .iter()
@@ -130,32 +134,33 @@ impl RawFiles {
         Ok(raw)
     }
 
-    /// The number of fingerprints.
+    /// The number of fingerprints in all files.
     pub fn len(&self) -> u64 {
         self.files.iter().map(RawFile::len).sum()
     }
 
-    /// True if there are no fingerprints.
+    /// Returns true if the files contain no fingerprint.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// True if the fingerprints have ids of their own. Otherwise their positions are the ids.
+    /// Returns true if the fingerprints have ids of their own. Otherwise their positions are the ids.
     pub fn has_ids(&self) -> bool {
         self.own_ids
     }
 
-    /// The files that record the profile of their fingerprints, each with the recorded label.
+    /// Lists the files that record the profile of their fingerprints, each with the recorded label.
     pub fn profiles(&self) -> impl Iterator<Item = (&Path, &str)> {
         self.files
             .iter()
             .filter_map(|file| Some((file.path(), file.profile()?)))
     }
 
-    /// Calls `each(fingerprints, ids)` with consecutive stretches. Positions are counted from `first`. An error of `each` ends the reading.
+    /// Calls `each(fingerprints, ids)` for consecutive ranges of the fingerprints. If the ids are positions, the first
+    /// one is `first`. An error of `each` ends the reading.
     ///
     /// # Errors
-    /// A file that cannot be read, has become shorter, or has nulls; the error of `each`.
+    /// A file cannot be read, has become shorter since it was opened, or contains nulls; or `each` returns an error.
     pub fn read<E: From<RawError>>(
         &self,
         first: u64,
@@ -189,7 +194,7 @@ impl RawFiles {
 }
 
 impl RawFile {
-    /// Opens a file, with its column of ids if `ids` is true.
+    /// Opens a file of fingerprints. Its column `id` is read only if `ids` is true.
     fn open(
         path: &Path,
         #[cfg_attr(
@@ -261,7 +266,7 @@ impl RawFile {
     }
 }
 
-/// The reader of a file, which yields consecutive ranges of it.
+/// Reads consecutive ranges of one file of fingerprints.
 enum RawReader<'f> {
     Numbers {
         numbers: NumberReader<'f>,
@@ -272,7 +277,8 @@ enum RawReader<'f> {
 }
 
 impl RawReader<'_> {
-    /// Appends the next range of fingerprints; nothing at the end of the file.
+    /// Appends the next range of fingerprints, and their ids if the file has ids. Appends nothing at the end of the
+    /// file.
     fn fill(
         &mut self,
         fingerprints: &mut Vec<u64>,

@@ -1,4 +1,4 @@
-//! A file that has its name only once it is complete.
+//! Writes a file that gets its final name only once it is complete.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -6,17 +6,18 @@ use std::path::{Path, PathBuf};
 
 use twinprint_index::storage::Disk;
 
-/// A file that is written as `NAME.tmp` and renamed when it is complete. If it is dropped before [`NewFile::finish`], it is deleted.
+/// A file that is written as `NAME.tmp` and renamed to `NAME` when it is complete. If it is dropped before
+/// [`NewFile::finish`], the temporary file is deleted.
 #[derive(Debug)]
 pub struct NewFile {
     path: PathBuf,
     temporary: PathBuf,
-    /// `None` once it is finished.
+    /// The open temporary file, or `None` once the file is finished.
     file: Option<File>,
 }
 
 impl NewFile {
-    /// Begins a file. It replaces an existing file of its name once it is finished.
+    /// Creates the temporary file for `path`. An existing file at `path` is replaced by [`finish`](Self::finish).
     ///
     /// # Errors
     /// The error of the system.
@@ -31,10 +32,10 @@ impl NewFile {
         })
     }
 
-    /// Renames the file and makes its content and name durable.
+    /// Gives the file its final name, and makes its content and name durable.
     ///
     /// # Errors
-    /// The error of the system. The file is then deleted.
+    /// The error of the system. The temporary file is then deleted.
     pub fn finish(mut self) -> io::Result<()> {
         Disk.publish(&self.temporary, &self.path)?;
         self.file = None;

@@ -1,4 +1,4 @@
-//! Files of 64-bit little-endian numbers, plain or packed.
+//! Reads files of 64-bit little-endian integers, uncompressed or compressed.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -10,10 +10,10 @@ use crate::source::{
     Codec, NamedFormat, ReadProgress, UnpackLimits, format_of_name, open_unpacked, read_failure,
 };
 
-/// The size of a read in bytes; a multiple of 8.
+/// The number of bytes read at a time, a multiple of 8.
 const BLOCK_BYTES: usize = 1 << 20;
 
-/// A file whose length is known.
+/// A file of 64-bit integers whose length is known.
 #[derive(Clone, Debug)]
 pub(super) struct NumberFile {
     path: PathBuf,
@@ -23,7 +23,7 @@ pub(super) struct NumberFile {
 }
 
 impl NumberFile {
-    /// Checks the name and the length of a file. A packed file is unpacked to measure its length.
+    /// Checks the name and the length of a file. A compressed file is decompressed once to measure its length.
     pub(super) fn open(path: &Path) -> Result<Self, RawError> {
         let codec = match format_of_name(path, &[]) {
             NamedFormat::Unknown(codec, Some(ending)) if ending == "u64" => codec,
@@ -67,12 +67,12 @@ impl NumberFile {
         &self.path
     }
 
-    /// The count of numbers.
+    /// The number of integers in the file.
     pub(super) fn len(&self) -> u64 {
         self.count
     }
 
-    /// A reader of the numbers, from the first on.
+    /// Opens a reader at the first integer.
     pub(super) fn numbers(&self) -> Result<NumberReader<'_>, RawError> {
         Ok(NumberReader {
             stream: self.stream()?,
@@ -87,7 +87,7 @@ impl NumberFile {
                 File::open(&self.path).map_err(RawError::io(&self.path))?,
             ));
         }
-        // The unpacked length needs no limit, because only one block is in memory.
+        // The decompressed length is not limited, because only one block at a time is in memory.
         let told = Arc::new(ReadProgress::default());
         open_unpacked(
             &self.path,
@@ -128,7 +128,7 @@ impl NumberFile {
     }
 }
 
-/// A reader of the numbers of a file.
+/// Reads the integers of a file in order.
 pub(super) struct NumberReader<'f> {
     file: &'f NumberFile,
     stream: Box<dyn Read + Send>,
@@ -136,7 +136,7 @@ pub(super) struct NumberReader<'f> {
 }
 
 impl NumberReader<'_> {
-    /// Appends the next `count` numbers.
+    /// Appends the next `count` integers to `out`.
     pub(super) fn fill(&mut self, out: &mut Vec<u64>, count: usize) -> Result<(), RawError> {
         let mut left = count * 8;
         out.reserve(count);

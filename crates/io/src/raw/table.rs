@@ -1,4 +1,4 @@
-//! Parquet files with a column of fingerprints and perhaps one of ids.
+//! Reads Parquet files with a column of fingerprints and optionally a column of ids.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,12 +8,12 @@ use crate::source::{
     Codec, Format, IntegerColumn, ParquetTable, RejectReason, SourceFile, guarded, open_table,
 };
 
-/// The column of fingerprints.
+/// The name of the column of fingerprints.
 const FINGERPRINT: &str = "fingerprint";
-/// The column of ids.
+/// The name of the column of ids.
 const ID: &str = "id";
 
-/// A file whose columns have been checked.
+/// A Parquet file whose columns have been checked.
 #[derive(Debug)]
 pub(super) struct TableFile {
     file: SourceFile,
@@ -23,7 +23,7 @@ pub(super) struct TableFile {
 }
 
 impl TableFile {
-    /// Reads the footer. The column of ids is used if `ids` is true.
+    /// Reads the footer and checks the columns. The column of ids is read only if `ids` is true.
     pub(super) fn open(path: &Path, ids: bool) -> Result<Self, RawError> {
         let file = SourceFile {
             path: path.to_owned(),
@@ -46,13 +46,13 @@ impl TableFile {
             Ok(None) => {
                 let present = table.column_names().join(", ");
                 return Err(column(format!(
-                    "it has no column \"{FINGERPRINT}\", only {present}; rename the one that holds fingerprints of 64 bits"
+                    "there is no column \"{FINGERPRINT}\"; the columns are {present}; rename the column of 64-bit fingerprints to \"{FINGERPRINT}\""
                 )));
             }
             found => {
-                let found = found.map_or_else(|found| found, |_| "a 32-bit number".to_owned());
+                let found = found.map_or_else(|found| found, |_| "32-bit integers".to_owned());
                 return Err(column(format!(
-                    "its column \"{FINGERPRINT}\" holds {found}, not whole numbers of 64 bits (signed or unsigned); write it as such"
+                    "the column \"{FINGERPRINT}\" contains {found} and not 64-bit integers; write fingerprints as signed or unsigned 64-bit integers"
                 )));
             }
         };
@@ -83,13 +83,13 @@ impl TableFile {
         self.id.is_some()
     }
 
-    /// The value of a key in the metadata.
+    /// Returns the value of a key in the metadata of the file.
     pub(super) fn note(&self, key: &str) -> Option<&str> {
         let notes = self.table.metadata().file_metadata().key_value_metadata()?;
         notes.iter().find(|note| note.key == key)?.value.as_deref()
     }
 
-    /// A reader of the rows, from the first on.
+    /// Opens a reader at the first row.
     pub(super) fn rows(&self) -> TableRows<'_> {
         TableRows {
             file: self,
@@ -100,17 +100,17 @@ impl TableFile {
     }
 }
 
-/// A reader of rows, row group by row group.
+/// Reads the rows of a file, one row group after the other.
 pub(super) struct TableRows<'f> {
     file: &'f TableFile,
-    /// The next row group.
+    /// The index of the next row group.
     group: usize,
-    /// The next row, from 0.
+    /// The index of the next row in the file, from 0.
     row: u64,
     columns: Option<OpenGroup>,
 }
 
-/// The columns of one row group.
+/// Readers of the columns of one row group.
 struct OpenGroup {
     fingerprint: crate::source::IntegerReader,
     id: Option<crate::source::IntegerReader>,
@@ -118,7 +118,7 @@ struct OpenGroup {
 }
 
 impl TableRows<'_> {
-    /// Appends the next rows; nothing at the end of the file.
+    /// Appends the fingerprints and ids of the next rows. Appends nothing at the end of the file.
     pub(super) fn fill(&mut self, fingerprints: &mut Vec<u64>, ids: &mut Vec<u64>) -> Result<(), RawError> {
         while fingerprints.is_empty() {
             let mut open = match self.columns.take() {
@@ -153,7 +153,7 @@ impl TableRows<'_> {
         self.group += 1;
         let rows = table.rows_of(group);
         let reader = |wholes: &IntegerColumn| {
-            // Opened for each reader, because readers must not share a file position.
+            // The file is opened for each reader, because readers must not share a file position.
             guarded(Format::Parquet, || {
                 table.read_integers(wholes, group, &Arc::new(open_table(&self.file.file)?))
             })

@@ -200,37 +200,37 @@ mod tables {
         says(
             "required int64 hash;",
             &[Cells::Wide(&[1], None)],
-            &["no column \"fingerprint\", only hash", "rename"],
+            &["no column \"fingerprint\"; the columns are hash", "rename"],
         );
         says(
             "required binary fingerprint (string);",
             &[Cells::Text("ff")],
-            &["BYTE_ARRAY (String)", "whole numbers of 64 bits"],
+            &["BYTE_ARRAY (String)", "64-bit integers"],
         );
         says(
             "required int32 fingerprint;",
             &[Cells::Narrow(&[1])],
-            &["a 32-bit number"],
+            &["32-bit integers"],
         );
         says(
             "required int64 fingerprint; required binary id (string);",
             &[Cells::Wide(&[1], None), Cells::Text("x")],
-            &["\"id\" holds BYTE_ARRAY", "positions"],
+            &["\"id\" contains BYTE_ARRAY", "positions"],
         );
         says(
             "optional int64 fingerprint;",
             &[Cells::Wide(&[1, 2], Some(&[1, 0, 1]))],
-            &["row 2 has no fingerprint"],
+            &["row 2 has no value in the column \"fingerprint\""],
         );
         says(
             "required int64 fingerprint; required int64 id;",
             &[Cells::Wide(&[1, 1], None), Cells::Wide(&[1, -4], None)],
-            &["row 2 has the id -4"],
+            &["row 2 has the negative id -4"],
         );
         let bytes = std::fs::read(&path).unwrap();
         std::fs::write(&path, &bytes[..bytes.len() - 5]).unwrap();
         let text = open(&path, &Ids::Own).unwrap_err().to_string();
-        assert!(text.contains("a.parquet") && text.contains("cut off"), "{text}");
+        assert!(text.contains("a.parquet") && text.contains("truncated"), "{text}");
         // Files with ids do not go with files without.
         std::fs::write(&path, &bytes).unwrap();
         let without = file(directory.path(), "b.u64", &[0; 8]);

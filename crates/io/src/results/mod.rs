@@ -1,6 +1,7 @@
-//! The results of a dedup run as data: `report.json`, and the rows of `clusters.jsonl`, `pairs.jsonl` and `rejects.jsonl`.
+//! The results of a dedup run as data: `report.json`, and the rows of `clusters.jsonl`, `pairs.jsonl` and
+//! `rejects.jsonl`.
 //!
-//! The main job writes them. Programs that show a finished run read them with this module alone.
+//! The crate `twinprint-dedup` writes these files. A program that displays a finished run needs only this module.
 
 mod parts;
 mod radius_choice;

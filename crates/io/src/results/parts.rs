@@ -1,4 +1,4 @@
-//! The counts of a search for partial copies.
+//! The counts of a search for partial copies: texts that share a passage without being duplicates.
 
 use serde::{Deserialize, Serialize};
 use twinprint_text::Measure;
@@ -7,43 +7,49 @@ use twinprint_text::passages::{MIN_PASSAGE_CHARS, MIN_PASSAGE_WORDS, guaranteed_
 /// The counts of a search for partial copies.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct PartsReport {
-    /// Least containment reported.
+    /// The smallest containment of a reported pair.
     pub least: f64,
-    /// Fingerprints selected from all texts by winnowing.
+    /// Number of fingerprints that winnowing selects from all texts.
     pub fingerprints: u64,
-    /// Distinct fingerprints in more than [`PartsReport::MAX_PAIRED_TEXTS`] texts.
+    /// Number of distinct fingerprints that occur in more than [`PartsReport::MAX_PAIRED_TEXTS`] texts.
     pub common: u64,
-    /// Pairs measured.
+    /// Number of pairs of texts whose containment was measured.
     pub candidates: u64,
-    /// Rows of `parts.jsonl`: pairs.
+    /// Rows of `parts.jsonl`. Each row is a pair of texts.
     pub rows: u64,
-    /// Passages in `passages.jsonl`.
+    /// Number of passages in `passages.jsonl`.
     pub passages: u64,
-    /// Rows of `passages.jsonl`: one for each text that holds a passage.
+    /// Rows of `passages.jsonl`. Each row is one holder of a passage.
     pub holders: u64,
-    /// Holders of the passage that most texts share.
+    /// The number of holders of the passage that occurs in the most texts.
     pub most_holders: u64,
-    /// Passages of more than [`PartsReport::MAX_PAIRED_TEXTS`] texts that are left out because they are less than the share `least` of every holder.
+    /// Number of passages that occur in more than [`PartsReport::MAX_PAIRED_TEXTS`] texts and are not reported, because
+    /// in every holder their share is below `least`.
     pub small_passages: u64,
-    /// Distinct fingerprints in more than [`PartsReport::MAX_PAIRED_TEXTS`] texts outside of the passages found: phrases that are too short.
+    /// Number of distinct fingerprints that occur in more than [`PartsReport::MAX_PAIRED_TEXTS`] texts but in no
+    /// passage, because the common phrase is too short.
     pub phrases: u64,
-    /// Further such fingerprints, whose texts were compared with the largest number of other texts that the search allows.
+    /// Number of further fingerprints that occur in more than [`PartsReport::MAX_PAIRED_TEXTS`] texts but in no
+    /// passage. The search reached its limit of comparisons for their texts, so passages with these fingerprints may be
+    /// missing.
     pub limited: u64,
-    /// Occurrences of passages that could not be located in the original text.
+    /// Number of occurrences of passages whose position in the original text could not be found.
     pub unplaced: u64,
 }
 
 impl PartsReport {
-    /// The smallest number of common fingerprints of two texts that are compared.
+    /// Two texts are compared if they share at least this number of fingerprints.
     pub const LEAST_SHARED: u32 = 2;
-    /// The largest number of texts with a common fingerprint that are compared in pairs.
+    /// A fingerprint that occurs in at most this number of texts makes each two of them a candidate pair. Fingerprints
+    /// of more texts are searched for common passages instead.
     pub const MAX_PAIRED_TEXTS: usize = 64;
-    /// Words in the shortest common run that is always found.
+    /// The number of words of the shortest common run that is found in every case.
     pub const NOTICED_WORDS: usize = guaranteed_run(Measure::WordGrams, Self::LEAST_SHARED as usize);
-    /// Letters and numbers in the shortest common run that is always found, if the measure is characters.
+    /// The number of letters and digits of the shortest common run that is found in every case, if the measure is
+    /// characters.
     pub const NOTICED_CHARS: usize = guaranteed_run(Measure::CharGrams, Self::LEAST_SHARED as usize);
-    /// Words in the shortest passage that is reported.
+    /// The number of words of the shortest passage that is reported.
     pub const SHORTEST_WORDS: usize = MIN_PASSAGE_WORDS;
-    /// Letters and numbers in the shortest passage that is reported, if the measure is characters.
+    /// The number of letters and digits of the shortest passage that is reported, if the measure is characters.
     pub const SHORTEST_CHARS: usize = MIN_PASSAGE_CHARS;
 }

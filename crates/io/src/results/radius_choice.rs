@@ -1,22 +1,24 @@
-//! The reason for the radius of a run.
+//! The reason why a run uses its radius.
 
 use serde::{Deserialize, Serialize};
 
-/// The reason for a radius.
+/// The reason why a run uses its radius.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RadiusChoice {
-    /// The radius was given.
+    /// The user gave the radius.
     #[default]
     Given,
-    /// The largest radius within the budget of candidates; the next one is beyond it.
+    /// The largest radius whose expected number of candidates is within the budget.
     Affordable,
-    /// The smallest radius that is expected to hold nine in ten of the pairs at the threshold, which is beyond the budget.
+    /// The smallest radius that is expected to contain nine in ten of the pairs at the threshold. Its expected number
+    /// of candidates exceeds the budget.
     Sufficient,
-    /// The largest radius within the limit of candidates, which is less than sufficient.
+    /// The largest radius within the limit of candidates. It is expected to contain fewer than nine in ten of the pairs
+    /// at the threshold.
     Limited,
-    /// The widest radius that is considered.
+    /// The largest radius that the choice considers.
     Widest,
-    /// Nothing is verified, so the radius is the verdict.
+    /// Nothing is verified, so documents within the radius are duplicates.
     Verdict,
 }

@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 
 use super::{ClusterRow, PairRow, RejectRow, Report};
 
-/// The report as JSON.
+/// The name of the file with the report as JSON.
 const REPORT: &str = "report.json";
 
 /// A result file that cannot be read.
@@ -17,33 +17,33 @@ const REPORT: &str = "report.json";
 #[non_exhaustive]
 pub enum ResultError {
     /// The file cannot be opened or read.
-    #[error("{}: it cannot be read ({source})", .path.display())]
+    #[error("{}: the file cannot be read ({source})", .path.display())]
     Io {
         /// The file.
         path: PathBuf,
-        /// The error of the system.
+        /// The error that the system reported.
         source: io::Error,
     },
-    /// A line does not have the form of its file.
-    #[error("{}:{line}: not a valid row of this file ({source})", .path.display())]
+    /// A line of a result file is not a row of that file.
+    #[error("{}:{line}: the line is not a valid row of this file ({source}); the file was changed or damaged", .path.display())]
     Row {
         /// The file.
         path: PathBuf,
         /// The line, from 1.
         line: u64,
-        /// The error of the parser.
+        /// The error of the JSON parser.
         source: serde_json::Error,
     },
 }
 
 impl Report {
-    /// The name of the report's file in an output directory.
+    /// The name of the file that contains the report, in an output directory.
     pub const FILE: &str = REPORT;
 
-    /// Reads the report of a finished run from its output directory.
+    /// Reads the report of a finished run from the run's output directory `dir`.
     ///
     /// # Errors
-    /// [`ResultError`] for a file that cannot be read, or is not a report.
+    /// [`ResultError`] if the file cannot be read or is not a report.
     ///
     /// ```
     /// use twinprint_io::results::Report;
@@ -75,7 +75,7 @@ impl Report {
     }
 }
 
-/// The rows of one result file, in order.
+/// Iterates over the rows of one result file, in order.
 ///
 /// ```
 /// use twinprint_io::results::RowReader;
@@ -99,30 +99,30 @@ pub struct RowReader<R> {
 }
 
 impl RowReader<ClusterRow<'static>> {
-    /// The rows of `clusters.jsonl` in the output directory `dir`.
+    /// Opens `clusters.jsonl` in the output directory `dir`, to iterate over its rows.
     ///
     /// # Errors
-    /// A file that cannot be opened.
+    /// The file cannot be opened.
     pub fn clusters(dir: &Path) -> Result<Self, ResultError> {
         Self::open(dir.join("clusters.jsonl"))
     }
 }
 
 impl RowReader<PairRow<'static>> {
-    /// The rows of `pairs.jsonl` in the output directory `dir`.
+    /// Opens `pairs.jsonl` in the output directory `dir`, to iterate over its rows.
     ///
     /// # Errors
-    /// A file that cannot be opened.
+    /// The file cannot be opened.
     pub fn pairs(dir: &Path) -> Result<Self, ResultError> {
         Self::open(dir.join("pairs.jsonl"))
     }
 }
 
 impl RowReader<RejectRow<'static>> {
-    /// The rows of `rejects.jsonl` in the output directory `dir`.
+    /// Opens `rejects.jsonl` in the output directory `dir`, to iterate over its rows.
     ///
     /// # Errors
-    /// A file that cannot be opened.
+    /// The file cannot be opened.
     pub fn rejects(dir: &Path) -> Result<Self, ResultError> {
         Self::open(dir.join("rejects.jsonl"))
     }

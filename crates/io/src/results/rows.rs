@@ -1,4 +1,5 @@
-//! The rows of `clusters.jsonl`, `pairs.jsonl` and `rejects.jsonl`. One type serves writing, with borrowed strings, and reading.
+//! The rows of `clusters.jsonl`, `pairs.jsonl` and `rejects.jsonl`. The same types serve for writing, with borrowed
+//! strings, and for reading.
 
 use std::borrow::Cow;
 
@@ -6,48 +7,48 @@ use serde::{Deserialize, Serialize};
 
 use super::Ratio;
 
-/// The row of a document.
+/// A row of `clusters.jsonl`: the outcome of one document.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClusterRow<'r> {
-    /// The document's id.
+    /// The id of the document.
     pub id: Cow<'r, str>,
-    /// The file it was read from.
+    /// The file of the document.
     pub source: Cow<'r, str>,
-    /// Its line in the file, from 1.
+    /// The line of the document in the file, from 1.
     pub line: u64,
-    /// The number of the leader among the documents, in input order.
+    /// The number of the group's leader among all documents, in input order. It identifies the group.
     pub cluster_id: u32,
-    /// Documents in the cluster.
+    /// The number of documents in the group.
     pub cluster_size: u32,
-    /// True for the document that is kept.
+    /// True if the document is kept.
     pub is_leader: bool,
-    /// The id of the document that this one duplicates.
+    /// The id of the document that this document duplicates. `None` for a kept document.
     pub duplicate_of: Option<Cow<'r, str>>,
-    /// Hamming distance to that document's fingerprint.
+    /// The Hamming distance between the fingerprints of this document and of the one that it duplicates.
     pub hamming: u32,
-    /// Jaccard with that document; `None` if nothing was verified.
+    /// The Jaccard of this document and the one that it duplicates. `None` if nothing was verified.
     pub jaccard: Option<Ratio>,
-    /// The fingerprint in hexadecimal.
+    /// The fingerprint of the document in hexadecimal.
     pub fingerprint: Cow<'r, str>,
-    /// The number of documents that this one represents, itself included.
+    /// The number of documents that this document represents, including itself.
     pub dup_count: u32,
-    /// `Some(false)` if nothing was verified, else `None`.
+    /// `Some(false)` if the run verified nothing, otherwise `None`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verified: Option<bool>,
 }
 
-/// The row of a duplicate pair.
+/// A row of `pairs.jsonl`: two documents that are duplicates.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PairRow<'r> {
     /// The id of the earlier document.
     pub a: Cow<'r, str>,
     /// The id of the later document.
     pub b: Cow<'r, str>,
-    /// Hamming distance of their fingerprints.
+    /// The Hamming distance between their fingerprints.
     pub hamming: u32,
-    /// Their Jaccard; `None` if nothing was verified.
+    /// The Jaccard of the two texts. `None` if nothing was verified.
     pub jaccard: Option<Ratio>,
-    /// Their containment; `None` if nothing was verified.
+    /// The containment of the two texts. `None` if nothing was verified.
     pub containment: Option<Ratio>,
     /// The file of the earlier document.
     pub a_source: Cow<'r, str>,
@@ -59,13 +60,13 @@ pub struct PairRow<'r> {
     pub b_line: u64,
 }
 
-/// The row of a rejected record.
+/// A row of `rejects.jsonl`: a rejected record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RejectRow<'r> {
-    /// The file it was read from.
+    /// The file of the record.
     pub source: Cow<'r, str>,
-    /// Its line in the file, from 1.
+    /// The line of the record in the file, from 1.
     pub line: u64,
-    /// The reason why the record is not a document, and the fix.
+    /// Why the record is not a document, and how to fix it.
     pub reason: Cow<'r, str>,
 }

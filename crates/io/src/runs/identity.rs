@@ -1,20 +1,20 @@
-//! Hashes that distinguish runs.
+//! Computes hashes that distinguish runs.
 
 use std::fmt::{self, Write};
 use std::hash::Hasher;
 
 use siphasher::sip128::{Hasher128, SipHasher13};
 
-/// The hash of a text, such as the debug output of a run's options. It includes the version, because another version may print the same
-/// options differently.
+/// Hashes a text that describes a run, such as the debug output of its options. The version of twinprint is hashed as
+/// well, because the debug output may change between versions.
 pub fn hash(text: fmt::Arguments<'_>) -> u128 {
     let mut hashing = Hashing(SipHasher13::new());
-    // Writing into the hash cannot fail.
+    // Writing to the hasher cannot fail.
     let _hashed = write!(hashing, "{}\n{text}", crate::VERSION);
     hashing.0.finish128().as_u128()
 }
 
-/// Writes text into a hash.
+/// A hasher that text can be written to.
 struct Hashing(SipHasher13);
 
 impl Write for Hashing {

@@ -1,14 +1,14 @@
-//! The digest of an input: its documents, by id and text, in order.
+//! Computes the digest of an input: a hash of the ids and texts of its documents, in order.
 //!
-//! It does not depend on the paths of the files, how they are packed, or where they are split. Two inputs with the same digest have the same
-//! documents in the same order.
+//! The digest does not depend on the paths of the files, on their compression, or on how documents are divided among
+//! files. Two inputs with the same digest have the same documents in the same order.
 
 use std::fmt;
 use std::hash::Hasher;
 
 use siphasher::sip128::{Hasher128, SipHasher13};
 
-/// A secret SipHash key, so that nobody can construct two inputs with the same digest.
+/// A secret SipHash key. Nobody without the key can construct two inputs with the same digest.
 #[derive(Clone, Copy)]
 pub struct DigestKey {
     /// The first half of the key.
@@ -23,26 +23,26 @@ impl DigestKey {
     }
 }
 
-/// Without the key, which is secret.
+/// The debug output omits the key, because it is secret.
 impl fmt::Debug for DigestKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("DigestKey").finish_non_exhaustive()
     }
 }
 
-/// Hashes the documents of an input in order.
+/// Computes the digest of an input from the hashes of its documents, in order.
 #[derive(Debug)]
 pub struct InputDigest {
     hasher: SipHasher13,
 }
 
 impl InputDigest {
-    /// The digest of an input without documents.
+    /// Creates the digest of an input without documents.
     pub fn new(key: DigestKey) -> Self {
         Self { hasher: key.hasher() }
     }
 
-    /// The hash of one document, which can be computed on any thread. `id` is the id in the record, or empty if there is none.
+    /// Hashes one document. Any thread can call it. `id` is the id that the record states, or an empty string.
     pub fn document(key: DigestKey, id: &str, text: &str) -> u128 {
         let mut hasher = key.hasher();
         hasher.write_u64(id.len() as u64);
@@ -51,12 +51,12 @@ impl InputDigest {
         hasher.finish128().as_u128()
     }
 
-    /// Adds the next document by its hash.
+    /// Adds the hash of the next document, made by [`document`](Self::document).
     pub fn push(&mut self, document: u128) {
         self.hasher.write(&document.to_le_bytes());
     }
 
-    /// The digest of the documents so far.
+    /// Returns the digest of the documents added so far.
     pub fn finish(&self) -> u128 {
         self.hasher.finish128().as_u128()
     }

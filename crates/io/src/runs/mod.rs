@@ -1,4 +1,4 @@
-//! The identity of runs: digests of what they read, and the records that a store keeps of them.
+//! Identifies runs: digests of what a run reads, and the records about runs that a collection or a stream stores.
 
 pub mod identity;
 mod input_digest;

@@ -1,35 +1,37 @@
-//! The actions on records, the paths that they write to, and the counts of their results.
+//! What a copy does with a record, the path that it writes the record to, and the counts of its results.
 
 use std::path::{Path, PathBuf};
 
 use super::arrange::ZstdSizes;
 use crate::source::SourceFile;
 
-/// The action of a copy on one record.
+/// What a copy does with one record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RecordAction {
     /// The record is written to `kept/`.
     Keep,
     /// The record is written to `removed/`.
     Remove,
-    /// The record is not a document and is not written.
+    /// The record is not a document and is not written to any output.
     Reject,
-    /// The record is written to `annotated/`.
+    /// The record is written to `annotated/`, with added fields.
     Annotate,
 }
 
-/// Records and bytes written by a copy.
+/// The numbers of records and bytes that a copy has written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CopyCounts {
-    /// Bytes of the records kept: unpacked, with their line ends; whole files as they are on disk.
+    /// Bytes of the records kept. Records count decompressed and with their line ends. Files that are one document
+    /// count with their size on disk.
     pub kept_bytes: u64,
-    /// Bytes of the records removed, counted likewise.
+    /// Bytes of the records removed, counted in the same way as `kept_bytes`.
     pub removed_bytes: u64,
-    /// Records kept.
+    /// Number of records kept.
     pub kept_records: u64,
-    /// Records removed.
+    /// Number of records removed.
     pub removed_records: u64,
-    /// Sizes of the kept records packed with zstd; 0 unless they were put in another order.
+    /// The sizes of the kept records when compressed with zstd, before and after reordering. 0 if they were not
+    /// reordered.
     pub zstd: ZstdSizes,
 }
 
@@ -49,7 +51,8 @@ impl CopyCounts {
     }
 }
 
-/// The path of an input's records below the output directory.
+/// Returns the path to which the records of an input file with this action are written, relative to the output
+/// directory.
 pub(super) fn output_path(input: &SourceFile, action: RecordAction) -> PathBuf {
     let folder = match action {
         RecordAction::Remove => "removed",

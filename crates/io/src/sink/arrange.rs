@@ -1,10 +1,11 @@
-//! Writes the records of one output in another order than that of the input.
+//! Writes the records of one output file in another order than that of the input.
 //!
-//! The bytes of the output are first written to a temporary file, in the order of the input. At the end the records are read back in the
-//! new order, some MiB at a time. Memory holds the start and the end of each record. Bytes between two records, such as blank lines,
-//! stay with the record before them, and bytes before the first record stay at the beginning.
+//! The bytes of the output are first written to a temporary file, in the order of the input. At the end the records are
+//! read back in the new order, 8 MiB at a time. Only the start and the end of each record are in memory. Bytes between
+//! two records, such as blank lines, stay after the record that precedes them, and bytes before the first record stay
+//! at the beginning.
 //!
-//! The output is also packed with zstd in both orders, at its default level and window, to measure the two sizes.
+//! The output is also compressed in memory with zstd, in both orders, to measure how much smaller the new order is.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -16,32 +17,33 @@ use super::error::SinkError;
 use super::streams::zstd;
 use twinprint_index::PositionedFile;
 
-/// Bytes of records that are read back at a time.
+/// The number of bytes of records that are read back at a time.
 const BATCH_BYTES: u64 = 8 << 20;
 /// The largest number of records that are read back at a time.
 const BATCH_RECORDS: usize = 1 << 14;
 /// The size of the write buffer of the temporary file, in bytes.
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// Another order for the records that are kept.
+/// The order in which a copy writes the kept records.
 #[derive(Clone, Copy)]
 pub struct RecordOrder<'a> {
-    /// The rank of a record by its ordinal; equal ranks stay in the order of input.
+    /// Returns the rank of the record with a given ordinal. Records are written by ascending rank. Records of equal
+    /// rank keep the order of the input.
     pub rank: &'a dyn Fn(u64) -> u32,
-    /// The directory of the temporary files.
+    /// The directory in which temporary files are created.
     pub work: &'a Path,
 }
 
 /// The sizes of the output when compressed with zstd, in bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ZstdSizes {
-    /// The size with the records in the order of the input.
+    /// The compressed size of the records in the order of the input.
     pub before: u64,
-    /// The size with the records in the order in which they were written.
+    /// The compressed size of the records in the order in which they were written.
     pub after: u64,
 }
 
-/// A record, with the bytes up to the next one, in the temporary file.
+/// The position of a record in the temporary file, with the bytes up to the next record.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct RecordRange {
     rank: u32,
@@ -49,7 +51,7 @@ struct RecordRange {
     end: u64,
 }
 
-/// The records of one output that are put in order.
+/// An output file whose records are reordered before they are written.
 pub(super) struct OrderedOutput {
     work: PathBuf,
     file: BufWriter<File>,
@@ -70,7 +72,7 @@ impl OrderedOutput {
         })
     }
 
-    /// Begins a record at the current position.
+    /// Begins a record of the given rank at the current position of the temporary file.
     pub(super) fn begin(&mut self, rank: u32) {
         self.end();
         self.records.push(RecordRange {
@@ -94,7 +96,8 @@ impl OrderedOutput {
             .map_err(failed(&self.work))
     }
 
-    /// Calls `take` with all bytes in the new order. Linear time after the sort.
+    /// Calls `take` with all bytes of the output in the new order, and returns the two compressed sizes. Takes linear
+    /// time after sorting the records.
     pub(super) fn finish(
         mut self,
         mut take: impl FnMut(&[u8]) -> Result<(), SinkError>,
@@ -146,7 +149,7 @@ impl OrderedOutput {
     }
 }
 
-/// The number of records to read next, at least 1.
+/// Returns the number of records to read in the next batch, at least 1.
 fn next_batch(left: &[RecordRange]) -> usize {
     let mut bytes = 0;
     let fits = left.iter().take(BATCH_RECORDS).take_while(|record| {
@@ -157,7 +160,7 @@ fn next_batch(left: &[RecordRange]) -> usize {
     fits.count()
 }
 
-/// Packs bytes and counts the packed bytes.
+/// Measures the size of bytes when compressed with zstd.
 struct PackedSize(::zstd::Encoder<'static, ByteCount>);
 
 struct ByteCount(u64);

@@ -1,14 +1,14 @@
-//! The check that an input has not changed since it was found.
+//! Checks that an input file has not changed since it was found.
 
 use std::fs;
 
 use super::error::SinkError;
 use crate::source::SourceFile;
 
-/// Checks that the length and the modification time of a file are still those with which it was found.
+/// Checks that a file still has the length and the modification time that it had when it was found.
 ///
 /// # Errors
-/// [`SinkError::Changed`].
+/// [`SinkError::Changed`] if one of them differs.
 pub fn unchanged(input: &SourceFile) -> Result<(), SinkError> {
     let now =
         fs::metadata(&input.path).map_err(|e| changed(input, format!("it can no longer be read: {e}")))?;
@@ -24,7 +24,7 @@ pub fn unchanged(input: &SourceFile) -> Result<(), SinkError> {
     Ok(())
 }
 
-/// The error for an input that changed.
+/// Returns the error for an input that changed during the run. `difference` describes the change.
 pub fn changed(input: &SourceFile, difference: String) -> SinkError {
     SinkError::Changed {
         label: input.label.clone(),

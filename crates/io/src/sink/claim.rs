@@ -1,38 +1,39 @@
-//! Claims: entries in the marker of an unfinished run that name the run and the store that it changes, a collection or the state of a
-//! stream.
+//! Claims: entries in the marker of an unfinished run. A claim names the run and the store that the run changes. A
+//! store is a collection or the state of a stream.
 //!
-//! Such a run has ended once its store has committed it. A run that is killed near that moment leaves a complete output
-//! directory, and only the store records whether the run ended. So the marker names the run and the store from the
-//! start, and records when the output is complete. The next run in the directory asks the store.
+//! A run with a claim has ended once its store has committed the changes. If the run is killed near that moment, its
+//! output directory is complete, but only the store records whether the run ended. Therefore the marker names the run
+//! and the store from the start, and records when the output is complete. The next run in the directory then asks the
+//! store.
 
 use std::path::Path;
 
 use super::error::SinkError;
 
-/// A run that changes a store.
+/// The claim of a run that changes a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunClaim {
-    /// The name of the run, drawn at random.
+    /// The random identifier of the run.
     pub run: u128,
-    /// The identity of the store.
+    /// The identifier of the store.
     pub store: u128,
-    /// A hash of the options and the names of the inputs.
+    /// A hash of the run's options and of the names of its inputs. The same command has the same hash.
     pub command: u128,
-    /// The path of the store, as it was given.
+    /// The path of the store, as the user gave it.
     pub store_path: String,
 }
 
 /// The claim of a run that was killed after its output was complete.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenClaim {
-    /// The claim of the run.
+    /// The claim that the marker of the run contains.
     pub claim: RunClaim,
     /// The digest of the run's input.
     pub digest: u128,
 }
 
 impl OpenClaim {
-    /// The error for the output directory `dir` if the store cannot be asked.
+    /// Returns the error for the output directory `dir` if the store cannot be asked whether the run ended.
     pub fn undecided(&self, dir: &Path) -> SinkError {
         SinkError::Undecided {
             path: dir.to_owned(),
@@ -41,17 +42,18 @@ impl OpenClaim {
     }
 }
 
-/// The prefix of the entry of a claim. Other entries of a marker are relative paths, which do not begin like this.
+/// The prefix of the marker entry that contains a claim. Other entries are relative paths, which never begin with a
+/// slash.
 const CLAIM_PREFIX: &str = "/claim ";
-/// The prefix of the entry that says that the output is complete.
+/// The prefix of the marker entry which records that the output is complete.
 const WHOLE_PREFIX: &str = "/whole ";
 
-/// True if an entry of a marker belongs to a claim.
+/// Returns true if a marker entry is part of a claim. Otherwise it is the path of an output file.
 pub(super) fn is_claim(entry: &[u8]) -> bool {
     entry.starts_with(b"/")
 }
 
-/// The entry of a claim.
+/// Returns the marker entry that contains `claim`.
 pub(super) fn entry(claim: &RunClaim) -> String {
     let RunClaim {
         run,
@@ -62,12 +64,13 @@ pub(super) fn entry(claim: &RunClaim) -> String {
     format!("{CLAIM_PREFIX}{run:032x} {store:032x} {command:032x} {store_path}")
 }
 
-/// The entry that says that the output is complete.
+/// Returns the marker entry which records that the output is complete, with the digest of the input.
 pub(super) fn whole(digest: u128) -> String {
     format!("{WHOLE_PREFIX}{digest:032x}")
 }
 
-/// Finds the claim of a run whose output is complete among the entries of its marker.
+/// Finds the claim among the entries of a marker. Returns `None` unless the marker also records that the output is
+/// complete.
 pub(super) fn open<'e>(entries: impl Iterator<Item = &'e [u8]>) -> Option<OpenClaim> {
     let (mut claim, mut digest) = (None, None);
     for entry in entries.filter_map(|entry| str::from_utf8(entry).ok()) {

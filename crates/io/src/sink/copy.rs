@@ -1,13 +1,15 @@
-//! Copies the records of the inputs, unchanged and in order, to `kept/` and `removed/`.
+//! Copies the records of the inputs, unchanged and in order, to `kept/` and `removed/` in the output directory.
 //!
-//! The second pass reads with the same splitter as the first, so the ordinals agree. Whole files are copied as they are. Tables are
-//! rewritten (see `table`). Files of records keep their layout, format and codec, and each record is written with its own bytes.
+//! The copy is the second pass over the inputs. It uses the same splitter as the first pass, so a record has the same
+//! ordinal in both. Files that are one document are copied byte by byte. Tables are rewritten (see `table`). All other
+//! files keep their layout, format and codec, and each record is written with its own bytes.
 //!
-//! Bytes around the records are written by the part that the scanner assigned them to: the opening and the closing of a
-//! file go to both outputs, a separator is written between two records of one output, and blank lines stay in `kept/`.
-//! In files with one record per line, a last line without a line feed gets one, so that outputs can be concatenated.
-//! Each file of records has an output in `kept/`, and one in `removed/` only if a record is removed. Rejects are not
-//! written. The kept records of files with one record per line can be put in [another order](super::arrange).
+//! Bytes between records are written according to the kind of span that the scanner assigned to them. The opening and
+//! the closing of a file are written to both outputs. A separator is written between two records of one output. Blank
+//! lines are written to `kept/`. In files with one record per line, a missing line feed after the last line is added,
+//! so that outputs can be concatenated. Each input file has an output in `kept/`, and an output in `removed/` only if
+//! one of its records is removed. Rejects are not written. The kept records of files with one record per line can be
+//! written in [another order](super::arrange).
 
 use std::fs::File;
 use std::io::Read;
@@ -28,10 +30,11 @@ use super::records::{RankedAction, RecordFile};
 use super::table::TableCopy;
 use crate::source::{Chunk, ChunkContent, RecordBlock, SourceFile, Sources};
 
-/// The size of a batch of the second pass, in bytes.
+/// The number of input bytes that the copy reads per batch.
 const BATCH_BYTES: usize = 8 << 20;
 
-/// Copies every record to `kept/` or `removed/` below `out_dir`, as `action` says. See [`copy_records_to`].
+/// Copies every record to `kept/` or `removed/` in the directory `out_dir`. `action` decides which, by the ordinal of
+/// the record. See [`copy_records_to`].
 ///
 /// # Errors
 /// The same as for [`copy_records_to`]; [`SinkError::Io`] if the directory cannot be created.
@@ -69,15 +72,17 @@ pub fn copy_records(
     copy_records_to(sources, action, &OutputDir::open(out_dir)?, progress)
 }
 
-/// Like [`copy_records`], into an open output directory.
+/// Like [`copy_records`], but writes to an open output directory.
 ///
-/// `action` is called once for each record in order, with its ordinal. Ordinals count documents and rejects of all sources from 0.
-/// `action` need not be called for rejects without bytes, and is never called for records beyond those that the first reading counted.
-/// `progress` receives the number of bytes read from disk, batch by batch. Linear time; memory for a few batches.
+/// `action` is called with the ordinal of each record, in order. Ordinals count the documents and rejects of all
+/// sources from 0. `action` may not be called for rejects that have no bytes, and is never called for records beyond
+/// the number that the first reading counted. `progress` receives the number of bytes read from disk for each batch.
+/// The copy takes linear time, and memory for a few batches.
 ///
 /// # Errors
-/// [`SinkError::Changed`] if the length, the modification time or the number of records of an input has changed;
-/// [`SinkError::Cancelled`]; the errors of writing. Only whole files have their final names.
+/// [`SinkError::Changed`] if the length, the modification time or the number of records of an input has changed since
+/// the first reading; [`SinkError::Cancelled`]; or an output cannot be written. After an error only complete files have
+/// their final names.
 pub fn copy_records_to(
     sources: &Sources,
     action: &dyn Fn(u64) -> RecordAction,
@@ -96,20 +101,21 @@ pub fn copy_records_to(
 /// The options of a copy.
 #[derive(Clone, Copy)]
 pub struct CopyOptions<'a> {
-    /// The action on the record of an ordinal, as in [`copy_records_to`].
+    /// Decides what is done with the record of a given ordinal, as in [`copy_records_to`].
     pub action: &'a dyn Fn(u64) -> RecordAction,
-    /// The action on records that are not removed, [`RecordAction::Keep`] or [`RecordAction::Annotate`].
+    /// What is done with records that are not removed: [`RecordAction::Keep`] or [`RecordAction::Annotate`].
     pub main: RecordAction,
-    /// Rewrites records on the way, if given.
+    /// Rewrites each record before it is written. `None` copies records unchanged.
     pub edit: Option<&'a dyn Edit>,
-    /// The order of the kept records of files with one record per line; `None` for the order of the input.
+    /// The order in which the kept records of files with one record per line are written. `None` keeps the order of the
+    /// input.
     pub order: Option<RecordOrder<'a>>,
 }
 
-/// Like [`copy_records_to`], with all options.
+/// Like [`copy_records_to`], but accepts all options of a copy.
 ///
 /// # Errors
-/// The same as for [`copy_records_to`]; the errors of [`CopyOptions::edit`].
+/// The same as for [`copy_records_to`]; the errors of the rewriter [`CopyOptions::edit`].
 pub fn copy_all(
     sources: &Sources,
     options: CopyOptions<'_>,
@@ -148,17 +154,17 @@ pub fn copy_all(
     Ok(copy.written)
 }
 
-/// The state of a copy.
+/// The state of a copy while it reads the inputs.
 struct Copy<'a> {
     sources: &'a Sources,
     options: CopyOptions<'a>,
     out: &'a OutputDir,
     written: CopyCounts,
-    /// Records of the current file so far.
+    /// Number of records of the current file that have been read so far.
     counted: u64,
-    /// The outputs of the current file of records.
+    /// The outputs of the current file, if it is a file of records.
     records: Option<RecordFile<'a>>,
-    /// The current table.
+    /// The rows of the current file, if it is a table.
     #[cfg(feature = "tables")]
     table: Option<TableCopy<'a>>,
 }
@@ -177,7 +183,7 @@ impl<'a> Copy<'a> {
                         action: action(ordinal),
                         rank: order.map_or(0, |order| (order.rank)(ordinal)),
                     },
-                    // Not reached, because the range has no end.
+                    // Not reached, because the range of ordinals has no end.
                     None => RankedAction {
                         action: RecordAction::Reject,
                         rank: 0,
@@ -199,10 +205,10 @@ impl<'a> Copy<'a> {
         Ok(())
     }
 
-    /// Counts records of a file.
+    /// Adds `records` to the number of records read from a file.
     ///
     /// # Errors
-    /// [`SinkError::Changed`] if there are more than the first reading counted.
+    /// [`SinkError::Changed`] if the file now has more records than the first reading counted.
     fn counted(&mut self, source: u32, records: u64) -> Result<(), SinkError> {
         self.counted += records;
         let now = self.counted;
@@ -215,7 +221,7 @@ impl<'a> Copy<'a> {
         }
     }
 
-    /// The outputs of a file of records, which are begun if they are not open.
+    /// Returns the outputs of a file of records. The first call for a file creates them.
     fn record_file(&mut self, source: u32) -> Result<&mut RecordFile<'a>, SinkError> {
         if self.records.is_none() {
             let charset = self.sources.charset(source).unwrap_or(Charset::UTF_8);
@@ -231,7 +237,7 @@ impl<'a> Copy<'a> {
         Ok(self.records.as_mut().expect("it was begun above"))
     }
 
-    /// Ends a file, of which the second reading counted `records`.
+    /// Finishes the outputs of an input file in which this reading counted `records` records.
     fn end(&mut self, source: u32, records: u64) -> Result<(), SinkError> {
         let input = self.file(source);
         if input.format.is_whole_file() {
@@ -259,7 +265,8 @@ impl<'a> Copy<'a> {
         Ok(())
     }
 
-    /// Writes a table once the actions on all its rows are known. A table that could not be read has no rows to write.
+    /// Writes the outputs of a table once the actions on all its rows are known. For a table that could not be read
+    /// nothing is written.
     #[cfg(feature = "tables")]
     fn end_table(&mut self, input: &SourceFile) -> Result<(), SinkError> {
         if let Some(table) = self.table.take() {
@@ -275,7 +282,8 @@ impl<'a> Copy<'a> {
         Ok(())
     }
 
-    /// Copies whole files, several at a time, because the copy of a small file waits for the file system rather than the disk.
+    /// Copies files that are one document each. Several are copied in parallel, because copying a small file waits for
+    /// the file system rather than for the disk.
     fn files(&mut self, range: Range<u32>, first_ordinal: u64) -> Result<(), SinkError> {
         let jobs: Vec<_> = range
             .zip(first_ordinal..)
@@ -303,7 +311,7 @@ impl<'a> Copy<'a> {
     }
 }
 
-/// Copies one file as it is. Returns its size in bytes.
+/// Copies one file byte by byte. Returns its size in bytes.
 fn copy_file(input: &SourceFile, action: RecordAction, out: &OutputDir) -> Result<u64, SinkError> {
     if action == RecordAction::Reject {
         return Ok(0);

@@ -1,7 +1,7 @@
 //! The output directory of a run.
 //!
-//! Invariant: a file has its final name only once it is complete. Until [`OutputFile::finish`] it has a temporary name in the same
-//! directory. A file that is dropped before that, or whose write failed, is deleted.
+//! Invariant: a file has its final name only once it is complete. Until [`OutputFile::finish`] it has a temporary name
+//! in the same directory. If the file is dropped before that, or a write to it fails, it is deleted.
 
 use std::fs;
 use std::io;
@@ -19,17 +19,18 @@ use super::unfinished::Unfinished;
 use crate::markers::{self, PARTIAL, TEMPORARY};
 use crate::work::MadeDirs;
 
-/// The treatment of a finished result in the output directory.
+/// What happens to a finished result that is already in the output directory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Existing {
-    /// The result stays and the run is refused.
+    /// The existing result stays, and the new run fails at its start.
     #[default]
     Refuse,
-    /// The new result replaces the earlier one once the new one is complete, provided that twinprint wrote every file in the directory.
+    /// The new result replaces the existing one as soon as the new one is complete. Requires that twinprint wrote every
+    /// file in the directory.
     Replace,
 }
 
-/// The output directory of one run. Clones share its counters.
+/// The output directory of one run. Clones refer to the same directory and share its counters.
 ///
 /// ```
 /// use twinprint_io::sink::{Existing, OutputDir};
@@ -56,17 +57,18 @@ pub struct OutputDir {
     state: Arc<DirState>,
 }
 
-/// The state of an output directory when a run starts.
+/// How a run starts in an output directory: as a new run, or by resuming one that has ended.
 #[derive(Debug)]
 pub enum RunStart {
-    /// The directory is empty.
+    /// The run starts from the beginning. Files of an earlier unfinished run, if any, were deleted.
     New(OutputDir),
-    /// The directory has the whole output of an earlier run that has ended, with its marker still in place.
+    /// The directory contains the complete output of an earlier run with a claim. That run has ended according to its
+    /// store, but was killed before it removed its marker.
     Ended(OutputDir, OpenClaim),
 }
 
 impl OutputDir {
-    /// Creates the directory, which must be new or empty.
+    /// Creates an output directory, or opens one that is empty.
     ///
     /// # Errors
     /// [`SinkError::NotEmpty`], [`SinkError::NotADirectory`], or [`SinkError::Io`].
@@ -74,24 +76,27 @@ impl OutputDir {
         Self::create_on(path, Disk)
     }
 
-    /// Begins a run that either finishes or leaves no files: unless [`finish`](Self::finish) is called, the files are deleted when the
-    /// last clone is dropped.
+    /// Begins a run that leaves either its complete output or no files. If the last clone is dropped before
+    /// [`finish`](Self::finish) was called, the files of the run are deleted.
     ///
-    /// Files of a killed run are deleted first, see [`replaced`](Self::replaced). With [`Existing::Replace`] the result of a finished run
-    /// is deleted once the new one is complete.
+    /// If the directory contains files of a killed run, they are deleted first, and [`replaced`](Self::replaced)
+    /// returns true. With [`Existing::Replace`], the result of a finished run is deleted once the new result is
+    /// complete.
     ///
     /// # Errors
-    /// The same as for [`create`](Self::create); [`SinkError::InUse`], [`SinkError::Foreign`], [`SinkError::NotAResult`], [`SinkError::Undecided`].
+    /// The same as for [`create`](Self::create); [`SinkError::InUse`], [`SinkError::Foreign`],
+    /// [`SinkError::NotAResult`], [`SinkError::Undecided`].
     pub fn begin(path: &Path, existing: Existing) -> Result<Self, SinkError> {
         match Self::begin_or_resume(path, existing, |open| Err(open.undecided(path)))? {
             RunStart::New(dir) | RunStart::Ended(dir, _) => Ok(dir),
         }
     }
 
-    /// Like [`begin`](Self::begin), for a caller that can find out whether a run with an open claim has ended.
+    /// Like [`begin`](Self::begin), but calls `has_ended` if the directory contains the complete output of a killed run
+    /// with a claim. `has_ended` asks the store that the claim names whether that run has ended.
     ///
     /// # Errors
-    /// The same as for [`begin`](Self::begin), without [`SinkError::Undecided`]; the error of `has_ended`.
+    /// The same as for [`begin`](Self::begin), except for [`SinkError::Undecided`]; the error of `has_ended`.
     pub fn begin_or_resume<E: From<SinkError>>(
         path: &Path,
         existing: Existing,
@@ -118,7 +123,8 @@ impl OutputDir {
         Ok(RunStart::New(begun(Unfinished::begin(path, made)?)))
     }
 
-    /// Records in the marker, before anything is written, that the run changes a store.
+    /// Records in the marker, before any output is written, that the run changes a store: a collection or the state of
+    /// a stream.
     ///
     /// # Errors
     /// The error of the system.
@@ -126,8 +132,9 @@ impl OutputDir {
         self.mark("name the run in it", |unfinished| unfinished.claim(claim))
     }
 
-    /// Makes all files durable and records that the output is complete. After this call only the store of the claim shows whether the run
-    /// has ended, so the output stays in place even if the run fails. The next run in the directory asks the store.
+    /// Makes all files durable and records in the marker that the output is complete. `digest` identifies the input of
+    /// the run. From then on only the store that the claim names shows whether the run has ended. The output therefore
+    /// stays even if the run fails, and the next run in the directory asks the store.
     ///
     /// # Errors
     /// The error of the system.
@@ -136,13 +143,13 @@ impl OutputDir {
         self.mark("sync the output", |unfinished| unfinished.declare_whole(digest))
     }
 
-    /// Replaces an earlier result by the files of this run.
+    /// Replaces an earlier result, if there is one, by the files of this run.
     fn put_in_place(&self) -> Result<(), SinkError> {
         let unfinished = self.state.unfinished.as_ref();
         unfinished.map_or(Ok(()), Unfinished::put_in_place)
     }
 
-    /// Changes the marker of a run that was [begun](Self::begin).
+    /// Calls `change` with the marker of the run. Does nothing if the run was not started with [`begin`](Self::begin).
     fn mark(
         &self,
         action: &'static str,
@@ -152,10 +159,10 @@ impl OutputDir {
         changed.map_err(|error| self.state.failed(error, &self.state.root, action))
     }
 
-    /// Refuses inputs in an output directory whose files [`begin`](Self::begin) would delete.
+    /// Checks that no input is a file in the output directory that [`begin`](Self::begin) would delete.
     ///
     /// # Errors
-    /// [`SinkError::InputInside`].
+    /// [`SinkError::InputInside`] for the first input that would be deleted.
     pub fn check_inputs<'i>(
         path: &Path,
         inputs: impl IntoIterator<Item = &'i Path>,
@@ -176,7 +183,7 @@ impl OutputDir {
         }
     }
 
-    /// Ends a run that was [begun](Self::begin), so that its files stay.
+    /// Ends a run that was started with [`begin`](Self::begin). Its files stay from then on.
     ///
     /// # Errors
     /// The error of the system.
@@ -188,7 +195,7 @@ impl OutputDir {
         })
     }
 
-    /// True if the directory had files of an unfinished run, which were deleted.
+    /// Returns true if the directory contained files of an unfinished run, which were deleted.
     pub fn replaced(&self) -> bool {
         self.state
             .unfinished
@@ -196,7 +203,7 @@ impl OutputDir {
             .is_some_and(|unfinished| unfinished.replaced)
     }
 
-    /// Like [`create`](Self::create), on a given storage.
+    /// Like [`create`](Self::create), but writes to the given storage, such as one that simulates faults in tests.
     ///
     /// # Errors
     /// The same as for [`create`](Self::create).
@@ -213,8 +220,8 @@ impl OutputDir {
                     path: path.to_owned(),
                 });
             }
-            // A missing directory is created below. For any other error, creating the directory fails too and returns
-            // the reason.
+            // If the directory is missing, it is created below. After any other error, that creation fails as well and
+            // reports the reason.
             _ => {}
         }
         let dir = Self::on(path, Box::new(storage), None);
@@ -222,7 +229,7 @@ impl OutputDir {
         Ok(dir)
     }
 
-    /// Opens a directory and creates it if it is missing. Files of the same names are replaced.
+    /// Opens a directory, which is created if it is missing. New files replace existing files of the same names.
     ///
     /// # Errors
     /// The error of the system.
@@ -238,31 +245,33 @@ impl OutputDir {
         }
     }
 
-    /// The directory that files are written to until the run finishes. It is the place for temporary files, since it is deleted if
-    /// the run fails.
+    /// The directory that files are written to until the run finishes. Temporary files belong there, because it is
+    /// deleted if the run fails.
     pub fn files_dir(&self) -> &Path {
         &self.state.files_dir
     }
 
-    /// The path of the directory.
+    /// The path of the output directory.
     pub fn path(&self) -> &Path {
         &self.state.root
     }
 
-    /// Bytes written to its files so far.
+    /// The number of bytes written to the files of the directory so far.
     pub fn written(&self) -> u64 {
         self.state.written.load(Ordering::Relaxed)
     }
 
-    /// Adds to the number of bytes that the whole output may need. The error of a full disk reports it.
+    /// Adds `bytes` to the number of bytes that the whole output may need. If the disk is full, the error states that
+    /// number.
     pub fn expect_bytes(&self, bytes: u64) {
         self.state.expected.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// Begins a file at the path `relative` and creates the folders above it.
+    /// Creates a file at the path `relative` in the directory, with the folders above it. It has a temporary name until
+    /// [`OutputFile::finish`].
     ///
     /// # Errors
-    /// [`SinkError::Outside`] unless `relative` is a plain path below the directory; [`SinkError::Io`].
+    /// [`SinkError::Outside`] if `relative` is absolute or contains `..`; [`SinkError::Io`].
     pub fn file(&self, relative: impl AsRef<Path>) -> Result<OutputFile, SinkError> {
         let relative = relative.as_ref();
         let plain = relative.components().all(|c| matches!(c, Component::Normal(_)));
@@ -278,9 +287,9 @@ impl OutputDir {
                 .map_err(|e| self.state.failed(e, &path, "record it in the marker"))?;
         }
         let number = self.state.next_temporary.fetch_add(1, Ordering::Relaxed);
-        // The temporary name is short, because the final name may be as long as the file system allows.
+        // The temporary name is short, because the final name may already be as long as the file system allows.
         let temporary = folder.join(format!("{TEMPORARY}{number}{PARTIAL}"));
-        // First tried without creating the folder, because it usually exists.
+        // The file is created first without its folder, because the folder usually exists.
         let created = self.state.storage.create(&temporary).or_else(|error| {
             if error.kind() != io::ErrorKind::NotFound {
                 return Err(error);

@@ -1,4 +1,4 @@
-//! The state that an output directory shares with its files: paths, storage and counters.
+//! The state that an output directory shares with its open files: paths, storage and counters.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,20 +9,21 @@ use twinprint_index::storage::Storage;
 use super::error::SinkError;
 use super::unfinished::Unfinished;
 
-/// The state of an output directory.
+/// The state of an output directory that its open files share.
 #[derive(Debug)]
 pub(super) struct DirState {
     pub(super) root: PathBuf,
-    /// The directory that files are written to: the root, or a directory in it until its files replace an earlier result.
+    /// The directory that files are written to. It is the output directory or, if an earlier result will be replaced, a
+    /// directory inside it.
     pub(super) files_dir: PathBuf,
     pub(super) storage: Box<dyn Storage>,
-    /// Numbers the temporary names.
+    /// The number that the next temporary file name contains.
     pub(super) next_temporary: AtomicU64,
-    /// Bytes passed to the storage.
+    /// The number of bytes passed to the storage so far.
     pub(super) written: AtomicU64,
-    /// Bytes that the whole output may need; 0 if that is not known.
+    /// The number of bytes that the whole output may need. 0 if it is unknown.
     pub(super) expected: AtomicU64,
-    /// The marker of a run that deletes its files unless it finishes.
+    /// The marker of the run, if the files of the run are deleted unless it finishes.
     pub(super) unfinished: Option<Unfinished>,
 }
 
@@ -42,9 +43,10 @@ impl DirState {
         }
     }
 
-    /// Adds the path to an error and, on a full disk, the number of bytes written and expected.
+    /// Converts an error of the system to a [`SinkError`] with the path. On a full disk the error states the numbers of
+    /// bytes written and expected.
     pub(super) fn failed(&self, error: io::Error, path: &Path, action: &'static str) -> SinkError {
-        // The error names the final path of the file instead of the temporary one.
+        // The error names the final path of the file, not the temporary one.
         let path = match path.strip_prefix(&self.files_dir) {
             Ok(file) if file != Path::new("") => self.root.join(file),
             _ => path.to_owned(),

@@ -1,4 +1,4 @@
-//! The rewriting of records during a copy.
+//! Rewrites records while they are copied.
 
 use serde_json::Value;
 use twinprint_text::charset::Charset;
@@ -6,20 +6,20 @@ use twinprint_text::charset::Charset;
 use super::error::SinkError;
 use crate::source::{Chunk, ChunkContent, Header, RecordBlock, Span, SpanKind};
 
-/// The file of a record.
+/// Information about the file that a record belongs to.
 #[derive(Clone, Copy)]
 pub struct RecordContext<'a> {
-    /// The number of the file among the sources.
+    /// The index of the file among the sources.
     pub source: u32,
     /// The charset of the file.
     pub charset: Charset,
-    /// The header of a file of delimited fields.
+    /// The names of the columns, if the file is CSV or TSV.
     pub header: Option<&'a Header>,
 }
 
-/// Rewrites records. The methods are called on all threads.
+/// Rewrites records while they are copied. The methods are called on all threads.
 pub trait Edit: Sync {
-    /// Appends the rewritten record of an ordinal to `out`.
+    /// Rewrites the record `record`, which has the given line and ordinal, and appends the result to `out`.
     ///
     /// # Errors
     /// An error ends the copy.
@@ -32,17 +32,17 @@ pub trait Edit: Sync {
         out: &mut Vec<u8>,
     ) -> Result<(), SinkError>;
 
-    /// Appends the rewritten opening of a file, such as a header line, to `out`.
+    /// Rewrites the opening of a file, such as a header line, and appends the result to `out`.
     ///
     /// # Errors
     /// An error ends the copy.
     fn opening(&self, context: RecordContext<'_>, opening: &[u8], out: &mut Vec<u8>)
     -> Result<(), SinkError>;
 
-    /// The columns that are added to tables.
+    /// The names and types of the columns that are added to tables.
     fn columns(&self) -> &[(String, ColumnType)];
 
-    /// The values of these columns in the row of an ordinal; null in rows that are not documents.
+    /// The values of the added columns in the row with the given ordinal. They are null if the row is not a document.
     fn values(&self, ordinal: u64) -> Vec<Value>;
 }
 
@@ -51,7 +51,7 @@ pub trait Edit: Sync {
 pub enum ColumnType {
     /// A signed 64-bit integer.
     Integer,
-    /// A double.
+    /// A 64-bit floating-point number.
     Real,
     /// A Boolean.
     Boolean,
@@ -59,7 +59,8 @@ pub enum ColumnType {
     Text,
 }
 
-/// The bytes of a chunk with its records rewritten; `None` for whole files, which are not rewritten, and for tables, which have no bytes.
+/// Returns the bytes of a chunk with its records rewritten. Returns `None` for files that are one document, which are
+/// not rewritten, and for rows of tables, which are not stored as bytes.
 pub(super) fn edited(chunk: &Chunk, edit: &dyn Edit) -> Result<Option<RecordBlock>, SinkError> {
     let ChunkContent::Bytes {
         source,
@@ -97,7 +98,7 @@ pub(super) fn edited(chunk: &Chunk, edit: &dyn Edit) -> Result<Option<RecordBloc
         records: block.records,
         header: block.header.clone(),
         start: block.start,
-        // Only web archives have members, and their records are never rewritten.
+        // Only blocks of web archives have members, and records of web archives are never rewritten.
         members: Vec::new(),
     }))
 }

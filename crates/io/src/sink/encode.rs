@@ -1,4 +1,5 @@
-//! Packs an output file with the codec of its input. The parameters are fixed, so the same bytes always pack to the same bytes.
+//! Compresses an output file with the codec of its input. The parameters are fixed, so equal bytes are always
+//! compressed to equal bytes.
 
 use std::io::Write;
 use std::path::Path;
@@ -14,16 +15,16 @@ use super::members::Members;
 use super::streams::{gzip, zstd};
 use crate::source::Codec;
 
-/// bzip2's own default.
+/// The default level of bzip2.
 const BZIP2_LEVEL: u32 = 9;
-/// Below xz's own default, which needs three times the memory for each output.
+/// The xz level. It is below xz's default, which needs three times the memory for each output.
 const XZ_LEVEL: u32 = 3;
-/// An output file with its codec.
+/// An output file that compresses what is written to it.
 pub(super) enum Packed {
     Plain(OutputFile),
     Gzip(Box<GzEncoder<OutputFile>>),
     Zstd(Box<zstd::Encoder<'static, OutputFile>>),
-    /// Each record packed separately.
+    /// Each record is compressed separately.
     Members(Box<Members>),
     Bzip2(Box<BzEncoder<OutputFile>>),
     Xz(Box<XzWriter<OutputFile>>),
@@ -58,7 +59,7 @@ impl Packed {
         })
     }
 
-    /// Like [`new`](Self::new), with each record packed separately.
+    /// Like [`new`](Self::new), but compresses each record separately if the codec is gzip or zstd.
     pub(super) fn by_record(file: OutputFile, codec: Codec) -> Result<Self, SinkError> {
         match codec {
             Codec::Gzip | Codec::Zstd => {
@@ -68,7 +69,8 @@ impl Packed {
         }
     }
 
-    /// Ends a record.
+    /// Ends the current record. If records are compressed separately, the next one begins a new gzip member or zstd
+    /// frame.
     pub(super) fn end_record(&mut self) -> Result<(), SinkError> {
         match self {
             Self::Members(members) => members.end_member(),
@@ -76,7 +78,7 @@ impl Packed {
         }
     }
 
-    /// Adds a record that is already packed, if records are packed separately.
+    /// Appends a record that is already compressed. Requires that records are compressed separately.
     pub(super) fn append_member(&mut self, packed: &[u8]) -> Result<(), SinkError> {
         match self {
             Self::Members(members) => members.append_member(packed),
@@ -94,7 +96,7 @@ impl Packed {
             Self::Xz(encoder) => (encoder.write_all(bytes), encoder.inner()),
             Self::Lz4(encoder) => (encoder.write_all(bytes), encoder.get_ref()),
         };
-        written.map_err(|error| SinkError::from_io(error, file.path(), "pack it"))
+        written.map_err(|error| SinkError::from_io(error, file.path(), "compress it"))
     }
 
     pub(super) fn finish(self) -> Result<(), SinkError> {
@@ -117,7 +119,7 @@ impl Packed {
             Self::Xz(encoder) => encoder.finish(),
             Self::Lz4(encoder) => encoder.finish().map_err(Into::into),
         };
-        file.map_err(|error| SinkError::from_io(error, &path, "pack it"))?
+        file.map_err(|error| SinkError::from_io(error, &path, "compress it"))?
             .finish()?;
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! One file of the output, which has its final name only once it is complete.
+//! An output file, which gets its final name only once it is complete.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -14,13 +14,13 @@ use super::error::SinkError;
 /// The size of the write buffer, in bytes.
 const BUFFER_BYTES: usize = 128 << 10;
 
-/// A buffered file of the output. After a failed write it refuses every operation.
+/// A buffered output file. After a failed write every further operation fails.
 pub struct OutputFile {
     state: Arc<DirState>,
-    /// The final name.
+    /// The final path of the file.
     path: PathBuf,
     temporary: PathBuf,
-    /// `None` after the file was finished or given up.
+    /// The open file, or `None` once it is finished or was deleted after a failed write.
     file: Option<Box<dyn RawFile>>,
     buffer: Vec<u8>,
     bytes: u64,
@@ -52,17 +52,17 @@ impl OutputFile {
         }
     }
 
-    /// The final name of the file.
+    /// The final path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Bytes appended so far.
+    /// The number of bytes appended so far.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Appends `bytes`.
+    /// Appends `bytes` to the file.
     ///
     /// # Errors
     /// [`SinkError::NoSpace`] on a full disk, else [`SinkError::Io`]; [`SinkError::GivenUp`] after an earlier error.
@@ -79,16 +79,16 @@ impl OutputFile {
         Ok(())
     }
 
-    /// Writes the buffer and gives the file its final name. Returns its size in bytes.
+    /// Writes the buffered bytes and gives the file its final name. Returns its size in bytes.
     ///
     /// # Errors
-    /// The same as for [`append`](Self::append). The file is then deleted.
+    /// The same as for [`append`](Self::append). After an error the file is deleted.
     pub fn finish(mut self) -> Result<u64, SinkError> {
         self.flush_buffer()?;
         self.rename()
     }
 
-    /// Like [`finish`](Self::finish), and makes the content and the name durable.
+    /// Like [`finish`](Self::finish), but also makes the content and the name of the file durable.
     ///
     /// # Errors
     /// The same as for [`finish`](Self::finish).
@@ -108,7 +108,7 @@ impl OutputFile {
                 path: self.path.clone(),
             });
         }
-        // Closed first, because some systems do not rename an open file.
+        // The file is closed before it is renamed, because some systems cannot rename an open file.
         drop(file);
         self.state
             .storage
@@ -129,7 +129,7 @@ impl OutputFile {
         Ok(())
     }
 
-    /// Calls an operation of the file that writes `bytes` bytes. If it fails, the file is given up.
+    /// Calls `operation`, which writes `bytes` bytes to the file. If it fails, the file is deleted.
     fn operate(
         &mut self,
         bytes: usize,
@@ -155,7 +155,8 @@ impl OutputFile {
     }
 
     fn discard(&self) {
-        // A file that cannot be deleted keeps its temporary name, which is not mistaken for a result.
+        // If the file cannot be deleted, it keeps its temporary name. A file with such a name is not mistaken for
+        // output.
         let _ = self.state.storage.remove(&self.temporary);
     }
 }

@@ -1,5 +1,6 @@
-//! Packs each record of a web archive separately, as a gzip member or a zstd frame, so that tools can read single records by their offset in
-//! the file. A record that was packed separately in the input is copied with its packed bytes.
+//! Compresses each record of a web archive separately, as a gzip member or a zstd frame, so that tools can read single
+//! records by their offset in the file. If the record was compressed separately in the input, its compressed bytes are
+//! copied.
 
 use std::io::{self, Write};
 
@@ -9,7 +10,7 @@ use super::error::SinkError;
 use super::file::OutputFile;
 use super::streams::{gzip, zstd};
 
-/// An output file of members.
+/// An output file that consists of gzip members or zstd frames, one for each record.
 pub(super) struct Members {
     file: OutputFile,
     /// True for zstd frames, false for gzip members.
@@ -18,7 +19,7 @@ pub(super) struct Members {
     any: bool,
 }
 
-/// The member being written. Packed bytes are written to the file as they are produced.
+/// The gzip member or zstd frame that is being written. Compressed bytes are written to the file as they are produced.
 enum Member {
     Gzip(GzEncoder<Vec<u8>>),
     Zstd(::zstd::Encoder<'static, Vec<u8>>),
@@ -34,7 +35,8 @@ impl Members {
         }
     }
 
-    /// Adds bytes to the open member, which is begun if there is none. Empty bytes begin no member, because a packed member may follow.
+    /// Appends bytes to the open member, or to a new one if none is open. Empty bytes do not begin a member, because an
+    /// already compressed member may follow.
     pub(super) fn append(&mut self, bytes: &[u8]) -> Result<(), SinkError> {
         if bytes.is_empty() {
             return Ok(());
@@ -44,7 +46,7 @@ impl Members {
 
     fn append_packed(&mut self, bytes: &[u8]) -> Result<(), SinkError> {
         let packed = self.pack(bytes);
-        let packed = packed.map_err(|error| SinkError::from_io(error, self.file.path(), "pack it"))?;
+        let packed = packed.map_err(|error| SinkError::from_io(error, self.file.path(), "compress it"))?;
         self.file.append(&packed)
     }
 
@@ -69,27 +71,28 @@ impl Members {
         Ok(packed)
     }
 
-    /// Adds a packed member.
+    /// Ends the open member and appends a member that is already compressed.
     pub(super) fn append_member(&mut self, packed: &[u8]) -> Result<(), SinkError> {
         self.end_member()?;
         self.any = true;
         self.file.append(packed)
     }
 
-    /// Ends the open member. Later bytes go into another.
+    /// Ends the open member. Bytes that follow begin a new one.
     pub(super) fn end_member(&mut self) -> Result<(), SinkError> {
         let rest = match self.open.take() {
             None => return Ok(()),
             Some(Member::Gzip(encoder)) => encoder.finish(),
             Some(Member::Zstd(encoder)) => encoder.finish(),
         };
-        let rest = rest.map_err(|error| SinkError::from_io(error, self.file.path(), "pack it"))?;
+        let rest = rest.map_err(|error| SinkError::from_io(error, self.file.path(), "compress it"))?;
         self.file.append(&rest)
     }
 
     pub(super) fn finish(mut self) -> Result<(), SinkError> {
         if !self.any {
-            // A file without members is not a valid packed file.
+            // An output without records gets one empty member, because a file without any member is not valid gzip or
+            // zstd.
             self.append_packed(b"")?;
         }
         self.end_member()?;

@@ -1,5 +1,5 @@
-//! Writing the output: a directory whose files appear whole or not at all, and the second pass over the inputs, which
-//! copies their records to `kept/` and `removed/`.
+//! Writes output directories whose files are either complete or absent, and copies the records of the inputs to `kept/`
+//! and `removed/` in a second pass over the inputs.
 
 mod action;
 mod arrange;

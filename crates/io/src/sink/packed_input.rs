@@ -1,7 +1,8 @@
-//! Reads the packed records of a web archive without unpacking them.
+//! Reads compressed records of a web archive without decompressing them.
 //!
-//! Archives pack each record separately, in a gzip member. A record that fills a member is copied with the bytes of the member. A record that
-//! shares its member with others, or does not fill it, is packed again.
+//! Web archives usually compress each record separately, as a gzip member. If a record fills exactly one member, the
+//! bytes of the member are copied. If a record shares its member with others, or fills only a part of it, the record is
+//! compressed again.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -12,14 +13,15 @@ use super::error::SinkError;
 use crate::source::{GzipMember, SourceFile};
 use twinprint_index::PositionedFile;
 
-/// The largest overhead of a member over its unpacked bytes. A member with more is packed again.
+/// A member that is larger than its decompressed content by more than this number of bytes is not copied. Its record is
+/// compressed again.
 const MAX_OVERHEAD_BYTES: u64 = 64 << 10;
 
-/// An input and its members.
+/// A gzip-compressed input file, with the positions of its members.
 pub(super) struct PackedInput<'a> {
     input: &'a SourceFile,
     file: PositionedFile,
-    /// The members that have not been passed, in order.
+    /// The members that end after the records read so far, in order.
     members: VecDeque<GzipMember>,
 }
 
@@ -33,12 +35,13 @@ impl<'a> PackedInput<'a> {
         })
     }
 
-    /// Adds the members of the next piece.
+    /// Adds the positions of the members of the next block.
     pub(super) fn add(&mut self, members: &[GzipMember]) {
         self.members.extend(members.iter().cloned());
     }
 
-    /// The packed bytes of the member that has exactly these bytes of the stream; `None` if there is no such member. Calls must be in order.
+    /// Returns the compressed bytes of the member whose decompressed content is exactly the range `unpacked`. Returns
+    /// `None` if there is no such member. Ranges must be passed in ascending order.
     pub(super) fn member(&mut self, unpacked: &Range<u64>) -> Result<Option<Vec<u8>>, SinkError> {
         while self
             .members

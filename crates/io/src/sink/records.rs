@@ -1,4 +1,4 @@
-//! The outputs of one file of records: kept records go to one, removed records to the other.
+//! Writes the outputs of one input file of records: one with the kept records, and one with the removed records.
 
 use std::ops::Range;
 
@@ -12,40 +12,42 @@ use super::error::SinkError;
 use super::packed_input::PackedInput;
 use crate::source::{Codec, Format, RecordBlock, SourceFile, SpanKind, to_utf16};
 
-/// The two outputs of one file. The one in `kept/` is begun at once, the one in `removed/` with its first record.
+/// The two outputs of one input file. The output in `kept/` is created at once, the output in `removed/` with its first
+/// record.
 pub(super) struct RecordFile<'a> {
     input: &'a SourceFile,
     charset: Charset,
     out: &'a OutputDir,
     kept: SideOutput,
     removed: Option<SideOutput>,
-    /// The bytes that each output begins with.
+    /// The bytes with which each output begins, such as a header line.
     opening: Vec<u8>,
-    /// The separator before the next record.
+    /// The separator that was read but not written. It is written if the next record goes to an output that already has
+    /// a record.
     separator: Vec<u8>,
-    /// The packed input, whose records can be copied without unpacking.
+    /// The compressed input, if its records can be copied without decompressing them.
     packed: Option<PackedInput<'a>>,
 }
 
-/// The action on a record, and its rank in the order of the output.
+/// What is done with a record, and its rank if the output is reordered.
 #[derive(Clone, Copy)]
 pub(super) struct RankedAction {
     pub(super) action: RecordAction,
     pub(super) rank: u32,
 }
 
-/// One output.
+/// The output of the kept or of the removed records.
 struct SideOutput {
     packed: Packed,
-    /// The charset of the input if it is not compatible with ASCII, and a buffer for bytes recoded to it.
+    /// The charset of the file if it is UTF-16, and the buffer in which bytes are converted back to it.
     recoded: Option<(Charset, Vec<u8>)>,
-    /// The records, if they are written in another order than that of the input.
+    /// The records that wait to be written in another order than that of the input.
     arrange: Option<OrderedOutput>,
-    /// True if the output has a record.
+    /// True if the output already contains a record.
     begun: bool,
 }
 
-/// Neighbouring bytes of a piece that go to one output in one write.
+/// Adjacent bytes of a block that go to the same output, gathered into one write.
 #[derive(Default)]
 struct PendingBytes {
     removed: bool,
@@ -96,7 +98,8 @@ impl SideOutput {
 }
 
 impl<'a> RecordFile<'a> {
-    /// Begins the outputs. Records that are not removed are written by the action `main`, in `order` if each is a line.
+    /// Creates the outputs. `main` is the action of the records that are not removed. They are written in `order` if
+    /// each record is a line.
     pub(super) fn new(
         input: &'a SourceFile,
         charset: Charset,
@@ -121,7 +124,7 @@ impl<'a> RecordFile<'a> {
         })
     }
 
-    /// Writes the records of a piece. `next` returns the action on each record, in order, and its rank.
+    /// Writes the records of a block. `next` returns the action and the rank of each record, in order.
     pub(super) fn split(
         &mut self,
         block: &RecordBlock,
@@ -215,14 +218,14 @@ impl<'a> RecordFile<'a> {
         self.flush(data, &mut run)
     }
 
-    /// Gives the outputs their final names.
+    /// Writes what is buffered and gives the outputs their final names.
     pub(super) fn finish(self, cancelled: &dyn Fn() -> bool) -> Result<ZstdSizes, SinkError> {
         let zstd = self.kept.finish(cancelled)?;
         self.removed.map_or(Ok(()), |removed| removed.packed.finish())?;
         Ok(zstd)
     }
 
-    /// Prepares an output for a record. Returns true if it already has one.
+    /// Prepares an output for the next record. Returns true if the output already contains a record.
     fn begin(&mut self, removed: bool) -> Result<bool, SinkError> {
         if removed && self.removed.is_none() {
             let mut side = SideOutput::new(self.input, self.charset, self.out, RecordAction::Remove)?;
@@ -239,7 +242,7 @@ impl<'a> RecordFile<'a> {
             .unwrap_or(&mut self.kept)
     }
 
-    /// Writes a record as it is packed if it fills a member, else its bytes.
+    /// Writes a record. If it fills exactly one compressed member, the compressed bytes are copied.
     fn send_record(
         &mut self,
         block: &RecordBlock,
@@ -261,7 +264,8 @@ impl<'a> RecordFile<'a> {
         }
     }
 
-    /// Adds bytes of the piece to the pending range, or writes that range and begins another.
+    /// Adds a range of the block's bytes to the pending write. If the range is not adjacent or goes to the other
+    /// output, the pending bytes are written first.
     fn send(
         &mut self,
         data: &[u8],

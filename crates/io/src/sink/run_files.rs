@@ -1,4 +1,5 @@
-//! The files in the directory of a run: files of the run, which its marker or its list names, and foreign files.
+//! Finds the files of a run in its output directory. The marker or the list of files names them. All other files there
+//! are foreign: the run did not write them.
 
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -12,28 +13,30 @@ use super::claim::{self, OpenClaim};
 use super::error::SinkError;
 use crate::markers::{FILE_LIST, PARTIAL, REPLACEMENT, TEMPORARY, UNFINISHED, WORK_DIR};
 
-/// The prefix of an entry for a file of the earlier result that a run replaces. The file is deleted; it is not output of the run.
+/// The prefix of a marker entry for a file of an earlier result that the run replaces. The file is deleted with the run
+/// but is not output of the run.
 pub(super) const REPLACED_PREFIX: &[u8] = b"/old ";
 
-/// The entries of a marker.
+/// The entries of the marker of a run, or of a list of files.
 #[derive(Debug, Default)]
 pub(super) struct MarkerEntries {
-    /// Names of files, relative to the directory.
+    /// The paths of the run's files, relative to the output directory.
     pub(super) files: HashSet<Vec<u8>>,
-    /// Names of the files of an earlier result, relative to the directory.
+    /// The paths of the files of an earlier result that the run replaces, relative to the output directory.
     old: HashSet<Vec<u8>>,
-    /// The directories above these files.
+    /// The directories that contain these files, and the directories above them.
     dirs: HashSet<Vec<u8>>,
     pub(super) claim: Option<OpenClaim>,
 }
 
 impl MarkerEntries {
-    /// Reads a marker from its beginning to its end.
+    /// Reads all entries of a marker or a list of files.
     pub(super) fn read(marker: &mut File) -> io::Result<Self> {
         let mut bytes = Vec::new();
         marker.rewind()?;
         marker.read_to_end(&mut bytes)?;
-        // An entry without a terminator was cut off by a kill before its file was created.
+        // The last entry may lack its terminator, because the process was killed while it was written. The file of that
+        // entry was not created yet, so the entry is ignored.
         let parts = || {
             bytes
                 .split_inclusive(|&byte| byte == 0)
@@ -62,26 +65,26 @@ impl MarkerEntries {
     }
 }
 
-/// The contents of the directory of a run, except for the marker.
+/// The contents of the output directory of a run, except for the marker.
 #[derive(Default)]
 struct DirScan {
     files: RunFiles,
     foreign: Vec<PathBuf>,
 }
 
-/// The files of a run.
+/// The files and directories that a run has created.
 #[derive(Default)]
 pub(super) struct RunFiles {
     files: Vec<PathBuf>,
-    /// Directories that the run created, deepest first.
+    /// The directories that the run created. The deepest come first.
     dirs: Vec<PathBuf>,
     work_dirs: Vec<PathBuf>,
-    /// The directory of new files that were to replace an earlier result.
+    /// The directory with new files, if the run was to replace an earlier result.
     replacement: Option<PathBuf>,
 }
 
 impl DirScan {
-    /// Lists the directory `below` the root, and the directories of the run in it.
+    /// Lists the directory `below`, a path relative to `root`, and all its subdirectories that belong to the run.
     fn scan_dir(&mut self, root: &Path, below: &Path, entries: &MarkerEntries) -> io::Result<()> {
         let top = below.as_os_str().is_empty();
         for entry in fs::read_dir(root.join(below))? {
@@ -118,17 +121,17 @@ fn is_temporary(name: &[u8]) -> bool {
 }
 
 impl RunFiles {
-    /// The files of a run. Foreign files are ignored.
+    /// Finds the files of a run. Files that the run did not write are ignored.
     pub(super) fn find(root: &Path, entries: &MarkerEntries) -> io::Result<Self> {
         let mut scan = DirScan::default();
         scan.scan_dir(root, Path::new(""), entries)?;
         Ok(scan.files)
     }
 
-    /// The files of a run.
+    /// Finds the files of a run, and checks that the directory contains no others.
     ///
     /// # Errors
-    /// [`SinkError::Foreign`] if the directory has a file that is not one of them.
+    /// [`SinkError::Foreign`] if the directory contains a file that the run did not write.
     pub(super) fn find_all(root: &Path, entries: &MarkerEntries) -> Result<Self, SinkError> {
         let mut scan = DirScan::default();
         let found = scan.scan_dir(root, Path::new(""), entries);
@@ -146,7 +149,7 @@ impl RunFiles {
         }
     }
 
-    /// Makes the files, their directories and the name of the root durable.
+    /// Makes the files, their directories and the name of the output directory durable.
     pub(super) fn sync(&self, root: &Path) -> io::Result<()> {
         let sync = |path: &Path| {
             let synced = File::open(path).and_then(|file| file.sync_all());
@@ -158,7 +161,7 @@ impl RunFiles {
         Disk.sync_dir(folder(root))
     }
 
-    /// These files without the directory of new files that replace them.
+    /// Returns the same files without the directory that contains their replacement.
     pub(super) fn without_replacement(self) -> Self {
         Self {
             replacement: None,
@@ -169,7 +172,7 @@ impl RunFiles {
     pub(super) fn delete(self) -> io::Result<()> {
         let delete = |path: &Path, result: io::Result<()>| match result {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            // A foreign file is in the directory.
+            // The directory stays, because it contains a file that the run did not write.
             Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(()),
             Err(error) => Err(io::Error::new(
                 error.kind(),
@@ -183,7 +186,7 @@ impl RunFiles {
         for path in &self.files {
             delete(path, fs::remove_file(path))?;
         }
-        // The deepest directories are first in the list.
+        // The list has the deepest directories first, so each directory is empty when it is removed.
         for path in &self.dirs {
             delete(path, fs::remove_dir(path))?;
         }

@@ -1,24 +1,24 @@
-//! gzip and zstd streams with fixed parameters, so that the same bytes always pack to the same bytes.
+//! Creates gzip and zstd streams with fixed parameters, so that equal bytes are always compressed to equal bytes.
 
 use std::io::{self, Write};
 
 use flate2::write::GzEncoder;
 use flate2::{Compression, GzBuilder};
 
-/// gzip's own default.
+/// The default level of gzip.
 const GZIP_LEVEL: u32 = 6;
-/// zstd's own default.
+/// The default level of zstd.
 const ZSTD_LEVEL: i32 = 3;
-/// "Unknown" in the header's field for the operating system, so that output is the same on every system.
+/// The value "unknown" of the operating system field in a gzip header, so that the output is equal on every system.
 const NO_SYSTEM: u8 = 255;
 
-/// Begins a gzip stream.
+/// Starts a gzip stream that writes to `to`.
 pub(super) fn gzip<W: Write>(to: W) -> GzEncoder<W> {
     let header = GzBuilder::new().mtime(0).operating_system(NO_SYSTEM);
     header.write(to, Compression::new(GZIP_LEVEL))
 }
 
-/// Begins a zstd stream.
+/// Starts a zstd stream that writes to `to`.
 pub(super) fn zstd<W: Write>(to: W) -> io::Result<zstd::Encoder<'static, W>> {
     let mut encoder = zstd::Encoder::new(to, ZSTD_LEVEL)?;
     encoder.include_checksum(true)?;

@@ -1,17 +1,20 @@
-//! The marker of an unfinished run in an output directory, and the deletion of the files of such a run.
+//! Manages the marker of an unfinished run in an output directory, and deletes the files of a run that does not finish.
 //!
-//! The marker is the first file of a run. It names every output file before that file is begun, so only files of the run are deleted, never a
-//! foreign file. A run that fails deletes its files itself. The files of a killed run are deleted by the next run into the same
-//! directory. A lock on the marker distinguishes a live run from a dead one.
+//! The marker is the first file that a run creates. It names every output file before that file is created, so that
+//! exactly the files of the run can be deleted and never other files. A run that fails deletes its own files. The files
+//! of a killed run are deleted by the next run in the same directory. The process of a run locks the marker, which
+//! distinguishes a running run from a killed one.
 //!
-//! The output of a run that changes a store is not deleted once it is [whole](Unfinished::declare_whole): see [`claim`](super::claim).
+//! Some runs change a store: a collection or the state of a stream. Their output is no longer deleted once it is
+//! [complete](Unfinished::declare_whole): see [`claim`](super::claim).
 //!
-//! A finished run replaces the marker by a list of its files, so that a later run can replace the whole result. The later run writes to a
-//! directory inside the output directory ([`REPLACEMENT`]), which has its own marker, and leaves the earlier result as it is. Once the new
-//! output is complete, the names of the earlier files are added to the marker and the marker is
-//! [renamed](Unfinished::put_in_place) into the output directory, in one step. Then the earlier files are deleted and the new files are
-//! moved. A run that is killed before the rename leaves the earlier result and a directory that the next run deletes. A run that is killed after
-//! it leaves an unfinished run.
+//! A finished run replaces its marker by a list of its files. A later run needs the list to replace the whole result.
+//! The later run writes to a directory inside the output directory ([`REPLACEMENT`]), which has its own marker, and
+//! leaves the earlier result unchanged. Once the new output is complete, the names of the earlier files are added to
+//! the marker, and the marker is [renamed](Unfinished::put_in_place) into the output directory, in one step. Then the
+//! earlier files are deleted and the new files are moved to their places. If the later run is killed before the rename,
+//! the earlier result is intact, and the next run deletes the inner directory. If it is killed after the rename, the
+//! output directory contains an unfinished run.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Seek, Write};
@@ -27,36 +30,38 @@ use super::run_files::{MarkerEntries, REPLACED_PREFIX, RunFiles};
 use crate::markers::{FILE_LIST, PARTIAL, REPLACEMENT, TEMPORARY, UNFINISHED};
 use crate::work::MadeDirs;
 
-/// The marker of a run. If it is dropped before [`finish`](Self::finish), it deletes the files of the run.
+/// The marker of a run. If it is dropped before [`finish`](Self::finish), the files of the run are deleted.
 #[derive(Debug)]
 pub(super) struct Unfinished {
     root: PathBuf,
     marker: Mutex<File>,
-    /// True if the files must stay: the run has finished, or the next run must find out whether it has.
+    /// True if the files must not be deleted, because the run has finished, or because the next run must ask the store
+    /// whether it has ended.
     settled: AtomicBool,
-    /// True if files of an unfinished run were deleted.
+    /// True if the directory contained files of an unfinished run, which were deleted.
     pub(super) replaced: bool,
-    /// The finished result that this run will replace, until the new files are put in its place.
+    /// The finished result that this run will replace. `None` once the new files have replaced it.
     earlier: Mutex<Option<EarlierResult>>,
-    /// The output directory and the directories above it that this run created. They stay unless they are empty.
+    /// The output directory and the directories above it that this run created. Those that are empty are removed at the
+    /// end.
     made: MadeDirs,
 }
 
-/// A finished result.
+/// A finished result that a run will replace.
 #[derive(Debug)]
 struct EarlierResult {
-    /// The list of its files, locked: of two runs that would replace the result, the second is refused.
+    /// The list of the result's files. It is locked, so that a second run that would replace the same result fails.
     _list: File,
     entries: MarkerEntries,
 }
 
 impl Unfinished {
-    /// Marks the empty directory `root`.
+    /// Creates the marker in the empty directory `root`.
     pub(super) fn begin(root: &Path, made: MadeDirs) -> Result<Self, SinkError> {
         Ok(Self::new(root, new_marker(root)?, made, false))
     }
 
-    /// Locks the directory of a killed run.
+    /// Opens and locks the marker of a killed run in `root`.
     pub(super) fn abandoned(root: &Path) -> Result<AbandonedDir, SinkError> {
         let mut marker = open_locked(root, UNFINISHED)?;
         let entries = MarkerEntries::read(&mut marker).map_err(failed(&root.join(UNFINISHED), "read it"))?;
@@ -67,11 +72,12 @@ impl Unfinished {
         })
     }
 
-    /// Begins a run in `root` that replaces the result of a finished run.
+    /// Begins a run in `root` that will replace the result of a finished run. The result stays until the new output is
+    /// complete.
     pub(super) fn replace(root: &Path) -> Result<Self, SinkError> {
         let mut list = open_locked(root, FILE_LIST)?;
         let entries = MarkerEntries::read(&mut list).map_err(failed(&root.join(FILE_LIST), "read it"))?;
-        // Checked before any work is done, and again before anything is deleted.
+        // The files are checked before any work is done, and again before any file is deleted.
         RunFiles::find_all(root, &entries)?;
         let next = root.join(REPLACEMENT);
         match fs::remove_dir_all(&next) {
@@ -102,7 +108,7 @@ impl Unfinished {
         self.earlier.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The directory that the run writes to.
+    /// The directory that the run writes its files to.
     pub(super) fn files_dir(&self) -> PathBuf {
         if self.earlier().is_some() {
             self.root.join(REPLACEMENT)
@@ -111,14 +117,15 @@ impl Unfinished {
         }
     }
 
-    /// Replaces the earlier result, if there is one, by the files of this run, which must be complete.
+    /// Replaces the earlier result by the files of this run, which must be complete. Does nothing if there is no
+    /// earlier result.
     pub(super) fn put_in_place(&self) -> Result<(), SinkError> {
         let mut earlier = self.earlier();
         let Some(EarlierResult { entries, .. }) = &*earlier else {
             return Ok(());
         };
         let (root, next) = (&self.root, self.root.join(REPLACEMENT));
-        // If a foreign file was added during the run, this fails and the earlier result stays.
+        // This fails, and the earlier result stays, if somebody added a file to the directory during the run.
         let old = RunFiles::find_all(root, entries)?;
         let marker = next.join(UNFINISHED);
         let note_old = |name: &Vec<u8>| self.append(&[REPLACED_PREFIX, name].concat(), false);
@@ -138,19 +145,19 @@ impl Unfinished {
         Ok(())
     }
 
-    /// Adds the name of a file that is about to be created, relative to the directory.
+    /// Adds a file that is about to be created to the marker. `relative` is its path in the output directory.
     pub(super) fn note(&self, relative: &Path) -> io::Result<()> {
         self.append(relative.as_os_str().as_encoded_bytes(), false)
     }
 
-    /// Adds the claim of a run that changes a store, before anything else.
+    /// Adds the claim of a run that changes a store to the marker. Must be called before any file is created.
     pub(super) fn claim(&self, claim: &RunClaim) -> io::Result<()> {
         self.append(claim::entry(claim).as_bytes(), true)
     }
 
     fn append(&self, entry: &[u8], durable: bool) -> io::Result<()> {
         let mut line = entry.to_owned();
-        // The entry ends with a zero, the only byte that no file name contains.
+        // An entry ends with a zero byte, the only byte that no file name contains.
         line.push(0);
         let Ok(mut marker) = self.marker.lock() else {
             return Ok(());
@@ -159,8 +166,8 @@ impl Unfinished {
         if durable { marker.sync_all() } else { Ok(()) }
     }
 
-    /// Makes all files durable and records that the output is complete. From then on, a run that finds the marker asks the store whether
-    /// this run has ended.
+    /// Makes all files durable and records in the marker that the output is complete. From then on, a later run that
+    /// finds the marker asks the store whether this run has ended.
     pub(super) fn declare_whole(&self, digest: u128) -> io::Result<()> {
         let entries = match self.marker.lock() {
             Ok(mut marker) => MarkerEntries::read(&mut marker)?,
@@ -172,20 +179,20 @@ impl Unfinished {
         self.append(claim::whole(digest).as_bytes(), true)
     }
 
-    /// Replaces the marker by the list of the run's files, which then stay.
+    /// Replaces the marker by the list of the run's files. From then on the files stay.
     pub(super) fn finish(&self) -> io::Result<()> {
         if let Ok(mut marker) = self.marker.lock() {
             write_list(&self.root, &MarkerEntries::read(&mut marker)?)?;
         }
-        // The marker is deleted in one step, because it must name all files as long as it exists. A process that has it
-        // open notices the deletion.
+        // The marker is deleted as a whole, not emptied first, because it must name all files as long as it exists. A
+        // process that has it open detects the deletion.
         fs::remove_file(self.root.join(UNFINISHED))?;
         self.settled.store(true, Ordering::Relaxed);
         Ok(())
     }
 }
 
-/// The directory of a killed run, locked.
+/// The output directory of a killed run, with its marker locked.
 #[derive(Debug)]
 pub(super) struct AbandonedDir {
     root: PathBuf,
@@ -194,12 +201,13 @@ pub(super) struct AbandonedDir {
 }
 
 impl AbandonedDir {
-    /// The claim of the run if its output is complete. Only the store knows whether such a run has ended.
+    /// The claim of the killed run if its output is complete. Only the store that the claim names knows whether that
+    /// run has ended.
     pub(super) fn open_claim(&self) -> Option<&OpenClaim> {
         self.entries.claim.as_ref()
     }
 
-    /// Deletes the files of the run and begins a new one.
+    /// Deletes the files of the killed run and begins a new run.
     pub(super) fn replace(mut self) -> Result<Unfinished, SinkError> {
         let root = &self.root;
         RunFiles::find_all(root, &self.entries)?
@@ -212,7 +220,7 @@ impl AbandonedDir {
         Ok(Unfinished::new(root, self.marker, MadeDirs::default(), true))
     }
 
-    /// Continues the killed run, whose output is complete.
+    /// Resumes the killed run, whose output is complete. Its files stay.
     pub(super) fn resume(self) -> Unfinished {
         let resumed = Unfinished::new(&self.root, self.marker, MadeDirs::default(), false);
         resumed.settled.store(true, Ordering::Relaxed);
@@ -226,11 +234,12 @@ impl Drop for Unfinished {
             return;
         }
         if self.earlier().is_some() {
-            // The earlier result is unchanged. The next run deletes a directory that cannot be deleted now.
+            // The earlier result is unchanged. If the directory of new files cannot be deleted now, the next run
+            // deletes it.
             let _deleted = fs::remove_dir_all(self.root.join(REPLACEMENT));
             return;
         }
-        // The next run finds the marker and deletes files that cannot be deleted now.
+        // If a file cannot be deleted now, the marker stays, and the next run deletes the file.
         let path = self.root.join(UNFINISHED);
         let _deleted = File::open(&path)
             .and_then(|mut marker| RunFiles::find(&self.root, &MarkerEntries::read(&mut marker)?))
@@ -257,7 +266,7 @@ fn new_marker(root: &Path) -> Result<File, SinkError> {
     Ok(marker)
 }
 
-/// Moves the contents of one directory to another. Directories of the same name are merged.
+/// Moves the contents of the directory `from` to `to`. Subdirectories that exist in both are merged.
 fn move_all(from: &Path, to: &Path) -> io::Result<()> {
     for entry in fs::read_dir(from)? {
         let entry = entry?;
@@ -272,7 +281,7 @@ fn move_all(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes the list of the files that a marker names. It is sorted, because threads add names in any order.
+/// Writes the list of the files that a marker names. The list is sorted, because threads add names in any order.
 fn write_list(root: &Path, entries: &MarkerEntries) -> io::Result<()> {
     let mut names: Vec<&[u8]> = entries.files.iter().map(Vec::as_slice).collect();
     names.sort_unstable();
@@ -285,13 +294,13 @@ fn write_list(root: &Path, entries: &MarkerEntries) -> io::Result<()> {
     fs::rename(&temporary, root.join(FILE_LIST))
 }
 
-/// Opens the marker or the list of a directory and locks it for this process.
+/// Opens the marker or the list of files in a directory and locks it for this process.
 fn open_locked(root: &Path, name: &str) -> Result<File, SinkError> {
     let path = root.join(name);
     let file = OpenOptions::new().read(true).write(true).open(&path);
     let file = file.map_err(failed(&path, "open it"))?;
     lock(&file, root)?;
-    // Before the lock was free, its owner may have finished or another run may have replaced the file.
+    // While this process waited for the lock, its owner may have finished, or another run may have replaced the file.
     if fs::symlink_metadata(&path).is_err() {
         return Err(SinkError::InUse {
             path: root.to_owned(),
@@ -300,7 +309,8 @@ fn open_locked(root: &Path, name: &str) -> Result<File, SinkError> {
     Ok(file)
 }
 
-/// Locks the marker. On a file system without locks, the run of an existing marker is assumed to be dead.
+/// Locks the marker, and fails if another process has locked it. On a file system without locks, the run of an existing
+/// marker is assumed to have been killed.
 fn lock(marker: &File, root: &Path) -> Result<(), SinkError> {
     match marker.try_lock() {
         Err(TryLockError::WouldBlock) => Err(SinkError::InUse {

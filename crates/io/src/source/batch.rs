@@ -1,4 +1,4 @@
-//! Reads the input on a separate thread, one batch ahead of processing.
+//! Reads the input on a separate thread, one batch ahead of the threads that process it.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -22,51 +22,52 @@ use super::split::{BLOCK_BYTES, SplitItem, Splitter, StreamFailure};
 #[cfg(feature = "tables")]
 use super::table::{Table, TablePart};
 
-/// The maximum number of whole files in a chunk: small files cost time per file, not per byte.
+/// The largest number of whole files in a chunk. Small files take time per file rather than per byte, so chunks are
+/// also limited by their number.
 const MAX_FILES_PER_CHUNK: usize = 64;
-/// The maximum number of chunks of a batch, so that many tiny files do not accumulate.
+/// The largest number of chunks in a batch. It limits the memory of a batch of many tiny files.
 const MAX_CHUNKS_PER_BATCH: usize = 1024;
 
-/// Consecutive chunks of the input, together about as large as requested.
+/// Consecutive chunks of the input, whose total size is about the requested batch size.
 #[derive(Debug, Default)]
 pub struct Batch {
-    /// The chunks in input order; each can be processed on any thread.
+    /// The chunks in input order. Each can be processed on any thread.
     pub chunks: Vec<Chunk>,
-    /// Files whose last record is in this batch, with their number of records.
+    /// The files whose last record is in this batch: the index and the number of records of each.
     pub finished: VecDeque<(u32, u64)>,
     input_bytes: u64,
 }
 
 impl Batch {
-    /// Bytes on disk that were read for this batch. They add up to [`Sources::total_bytes`](super::Sources::total_bytes)
-    /// unless a file could not be read to its end.
+    /// The number of bytes read from disk for this batch. Over all batches, the numbers add up to
+    /// [`Sources::total_bytes`](super::Sources::total_bytes) unless a file could not be read to its end.
     pub fn input_bytes(&self) -> u64 {
         self.input_bytes
     }
 
-    /// Documents and rejects of all its chunks.
+    /// The number of documents and rejects in all chunks of the batch.
     pub fn records(&self) -> u64 {
         self.chunks.iter().map(Chunk::records).sum()
     }
 }
 
-/// The batches of all inputs in order. Ends after the first error.
+/// Iterates over the batches of all inputs, in order. The iterator ends after the first error.
 #[derive(Debug)]
 pub struct BatchReader {
     shared: Arc<Shared>,
-    /// `None` after the end or an error.
+    /// Receives batches from the reading thread. `None` after the last batch or an error.
     batches: Option<Receiver<Message>>,
     failed: Option<SourceError>,
     thread: Option<JoinHandle<()>>,
     recording: bool,
 }
 
-/// A batch, or `None` for the regular end. A thread that died sends neither.
+/// A message of the reading thread: a batch, or `None` at the end of the input. If the thread panics, it sends neither.
 type Message = Result<Option<Batch>, SourceError>;
 
 impl BatchReader {
-    /// Starts the reading thread. If `recording` is true, it notes the records and charsets of the files, and outcomes
-    /// are counted.
+    /// Starts the reading thread. If `recording` is true, the numbers of records and the charsets of the files are
+    /// stored in `shared`, and the outcomes of the records are counted.
     pub(super) fn start(shared: Arc<Shared>, batch_bytes: usize, recording: bool) -> Self {
         let (sender, batches) = sync_channel(1);
         let theirs = Arc::clone(&shared);
@@ -84,7 +85,7 @@ impl BatchReader {
                 };
                 let end = reading.all();
                 if let Some(end) = end {
-                    // Sending fails if the receiver is gone; then nobody waits for the end.
+                    // Sending fails only if the `BatchReader` was dropped. Then nobody needs the message.
                     let _ = reading.sender.send(end);
                 }
             });
@@ -131,10 +132,10 @@ impl Iterator for BatchReader {
 
 impl Drop for BatchReader {
     fn drop(&mut self) {
-        // The thread stops at its next batch when the receiver is gone.
+        // Dropping the receiver makes the thread stop at its next batch.
         self.batches = None;
         if let Some(thread) = self.thread.take() {
-            // A panic of the thread was reported as ReaderStopped.
+            // If the thread panicked, `next` has already returned `ReaderStopped`.
             let _ = thread.join();
         }
     }
@@ -146,19 +147,20 @@ struct Reading {
     sender: SyncSender<Message>,
     batch_bytes: usize,
     batch: Batch,
-    /// The size of the batch in bytes: unpacked bytes, where records are held unpacked.
+    /// The size of the current batch in memory, in bytes. Records count with their decompressed size.
     bytes: usize,
-    /// The number of records so far.
+    /// The number of records read so far, which is the ordinal of the next record.
     ordinal: u64,
-    /// True if the outcomes of the records are counted.
+    /// True if the outcomes of the records are counted in the intake.
     counting: bool,
 }
 
-/// The receiver has gone.
+/// The error of sending a batch when the `BatchReader` was dropped.
 struct ReceiverGone;
 
 impl Reading {
-    /// Reads all files. Returns the last message, or `None` if the receiver is gone.
+    /// Reads all files and sends their batches. Returns the last message to send, or `None` if the `BatchReader` was
+    /// dropped.
     fn all(&mut self) -> Option<Message> {
         let limit = self.shared.options.limit.unwrap_or(u64::MAX);
         let shared = Arc::clone(&self.shared);
@@ -189,7 +191,8 @@ impl Reading {
         Some(Ok(None))
     }
 
-    /// Puts whole files from `first` on into one chunk. Returns their number.
+    /// Puts consecutive files that are one document each into one chunk, starting with the file `first`. Returns the
+    /// number of files.
     fn whole(&mut self, first: usize, limit: u64) -> Result<usize, ReceiverGone> {
         let mut bytes = 0;
         let most = usize::try_from(limit)
@@ -212,12 +215,13 @@ impl Reading {
         Ok(count)
     }
 
-    /// Reads a file record by record.
+    /// Splits one file into blocks of records, and puts each block into a chunk.
     fn records(&mut self, index: usize, limit: u64) -> Result<(), ReceiverGone> {
         let shared = Arc::clone(&self.shared);
         let (file, source) = (&shared.files[index], index as u32);
         let before = self.ordinal;
-        // Records of web archives are written with their own packed bytes, so the positions of the members are noted.
+        // A kept record of a web archive is copied with its compressed bytes, so the positions of the gzip members are
+        // recorded.
         let read = Arc::new(match file.format {
             Format::Warc => ReadProgress::with_members(),
             _ => ReadProgress::default(),
@@ -267,7 +271,8 @@ impl Reading {
         Ok(())
     }
 
-    /// Plans a table into ranges of rows, which are decoded by the tasks that process them.
+    /// Splits a table into ranges of rows, and puts each range into a chunk. The rows are decoded later, by the task
+    /// that processes the chunk.
     #[cfg(feature = "tables")]
     fn table(&mut self, index: usize, limit: u64) -> Result<(), ReceiverGone> {
         let shared = Arc::clone(&self.shared);
@@ -296,7 +301,8 @@ impl Reading {
                     if shared.cancelled() {
                         return Ok(());
                     }
-                    // No bytes are read here; the reported counts only have to add up.
+                    // No bytes are read at this point. The size of the file is divided evenly among its ranges, so that
+                    // the reported progress adds up.
                     let bytes = (u128::from(file.bytes) * (i as u128 + 1) / u128::from(ranges)) as u64;
                     self.batch.input_bytes += bytes - told;
                     told = bytes;
@@ -316,7 +322,7 @@ impl Reading {
         Ok(())
     }
 
-    /// Adds a reject for a part of a file that yields no record.
+    /// Adds a reject that stands for a part of a file from which no record could be read.
     fn lost(&mut self, source: u32, line: u64, reason: RejectReason) -> Result<(), ReceiverGone> {
         let rejected = ChunkContent::Rejected {
             source,
@@ -330,7 +336,7 @@ impl Reading {
     fn cut(&mut self, source: u32, charset: Charset, cut: SplitItem) -> Result<(), ReceiverGone> {
         match cut {
             SplitItem::RecordBlock(block) => {
-                // Spans of tiny records take more memory than the records.
+                // The spans of tiny records take more memory than the records themselves, so they count as well.
                 let bytes = block.data.len() + size_of_val(block.spans.as_slice());
                 self.push(
                     block.records,

@@ -1,7 +1,8 @@
-//! Detects the charset of a stream, and recodes UTF-16 while it is read.
+//! Detects the charset of a file from its beginning, and converts UTF-16 to UTF-8 while it is read.
 //!
-//! Records are split and copied as bytes, which works for every charset in which ASCII bytes stand for themselves. UTF-16
-//! is not one of them, so it is recoded while reading, and recoded back while writing. Nothing is lost (see [`utf16`]).
+//! Records are separated and copied as bytes. This works for every charset in which ASCII characters are encoded as
+//! ASCII bytes. UTF-16 is no such charset. It is converted when it is read and converted back when it is written,
+//! without loss (see [`utf16`]).
 
 pub(super) mod utf16;
 
@@ -14,23 +15,24 @@ use self::utf16::FromUtf16;
 use super::format::Format;
 use super::options::SourceOptions;
 
-/// A stream whose charset is known.
+/// The content of a file whose charset was detected.
 pub(super) struct DetectedStream {
-    /// The bytes of the file, recoded to UTF-8 if it is UTF-16.
+    /// The bytes of the file. UTF-16 is converted to UTF-8.
     pub stream: Box<dyn Read + Send>,
     /// The charset of the file.
     pub charset: Charset,
-    /// The charset of the bytes of the stream.
+    /// The charset of the bytes in `stream`. It differs from `charset` if the file is UTF-16.
     pub read_as: Charset,
 }
 
-/// The charset that the options or the format declare: JSON is UTF-8 by its standard.
+/// The charset that the options or the format prescribe. JSON is UTF-8 by its standard. `None` means that the charset
+/// must be detected.
 fn declared(format: Format, options: &SourceOptions) -> Option<&str> {
     let given = options.charset.map(Charset::name);
     given.or(matches!(format, Format::Jsonl | Format::Json).then_some("utf-8"))
 }
 
-/// The hints for decoding a whole text.
+/// The hints from which the charset of a whole text is detected.
 pub(super) fn hints(format: Format, options: &SourceOptions) -> Hints<'_> {
     Hints {
         declared: declared(format, options),
@@ -38,14 +40,14 @@ pub(super) fn hints(format: Format, options: &SourceOptions) -> Hints<'_> {
     }
 }
 
-/// Detects the charset of a stream from its beginning.
+/// Detects the charset of a file from its first bytes, which remain part of the returned stream.
 pub(super) fn detect_stream(
     mut stream: Box<dyn Read + Send>,
     format: Format,
     options: &SourceOptions,
 ) -> DetectedStream {
     if format == Format::Warc {
-        // Each record of a web archive has its own charset.
+        // A web archive has no single charset: each of its records has its own.
         return DetectedStream {
             stream,
             charset: Charset::UTF_8,
@@ -95,12 +97,13 @@ pub(super) fn detect_stream(
     }
 }
 
-/// True if streams of this charset are recoded while they are read.
+/// Returns true if files of this charset are converted to UTF-8 while they are read. These are the files in UTF-16.
 pub(super) fn is_recoded(charset: Charset) -> bool {
     charset == Charset::UTF_16LE || charset == Charset::UTF_16BE
 }
 
-/// The error for a stream whose records cannot be separated in its charset, and which is not recoded.
+/// The error for a file whose records cannot be separated, because its charset does not encode ASCII characters as
+/// ASCII bytes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct NotCuttable {
     pub(super) charset: Charset,
@@ -115,10 +118,10 @@ impl fmt::Display for NotCuttable {
 
 impl std::error::Error for NotCuttable {}
 
-/// A stream whose beginning was already read.
+/// A stream whose first bytes were already read. They are returned again before the rest.
 struct PrefixedStream {
     head: io::Cursor<Vec<u8>>,
-    /// The error that followed the beginning.
+    /// The error that occurred after the first bytes. It is returned after them.
     failed: Option<io::Error>,
     stream: Box<dyn Read + Send>,
 }

@@ -1,4 +1,4 @@
-//! The check that the inputs have the fields that the options name, before any text is read.
+//! Checks that the inputs have the fields that the options name, before any text is read.
 
 use super::error::SourceError;
 use super::field_role::FieldRole;
@@ -8,12 +8,12 @@ use super::sources::Sources;
 use crate::number::counted;
 
 impl Sources {
-    /// Checks that the inputs have the fields that the options name, in the schemas of tables and the headers of delimited files. For
-    /// other formats the first records are checked, and `hint` is called with a message if they lack a field. The default id field is
-    /// optional and not checked.
+    /// Checks that the inputs have the fields that the options name. Tables are checked by their schema, and CSV and
+    /// TSV files by their header. Of other files only the first records are checked. If these lack a field, `hint` is
+    /// called with a message. The default id field is optional and is not checked.
     ///
     /// # Errors
-    /// [`SourceError::NoField`] if no file has one of them.
+    /// [`SourceError::NoField`] if no file has a field that the options name.
     pub fn check_fields(&self, mut hint: impl FnMut(&str)) -> Result<(), SourceError> {
         let options = self.options();
         let id = options.id_key.as_ref();
@@ -33,7 +33,7 @@ impl Sources {
         Ok(())
     }
 
-    /// Checks one file after the other, up to the first that may have the field.
+    /// Checks one field in one file after the other, until a file has the field or may have it.
     fn check_field(
         &self,
         role: FieldRole,
@@ -57,11 +57,11 @@ impl Sources {
                 }
                 FieldPresence::NotAtFirst(records, fields) => {
                     hint(&format!(
-                        "none of the first {} of {} has a field {key:?} for {role}; the first has {}",
+                        "none of the first {} of {} has a field {key:?} for {role}; the fields of the first record are {}",
                         counted(records, "record"),
                         file.label,
                         if fields.is_empty() {
-                            "no fields".to_owned()
+                            "none".to_owned()
                         } else {
                             fields.join(", ")
                         }

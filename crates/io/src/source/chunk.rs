@@ -1,7 +1,7 @@
-//! A part of the input that one task turns into records.
+//! Chunks: parts of the input, each of which one task parses into records.
 //!
-//! Records are held as bytes. Files that are one document are only named, and are read by the task that processes them, so that all
-//! threads open small files in parallel.
+//! Most chunks contain the bytes of records. For files that are one document, a chunk contains only the indices of the
+//! files. The task that processes the chunk reads them, so that all threads open small files in parallel.
 
 mod parser;
 mod whole_file;
@@ -69,59 +69,60 @@ pub struct Chunk {
     pub(super) shared: Arc<Shared>,
     pub(super) first_ordinal: u64,
     pub(super) records: u64,
-    /// The records, not yet parsed.
+    /// The unparsed records.
     pub body: ChunkContent,
-    /// True if the records have been counted, or are not to be counted.
+    /// True if the records are already counted in the intake, or must not be counted.
     pub(super) counted: AtomicBool,
 }
 
 /// The contents of a chunk.
 #[derive(Debug)]
 pub enum ChunkContent {
-    /// Whole records of one file, as bytes.
+    /// The bytes of complete records of one file.
     Bytes {
         /// The index of the file in [`Sources::list`](super::Sources::list).
         source: u32,
         /// The charset of the bytes.
         charset: Charset,
-        /// The bytes.
+        /// The bytes of the records.
         block: RecordBlock,
     },
-    /// Files that are one document each, by their indices.
+    /// Files that are one document each, by their indices in [`Sources::list`](super::Sources::list).
     Files(Range<u32>),
-    /// Rows of a table, decoded by the task that processes them.
+    /// Consecutive rows of a table. The task that processes the chunk decodes them.
     #[cfg(feature = "tables")]
     Rows {
-        /// The index of the file.
+        /// The index of the file in [`Sources::list`](super::Sources::list).
         source: u32,
-        /// The rows.
+        /// The rows to decode.
         row_range: RowRange,
     },
-    /// One reject, which may stand for a part of a file.
+    /// One reject, which may stand for a part of a file that could not be read.
     Rejected {
-        /// The index of the file.
+        /// The index of the file in [`Sources::list`](super::Sources::list).
         source: u32,
-        /// The line, from 1.
+        /// The line on which the rejected record begins, from 1.
         line: u64,
-        /// The number of bytes read of it.
+        /// The number of bytes of the rejected record that were read.
         raw_len: u64,
-        /// The reason.
+        /// The reason for the rejection.
         reason: RejectReason,
     },
 }
 
 impl Chunk {
-    /// The ordinal of its first record: documents and rejects over all inputs, counted from 0 in input order.
+    /// The ordinal of the first record of the chunk. Ordinals count the documents and rejects of all inputs, from 0, in
+    /// input order.
     pub fn first_ordinal(&self) -> u64 {
         self.first_ordinal
     }
 
-    /// The number of documents and rejects.
+    /// The number of documents and rejects in the chunk.
     pub fn records(&self) -> u64 {
         self.records
     }
 
-    /// The index of the file of its first record in [`Sources::list`](super::Sources::list).
+    /// The index, in [`Sources::list`](super::Sources::list), of the file that contains the first record of the chunk.
     pub fn source(&self) -> u32 {
         match &self.body {
             ChunkContent::Bytes { source, .. } | ChunkContent::Rejected { source, .. } => *source,
@@ -131,7 +132,7 @@ impl Chunk {
         }
     }
 
-    /// The type of the ids, if the records are rows of a table with an integer column of ids.
+    /// The integer type of the ids, if the chunk contains rows of a table whose id column contains integers.
     pub fn id_type(
         &self,
         #[cfg_attr(
@@ -147,9 +148,10 @@ impl Chunk {
         }
     }
 
-    /// Yields every record in order, blank lines included. The names of the fields come from `options`; the longest
-    /// record is that of the options the sources were found with. Linear in the bytes; a field without escapes is
-    /// not copied. The first call counts the records for [`Sources::intake`](super::Sources::intake).
+    /// Calls `f` with every record of the chunk in order, including blank lines. `options` names the fields to read.
+    /// The limit on the length of a record is that of the options with which the sources were found. The first call
+    /// counts the records for [`Sources::intake`](super::Sources::intake). Takes linear time. A JSON string without
+    /// escapes is not copied.
     pub fn documents(&self, options: &SourceOptions, f: &mut impl FnMut(Record<'_>)) {
         if self.counted.swap(true, Ordering::Relaxed) {
             return self.documents_again(options, f);
@@ -162,14 +164,15 @@ impl Chunk {
         self.shared.count(tally);
     }
 
-    /// Counts one of the documents as rejected because the caller cannot use it.
+    /// Counts one of the documents as rejected, because the caller cannot use it. `source` and `line` say which.
     pub fn refuse(&self, source: u32, line: u64, reason: &RejectReason) {
         let mut tally = Tally::of_chunk(self.first_ordinal);
         tally.refuse(source, line, reason);
         self.shared.count(tally);
     }
 
-    /// Like [`documents`](Self::documents), without counting. For a second pass over the same records that reads other fields.
+    /// Like [`documents`](Self::documents), but does not count the records. Serves a second pass over the same records
+    /// that reads other fields.
     pub fn documents_again(&self, options: &SourceOptions, f: &mut impl FnMut(Record<'_>)) {
         match &self.body {
             ChunkContent::Bytes {
@@ -233,8 +236,9 @@ impl Chunk {
         }
     }
 
-    /// Yields the ordinal and the original text of every record for which `wanted` is true, in order; for a page, the decoded markup.
-    /// Rejected records are left out. Only wanted records are parsed, except for rows of tables.
+    /// Calls `f` with the ordinal and the original text of every document whose ordinal `wanted` accepts, in order. The
+    /// original text of a web page is its decoded markup. Records that are not wanted are not parsed, except for rows
+    /// of tables.
     pub fn originals(
         &self,
         options: &SourceOptions,
@@ -312,8 +316,8 @@ impl Chunk {
 
 /// The original text of a record.
 pub struct OriginalText<'a> {
-    /// The text; for a page, the decoded markup.
+    /// The text of the record. For a web page it is the decoded markup.
     pub text: Cow<'a, str>,
-    /// True if the text is the markup of a page.
+    /// True if `text` is the markup of a web page.
     pub is_page: bool,
 }

@@ -1,4 +1,4 @@
-//! Opens a file and unpacks it while reading. Distinguishes a damaged stream from an unreadable file.
+//! Opens files and decompresses them while they are read. Distinguishes a damaged file from one that cannot be read.
 
 mod dictionary;
 mod gzip;
@@ -22,13 +22,15 @@ use super::charset::NotCuttable;
 use super::format::Codec;
 use super::reject::RejectReason;
 
-/// The unpacked size that every file may reach, whatever its packed size.
+/// The decompressed size that is allowed for every file, even if it exceeds the allowed ratio to the compressed size.
 const UNLIMITED_RATIO_BYTES: u64 = 1 << 30;
 
-/// Opens `path` and unpacks it while reading, within `limits`. `bytes` is the file's size; `progress` counts the bytes.
+/// Opens `path` and decompresses it while it is read, within `limits`. `bytes` is the size of the file on disk. The
+/// bytes read are counted in `progress`.
 ///
 /// # Errors
-/// The file cannot be opened, or its dictionary cannot be read. Later errors of the stream become reject reasons with [`reason`].
+/// The file cannot be opened, or its zstd dictionary cannot be read. Errors that the stream returns later can be
+/// converted to reject reasons with [`reason`].
 pub fn open(
     path: &Path,
     codec: Codec,
@@ -38,10 +40,10 @@ pub fn open(
 ) -> io::Result<Box<dyn Read + Send>> {
     let file = CountedFile::new(File::open(path)?, progress);
     if codec == Codec::Plain {
-        // Callers read plain files in large pieces, so a buffer would only add a copy.
+        // An uncompressed file is not buffered: callers read it in large pieces, so a buffer would only add a copy.
         return Ok(noted(UsedBytes::new(file, progress), progress));
     }
-    // Small files are often numerous, so their buffers are small.
+    // The buffer is not larger than the file, because small files are often numerous.
     let buffered = BufReader::with_capacity((bytes as usize).clamp(512, 256 << 10), file);
     let file = UsedBytes::new(buffered, progress);
     let stream: Box<dyn Read + Send> = match codec {
@@ -50,7 +52,7 @@ pub fn open(
         Codec::Zstd => {
             let mut packed = file;
             let dictionary = dictionary(&mut packed)?;
-            // Without a dictionary this is a plain decoder.
+            // Without a dictionary this is the same as a plain decoder.
             let mut decoder = zstd::Decoder::with_dictionary(packed, &dictionary)?;
             decoder.window_log_max(limits.zstd_window())?;
             Box::new(decoder)
@@ -73,7 +75,7 @@ pub fn open(
     Ok(noted(bounded, progress))
 }
 
-/// A stream that fails if it exceeds the unpacked size allowed for its file.
+/// A stream that returns an error once it exceeds the decompressed size that is allowed for its file.
 struct LimitedStream {
     stream: Box<dyn Read + Send>,
     left: u64,
@@ -97,7 +99,7 @@ impl Read for LimitedStream {
     }
 }
 
-/// The error for a packed file that unpacks to more than is allowed.
+/// The error of a file that decompresses to more bytes than are allowed.
 #[derive(Debug)]
 struct UnpackedTooLarge {
     bytes: u64,
@@ -112,7 +114,7 @@ impl fmt::Display for UnpackedTooLarge {
 
 impl std::error::Error for UnpackedTooLarge {}
 
-/// The reason to reject the rest of a file after an error while reading.
+/// Returns the reason to reject the rest of a file after `error` occurred while it was read.
 pub fn reason(error: &io::Error, codec: Codec) -> RejectReason {
     let unreadable = || RejectReason::Unreadable {
         message: error.to_string(),
@@ -130,7 +132,7 @@ pub fn reason(error: &io::Error, codec: Codec) -> RejectReason {
     let Some(codec) = codec.name() else {
         return unreadable();
     };
-    // The system's own errors carry a number; the decoders' do not.
+    // Errors of the system have an error number, and errors of decoders have none.
     if error.raw_os_error().is_some() {
         unreadable()
     } else if error.kind() == io::ErrorKind::UnexpectedEof {

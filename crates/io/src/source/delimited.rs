@@ -1,4 +1,4 @@
-//! Picks the text, the id and the sort value out of a row of delimited fields.
+//! Picks the text, the id and the sort value out of a row of a CSV or TSV file.
 
 use std::borrow::Cow;
 
@@ -10,44 +10,45 @@ use super::options::SourceOptions;
 use super::record::SortValue;
 use super::reject::RejectReason;
 
-/// The maximum number of columns of a table, because the header is held in memory for the whole file.
+/// The largest number of columns of a CSV or TSV file. It limits the memory for the header, which is stored while the
+/// file is read.
 const MAX_COLUMNS: usize = 1 << 16;
 
-/// The header of a delimited file: the delimiter and the names of the columns.
+/// The delimiter and the column names of a CSV or TSV file.
 #[derive(Debug, PartialEq)]
 pub struct Header {
-    /// The delimiter of the fields.
+    /// The byte that separates fields.
     pub delimiter: u8,
-    /// The names of the columns; their numbers, from 1, if no row names them.
+    /// The names of the columns. If the file has no header row, the columns are named by their numbers, from 1.
     names: Vec<String>,
 }
 
-/// The properties of a delimited file on which its header depends.
+/// The properties of a CSV or TSV file that decide how its header is read.
 #[derive(Debug, Clone, Copy)]
 pub struct DelimitedFormat {
-    /// The default delimiter of the format. The header may show another.
+    /// The default delimiter of the format. If the header contains another one, that is used instead.
     pub usual: u8,
     /// The delimiter that the user gave, if any.
     pub given: Option<u8>,
     /// The charset of the file.
     pub charset: Charset,
-    /// True if the first row is a record.
+    /// True if the file has no header row, so that its first row is a record.
     pub headless: bool,
 }
 
 impl Header {
-    /// The delimiters that a header is searched for.
+    /// The delimiters that are detected in a header row.
     pub const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
 
-    /// Reads the first row. If it contains exactly one of [`DELIMITERS`](Self::DELIMITERS), that is the delimiter. `|` is only taken if it
-    /// is the only one.
+    /// Reads the header from the first row. If the row contains exactly one of [`DELIMITERS`](Self::DELIMITERS), that
+    /// is the delimiter. `|` is used only if no other delimiter occurs.
     ///
     /// # Errors
-    /// [`RejectReason::TooManyColumns`].
+    /// [`RejectReason::TooManyColumns`] if the row has more columns than the limit.
     pub fn new(row: &[u8], form: DelimitedFormat) -> Result<Self, RejectReason> {
         let delimiter = form.given.unwrap_or_else(|| sniffed(row, form.usual));
-        // Bytes that cannot be decoded change a name, but not the number of fields. The other rows are decoded
-        // separately.
+        // Undecodable bytes are replaced here. They change a column name, but not the number of columns. Every other
+        // row is decoded on its own and rejected if it is invalid.
         let text = form.charset.decode_lossy(row);
         let mut fields = Fields::new(delimiter);
         fields.read(text.as_bytes(), MAX_COLUMNS);
@@ -64,24 +65,24 @@ impl Header {
         })
     }
 
-    /// The names of the first columns, shortened, for a message.
+    /// Returns the names of the first columns, shortened for a message.
     pub fn first_names(&self) -> Vec<String> {
         let names = self.names.iter().take(8);
         names.map(|name| name.chars().take(40).collect()).collect()
     }
 
-    /// True if there is a column of this name.
+    /// Returns true if there is a column of this name.
     pub fn has(&self, name: &str) -> bool {
         self.column(name).is_some()
     }
 
-    /// The column of a name; the last one if there are several.
+    /// Returns the index of the column of this name. If several columns have the name, it is the last one.
     fn column(&self, name: &str) -> Option<usize> {
         self.names.iter().rposition(|n| n == name)
     }
 }
 
-/// The delimiter that a header shows.
+/// Detects the delimiter in a header row. `usual` is the default delimiter of the format.
 fn sniffed(row: &[u8], usual: u8) -> u8 {
     let mut quoted = false;
     let mut there = [false; Header::DELIMITERS.len()];
@@ -102,7 +103,7 @@ fn sniffed(row: &[u8], usual: u8) -> u8 {
     }
 }
 
-/// The unquoted fields of one row.
+/// The fields of one row, without their quotes.
 struct Fields {
     reader: Reader,
     bytes: Vec<u8>,
@@ -120,10 +121,11 @@ impl Fields {
         }
     }
 
-    /// Reads a row, with or without its line end. Stops after one more than `most` fields.
+    /// Reads the fields of a row, with or without its line end. Stops after `most` + 1 fields, which is enough to see
+    /// that the row has too many.
     fn read(&mut self, row: &[u8], most: usize) {
         self.reader.reset();
-        // Removing quotes never makes a field longer.
+        // Removing quotes never makes a field longer, so the output fits into a buffer of the input's length.
         self.bytes.resize(row.len(), 0);
         self.ends.resize(most + 1, 0);
         let (mut input, mut written) = (row, 0);
@@ -136,7 +138,7 @@ impl Fields {
             written += wrote;
             self.count += ended;
             match result {
-                // All input was read without a row end. The next call has empty input, which ends the row.
+                // The row has no line end. Calling the reader with empty input ends the row.
                 ReadRecordResult::InputEmpty => {}
                 ReadRecordResult::OutputFull
                 | ReadRecordResult::OutputEndsFull
@@ -146,21 +148,21 @@ impl Fields {
         }
     }
 
-    /// A field. `None` if the row has fewer fields.
+    /// Returns field `i`, or `None` if the row has fewer fields.
     fn get(&self, i: usize) -> Option<&str> {
         let start = match i.checked_sub(1) {
             Some(before) => self.ends[..self.count].get(before).copied()?,
             None => 0,
         };
         let end = self.ends[..self.count].get(i).copied()?;
-        // Quotes and delimiters are ASCII, so valid text without them is valid text.
+        // Quotes and delimiters are ASCII, so a valid text stays valid when they are removed.
         self.bytes
             .get(start..end)
             .and_then(|field| std::str::from_utf8(field).ok())
     }
 }
 
-/// Reads the rows of one table.
+/// Reads the rows of one CSV or TSV file.
 pub(super) struct RowParser<'h> {
     header: &'h Header,
     text_key: &'h str,
@@ -183,7 +185,7 @@ impl<'h> RowParser<'h> {
         }
     }
 
-    /// Reads one row. An empty id and an empty sort value count as none.
+    /// Picks the text, the id and the sort value out of a row. An empty id or sort value counts as missing.
     pub(super) fn pick(&mut self, row: &str) -> Result<PickedFields<'_>, RejectReason> {
         let Some(text) = self.text else {
             return Err(RejectReason::FieldMissing {

@@ -1,4 +1,4 @@
-//! Resolves the inputs to the files to read.
+//! Finds the files to read for the inputs that the user named.
 
 mod file_format;
 mod search;
@@ -19,20 +19,20 @@ use super::file::SourceFile;
 use super::options::SourceOptions;
 use super::output_layout;
 
-/// The files that the inputs resolve to.
+/// The files to read for the inputs.
 #[derive(Debug, Default)]
 pub(super) struct Discovered {
     pub files: Vec<SourceFile>,
-    /// For each file, the number of the input that it came from, from 0.
+    /// For each file, the index of the input through which it was found.
     origins: Vec<usize>,
     pub skipped: BTreeMap<String, u64>,
-    /// The inputs that are folders in which no file is read.
+    /// The inputs that are folders without a file to read.
     pub empty: Vec<String>,
     pub repeated: u64,
     pub spool: Option<TempPath>,
 }
 
-/// Finds the files of the inputs. Reads `stdin` if `-` is among them.
+/// Finds the files to read for the inputs. Copies `stdin` to disk if `-` is among the inputs.
 pub(super) fn discover(
     inputs: &[String],
     options: &SourceOptions,
@@ -73,14 +73,15 @@ pub(super) fn discover(
     Ok(found)
 }
 
-/// The name of a folder. With several inputs, its files are written to a folder of this name.
+/// Returns the name of a folder. If there are several inputs, the output files of the folder are written to a folder of
+/// this name.
 fn folder_name(input: &str) -> Option<&OsStr> {
     let path = Path::new(input);
     path.file_name().filter(|_| input != "-" && path.is_dir())
 }
 
 impl Discovered {
-    /// The number of files that are read as text although their extension names no format or another, by extension.
+    /// Counts, by extension, the files that are read as text although their extension names another format or none.
     pub(super) fn as_text(&self) -> BTreeMap<String, u64> {
         let mut counts = BTreeMap::new();
         for extension in self.files.iter().filter_map(|file| file.as_text.as_ref()) {
@@ -89,14 +90,15 @@ impl Discovered {
         counts
     }
 
-    /// Keeps the first of files named more than once.
+    /// Removes files that were found before, so that each file is read once.
     fn drop_repeated(&mut self) {
         let mut seen = HashSet::new();
         let files = std::mem::take(&mut self.files)
             .into_iter()
             .zip(std::mem::take(&mut self.origins));
         for (file, origin) in files {
-            // A file that cannot be resolved counts as new; reading it reports the fault.
+            // If the real path of a file cannot be determined, the file counts as not found before. Reading it then
+            // reports the error.
             if fs::canonicalize(&file.path).map_or(true, |path| seen.insert(path)) {
                 self.files.push(file);
                 self.origins.push(origin);

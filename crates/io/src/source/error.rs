@@ -1,4 +1,4 @@
-//! Errors that end reading. A single bad record is not an error: it is rejected.
+//! Errors that end the reading of an input. An unusable record does not end it: the record is rejected.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -9,10 +9,10 @@ use super::field_role::FieldRole;
 use super::intake::Intake;
 use crate::number::{self, counted};
 
-/// The formats and codecs of this version, for messages.
+/// The file formats and codecs that this version reads, for messages.
 #[cfg(not(feature = "tables"))]
 const READS: &str = "this version reads .txt .md .markdown .rst .text .html .jsonl .ndjson .json .csv .tsv .warc .wet, plain or as .gz .zst .bz2 .xz .lz4";
-/// The formats and codecs of this version, for messages.
+/// The file formats and codecs that this version reads, for messages.
 #[cfg(feature = "tables")]
 const READS: &str = "this version reads .txt .md .markdown .rst .text .html .jsonl .ndjson .json .csv .tsv .warc .wet, plain or as .gz .zst .bz2 .xz .lz4, .parquet .arrow .feather";
 
@@ -20,119 +20,119 @@ const READS: &str = "this version reads .txt .md .markdown .rst .text .html .jso
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SourceError {
-    /// An input that does not exist.
+    /// An input does not exist.
     #[error("{}: no such file or folder; check the spelling, or quote a glob so that twinprint expands it", .path.display())]
     Missing {
         /// The input.
         path: PathBuf,
     },
-    /// A named file cannot be opened, or stdin cannot be read.
+    /// A file that is named as an input cannot be opened, or stdin cannot be read.
     #[error("{}: the file cannot be read ({source}); make it readable (chmod u+r) or leave it out", .path.display())]
     UnreadableFile {
         /// The file.
         path: PathBuf,
-        /// The message of the operating system.
+        /// The error that the system reported.
         source: io::Error,
     },
-    /// An input that is neither a file nor a folder, such as a pipe.
+    /// An input is neither a file nor a folder, such as a pipe.
     #[error("{}: neither a file nor a folder; inputs are read twice, so pipe it to stdin (-) instead", .path.display())]
     NotAFile {
         /// The input.
         path: PathBuf,
     },
-    /// A pattern that does not parse.
+    /// A pattern is not a valid glob.
     #[error("{pattern:?} is not a valid glob: {source}")]
     BadPattern {
         /// The pattern.
         pattern: String,
-        /// The message of the parser of globs.
+        /// The error of the glob parser.
         source: globset::Error,
     },
-    /// A pattern with a negation.
+    /// A pattern begins with `!`, the negation of `.gitignore` files, which is not supported.
     #[error(
-        "{pattern:?} begins with !, but patterns that include or exclude have no negation; write \\! for a name that begins with !"
+        "the pattern {pattern:?} begins with !, but patterns cannot be negated; write \\! to match a name that begins with !"
     )]
     NegatedPattern {
         /// The pattern.
         pattern: String,
     },
-    /// A pattern no file matches.
-    #[error("{pattern:?} matches no file{}; ** crosses folders, * does not", skipped_text(.skipped))]
+    /// A glob that is named as an input matches no file that can be read.
+    #[error("the pattern {pattern:?} matches no file{}; use ** to match files in subfolders as well, because * does not cross a folder", skipped_text(.skipped))]
     NoMatch {
         /// The pattern.
         pattern: String,
-        /// Matching files left out, by extension.
+        /// The numbers of matching files that were skipped, by extension.
         skipped: BTreeMap<String, u64>,
     },
-    /// A format of a later version.
-    #[error("{}: .{found} is not supported yet; {READS}{}", .path.display(), other_format(.found))]
+    /// The file has a format that only a later version, or a build with more features, can read.
+    #[error("{}: .{found} files cannot be read yet; {READS}{}", .path.display(), other_format(.found))]
     LaterFormat {
         /// The file.
         path: PathBuf,
-        /// The extension.
+        /// The extension of the file.
         found: String,
     },
-    /// A file named as an input that is neither of a known format nor text.
-    #[error("{}: it does not begin like text; {READS}", .path.display())]
+    /// A file that is named as an input has no known format and does not begin with text.
+    #[error("{}: the file does not begin with text; {READS}", .path.display())]
     NotText {
         /// The file.
         path: PathBuf,
     },
-    /// A file named as an input whose extension names no known format.
+    /// A file that is named as an input has an extension that belongs to no known format.
     #[error("{}: the {} indicates no known format; {READS}", .path.display(), extension_text(.extension.as_deref()))]
     UnknownExtension {
         /// The file.
         path: PathBuf,
-        /// Its extension, if it has one.
+        /// The extension of the file, if it has one.
         extension: Option<String>,
     },
-    /// Inputs without a file to read.
+    /// The inputs contain no file that can be read.
     #[error("no file to read in {}{}; {READS}", .inputs.join(", "), skipped_text(.skipped))]
     NothingFound {
-        /// The inputs as given.
+        /// The inputs as the user named them.
         inputs: Vec<String>,
-        /// Files left out, by extension.
+        /// The numbers of skipped files, by extension.
         skipped: BTreeMap<String, u64>,
     },
     /// The inputs have records, but no record is a document.
     #[error("{}", nothing_accepted(.0))]
     NothingAccepted(Box<Intake>),
-    /// No file has a field that was asked for.
+    /// No file has a field that the options name.
     #[error("{} has no field {key:?} for {role}; {}", every_file(file, *.files), its_fields(.present))]
     NoField {
-        /// The role for which the field was named.
+        /// What the field would be used for.
         role: FieldRole,
-        /// Its name.
+        /// The name of the field.
         key: String,
-        /// The number of files.
+        /// The number of files without the field.
         files: u64,
-        /// The first file.
+        /// The name of the first of these files.
         file: String,
-        /// Its fields.
+        /// The names of the fields in that file.
         present: Vec<String>,
     },
-    /// stdin without a format.
-    #[error("stdin (-) has no name that shows its format")]
+    /// stdin is an input, but the options do not state its format.
+    #[error("stdin (-) has no file name that shows its format; state the format")]
     StdinFormat,
-    /// stdin named more than once.
-    #[error("stdin (-) can be named only once")]
+    /// stdin is named as an input more than once.
+    #[error("stdin (-) is named more than once; name it once")]
     StdinTwice,
-    /// The copy of stdin, which must be read twice, cannot be written.
-    #[error("{}: stdin cannot be copied there ({source}); inputs are read twice, so stdin needs a copy on disk", .path.display())]
+    /// stdin cannot be copied to the work directory. A copy is necessary because every input is read twice.
+    #[error("{}: stdin cannot be copied to this directory ({source}); the copy is necessary because every input is read twice", .path.display())]
     Spool {
         /// The work directory.
         path: PathBuf,
-        /// The message of the operating system.
+        /// The error that the system reported.
         source: io::Error,
     },
-    /// The reading thread could not be started.
-    #[error("no thread for reading can be started: {0}")]
+    /// The thread that reads the input cannot be started.
+    #[error("the thread that reads the input cannot be started: {0}")]
     Thread(io::Error),
-    /// The reading thread ended before the input did.
+    /// The thread that reads the input stopped before the end of the input.
     #[error("the reading thread stopped before the end of the input; this is a defect, please report it")]
     ReaderStopped,
-    /// The work was cancelled.
-    #[error("cancelled")]
+    /// The caller cancelled the run.
+    #[error("the run was cancelled")]
     Cancelled,
 }
 
@@ -151,7 +151,7 @@ fn every_file(first: &str, files: u64) -> String {
     }
 }
 
-/// The reasons why no record is a document.
+/// Describes why no record is a document: counts by reason, the fields found, and the first rejected record.
 fn nothing_accepted(intake: &Intake) -> String {
     let rejected = (intake.rejected > 0).then(|| {
         format!(
@@ -164,19 +164,19 @@ fn nothing_accepted(intake: &Intake) -> String {
     let mut text = format!("none of the records is a document: {}", why.join("; "));
     if !intake.fields.is_empty() {
         // Writing to a String cannot fail.
-        let _ = write!(text, "; the fields seen are {}", intake.fields.join(", "));
+        let _ = write!(text, "; the records have the fields {}", intake.fields.join(", "));
     }
     if let Some(first) = intake.first_reject() {
         let _ = write!(
             text,
-            "; the first is {}:{}: {}",
+            "; the first rejected record is {}:{}: {}",
             first.source, first.line, first.reason
         );
     }
     text
 }
 
-/// Lists what was left out, most frequent first.
+/// Describes which files were skipped, by extension, the most frequent extension first.
 fn skipped_text(skipped: &BTreeMap<String, u64>) -> String {
     let mut by_count: Vec<_> = skipped.iter().collect();
     by_count.sort_by(|a, b| b.1.cmp(a.1).then(a.0.cmp(b.0)));
@@ -199,7 +199,7 @@ fn extension_text(extension: Option<&str>) -> String {
     extension.map_or_else(|| "name".to_owned(), |e| format!("extension .{e}"))
 }
 
-/// The fix for a file of a format that is not read.
+/// Returns the fix for a file whose format is not read.
 fn other_format(found: &str) -> &'static str {
     match found {
         "parquet" | "arrow" | "feather" => {

@@ -1,15 +1,15 @@
-//! The fields that the options name.
+//! The purposes for which options name fields.
 
 use std::fmt;
 
-/// The use of a field that is named in the options.
+/// The purpose for which the options name a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FieldRole {
-    /// The text.
+    /// The field contains the text.
     Text,
-    /// The id.
+    /// The field contains the id.
     Id,
-    /// The value that documents are sorted by.
+    /// The field contains the value that documents are sorted by.
     Sort,
 }
 

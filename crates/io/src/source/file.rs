@@ -1,4 +1,4 @@
-//! A file of an input, as it was found.
+//! An input file, as it was when the inputs were searched.
 
 use std::path::PathBuf;
 use std::time::SystemTime;
@@ -6,31 +6,33 @@ use std::time::SystemTime;
 use super::format::{Codec, Format};
 use super::reject::RejectReason;
 
-/// One file to read.
+/// A file to read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SourceFile {
-    /// The path. For stdin, the path of its copy in the work directory.
+    /// The path of the file. For stdin it is the path of the copy in the work directory.
     pub path: PathBuf,
-    /// The name in messages and in the `source` field of all output.
+    /// The name of the file in messages and in the field `source` of all output.
     pub label: String,
-    /// The path under `kept/` and `removed/` in the output directory.
+    /// The path of the file's output, relative to `kept/` and `removed/` in the output directory.
     pub relative: PathBuf,
-    /// The format, which decides how it is split into documents.
+    /// The format of the file, which decides how it is split into records.
     pub format: Format,
-    /// The codec with which it is packed.
+    /// The codec with which the file is compressed.
     pub codec: Codec,
-    /// The size on disk in bytes, when it was found.
+    /// The size of the file on disk in bytes, when it was found.
     pub bytes: u64,
     /// The extension with its dot, if the file is read as text although the extension names another format or none.
+    /// Otherwise `None`.
     pub as_text: Option<String>,
-    /// The reason why nothing of it can be read, if that was known when it was found.
+    /// The reason why the file cannot be read, if that was known when it was found.
     pub unreadable: Option<RejectReason>,
-    /// The time of its last change, when it was found.
+    /// The modification time of the file when it was found.
     pub modified: Option<SystemTime>,
 }
 
 impl SourceFile {
-    /// The name of a record without an id: `label:line` (or row), or the label if the file is one document.
+    /// Returns the name of a record that has no id: `label:line`, or `label:row` in a table, or the label alone if the
+    /// file is one document.
     pub fn name_of(&self, line: u64) -> String {
         if self.format.is_whole_file() {
             self.label.clone()

@@ -1,9 +1,9 @@
-//! Patterns that choose among the files of an input, written as in a `.gitignore` file.
+//! Patterns that choose among the files of an input. They are written as in a `.gitignore` file.
 //!
-//! A pattern without a slash, except at its end, matches a name at any depth; one with a slash matches the whole path
-//! below the input. With a slash at its end it matches only folders. A matching folder includes everything in it. `*`
-//! stays within a folder, `**` crosses them. There is no negation: some patterns include and others exclude, and an
-//! excluded file is never included.
+//! A pattern without a slash, or with a slash only at its end, matches a name at any depth. Any other pattern matches
+//! the whole path, relative to the input. A slash at the end makes a pattern match only folders. If a folder matches,
+//! the pattern applies to everything in it. `*` does not match a slash, `**` does. Patterns cannot be negated. Some
+//! patterns include files and others exclude files, and a file that matches both is excluded.
 
 use std::path::Path;
 
@@ -12,10 +12,10 @@ use globset::{GlobBuilder, GlobMatcher};
 use super::error::SourceError;
 use super::format::Codec;
 
-/// Patterns to include and to exclude.
+/// The patterns that include files and the patterns that exclude files.
 #[derive(Debug, Default)]
 pub(super) struct Filter {
-    /// Everything is included if there are none.
+    /// The patterns that include files. If the list is empty, every file is included.
     include: Vec<PathPattern>,
     exclude: Vec<PathPattern>,
 }
@@ -27,8 +27,9 @@ struct PathPattern {
 }
 
 impl Filter {
+    /// Parses the patterns.
+    ///
     /// # Errors
-    /// A pattern that does not parse.
     pub(super) fn new(include: &[String], exclude: &[String]) -> Result<Self, SourceError> {
         let parse = |patterns: &[String]| -> Result<Vec<PathPattern>, SourceError> {
             patterns.iter().map(|p| PathPattern::new(p)).collect()
@@ -39,22 +40,24 @@ impl Filter {
         })
     }
 
-    /// True if everything is included that is not excluded.
+    /// Returns true if no pattern includes files, so that every file is included unless it is excluded.
     pub(super) fn includes_all(&self) -> bool {
         self.include.is_empty()
     }
 
-    /// True if a pattern includes a path, relative to its input, itself.
+    /// Returns true if a pattern that includes files matches the path itself, not only a folder above it. `relative` is
+    /// relative to the input.
     pub(super) fn includes(&self, relative: &Path, is_folder: bool) -> bool {
         self.include.iter().any(|p| p.matches(relative, is_folder))
     }
 
-    /// True if a pattern excludes a path, relative to its input, itself.
+    /// Returns true if a pattern that excludes files matches the path itself, not only a folder above it. `relative` is
+    /// relative to the input.
     pub(super) fn excludes(&self, relative: &Path, is_folder: bool) -> bool {
         self.exclude.iter().any(|p| p.matches(relative, is_folder))
     }
 
-    /// True if a pattern that includes a file spells its extension.
+    /// Returns true if a pattern that includes the file spells out the file's extension.
     pub(super) fn spells_extension(&self, relative: &Path, codec: Codec) -> bool {
         self.include
             .iter()
@@ -95,10 +98,11 @@ impl PathPattern {
     }
 }
 
-/// True if a pattern that matches a file of an unknown extension spells that extension: with any letter of it changed, the path would
-/// not match.
+/// Returns true if the pattern behind `matches` spells out the extension of `path` instead of matching it with a
+/// wildcard. The test changes each letter of the extension in turn: the pattern must match the original path and none
+/// of the changed ones.
 pub(super) fn spells_extension(path: &Path, codec: Codec, matches: impl Fn(&Path) -> bool) -> bool {
-    /// A character that no pattern is likely to spell.
+    /// A character that replaces letters of the extension. No pattern is likely to contain it.
     const UNSPELLED_CHAR: char = '\u{1}';
     let name = path.to_string_lossy();
     let packed = match codec {

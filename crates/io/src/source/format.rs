@@ -1,15 +1,15 @@
-//! Formats and codecs, and their detection from a file name.
+//! The formats and codecs of files, and their detection from file names.
 //!
-//! The last extension may name a codec (`.gz`, `.zst`, `.bz2`, `.xz`, `.lz4`), the one before it the format. Names are compared without
-//! regard to case. A name this version cannot read yet is distinguished from an unknown name, because the
-//! fix differs.
+//! The last extension of a name may name a codec (`.gz`, `.zst`, `.bz2`, `.xz`, `.lz4`), and the extension before it
+//! the format. Case is ignored. A format that only a later version reads is distinguished from an unknown extension,
+//! because the fix differs.
 
 use std::ffi::OsStr;
 use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
-/// A format: the way in which a file is split into documents.
+/// A file format, which decides how a file is split into documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Format {
     /// The whole file is one document.
@@ -18,36 +18,36 @@ pub enum Format {
     Html,
     /// Each line is a document.
     Lines,
-    /// Each line is a JSON object; one of its fields is the text.
+    /// Each line is a JSON object. One of its fields contains the text.
     Jsonl,
-    /// An array of JSON objects.
+    /// The file is an array of JSON objects. One field of each contains the text.
     Json,
-    /// A header, then rows of fields separated by commas.
+    /// A header row, followed by rows of fields separated by commas.
     Csv,
-    /// The same with tabs.
+    /// A header row, followed by rows of fields separated by tabs.
     Tsv,
-    /// Records of a web archive, WARC or WET; pages and texts among them are documents.
+    /// A web archive, WARC or WET. The records that are pages or texts are documents.
     Warc,
-    /// An Arrow IPC file or stream, such as Feather; one of its columns is the text.
+    /// An Arrow IPC file or stream, such as Feather. One of its columns contains the text.
     #[cfg(feature = "tables")]
     Arrow,
-    /// A Parquet file; one of its columns is the text.
+    /// A Parquet file. One of its columns contains the text.
     #[cfg(feature = "tables")]
     Parquet,
 }
 
 impl Format {
-    /// True if a file of this format is one document. Files of other formats hold many records.
+    /// Returns true if a file of this format is one document. Files of the other formats contain many records.
     pub fn is_whole_file(self) -> bool {
         matches!(self, Self::Text | Self::Html)
     }
 
-    /// True if each record of this format is a line.
+    /// Returns true if each record of this format is a line.
     pub fn is_by_line(self) -> bool {
         matches!(self, Self::Lines | Self::Jsonl)
     }
 
-    /// True if a file of this format is a table, whose rows are documents.
+    /// Returns true if this format is a table whose rows are documents.
     pub fn is_table(self) -> bool {
         match self {
             #[cfg(feature = "tables")]
@@ -56,7 +56,7 @@ impl Format {
         }
     }
 
-    /// The name of the format, which [`FromStr`] parses.
+    /// The name of the format, which [`FromStr`] accepts.
     pub fn name(self) -> &'static str {
         match self {
             Self::Text => "text",
@@ -82,7 +82,7 @@ impl Format {
         }
     }
 
-    /// True if the records of this format have named fields, one of which holds the text.
+    /// Returns true if the records of this format have named fields, one of which contains the text.
     pub fn has_fields(self) -> bool {
         matches!(self, Self::Jsonl | Self::Json | Self::Csv | Self::Tsv) || self.is_table()
     }
@@ -94,7 +94,7 @@ impl fmt::Display for Format {
     }
 }
 
-/// A format name that this version does not know.
+/// The error of parsing the name of a format that this version does not read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{0:?} is not a format this version reads; choose text or html (one document per file), lines (one per line), jsonl, json, csv, tsv{tables} or warc", tables = if cfg!(feature = "tables") { ", parquet, arrow" } else { "" }
@@ -123,29 +123,30 @@ impl FromStr for Format {
     }
 }
 
-/// A codec: the way in which a file is packed.
+/// A compression codec.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Codec {
-    /// The file is not packed.
+    /// The file is not compressed.
     Plain,
-    /// gzip, one member or many.
+    /// gzip, with one or more members.
     Gzip,
-    /// Zstandard, one frame or many, windows up to 2 GiB.
+    /// Zstandard, with one or more frames, whose windows have at most 2 GiB.
     Zstd,
-    /// bzip2, one stream or many.
+    /// bzip2, with one or more streams.
     Bzip2,
-    /// xz, one stream or many.
+    /// xz, with one or more streams.
     Xz,
-    /// LZ4 frames, one or many.
+    /// LZ4, with one or more frames.
     Lz4,
 }
 
 impl Codec {
-    /// Bytes that [`of_magic`](Self::of_magic) looks at.
+    /// The number of bytes that [`of_magic`](Self::of_magic) examines.
     pub const MAGIC: usize = 10;
 
-    /// Detects the codec from the first bytes of a stream. No magic number can begin a text that people write: that of bzip2 is
-    /// ten letters that are not a word, so a plain stream is never mistaken.
+    /// Detects the codec from the magic number at the beginning of a stream. An uncompressed text is never mistaken for
+    /// a compressed stream, because no text begins with one of the magic numbers. Even that of bzip2, which consists of
+    /// printable characters, is ten characters long and no word.
     pub fn of_magic(head: &[u8]) -> Self {
         match head {
             [
@@ -177,13 +178,13 @@ impl Codec {
             [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Self::Xz,
             [0x04, 0x22, 0x4d, 0x18, ..] => Self::Lz4,
             [0x1f, 0x8b, ..] => Self::Gzip,
-            // A frame with data, or a skippable frame, such as one with a dictionary.
+            // The magic number of a frame with data or of a skippable frame, such as one that contains a dictionary.
             [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Self::Zstd,
             _ => Self::Plain,
         }
     }
 
-    /// Its name in messages; none for plain files.
+    /// The name of the codec in messages. `None` for uncompressed files.
     pub fn name(self) -> Option<&'static str> {
         match self {
             Self::Plain => None,
@@ -195,7 +196,7 @@ impl Codec {
         }
     }
 
-    /// The extension, with its dot, that names the codec.
+    /// The file extension of the codec, with its dot. Empty for uncompressed files.
     pub fn suffix(self) -> &'static str {
         match self {
             Self::Plain => "",
@@ -208,17 +209,17 @@ impl Codec {
     }
 }
 
-/// The format and codec that a file name indicates.
+/// The format and the codec that a file name indicates.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NamedFormat {
-    /// A format and codec this version reads.
+    /// A format that this version reads.
     Known(Format, Codec),
-    /// A format whose extension is also used for other contents.
+    /// A format that this version reads, but whose extension is also used for other kinds of files.
     #[cfg(feature = "tables")]
     Shared(Format, Codec, String),
-    /// A format of a later version.
+    /// A format that this version does not read, with its extension.
     LaterFormat(Codec, String),
-    /// No known format: the codec, and the extension if there is one.
+    /// An unknown format, with the extension if the name has one.
     Unknown(Codec, Option<String>),
 }
 
@@ -230,14 +231,15 @@ const HTML: [&str; 3] = ["html", "htm", "xhtml"];
 const JSONL: [&str; 2] = ["jsonl", "ndjson"];
 /// The extensions of web archives.
 const WARC: [&str; 2] = ["warc", "wet"];
-/// Formats that belong to later versions.
+/// The extensions of formats that this build does not read.
 #[cfg(not(feature = "tables"))]
 const LATER_FORMATS: [&str; 3] = ["parquet", "arrow", "feather"];
-/// Formats that belong to later versions.
+/// The extensions of formats that this build does not read: none with the feature `tables`.
 #[cfg(feature = "tables")]
 const LATER_FORMATS: [&str; 0] = [];
 
-/// Detects format and codec from a file name. `extra` are further extensions of text files, in lower case, without a dot.
+/// Detects the format and the codec from a file name. `extra` lists further extensions of text files, in lower case,
+/// without dots.
 ///
 /// # Examples
 /// ```
@@ -286,7 +288,7 @@ pub fn format_of_name(path: &Path, extra: &[String]) -> NamedFormat {
 }
 
 impl NamedFormat {
-    /// The codec with which the file is packed.
+    /// The codec that the file name indicates.
     pub fn codec(&self) -> Codec {
         match self {
             #[cfg(feature = "tables")]

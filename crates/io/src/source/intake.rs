@@ -1,7 +1,7 @@
-//! The intake of an input: documents, rejects and losses by file.
+//! The intake of an input: the counts of documents, rejects and losses, by file.
 //!
-//! [`Chunk::documents`](super::Chunk::documents) counts, so that no reader of documents can omit it. Chunks are
-//! counted on all threads in any order; the result does not depend on it.
+//! [`Chunk::documents`](super::Chunk::documents) counts the records that it yields, so that no reader of documents can
+//! omit it. Chunks are counted on all threads in any order. The order does not change the result.
 
 mod tally;
 
@@ -13,89 +13,90 @@ use super::loss::Loss;
 use crate::number;
 pub(super) use tally::Tally;
 
-/// The maximum number of examples of each kind of reason.
+/// The largest number of rejected records that are listed as examples of each kind of reason.
 const MAX_EXAMPLES: usize = 3;
 
-/// The documents, rejects and losses of an input, by file.
+/// The counts of documents, rejects and losses of an input, by file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Intake {
-    /// Records that are documents.
+    /// Number of records that are documents.
     pub accepted: u64,
-    /// Rejected records. A part of a file in which records cannot be separated counts as one.
+    /// Number of rejected records. A part of a file in which records cannot be separated counts as one.
     pub rejected: u64,
-    /// Rejected records by kind of reason.
+    /// Number of rejected records, by kind of reason.
     pub rejected_by: BTreeMap<String, u64>,
-    /// The first few rejected records of each kind, in input order.
+    /// The first few rejected records for each kind of reason, in input order.
     pub examples: Vec<RejectExample>,
-    /// Records that cannot be documents by their kind, such as requests in a web archive, by kind. They are not rejected.
+    /// Number of records that cannot be documents because of their kind, such as requests in a web archive, by kind.
+    /// They are not rejected.
     #[serde(default)]
     pub other: BTreeMap<String, u64>,
-    /// Documents of each file of records, by its number.
+    /// Number of documents in each file of records, by the index of the file.
     #[serde(skip)]
     taken: BTreeMap<u32, u64>,
-    /// The fields of those examples that lack the field with the text.
+    /// The field names of those `examples` that lack the text field.
     pub fields: Vec<String>,
-    /// The files with rejected records, in input order.
+    /// The files that have rejected records, in input order.
     pub files: Vec<FileIntake>,
 }
 
-/// A rejected record.
+/// A rejected record, as an example of its kind of reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RejectExample {
-    /// The kind of reason, as in [`Intake::rejected_by`].
+    /// The kind of reason, which is a key of [`Intake::rejected_by`].
     pub kind: String,
-    /// The number of the file in [`Sources::list`](super::Sources::list).
+    /// The index of the file in [`Sources::list`](super::Sources::list).
     #[serde(skip)]
     pub file: u32,
-    /// The file, as named in all output.
+    /// The name of the file, as in all output.
     pub source: String,
-    /// The record's line, from 1.
+    /// The line on which the record begins, from 1.
     pub line: u64,
-    /// The reason, and how to fix it.
+    /// Why the record was rejected, and how to fix it.
     pub reason: String,
 }
 
-/// The rejected records of one file.
+/// The rejected records and the damage of one file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileIntake {
-    /// The number of the file in [`Sources::list`](super::Sources::list).
+    /// The index of the file in [`Sources::list`](super::Sources::list).
     #[serde(skip)]
     pub file: u32,
-    /// Its name in all output.
+    /// The name of the file, as in all output.
     pub source: String,
-    /// The number of rejected records.
+    /// Number of rejected records in the file.
     pub rejected: u64,
-    /// The line of the first.
+    /// The line of the first rejected record.
     pub line: u64,
-    /// The reason of the first.
+    /// Why the first rejected record was rejected, and how to fix it.
     pub reason: String,
-    /// True if the file holds records, false if it is one document.
+    /// True if the file contains records, false if the file is one document.
     #[serde(skip)]
     of_records: bool,
-    /// True if the file can be read, but none of its records is a document. It counts as a damaged file, and `damage`
-    /// is its unused part.
+    /// True if the file can be read, but none of its records is a document. Such a file counts as damaged, and `damage`
+    /// describes its records.
     #[serde(default)]
     pub nothing_taken: bool,
-    /// Damage of the file itself.
+    /// The damage of the file itself, as opposed to single bad records.
     pub damage: Option<Damage>,
 }
 
-/// Damage of a file: it cannot be read, is cut off, or has a part in which records cannot be separated.
+/// The damage of a file: it cannot be read, is truncated, or has a part in which records cannot be separated.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Damage {
-    /// The line on which it begins.
+    /// The line on which the damage begins.
     pub line: u64,
-    /// The fault there, and how to fix it.
+    /// What is damaged there, and how to fix it.
     pub reason: String,
-    /// Rejected records that stand for it.
+    /// Number of rejects that stand for the damaged parts.
     pub rejected: u64,
-    /// The size of the part that was not taken.
+    /// The size of the damaged parts, which were not read as records.
     #[serde(flatten)]
     pub loss: Loss,
 }
 
 impl Damage {
-    /// Adds other damage of the same file.
+    /// Adds further damage of the same file.
     fn add(&mut self, other: Self) {
         self.rejected += other.rejected;
         self.loss += other.loss;
@@ -105,14 +106,14 @@ impl Damage {
     }
 }
 
-/// The position of a record: its file and line.
+/// The position of a record in the input: its file and line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordPosition {
-    /// The number of its file in [`Sources::list`](super::Sources::list).
+    /// The index of the file in [`Sources::list`](super::Sources::list).
     pub file: u32,
-    /// The file's name in all output.
+    /// The name of the file, as in all output.
     pub source: String,
-    /// The record's line, from 1.
+    /// The line on which the record begins, from 1.
     pub line: u64,
 }
 
@@ -123,26 +124,27 @@ impl std::fmt::Display for RecordPosition {
 }
 
 impl Intake {
-    /// Documents and rejected records.
+    /// The number of documents and rejected records.
     pub fn records(&self) -> u64 {
         self.accepted + self.rejected
     }
 
-    /// The files that are unreadable, cut off or damaged, and those of which no record is a document.
+    /// Iterates over the damaged files with their damage. A file counts as damaged if it is unreadable or truncated, if
+    /// records in it cannot be separated, or if none of its records is a document.
     pub fn damaged(&self) -> impl Iterator<Item = (&FileIntake, &Damage)> {
         self.files
             .iter()
             .filter_map(|file| Some((file, file.damage.as_ref()?)))
     }
 
-    /// The size of the parts of damaged files that were not taken.
+    /// The total size of the parts of damaged files that were not read as records.
     pub fn loss(&self) -> Loss {
         let mut all = Loss::default();
         self.damaged().for_each(|(_, damage)| all += damage.loss);
         all
     }
 
-    /// The number of rejected records of each kind, in words.
+    /// Describes the number of rejected records of each kind, for a message.
     pub fn rejected_kinds(&self) -> String {
         let kinds = self.rejected_by.iter();
         let kinds: Vec<String> = kinds
@@ -151,12 +153,12 @@ impl Intake {
         kinds.join(", ")
     }
 
-    /// The first rejected record.
+    /// The file with the first rejected record, or `None` if no record was rejected.
     pub fn first_reject(&self) -> Option<&FileIntake> {
         self.files.first()
     }
 
-    /// Counts a document that was read, but could not be used, as rejected.
+    /// Counts a document that was read, but that the caller could not use, as rejected. `kind` and `reason` say why.
     pub fn refuse(&mut self, place: &RecordPosition, kind: &str, reason: &str) {
         self.accepted = self.accepted.saturating_sub(1);
         self.add_example(RejectExample {
@@ -180,11 +182,11 @@ impl Intake {
         });
     }
 
-    /// Adds an intake that counts only [refused](Self::refuse) documents of this one.
+    /// Adds an intake that counts only documents which were counted here and then [refused](Self::refuse).
     pub fn add_refused(&mut self, refused: Self) {
         self.accepted = self.accepted.saturating_sub(refused.rejected);
         for file in &refused.files {
-            // The map contains only files of records.
+            // `taken` contains only files of records, so a file that is one document has no entry.
             if let Some(taken) = self.taken.get_mut(&file.file) {
                 *taken = taken.saturating_sub(file.rejected);
             }
@@ -193,12 +195,14 @@ impl Intake {
         self.find_untaken();
     }
 
-    /// True if there are records that cannot be documents, except the `warcinfo` records with which archives begin.
+    /// Returns true if records were skipped because their kind cannot be a document. The `warcinfo` record at the start
+    /// of an archive does not count.
     pub(super) fn skips_records(&self) -> bool {
         self.other.keys().any(|kind| kind != "warcinfo")
     }
 
-    /// A sentence with the number of records that cannot be documents by their kind, and their kinds. `None` if there are none.
+    /// Describes how many records were skipped because their kind cannot be a document, and of which kinds. `None` if
+    /// there are no such records.
     pub fn skipped_records(&self) -> Option<String> {
         let all: u64 = self.other.values().sum();
         let kinds: Vec<String> = self
@@ -209,13 +213,13 @@ impl Intake {
         (all > 0).then(|| format!("{} skipped: {}", number::count(all), kinds.join(", ")))
     }
 
-    /// True if responses were skipped because of their status. [`SourceOptions::any_status`](super::SourceOptions::any_status) accepts
-    /// them.
+    /// Returns true if responses in web archives were skipped because of their HTTP status.
+    /// [`SourceOptions::any_status`](super::SourceOptions::any_status) accepts them.
     pub fn skips_by_status(&self) -> bool {
         self.other.keys().any(|kind| kind.contains("status"))
     }
 
-    /// Marks the files with many records of which no record is a document.
+    /// Marks every file of records in which no record is a document as damaged.
     fn find_untaken(&mut self) {
         for file in &mut self.files {
             let taken = self.taken.get(&file.file).copied().unwrap_or(0);
@@ -241,7 +245,7 @@ impl Intake {
         }
     }
 
-    /// Adds the intake of other records.
+    /// Adds the counts of other records of the same input.
     pub fn add(&mut self, other: Self) {
         self.accepted += other.accepted;
         self.rejected += other.rejected;
@@ -267,7 +271,7 @@ impl Intake {
         }
     }
 
-    /// Inserts a rejected record in input order, after those of the same line.
+    /// Inserts a rejected record in input order, after those on the same line.
     fn add_example(&mut self, example: RejectExample) {
         let place = |example: &RejectExample| (example.file, example.line);
         let at = self
@@ -281,7 +285,7 @@ impl Intake {
         }
     }
 
-    /// Adds rejected records of a file to those counted before.
+    /// Adds the counts of rejected records in a file to those counted before.
     fn add_file(&mut self, other: FileIntake) {
         match self.files.binary_search_by_key(&other.file, |file| file.file) {
             Err(at) => self.files.insert(at, other),

@@ -1,8 +1,8 @@
-//! Picks the text, the id and the sort value out of one JSON object.
+//! Picks the text, the id and the sort value out of a JSON object.
 //!
-//! One pass of a streaming parser; fields not asked for are checked for syntax and skipped without allocation. A string
-//! without escapes is borrowed from the line. If a field occurs more than once, the last one counts. A key matches a
-//! field of exactly that name, or, split at its dots, a path into nested objects.
+//! The parser reads the object in one pass. It checks the syntax of fields that are not needed and skips them without
+//! allocating memory. A string without escapes is borrowed from the line. If a field occurs more than once, the last
+//! one counts. A key matches a field of exactly that name. A key with dots also matches a path into nested objects.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -18,15 +18,16 @@ use super::reject::RejectReason;
 mod tests;
 mod wrong;
 
-/// Indices of the fields.
+/// The indices of the fields in arrays such as [`Paths`].
 const TEXT: usize = 0;
 const ID: usize = 1;
 const SORT: usize = 2;
 
-/// For each field, the rest of its path below the current object, if the path leads there.
+/// The rest of each field's path below the object that is being read. `None` if the path does not lead through this
+/// object.
 type Paths<'k> = [Option<&'k str>; 3];
 
-/// The fields of one record.
+/// The fields that were picked out of one record.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct PickedFields<'a> {
     pub text: Cow<'a, str>,
@@ -34,8 +35,8 @@ pub(super) struct PickedFields<'a> {
     pub sort_value: Option<SortValue>,
 }
 
-/// Reads one record. White space around the object is allowed. A byte order mark before it is allowed, because files that were
-/// concatenated have marks inside.
+/// Picks the fields out of a line. White space around the object is allowed. A byte order mark before it is also
+/// allowed, because concatenated files contain such marks in the middle.
 pub(super) fn pick<'a>(line: &'a str, options: &SourceOptions) -> Result<PickedFields<'a>, RejectReason> {
     let line = line.strip_prefix('\u{feff}').unwrap_or(line);
     let found = wrong::not_an_object(line);
@@ -80,7 +81,8 @@ pub(super) fn pick<'a>(line: &'a str, options: &SourceOptions) -> Result<PickedF
     }
 }
 
-/// The names of the first fields of an object, of which `bytes` are the beginning.
+/// Returns the names of the first fields of an object. `bytes` are the beginning of the object, which may be
+/// incomplete.
 pub(super) fn first_fields(bytes: &[u8]) -> Vec<String> {
     let valid = bytes.utf8_chunks().next().map_or("", |chunk| chunk.valid());
     wrong::present(valid)
@@ -97,11 +99,11 @@ struct Fields<'a> {
     text: Text<'a>,
     id: Option<Cow<'a, str>>,
     sort_value: Option<SortValue>,
-    /// True if the text is taken as the JSON in which it is written.
+    /// True if the text is the field's value as JSON source, whatever its type.
     raw: bool,
 }
 
-/// Visits an object, looking for paths.
+/// Visits a JSON object and picks the fields at the given paths.
 struct Object<'k, 'f, 'a> {
     paths: Paths<'k>,
     fields: &'f mut Fields<'a>,
@@ -124,7 +126,7 @@ impl<'de> Visitor<'de> for Object<'_, '_, 'de> {
                     fields: self.fields,
                 })?;
             } else {
-                // The raw form keeps numbers as they were written.
+                // Reading the raw JSON preserves numbers as they are written.
                 let raw: &'de RawValue = map.next_value()?;
                 self.fields.take_raw(&hit, raw);
                 if hit.continues_below() && raw.get().starts_with('{') {
@@ -141,7 +143,7 @@ impl<'de> Visitor<'de> for Object<'_, '_, 'de> {
     }
 }
 
-/// The result of comparing a key with the paths: which of them end here, and which continue below.
+/// The result of comparing a key with the paths: which paths end at this key, and which continue below it.
 #[derive(Default)]
 struct Hit<'k> {
     ends: [bool; 3],
@@ -153,7 +155,7 @@ impl Hit<'_> {
         self.below.iter().any(Option::is_some)
     }
 
-    /// True if the value is an id or a sort value.
+    /// Returns true if the value at this key is the id or the sort value.
     fn names(&self) -> bool {
         self.ends[ID] || self.ends[SORT]
     }
@@ -163,7 +165,7 @@ impl Hit<'_> {
     }
 }
 
-/// Compares a key to the paths without allocating.
+/// Compares a key with the paths without allocating memory.
 struct Key<'k> {
     paths: Paths<'k>,
 }
@@ -194,7 +196,7 @@ impl<'k> Visitor<'_> for Key<'k> {
     }
 }
 
-/// Takes a value that holds the text or leads to a field.
+/// Visits a value that is the text, or an object on the path to a field.
 struct Value<'k, 'f, 'a> {
     hit: Hit<'k>,
     fields: &'f mut Fields<'a>,
@@ -236,7 +238,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Takes a value for the id or the sort field.
+    /// Takes a value, given as raw JSON, for each field whose path ends here.
     fn take_raw(&mut self, hit: &Hit<'_>, raw: &'a RawValue) {
         let raw = raw.get();
         if self.raw && hit.ends[TEXT] {
@@ -262,7 +264,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// A string, borrowed if it has no escapes (a plain `Cow` would always be owned).
+/// A JSON string, which is borrowed if it has no escapes. (serde always allocates for a plain `Cow`.)
 #[derive(serde::Deserialize)]
 struct Unescaped<'a>(#[serde(borrow)] Cow<'a, str>);
 

@@ -1,4 +1,4 @@
-//! The size of the part of a file that is lost with a reject.
+//! The size of a part of a file that is lost together with a reject.
 
 use std::fmt;
 use std::ops::AddAssign;
@@ -7,21 +7,21 @@ use serde::{Deserialize, Serialize};
 
 use crate::number::counted;
 
-/// The size of a part of a file that was not taken.
+/// The size of a part of a file in which no record could be read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Loss {
-    /// Bytes that were read, and unpacked if the file is packed, but belong to no record that was taken.
+    /// Number of bytes, after decompression, that were read but belong to no readable record.
     pub bytes: u64,
-    /// Lines of these bytes, begun ones included. 0 in formats without lines.
+    /// Number of lines that these bytes span, including incomplete ones. 0 in formats without lines.
     pub lines: u64,
-    /// Bytes of the file as it is stored that were not read, or from which unpacking yielded nothing.
+    /// Number of bytes of the file on disk that were not read, or that could not be decompressed.
     pub unread_bytes: u64,
-    /// Rows, where a table says how many there are.
+    /// Number of lost rows, if the file is a table that states it.
     pub rows: u64,
 }
 
 impl Loss {
-    /// A loss of `bytes` bytes of the file as it is stored.
+    /// Creates a loss of `bytes` bytes of the file on disk.
     pub fn unread(bytes: u64) -> Self {
         Self {
             unread_bytes: bytes,
@@ -29,7 +29,7 @@ impl Loss {
         }
     }
 
-    /// True if nothing was lost: the file ends where reading stopped.
+    /// Returns true if nothing was lost, because the file ends where reading stopped.
     pub fn is_nothing(&self) -> bool {
         *self == Self::default()
     }

@@ -1,4 +1,4 @@
-//! The size of a part of a stream that is read without yielding records.
+//! Measures a part of a file that is read without yielding records.
 
 use memchr::memchr_iter;
 use twinprint_text::charset::Charset;
@@ -6,15 +6,16 @@ use twinprint_text::charset::Charset;
 use super::charset::{is_recoded, utf16::stored_bytes};
 use super::loss::Loss;
 
-/// Bytes that were read but not yielded.
+/// The size of bytes that were read without yielding records.
 #[derive(Default)]
 pub(super) struct LostBytes {
-    /// Bytes of the stream, which may be recoded.
+    /// Number of bytes of the stream. If the file is UTF-16, the stream is converted to UTF-8 and these differ from the
+    /// bytes of the file.
     pub(super) bytes: u64,
-    /// Bytes of the unpacked file.
+    /// Number of bytes of the decompressed file.
     stored: u64,
     newlines: u64,
-    /// True if the last line has not ended.
+    /// True if the last line has no line end yet.
     open: bool,
 }
 

@@ -1,22 +1,29 @@
 //! Reads documents from files, folders, globs and stdin.
 //!
-//! [`Sources::discover`] finds the files, [`Sources::read`] reads them in order on a separate thread, and
-//! [`Chunk::documents`] turns a part of them into records on any thread. A record that cannot be a document is
-//! yielded as rejected, with its position and the reason. Only faults of an input as a whole are errors.
+//! [`Sources::discover`] finds the files. [`Sources::read`] reads them in order on a separate thread.
+//! [`Chunk::documents`] parses a part of them into records, on any thread. A record that cannot be a document is
+//! yielded as a reject, with its position and the reason. Only a failure of an input as a whole is an error.
 //!
-//! Text files (`.txt .md .markdown .rst .text`) are one document per file, or one per line; HTML pages (`.html .htm
-//! .xhtml`) are one document per file; `.jsonl` and `.ndjson` hold one JSON object per line, `.json` an array of them,
-//! `.csv` and `.tsv` rows, the first of which is the header unless the options say otherwise; `.warc` and `.wet` hold
-//! records, of which pages and texts are documents, and a record's number is used as its line; all of them plain,
-//! `.gz`, `.zst` (windows up to 2 GiB), `.bz2`, `.xz` or `.lz4`, of any number of members. `.parquet`, `.arrow` and
-//! `.feather` (feature `tables`) hold one document per row. A byte order mark at the start of a file is dropped; lines
-//! end with LF or CRLF; lines of white space alone, and empty rows, are not records.
+//! Formats:
 //!
-//! A new format whose records are bytes needs a scanner in `scan`, which finds the bounds of records, and a parser in `chunk`.
+//! * Text files (`.txt .md .markdown .rst .text`) are one document per file or, on request, one document per line. *
+//!   HTML pages (`.html .htm .xhtml`) are one document per file. * `.jsonl` and `.ndjson` contain one JSON object per
+//!   line, and `.json` contains an array of objects. * `.csv` and `.tsv` contain one record per row. The first row is
+//!   the header unless the options say otherwise. * `.warc` and `.wet` are web archives, in which pages and texts are
+//!   documents. The number of a record serves as its line. * `.parquet`, `.arrow` and `.feather` (feature `tables`)
+//!   contain one document per row.
 //!
-//! Invariants: records come in input order; each file yields the same records every time it is read; documents and
-//! rejects together are the records, whose ordinals run without gaps over all files; nothing longer than
-//! `max_document` is held; the parts of a file that yield no document are counted in the [`Loss`] of a reject, and in the [`Intake`].
+//! All formats but the last group may be compressed as `.gz`, `.zst` (windows up to 2 GiB), `.bz2`, `.xz` or `.lz4`,
+//! with any number of members. A byte order mark at the start of a file is dropped. Lines end with LF or CRLF. Lines of
+//! white space and empty rows are not records.
+//!
+//! To add a format whose records are bytes, write a scanner in `scan`, which finds the bounds of records, and a parser
+//! in `chunk`.
+//!
+//! Invariants: Records come in input order. A file yields the same records every time it is read. Documents and rejects
+//! together are the records, and their ordinals are consecutive over all files. No record longer than `max_document` is
+//! kept in memory. Parts of a file that yield no document are counted in the [`Loss`] of a reject, and in the
+//! [`Intake`].
 
 mod batch;
 mod block;

@@ -27,57 +27,63 @@ use super::format::Format;
     reason = "switches that do not depend on one another"
 )]
 pub struct SourceOptions {
-    /// The field of a JSON object, or the column of a table, that holds the text. A dot descends into nested objects; a field that has the
-    /// dots in its own name is found as well.
+    /// The field of a JSON object, or the column of a table, that contains the text. A dot in the name leads into a
+    /// nested object. A field whose own name contains the dot is found as well.
     pub text_key: String,
-    /// If true, the text field contains HTML, and the text is its main content. Without the feature `html` such records
-    /// are rejected.
+    /// If true, the text field contains HTML, and the main content of the page is the text. Without the feature `html`
+    /// such records are rejected.
     pub html: bool,
-    /// If true, the text field may have any type and is read as JSON text, for fields with vectors.
+    /// If true, the text field may have any type, and its JSON source is the text. Serves fields that contain vectors.
     pub raw: bool,
-    /// The field that holds the id, if ids are wanted; it may be absent from a record. An id field other than the default must be in at
-    /// least one file.
+    /// The field that contains the id, if ids are wanted. Single records may lack it. A field other than the default
+    /// must exist in at least one file.
     pub id_key: Option<String>,
-    /// The format of stdin and of files that an input names itself, by path or glob. For files inside folders the extension decides.
+    /// The format of stdin and of files that an input names directly, by path or glob. The format of files in folders
+    /// follows from their extension.
     pub format: Option<Format>,
-    /// The delimiter of the fields of a csv or tsv file, an ASCII character. `None` detects it from the header.
+    /// The delimiter of the fields in CSV and TSV files, an ASCII character. `None` detects the delimiter from the
+    /// header.
     pub delimiter: Option<u8>,
-    /// If true, the first row of a csv or tsv file is a record and not a header, and columns are named by their
+    /// If true, the first row of a CSV or TSV file is a record, not a header, and the columns are named by their
     /// numbers, from 1.
     pub no_header: bool,
-    /// The charset of files without a byte order mark. `None` means UTF-8 for JSON, and detection from the beginning for other files.
+    /// The charset of files without a byte order mark. If it is `None`, JSON is read as UTF-8, and the charset of other
+    /// files is detected from their beginning.
     pub charset: Option<Charset>,
     /// If true, each line of a text file is a document. Otherwise a text file is one document.
     pub lines: bool,
     /// Further extensions of text files, without the dot.
     pub extra_extensions: Vec<String>,
-    /// Only files that match one of these patterns, or are in a folder that matches one, are read; all files if there
-    /// are no patterns. Patterns are written as in a `.gitignore` file, relative to the input.
+    /// If the list is not empty, only files are read that match one of these patterns or are in a folder that matches.
+    /// Patterns are written as in a `.gitignore` file, relative to the input.
     pub include: Vec<String>,
-    /// Skip files and folders that one of these patterns matches, written in the same way.
+    /// Files and folders that match one of these patterns are skipped. Patterns are written as in `include`.
     pub exclude: Vec<String>,
-    /// If true, every file that decodes as text is read, whatever its extension. A file whose format has fields is read
-    /// as records only if its first records, or its schema, have the field with the text.
+    /// If true, every file that can be decoded as text is read, whatever its extension. A file of a format with fields
+    /// is then read as records only if its schema or its first records have the text field, and otherwise as text.
     pub any_text: bool,
-    /// If true, responses of any status in web archives are documents. Otherwise only pages of status 2xx are.
+    /// If true, responses of any HTTP status in web archives are documents. Otherwise only responses with status 2xx
+    /// are.
     pub any_status: bool,
-    /// The longest record in bytes. Longer ones are rejected without being held in memory.
+    /// The largest length of a record, in bytes. Longer records are rejected without being stored in memory.
     pub max_document: u64,
-    /// The longest record in bytes that the available memory can hold. A longer one that `max_document` allows is yielded as
-    /// [`RejectReason::BeyondMemory`](super::RejectReason::BeyondMemory) without being held. It bounds the windows of packed files as well.
+    /// The largest length of a record that fits into the available memory, in bytes. A longer record that
+    /// `max_document` allows is rejected as [`RejectReason::BeyondMemory`](super::RejectReason::BeyondMemory) without
+    /// being stored in memory. It also limits the window sizes of compressed files.
     pub max_held: u64,
-    /// The largest ratio of the unpacked size of a file to its packed size. Every file may unpack to 1 GiB. The rest is rejected.
+    /// The largest allowed ratio between the decompressed and the compressed size of a file. Up to 1 GiB every ratio is
+    /// allowed. The part of a file beyond the limit is rejected.
     pub max_ratio: u64,
-    /// The largest number of records to read (documents and rejects; blank lines do not count).
+    /// The largest number of records to read. Documents and rejects count, blank lines do not.
     pub limit: Option<u64>,
-    /// The field whose value orders documents, such as `time`.
+    /// The field that documents are sorted by, such as `time`.
     pub sort_key: Option<String>,
 }
 
-/// The options as the text from which identities of runs are hashed ([`identity`](crate::runs::identity)).
+/// The options as a text that is part of the [`identity`](crate::runs::identity) of a run.
 ///
-/// Collections and the states of streams store these hashes, so the text must not change with the names in the code: `most_held` is
-/// [`SourceOptions::max_held`].
+/// Collections and the states of streams store hashes of this text, so it must not change if a field of
+/// [`SourceOptions`] is renamed. It therefore writes [`SourceOptions::max_held`] under its earlier name, `most_held`.
 #[derive(Clone, Copy, Debug)]
 pub struct SourceIdentity<'a>(pub &'a SourceOptions);
 

@@ -1,12 +1,13 @@
-//! Gives every file a path of its own under `kept/` and `removed/`.
+//! Gives every input file a path of its own under `kept/` and `removed/`.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use super::file::SourceFile;
 
-/// Puts the files of every input into a folder of the input's number, from 1, if two inputs would write to the same path, or if one
-/// would write a file where the other needs a folder. `origins` holds the input of each file, counted from 0.
+/// Separates the outputs of inputs that would collide. If two inputs would write to the same path, or one would write a
+/// file where another needs a folder, the files of every input are put into a folder named by the input's number, from
+/// 1. `origins` contains the index of each file's input.
 pub(super) fn separate_inputs(files: &mut [SourceFile], origins: &[usize]) {
     if origins.first() == origins.last() || !clashes(files) {
         return;

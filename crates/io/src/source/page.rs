@@ -1,4 +1,4 @@
-//! Texts of HTML pages. Without the feature `html` all pages are rejected.
+//! Extracts the texts of HTML pages. Without the feature `html` all pages are rejected.
 
 use std::borrow::Cow;
 
@@ -6,27 +6,27 @@ use twinprint_text::charset::Charset;
 
 use super::reject::RejectReason;
 
-/// An extractor of texts from HTML pages, which reuses its buffers.
+/// Extracts texts from HTML pages, and reuses its buffers.
 #[derive(Default)]
 pub struct PageExtractor {
     #[cfg(feature = "html")]
     extractor: twinprint_text::html::Extractor,
-    /// True if pages are left as markup.
+    /// True if pages are returned as markup instead of extracted text.
     as_markup: bool,
     /// True if a page was read since the last call of [`take_read`](Self::take_read).
     read: bool,
 }
 
-/// The text of a page, with its positions in the markup.
+/// The text of an HTML page, with the position of each character in the markup.
 pub struct TracedPage {
-    /// The text.
+    /// The extracted text.
     pub text: String,
     #[cfg(feature = "html")]
     trace: twinprint_text::html::Trace,
 }
 
 impl PageExtractor {
-    /// Creates an extractor that leaves pages as decoded markup.
+    /// Creates an extractor that returns pages as decoded markup instead of extracted text.
     pub(super) fn as_markup() -> Self {
         Self {
             as_markup: true,
@@ -34,12 +34,12 @@ impl PageExtractor {
         }
     }
 
-    /// True if a page was read since the last call.
+    /// Returns true if a page was read since the last call of this method.
     pub(super) fn take_read(&mut self) -> bool {
         std::mem::take(&mut self.read)
     }
 
-    /// The text of a page that is decoded already.
+    /// Extracts the text of a page whose markup is already decoded.
     pub(super) fn of_markup(&mut self, markup: Cow<'_, str>) -> Result<Cow<'static, str>, RejectReason> {
         self.read = true;
         if self.as_markup {
@@ -58,7 +58,7 @@ impl PageExtractor {
         }
     }
 
-    /// The text of a page as it was saved or sent. `declared` is the charset that its sender named.
+    /// Extracts the text of a page from its bytes. `declared` is the charset that the HTTP header named, if any.
     pub(super) fn of_bytes(
         &mut self,
         bytes: &[u8],
@@ -68,7 +68,8 @@ impl PageExtractor {
         Ok((self.of_markup(markup)?, charset))
     }
 
-    /// The text of a page, with its positions in the markup. `None` if the page has no text.
+    /// Extracts the text of a page, with the positions of its characters in the markup. Returns `None` if the page has
+    /// no text.
     pub fn traced(&mut self, markup: &str) -> Option<TracedPage> {
         let (page, trace) = self.extractor.extract_traced(markup).ok()?;
         Some(TracedPage {
@@ -80,12 +81,12 @@ impl PageExtractor {
 
 #[cfg(feature = "html")]
 impl TracedPage {
-    /// Bytes of the markup before the character that begins at byte `at` of the text.
+    /// Maps the start offset `at` in the text to the start offset of the same character in the markup, both in bytes.
     pub fn start(&self, at: usize) -> Option<usize> {
         self.trace.start(at)
     }
 
-    /// Bytes of the markup up to the end of the character that ends at byte `end` of the text.
+    /// Maps the end offset `end` in the text to the end offset of the same character in the markup, both in bytes.
     pub fn end(&self, end: usize) -> Option<usize> {
         self.trace.end(end)
     }
@@ -106,7 +107,7 @@ impl PageExtractor {
         Err(RejectReason::NoMarkup)
     }
 
-    /// `None`: without the feature `html` there is no extractor.
+    /// Always `None`, because pages cannot be extracted without the feature `html`.
     pub fn traced(&mut self, _: &str) -> Option<TracedPage> {
         None
     }
@@ -114,12 +115,12 @@ impl PageExtractor {
 
 #[cfg(not(feature = "html"))]
 impl TracedPage {
-    /// `None`: without the feature `html` no page is extracted.
+    /// Always `None`, because pages cannot be extracted without the feature `html`.
     pub fn start(&self, _: usize) -> Option<usize> {
         None
     }
 
-    /// `None`: without the feature `html` no page is extracted.
+    /// Always `None`, because pages cannot be extracted without the feature `html`.
     pub fn end(&self, _: usize) -> Option<usize> {
         None
     }

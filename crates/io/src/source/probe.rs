@@ -1,4 +1,4 @@
-//! Reads the beginning of a file to find the fields of its records.
+//! Reads the beginning of a file to find out which fields its records have.
 
 use std::io::{self, Read};
 use std::sync::Arc;
@@ -17,29 +17,30 @@ use super::split::{SplitItem, Splitter, StreamFailure};
 #[cfg(feature = "tables")]
 use super::table::Table;
 
-/// The maximum number of unpacked bytes of a file that are read.
+/// The largest number of decompressed bytes that are read of a file.
 const BYTES: u64 = 1 << 20;
-/// The maximum number of records of a file that are parsed.
+/// The largest number of records that are parsed of a file.
 const RECORDS: u64 = 100;
 
-/// The presence of a field in the first records of a file.
+/// Whether a field is present in the first records of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum FieldPresence {
-    /// Records have it.
+    /// At least one record has the field.
     There,
-    /// No record has it, according to the header or the schema of the file, which lists these fields.
+    /// No record of the file has the field, because the header or the schema does not list it. Contains the fields that
+    /// are listed.
     Missing(Vec<String>),
-    /// None of the first records has it; these are their number and the fields of the first.
+    /// None of the first records has the field. Contains the number of these records, and the fields of the first one.
     NotAtFirst(u64, Vec<String>),
-    /// There are no records.
+    /// The file has no records.
     Empty,
-    /// The records are unknown: the first one is longer than [`BYTES`], or the file cannot be read.
+    /// No record could be examined, because the first one is longer than [`BYTES`], or because the file cannot be read.
     Unseen,
-    /// The records have no fields, or are not of the format.
+    /// The format has no fields, or the records are not valid in the format.
     Unknown,
 }
 
-/// Searches the beginning of a file for a field. Reads at most [`BYTES`] of its records, or the metadata of a table.
+/// Searches the beginning of a file for the field `key`. Reads at most [`BYTES`] bytes, or the metadata of a table.
 pub(super) fn probe_field(file: &SourceFile, options: &SourceOptions, key: &str) -> FieldPresence {
     #[cfg(feature = "tables")]
     if file.format.is_table() {
@@ -108,24 +109,25 @@ pub(super) fn probe_field(file: &SourceFile, options: &SourceOptions, key: &str)
     }
 }
 
-/// The names of the columns, if the column `key` is not among them.
+/// Returns the names of the columns if the column `key` is not among them, otherwise `None`.
 fn lacks(header: &Header, key: &str) -> Option<Vec<String>> {
     (!header.has(key)).then(|| header.first_names())
 }
 
-/// Counts of the records without the field.
+/// Counts of the examined records that lack the field.
 #[derive(Default)]
 struct LackingRecords {
     records: u64,
-    /// The fields of the first.
+    /// The fields of the first examined record.
     fields: Vec<String>,
-    /// Records that are not objects.
+    /// The number of examined records that are not JSON objects.
     others: u64,
 }
 
 impl LackingRecords {
-    /// True if one of the objects in `block` has the field that `options` names as the text. Counts the objects before it, which lack the
-    /// field. An incomplete record counts only if the `whole` file was read.
+    /// Returns true if an object in `block` has the field that `options` names as the text. Counts the objects before
+    /// it, which lack the field. If `whole` is false, the file continues after the block, and an incomplete last record
+    /// is ignored.
     fn has(
         &mut self,
         block: &RecordBlock,
@@ -137,7 +139,8 @@ impl LackingRecords {
             if span.part != SpanKind::Record {
                 continue;
             }
-            // An undecodable character invalidates the text of the record, but does not change the field names.
+            // Undecodable characters are replaced. They would make the record invalid, but do not change its field
+            // names.
             let text = charset.decode_lossy(content(record));
             match json::pick(&text, options) {
                 Ok(_) | Err(RejectReason::FieldNull { .. }) => return true,

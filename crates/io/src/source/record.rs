@@ -5,20 +5,21 @@ use std::cmp::Ordering;
 
 use super::reject::RejectReason;
 
-/// A record of an input, borrowing from its chunk.
+/// A record of an input. It borrows its text from the chunk.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Record<'a> {
-    /// Index into [`Sources::list`](super::Sources::list).
+    /// The index of the file in [`Sources::list`](super::Sources::list).
     pub source: u32,
-    /// Its line from 1; 1 for a whole file.
+    /// The line on which the record begins, from 1. It is 1 if the file is one document.
     pub line: u64,
-    /// Bytes of the record as read, without its line feed. For a rejected remainder, the bytes seen of it.
+    /// The length of the record as read, in bytes, without its line feed. If the rest of a file is rejected, it is the
+    /// number of bytes of the rest that were read.
     pub raw_len: u64,
-    /// The document, or the reason why the record is not one.
+    /// The document, or the reason why the record is none.
     pub kind: RecordKind<'a>,
 }
 
-/// The type of an integer column.
+/// The type of a column of integers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IntegerType {
     /// The width in bits: 8, 16, 32 or 64.
@@ -27,42 +28,45 @@ pub struct IntegerType {
     pub signed: bool,
 }
 
-/// The kind of a record: a document, or the reason why it is not one.
+/// What a record is: a document, a reject, a blank line, or a record of another kind.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RecordKind<'a> {
     /// A document.
     Document {
-        /// The record's own id: a string, or a number as it was written. Other types, and an empty string, count as none.
+        /// The id that the record states: a string, or a number as it is written. `None` if the id is missing, empty or
+        /// of another type.
         id: Option<Cow<'a, str>>,
-        /// Its text.
+        /// The text of the document.
         text: Cow<'a, str>,
-        /// The value of the sort field, if the options name one and the record has it.
+        /// The value that documents are sorted by, if the options name a sort field and the record has it.
         sort_value: Option<SortValue>,
     },
-    /// A record that is not a document.
+    /// The record cannot be read as a document.
     Rejected {
-        /// The reason.
+        /// Why the record is rejected.
         reason: RejectReason,
     },
-    /// A line of white space, which is not a record and has no ordinal.
+    /// A line of white space. It does not count as a record and has no ordinal.
     Blank,
-    /// A record that cannot be a document by its kind, such as a request in a web archive. It is counted separately and has no ordinal.
+    /// A record that cannot be a document because of its kind, such as a request in a web archive. It is counted
+    /// separately and has no ordinal.
     Other {
-        /// The kind of record, such as `request`.
+        /// The name of the kind, such as `request`.
         kind: &'static str,
     },
 }
 
 impl<'a> RecordKind<'a> {
-    /// A document. An empty id counts as none, whatever the format: such a record goes by its file and line.
+    /// Creates a document. An empty id counts as missing, in every format. A document without an id is named by its
+    /// file and line.
     pub fn document(text: Cow<'a, str>, id: Option<Cow<'a, str>>, sort_value: Option<SortValue>) -> Self {
         let id = id.filter(|id| !id.is_empty());
         Self::Document { id, text, sort_value }
     }
 }
 
-/// A value to order documents by. Numbers come before strings; numbers compare exactly, strings by bytes (which is
-/// the order of time for RFC 3339 stamps in one zone).
+/// A value that documents are sorted by. Numbers come before strings. Numbers are compared exactly, and strings by
+/// their bytes. RFC 3339 timestamps of one time zone are therefore in order of time.
 ///
 /// # Examples
 /// ```
@@ -76,20 +80,21 @@ impl<'a> RecordKind<'a> {
 pub enum SortValue {
     /// A whole number.
     Integer(i64),
-    /// Any other number; never NaN and never one that fits [`SortValue::Integer`].
+    /// Any other number. It is never NaN, and never a number that [`SortValue::Integer`] can represent.
     Real(f64),
     /// A string.
     Text(Box<str>),
 }
 
 impl SortValue {
-    /// Parses a JSON number. `None` if `raw` is not a number.
+    /// Parses a JSON number. Returns `None` if `raw` is not a number.
     pub fn number(raw: &str) -> Option<Self> {
         if let Ok(n) = raw.parse::<i64>() {
             return Some(Self::Integer(n));
         }
         let x: f64 = raw.parse().ok()?;
-        // Whole reals become integers, so that equal numbers have one representation. 2^63 itself does not fit.
+        // A real number without a fraction becomes an integer, so that equal numbers have one representation. 2^63 does
+        // not fit into an `i64`, so the upper bound is exclusive.
         let fits = x.fract() == 0.0 && (-TWO_63..TWO_63).contains(&x);
         if fits {
             Some(Self::Integer(x as i64))
@@ -101,7 +106,7 @@ impl SortValue {
 
 const TWO_63: f64 = 9_223_372_036_854_775_808.0;
 
-/// Compares an integer with a real that has a fraction or is beyond the range of `i64`.
+/// Compares an integer with a real number that has a fraction or is outside the range of `i64`.
 fn whole_to_real(n: i64, x: f64) -> Ordering {
     if x >= TWO_63 {
         Ordering::Less

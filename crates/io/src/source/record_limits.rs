@@ -3,7 +3,8 @@
 use super::options::SourceOptions;
 use super::reject::RejectReason;
 
-/// Two limits on the length of a record, in bytes: the one that the user set, and the one that memory sets.
+/// Two limits on the length of a record, in bytes: the limit that the user set, and the limit that follows from the
+/// available memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RecordLimits {
     document: u64,
@@ -11,7 +12,7 @@ pub(crate) struct RecordLimits {
 }
 
 impl RecordLimits {
-    /// The limits of a run.
+    /// Returns the limits that the options set.
     pub(crate) fn of(options: &SourceOptions) -> Self {
         Self {
             document: options.max_document,
@@ -19,12 +20,12 @@ impl RecordLimits {
         }
     }
 
-    /// The bytes of the longest record that may be held.
+    /// The length of the longest record that may be stored in memory, in bytes.
     pub(crate) fn max_bytes(self) -> u64 {
         self.document.min(self.memory)
     }
 
-    /// Checks that a record of `bytes` bytes may be held. The error is the reason to reject it.
+    /// Checks that a record of `bytes` bytes may be stored in memory. The error is the reason to reject it.
     pub(crate) fn check(self, bytes: u64) -> Result<(), RejectReason> {
         if bytes > self.max_bytes() {
             Err(self.rejection(Some(bytes)))
@@ -33,8 +34,8 @@ impl RecordLimits {
         }
     }
 
-    /// The reason to reject a record longer than [`max_bytes`](Self::max_bytes). If its length is unknown, it is taken
-    /// to be within the limit that the user set.
+    /// Returns the reason to reject a record that is longer than [`max_bytes`](Self::max_bytes). If its length is
+    /// unknown, it is assumed to be within the limit that the user set.
     pub(crate) fn rejection(self, bytes: Option<u64>) -> RejectReason {
         let beyond_memory = self.memory < self.document && bytes.is_none_or(|bytes| bytes <= self.document);
         if beyond_memory {

@@ -1,4 +1,4 @@
-//! Detects the contents of a file from its first bytes.
+//! Detects the kind of a file from its first bytes.
 
 use std::fs::File;
 use std::io::Read;
@@ -13,19 +13,20 @@ use super::decode::{self, UnpackLimits};
 use super::format::{Codec, Format};
 use super::warc;
 
-/// The number of bytes that are read.
+/// The number of bytes that are read to detect the kind of a file.
 const MAX_SNIFFED_BYTES: u64 = 8 << 10;
 
-/// The first bytes of a file, unpacked.
+/// The first bytes of a file, after decompression.
 pub(super) enum FileHead {
     Bytes {
         bytes: Vec<u8>,
-        /// True if more bytes may follow: only the first 8 KiB are read, or the packed file is damaged after them, which reading it reports.
+        /// True if the file may have more bytes than these: it is longer than 8 KiB, or it is damaged after these
+        /// bytes. Reading it later reports the damage.
         more: bool,
     },
-    /// The file cannot be opened. Reading it reports why.
+    /// The file cannot be opened. Reading it later reports the reason.
     Unreadable,
-    /// The file is not packed as its name says.
+    /// The file is not compressed with the codec that its name states.
     NotPacked,
 }
 
@@ -51,7 +52,7 @@ impl FileHead {
         }
     }
 
-    /// True if the file begins with UTF-8 without NUL, or cannot be read.
+    /// Returns true if the file begins with valid UTF-8 without NUL, or if it cannot be read.
     pub(super) fn is_utf8(&self) -> bool {
         let (bytes, more) = match self {
             Self::Bytes { bytes, more } => (bytes, *more),
@@ -60,13 +61,13 @@ impl FileHead {
         };
         let valid = match from_utf8(bytes) {
             Ok(_) => true,
-            // The bytes read may end within a character.
+            // The first bytes may end in the middle of a character.
             Err(e) => e.error_len().is_none() && more,
         };
         valid && !bytes.contains(&0)
     }
 
-    /// True if the file begins like text in any charset, or cannot be read.
+    /// Returns true if the file begins with text in any charset, or if it cannot be read.
     pub(super) fn is_text(&self) -> bool {
         match self {
             Self::Bytes { bytes, .. } => ByteOrderMark::at_start(bytes).is_some() || !is_binary(bytes),
@@ -74,16 +75,15 @@ impl FileHead {
         }
     }
 
-    /// True if the file begins like files of this format, and is not empty.
+    /// Returns true if the file is not empty and begins like a file of this format.
     #[cfg(feature = "tables")]
     pub(super) fn begins_like(&self, format: Format) -> bool {
         let is_empty = matches!(self, Self::Bytes { bytes, .. } if bytes.is_empty());
         !is_empty && self.may_be(format)
     }
 
-    /// True if the file begins like files of this format, for a format that has a magic number: an Arrow file or
-    /// stream, a Parquet file, a web archive. True as well for an empty or unreadable file; false for every other
-    /// format.
+    /// Returns true if the file may be of a format that has a magic number: an Arrow file or stream, a Parquet file, or
+    /// a web archive. An empty or unreadable file may be of any of these. Returns false for all other formats.
     pub(super) fn may_be(&self, format: Format) -> bool {
         let bytes = match self {
             Self::Bytes { bytes, .. } => bytes.as_slice(),
@@ -93,8 +93,8 @@ impl FileHead {
             Format::Warc => warc::has_record(bytes.strip_prefix(BOM).unwrap_or(bytes)),
             #[cfg(feature = "tables")]
             Format::Parquet => bytes.starts_with(b"PAR1") || bytes.starts_with(b"PARE"),
-            // A stream begins with the continuation marker 0xffffffff or, in old versions, with a length whose highest
-            // byte is 0.
+            // An Arrow stream begins with the continuation marker 0xffffffff. In old versions it begins with a length,
+            // whose highest byte is 0.
             #[cfg(feature = "tables")]
             Format::Arrow if ByteOrderMark::at_start(bytes).is_none() => {
                 bytes.starts_with(b"ARROW1")
@@ -110,7 +110,7 @@ impl FileHead {
     }
 }
 
-/// True if a file begins with the magic number of its codec.
+/// Returns true if a file begins with the magic number of `codec`.
 fn begins_packed(path: &Path, codec: Codec) -> bool {
     let mut magic = Vec::new();
     let read = File::open(path).and_then(|file| file.take(Codec::MAGIC as u64).read_to_end(&mut magic));

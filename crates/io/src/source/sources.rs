@@ -1,4 +1,4 @@
-//! The files of an input, and reading them.
+//! The files of an input, and the methods that read them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -17,9 +17,10 @@ use super::shared::{Shared, UNKNOWN};
 
 /// The files of an input, in the order in which their records are numbered.
 ///
-/// Inputs keep the given order; the files of one input are ordered by the bytes of their paths. A file that is named twice is read once,
-/// at its first position. With several inputs, the files of a folder are written to a folder of its name under `kept/`. If two inputs
-/// would write to the same path under `kept/`, the files of every input are written to a folder of the input's number, from 1.
+/// The inputs are read in the given order. The files of one input are ordered by the bytes of their paths. A file that
+/// is named twice is read once, at its first position. If there are several inputs, the output files of a folder are
+/// written to a folder of the same name under `kept/`. If two inputs would write to the same path there, the output
+/// files of every input are written to a folder that is named by the input's number, from 1.
 ///
 /// # Examples
 /// ```
@@ -64,10 +65,11 @@ pub struct Sources {
 }
 
 impl Sources {
-    /// Finds the files that `inputs` name: files, folders, globs, or `-` for stdin, which is copied into `work_dir`.
+    /// Finds the files that `inputs` name. An input is a file, a folder, a glob, or `-` for stdin. stdin is copied into
+    /// `work_dir`.
     ///
     /// # Errors
-    /// An input is missing, unreadable or of no known format, a pattern does not parse, or there is no file to read.
+    /// An input is missing, unreadable or of no known format; a pattern is invalid; or no file can be read.
     pub fn discover(
         inputs: &[String],
         options: &SourceOptions,
@@ -76,8 +78,8 @@ impl Sources {
         Self::discover_cancellable(inputs, options, work_dir, Arc::default())
     }
 
-    /// Like [`discover`](Self::discover). Once `cancel` is set, discovery, reading and copying stop with
-    /// [`SourceError::Cancelled`].
+    /// Like [`discover`](Self::discover). Once `cancel` is set, the search, the readings and the copies of these
+    /// sources stop with [`SourceError::Cancelled`].
     ///
     /// # Errors
     /// The same as for [`discover`](Self::discover).
@@ -107,8 +109,8 @@ impl Sources {
         })
     }
 
-    /// A subset of the files, given by their indices in [`list`](Self::list), with the same options. `self` keeps the copy of stdin, so it
-    /// must outlive the subset.
+    /// Returns sources with only the given files, which are indices in [`list`](Self::list), and the same options.
+    /// `self` owns the copy of stdin on disk, so it must outlive the subset.
     #[must_use]
     pub fn subset(&self, files: &[u32]) -> Self {
         let files: Vec<SourceFile> = files
@@ -133,43 +135,44 @@ impl Sources {
         }
     }
 
-    /// The files, in order.
+    /// The files to read, in order.
     pub fn list(&self) -> &[SourceFile] {
         &self.shared.files
     }
 
-    /// A file by its number, which is its index in [`list`](Self::list).
+    /// Returns a file by its index in [`list`](Self::list).
     ///
     /// # Panics
-    /// If there is no such file. Records and chunks of these sources have the numbers of files that exist.
+    /// If the index is out of range. The indices in the records and chunks of these sources are always valid.
     pub fn file(&self, source: u32) -> &SourceFile {
         &self.shared.files[source as usize]
     }
 
-    /// The options with which the files were found.
+    /// The options with which the sources were found.
     pub fn options(&self) -> &SourceOptions {
         &self.shared.options
     }
 
-    /// The number of skipped files by extension. Skips for another reason are counted under words in parentheses, such as
-    /// [`EXCLUDED`](super::EXCLUDED).
+    /// The number of skipped files, by extension. Files that were skipped for another reason are counted under a text
+    /// in parentheses, such as [`EXCLUDED`](super::EXCLUDED).
     pub fn skipped(&self) -> &BTreeMap<String, u64> {
         &self.shared.skipped
     }
 
-    /// The number of files read as text although their extension does not say so, by extension. Either the extension
-    /// names no format, and the user spelled it in a path or pattern; or every text file was accepted, and the file's
-    /// content is not of the format that the extension names.
+    /// The number of files, by extension, that are read as text although their extension is not that of a text file.
+    /// There are two cases. The extension belongs to no format, and the user spelled it in a path or pattern. Or every
+    /// text file is accepted, and the content of the file is not of the format that its extension names.
     pub fn as_text(&self) -> &BTreeMap<String, u64> {
         &self.shared.as_text
     }
 
-    /// The inputs that are folders in which no file is read.
+    /// The inputs that are folders without a file to read.
     pub fn empty_inputs(&self) -> &[String] {
         &self.shared.empty
     }
 
-    /// The number of files that were not begun when the limit ended the last reading. `None` if nothing was left.
+    /// If the limit of records ended the last reading early, returns the number of files that were not opened. Returns
+    /// `None` if everything was read.
     pub fn limit_reached(&self) -> Option<u64> {
         let limit = self.shared.options.limit?;
         let files = 0..self.list().len() as u32;
@@ -180,54 +183,55 @@ impl Sources {
         (read >= limit && left).then_some(not_begun)
     }
 
-    /// The number of times that a later input named a file again. The file is read once.
+    /// The number of times that a later input named a file again. Each file is read once.
     pub fn repeated(&self) -> u64 {
         self.shared.repeated
     }
 
-    /// Bytes on disk of all files.
+    /// The total size of all files on disk, in bytes.
     pub fn total_bytes(&self) -> u64 {
         self.shared.files.iter().map(|f| f.bytes).sum()
     }
 
-    /// Reads all files on a separate thread, in batches of about `batch_bytes` bytes (8 to 16 MiB work well). At most
-    /// two batches are held besides those handed out: one that is being filled and one that waits. Resets the
-    /// [intake](Self::intake).
+    /// Reads all files on a separate thread, in batches of about `batch_bytes` bytes (8 to 16 MiB work well). Besides
+    /// the batches that the caller owns, at most two are in memory: one that is being filled and one that waits. Resets
+    /// the [intake](Self::intake).
     pub fn read(&self, batch_bytes: usize) -> BatchReader {
         self.shared.take_tally();
         BatchReader::start(Arc::clone(&self.shared), batch_bytes, true)
     }
 
-    /// The intake of the last [reading](Self::read). It counts the records of the chunks that were parsed by
+    /// Returns the intake of the last [reading](Self::read). It counts the records of all chunks that were parsed with
     /// [`documents`](super::Chunk::documents).
     ///
     /// # Errors
-    /// [`SourceError::NothingAccepted`] if there are records, but no record is a document.
+    /// [`SourceError::NothingAccepted`] if records were read, but none of them is a document.
     pub fn intake(&self) -> Result<Intake, SourceError> {
         self.intake_so_far().checked()
     }
 
-    /// The intake so far, for a reading that has not ended or covers only a part of the input.
+    /// Returns the intake so far. Unlike [`intake`](Self::intake) it can be called before the end of a reading, and for
+    /// a part of the input.
     pub fn intake_so_far(&self) -> Intake {
         self.shared.tally().intake(&self.shared.files)
     }
 
-    /// Reads again without counting.
+    /// Like [`read`](Self::read), but does not count the records again.
     pub fn reread(&self, batch_bytes: usize) -> BatchReader {
         BatchReader::start(Arc::clone(&self.shared), batch_bytes, false)
     }
 
-    /// The number of records of a file, once it has been read.
+    /// The number of records of a file. `None` until the file has been read.
     pub fn records(&self, source: u32) -> Option<u64> {
         self.shared.records(source)
     }
 
-    /// The charset of a file, once it has been read.
+    /// The charset of a file. `None` until the beginning of the file has been read.
     pub fn charset(&self, source: u32) -> Option<Charset> {
         self.shared.charset(source)
     }
 
-    /// The number of files read so far by charset.
+    /// The number of files read so far, by charset.
     pub fn charsets(&self) -> BTreeMap<&'static str, u64> {
         let mut counts = BTreeMap::new();
         for charset in self.shared.charsets.iter().filter_map(OnceLock::get) {
@@ -236,7 +240,7 @@ impl Sources {
         counts
     }
 
-    /// True once the `cancel` flag of [`discover_cancellable`](Self::discover_cancellable) is set.
+    /// Returns true once the `cancel` flag of [`discover_cancellable`](Self::discover_cancellable) is set.
     pub fn cancelled(&self) -> bool {
         self.shared.cancelled()
     }

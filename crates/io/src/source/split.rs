@@ -1,8 +1,9 @@
-//! Splits a stream into blocks of whole records.
+//! Splits a stream of bytes into blocks of complete records.
 //!
-//! Invariants: blocks hold whole spans, in order; concatenated with the records reported as too long, they are the
-//! stream (except for the bytes that a [`Scan`] adds to close a file of which the rest is not read); the spans depend on the bytes
-//! alone, not on how they arrive. At most max(`BLOCK_BYTES`, the longest record allowed) bytes are held, twice.
+//! Invariants: Blocks contain complete spans, in order. All blocks together with the records that are rejected as too
+//! long are the whole stream. The only other bytes are those that a [`Scan`] adds to close a file of which the rest is
+//! not read. The spans depend only on the bytes of the stream, not on how they are divided into reads. At most twice
+//! max(`BLOCK_BYTES`, the largest allowed record) bytes are in memory.
 
 use std::io::{self, Read};
 
@@ -15,21 +16,22 @@ use super::record_limits::RecordLimits;
 use super::reject::RejectReason;
 use super::scan::{Scan, Span, SpanKind};
 
-/// Bytes read before cutting: large enough to amortise a task, small enough to spread over cores.
+/// The number of bytes that are read for a block: large enough to amortise the cost of a task, small enough to spread a
+/// file over all cores.
 pub(super) const BLOCK_BYTES: usize = 1 << 20;
 
-/// The failure of a stream.
+/// The reason for which reading a stream failed.
 pub(super) struct StreamFailure {
     pub reason: RejectReason,
-    /// Bytes of the file, as it is stored, from which no record was read.
+    /// Number of bytes of the file on disk from which no record could be read.
     pub unread_bytes: u64,
 }
 
-/// An item that the splitter yields.
+/// What the splitter yields: a block of records or a reject.
 #[derive(Debug, PartialEq)]
 pub(super) enum SplitItem {
     RecordBlock(RecordBlock),
-    /// One reject, which may stand for the rest of the stream.
+    /// A reject, which may stand for the rest of the stream.
     Rejected {
         line: u64,
         raw_len: u64,
@@ -37,55 +39,57 @@ pub(super) enum SplitItem {
     },
 }
 
-/// The splitter over one stream.
+/// Splits one stream into blocks of records.
 pub(super) struct Splitter<R> {
     stream: R,
     scan: Box<dyn Scan>,
-    /// Bytes to read before cutting, at least 1.
+    /// The number of bytes to read for a block, at least 1.
     block_bytes: usize,
-    /// Longest record, in bytes without the line feed.
+    /// The limits on the length of a record, without its line feed.
     record_limits: RecordLimits,
-    /// Records that may still be yielded.
+    /// The number of records that may still be yielded under the limit of records.
     left: u64,
-    /// The charset of the file. If it is recoded, the bytes of the stream differ from those of the file.
+    /// The charset of the file. If it is UTF-16, the stream has been converted to UTF-8.
     charset: Charset,
-    /// The offset of `data` in the stream.
+    /// The offset in the stream of the first byte of `data`.
     start: u64,
-    /// The bytes that were read and scanned but not yielded. Next, the spans in them.
+    /// The bytes that were read and scanned, but not yielded yet.
     data: Vec<u8>,
+    /// The spans in `data` that were not yielded yet.
     spans: Vec<Span>,
-    /// The reason why nothing after the spans found can be read, until it is reported.
+    /// The reason why nothing after `spans` can be read. `None` once it has been yielded as a reject.
     fault: Option<RejectReason>,
     started: bool,
     end: StreamEnd,
-    /// True once the scanner has finished, or the end of the stream is a fault.
+    /// True once the scanner has processed the end of the stream, or the stream has failed.
     ended: bool,
     over: Progress,
-    /// Records found that the limit does not allow.
+    /// The number of records in `data` that exceed the limit of records.
     surplus: u64,
     /// True once the closing span of the file has been yielded.
     closed: bool,
 }
 
-/// The state of the stream.
+/// Whether the stream can still be read.
 enum StreamEnd {
     Open,
     Reached,
-    /// Reading failed.
+    /// Reading the stream failed.
     StreamFailure(io::Error),
 }
 
-/// The spans that are still to be yielded.
+/// How much of the stream has been yielded.
 #[derive(PartialEq)]
 enum Progress {
     No,
-    /// All but the closing bytes of the file have been yielded.
+    /// Everything but the bytes that close the file.
     Records,
     All,
 }
 
 impl<R: Read> Splitter<R> {
-    /// Splits `stream`, of a file in `charset`, into blocks of about `block_bytes` bytes; yields at most `limit` records.
+    /// Creates a splitter. `stream` comes from a file in `charset`. Blocks have about `block_bytes` bytes. At most
+    /// `limit` records are yielded.
     pub(super) fn new(
         stream: R,
         scan: Box<dyn Scan>,
@@ -98,7 +102,7 @@ impl<R: Read> Splitter<R> {
             stream,
             scan,
             charset,
-            // The first read must contain a complete byte order mark.
+            // The first read must be long enough to contain a complete byte order mark.
             block_bytes: block_bytes.max(BOM.len()),
             record_limits,
             left: limit,
@@ -115,7 +119,7 @@ impl<R: Read> Splitter<R> {
         }
     }
 
-    /// The next item. `broken` translates an error of the stream.
+    /// Returns the next block or reject. `broken` converts an error of the stream to a reject reason.
     pub(super) fn next(&mut self, broken: impl Fn(&io::Error) -> StreamFailure) -> Option<SplitItem> {
         loop {
             match self.over {
@@ -144,7 +148,8 @@ impl<R: Read> Splitter<R> {
         }
     }
 
-    /// True if another record follows the last one that the limit allowed. Reads on until that is known; nothing is yielded after it.
+    /// Returns true if the stream has another record after the last one that the limit allowed. Reads the stream until
+    /// that is known. Nothing can be yielded afterwards.
     pub(super) fn leaves_records(&mut self, broken: impl Fn(&io::Error) -> StreamFailure) -> bool {
         if self.left > 0 {
             return false;
@@ -170,7 +175,7 @@ impl<R: Read> Splitter<R> {
         }
     }
 
-    /// Reads and scans more of the stream.
+    /// Reads more bytes of the stream and scans them.
     fn read_more(&mut self, broken: &impl Fn(&io::Error) -> StreamFailure) {
         let mut seen = self.data.len();
         self.fill();
@@ -191,14 +196,16 @@ impl<R: Read> Splitter<R> {
         }
     }
 
-    /// Ends the last record at the end of the stream. Returns the reason if it is not a record.
+    /// Ends the last record if the stream has ended. Returns the reason to reject the rest, if the rest is not a valid
+    /// record or the stream failed.
     fn fault_at_end(&mut self, broken: &impl Fn(&io::Error) -> StreamFailure) -> Option<RejectReason> {
         self.ended = !matches!(self.end, StreamEnd::Open);
         match &self.end {
             StreamEnd::Open => None,
             StreamEnd::Reached => self.scan.finish(&self.data, &mut self.spans).err(),
             StreamEnd::StreamFailure(error) => match broken(error).reason {
-                // The bytes before the foreign ones are a complete stream, whose last record may lack a line end.
+                // Bytes that are not gzip follow the last gzip member. The bytes before them are complete, so the last
+                // record is ended even without a line end.
                 junk @ RejectReason::Junk => Some(
                     self.scan
                         .finish(&self.data, &mut self.spans)
@@ -210,7 +217,7 @@ impl<R: Read> Splitter<R> {
         }
     }
 
-    /// Everything up to the last span found, and no more records than the limit allows.
+    /// Returns a block with all spans found so far, up to the limit of records.
     fn take_block(&mut self) -> Option<RecordBlock> {
         let mut spans = std::mem::take(&mut self.spans);
         let (mut records, mut taken) = (0, 0);
@@ -239,7 +246,8 @@ impl<R: Read> Splitter<R> {
         })
     }
 
-    /// Closes a file of which no more is read.
+    /// Yields the bytes that close the outputs of a file that is not read to its end, such as the bracket of a JSON
+    /// array.
     fn close(&mut self) -> Option<SplitItem> {
         self.over = Progress::All;
         let closing = self.scan.closing(self.closed);
@@ -261,10 +269,10 @@ impl<R: Read> Splitter<R> {
         }))
     }
 
-    /// Reads until `data` has grown by about a block, or the stream ends.
+    /// Reads until `data` has grown by about a block, or until the stream ends.
     fn fill(&mut self) {
         let held = self.data.len();
-        // If a record fills the block, the block doubles, up to one byte more than a record may have.
+        // If one record fills `data`, its size is doubled, up to one byte more than the longest allowed record.
         let most = usize::try_from(self.record_limits.max_bytes())
             .unwrap_or(usize::MAX)
             .saturating_add(1)
@@ -273,7 +281,7 @@ impl<R: Read> Splitter<R> {
         self.read(target - held);
     }
 
-    /// Appends `wanted` bytes to `data`; fewer when the stream is over.
+    /// Appends `wanted` bytes to `data`, or fewer if the stream ends.
     fn read(&mut self, wanted: usize) {
         if !matches!(self.end, StreamEnd::Open) {
             return;
@@ -287,12 +295,12 @@ impl<R: Read> Splitter<R> {
         {
             Ok(read) if read == wanted => {}
             Ok(_) => self.end = StreamEnd::Reached,
-            // The bytes read before the error are in `data`.
+            // The bytes that were read before the error are in `data`.
             Err(error) => self.end = StreamEnd::StreamFailure(error),
         }
     }
 
-    /// Drops a record known to be too long and finds its end without holding it.
+    /// Discards a record that is too long, and searches for its end without storing it.
     fn skip_record(&mut self, broken: impl Fn(&io::Error) -> StreamFailure) -> SplitItem {
         let line = self.scan.open_line();
         let mut lost = LostBytes::default();
@@ -331,7 +339,8 @@ impl<R: Read> Splitter<R> {
         }
     }
 
-    /// Reads the stream to its end to count its bytes, and rejects them together with those `lost` before.
+    /// Reads the stream to its end to count the remaining bytes. Returns a reject for these and the bytes counted in
+    /// `lost`.
     fn give_up(
         &mut self,
         reason: RejectReason,
@@ -376,7 +385,7 @@ impl<R: Read> Splitter<R> {
     }
 }
 
-/// The number of spans that are records.
+/// Returns the number of spans that are records.
 fn records_among(spans: &[Span]) -> u64 {
     spans.iter().filter(|span| span.part == SpanKind::Record).count() as u64
 }

@@ -9,8 +9,8 @@ use tempfile::TempPath;
 use super::error::SourceError;
 use super::format::Codec;
 
-/// Copies `stdin` unchanged into `work_dir`. The copy is deleted when the path is dropped. A packed stream is
-/// recognised by its magic number.
+/// Copies `stdin` unchanged into `work_dir`, and detects its codec from its magic number. The copy is deleted when the
+/// returned path is dropped.
 pub(super) fn spool(
     stdin: &mut dyn Read,
     work_dir: &Path,

@@ -1,5 +1,6 @@
-//! Lists the files below a folder, or those a glob matches. Symbolic links are not followed, and folders that hold the result of an earlier
-//! run are skipped: everything in them would be a duplicate of its original. The output directory of the run itself is skipped too.
+//! Lists the files in a folder and its subfolders, or those that match a glob. Symbolic links are not followed. Folders
+//! that contain the result of an earlier run are skipped, because everything in them is a copy of some input. The
+//! output directory of the current run is skipped as well.
 
 use std::fs;
 use std::io;
@@ -12,10 +13,11 @@ use super::error::SourceError;
 use super::filter::Filter;
 use crate::markers;
 
-/// An entry that a walk found.
+/// What a walk found: a file, or something that is skipped.
 #[derive(Debug, PartialEq)]
 pub(super) enum WalkEntry {
-    /// A file; `relative` to the root of the walk; `named` if the glob matches it itself, not a folder above it.
+    /// A file. `relative` is its path relative to the root of the walk. `named` is true if the glob matches the file
+    /// itself, not only a folder above it.
     File {
         path: PathBuf,
         relative: PathBuf,
@@ -25,15 +27,15 @@ pub(super) enum WalkEntry {
     Link,
     /// A socket, a pipe or a device.
     Special,
-    /// A folder with what an earlier run wrote.
+    /// A folder that contains the result of an earlier run.
     Result,
     /// A file that a pattern excludes.
     Excluded,
-    /// A folder that a pattern excludes, with everything in it.
+    /// A folder that a pattern excludes together with everything in it.
     ExcludedFolder,
     /// A file that no pattern includes.
     NotIncluded,
-    /// A folder that cannot be listed, or not to its end.
+    /// A folder that cannot be listed completely.
     Unlisted {
         path: PathBuf,
         relative: PathBuf,
@@ -41,22 +43,23 @@ pub(super) enum WalkEntry {
     },
 }
 
-/// A glob and the folder where its matches begin.
+/// A glob, and the folder in which its matches are searched.
 #[derive(Debug)]
 pub(super) struct Pattern {
-    /// The components before the first one with a wildcard.
+    /// The path components before the first one with a wildcard.
     pub root: PathBuf,
     matcher: GlobMatcher,
-    /// Components below `root` a match may have; `None` if `**` crosses folders.
+    /// The largest number of path components below `root` that a match can have. `None` if it is unlimited, because the
+    /// glob contains `**`.
     depth: Option<usize>,
 }
 
-/// True if an input contains a wildcard.
+/// Returns true if an input contains a wildcard, so that it is a glob.
 pub(super) fn is_pattern(input: &str) -> bool {
     input.contains(['*', '?', '[', '{'])
 }
 
-/// The path that an input names, or for a glob the folder in which its matches begin.
+/// Returns the path that an input names. For a glob it is the folder in which its matches are searched.
 ///
 /// # Examples
 /// ```
@@ -74,7 +77,7 @@ pub fn input_root(input: &str) -> PathBuf {
     literal(path)
 }
 
-/// The components before the first one with a wildcard.
+/// Returns the path components before the first one with a wildcard.
 fn literal(path: &Path) -> PathBuf {
     path.components()
         .take_while(|component| !is_pattern(&component.as_os_str().to_string_lossy()))
@@ -82,7 +85,7 @@ fn literal(path: &Path) -> PathBuf {
 }
 
 impl Pattern {
-    /// Parses a glob. `*` stays within a folder, `**` crosses them.
+    /// Parses a glob. `*` does not match a slash, `**` does.
     pub(super) fn new(pattern: &str) -> Result<Self, SourceError> {
         let bad = |source| SourceError::BadPattern {
             pattern: pattern.to_owned(),
@@ -91,7 +94,7 @@ impl Pattern {
         let components: Vec<_> = Path::new(pattern).components().collect();
         let root = literal(Path::new(pattern));
         let plain = root.components().count();
-        // Rebuilt without doubled separators, because the paths of the walk have none.
+        // The glob is rebuilt without repeated separators, because the paths that a walk finds have none.
         let whole: PathBuf = components.iter().collect();
         let glob = GlobBuilder::new(&whole.to_string_lossy())
             .literal_separator(true)
@@ -99,7 +102,7 @@ impl Pattern {
             .build()
             .map_err(bad)?;
         let below = &components[plain..];
-        // Alternatives ({a,b}) may contain separators, so the depth is then unknown.
+        // An alternative ({a,b}) may contain a separator, so the depth of the matches is unknown.
         let crosses = |c: &Component<'_>| {
             let text = c.as_os_str().to_string_lossy();
             text.contains("**") || text.contains(['{', '}'])
@@ -112,38 +115,41 @@ impl Pattern {
         })
     }
 
-    /// True if the glob matches a path.
+    /// Returns true if the glob matches `path`.
     pub(super) fn matches(&self, path: &Path) -> bool {
         self.matcher.is_match(path)
     }
 }
 
-/// The files by which the output directories of `dedup` and of `cluster` are known.
+/// The files by which the output directory of a command is recognised: one list for `dedup`, one for `cluster`.
 const RESULTS: [[&str; 3]; 2] = [
     ["report.json", "config.toml", "clusters.jsonl"],
     ["assignments.jsonl", "groups.jsonl", "stories.jsonl"],
 ];
 
-/// True if a folder is the output directory of a run.
+/// Returns true if a folder is the output directory of an earlier run.
 fn is_result(folder: &Path) -> bool {
-    // Output of earlier versions, which wrote no list of files, is recognised by the result files.
+    // Earlier versions wrote no list of files, so their output directories are recognised by their result files.
     let there = |name: &&str| fs::symlink_metadata(folder.join(name)).is_ok_and(|found| found.is_file());
     markers::is_result(folder) || RESULTS.iter().any(|files| files.iter().all(there))
 }
 
-/// A folder still to be listed.
+/// A folder that a walk has found but not listed yet.
 struct Folder {
     path: PathBuf,
     relative: PathBuf,
     depth: usize,
-    /// Everything below is taken: there is no glob, or it matches this folder or one above.
+    /// True if every file in the folder is found: the walk has no glob, or the glob matches this folder or one above
+    /// it.
     inside: bool,
-    /// Everything below is included: there are no patterns to include, or one matches this folder or one above.
+    /// True if every file in the folder is included: no pattern includes files, or one matches this folder or one above
+    /// it.
     included: bool,
 }
 
-/// Walks `root`, in no particular order. With a glob, only files that it matches, and files in folders that it matches. Entries that
-/// `filter` skips are returned as skipped, and folders that it excludes are not listed.
+/// Lists the files below `root`, in no particular order. With a glob, only files are listed that it matches, or that
+/// are in a folder that it matches. Files and folders that `filter` excludes are returned as skipped, and excluded
+/// folders are not listed.
 pub(super) fn walk(
     root: &Path,
     pattern: Option<&Pattern>,
@@ -197,7 +203,8 @@ pub(super) fn walk(
                 let depth = folder.depth + 1;
                 let may_match_below = pattern.and_then(|p| p.depth).is_none_or(|most| depth < most);
                 let inside = folder.inside || named;
-                // The output of a run is entered only if the pattern spells out its path, level by level.
+                // A glob without `**` names each folder level. If such a glob leads into the output directory of a run,
+                // the user means that directory, so it is listed.
                 let spelled = pattern.is_some_and(|p| p.depth.is_some()) && !folder.inside;
                 let wanted = inside || may_match_below;
                 if wanted && filter.excludes(&relative, true) {

@@ -1,12 +1,14 @@
-//! The work directory: the directory of a run's temporary files.
+//! The work directory, which contains the temporary files of a run.
 //!
-//! It is deleted at the end of the run. The work directory of a killed run is deleted by the next run with the same parent directory. Each run
-//! locks a file in its work directory. The system releases the lock when the process ends, however it ends. The lock file is deleted last, so the
-//! remains of a killed run can be distinguished from the directory of a live one.
+//! The work directory is deleted at the end of the run. If the run is killed, the next run with the same parent
+//! directory deletes it. Each run locks a file in its work directory. The system releases the lock when the process
+//! ends, even if it is killed. The lock file is deleted last, so the remains of a killed run can always be
+//! distinguished from the directory of a run in progress.
 //!
-//! Parent directories that the run created are removed as well. Their number is part of the name of the work directory, so that the
-//! last of several concurrent runs removes them, and a run removes those of a killed run. A kill while they are created or removed
-//! leaves empty directories.
+//! If a run created parent directories of its work directory, they are removed as well. The name of the work directory
+//! contains their number. With it, the last of several concurrent runs can remove the parent directories, and a run can
+//! remove those of a killed run. If a run is killed while it creates or removes directories, empty directories may
+//! remain.
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -19,12 +21,13 @@ use super::WorkError;
 use crate::markers::WORK_DIR;
 use crate::work::MadeDirs;
 
-/// The name of the lock file.
+/// The name of the lock file in a work directory.
 const LOCK: &str = "lock";
-/// Attempts to create a directory. Another run may delete a new directory as abandoned before it is locked.
+/// The number of attempts to create a work directory. An attempt fails if another run deletes the new directory before
+/// it is locked.
 const MAX_ATTEMPTS: u32 = 8;
 
-/// A directory for temporary files, which is deleted when it is dropped.
+/// A directory for temporary files. It is deleted with its contents when it is dropped.
 ///
 /// ```
 /// use twinprint_io::work::WorkDir;
@@ -41,22 +44,23 @@ const MAX_ATTEMPTS: u32 = 8;
 /// ```
 #[derive(Debug)]
 pub struct WorkDir {
-    // Closed before the directory is deleted, which some systems require.
+    // The lock file is closed before the directory is deleted, which some systems require.
     _lock: File,
     dir: TempDir,
-    // Dropped after `dir`, which is inside these directories.
+    // This field is dropped after `dir`, which is inside these directories.
     _made: MadeDirs,
 }
 
 impl Drop for WorkDir {
     fn drop(&mut self) {
-        // Files that cannot be deleted now are deleted by the next run.
+        // If a file cannot be deleted now, the next run deletes it.
         let _deleted = empty(self.dir.path());
     }
 }
 
 impl WorkDir {
-    /// Creates a work directory below `parent`, which is created if it is missing, and deletes those of killed runs there.
+    /// Creates a work directory in `parent`, and deletes the work directories of killed runs there. `parent` is created
+    /// if it is missing.
     ///
     /// # Errors
     /// [`WorkError::Dir`].
@@ -73,17 +77,18 @@ impl WorkDir {
     /// Creates a work directory in the temporary directory of the system, for runs without an output directory.
     ///
     /// # Errors
-    /// [`WorkError::Dir`].
+    /// [`WorkError::Dir`] if the directory cannot be created.
     pub fn temporary() -> Result<Self, WorkError> {
         Self::create(&std::env::temp_dir())
     }
 
-    /// The path of the directory.
+    /// The path of the work directory.
     pub fn path(&self) -> &Path {
         self.dir.path()
     }
 
-    /// A new directory with its lock; `None` if another run deleted it as abandoned, or removed its parent.
+    /// Creates and locks a new work directory. Returns `None` if another run deleted it before it was locked, or
+    /// removed its parent.
     fn locked(parent: &Path) -> io::Result<Option<Self>> {
         let mut made = MadeDirs::missing(parent);
         Disk.create_dir_all(parent)?;
@@ -95,15 +100,15 @@ impl WorkDir {
             new => new?,
         };
         let lock = match File::create(dir.path().join(LOCK)) {
-            // Another run deleted the empty directory as abandoned.
+            // Another run has deleted the directory before the lock file was created, because it was empty.
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             lock => lock?,
         };
         match lock.try_lock() {
             Err(TryLockError::WouldBlock) => return Ok(None),
-            // Another run had locked it, deleted the directory and released the lock.
+            // Another run locked the file first, deleted the directory and released the lock.
             _ if !dir.path().join(LOCK).exists() => return Ok(None),
-            // On a file system without locks, no other run can lock it either.
+            // On a file system without locks, no other run can lock the file either, so the directory is safe.
             Ok(()) | Err(TryLockError::Error(_)) => {}
         }
         Ok(Some(Self {
@@ -127,8 +132,9 @@ fn empty(dir: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Deletes empty work directories and those whose lock is free. Directories without a lock file, or that cannot be deleted, stay. Returns
-/// the largest number of levels of `parent` that a live or killed run created.
+/// Deletes the work directories in `parent` that are empty or whose lock is free. Directories without a lock file, or
+/// that cannot be deleted, stay. Returns the largest number of path components of `parent` that one of these runs
+/// created.
 fn clear(parent: &Path) -> usize {
     let mut made = 0;
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
@@ -146,7 +152,7 @@ fn clear(parent: &Path) -> usize {
         let _deleted = match File::options().write(true).open(path.join(LOCK)) {
             Ok(lock) if lock.try_lock().is_ok() => empty(&path).and_then(|()| fs::remove_dir_all(&path)),
             Ok(_) => Ok(()),
-            // Fails unless the directory is empty.
+            // This fails if the directory is not empty.
             Err(_) => fs::remove_dir(&path),
         };
     }

@@ -1,17 +1,18 @@
-//! The free space on the disk of a path.
+//! Determines the free space on a disk.
 
 use std::path::{Path, PathBuf};
 
-/// A disk and its free space.
+/// The free space on a disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DiskSpace {
-    /// The free space in bytes.
+    /// The free space on the disk, in bytes.
     pub free: u64,
-    /// The device number. It is equal for all paths on one disk.
+    /// The device number of the disk. Paths on the same disk have the same number.
     pub disk: u64,
 }
 
-/// The disk on which `path` is or would be created; `None` if the system does not report it.
+/// Returns the free space on the disk where `path` exists or would be created. Returns `None` if the system does not
+/// report it.
 pub fn disk_space(path: &Path) -> Option<DiskSpace> {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| PathBuf::from(path));
     absolute.ancestors().find_map(existing)

@@ -1,19 +1,20 @@
-//! Directories that a run creates, and removes at its end unless they contain files.
+//! Keeps track of directories that a run creates, and removes them at its end unless they contain files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use twinprint_index::storage::folder;
 
-/// Directories that are removed when this value is dropped. A directory that is not empty stays, with those above it.
+/// Directories that a run has created. They are removed when this value is dropped. A directory that is not empty
+/// stays, with the directories above it.
 #[derive(Debug, Default)]
 pub struct MadeDirs {
-    /// Deepest first.
+    /// The paths of the directories. The deepest comes first.
     levels: Vec<PathBuf>,
 }
 
 impl MadeDirs {
-    /// The missing directories on the way to `path`, for a caller that is about to create them.
+    /// Lists the missing directories on the path `path`. The caller is about to create them.
     pub fn missing(path: &Path) -> Self {
         let missing = |level: &&Path| fs::symlink_metadata(level).is_err();
         Self {
@@ -21,7 +22,7 @@ impl MadeDirs {
         }
     }
 
-    /// The parents of the directories. They must be synced to make the directories durable.
+    /// The parents of the directories. They must be synced to make the new directories durable.
     pub fn parents(&self) -> impl Iterator<Item = &Path> {
         self.levels.iter().map(|level| folder(level))
     }
@@ -31,7 +32,7 @@ impl MadeDirs {
         self.levels.len()
     }
 
-    /// Takes over the last `count` levels of `path` from another run that created them.
+    /// Takes responsibility for the last `count` components of `path`, which another run created.
     pub fn take_over(&mut self, path: &Path, count: usize) {
         if count > self.levels.len() {
             self.levels = named(path).take(count).map(Path::to_owned).collect();
@@ -39,7 +40,7 @@ impl MadeDirs {
     }
 }
 
-/// A directory and the directories above it that the path names.
+/// Iterates over a path and the directories above it that the path names, the deepest first.
 fn named(path: &Path) -> impl Iterator<Item = &Path> {
     path.ancestors().filter(|level| !level.as_os_str().is_empty())
 }
@@ -47,7 +48,7 @@ fn named(path: &Path) -> impl Iterator<Item = &Path> {
 impl Drop for MadeDirs {
     fn drop(&mut self) {
         for level in &self.levels {
-            // Fails unless the directory is empty.
+            // This fails if the directory is not empty.
             let _stays = fs::remove_dir(level);
         }
     }

@@ -1,4 +1,4 @@
-//! Temporary files of a run: its work directory and the spool of texts in it.
+//! The temporary files of a run: its work directory, and the spool of canonical texts in it.
 
 mod dir;
 mod disk_space;

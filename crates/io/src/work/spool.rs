@@ -1,8 +1,8 @@
-//! The spool: canonical texts on disk, so that candidates can be verified without holding the corpus in memory.
+//! The spool: canonical texts on disk. Candidates are verified from it, so that the corpus need not fit into memory.
 //!
-//! Texts are packed into blocks of about 4 KiB, which are compressed separately. A block is small enough that reading one text unpacks
-//! little else, and large enough to compress well. The file is in the work directory and is deleted with the run, so its format may
-//! change with any version. Blocks are compressed in parallel and written in order.
+//! Texts are gathered into blocks of about 4 KiB, and each block is compressed separately. A block is small enough that
+//! reading one text decompresses little else, and large enough to compress well. Blocks are compressed in parallel and
+//! written in order. The spool is deleted at the end of the run, so its format may change with any version.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -13,24 +13,24 @@ use rayon::prelude::*;
 use super::WorkError;
 use twinprint_index::PositionedFile;
 
-/// The largest size of a block, in bytes of text. A longer text has a block of its own.
+/// The largest size of a block before compression, in bytes. A longer text has a block of its own.
 const BLOCK_BYTES: usize = 4 << 10;
-/// The zstd level. It favours speed, because the spool is read only once or twice: levels far below zero skip most of the matching. A
-/// gigabyte of Chinese records takes 620 MB.
+/// The zstd level. It favours speed, because the spool is read only once or twice. At levels far below zero zstd
+/// searches for few matches. A gigabyte of Chinese records is compressed to 620 MB.
 const ZSTD_LEVEL: i32 = -40;
 
 /// The position of a text in the spool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextRef {
-    /// The number of the block.
+    /// The number of the block that contains the text.
     pub block: u32,
-    /// The offset of the text in the unpacked block, in bytes.
+    /// The offset of the text in the decompressed block, in bytes.
     offset: u32,
     len: u32,
 }
 
 impl TextRef {
-    /// The position of a text that was not stored.
+    /// Stands for a text that was not stored.
     pub const NOWHERE: Self = Self {
         block: u32::MAX,
         offset: 0,
@@ -42,7 +42,7 @@ impl TextRef {
         self.len as usize
     }
 
-    /// Returns `true` if the text is empty or was not stored.
+    /// Returns true if the text is empty or was not stored.
     pub fn is_empty(self) -> bool {
         self.len == 0
     }
@@ -55,7 +55,7 @@ struct Block {
     raw: u32,
 }
 
-/// Writes texts to a spool in order.
+/// Writes texts to a spool, in order.
 ///
 /// ```
 /// use twinprint_io::work::{BlockBuffer, SpoolWriter, WorkDir};
@@ -82,7 +82,7 @@ pub struct SpoolWriter {
 }
 
 impl SpoolWriter {
-    /// Creates the spool file, which must not exist.
+    /// Creates a spool at `path`. The file must not exist.
     ///
     /// # Errors
     /// [`WorkError::Spool`].
@@ -103,7 +103,8 @@ impl SpoolWriter {
         })
     }
 
-    /// Adds a text. It is written by the next [`flush`](Self::flush) or [`finish`](Self::finish).
+    /// Adds a text and returns its position. The next [`flush`](Self::flush) or [`finish`](Self::finish) writes it to
+    /// disk.
     pub fn push(&mut self, text: &str) -> TextRef {
         if !self.pending.is_empty() && self.pending.len() + text.len() > BLOCK_BYTES {
             self.seal();
@@ -125,10 +126,10 @@ impl SpoolWriter {
         ));
     }
 
-    /// Compresses the full blocks on all threads and writes them.
+    /// Compresses all full blocks, in parallel, and writes them.
     ///
     /// # Errors
-    /// [`WorkError::Spool`], usually for a full disk.
+    /// [`WorkError::Spool`], usually because the disk is full.
     pub fn flush(&mut self) -> Result<(), WorkError> {
         let packed: Vec<std::io::Result<Vec<u8>>> = self
             .sealed
@@ -177,7 +178,7 @@ impl SpoolWriter {
     }
 }
 
-/// Reads texts, from any thread.
+/// Reads texts from a spool, on any thread.
 pub struct Spool {
     path: PathBuf,
     file: PositionedFile,
@@ -185,7 +186,7 @@ pub struct Spool {
     bytes: u64,
 }
 
-/// The buffers of a reading thread, with the block that was read last.
+/// The buffers with which one thread reads a spool. They contain the block that was read last.
 #[derive(Default)]
 pub struct BlockBuffer {
     packed: Vec<u8>,
@@ -195,18 +196,19 @@ pub struct BlockBuffer {
 }
 
 impl Spool {
-    /// The size of the file in bytes.
+    /// The size of the spool on disk, in bytes.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Reads the text at `text`. Its block stays in the buffer, so that the next text of the same block needs no read.
+    /// Reads the text at the position `text`. Its block stays in `buffer`, so the next text of the same block needs no
+    /// read.
     ///
     /// # Errors
-    /// [`WorkError::Spool`] for a file that cannot be read or has changed.
+    /// [`WorkError::Spool`] if the file cannot be read or was changed.
     pub fn text<'b>(&self, text: TextRef, buffer: &'b mut BlockBuffer) -> Result<&'b str, WorkError> {
         if text.len == 0 {
-            // The block of an empty text may never have been written.
+            // If all texts of a block are empty, the block may never have been written, so it must not be read.
             return Ok("");
         }
         if buffer.loaded != Some(text.block) {

@@ -146,7 +146,7 @@ fn a_pipe_is_refused() {
     ] {
         sandbox
             .run(command)
-            .fails(1, &["is not a regular file; its length must be known"]);
+            .fails(1, &["is not a regular file, so its length is unknown"]);
     }
     assert!(!sandbox.path("new").exists());
 }

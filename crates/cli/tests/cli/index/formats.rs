@@ -150,13 +150,13 @@ fn files_that_do_not_fit_are_named_with_the_fix() {
     refused(
         "index build cut.u64.gz -o seen",
         1,
-        &["cut.u64.gz", "write it again"],
+        &["cut.u64.gz", "write the file again"],
     );
     sandbox.put("few.u64", u64s(0..3));
     refused(
         "index build old.u64 --ids few.u64 -o seen",
         1,
-        &["few.u64: it has 3 ids for 300 fingerprints"],
+        &["few.u64: the file has 3 ids for 300 fingerprints"],
     );
     sandbox.put(
         "same.u64",

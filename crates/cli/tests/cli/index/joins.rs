@@ -167,7 +167,7 @@ fn a_join_that_would_be_too_large_writes_nothing() {
         .fails(
             1,
             &[
-                "19900 rows or more (the limit is 19899)",
+                "at least 19900 rows, more than the limit of 19899",
                 "--max-rows",
                 "without --all-pairs",
             ],

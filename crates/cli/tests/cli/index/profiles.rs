@@ -79,7 +79,7 @@ fn texts_are_found_among_fingerprints_made_elsewhere() {
         .ok();
     sandbox
         .run("index query by-1e0ng --text old.jsonl --format bin")
-        .fails(1, &["\"query\" holds names", "--format"]);
+        .fails(1, &["\"query\" contains names", "--format"]);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use twinprint_index::store::StoreError;
 use crate::raw::RawError;
 use crate::work::WorkError;
 
-/// A failed join.
+/// A join of stored fingerprints failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum JoinError {
@@ -16,27 +16,27 @@ pub enum JoinError {
     /// An index cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A segment of an index or of the work directory cannot be read or written.
+    /// A segment, of an index or in the work directory, cannot be read or written.
     #[error(transparent)]
     Segment(SegmentError),
     /// The work directory cannot be created.
     #[error(transparent)]
     Work(#[from] WorkError),
-    /// The join has more rows than the limit.
+    /// The join has more rows than the limit allows.
     #[error(
-        "the join has {rows} rows or more (the limit is {limit}): ask for a smaller radius, or allow more rows{}",
-        if *.all_pairs { "; rows of distinct fingerprints are fewer than rows of all pairs of ids" } else { "" }
+        "the join has at least {rows} rows, more than the limit of {limit}; choose a smaller radius or a higher limit{}",
+        if *.all_pairs { ", or request one row for each pair of fingerprints instead of each pair of ids" } else { "" }
     )]
     TooManyRows {
         /// The number of rows found before the join stopped.
         rows: u64,
-        /// The limit.
+        /// The largest number of rows allowed.
         limit: u64,
-        /// True if each pair of ids is a row.
+        /// True if each pair of ids is a row of its own.
         all_pairs: bool,
     },
     /// The caller cancelled the join.
-    #[error("interrupted")]
+    #[error("the join was interrupted")]
     Interrupted,
 }
 

@@ -1,4 +1,4 @@
-//! The division of a join's memory, and the minimum memory that a join needs.
+//! Divides the memory of a join between its steps, and estimates the minimum memory that a join needs.
 
 use twinprint_index::join::StoredJoin;
 use twinprint_index::plan::Plan;
@@ -7,12 +7,13 @@ use twinprint_index::segment::{self, SegmentError};
 use super::{JoinOptions, JoinSide};
 
 impl JoinOptions {
-    /// The memory of the join itself, in bytes. The rest is for the sort of the pairs.
+    /// The memory for the search of pairs, in bytes. The other quarter is for sorting the pairs.
     pub(super) fn for_join(&self) -> u64 {
         self.memory - self.memory / 4
     }
 
-    /// The options of the segment that is built of a side. It is never searched, so a single table is enough.
+    /// The options with which a side is written to a segment. The segment needs only one table, because it is joined
+    /// but never searched.
     pub(super) fn gathering(&self, side: &JoinSide) -> Result<segment::Options, SegmentError> {
         let ids_below = match side {
             JoinSide::Index(_) => None,
@@ -26,10 +27,10 @@ impl JoinOptions {
         })
     }
 
-    /// Checks that the memory is enough for joining these sides. The need is an estimate.
+    /// Checks that the memory is enough to join these sides. The memory that is needed is an estimate.
     ///
     /// # Errors
-    /// [`SegmentError::Memory`] with the minimum memory that is enough.
+    /// [`SegmentError::Memory`] with the estimated minimum, if the memory is too small.
     pub(super) fn check_memory(&self, sides: &[&JoinSide]) -> Result<(), SegmentError> {
         let rows: Vec<u64> = sides.iter().map(|side| side.len()).collect();
         let join = StoredJoin::least_memory::<u64>(self.k, &rows);

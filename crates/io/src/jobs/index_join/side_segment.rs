@@ -1,4 +1,4 @@
-//! The sides of a join as segments.
+//! Provides each side of a join as a segment.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,19 +10,19 @@ use super::error::JoinError;
 use super::{JoinOptions, JoinSide};
 use crate::progress::{Progress, Unit};
 
-/// Rows between two checks for cancellation.
+/// Number of rows between two checks whether the join is cancelled.
 pub(super) const CHECK_INTERVAL: u64 = 1 << 16;
 
-/// The segment of a side.
+/// The segment that is joined for one side.
 pub(super) enum SideSegment<'s> {
-    /// The single segment of an index.
+    /// The only segment of an index.
     Stored(&'s Segment<u64>),
-    /// A segment in the work directory.
+    /// A segment that the join has written to the work directory.
     Built(Box<Segment<u64>>),
 }
 
 impl<'s> SideSegment<'s> {
-    /// The stored segment of a side, or a new segment at `path`.
+    /// Returns the segment of an index that has only one. For any other side, writes a new segment at `path`.
     pub(super) fn new(
         side: &'s JoinSide,
         path: &Path,
@@ -62,7 +62,7 @@ impl<'s> SideSegment<'s> {
         Ok(Self::Built(Box::new(builder.finish()?)))
     }
 
-    /// The segment.
+    /// Returns the segment.
     pub(super) fn segment(&self) -> &Segment<u64> {
         match self {
             Self::Stored(segment) => segment,

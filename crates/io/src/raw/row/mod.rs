@@ -1,9 +1,12 @@
-//! Rows about fingerprints and ids, in four formats.
+//! Writes rows about fingerprints and ids, in one of four formats.
 //!
 //! * JSON lines: an object for each row. A fingerprint is 16 hexadecimal digits, and several ids are an array.
-//! * CSV: a header, and a line for each row. A fingerprint is 16 hexadecimal digits, and several ids are separated by spaces.
-//! * Parquet: a fingerprint and an id are unsigned 64-bit integers, a distance is an unsigned 32-bit integer, and several ids are a list.
-//! * bin: 64-bit little-endian integers, in the order of the columns. Several ids are preceded by their number.
+//! * CSV: a header, and a line for each row. A fingerprint is 16 hexadecimal digits, and several ids are separated by
+//!   spaces.
+//! * Parquet: fingerprints and ids are unsigned 64-bit integers, distances are unsigned 32-bit integers, and several
+//!   ids are a list.
+//! * bin: 64-bit little-endian integers, in the order of the columns. A column of several ids is preceded by their
+//!   number.
 
 #[cfg(feature = "tables")]
 mod table;
@@ -13,24 +16,24 @@ use std::io::{self, BufWriter, Write};
 #[cfg(feature = "tables")]
 use self::table::Table;
 
-/// The format of rows.
+/// The format in which rows are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowFormat {
     /// JSON lines.
     Jsonl,
-    /// Comma-separated values with a header.
+    /// CSV with a header.
     Csv,
     /// Parquet.
     #[cfg(feature = "tables")]
     Parquet,
-    /// Numbers of 64 bits, little-endian.
+    /// 64-bit little-endian integers.
     Bin,
 }
 
 /// The kind of the values of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ColumnKind {
-    /// An id or a position.
+    /// An id.
     Id,
     /// Several ids.
     Ids,
@@ -38,27 +41,27 @@ pub enum ColumnKind {
     Fingerprint,
     /// A Hamming distance.
     Distance,
-    /// A name, which has no binary form.
+    /// A name. The binary format has no representation of names.
     Name,
 }
 
-/// A column of the rows.
+/// A column of the rows that are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// The name.
+    /// The name of the column.
     pub name: &'static str,
     /// The kind of its values.
     pub kind: ColumnKind,
 }
 
 impl Column {
-    /// A column of this name and kind.
+    /// Creates a column of this name and kind.
     pub const fn new(name: &'static str, kind: ColumnKind) -> Self {
         Self { name, kind }
     }
 }
 
-/// A value in a row.
+/// A value in one column of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowValue<'v> {
     /// An id, a fingerprint or a distance.
@@ -69,22 +72,24 @@ pub enum RowValue<'v> {
     Name(&'v str),
 }
 
-/// Rows that cannot be written.
+/// The rows cannot be written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RowError {
-    /// The system refuses to write.
+    /// The system reported an error while the rows were written.
     #[error("the rows cannot be written")]
     Io(#[from] io::Error),
-    /// A column of names in the binary format.
-    #[error("the column \"{0}\" holds names, for which there is no binary form; choose another format")]
+    /// The binary format was chosen for rows that have a column of names, which it cannot represent.
+    #[error(
+        "the column \"{0}\" contains names, which the binary format cannot represent; choose another format"
+    )]
     NoBinary(&'static str),
-    /// A value of a row does not fit the kind of its column.
-    #[error("a row does not fit the column \"{0}\"")]
+    /// A value of a row is not of the kind of its column, such as a name in a column of ids.
+    #[error("a row has a value that is not of the kind of its column \"{0}\"")]
     Unfit(&'static str),
 }
 
-/// Writes rows of the same columns.
+/// Writes rows that all have the same columns.
 ///
 /// ```
 /// use twinprint_io::raw::{Column, ColumnKind, RowFormat, RowValue, RowWriter};
@@ -105,7 +110,7 @@ pub enum RowError {
 pub struct RowWriter<W: Write + Send> {
     columns: &'static [Column],
     out: RowSink<W>,
-    /// The buffer of the current row.
+    /// The buffer in which the current row is encoded.
     row: Vec<u8>,
     rows: u64,
 }
@@ -120,7 +125,8 @@ enum RowSink<W: Write + Send> {
 }
 
 impl<W: Write + Send> RowWriter<W> {
-    /// Begins the rows; a CSV header is written at once. `notes` are written to the metadata of a Parquet file. Other formats ignore them.
+    /// Starts the output. A CSV header is written at once. `notes` are keys and values for the metadata of a Parquet
+    /// file; other formats ignore them.
     ///
     /// # Errors
     /// [`RowError::NoBinary`]; [`RowError::Io`].
@@ -157,7 +163,7 @@ impl<W: Write + Send> RowWriter<W> {
         })
     }
 
-    /// Writes a row, a value for each column.
+    /// Writes a row. `values` has one value for each column, in the order of the columns.
     ///
     /// # Errors
     /// [`RowError::Unfit`]; [`RowError::Io`].
@@ -212,7 +218,7 @@ impl<W: Write + Send> RowWriter<W> {
         self.rows
     }
 
-    /// Writes the remaining rows and returns the underlying writer.
+    /// Writes the rows that are still buffered and returns the underlying writer.
     ///
     /// # Errors
     /// [`RowError::Io`].

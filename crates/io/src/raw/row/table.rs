@@ -1,4 +1,4 @@
-//! Rows as a Parquet table.
+//! Writes rows to a Parquet file.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -13,24 +13,24 @@ use parquet::schema::parser::parse_message_type;
 
 use super::{Column, ColumnKind, RowValue};
 
-/// The approximate number of values of the longest column of a row group.
+/// A row group is written once its longest column has about this number of values.
 const GROUP_VALUES: usize = 1 << 18;
 
-/// A table being written.
+/// A Parquet file that is being written.
 pub(super) struct Table<W: Write + Send> {
     writer: SerializedFileWriter<W>,
     columns: Vec<ColumnBuffer>,
 }
 
-/// A column of one row group.
+/// The values of one column in the current row group.
 struct ColumnBuffer {
     kind: ColumnKind,
     numbers: Vec<i64>,
     small: Vec<i32>,
     names: Vec<ByteArray>,
-    /// For lists, the repetition level of each value: 0 at the beginning of a list, 1 within it.
+    /// For a list column, the repetition level of each value: 0 for the first value of a list, 1 for the others.
     repetition: Vec<i16>,
-    /// For lists, the definition level of each value: 1 for an element, 0 for an empty list.
+    /// For a list column, the definition level of each value: 1 for an element, 0 for an empty list.
     definition: Vec<i16>,
 }
 
@@ -122,7 +122,7 @@ impl ColumnBuffer {
             RowValue::Name(name) => self.names.push(ByteArray::from(*name)),
             RowValue::Numbers(numbers) => {
                 self.numbers.extend(numbers.iter().map(|n| n.cast_signed()));
-                // An empty list is one level without a value.
+                // An empty list is encoded as a level without a value.
                 let places = numbers.len().max(1);
                 self.repetition
                     .extend((0..places).map(|place| i16::from(place > 0)));
@@ -166,7 +166,7 @@ fn column<W: Write + Send, T: DataType>(
     column.close()
 }
 
-/// Unwraps an error of the system from an error of the writer.
+/// Extracts the error of the system from an error of the Parquet writer.
 fn failed(error: ParquetError) -> io::Error {
     match error {
         ParquetError::External(inner) => match inner.downcast::<io::Error>() {

@@ -1,25 +1,25 @@
-//! Columns that are added to a table.
+//! Columns that are added to a table while it is copied.
 //!
-//! They are the last columns, at the top level, and may be null, as most writers declare their columns.
+//! The added columns come last, at the top level of the schema. They are nullable, like the columns of most writers.
 
 use serde_json::Value;
 
 use crate::sink::edit::{ColumnType, Edit};
 
-/// The values of added columns, by row.
+/// Computes the values of the added columns in each row.
 pub(super) struct AddedColumns<'a> {
     edit: &'a dyn Edit,
-    /// The starts of the ranges of rows with consecutive ordinals, in order of rows.
+    /// The starts of the ranges of rows whose ordinals are consecutive, in the order of the rows.
     stretches: Vec<StretchStart>,
 }
 
-/// The start of a range of rows with consecutive ordinals.
+/// The first row of a range of rows with consecutive ordinals, and its ordinal.
 struct StretchStart {
     row: u64,
     ordinal: u64,
 }
 
-/// Some values of one column.
+/// The values of one added column in some rows.
 pub(super) enum ColumnValues {
     Integers(Vec<Option<i64>>),
     Reals(Vec<Option<f64>>),
@@ -35,17 +35,18 @@ impl<'a> AddedColumns<'a> {
         }
     }
 
-    /// Adds a range: the rows from `row` on have the ordinals from `ordinal` on.
+    /// Adds a range of rows: row `row` has the ordinal `ordinal`, and the rows after it have the ordinals that follow.
     pub(super) fn note(&mut self, row: u64, ordinal: u64) {
         self.stretches.push(StretchStart { row, ordinal });
     }
 
-    /// The names and types of the columns.
+    /// The names and types of the added columns.
     pub(super) fn columns(&self) -> &'a [(String, ColumnType)] {
         self.edit.columns()
     }
 
-    /// The values of a column in some rows. The values of all columns are computed for each row.
+    /// Returns the values of an added column in the given rows. For each row the values of all added columns are
+    /// computed.
     pub(super) fn values(
         &self,
         column: usize,

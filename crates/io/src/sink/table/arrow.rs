@@ -1,4 +1,4 @@
-//! Arrow to Arrow, record batch by record batch.
+//! Copies rows of an Arrow table to an Arrow table, one record batch at a time.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,13 +15,13 @@ use crate::sink::error::SinkError;
 use crate::sink::file::OutputFile;
 use crate::source::{ArrowTable, Format, guarded};
 
-/// A file or a stream, as the input is.
+/// The output: an Arrow file if the input is one, or an Arrow stream if the input is one.
 enum Output {
     File(Box<FileWriter<OutputFile>>),
     Stream(Box<StreamWriter<OutputFile>>),
 }
 
-/// Writes the wanted rows. Returns the size of the file in bytes.
+/// Writes the rows with the action of `job`. Returns the size of the file in bytes.
 pub(super) fn write(job: &TableJob<'_>, table: &ArrowTable, file: OutputFile) -> Result<u64, SinkError> {
     let path = file.path().to_owned();
     let failed = |error| write_failed(error, &path);
@@ -56,7 +56,7 @@ pub(super) fn write(job: &TableJob<'_>, table: &ArrowTable, file: OutputFile) ->
     output.finish().map_err(failed)?.finish()
 }
 
-/// The schema with the added columns. Its metadata is unchanged.
+/// Returns the schema extended by the added columns. The metadata of the schema is unchanged.
 pub(super) fn with_added(schema: &Schema, added: &AddedColumns<'_>) -> SchemaRef {
     let mut fields: Vec<FieldRef> = schema.fields().iter().cloned().collect();
     fields.extend(added.columns().iter().map(|(name, kind)| {
@@ -71,7 +71,7 @@ pub(super) fn with_added(schema: &Schema, added: &AddedColumns<'_>) -> SchemaRef
     Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
 }
 
-/// The batch of these rows with the added columns.
+/// Returns a record batch extended by the added columns.
 fn annotated(
     batch: &RecordBatch,
     added: &AddedColumns<'_>,
@@ -92,7 +92,8 @@ fn annotated(
 
 impl Output {
     fn new(table: &ArrowTable, schema: &Schema, file: OutputFile) -> Result<Self, ArrowError> {
-        // Batches hold strings as bytes, which are written unchanged. The schema is that of the input.
+        // The batches were read with strings as bytes, which are written unchanged. The written schema is that of the
+        // input, with strings.
         let options = IpcWriteOptions::default().try_with_compression(table.compression())?;
         let Some(metadata) = table.file_metadata() else {
             let writer = StreamWriter::try_new_with_options(file, schema, options)?;
@@ -126,7 +127,7 @@ impl Output {
     }
 }
 
-/// Unwraps an error of the output file from the error of the writer.
+/// Extracts the error of the output file from an error of the Arrow writer.
 fn write_failed(error: ArrowError, path: &Path) -> SinkError {
     let error = match error {
         ArrowError::IoError(_, io) => io,

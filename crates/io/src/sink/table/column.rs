@@ -1,7 +1,7 @@
-//! A column of a Parquet table that is written from values in memory.
+//! Writes a column of a Parquet table from values in memory.
 //!
-//! The writer of `parquet` is generic over the type of a column. It is compiled here once for every type, and not once more in
-//! each crate that writes a table.
+//! The writer of the crate `parquet` is generic over the type of the column. It is instantiated here once for each
+//! type, so that other crates that write tables need not compile it again.
 
 use parquet::data_type::{
     BoolType, ByteArray, ByteArrayType, DataType, DoubleType, FixedLenByteArray, FixedLenByteArrayType,
@@ -12,30 +12,31 @@ use parquet::file::writer::SerializedRowGroupWriter;
 
 use crate::sink::OutputFile;
 
-/// The values of a column that are not null, by the physical type of the column.
+/// The non-null values of a column, by the physical Parquet type of the column.
 #[derive(Clone, Copy, Debug)]
 pub enum ColumnValues<'v> {
-    /// Of `boolean`.
+    /// The values of a column of type `boolean`.
     Boolean(&'v [bool]),
-    /// Of `int32`.
+    /// The values of a column of type `int32`.
     Int32(&'v [i32]),
-    /// Of `int64`.
+    /// The values of a column of type `int64`.
     Int64(&'v [i64]),
-    /// Of `double`.
+    /// The values of a column of type `double`.
     Double(&'v [f64]),
-    /// Of `binary`.
+    /// The values of a column of type `binary`.
     Bytes(&'v [ByteArray]),
-    /// Of `fixed_len_byte_array`.
+    /// The values of a column of type `fixed_len_byte_array`.
     FixedBytes(&'v [FixedLenByteArray]),
 }
 
 /// Writes the next column of a row group.
 ///
-/// `levels` has a definition level for each row of an optional column: 1 for a value, 0 for null. It is `None` for a required column.
+/// `levels` contains the definition level of each row of an optional column: 1 for a value, 0 for null. It is `None`
+/// for a required column.
 ///
 /// # Errors
 ///
-/// The group has no further column, the column has another type, or the file could not be written.
+/// The row group has no further column, the column has another type, or the file cannot be written.
 pub fn write_column(
     group: &mut SerializedRowGroupWriter<'_, OutputFile>,
     values: ColumnValues<'_>,

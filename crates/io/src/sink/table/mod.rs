@@ -1,8 +1,8 @@
-//! Rewrites a table as one table of kept rows and one of removed rows.
+//! Copies the rows of a table to two tables: one with the kept rows and one with the removed rows.
 //!
-//! A table cannot be split by bytes, so it is rewritten once the actions on all its rows are known, with the same schema, metadata, codecs
-//! and values. The table of kept rows is always written, even without rows. The table of removed rows is written only if there are any.
-//! A run that annotates writes one table, which has further columns.
+//! A table cannot be split by bytes. It is rewritten once the actions on all its rows are known, with the same schema,
+//! metadata, codecs and values. The table of kept rows is always written, even if it has no rows. The table of removed
+//! rows is written only if it has rows. A run that annotates writes a single table, with added columns.
 
 mod added;
 mod arrow;
@@ -22,10 +22,11 @@ use crate::source::{RowRange, SourceFile, Sources, Table};
 pub use self::column::{ColumnValues, write_column};
 pub use self::parquet::write_failed as parquet_failed;
 
-/// The actions on the rows of one table, as they become known.
+/// Collects the actions on the rows of one table while the table is read.
 pub(super) struct TableCopy<'a> {
     table: Arc<Table>,
-    /// The action on each row. Lost rows, like rows beyond the end, are not written.
+    /// The action on each row. A row that could not be read has the action [`RecordAction::Reject`] and is not written.
+    /// The same holds for rows beyond the end of this list.
     actions: Vec<RecordAction>,
     added: Option<AddedColumns<'a>>,
 }
@@ -39,7 +40,7 @@ impl<'a> TableCopy<'a> {
         }
     }
 
-    /// Adds the actions on a range of rows, the first of which has the ordinal `ordinal`.
+    /// Adds the actions on a range of rows. `ordinal` is the ordinal of the first row.
     pub(super) fn note(&mut self, row_range: &RowRange, ordinal: u64, action: &dyn Fn(u64) -> RecordAction) {
         self.actions
             .resize(row_range.rows.start as usize, RecordAction::Reject);
@@ -50,7 +51,7 @@ impl<'a> TableCopy<'a> {
         }
     }
 
-    /// Writes both tables, in parallel if threads are free. Rows that are not removed are written by the action `main`.
+    /// Writes both tables, in parallel if threads are free. `main` is the action of the rows that are not removed.
     pub(super) fn finish(
         &self,
         input: &SourceFile,
@@ -58,7 +59,7 @@ impl<'a> TableCopy<'a> {
         out: &OutputDir,
         main: RecordAction,
     ) -> Result<CopyCounts, SinkError> {
-        // The rows read now must be those that the actions were decided on.
+        // The rows that are read now must be the rows for which the actions were decided.
         unchanged(input)?;
         let rows = |action| self.actions.iter().filter(|&&this| this == action).count() as u64;
         let (kept, removed) = (rows(main), rows(RecordAction::Remove));
@@ -94,7 +95,7 @@ impl<'a> TableCopy<'a> {
     }
 }
 
-/// The writing of the rows with one action.
+/// Writes the rows of a table that have a certain action.
 struct TableJob<'j> {
     input: &'j SourceFile,
     actions: &'j [RecordAction],
@@ -119,7 +120,7 @@ impl TableJob<'_> {
         }
     }
 
-    /// True if a row is written. Rows beyond the last action are not.
+    /// Returns true if a row has the action of this job, so that it is written. Rows without an action are not written.
     fn wanted(&self, row: u64) -> bool {
         self.actions.get(row as usize) == Some(&self.action)
     }
@@ -132,7 +133,7 @@ impl TableJob<'_> {
         }
     }
 
-    /// The error for rows whose texts could be read, but not all of their columns.
+    /// Returns the error for a table whose texts could be read, but which has a damaged column.
     fn damaged(&self, what: impl std::fmt::Display) -> SinkError {
         SinkError::Damaged {
             label: self.input.label.clone(),

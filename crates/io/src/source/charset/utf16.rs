@@ -1,9 +1,10 @@
-//! Recodes UTF-16 to bytes in which records can be separated, and back.
+//! Converts UTF-16 to bytes in which records can be separated, and converts them back without loss.
 //!
-//! Text becomes UTF-8. Invalid units become bytes that are not UTF-8, so that only the record with them is rejected: a
-//! unit that is one half of a pair becomes the three bytes that UTF-8's scheme has for its number (as in WTF-8), an odd
-//! last byte becomes [`STRAY_BYTE_MARK`] and its two halves. Every stream of bytes can be restored from its recoded form. The bytes
-//! that separate records come from their own characters only.
+//! Valid text becomes UTF-8. Each invalid part becomes bytes that are not valid UTF-8, so that only the record that
+//! contains it is rejected. An unpaired surrogate becomes the three bytes that encode its number by the scheme of UTF-8
+//! (as in WTF-8). An odd last byte becomes [`STRAY_BYTE_MARK`] followed by two bytes with four bits each. Every
+//! sequence of bytes can be restored from its converted form. A byte that separates records, such as a line feed, only
+//! results from that character itself.
 
 use std::io::{self, Read};
 
@@ -11,23 +12,24 @@ use twinprint_text::charset::Charset;
 
 use crate::source::reject::RejectReason;
 
-/// Bytes read at a time.
+/// The number of bytes that are read at a time.
 const READ_BYTES: usize = 64 << 10;
-/// The mark of a byte that is not a unit; the two bytes after it hold four bits each.
+/// Marks an odd last byte, which is only half of a UTF-16 unit. Two bytes follow, each with four of its bits.
 const STRAY_BYTE_MARK: u8 = 0xff;
-/// The first byte of a recoded half of a pair.
+/// The first byte of a converted unpaired surrogate.
 const SURROGATE_LEAD_BYTE: u8 = 0xed;
-/// The fixed bits of a continuation byte.
+/// The fixed high bits of a UTF-8 continuation byte.
 const CONTINUATION_MARK: u8 = 0x80;
 
-/// A stream of UTF-16 that is recoded while it is read. A byte order mark is recoded like other characters.
+/// Reads UTF-16 and returns it in converted form. A byte order mark is converted like other characters.
 pub(super) struct FromUtf16<R> {
     stream: R,
     unit: fn([u8; 2]) -> u16,
-    /// Bytes that are not recoded yet: after a read, less than one character.
+    /// The bytes that were read but not converted yet. Between reads they are less than one character.
     waiting: Vec<u8>,
     recoded: io::Cursor<Vec<u8>>,
-    /// `Some` at the end of the stream, with the error that is still to be returned, if there was one.
+    /// `Some` once the stream has ended. It contains the error that ended the stream until that error has been
+    /// returned.
     end: Option<io::Result<()>>,
 }
 
@@ -46,7 +48,7 @@ impl<R: Read> FromUtf16<R> {
         }
     }
 
-    /// Recodes more bytes. Returns false at the end.
+    /// Reads and converts more bytes. Returns false at the end of the stream.
     fn refill(&mut self) -> io::Result<bool> {
         if let Some(end) = &mut self.end {
             return std::mem::replace(end, Ok(())).map(|()| false);
@@ -60,7 +62,7 @@ impl<R: Read> FromUtf16<R> {
             Ok(0) => self.end = Some(Ok(())),
             Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::Interrupted => return Err(error),
-            // The bytes before the error are recoded first.
+            // The bytes before the error are converted and returned before the error.
             Err(error) => self.end = Some(Err(error)),
         }
         let mut recoded = std::mem::take(&mut self.recoded).into_inner();
@@ -83,8 +85,8 @@ impl<R: Read> Read for FromUtf16<R> {
     }
 }
 
-/// Appends `bytes` in recoded form and returns their number. Unless they are the `last`, an incomplete character at the
-/// end is left out.
+/// Appends `bytes` in converted form to `out` and returns the number of bytes converted. An incomplete character at the
+/// end is not converted unless `last` is true, because more bytes may follow.
 fn recode(bytes: &[u8], unit: fn([u8; 2]) -> u16, last: bool, out: &mut Vec<u8>) -> usize {
     let (pairs, odd) = bytes.as_chunks::<2>();
     let mut used = 0;
@@ -120,14 +122,15 @@ fn recode(bytes: &[u8], unit: fn([u8; 2]) -> u16, last: bool, out: &mut Vec<u8>)
     used
 }
 
-/// The source of recoded bytes that are not UTF-8.
+/// What converted bytes that are not UTF-8 stand for: an unpaired surrogate or an odd last byte.
 enum RecodedUnit {
     Half(u16),
     Odd(u8),
 }
 
 impl RecodedUnit {
-    /// The source of the bytes at the start of `recoded`. None if nothing is recoded to them.
+    /// Decodes the bytes at the start of `recoded`. Returns `None` if they stand for neither an unpaired surrogate nor
+    /// an odd last byte.
     fn at_start(recoded: &[u8]) -> Option<Self> {
         let &[
             first,
@@ -146,7 +149,8 @@ impl RecodedUnit {
     }
 }
 
-/// Appends recoded bytes as the UTF-16 they were read from. Bytes that recoding never yields are left out.
+/// Converts `recoded` back to the UTF-16 that it was read from and appends that to `out`. Bytes that the conversion
+/// from UTF-16 never produces are omitted.
 pub fn to_utf16(recoded: &[u8], charset: Charset, out: &mut Vec<u8>) {
     let bytes = if charset == Charset::UTF_16BE {
         u16::to_be_bytes
@@ -166,7 +170,7 @@ pub fn to_utf16(recoded: &[u8], charset: Charset, out: &mut Vec<u8>) {
     }
 }
 
-/// The number of bytes of UTF-16 that recoded bytes stand for. A character counts with its first byte.
+/// Returns the number of bytes of UTF-16 that converted bytes stand for. Each character is counted at its first byte.
 pub(crate) fn stored_bytes(recoded: &[u8]) -> u64 {
     let bytes = |&byte: &u8| match byte {
         CONTINUATION_MARK..=0xbf => 0,
@@ -177,7 +181,7 @@ pub(crate) fn stored_bytes(recoded: &[u8]) -> u64 {
     recoded.iter().map(bytes).sum()
 }
 
-/// The reason why a recoded record is not text; `None` if it is text.
+/// Returns the reason why a record that was converted from UTF-16 is not text, or `None` if it is text.
 pub(crate) fn no_text(recoded: &[u8], charset: Charset) -> Option<RejectReason> {
     let valid = std::str::from_utf8(recoded).err()?.valid_up_to();
     let (before, rest) = recoded.split_at(valid);
@@ -198,7 +202,7 @@ mod tests {
 
     use super::*;
 
-    /// Bytes of UTF-16 with halves of pairs among its units.
+    /// UTF-16 with unpaired surrogates.
     fn units() -> impl Strategy<Value = Vec<u8>> {
         let unit = prop_oneof![
             3 => any::<u16>(),

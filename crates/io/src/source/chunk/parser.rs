@@ -1,4 +1,4 @@
-//! Turns the records of a block into documents.
+//! Parses the records of a block into documents.
 
 use std::borrow::Cow;
 
@@ -18,35 +18,36 @@ use crate::source::reject::RejectReason;
 use crate::source::scan::{Lines, SpanKind, content};
 use crate::source::warc;
 
-/// A parser of the records of a block.
+/// Parses the records of a block.
 pub(super) struct Parser<'o> {
     pub(super) fields: Fields<'o>,
-    /// The charset of the bytes.
+    /// The charset of the bytes of the block.
     pub(super) charset: Charset,
-    /// The charset of the file. It differs from `charset` if the bytes are recoded.
+    /// The charset of the file. It differs from `charset` if the file is UTF-16, which is converted to UTF-8 while it
+    /// is read.
     pub(super) stored: Charset,
-    /// True if a line end follows every record but perhaps the last.
+    /// True if every record is followed by a line end, except perhaps the last record of the file.
     pub(super) by_line: bool,
     pub(super) record_limits: RecordLimits,
-    /// The extractor, if the field holds markup.
+    /// Extracts the texts of pages, if the text field contains HTML.
     pub(super) pages: Option<PageExtractor>,
 }
 
-/// The way in which a record holds its fields.
+/// How the fields of a record are encoded.
 pub(super) enum Fields<'o> {
-    /// The record has no fields: all of it is the text.
+    /// The record has no fields. All of it is the text.
     None,
     Json(&'o SourceOptions),
     Row(Box<RowParser<'o>>),
-    /// The record is one of a web archive, in its own charset.
+    /// The record belongs to a web archive and has its own charset.
     Archive(&'o SourceOptions),
 }
 
 impl Parser<'_> {
-    /// Yields line, length and kind of every record and blank line.
+    /// Calls `f` with the line, the length in bytes and the kind of every record and blank line.
     pub(super) fn each(&mut self, block: &RecordBlock, f: &mut impl FnMut(u64, u64, RecordKind<'_>)) {
-        // One check of all bytes is much faster than one check for each record. Only a block that fails is checked
-        // record by record.
+        // Checking all bytes at once is much faster than checking each record. Records are checked one by one only if
+        // the whole block is not valid UTF-8.
         let valid = simdutf8::basic::from_utf8(&block.data).ok();
         let valid = valid.filter(|_| self.charset == Charset::UTF_8);
         let mut start = 0;
@@ -58,7 +59,7 @@ impl Parser<'_> {
                     }
                 }
                 SpanKind::Record => {
-                    // Records begin and end at character boundaries, so each record of a valid block is valid.
+                    // The bounds of records are bounds of characters, so each record of a valid block is valid UTF-8.
                     let text = valid.and_then(|v| v.get(start..start + self.content(raw).len()));
                     let line = self.line(raw, text);
                     self.record(&line, &mut |kind, _| f(span.line, line.bytes.len() as u64, kind));
@@ -70,7 +71,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The bytes of a record that hold its text.
+    /// Returns a record without its line feed. A record of a web archive is returned unchanged.
     fn content<'b>(&self, raw: &'b [u8]) -> &'b [u8] {
         match self.fields {
             Fields::Archive(_) => raw,
@@ -78,7 +79,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The line of a record, whose bytes are `text` if they are known to be UTF-8.
+    /// Creates the line of a record. `text` is the same record as text, if it is already known to be UTF-8.
     pub(super) fn line<'b>(&self, raw: &'b [u8], text: Option<&'b str>) -> RecordLine<'b> {
         let bytes = self.content(raw);
         RecordLine {
@@ -88,12 +89,12 @@ impl Parser<'_> {
         }
     }
 
-    /// True if records may be pages.
+    /// Returns true if records may be HTML pages.
     pub(super) fn has_pages(&self, options: &SourceOptions) -> bool {
         options.html || matches!(self.fields, Fields::Archive(_))
     }
 
-    /// Yields a record, and whether it is a page.
+    /// Parses a record and calls `f` with it. The second argument of `f` is true if the record is an HTML page.
     pub(super) fn record(&mut self, line: &RecordLine<'_>, f: &mut impl FnMut(RecordKind<'_>, bool)) {
         let rejected = |reason| RecordKind::Rejected { reason };
         if let Err(reason) = self.record_limits.check(line.bytes.len() as u64) {
@@ -123,7 +124,7 @@ impl Parser<'_> {
             }),
         };
         let (picked, is_page) = match &mut self.pages {
-            // The text of a page replaces its markup.
+            // The extracted text of a page replaces its markup.
             Some(pages) if has_fields => {
                 let page = picked.and_then(|picked| {
                     let text = pages.of_markup(picked.text)?;
@@ -141,7 +142,7 @@ impl Parser<'_> {
         f(kind, is_page);
     }
 
-    /// The reason why the bytes of a record are not text; `reason` is the error of decoding them.
+    /// Returns the reason why the bytes of a record are not text. `reason` is the error that decoding them reported.
     fn no_text(&self, line: &RecordLine<'_>, reason: RejectReason) -> RejectReason {
         if is_recoded(self.stored) {
             return match no_text(line.bytes, self.stored).unwrap_or(reason) {
@@ -158,7 +159,8 @@ impl Parser<'_> {
         }
     }
 
-    /// The reject of a record that is not complete. If nothing follows it, the file is cut off.
+    /// Returns the reason to reject an incomplete record. If no line end follows the record, the file is assumed to be
+    /// truncated, and the reason includes the loss.
     fn cut_off(&self, line: &RecordLine<'_>, reason: RejectReason) -> RejectReason {
         if line.ended {
             return reason;
@@ -178,9 +180,9 @@ impl Parser<'_> {
 /// The bytes of a record, without its line feed.
 pub(super) struct RecordLine<'a> {
     bytes: &'a [u8],
-    /// The same bytes as text, if they are known to be UTF-8.
+    /// The same bytes as text, if they are already known to be UTF-8.
     text: Option<&'a str>,
-    /// True if a line end follows, as after every record except perhaps the last one of a file.
+    /// True if a line end follows. Only the last record of a file may have none.
     ended: bool,
 }
 

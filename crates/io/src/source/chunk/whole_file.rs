@@ -1,4 +1,4 @@
-//! A file that is one document, read where it is processed.
+//! Reads a file that is one document, on the thread that processes the document.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::source::record_limits::RecordLimits;
 use crate::source::reject::RejectReason;
 use crate::source::shared::Shared;
 
-/// Reads a file as one document into `buffer`.
+/// Reads the file `source` as one document. The text is stored in `buffer`.
 pub(super) fn whole_file<'b>(
     shared: &Shared,
     source: u32,
@@ -42,7 +42,8 @@ pub(super) fn whole_file<'b>(
             return rejected(0, reason.losing(Loss::unread(bytes)));
         }
     };
-    // A byte order mark does not count. One byte more than the limit is read, to detect a file that exceeds it.
+    // A byte order mark does not count towards the length. One byte more than the limit is read, to detect a file that
+    // exceeds it.
     let most = record_limits.max_bytes().saturating_add(BOM.len() as u64 + 1);
     if let Err(error) = stream.take(most).read_to_end(buffer) {
         let reason = decode::reason(&error, file.codec);

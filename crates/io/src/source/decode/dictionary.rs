@@ -1,16 +1,17 @@
-//! The dictionary of a zstd stream that carries its own.
+//! Reads the dictionary that a zstd stream may contain at its start.
 
 use std::io::{self, BufRead, Read};
 
 use crate::source::format::Codec;
 
-/// The magic number of a frame that holds a dictionary.
+/// The magic number of a zstd frame that contains a dictionary.
 const DICTIONARY_FRAME: [u8; 4] = [0x5d, 0x2a, 0x4d, 0x18];
-/// The maximum number of bytes of a dictionary. Usual ones have about a hundred thousand.
+/// The largest accepted dictionary, in bytes. Common dictionaries have about a hundred thousand.
 const LONGEST_DICTIONARY: u64 = 16 << 20;
 
-/// The dictionary at the start of a stream; empty if there is none. It is in a frame that decoders skip, packed or
-/// plain, as in web archives (the WARC-zstd proposal).
+/// Reads the dictionary at the start of a stream. Returns an empty vector if the stream has none. The dictionary is
+/// stored in a frame that other decoders skip, compressed or uncompressed, as the WARC-zstd proposal specifies for web
+/// archives.
 pub(super) fn dictionary(packed: &mut impl BufRead) -> io::Result<Vec<u8>> {
     if !packed.fill_buf()?.starts_with(&DICTIONARY_FRAME) {
         return Ok(Vec::new());
@@ -21,7 +22,7 @@ pub(super) fn dictionary(packed: &mut impl BufRead) -> io::Result<Vec<u8>> {
     let length = u64::from(u32::from_le_bytes([a, b, c, d]));
     if length > LONGEST_DICTIONARY {
         return Err(io::Error::other(format!(
-            "its dictionary has {length} bytes, more than {LONGEST_DICTIONARY}"
+            "the zstd dictionary has {length} bytes, more than the limit of {LONGEST_DICTIONARY}"
         )));
     }
     let mut dictionary = Vec::new();
@@ -37,7 +38,7 @@ pub(super) fn dictionary(packed: &mut impl BufRead) -> io::Result<Vec<u8>> {
         .read_to_end(&mut unpacked)?;
     if unpacked.len() as u64 > LONGEST_DICTIONARY {
         return Err(io::Error::other(format!(
-            "its dictionary has more than {LONGEST_DICTIONARY} bytes"
+            "the zstd dictionary has more than {LONGEST_DICTIONARY} bytes, which is the limit"
         )));
     }
     Ok(unpacked)

@@ -1,8 +1,9 @@
-//! gzip, member by member.
+//! Decompresses gzip files member by member.
 //!
-//! The members of a file unpack to one stream. The range of each is noted as soon as its last byte is returned, because
-//! web archives pack each record as one member, and a kept record is copied with its packed bytes. Zeros after a member
-//! are padding; anything else that is not a member is an error of its own, different from that of a damaged member.
+//! The decompressed members form one stream. The byte range of a member is recorded as soon as its last byte is
+//! returned. Web archives compress each record as one member, so that a kept record can be copied with its compressed
+//! bytes. Zeros after a member are padding. Any other bytes that are not a member are reported as [`TrailingBytes`],
+//! not as a damaged member.
 
 use std::fmt;
 use std::io::{self, BufRead, Read};
@@ -12,7 +13,7 @@ use flate2::bufread::GzDecoder;
 
 use super::progress::{GzipMember, ReadProgress};
 
-/// The error for bytes after the last member that are not gzip.
+/// The error for bytes after the last gzip member that are not gzip.
 #[derive(Debug)]
 pub(super) struct TrailingBytes;
 
@@ -24,22 +25,24 @@ impl fmt::Display for TrailingBytes {
 
 impl std::error::Error for TrailingBytes {}
 
-/// The stream of all members.
+/// Reads the decompressed bytes of all gzip members of a file.
 pub(super) struct Gzip<R> {
-    /// `None` after the last member.
+    /// The decoder of the current member, or `None` after the last member.
     decoder: Option<GzDecoder<Position<R>>>,
-    /// The start of the current member in the packed stream. Next, its start in the unpacked stream and the bytes
-    /// unpacked so far.
+    /// The offset in the file at which the current member starts.
     packed_start: u64,
+    /// The offset in the decompressed stream at which the current member starts.
     unpacked_start: u64,
+    /// The number of bytes that were decompressed so far.
     unpacked: u64,
-    /// One byte or error read ahead, which shows if a member has ended.
+    /// One byte that was read ahead, to find out whether the current member has ended. If that read failed, the error
+    /// is in `failed`.
     ahead: Option<u8>,
     failed: Option<io::Error>,
     progress: Arc<ReadProgress>,
 }
 
-/// A reader that knows how far it was read.
+/// A reader that knows how many bytes were read from it.
 struct Position<R> {
     reader: R,
     at: u64,
@@ -70,7 +73,7 @@ impl<R: BufRead> Gzip<R> {
         Ok(0)
     }
 
-    /// Notes the member that ended and begins the next.
+    /// Records the range of the member that ended, and begins the next member.
     fn next_member(&mut self) -> io::Result<()> {
         let Some(decoder) = self.decoder.take() else {
             return Ok(());
@@ -194,7 +197,8 @@ mod tests {
                 let mut buf = vec![0; *sizes.next().expect("a cycle")];
                 let end = gzip.read(&mut buf);
                 found.extend(progress.take_members());
-                // A member is reported with its last byte, so that its range is known when all its bytes are.
+                // A member is reported together with its last byte. So a caller that has all bytes of the member also
+                // knows its range.
                 let whole = expected.iter().take_while(|m| m.unpacked.end <= read.len() as u64).count();
                 prop_assert!(found.len() >= whole);
                 match end {

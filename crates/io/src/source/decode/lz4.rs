@@ -1,18 +1,18 @@
-//! A sequence of LZ4 frames.
+//! Decompresses files that consist of one or more LZ4 frames.
 
 use std::io::{self, Read};
 
 use lz4_flex::frame::FrameDecoder;
 
-/// Reads LZ4 frames one after the other. The decoder alone would accept a file that is cut off between two blocks as
-/// complete, and stop after the first frame.
+/// Reads LZ4 frames one after the other. The decoder of the library would stop after the first frame, and would accept
+/// a file that is truncated between two blocks as complete.
 pub(super) struct Lz4Frames<R: Read> {
     decoder: FrameDecoder<EndCounter<R>>,
-    /// Bytes of the frames that have ended.
+    /// The number of bytes in the frames that have ended.
     over: u64,
 }
 
-/// A reader that counts the bytes read and the reads at its end.
+/// A reader that counts the bytes read from it, and how often it was read at its end.
 struct EndCounter<R> {
     reader: R,
     read: u64,
@@ -52,7 +52,7 @@ impl<R: Read> Read for Lz4Frames<R> {
             }
             let file = self.decoder.get_ref();
             if file.met == met {
-                // The frame ended with its end mark, before the end of the file. Another frame may follow.
+                // The frame ended with its end mark before the end of the file, so another frame may follow.
                 self.over = file.read;
             } else if file.read == self.over {
                 return Ok(0);

@@ -1,4 +1,5 @@
-//! Byte counts of a file while it is read: read from disk, used by the decoder, and unpacked.
+//! Counts the bytes of a file while it is read: the bytes read from disk, those that the decoder has used, and the
+//! positions of gzip members.
 
 use std::fs::File;
 use std::io::{self, BufRead, Read};
@@ -8,30 +9,30 @@ use std::sync::{Arc, Mutex};
 
 use crate::source::reject::RejectReason;
 
-/// The byte ranges of a gzip member in the packed file and in the unpacked stream.
+/// The byte ranges of a gzip member in the compressed file and in the decompressed stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GzipMember {
-    /// The range in the packed file.
+    /// The range in the compressed file.
     pub packed: Range<u64>,
-    /// The range in the unpacked stream.
+    /// The range in the decompressed stream.
     pub unpacked: Range<u64>,
 }
 
-/// Byte counts of a file while it is read.
+/// Counts the bytes of a file while it is read.
 #[derive(Debug, Default)]
 pub struct ReadProgress {
-    /// Bytes read from disk since the last [`take_bytes`](Self::take_bytes).
+    /// Number of bytes read from disk since the last call of [`take_bytes`](Self::take_bytes).
     taken: AtomicU64,
-    /// Bytes of the file that the decoder has consumed; for a plain file, all bytes read.
+    /// Number of bytes of the file that the decoder has consumed. For an uncompressed file these are all bytes read.
     used: AtomicU64,
-    /// The value of `used` when the stream last yielded bytes.
+    /// The value of `used` when the decoder last returned bytes.
     productive: AtomicU64,
-    /// The gzip members that ended, if they are listed.
+    /// The gzip members that have ended. `None` if they are not recorded.
     members: Option<Mutex<Vec<GzipMember>>>,
 }
 
 impl ReadProgress {
-    /// Byte counts that also list gzip members.
+    /// Creates counts that also record the gzip members.
     pub fn with_members() -> Self {
         Self {
             members: Some(Mutex::default()),
@@ -39,24 +40,26 @@ impl ReadProgress {
         }
     }
 
-    /// The number of bytes read from disk since the last call.
+    /// Returns the number of bytes read from disk since the last call.
     pub fn take_bytes(&self) -> u64 {
         self.taken.swap(0, Ordering::Relaxed)
     }
 
-    /// The number of bytes of a file of `bytes` bytes that yielded nothing, when reading ended for `reason`.
+    /// Returns the number of bytes of the file on disk from which nothing could be decoded. `bytes` is the size of the
+    /// file, and `reason` is why reading it ended.
     pub fn unread(&self, bytes: u64, reason: &RejectReason) -> u64 {
         let gave = match reason.cause() {
-            // Only the beginning of the file was read, and none of it was used.
+            // The beginning of the file was read only to detect its charset, so no byte of the file was used.
             RejectReason::NotCuttable { .. } => 0,
-            // The stream before the foreign bytes was complete, including its end mark.
+            // The gzip stream was complete before the bytes that are not gzip, so all bytes that the decoder consumed
+            // were used.
             RejectReason::Junk => self.used.load(Ordering::Relaxed),
             _ => self.productive.load(Ordering::Relaxed),
         };
         bytes.saturating_sub(gave)
     }
 
-    /// The members that ended since the last call.
+    /// Returns the gzip members that have ended since the last call.
     pub fn take_members(&self) -> Vec<GzipMember> {
         let members = self.members.as_ref().and_then(|members| members.lock().ok());
         members.map_or_else(Vec::new, |mut members| std::mem::take(&mut *members))
@@ -69,14 +72,14 @@ impl ReadProgress {
     }
 }
 
-/// A file that counts the bytes taken from it.
+/// A file that counts the bytes read from it.
 pub(super) struct CountedFile {
     file: File,
     progress: Arc<ReadProgress>,
 }
 
 impl CountedFile {
-    /// Counts the bytes read of `file` in `progress`.
+    /// Wraps `file`. The bytes read from it are counted in `progress`.
     pub(super) fn new(file: File, progress: &Arc<ReadProgress>) -> Self {
         Self {
             file,
@@ -93,7 +96,7 @@ impl Read for CountedFile {
     }
 }
 
-/// A reader that counts the bytes that its user has consumed.
+/// A reader that counts the bytes that the decoder has consumed.
 pub(super) struct UsedBytes<R> {
     reader: R,
     bytes: u64,
@@ -134,7 +137,8 @@ impl<R: BufRead> BufRead for UsedBytes<R> {
     }
 }
 
-/// An unpacked stream that notes how much of the file was used for its bytes.
+/// A decompressed stream. After each read that returns bytes, it records how many bytes of the file the decoder has
+/// consumed.
 struct OutputNoted<R> {
     stream: R,
     progress: Arc<ReadProgress>,

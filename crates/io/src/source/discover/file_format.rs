@@ -1,4 +1,5 @@
-//! The format and codec in which a file is read: by the options, its name, its first bytes and its first records.
+//! Chooses the format and codec in which a file is read. The options, the name of the file, its first bytes and its
+//! first records decide.
 
 use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
@@ -9,30 +10,32 @@ use crate::source::options::SourceOptions;
 use crate::source::probe::{FieldPresence, probe_field};
 use crate::source::sniff::FileHead;
 
-/// The format and codec a file is read in.
+/// The format and codec in which a file is read.
 pub(super) struct FileFormat {
     pub format: Format,
     pub codec: Codec,
-    /// See [`SourceFile::as_text`].
+    /// The extension of a file that is read as text although its extension names another format or none; see
+    /// [`SourceFile::as_text`].
     pub as_text: Option<String>,
 }
 
 /// The reason why a file is not read.
 pub(super) enum UnreadReason {
     LaterFormat(String),
-    /// It does not begin like text.
+    /// The file does not begin with text.
     NotText,
-    /// It does not begin like text, and its records have these fields, but not the one with the text.
+    /// The file does not begin with text, and its records lack the text field. Contains the fields that they have.
     NoTextField(Vec<String>),
     UnknownExtension(Option<String>),
 }
 
-/// The way in which the user named a file.
+/// How the user named a file.
 pub(super) struct FileNaming<'a> {
-    /// True if the user named the file itself, by its path or a glob, not only a folder above it. The format of the options is
-    /// meant for such files.
+    /// True if the user named the file itself, by its path or by a glob, and not only a folder above it. The format in
+    /// the options applies only to such files.
     pub is_file_itself: bool,
-    /// True if the user spelled the file's extension, for a file packed with this codec.
+    /// Returns true if the user spelled out the file's extension. The argument is the codec with which the file is
+    /// compressed.
     pub spells_extension: &'a dyn Fn(Codec) -> bool,
 }
 
@@ -44,7 +47,7 @@ pub(super) struct FormatRules<'a> {
 }
 
 impl<'a> FormatRules<'a> {
-    /// The rules of `options`.
+    /// Creates the rules that `options` set.
     pub(super) fn new(options: &'a SourceOptions) -> Self {
         let extensions = options.extra_extensions.iter();
         Self {
@@ -55,7 +58,7 @@ impl<'a> FormatRules<'a> {
         }
     }
 
-    /// The format and codec to read a file in.
+    /// Chooses the format and codec in which a file is read. The error is the reason not to read it.
     pub(super) fn choose(&self, path: &Path, naming: &FileNaming<'_>) -> Result<FileFormat, UnreadReason> {
         let name = format_of_name(path, &self.text_extensions);
         let codec = name.codec();
@@ -99,9 +102,9 @@ impl<'a> FormatRules<'a> {
         }
     }
 
-    /// The format in which to read a file whose name states one. If every text file is accepted, a file whose content
-    /// does not fit the stated format is read as text: its records lack the field with the text, or it lacks the
-    /// format's magic number.
+    /// Chooses the format of a file whose name states `format`. If the options accept every text file, a file whose
+    /// content does not fit that format is read as text: its records lack the text field, or it lacks the magic number
+    /// of the format.
     fn known(&self, format: Format, path: &Path, codec: Codec) -> Result<FileFormat, UnreadReason> {
         let file = FileFormat {
             format: self.by_lines(format),
@@ -121,7 +124,7 @@ impl<'a> FormatRules<'a> {
             FieldPresence::Empty | FieldPresence::Unknown => head.may_be(format),
         };
         if holds_records || !head.is_utf8() {
-            // If it has no records either, reading it reports the fault.
+            // If the file is not valid in this format either, reading it reports the error.
             return Ok(file);
         }
         Ok(FileFormat {
@@ -131,7 +134,7 @@ impl<'a> FormatRules<'a> {
         })
     }
 
-    /// The presence of the field with the text in the records of a file.
+    /// Determines whether the records of a file have the text field.
     fn field_presence(&self, path: &Path, kind: &FileFormat) -> FieldPresence {
         let Ok(metadata) = fs::metadata(path) else {
             return FieldPresence::Unseen;
@@ -153,7 +156,7 @@ impl<'a> FormatRules<'a> {
     }
 }
 
-/// The extension that names the format of a file, in lower case.
+/// Returns the extension that names the format of a file, in lower case.
 fn spelled_as(path: &Path, codec: Codec) -> String {
     let name = match codec {
         Codec::Plain => path,
@@ -163,7 +166,7 @@ fn spelled_as(path: &Path, codec: Codec) -> String {
     extension.to_string_lossy().to_lowercase()
 }
 
-/// A readable file, with its size and modification time.
+/// Creates the description of a readable file, with its size and modification time.
 pub(super) fn source_file(
     path: PathBuf,
     relative: PathBuf,

@@ -1,4 +1,4 @@
-//! Resolves one input: stdin, a file, a folder or a glob.
+//! Finds the files of one input: stdin, a file, a folder or a glob.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -19,21 +19,23 @@ use crate::source::reject::RejectReason;
 use crate::source::spool;
 use crate::source::walk::{Pattern, WalkEntry, is_pattern, walk};
 
-/// The name in [`Sources::skipped`](crate::source::Sources::skipped) for folders that hold the result of an earlier run.
+/// The key in [`Sources::skipped`](crate::source::Sources::skipped) that counts folders with the result of an earlier
+/// run.
 pub const EARLIER_RESULT: &str = "(result of an earlier run)";
-/// The name in [`Sources::skipped`](crate::source::Sources::skipped) for files that a pattern excludes.
+/// The key in [`Sources::skipped`](crate::source::Sources::skipped) that counts files that a pattern excludes.
 pub const EXCLUDED: &str = "(excluded)";
-/// The name in [`Sources::skipped`](crate::source::Sources::skipped) for folders that a pattern excludes, with everything in them.
+/// The key in [`Sources::skipped`](crate::source::Sources::skipped) that counts folders that a pattern excludes
+/// together with everything in them.
 pub const EXCLUDED_FOLDER: &str = "(excluded folder)";
-/// The name in [`Sources::skipped`](crate::source::Sources::skipped) for files that no pattern includes.
+/// The key in [`Sources::skipped`](crate::source::Sources::skipped) that counts files that no pattern includes.
 pub const NOT_INCLUDED: &str = "(not included)";
-/// The name in [`Sources::skipped`](crate::source::Sources::skipped) for files that do not begin like text.
+/// The key in [`Sources::skipped`](crate::source::Sources::skipped) that counts files that do not begin with text.
 const NOT_TEXT: &str = "(not text)";
-/// The name in [`Sources::skipped`](crate::source::Sources::skipped) for files that are not texts and whose records
-/// lack the field with the text.
+/// The key in [`Sources::skipped`](crate::source::Sources::skipped) that counts files that are not text and whose
+/// records lack the text field.
 const NO_TEXT_FIELD: &str = "(no text field)";
 
-/// The rules that resolve an input; threads share them while a folder is walked.
+/// The rules by which the files of an input are found. Threads share them while a folder is searched.
 pub(super) struct Search<'a> {
     options: &'a SourceOptions,
     formats: FormatRules<'a>,
@@ -41,14 +43,14 @@ pub(super) struct Search<'a> {
     cancel: &'a AtomicBool,
 }
 
-/// The decision about an entry of a folder: a file to read, or the name under which it is counted as skipped.
+/// Whether a file of a folder is read: the file, or the key under which it is counted as skipped.
 type Decision = Result<SourceFile, String>;
 
 impl<'a> Search<'a> {
-    /// The rules of `options`.
+    /// Creates the rules that `options` set.
     ///
     /// # Errors
-    /// [`SourceError::BadPattern`] or [`SourceError::NegatedPattern`] for a pattern that does not parse.
+    /// [`SourceError::BadPattern`] or [`SourceError::NegatedPattern`] for an invalid pattern.
     pub(super) fn new(options: &'a SourceOptions, cancel: &'a AtomicBool) -> Result<Self, SourceError> {
         Ok(Self {
             options,
@@ -88,7 +90,8 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// Adds the files of an input, which is a file, a folder or a glob. A path that exists is never read as a glob.
+    /// Adds the files of an input to `found`. The input is a file, a folder or a glob. A path that exists is never
+    /// interpreted as a glob.
     pub(super) fn input(&self, found: &mut Discovered, input: &str) -> Result<(), SourceError> {
         let path = Path::new(input);
         let metadata = match fs::metadata(path) {
@@ -106,7 +109,7 @@ impl<'a> Search<'a> {
                 });
             }
             Err(error) => {
-                // The file exists or may exist, so it becomes a reject, like an unreadable file in a folder.
+                // The file exists or may exist. It therefore becomes a reject, like an unreadable file in a folder.
                 found.files.push(unreadable_file(path, last_name(path), &error));
                 return Ok(());
             }
@@ -187,7 +190,8 @@ impl<'a> Search<'a> {
     }
 
     fn take(&self, found: &mut Discovered, met: Vec<WalkEntry>, pattern: Option<&Pattern>) {
-        // Reading sizes and first bytes waits for the disk, which can serve several requests at once.
+        // Several files are examined in parallel, because reading their sizes and first bytes waits for the disk, which
+        // can serve several requests at once.
         let decisions: Vec<Decision> = met.into_par_iter().map(|met| self.decide(met, pattern)).collect();
         for decision in decisions {
             match decision {
@@ -248,19 +252,19 @@ impl<'a> Search<'a> {
     }
 }
 
-/// The name that a path ends with.
+/// Returns the last component of a path.
 fn last_name(path: &Path) -> PathBuf {
     path.file_name()
         .map_or_else(|| PathBuf::from("input"), PathBuf::from)
 }
 
-/// A file that cannot be read; only the reason is known.
+/// Creates the description of a file that cannot be read because of `error`.
 fn unreadable_file(path: &Path, relative: PathBuf, error: &io::Error) -> SourceFile {
     let message = error.to_string();
     unread(path, relative, RejectReason::Unreadable { message })
 }
 
-/// A reject for a whole file or folder.
+/// Creates the description of a file or folder that is rejected as a whole.
 fn unread(path: &Path, relative: PathBuf, reason: RejectReason) -> SourceFile {
     SourceFile {
         path: path.to_owned(),

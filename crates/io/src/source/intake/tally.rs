@@ -1,4 +1,4 @@
-//! Counts records as they are read, on any thread.
+//! Counts records while they are parsed, on any thread.
 
 use std::collections::BTreeMap;
 
@@ -8,30 +8,30 @@ use crate::source::loss::Loss;
 use crate::source::record::{Record, RecordKind};
 use crate::source::reject::RejectReason;
 
-/// The most field names that are listed.
+/// The largest number of field names that are listed.
 const MAX_FIELDS: usize = 16;
 
-/// Counts of some records. The order in which counts are [added](Self::add) does not matter.
+/// Counts of some records of an input. Counts of different records can be [added](Self::add) in any order.
 #[derive(Debug, Default)]
 pub(in crate::source) struct Tally {
-    /// The ordinal of the first record of the chunk that is counted.
+    /// The ordinal of the first record of the chunk whose records are counted.
     chunk: u64,
     documents: u64,
-    /// Documents that were rejected after they were counted.
+    /// Number of documents that the caller rejected after they were counted as documents.
     refused: u64,
     kinds: BTreeMap<&'static str, RejectCount>,
-    /// Documents of each file, as they were counted.
+    /// Number of documents in each file, including those that the caller rejected later.
     taken: BTreeMap<u32, u64>,
-    /// Records that cannot be documents by their kind, by kind.
+    /// Number of records that cannot be documents because of their kind, by kind.
     other: BTreeMap<&'static str, u64>,
     files: BTreeMap<u32, FileCount>,
 }
 
-/// Rejected records of one kind of reason.
+/// The number and the first examples of rejected records with one kind of reason.
 #[derive(Debug, Default)]
 struct RejectCount {
     count: u64,
-    /// The first few, ascending.
+    /// The first few rejected records, in input order.
     examples: Vec<Example>,
 }
 
@@ -42,22 +42,22 @@ struct Example {
     reason: RejectReason,
 }
 
-/// The position of a rejected record, which sorts the records of all chunks in input order.
+/// The position of a rejected record. It sorts the rejected records of all chunks in input order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct RejectOrder {
     file: u32,
-    /// See [`Tally::chunk`].
+    /// The ordinal of the first record of the chunk that contains the record.
     chunk: u64,
     line: u64,
-    /// The number of rejected records before it in the chunk.
+    /// The number of records of the same chunk that were rejected before.
     position: u64,
 }
 
-/// Rejected records of one file.
+/// Counts of the rejected records of one file.
 #[derive(Debug)]
 struct FileCount {
     rejected: u64,
-    /// The number of these that were first counted as documents.
+    /// The number of these records that were first counted as documents.
     refused: u64,
     first: Example,
     damage: Option<DamageCount>,
@@ -75,7 +75,7 @@ impl Example {
         self.place
     }
 
-    /// Replaces a later one.
+    /// Replaces `self` by `other` if `other` comes earlier in the input.
     fn earlier(&mut self, other: Self) {
         if other.place < self.place {
             *self = other;
@@ -84,7 +84,7 @@ impl Example {
 }
 
 impl Tally {
-    /// Empty counts of a chunk, given the ordinal of its first record.
+    /// Creates empty counts for a chunk. `first_ordinal` is the ordinal of its first record.
     pub(in crate::source) fn of_chunk(first_ordinal: u64) -> Self {
         Self {
             chunk: first_ordinal,
@@ -92,7 +92,7 @@ impl Tally {
         }
     }
 
-    /// Counts a record. The records of one chunk are counted in their order.
+    /// Counts a record. The records of a chunk must be counted in their order.
     pub(in crate::source) fn count(&mut self, record: &Record<'_>) {
         let reason = match &record.kind {
             RecordKind::Blank => return,
@@ -117,10 +117,10 @@ impl Tally {
         self.reject(position, record.raw_len, reason);
     }
 
-    /// Counts a document as rejected. The document is counted as a record before or after that.
+    /// Counts a document as rejected by the caller. It is also counted as a document, before or after this call.
     pub(in crate::source) fn refuse(&mut self, source: u32, line: u64, reason: &RejectReason) {
         self.refused += 1;
-        // The largest position sorts this reject after the others of the same line.
+        // The largest position sorts this reject after the other rejects on the same line.
         let position = RejectOrder {
             file: source,
             chunk: self.chunk,
@@ -173,7 +173,7 @@ impl Tally {
         }
     }
 
-    /// Adds the counts of other records.
+    /// Adds the counts of other records of the same input.
     pub(in crate::source) fn add(&mut self, other: Self) {
         self.documents += other.documents;
         self.refused += other.refused;
@@ -209,7 +209,7 @@ impl Tally {
         }
     }
 
-    /// The intake, with the names of the files.
+    /// Returns the intake with the names of the files.
     pub(in crate::source) fn intake(&self, files: &[SourceFile]) -> Intake {
         let label = |file: u32| {
             files
@@ -287,7 +287,7 @@ impl Tally {
     }
 }
 
-/// True if a whole table is rejected because it has no text column.
+/// Returns true if a whole table was rejected because it has no column with a text.
 fn lacks_column(reason: &RejectReason) -> bool {
     matches!(
         reason.cause(),
@@ -295,7 +295,7 @@ fn lacks_column(reason: &RejectReason) -> bool {
     )
 }
 
-/// The names of the fields of records that lack the text field.
+/// Returns the field names of the records that were rejected because they lack the text field.
 fn fields<'r>(reasons: impl Iterator<Item = &'r RejectReason>) -> Vec<String> {
     let mut fields: Vec<String> = Vec::new();
     for reason in reasons {

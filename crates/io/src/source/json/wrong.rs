@@ -1,4 +1,4 @@
-//! The reasons for which a JSON record yields no text.
+//! Determines why a JSON record yields no text.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,7 +7,8 @@ use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 
 use crate::source::reject::RejectReason;
 
-/// The type of a line that cannot be an object, by its first byte.
+/// Returns the type of a JSON value that, judged by its first byte, cannot be an object. Returns `None` if it may be an
+/// object.
 pub(super) fn not_an_object(line: &str) -> Option<&'static str> {
     match line.trim_ascii_start().as_bytes().first()? {
         b'{' => None,
@@ -19,21 +20,21 @@ pub(super) fn not_an_object(line: &str) -> Option<&'static str> {
     }
 }
 
-/// The reason for an error of the JSON parser, with the position in bytes of the record.
+/// Converts an error of the JSON parser to a reject reason, with the position as a byte of the record.
 pub(super) fn invalid(error: &serde_json::Error, record: &str) -> RejectReason {
     let text = error.to_string();
     let message = text.split(" at line ").next().unwrap_or_default().to_owned();
     let lines_before = record.split_inclusive('\n').take(error.line().saturating_sub(1));
     let before: usize = lines_before.map(str::len).sum();
     let column = (before + error.column()) as u64;
-    // The message of the parser for a first half of a pair without a second half.
+    // The parser reports an unpaired first surrogate with this message.
     if message.contains("surrogate") || message == "unexpected end of hex escape" {
         return RejectReason::LoneSurrogate { column };
     }
     RejectReason::InvalidJson { message, column }
 }
 
-/// The names of the first fields of an object, shortened, for a message.
+/// Returns the names of the first fields of an object, shortened for a message.
 pub(in crate::source) fn present(line: &str) -> Vec<String> {
     struct Names(Vec<String>);
     impl<'de> Visitor<'de> for &mut Names {
@@ -54,7 +55,7 @@ pub(in crate::source) fn present(line: &str) -> Vec<String> {
         }
     }
     let mut names = Names(Vec::new());
-    // If the object is damaged or cut off, fewer names are listed.
+    // The parser stops where the object is damaged or truncated, so fewer names are listed.
     let _ = serde_json::Deserializer::from_str(line).deserialize_map(&mut names);
     names.0
 }

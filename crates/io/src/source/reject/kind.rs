@@ -1,9 +1,10 @@
-//! Classes of reasons: the kind to count by, and damage as opposed to one bad record.
+//! Classifies reject reasons: the kind under which they are counted, and whether the file is damaged.
 
 use super::{ARRAY_CUT_OFF, RejectReason};
 
 impl RejectReason {
-    /// True if the file is unreadable, cut off or damaged, rather than this one record unusable.
+    /// Returns true if the file is unreadable, truncated or damaged. Returns false if only this one record cannot be
+    /// used.
     pub fn is_damage(&self) -> bool {
         matches!(
             self,
@@ -18,7 +19,7 @@ impl RejectReason {
         )
     }
 
-    /// True if the last record or array of a file is rejected because it is incomplete.
+    /// Returns true if the reason is that the last record, or the array, of a file is incomplete.
     pub fn is_incomplete(&self) -> bool {
         match self {
             Self::InvalidJson { message, .. } => message.starts_with("EOF while parsing"),
@@ -28,7 +29,7 @@ impl RejectReason {
         }
     }
 
-    /// The kind of reason in a word or two, to count by.
+    /// The kind of reason in one or two words, under which rejects are counted.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::InvalidUtf8 { .. } => "invalid utf-8",

@@ -1,8 +1,8 @@
-//! The elements of a JSON array.
+//! Finds the elements of a JSON array.
 //!
-//! The scanner only distinguishes strings and brackets. The parser decides if an element is well formed, so that one bad element is
-//! one reject. The bytes between elements must be a comma and white space: anything else, and a
-//! missing end, is a fault from there on.
+//! The scanner only distinguishes strings and brackets. The parser checks whether an element is valid, so that an
+//! invalid element is a single reject. Between two elements there must be a comma and white space. After any other
+//! byte, or if the end of the array is missing, the rest of the file is rejected.
 
 use memchr::{memchr_iter, memchr2};
 
@@ -10,32 +10,33 @@ use super::{Scan, Span, SpanKind};
 use crate::source::json::first_fields;
 use crate::source::reject::{ARRAY_CUT_OFF, RejectReason};
 
-/// The state of the scanner.
+/// Where the scanner is in the array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ArrayState {
-    /// Before the array.
+    /// Before the opening bracket of the array.
     Before,
-    /// After its bracket.
+    /// After the opening bracket of the array.
     First,
-    /// In an element, at this depth of brackets.
+    /// Inside an element but outside of strings, at this nesting depth of brackets.
     Brackets(u64),
-    /// In a string, at this depth of brackets; `true` after a backslash.
+    /// Inside a string, at this nesting depth of brackets. The flag is true after a backslash.
     Text(u64, bool),
-    /// In an element without brackets or quotes, such as a number.
+    /// Inside an element without brackets or quotes, such as a number.
     Bare,
-    /// After an element.
+    /// After an element, before the comma.
     After,
-    /// After a comma.
+    /// After a comma, before the next element.
     Next,
     /// After the array.
     End,
 }
 
-/// Scans a JSON array. Every element is a record.
+/// Scans a JSON array. Every element of the array is a record.
 pub(super) struct ArrayScan {
     place: ArrayState,
-    /// The line of the current byte. Next, the line on which the open span begins.
+    /// The line of the current byte.
     line: u64,
+    /// The line on which the open span begins.
     open_line: u64,
 }
 
@@ -57,7 +58,7 @@ impl ArrayScan {
         self.open_line = self.line;
     }
 
-    /// Begins an element with its first byte.
+    /// Starts the element whose first byte is `byte`.
     fn begin(&mut self, byte: u8) {
         self.place = match byte {
             b'{' | b'[' => ArrayState::Brackets(1),
@@ -66,7 +67,8 @@ impl ArrayScan {
         };
     }
 
-    /// Scans an element. Returns the number of bytes, and true if the element ends there.
+    /// Scans bytes of an element. Returns the number of bytes that belong to it, and true if the element ends after
+    /// them.
     fn element(&mut self, bytes: &[u8]) -> (usize, bool) {
         let mut at = 0;
         while let Some(&byte) = bytes.get(at) {
@@ -105,7 +107,7 @@ impl ArrayScan {
         (at, false)
     }
 
-    /// Takes a byte outside of elements, at `at`.
+    /// Scans the byte at `data[at]`, which is not part of an element.
     fn outside(&mut self, data: &[u8], at: usize, spans: &mut Vec<Span>) -> Result<(), RejectReason> {
         match (self.place, data[at]) {
             (_, b' ' | b'\t' | b'\r') => {}
@@ -139,7 +141,7 @@ impl ArrayScan {
         Ok(())
     }
 
-    /// Ends the array with the bracket at `at`.
+    /// Ends the array at its closing bracket, which is `data[at]`.
     fn end(&mut self, at: usize, spans: &mut Vec<Span>) {
         self.push(at + 1, SpanKind::Closing, spans);
         self.place = ArrayState::End;
@@ -176,7 +178,7 @@ impl Scan for ArrayScan {
             }
         }
         if self.place == ArrayState::End {
-            // White space after the array is not gathered.
+            // White space after the array is reported at once, so that any amount of it needs no memory.
             self.push(data.len(), SpanKind::Closing, spans);
         }
         Ok(())
@@ -211,7 +213,8 @@ impl Scan for ArrayScan {
     }
 }
 
-/// A description of a file that begins with `byte`.
+/// Describes a file that is not an array. `byte` is its first byte that is not white space, and `bytes` begin with that
+/// byte.
 fn found(byte: u8, bytes: &[u8]) -> String {
     match byte {
         b'{' => {

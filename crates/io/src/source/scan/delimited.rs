@@ -1,7 +1,8 @@
-//! The rows of a table of delimited fields: CSV, TSV.
+//! Finds the rows of CSV and TSV files.
 //!
-//! A field that begins with a double quote ends at the next one that is not doubled, and may hold line ends; a quote
-//! elsewhere is an ordinary character. The csv crate reads in the same way; tests compare the rows with it.
+//! A field that begins with a double quote ends at the next double quote that is not doubled, and may contain line
+//! ends. A quote anywhere else is an ordinary character. The crate `csv` reads files in the same way, and tests compare
+//! the rows with it.
 
 use std::sync::Arc;
 
@@ -11,33 +12,36 @@ use super::{Scan, Span, SpanKind};
 use crate::source::delimited::{DelimitedFormat, Header};
 use crate::source::reject::RejectReason;
 
-/// The state of the scanner.
+/// Where the scanner is in a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RowState {
-    /// Before a field.
+    /// At the start of a field.
     Start,
-    /// In a field without quotes, or after the closing quote of one.
+    /// In a field without quotes, or after the closing quote of a field.
     Bare,
-    /// In a field in quotes.
+    /// In a quoted field.
     Quoted,
-    /// After a quote in such a field.
+    /// After a quote in a quoted field. The quote is the closing quote unless another one follows.
     Quote,
     /// After a carriage return that ends the row.
     Return,
 }
 
-/// Scans rows of fields. The first row is the header, unless there is none, and every other row is a record.
+/// Scans the rows of a CSV or TSV file. The first row is the header unless the file has none. Every other row is a
+/// record.
 pub(super) struct RowScan {
     place: RowState,
     form: DelimitedFormat,
-    /// The delimiter: given, or detected in the first row.
+    /// The delimiter that was given, or that was detected in the first row. `None` before it is known.
     delimiter: Option<u8>,
     header: Option<Arc<Header>>,
-    /// Bytes of the open row, its end not counted.
+    /// The number of bytes of the current row that were scanned, without its line end.
     seen: usize,
-    /// The line of the current byte. Next, the lines of the open row and of the last opening quote.
+    /// The line of the current byte.
     line: u64,
+    /// The line on which the current row begins.
     open_line: u64,
+    /// The line of the last opening quote.
     quote_line: u64,
 }
 
@@ -62,7 +66,7 @@ impl RowScan {
         )
     }
 
-    /// Skips to the next byte that may change the state.
+    /// Skips bytes that cannot change the state. Returns their number.
     fn skip(&mut self, bytes: &[u8]) -> usize {
         let next = match (self.place, self.delimiter) {
             (RowState::Quoted, _) => memchr(b'"', bytes),
@@ -76,7 +80,7 @@ impl RowScan {
         skipped
     }
 
-    /// Ends the open row, of which `data[..end]` ends with.
+    /// Ends the current row at `data[end]`. The row ends with a line end of `ending` bytes.
     fn end(
         &mut self,
         data: &[u8],

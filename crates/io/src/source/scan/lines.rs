@@ -1,11 +1,11 @@
-//! The lines of a file: one record per line.
+//! Finds the lines of a file. Each line is a record.
 
 use memchr::memchr;
 
 use super::{Scan, Span, SpanKind};
 use crate::source::reject::RejectReason;
 
-/// An iterator over lines, each with its line feed if it has one.
+/// Iterates over lines. Each line includes its line feed, if it has one.
 pub(crate) struct Lines<'a>(pub(crate) &'a [u8]);
 
 impl<'a> Iterator for Lines<'a> {
@@ -23,20 +23,21 @@ impl<'a> Iterator for Lines<'a> {
     }
 }
 
-/// The line without its line feed.
+/// Returns a line without its line feed.
 #[inline]
 pub(crate) fn content(line: &[u8]) -> &[u8] {
     line.strip_suffix(b"\n").unwrap_or(line)
 }
 
-/// Scans lines. Every line is a record, except lines of white space. A line beyond the limit counts as a record.
+/// Scans lines. Every line is a record, except for lines of white space. A line of white space that exceeds the length
+/// limit is a record as well, which is rejected as too long.
 pub(crate) struct LineScan {
-    /// The line that is open.
+    /// The number of the current line, from 1.
     line: u64,
     max: u64,
-    /// Bytes of the open line, if `data` no longer holds its beginning.
+    /// The number of bytes of the current line that were scanned, including bytes that `data` no longer contains.
     seen: usize,
-    /// True if the open line is white space so far.
+    /// True if the current line consists of white space so far.
     blank: bool,
 }
 
@@ -50,20 +51,21 @@ impl LineScan {
         }
     }
 
-    /// Takes more of the open line, without its line feed.
+    /// Scans more bytes of the current line, which do not include its line feed.
     fn take(&mut self, bytes: &[u8]) {
         self.blank = self.blank && bytes.iter().all(u8::is_ascii_whitespace);
         self.seen += bytes.len();
     }
 
-    /// Ends the open line at `end`.
+    /// Ends the current line at the offset `end`.
     fn end(&mut self, end: usize, spans: &mut Vec<Span>) {
         let blank = self.blank && self.seen as u64 <= self.max;
         let (line, part) = (self.line, if blank { SpanKind::Blank } else { SpanKind::Record });
         (self.seen, self.blank) = (0, true);
         self.line += 1;
         match spans.last_mut() {
-            // Adjacent blank lines become one span, so that a file of blank lines takes no more memory than another.
+            // Adjacent blank lines are merged into one span, so that a file of blank lines needs no more memory than
+            // other files.
             Some(last) if blank && last.part == SpanKind::Blank => last.end = end,
             _ => spans.push(Span { end, line, part }),
         }

@@ -1,8 +1,8 @@
-//! Scanners: they find the bounds of records in the bytes of a file.
+//! Scanners, which find the bounds of records in the bytes of a file.
 //!
-//! A scanner reads each byte once, as it arrives, and reports the spans that end there. It parses nothing: a record
-//! is turned into a document later, on any thread. Both passes over the input (reading, and writing the kept records)
-//! use the same scanner, so that they agree on what a record is.
+//! A scanner reads each byte once, as it arrives, and reports the spans that end there. It parses nothing: records are
+//! parsed into documents later, on any thread. The inputs are read in two passes, first to find duplicates and then to
+//! copy the kept records. Both passes use the same scanner, so that they find the same records.
 
 mod array;
 mod delimited;
@@ -23,75 +23,79 @@ use super::options::SourceOptions;
 use super::record_limits::RecordLimits;
 use super::reject::RejectReason;
 
-/// The kind of a span, which decides into which outputs its bytes are copied.
+/// The kind of a span. It decides to which outputs the bytes of the span are copied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SpanKind {
-    /// The opening of every file of the format, such as a header. Copied before the first record of each output.
+    /// The bytes before the first record of a file, such as a header. They are copied to the beginning of each output.
     Opening,
-    /// A record, with the line end that belongs to it.
+    /// A record, including its line end.
     Record,
-    /// A separator between two records. Copied only between two records of one output.
+    /// The bytes between two records. They are copied only between two records of the same output.
     Separator,
-    /// Lines of white space. Copied with the kept records.
+    /// Lines of white space. They are copied to the output of the kept records.
     Blank,
-    /// A record that is not a document, with the name under which it is counted, or `None` for a further part of it. Copied with the kept
-    /// records.
+    /// A record that cannot be a document, with the name under which it is counted. A further part of such a record has
+    /// `None` instead of the name. It is copied to the output of the kept records.
     Other(Option<&'static str>),
-    /// The end of the file. Copied to the end of each output.
+    /// The bytes after the last record of a file. They are copied to the end of each output.
     Closing,
 }
 
-/// A range of bytes, from the end of the span before it.
+/// A range of bytes of a block. It begins where the previous span ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
-    /// Its end in the block.
+    /// The offset in the block at which the span ends.
     pub end: usize,
-    /// The line on which it begins, from 1.
+    /// The line on which the span begins, from 1.
     pub line: u64,
-    /// The kind of span.
+    /// The kind of the span.
     pub part: SpanKind,
 }
 
-/// Finds spans in a stream of bytes.
+/// Finds the spans in a stream of bytes.
 ///
-/// Spans follow one another without gaps: each begins where the one before it ends, the first where the stream does.
+/// Spans are adjacent: the first span begins at the start of the stream, and every other span begins where the previous
+/// one ends.
 pub(super) trait Scan: Send {
-    /// Scans `data[from..]`, the bytes that follow those scanned before, and adds the spans that end there, by
-    /// their ends in `data`. Where `from` is not 0, `data` begins no later than the span that is open.
+    /// Scans `data[from..]`, which are the bytes of the stream that follow those scanned before. Adds the spans that
+    /// end there to `spans`, with their ends as offsets in `data`. If `from` is not 0, `data` includes the beginning of
+    /// the open span, which began in an earlier call.
     ///
-    /// An error says why the bytes beyond the spans found cannot be split into records; nothing is asked after it. The size of that part is counted by
-    /// the caller.
+    /// The error is the reason why the bytes after the last span cannot be split into records. After an error the
+    /// scanner is not called again. The caller counts the bytes that are lost.
     fn scan(&mut self, data: &[u8], from: usize, spans: &mut Vec<Span>) -> Result<(), RejectReason>;
 
-    /// Ends the scan after the last byte of `data`, all of which was scanned. Adds the open span, if there is one.
+    /// Ends the scan. All of `data` was scanned, and it ends with the last byte of the stream. Adds the open span, if
+    /// there is one.
     fn finish(&mut self, data: &[u8], spans: &mut Vec<Span>) -> Result<(), RejectReason>;
 
-    /// The line on which the open span begins.
+    /// The line on which the open span begins. The open span is the one whose end has not been found.
     fn open_line(&self) -> u64;
 
-    /// True if the open span is a record, or can become one. Such a span may be skipped when it grows too long.
+    /// Returns true if the open span is a record or can become one. If such a span grows too long, it is skipped.
     fn in_record(&self) -> bool {
         true
     }
 
-    /// True if positions of records are lines. Otherwise they are the numbers of records.
+    /// Returns true if the positions of records are line numbers. Otherwise they are the numbers of the records in the
+    /// file.
     fn has_lines(&self) -> bool {
         true
     }
 
-    /// The header of the records so far, for a format that has one.
+    /// The column names of a CSV or TSV file, once they were read. `None` for other formats.
     fn header(&self) -> Option<Arc<Header>> {
         None
     }
 
-    /// The bytes that close an output if reading ends early. `_closed` is true if the output already has the closing
-    /// span, since the scanner may be ahead of the output.
+    /// The bytes that must be added to each output if reading ends early, such as the bracket of a JSON array.
+    /// `_closed` is true if the closing span was already copied to the outputs, which may be behind the scanner.
     fn closing(&self, _closed: bool) -> &'static [u8] {
         b""
     }
 }
 
-/// The scanner for a format whose records are bytes.
+/// Creates the scanner for a format whose records are bytes.
 pub(super) fn scanner(format: Format, charset: Charset, options: &SourceOptions) -> Box<dyn Scan> {
     let rows = |usual| {
         Box::new(RowScan::new(DelimitedFormat {
@@ -108,7 +112,7 @@ pub(super) fn scanner(format: Format, charset: Charset, options: &SourceOptions)
         Format::Csv => rows(b','),
         Format::Tsv => rows(b'\t'),
         Format::Warc => Box::new(warc::WarcScan::new(record_limits, options.any_status)),
-        // Not reached: tables are planned, not scanned.
+        // Not reached, because tables are read by rows and not scanned.
         #[cfg(feature = "tables")]
         Format::Arrow | Format::Parquet => Box::new(LineScan::new(record_limits)),
     }

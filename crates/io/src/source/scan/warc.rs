@@ -1,9 +1,9 @@
-//! Records of a WARC file, by the lengths in their headers.
+//! Finds the records of a WARC file by the lengths that their headers state.
 //!
-//! A length is accepted if another record follows at that point, with or without the line ends between records. If none
-//! follows, the record ends where the next record was found inside it, if any, so that a wrong length costs one record.
-//! Positions are counted from the beginning of the open span, since its bytes may have been dropped when it grew too
-//! long.
+//! A length is accepted if another record begins at the end of the content, with or without the line ends that separate
+//! records. Otherwise the length is wrong. The record then ends where another record begins inside its content, if
+//! there is one, so that only one record is rejected. Positions are counted from the beginning of the open span (the
+//! current record), because its bytes may have been dropped when it grew too long.
 
 use super::{Scan, Span, SpanKind};
 use crate::source::reject::RejectReason;
@@ -15,49 +15,52 @@ use crate::source::warc::{
 #[cfg(test)]
 mod tests;
 
-/// The maximum number of bytes of the start of a record that are held to decide its kind.
+/// The largest number of bytes at the start of a record that are stored to decide its kind.
 const MAX_HEAD_BYTES: usize = MAX_HEADER_BYTES + MAX_KIND_BYTES + 8;
-/// Records that are not documents are held up to this size, because their length may be wrong.
+/// The size up to which records that are not documents are kept in memory. They are kept because a wrong length may be
+/// detected at their end.
 const MAX_OTHER_BYTES: u64 = 1 << 20;
-/// The most line ends after a record that belong to it.
+/// The largest number of line ends after a record that belong to the record.
 const MAX_LINE_ENDS: u8 = 4;
 
 /// Scans the records of a web archive.
 pub(super) struct WarcScan {
     max: u64,
     any_status: bool,
-    /// The number of the open record in the file, from 1.
+    /// The number of the current record in the file, from 1.
     number: u64,
     /// The number of bytes of the open span that were scanned.
     seen: u64,
     state: State,
-    /// The beginning of the open record: its header, and as much of the content as decides its kind.
+    /// The beginning of the current record: its header, and as much of its content as is needed to decide its kind.
     head: Vec<u8>,
     /// The first offset in the open span at which another record can begin.
     content: u64,
     next: NextRecord,
-    /// The offset in the span of the first record found inside the content.
+    /// The offset in the open span of the first record that begins inside the content of the current record.
     inside: Option<u64>,
-    /// The number of bytes after the open record that are too few to decide if they begin the next one. They are not
-    /// included in `seen`.
+    /// The number of bytes after the current record that are too few to decide whether they begin the next one. They
+    /// are not counted in `seen`.
     waiting: usize,
-    /// The number of bytes that may still be scanned again after wrong lengths. After that, the first record found ends the open one.
+    /// The number of bytes that may still be scanned twice because of wrong lengths. Once it is 0, a record ends at the
+    /// first record found inside it.
     again: u64,
 }
 
 enum State {
-    /// Within a header, or before one.
+    /// In a header or before one.
     Head,
-    /// Within the content, with the number of bytes left.
+    /// In the content, of which `left` bytes follow.
     Content { left: u64, part: SpanKind },
-    /// After the content, with the number of line ends so far.
+    /// After the content. `ends` is the number of line ends so far.
     End { ends: u8, part: SpanKind },
-    /// The end of the record is unknown: it ends where the next one begins.
+    /// The length of the record is wrong or unknown. It ends where the next record begins.
     Lost,
 }
 
 impl WarcScan {
-    /// A scanner for records of at most `max` bytes. With `any_status`, responses of any status are documents.
+    /// Creates a scanner for records of at most `max` bytes. If `any_status` is true, responses of any HTTP status are
+    /// documents.
     pub(super) fn new(max: u64, any_status: bool) -> Self {
         Self {
             max,
@@ -74,7 +77,7 @@ impl WarcScan {
         }
     }
 
-    /// Ends the open span, of `length` bytes, at `end` and begins the next record.
+    /// Ends the open span at the offset `end` and begins the next record. The span has `length` bytes.
     fn close(&mut self, end: usize, length: u64, part: SpanKind, spans: &mut Vec<Span>) {
         if length > 0 {
             spans.push(Span {
@@ -91,7 +94,7 @@ impl WarcScan {
         self.inside = None;
     }
 
-    /// Takes bytes that may belong to a header. Returns their number.
+    /// Scans bytes that may belong to a header. Returns the number of bytes that do.
     fn begin(&mut self, bytes: &[u8]) -> usize {
         let held = self.head.len();
         let room = MAX_HEAD_BYTES.saturating_sub(held).min(bytes.len());
@@ -115,7 +118,7 @@ impl WarcScan {
             Some(WarcKind::Document) => SpanKind::Record,
             Some(WarcKind::Other(kind)) => SpanKind::Other(Some(kind)),
         };
-        // The part of the content that arrived with earlier bytes was consumed with them.
+        // The part of the content that arrived in earlier calls has already been counted as scanned.
         let before = held
             .saturating_sub(header.length)
             .min(usize::try_from(length).unwrap_or(usize::MAX));
@@ -134,12 +137,12 @@ impl WarcScan {
         taken
     }
 
-    /// Gives up the record whose beginning is held. Searches its first `taken` bytes for another record; the rest is
-    /// searched as it arrives.
+    /// Gives up the current record, because its header is invalid. Searches the first `taken` bytes of `head` for
+    /// another record. Bytes after them are searched when they arrive.
     fn lose(&mut self, taken: usize) {
         let (content, before) = match Header::read(&self.head) {
             HeaderStart::Record(header) => (header.length, b'\n'),
-            // Another record can begin after the first byte of this one.
+            // Another record can begin anywhere after the first byte of this one.
             HeaderStart::Incomplete | HeaderStart::Invalid(_) => (blank_before(&self.head) + 1, b' '),
         };
         self.content = content as u64;
@@ -149,7 +152,7 @@ impl WarcScan {
         self.state = State::Lost;
     }
 
-    /// Searches the next bytes of the open span, which are at `offset` in it, for the beginning of another record.
+    /// Searches bytes of the open span for the beginning of another record. `offset` is their position in the span.
     fn search_record(&mut self, bytes: &[u8], offset: u64) {
         let own = usize::try_from(self.content.saturating_sub(offset)).unwrap_or(usize::MAX);
         let bytes = bytes.get(own..).unwrap_or_default();
@@ -159,9 +162,9 @@ impl WarcScan {
         }
     }
 
-    /// Ends the open span, whose length is wrong, at the record that was found inside it, and returns the position of
-    /// that record. `at` is the end of the bytes scanned. `None` if no record was found, or its bytes are no longer
-    /// held.
+    /// Ends the open span, whose length is wrong, at the record that was found inside it. Returns the offset of that
+    /// record in the data, or `None` if no record was found or its bytes are no longer in memory. `at` is the end of
+    /// the bytes scanned.
     fn cut(&mut self, at: usize, spans: &mut Vec<Span>) -> Option<usize> {
         let inside = self.inside.take()?;
         self.next = NextRecord::behind(b' ');
@@ -172,20 +175,20 @@ impl WarcScan {
         Some(start)
     }
 
-    /// The number of bytes up to which a record that is not a document is held.
+    /// The size up to which a record that is not a document is kept in memory, in bytes.
     fn held_other(&self) -> u64 {
         let room = u64::from(MAX_LINE_ENDS) + UNDECIDED_BYTES as u64;
         self.max.min(MAX_OTHER_BYTES).saturating_sub(room)
     }
 
-    /// True if another record begins inside the part of the open span that is always held, however the input is split
-    /// into reads.
+    /// Returns true if another record begins inside the open span, so near to its beginning that it is found regardless
+    /// of how the input is divided into reads.
     fn begins_early(&self) -> bool {
         let known = |at: u64| at + MAX_BEGINNING_BYTES as u64 <= self.held_other();
         self.inside.is_some_and(known)
     }
 
-    /// Scans `data` from `at` on.
+    /// Scans `data` from the offset `at` on.
     fn go(&mut self, data: &[u8], mut at: usize, spans: &mut Vec<Span>) {
         while let Some(bytes) = data.get(at..).filter(|bytes| !bytes.is_empty()) {
             match self.state {
@@ -205,8 +208,8 @@ impl WarcScan {
                     } else {
                         State::Content { left, part }
                     };
-                    // If another record begins inside a record that is too long to be held, the length of the outer one
-                    // is taken to be wrong.
+                    // If another record begins inside a record that is too long to be kept in memory, the stated length
+                    // of the outer record is assumed to be wrong.
                     let too_long = match part {
                         SpanKind::Record => self.seen > self.max,
                         SpanKind::Other(Some(_)) => self.seen > self.held_other() && self.begins_early(),
@@ -234,7 +237,8 @@ impl WarcScan {
                             Some(back) => at = back,
                             None => self.state = State::Lost,
                         },
-                        // Undecided bytes wait only while the record before them is held.
+                        // Bytes that do not yet show whether they begin a record are kept only if the record before
+                        // them fits into memory with them.
                         None if self.seen + UNDECIDED_BYTES as u64 <= self.max => {
                             self.waiting = bytes.len();
                             return;
@@ -254,7 +258,8 @@ impl WarcScan {
         }
     }
 
-    /// Yields the part read so far of a record that is not a document and too long to be held.
+    /// If the current record is not a document and is too long to be kept in memory, yields the part read so far as a
+    /// span.
     fn stream(&mut self, end: usize, spans: &mut Vec<Span>) {
         let held = self.held_other();
         if let State::Content { part, .. } | State::End { part, .. } = &mut self.state
@@ -296,7 +301,7 @@ impl Scan for WarcScan {
         let at = data.len();
         loop {
             if let (State::End { part, .. }, 1..) = (&self.state, self.waiting) {
-                // The file ends within the first bytes of the next record.
+                // The file ends within the bytes that might have been the beginning of another record.
                 let end = at - std::mem::take(&mut self.waiting);
                 self.close(end, self.seen, *part, spans);
                 self.go(data, end, spans);

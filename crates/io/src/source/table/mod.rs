@@ -1,12 +1,12 @@
-//! Tables: files whose rows are documents, read by column.
+//! Tables: Parquet and Arrow files, whose rows are documents and which are read by column.
 //!
-//! A [`Table`] is a file whose metadata (footer, block list) has been read and checked. The reading thread plans it
-//! into [`RowRange`]s. The thread that processes a range decodes the columns that it needs, some rows at a time, so
-//! that no row group is held as a whole. Ranges come in row order with a fixed number of rows. A row that cannot be
-//! decoded is rejected under its number.
+//! A [`Table`] is a file whose metadata (footer or message list) was read and checked. The reading thread divides the
+//! table into [`RowRange`]s. The thread that processes a range decodes the necessary columns, some rows at a time, so
+//! that no complete row group is in memory. The ranges are in the order of the rows, and the number of rows in each is
+//! known in advance. A row that cannot be decoded is rejected under its row number.
 //!
-//! The files are untrusted. The claims of the metadata are checked against the size of the file before anything is
-//! allocated for them, and third-party decoders run inside [`guarded`].
+//! The files are untrusted. The counts and lengths in the metadata are checked against the size of the file before
+//! memory is allocated for them. Third-party decoders run inside [`guarded`], which catches their panics.
 
 mod arrow;
 mod parquet;
@@ -28,12 +28,13 @@ pub use self::arrow::ArrowTable;
 pub use self::parquet::{IntegerColumn, IntegerReader, ParquetTable};
 use self::row::RowDecoder;
 
-/// The number of rows that a file of any size may claim, because runs of equal values take hardly any bytes.
+/// The number of rows that a file of any size may claim. Even a small file can have many rows, because runs of equal
+/// values take hardly any bytes.
 const ROWS_ANY_FILE: u64 = 1 << 20;
-/// The number of rows that a file may claim for each of its bytes.
+/// The number of further rows that a file may claim for each of its bytes.
 const ROWS_A_BYTE: u64 = 1 << 12;
 
-/// A table file whose frame has been read.
+/// A table file whose metadata was read and checked.
 #[derive(Debug)]
 pub enum Table {
     /// An Arrow IPC file or stream.
@@ -46,37 +47,38 @@ pub enum Table {
 #[derive(Debug, Clone)]
 pub struct RowRange {
     table: Arc<Table>,
-    /// The row group, or the message with which it begins.
+    /// The index of the row group in a Parquet file, or of the first message in an Arrow file.
     group: usize,
-    /// Rows before it in the row group.
+    /// The number of rows of the row group that come before the range.
     skip: u64,
-    /// Its rows in the file, counted from 0.
+    /// The rows of the range, as positions in the file, from 0.
     pub rows: Range<u64>,
-    /// Bytes on disk of the text, about.
+    /// The approximate size of the texts of these rows on disk, in bytes.
     pub bytes: usize,
 }
 
-/// A part of the plan of a table.
+/// A range of rows to decode, or a part of a table that cannot be read.
 #[derive(Debug)]
 pub enum TablePart {
     /// Rows to decode.
     Rows(RowRange),
-    /// Rows that cannot be read, as one reject; the first lost row, counted from 0.
+    /// Rows that cannot be read. They count as one reject. The number is the position of the first of them, from 0.
     Lost(u64, RejectReason),
 }
 
 impl Table {
-    /// Reads the frame of `file`.
+    /// Reads and checks the metadata of `file`.
     ///
     /// # Errors
-    /// The file cannot be read, is packed as a whole, or is not of its format.
+    /// The file cannot be read, is compressed as a whole, or does not have the format that its name states.
     pub fn open(file: &SourceFile) -> Result<Self, RejectReason> {
         if file.codec != Codec::Plain {
-            // Tables need random access, and compress their columns themselves.
+            // A table must be read at random positions, which a compressed file does not allow. Tables compress their
+            // columns themselves.
             return Err(unreadable(
                 file.format,
                 format_args!(
-                    "it is packed as a whole ({}); unpack it first",
+                    "the file is compressed as a whole ({}); decompress it first",
                     file.codec.suffix()
                 ),
             ));
@@ -88,10 +90,11 @@ impl Table {
         })
     }
 
-    /// Splits the table into ranges of a few MiB of text, up to `limit` rows.
+    /// Divides the first `limit` rows of the table into ranges with a few MiB of text each.
     ///
     /// # Errors
-    /// The file cannot be opened, or the text field is missing or has no text.
+    /// The file cannot be opened, or the column that the options name for the text is missing or does not contain
+    /// texts.
     pub fn plan(
         self: &Arc<Self>,
         file: &SourceFile,
@@ -104,7 +107,7 @@ impl Table {
         })
     }
 
-    /// The number of rows according to the table's metadata.
+    /// The number of rows that the metadata of the table states.
     pub fn rows(&self) -> u64 {
         match self {
             Self::Arrow(table) => table.row_count(),
@@ -112,7 +115,7 @@ impl Table {
         }
     }
 
-    /// The names of the first columns, if none is named by `key`.
+    /// Returns the names of the first columns if `key` names none of the columns. Returns `None` if the column exists.
     pub fn lacks(&self, key: &str) -> Option<Vec<String>> {
         let missing = match self {
             Self::Arrow(table) => table.missing(key),
@@ -124,7 +127,7 @@ impl Table {
         }
     }
 
-    /// True if there is a top-level column of this name.
+    /// Returns true if there is a top-level column of this name.
     pub fn has_column(&self, name: &str) -> bool {
         match self {
             Self::Arrow(table) => table.schema().fields().find(name).is_some(),
@@ -135,7 +138,7 @@ impl Table {
         }
     }
 
-    /// The type of the column of ids, if that is a column of integers.
+    /// Returns the type of the id column, if it contains integers.
     pub fn id_type(&self, options: &SourceOptions) -> Option<IntegerType> {
         let key = options.id_key.as_deref()?;
         match self {
@@ -153,7 +156,7 @@ impl Table {
 }
 
 impl RowRange {
-    /// An empty range: a table without rows is part of the output too.
+    /// Creates an empty range. It represents a table without rows, which is copied to the output as well.
     fn empty(table: &Arc<Table>) -> Self {
         Self {
             table: Arc::clone(table),
@@ -164,12 +167,13 @@ impl RowRange {
         }
     }
 
-    /// The table it belongs to.
+    /// The table that contains the rows.
     pub fn table(&self) -> &Arc<Table> {
         &self.table
     }
 
-    /// Yields each of its rows with its number from 1 and its length: text and id in bytes.
+    /// Calls `f` for each row of the range: with the number of the row from 1, the total length of its text and id in
+    /// bytes, and the record.
     pub(crate) fn each(
         &self,
         file: &SourceFile,
@@ -184,9 +188,13 @@ impl RowRange {
         }
         let lost = self.decode(file, options, |rows| {
             while row < self.rows.end {
-                // Decoders may panic on damaged input; the processing of the rows stays outside the guard.
+                // Only the decoder runs inside the guard, because it may panic on damaged input. The callback runs
+                // outside of it.
                 if !guarded(format, || rows.next_batch((self.rows.end - row) as usize))? {
-                    return Err(damaged(format, "it has fewer rows than it claims"));
+                    return Err(damaged(
+                        format,
+                        "the file has fewer rows than its metadata states",
+                    ));
                 }
                 rows.each(record_limits, &mut |raw_len, kind| {
                     row += 1;
@@ -221,28 +229,28 @@ impl RowRange {
     }
 }
 
-/// Checks that a file of `bytes` bytes can have that many rows.
+/// Checks that a file of `bytes` bytes can contain `rows` rows.
 fn check_rows(format: Format, rows: u64, bytes: u64) -> Result<(), RejectReason> {
     if rows <= ROWS_ANY_FILE.saturating_add(bytes.saturating_mul(ROWS_A_BYTE)) {
         return Ok(());
     }
     Err(unreadable(
         format,
-        format_args!("it claims {rows} rows in {bytes} bytes"),
+        format_args!("its metadata states {rows} rows, too many for a file of {bytes} bytes"),
     ))
 }
 
-/// Runs a third-party decoder and turns a panic into an error. The decoders of Parquet and Arrow do not check
-/// everything they read: slices and arithmetic on damaged pages can panic. A damaged file must not affect other files.
-/// No value of the decoder is used after a panic.
+/// Runs a third-party decoder and converts a panic to an error. The decoders of Parquet and Arrow do not check
+/// everything that they read, so they can panic on damaged files. A damaged file must not end the run. After a panic no
+/// value of the decoder is used.
 ///
 /// # Errors
 /// The error of `f`; [`RejectReason::DamagedTable`] if the decoder panics.
 pub fn guarded<T>(format: Format, f: impl FnOnce() -> Result<T, RejectReason>) -> Result<T, RejectReason> {
-    crate::guard::guarded(f).unwrap_or_else(|| Err(damaged(format, "the decoder gave up on it")))
+    crate::guard::guarded(f).unwrap_or_else(|| Err(damaged(format, "the decoder failed")))
 }
 
-/// Opens the file again, because the position of a handle is shared by its clones.
+/// Opens the file again for another reader, because cloned handles share one file position.
 ///
 /// # Errors
 /// The file cannot be opened.
@@ -252,7 +260,7 @@ pub fn open(file: &SourceFile) -> Result<File, RejectReason> {
     })
 }
 
-/// The file as a whole cannot be read.
+/// Returns the reason to reject a table that cannot be read at all.
 fn unreadable(format: Format, message: impl Display) -> RejectReason {
     RejectReason::NotATable {
         format: format.name(),
@@ -260,7 +268,7 @@ fn unreadable(format: Format, message: impl Display) -> RejectReason {
     }
 }
 
-/// Rows cannot be read.
+/// Returns the reason to reject rows that cannot be decoded.
 fn damaged(format: Format, message: impl Display) -> RejectReason {
     RejectReason::DamagedTable {
         format: format.name(),
@@ -268,9 +276,9 @@ fn damaged(format: Format, message: impl Display) -> RejectReason {
     }
 }
 
-/// The first column names, shortened, for a message.
+/// Returns the names of the first columns, shortened for a message.
 fn shortened<'n>(names: impl Iterator<Item = &'n str>) -> Vec<String> {
-    /// Names listed.
+    /// The largest number of names that are listed.
     const MAX_NAMES: usize = 16;
     let mut listed = Vec::new();
     for name in names {

@@ -1,4 +1,4 @@
-//! From cells to records: the same rules for every table format.
+//! Makes records from the cells of a table row, by the same rules for every table format.
 
 use std::borrow::Cow;
 use std::str::from_utf8;
@@ -7,28 +7,28 @@ use super::super::record::{RecordKind, SortValue};
 use super::super::record_limits::RecordLimits;
 use super::super::reject::RejectReason;
 
-/// Rows being decoded.
+/// Decodes the rows of a range, batch by batch.
 pub(super) trait RowDecoder {
-    /// Decodes some of the next `most` rows, at least one; false when there are none left.
+    /// Decodes at least one and at most `most` of the next rows. Returns false if no rows are left.
     fn next_batch(&mut self, most: usize) -> Result<bool, RejectReason>;
 
-    /// Yields each row of the batch with its length in bytes.
+    /// Calls `f` with the length in bytes and the record of each row of the batch.
     fn each(&self, record_limits: RecordLimits, f: &mut dyn FnMut(u64, RecordKind<'_>));
 }
 
-/// The text cell of one row.
+/// The text of one row, as it is stored in the table.
 pub(super) enum Cell<'a> {
-    /// No value.
+    /// The cell is null.
     Null,
-    /// One value.
+    /// A single string.
     One(&'a [u8]),
-    /// The values of a list, in order.
+    /// A list of strings, in order.
     List(Vec<&'a [u8]>),
-    /// Numbers, written as JSON.
+    /// Numbers, as a JSON array.
     Json(String),
 }
 
-/// Makes a record of a row. Returns its length too.
+/// Makes a record from the cells of a row. Also returns the length of its text and id in bytes.
 pub(super) fn record<'a>(
     cell: Cell<'a>,
     id: Option<Cow<'a, str>>,
@@ -46,7 +46,8 @@ pub(super) fn record<'a>(
         Cell::Json(json) => json.len() as u64,
     };
     let raw_len = length + id.as_ref().map_or(0, |id| id.len() as u64);
-    // The length is checked before the parts are joined, because a list may name one long value many times.
+    // The length is checked before the strings of a list are joined, because a list may contain the same long string
+    // many times.
     let kind = match record_limits.check(length).and_then(|()| text(cell, text_key)) {
         Ok(text) => RecordKind::document(text, id, sort_value),
         Err(reason) => RecordKind::Rejected { reason },
@@ -79,7 +80,7 @@ fn utf8(bytes: &[u8]) -> Result<&str, RejectReason> {
     })
 }
 
-/// Numbers as a JSON array.
+/// Formats numbers as a JSON array.
 pub(super) fn numbers(numbers: impl Iterator<Item = String>) -> Cell<'static> {
     let mut json = String::from("[");
     for (i, number) in numbers.enumerate() {
@@ -92,7 +93,8 @@ pub(super) fn numbers(numbers: impl Iterator<Item = String>) -> Cell<'static> {
     Cell::Json(json)
 }
 
-/// A moment, as nanoseconds since 1970 if they fit, so that columns of different units compare.
+/// Converts a time to nanoseconds since 1970, so that columns with different units can be compared. A time that does
+/// not fit into 64 bits becomes a real number. `nanoseconds` is the unit of `value`.
 pub(super) fn moment(value: i64, nanoseconds: i64) -> SortValue {
     match value.checked_mul(nanoseconds) {
         Some(exact) => SortValue::Integer(exact),
@@ -100,7 +102,7 @@ pub(super) fn moment(value: i64, nanoseconds: i64) -> SortValue {
     }
 }
 
-/// A real number, in the one form that equal numbers have; none if it is not a number.
+/// Converts a real number to the one representation that equal numbers have. Returns `None` for NaN.
 pub(super) fn real(value: f64) -> Option<SortValue> {
     SortValue::number(&value.to_string())
 }

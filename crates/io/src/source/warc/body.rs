@@ -1,4 +1,5 @@
-//! Decodes the body of a response: chunked transfer coding, and the codings of its `Content-Encoding`.
+//! Decodes the body of an HTTP response in a web archive: the chunked transfer coding, and the codings that its
+//! `Content-Encoding` names.
 
 use std::borrow::Cow;
 use std::io::Read;
@@ -11,11 +12,11 @@ use super::http::Http;
 use crate::source::record_limits::RecordLimits;
 use crate::source::reject::RejectReason;
 
-/// Bytes that the brotli decoder takes at a time.
+/// The size of the brotli decoder's input buffer, in bytes.
 const BROTLI_BUFFER: usize = 16 << 10;
 
-/// Decodes a body. Writers of archives often store the body decoded but leave the head as it was sent. A body that is not coded as
-/// the head says is therefore taken as it is.
+/// Decodes a body. Many writers of web archives store the body decoded but leave the HTTP head as it was sent. A body
+/// that is not encoded as the head states is therefore returned unchanged.
 pub(super) fn decoded<'a>(
     body: &'a [u8],
     http: &Http,
@@ -40,7 +41,7 @@ pub(super) fn decoded<'a>(
             Ok(decoder) => unpacked(decoder, "zstd", record_limits),
             Err(error) => Err(damaged("zstd", &error)),
         },
-        // Brotli has no magic number, but compressed bytes do not read as text.
+        // Brotli has no magic number, so the body counts as compressed if it does not look like text.
         "br" if !reads_as_text(&body) => {
             unpacked(Decompressor::new(&*body, BROTLI_BUFFER), "br", record_limits)
         }
@@ -50,14 +51,14 @@ pub(super) fn decoded<'a>(
     }
 }
 
-/// True if a body is markup, or has none of the bytes that are frequent in packed bodies.
+/// Returns true if a body is markup, or contains none of the bytes that are frequent in compressed data.
 fn reads_as_text(body: &[u8]) -> bool {
     let start = body.trim_ascii_start();
     let start = start.get(..start.len().min(512)).unwrap_or_default();
     start.starts_with(b"<") || !is_binary(start)
 }
 
-/// Unpacks a body as far as it is complete, up to the size of the longest record.
+/// Decompresses a body. The decompressed body may be as long as the longest allowed record.
 fn unpacked(
     stream: impl Read,
     encoding: &'static str,
@@ -79,8 +80,8 @@ fn damaged(encoding: &str, error: &std::io::Error) -> RejectReason {
     }
 }
 
-/// Joins the chunks of a body. `None` if it is not in chunks, which many writers join without changing the head. Chunks that
-/// are cut off at the end are taken as far as they go.
+/// Joins the chunks of a body that uses the chunked transfer coding. Returns `None` if the body has no chunks, because
+/// many writers join them without changing the HTTP head. A truncated last chunk is used as far as it goes.
 fn unchunked(body: &[u8]) -> Result<Option<Vec<u8>>, RejectReason> {
     let mut joined = Vec::with_capacity(body.len());
     let mut rest = body;
@@ -107,17 +108,17 @@ fn unchunked(body: &[u8]) -> Result<Option<Vec<u8>>, RejectReason> {
     Ok(Some(joined))
 }
 
-/// One chunk.
+/// A chunk of the chunked transfer coding.
 struct Chunk<'a> {
-    /// Its size as stated.
+    /// The size that the chunk states, in bytes.
     size: usize,
     data: &'a [u8],
     after: &'a [u8],
 }
 
 impl Chunk<'_> {
-    /// True if a body may begin with this chunk, rather than with a line that reads like a size: the chunk is complete, and after an empty
-    /// one there are trailers or nothing.
+    /// Returns true if this is really the first chunk of a body, and not a text whose first line looks like a chunk
+    /// size. A first chunk must be complete, and after an empty one only trailers may follow.
     fn may_be_first(&self) -> bool {
         let is_blank_or_field = |line: &[u8]| line.trim_ascii().is_empty() || line.contains(&b':');
         self.data.len() == self.size
@@ -125,8 +126,8 @@ impl Chunk<'_> {
     }
 }
 
-/// The chunk at the start of a body, if there is one: a size, that number of bytes, and a line end or the end of the
-/// body.
+/// Parses the chunk at the start of `body`: a size, that number of bytes, and a line end or the end of the body.
+/// Returns `None` if there is no chunk.
 fn chunk(body: &[u8]) -> Option<Chunk<'_>> {
     let (line, rest) = body.split_at_checked(memchr::memchr(b'\n', body)? + 1)?;
     let digits = line.iter().take_while(|b| b.is_ascii_hexdigit()).count();

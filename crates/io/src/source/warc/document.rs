@@ -1,4 +1,4 @@
-//! Turns one WARC record into a document.
+//! Makes a document from a WARC record.
 
 use std::borrow::Cow;
 
@@ -15,10 +15,11 @@ use crate::source::record::SortValue;
 use crate::source::record_limits::RecordLimits;
 use crate::source::reject::RejectReason;
 
-/// Turns the bytes of a record, up to the start of the next one, into a document.
+/// Makes a document from the bytes of a WARC record. The bytes extend to the start of the next record.
 ///
 /// # Errors
-/// The reason to reject the record: no valid header, a wrong length, a body that cannot be unpacked, or a body beyond the limits.
+/// The reason to reject the record: its header is invalid, its length is wrong, its body cannot be decompressed, or its
+/// body exceeds the limits.
 pub(crate) fn document<'a>(
     bytes: &'a [u8],
     options: &SourceOptions,
@@ -58,12 +59,13 @@ pub(crate) fn document<'a>(
     })
 }
 
-/// True if the bytes are only line ends.
+/// Returns true if the bytes consist of line ends.
 fn is_blank(bytes: &[u8]) -> bool {
     bytes.iter().all(|b| matches!(b, b'\r' | b'\n'))
 }
 
-/// The value of a field by its short name (`url`, `date`, `mime`, `digest`) or its name in the header.
+/// Returns the value of a header field. `key` is its name in the WARC header or a short name (`url`, `date`, `mime`,
+/// `digest`).
 fn value<'a>(header: &Header<'a>, content: &[u8], key: &str) -> Option<Cow<'a, str>> {
     match key {
         "id" | "url" | "uri" => header.uri(),
@@ -80,7 +82,7 @@ fn value<'a>(header: &Header<'a>, content: &[u8], key: &str) -> Option<Cow<'a, s
     }
 }
 
-/// The HTTP head of a response.
+/// Reads the HTTP head of a response.
 fn response(header: &Header<'_>, content: &[u8]) -> Option<Http> {
     if header.record_type() != "response" {
         return None;
@@ -125,7 +127,7 @@ fn text<'a>(
     })
 }
 
-/// Decodes a text as browsers do: undecodable bytes become U+FFFD.
+/// Decodes a text as browsers do: undecodable bytes are replaced by U+FFFD.
 fn lossy<'a>(bytes: &'a [u8], hints: Hints<'_>) -> Cow<'a, str> {
     let charset = detect(bytes, hints);
     let mark = ByteOrderMark::at_start(bytes).map_or(0, |mark| mark.length);

@@ -1,5 +1,5 @@
-//! Header fields of WARC records and HTTP messages: `Name: value`, one per line; a line that begins with white space
-//! continues the value before it. Lines that are not fields are skipped, as in browsers.
+//! Reads the header fields of WARC records and HTTP messages. A field is a line `Name: value`. A line that begins with
+//! white space continues the value of the previous line. Lines that are not fields are skipped, as browsers do.
 
 use std::borrow::Cow;
 
@@ -7,17 +7,17 @@ use std::borrow::Cow;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Field<'a> {
     name: &'a [u8],
-    /// The value with all its lines.
+    /// The value, including the lines that continue it.
     lines: &'a [u8],
 }
 
 impl<'a> Field<'a> {
-    /// Compares the name without regard to case.
+    /// Returns true if the field has this name, ignoring case.
     pub(super) fn is(&self, name: &str) -> bool {
         self.name.eq_ignore_ascii_case(name.as_bytes())
     }
 
-    /// The value on one line. `None` if it is not UTF-8.
+    /// Returns the value joined to one line, or `None` if it is not UTF-8.
     pub(super) fn text(&self) -> Option<Cow<'a, str>> {
         let text = std::str::from_utf8(self.lines).ok()?.trim();
         Some(if text.contains('\n') {
@@ -28,7 +28,7 @@ impl<'a> Field<'a> {
         })
     }
 
-    /// Like [`text`](Self::text); bytes that are not UTF-8 become U+FFFD.
+    /// Like [`text`](Self::text), but replaces bytes that are not UTF-8 by U+FFFD.
     pub(super) fn text_lossy(&self) -> String {
         let text = String::from_utf8_lossy(self.lines);
         let lines: Vec<&str> = text.lines().map(str::trim).collect();
@@ -36,7 +36,7 @@ impl<'a> Field<'a> {
     }
 }
 
-/// The fields of a header, given without its first line.
+/// Iterates over the fields of a header. `header` does not include its first line.
 pub(super) fn fields(header: &[u8]) -> impl Iterator<Item = Field<'_>> {
     let mut rest = header;
     std::iter::from_fn(move || {
@@ -59,14 +59,15 @@ pub(super) fn fields(header: &[u8]) -> impl Iterator<Item = Field<'_>> {
     })
 }
 
-/// The end of the first line of `bytes`, with the lines that continue it.
+/// Returns the offset at which a field ends: after its first line and the lines that continue it.
 fn value_end(bytes: &[u8]) -> usize {
     let mut feeds = memchr::memchr_iter(b'\n', bytes);
     let last = feeds.find(|feed| !matches!(bytes.get(feed + 1), Some(b' ' | b'\t')));
     last.map_or(bytes.len(), |feed| feed + 1)
 }
 
-/// The end of the first blank line of `bytes`.
+/// Returns the offset after the first blank line of `bytes`, where a header ends. Returns `None` if there is no blank
+/// line.
 pub(super) fn end_of_header(bytes: &[u8]) -> Option<usize> {
     let mut at = 0;
     while let Some(feed) = memchr::memchr(b'\n', bytes.get(at..)?) {

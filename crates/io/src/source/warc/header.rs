@@ -1,36 +1,37 @@
-//! The header of a WARC record (ISO 28500; versions 0.17 to 1.1 are written alike): a line with the version, named fields, a blank line.
+//! Reads the header of a WARC record (ISO 28500; versions 0.17 to 1.1 have the same form): a line with the version,
+//! named fields, and a blank line.
 
 use std::borrow::Cow;
 
 use super::fields::{end_of_header, fields};
 use super::next_record::{MAGIC, runs_into_another};
 
-/// The largest header that is read.
+/// The largest header that is read, in bytes.
 pub(crate) const MAX_HEADER_BYTES: usize = 64 << 10;
 
-/// The fields of one record that matter here, borrowing from its bytes.
+/// The fields of a WARC header that are used here. They borrow from the bytes of the record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Header<'a> {
     fields: &'a [u8],
-    /// Bytes of the header, blank lines before and after included.
+    /// The length of the header in bytes, including the blank lines before and after it.
     pub length: usize,
-    /// The number of content bytes that the header states.
+    /// The length of the content that the header states, in bytes.
     pub content_length: u64,
 }
 
-/// The result of reading the start of a record.
+/// The result of reading the header at the start of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum HeaderStart<'a> {
-    /// The header is incomplete so far.
+    /// More bytes are needed to read the header.
     Incomplete,
     /// A complete header.
     Record(Header<'a>),
-    /// Bytes that are not a record, with the reason.
+    /// The bytes do not begin a record. Contains the reason.
     Invalid(&'static str),
 }
 
 impl<'a> Header<'a> {
-    /// Reads the header at the start of `bytes`. Line feeds before it belong to it.
+    /// Reads the header at the start of `bytes`. Line ends before it count as part of the header.
     pub(crate) fn read(bytes: &'a [u8]) -> HeaderStart<'a> {
         let blank = blank_before(bytes);
         let record = bytes.get(blank..).unwrap_or_default();
@@ -73,17 +74,17 @@ impl<'a> Header<'a> {
         HeaderStart::Record(header)
     }
 
-    /// The value of a named field; names are compared without regard to case.
+    /// Returns the value of the field with this name, ignoring case.
     pub(crate) fn field(&self, name: &str) -> Option<Cow<'a, str>> {
         fields(self.fields).find(|field| field.is(name))?.text()
     }
 
-    /// `response`, `request` and so on; empty if it is missing.
+    /// The value of `WARC-Type`, such as `response` or `request`. Empty if the field is missing.
     pub(crate) fn record_type(&self) -> Cow<'a, str> {
         self.field("warc-type").unwrap_or_default()
     }
 
-    /// The address of the content, without the angle brackets that some writers put around it.
+    /// The URI of the content, without the angle brackets that some writers put around it.
     pub(crate) fn uri(&self) -> Option<Cow<'a, str>> {
         let uri = self.field("warc-target-uri")?;
         let bare = uri.strip_prefix('<').and_then(|uri| uri.strip_suffix('>'));
@@ -94,12 +95,12 @@ impl<'a> Header<'a> {
     }
 }
 
-/// The number of bytes of line ends with which `bytes` begin.
+/// Returns the number of bytes at the start of `bytes` that are line ends.
 pub(crate) fn blank_before(bytes: &[u8]) -> usize {
     bytes.iter().take_while(|&&b| b == b'\r' || b == b'\n').count()
 }
 
-/// True if a line is a version number, such as 1.0 or 0.18.
+/// Returns true if a line is a version number, such as 1.0 or 0.18.
 fn is_version(line: &[u8]) -> bool {
     let numbers: Vec<&[u8]> = line.trim_ascii_end().split(|&b| b == b'.').collect();
     let is_number = |digits: &&[u8]| !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);

@@ -1,22 +1,23 @@
-//! The head of an HTTP response as web archives hold it: a status line, fields, a blank line.
+//! Reads the head of an HTTP response in a web archive: a status line, fields, and a blank line.
 //!
-//! The status line may be of any version of HTTP, with or without a reason; for HTTP/2 responses writers invent one.
-//! Interim responses (`100 Continue`) before the response are passed over.
+//! The status line may state any version of HTTP, with or without a reason phrase. HTTP/2 has no status line, so
+//! writers make one up. Interim responses (such as `100 Continue`) before the final response are skipped.
 //!
-//! `httparse` is not used: it refuses the status lines of HTTP/2 and HTTP/3, tabs in them, lower case and status codes that a reason
-//! follows without a space, and the [fields](super::fields) of WARC headers need a reader of their own in any case.
+//! The crate `httparse` is not used, because it refuses status lines that occur in archives: those of HTTP/2 and
+//! HTTP/3, and those with tabs, in lower case, or with no space between the status code and the reason phrase. WARC
+//! headers need a parser for [fields](super::fields) in any case.
 
 use super::fields::{end_of_header, fields};
 
-/// The maximum number of bytes of an HTTP head that are read.
+/// The largest HTTP head that is read, in bytes.
 pub(super) const MAX_HEAD_BYTES: usize = 64 << 10;
 /// The first bytes of a status line.
 const PROTOCOL: &[u8] = b"HTTP/";
 
-/// The head of a response.
+/// The status and the used fields of an HTTP head.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Http {
-    /// Bytes of the head, interim responses included.
+    /// The length of the head in bytes, including interim responses.
     pub length: usize,
     pub status: u16,
     pub content_type: Option<String>,
@@ -25,22 +26,22 @@ pub(super) struct Http {
     pub chunked: bool,
 }
 
-/// The beginning of a response's content.
+/// What the content of a response record begins with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Message {
-    /// A head that does not end within the bytes given.
+    /// A head that is incomplete so far.
     Open,
-    /// A complete head.
+    /// A complete HTTP head.
     Response(Http),
-    /// A line that begins like a status line but is not one.
+    /// A line that begins with `HTTP/` but is not a status line.
     Broken,
     /// Bytes that are not HTTP.
     NotHttp,
 }
 
 impl Message {
-    /// Reads the head at the start of `content`, of which the first [`MAX_HEAD_BYTES`] bytes count. `whole` is true if
-    /// `content` is complete.
+    /// Reads the HTTP head at the start of `content`, using at most its first [`MAX_HEAD_BYTES`] bytes. `whole` is true
+    /// if `content` is the complete content of the record.
     pub(super) fn read(content: &[u8], whole: bool) -> Self {
         let whole = whole || content.len() >= MAX_HEAD_BYTES;
         let content = content.get(..MAX_HEAD_BYTES).unwrap_or(content);
@@ -92,8 +93,8 @@ impl Http {
         http
     }
 
-    /// The kind under which a response without a complete page is counted: its status is not 2xx, or it is 206 with a
-    /// part of the page. `None` for other responses.
+    /// If the response does not contain a complete page, returns the kind under which it is counted: its status is not
+    /// 2xx, or it is 206 with only a part of the page. Returns `None` for other responses.
     pub(super) fn without_page(&self) -> Option<&'static str> {
         match self.status {
             206 if !self.is_whole() => Some("status 206"),
@@ -106,7 +107,7 @@ impl Http {
         }
     }
 
-    /// True if the range of a 206 response is the whole page, such as `bytes 0-99/100`.
+    /// Returns true if the `Content-Range` of a 206 response covers the whole page, such as `bytes 0-99/100`.
     fn is_whole(&self) -> bool {
         let range = self.content_range.as_deref().unwrap_or_default();
         let range = range.trim_start_matches(|c: char| !c.is_ascii_digit());
@@ -121,7 +122,7 @@ impl Http {
     }
 }
 
-/// `Some(true)` if `bytes` begin like a status line; `None` if they are too few to decide.
+/// Returns `Some(true)` if `bytes` begin with `HTTP/`, and `None` if there are too few bytes to decide.
 fn begins_like_http(bytes: &[u8]) -> Option<bool> {
     let seen = bytes.get(..PROTOCOL.len()).unwrap_or(bytes);
     let same = PROTOCOL.get(..seen.len())?.eq_ignore_ascii_case(seen);
@@ -132,7 +133,7 @@ fn begins_like_http(bytes: &[u8]) -> Option<bool> {
     }
 }
 
-/// The status of a line such as `HTTP/1.1 200 OK`.
+/// Parses the status code in a status line such as `HTTP/1.1 200 OK`.
 fn status_of(line: &[u8]) -> Option<u16> {
     let line = line.get(PROTOCOL.len()..)?;
     let version = line

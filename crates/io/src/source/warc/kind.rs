@@ -3,21 +3,21 @@
 use super::header::Header;
 use super::http::{MAX_HEAD_BYTES, Message};
 
-/// The number of bytes of a body that are searched for markup if no media type is named.
+/// The number of bytes of a body that are searched for markup if the header states no media type.
 const MAX_SNIFFED_BYTES: usize = 512;
-/// The most content bytes that are needed to decide the kind of a record.
+/// The largest number of content bytes that are needed to decide the kind of a record.
 pub(crate) const MAX_KIND_BYTES: usize = MAX_HEAD_BYTES + MAX_SNIFFED_BYTES;
 
-/// The kind of a record.
+/// Whether a WARC record is a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WarcKind {
     /// A document: a page or a text.
     Document,
-    /// Another record, with the name under which it is counted.
+    /// Not a document. Contains the name under which the record is counted.
     Other(&'static str),
 }
 
-/// The form in which the text of a document is written.
+/// The media type of the text of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TextForm {
     /// HTML.
@@ -26,8 +26,9 @@ pub(super) enum TextForm {
     Text,
 }
 
-/// The kind of a record, by its header and the beginning of its content; `None` if more of the content is needed to
-/// decide. `whole` is true if `content` is complete. With `any_status`, responses of any status are documents.
+/// Determines the kind of a record from its header and the beginning of its content. Returns `None` if more of the
+/// content is needed. `whole` is true if `content` is complete. If `any_status` is true, responses of any HTTP status
+/// are documents.
 pub(crate) fn kind(header: &Header<'_>, content: &[u8], whole: bool, any_status: bool) -> Option<WarcKind> {
     let whole = whole || content.len() >= MAX_KIND_BYTES;
     let record_type = header.record_type();
@@ -59,14 +60,14 @@ pub(crate) fn kind(header: &Header<'_>, content: &[u8], whole: bool, any_status:
     }
 }
 
-/// True if the address of a response is one of HTTP, or if it has no address.
+/// Returns true if the URI of a response is one of HTTP or HTTPS, or if the response has no URI.
 fn is_web(header: &Header<'_>) -> bool {
     let uri = header.uri().unwrap_or_default();
     let scheme = uri.split_once(':').map_or("http", |(scheme, _)| scheme);
     scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https")
 }
 
-/// A document if its body is a page or a text.
+/// Returns the kind of a record by its media type: a document if the body is a page or a text.
 fn by_form(media_type: &str, body: &[u8], whole: bool) -> Option<WarcKind> {
     match text_form(media_type, body) {
         Some(_) => Some(WarcKind::Document),
@@ -75,12 +76,12 @@ fn by_form(media_type: &str, body: &[u8], whole: bool) -> Option<WarcKind> {
     }
 }
 
-/// A media type without its parameters.
+/// Returns a media type without its parameters.
 pub(super) fn essence(media_type: &str) -> &str {
     media_type.split(';').next().unwrap_or_default().trim()
 }
 
-/// The form of a media type; `content` decides if none is named.
+/// Returns the form of a text with this media type. If the media type is empty, `content` decides.
 pub(super) fn text_form(media_type: &str, content: &[u8]) -> Option<TextForm> {
     match essence(media_type).to_ascii_lowercase().as_str() {
         "text/html" | "application/xhtml+xml" | "application/vnd.wap.xhtml+xml" => Some(TextForm::Page),

@@ -1,10 +1,10 @@
-//! WARC and WET files: what a record is, and how it becomes a document.
+//! Reads WARC and WET files: decides which records are documents, and makes documents from them.
 //!
-//! A record is a header with its length, the content, and two line ends. Documents are the responses of status 2xx, the
-//! resources and the conversions whose content is a page or a text. All other records (requests, metadata, revisits,
-//! error pages, pictures, …) are counted by kind and stay with the records that are kept. A record with a wrong length
-//! or without an end, and bytes that are not a record, are rejected, and reading continues at the next record that can
-//! be found.
+//! A record consists of a header that states the length of the content, the content, and two line ends. Documents are
+//! responses with status 2xx, resources and conversions, if their content is a page or a text. All other records
+//! (requests, metadata, revisits, error pages, pictures, …) are counted by kind and copied together with the kept
+//! records. A record with a wrong length or without an end, and bytes that are not a record, are rejected. Reading
+//! continues at the next record that can be found.
 
 mod body;
 mod document;

@@ -1,20 +1,23 @@
-//! Finds the start of the next record in bytes that arrive in parts.
+//! Finds the start of the next WARC record in bytes that arrive in pieces.
 //!
-//! At the start of a line, `WARC/` and a version number begin a record. Within a line, where a record without a separator runs into
-//! the next one, the line must end there and a field of WARC must follow, so that a text about WARC/1.0 is not cut.
+//! At the start of a line, `WARC/` and a version number begin a record. A record may also begin within a line, if no
+//! line end separates it from the previous record. Then the line must end after the version number, and the next line
+//! must begin with `WARC-`. Otherwise a text that mentions WARC/1.0 would be split.
 
 use memchr::memmem;
 
 /// The first bytes of every record.
 pub(super) const MAGIC: &[u8] = b"WARC/";
-/// The beginning of the first field after the version.
+/// The first bytes of the field that follows the version line, such as `WARC-Type`.
 const FIELD: &[u8] = b"WARC-";
-/// The maximum number of bytes that are needed to decide if a record begins.
+/// The largest number of bytes that are needed to decide whether a record begins.
 pub(crate) const MAX_BEGINNING_BYTES: usize = MAGIC.len() + "00.00\r\n".len() + FIELD.len();
-/// The number of bytes kept from earlier parts: the longest incomplete beginning, and the byte before it.
+/// The number of bytes of earlier pieces that are kept: enough for the longest incomplete beginning of a record and the
+/// byte before it.
 const KEPT_BYTES: usize = MAX_BEGINNING_BYTES;
 
-/// `Some(true)` if `bytes`, at the start of a line, begin like a record; `None` if they are too few to decide.
+/// Returns `Some(true)` if `bytes`, which are at the start of a line, begin a record. Returns `None` if there are too
+/// few bytes to decide.
 pub(crate) fn begins_record(bytes: &[u8]) -> Option<bool> {
     let seen = bytes.get(..MAGIC.len()).unwrap_or(bytes);
     if MAGIC.get(..seen.len()) != Some(seen) {
@@ -27,10 +30,10 @@ pub(crate) fn begins_record(bytes: &[u8]) -> Option<bool> {
     }
 }
 
-/// The largest number of bytes for which [`begins_record`] may return `None`.
+/// The largest number of bytes for which [`begins_record`] can return `None`.
 pub(crate) const UNDECIDED_BYTES: usize = MAGIC.len() + 1;
 
-/// Like [`begins_record`], for bytes within a line.
+/// Like [`begins_record`], but for bytes that are within a line.
 fn begins_record_in_line(bytes: &[u8]) -> Option<bool> {
     if !begins_record(bytes)? {
         return Some(false);
@@ -52,7 +55,7 @@ fn begins_record_in_line(bytes: &[u8]) -> Option<bool> {
     }
 }
 
-/// The places in `bytes` where a record begins; `before` is the byte before them.
+/// Iterates over the offsets in `bytes` at which a record begins. `before` is the byte that precedes `bytes`.
 fn starts(bytes: &[u8], before: u8) -> impl Iterator<Item = usize> {
     memmem::find_iter(bytes, MAGIC).filter(move |&at| {
         let record = bytes.get(at..).unwrap_or_default();
@@ -65,25 +68,25 @@ fn starts(bytes: &[u8], before: u8) -> impl Iterator<Item = usize> {
     })
 }
 
-/// The search for a record in a stream of bytes.
+/// Searches a stream of bytes for the start of a record.
 pub(crate) struct NextRecord {
-    /// The last bytes searched, or the assumed byte before the first.
+    /// The last bytes that were searched. Before the first search it is the byte that precedes the stream.
     held: Vec<u8>,
 }
 
 impl NextRecord {
-    /// A search in bytes that follow the byte `before`.
+    /// Creates a search in bytes that follow the byte `before`.
     pub(crate) fn behind(before: u8) -> Self {
         Self { held: vec![before] }
     }
 
-    /// The offset in `bytes` of the first record that begins there. It is negative if the record began in earlier bytes
-    /// and could not be recognised before.
+    /// Returns the offset in `bytes` of the first record that begins there. The offset is negative if the record begins
+    /// in earlier bytes but could not be recognised before.
     pub(crate) fn find(&mut self, bytes: &[u8]) -> Option<isize> {
         let held = self.held.len();
         let joint = bytes.get(..KEPT_BYTES).unwrap_or(bytes);
         self.held.extend_from_slice(joint);
-        // Position 0 is excluded: the first held byte is only the context of the bytes after it.
+        // Offset 0 is excluded: the first kept byte only serves as the byte before the others.
         let mut across = starts(&self.held, b' ').filter(|&at| at > 0);
         let found = if let Some(at) = across.next().filter(|&at| at < held) {
             Some(at as isize - held as isize)
@@ -101,12 +104,12 @@ impl NextRecord {
     }
 }
 
-/// True if a record begins in the first bytes of a file.
+/// Returns true if a record begins in `bytes`, the first bytes of a file.
 pub(crate) fn has_record(bytes: &[u8]) -> bool {
     starts(bytes, b'\n').next().is_some()
 }
 
-/// True if another record begins on a line of a header.
+/// Returns true if another record begins on a line of a header.
 pub(super) fn runs_into_another(header: &[u8]) -> bool {
     memmem::find_iter(header, b"\nWARC/").any(|at| {
         let line = header.get(at + 1..).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Columns added to a Parquet table.
+//! Adds columns to a Parquet table while it is copied.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -22,12 +22,12 @@ use crate::sink::table::added::{AddedColumns, ColumnValues};
 use crate::sink::table::arrow::with_added;
 use crate::source::{Format, guarded};
 
-/// The entry in which Arrow's writers keep their own schema.
+/// The metadata key under which Arrow's writers store the Arrow schema of the table.
 const ARROW_SCHEMA: &str = "ARROW:schema";
-/// The marker before the length of an Arrow message.
+/// The four bytes before the length of an Arrow message.
 const CONTINUATION: [u8; 4] = [0xff; 4];
 
-/// The schema with the added columns.
+/// Returns the schema extended by the added columns.
 pub(super) fn schema(root: &Type, added: &AddedColumns<'_>) -> Result<TypePtr> {
     let mut fields = root.get_fields().to_vec();
     for (name, kind) in added.columns() {
@@ -46,7 +46,7 @@ pub(super) fn schema(root: &Type, added: &AddedColumns<'_>) -> Result<TypePtr> {
     Ok(Arc::new(root.build()?))
 }
 
-/// Writes the added columns of a row group of these rows.
+/// Writes the added columns of the row group that consists of `rows`.
 pub(super) fn columns<W: Write + Send>(
     added: &AddedColumns<'_>,
     rows: &(impl Iterator<Item = u64> + Clone),
@@ -85,7 +85,8 @@ fn batch<T: DataType>(
     Ok(())
 }
 
-/// Adds the columns to the Arrow schema in the metadata, which must have as many columns as the file. A schema that cannot be read stays.
+/// Adds the columns to the Arrow schema in the metadata of the file, so that it has as many columns as the file. An
+/// Arrow schema that cannot be read is left unchanged.
 pub(super) fn entries(entries: &mut [KeyValue], added: &AddedColumns<'_>) {
     for entry in entries.iter_mut().filter(|entry| entry.key == ARROW_SCHEMA) {
         let schema = entry.value.as_deref().and_then(decoded);
@@ -98,7 +99,7 @@ pub(super) fn entries(entries: &mut [KeyValue], added: &AddedColumns<'_>) {
 fn decoded(value: &str) -> Option<Schema> {
     let message = BASE64_STANDARD.decode(value).ok()?;
     let start = if message.starts_with(&CONTINUATION) { 8 } else { 4 };
-    // The conversion panics on unknown types.
+    // The conversion of the schema panics on unknown types.
     let schema = guarded(Format::Parquet, || {
         let message = message.get(start..).and_then(|flat| root_as_message(flat).ok());
         Ok(message.and_then(|message| message.header_as_schema().map(fb_to_schema)))

@@ -1,5 +1,5 @@
-//! Parquet to Parquet, column by column, at the level of values, definition levels and repetition levels. No type is converted, so every
-//! value is copied unchanged.
+//! Copies rows of a Parquet table to a Parquet table, column by column. The copy reads and writes values with their
+//! definition and repetition levels and converts no type, so every value is unchanged.
 
 mod annotated;
 
@@ -23,12 +23,13 @@ use crate::sink::error::SinkError;
 use crate::sink::file::OutputFile;
 use crate::source::{Format, ParquetTable, guarded, open_table as open};
 
-/// The number of rows copied at a time.
+/// The largest number of rows that are copied at a time.
 const BATCH_ROWS: usize = 1024;
-/// The smallest number of consecutive unwanted rows that are skipped, with the pages they fill, instead of being read and dropped.
+/// If at least this number of consecutive rows are not wanted, they are skipped together with their pages. Fewer rows
+/// are read and dropped.
 const MIN_SKIPPED_ROWS: usize = 64;
 
-/// Writes the wanted rows. Returns the size of the file in bytes.
+/// Writes the rows with the action of `job`. Returns the size of the file in bytes.
 pub(super) fn write(job: &TableJob<'_>, table: &ParquetTable, file: OutputFile) -> Result<u64, SinkError> {
     let path = file.path().to_owned();
     let metadata = table.metadata();
@@ -49,7 +50,7 @@ pub(super) fn write(job: &TableJob<'_>, table: &ParquetTable, file: OutputFile) 
                 .ok_or_else(|| job.fewer_rows())?;
             for group in groups.clone() {
                 let rows = table.rows_of(group);
-                // Opened for each reader, because readers must not share a file position.
+                // The file is opened for each reader, because readers must not share a file position.
                 let open = || table.column(&Arc::new(open(job.input)?), group, leaf);
                 let mut reader = guarded(Format::Parquet, open).map_err(|reason| job.damaged(reason))?;
                 pump(job, &mut reader, column.untyped(), rows, &path)?;
@@ -66,8 +67,8 @@ pub(super) fn write(job: &TableJob<'_>, table: &ParquetTable, file: OutputFile) 
     writer.into_inner().map_err(failed)?.finish()
 }
 
-/// The row groups of the output, each as a range of row groups of the input. Neighbours are merged as long as the result is not larger than
-/// the largest row group of the input.
+/// Returns the row groups of the output, each as a range of row groups of the input. Adjacent row groups are merged as
+/// long as the result has no more rows than the largest row group of the input.
 fn merged(job: &TableJob<'_>, table: &ParquetTable) -> Vec<Range<usize>> {
     let groups = 0..table.metadata().num_row_groups();
     let length = |rows: Range<u64>| rows.end - rows.start;
@@ -84,7 +85,7 @@ fn merged(job: &TableJob<'_>, table: &ParquetTable) -> Vec<Range<usize>> {
             continue;
         }
         match merged.last_mut() {
-            // Groups without a wanted row may be in between.
+            // The merged range may include row groups without a wanted row.
             Some(last) if filled + wanted <= largest => {
                 last.end = group + 1;
                 filled += wanted;
@@ -98,7 +99,7 @@ fn merged(job: &TableJob<'_>, table: &ParquetTable) -> Vec<Range<usize>> {
     merged
 }
 
-/// The writer properties of the input, as far as its footer records them.
+/// Returns writer properties that reproduce those of the input, as far as its footer records them.
 fn properties(table: &ParquetTable, added: Option<&AddedColumns<'_>>) -> WriterProperties {
     let file = table.metadata().file_metadata();
     let mut entries = file.key_value_metadata().cloned();
@@ -113,7 +114,7 @@ fn properties(table: &ParquetTable, added: Option<&AddedColumns<'_>>) -> WriterP
     };
     properties = properties.set_sorting_columns(group.sorting_columns().cloned());
     if let Some(column) = group.columns().first() {
-        // The compression of the added columns.
+        // This is the compression of the added columns. Each existing column keeps its own, which is set below.
         properties = properties.set_compression(column.compression());
     }
     for column in group.columns() {
@@ -135,7 +136,7 @@ fn statistics(column: &ColumnChunkMetaData) -> EnabledStatistics {
     }
 }
 
-/// Copies the wanted rows of one column chunk.
+/// Copies the wanted rows of one column chunk from `reader` to `writer`. `rows` are the rows of the chunk in the file.
 fn pump(
     job: &TableJob<'_>,
     reader: &mut ColumnReader,
@@ -160,12 +161,12 @@ fn pump(
 
 struct ColumnCopy<'p> {
     job: &'p TableJob<'p>,
-    /// The rows of the chunk.
+    /// The rows of the column chunk, as positions in the file.
     rows: Range<u64>,
     path: &'p Path,
 }
 
-/// The levels and values of one batch.
+/// The definition levels, repetition levels and values of one batch of rows.
 struct Levels<T> {
     def: Vec<i16>,
     rep: Vec<i16>,
@@ -218,7 +219,7 @@ impl ColumnCopy<'_> {
             if read != rows {
                 return Err(self.job.fewer_rows());
             }
-            // The reader does not check levels, but the writer relies on valid ones.
+            // The reader does not check that levels are within the range of the column, but the writer relies on it.
             let beyond = |levels: &[i16], most| levels.iter().any(|level| !(0..=most).contains(level));
             if beyond(&batch.def, max_def) || beyond(&batch.rep, max_rep) {
                 return Err(damaged("a level is beyond those of its column".to_owned()));
@@ -236,7 +237,8 @@ impl ColumnCopy<'_> {
         Ok(())
     }
 
-    /// The number of rows to read from row `first` on: at most a batch, and up to the next rows that are skipped.
+    /// Returns the number of rows to read at once, starting at row `first`: at most [`BATCH_ROWS`], and up to the next
+    /// rows that can be skipped.
     fn batch_from(&self, first: u64) -> usize {
         let longest = (self.rows.end - first).min(BATCH_ROWS as u64) as usize;
         let mut unwanted = 0;
@@ -253,12 +255,12 @@ impl ColumnCopy<'_> {
         longest
     }
 
-    /// Drops the levels and values of unwanted rows.
+    /// Removes the levels and values of unwanted rows from a batch.
     fn filter<T>(&self, batch: &mut Levels<T>, first: u64, rows: usize, max_def: i16) {
         if (first..first + rows as u64).all(|row| self.job.wanted(row)) {
             return;
         }
-        // Without levels, each row is one value.
+        // A column without definition levels has exactly one value per row.
         let levels = if max_def == 0 { rows } else { batch.def.len() };
         let mut keep_value = Vec::with_capacity(batch.values.len());
         let (mut row, mut kept) = (first, 0);
@@ -286,7 +288,7 @@ impl ColumnCopy<'_> {
     }
 }
 
-/// Unwraps an error of the output file from the error of the writer.
+/// Extracts the error of the output file from an error of the Parquet writer.
 pub fn write_failed(error: ParquetError, path: &Path) -> SinkError {
     let error = match error {
         ParquetError::External(inner) => match inner.downcast::<io::Error>() {

@@ -1,14 +1,13 @@
-//! Checks the claims of a record batch against its body before it is decoded, because the decoder trusts the offsets and the
-//! unpacked lengths of buffers.
+//! Checks the offsets and lengths that a record batch states before it is decoded, because the decoder trusts them.
 
 use arrow_ipc::{Message, RecordBatch};
 
 use super::broken;
 use crate::source::reject::RejectReason;
 
-/// The largest unpacked size of a record batch in bytes.
+/// The largest decompressed size of a record batch, in bytes.
 const MAX_UNPACKED: u64 = 4 << 30;
-/// The largest ratio of unpacked to packed size of a buffer: more than zstd reaches.
+/// The largest accepted ratio between the decompressed and the compressed size of a buffer. zstd does not reach it.
 const MAX_RATIO: u64 = 1 << 16;
 
 pub(super) fn check(message: Message<'_>, body: &[u8]) -> Result<(), RejectReason> {
@@ -22,7 +21,7 @@ pub(super) fn check(message: Message<'_>, body: &[u8]) -> Result<(), RejectReaso
 fn check_batch(batch: RecordBatch<'_>, body: &[u8]) -> Result<(), RejectReason> {
     for node in batch.nodes().iter().flatten() {
         if node.length() < 0 || node.null_count() < 0 || node.null_count() > node.length() {
-            return Err(broken("a column claims an impossible length"));
+            return Err(broken("a column states an impossible length"));
         }
     }
     let counts = batch.variadicBufferCounts();
@@ -31,7 +30,7 @@ fn check_batch(batch: RecordBatch<'_>, body: &[u8]) -> Result<(), RejectReason> 
         .flatten()
         .any(|count| !(0..=i64::from(i32::MAX)).contains(&count))
     {
-        return Err(broken("a column claims an impossible number of buffers"));
+        return Err(broken("a column states an impossible number of buffers"));
     }
     let packed = batch.compression().is_some();
     let mut unpacked = 0u64;
@@ -41,20 +40,21 @@ fn check_batch(batch: RecordBatch<'_>, body: &[u8]) -> Result<(), RejectReason> 
             .zip(usize::try_from(buffer.length()).ok())
             .and_then(|(start, length)| body.get(start..start.checked_add(length)?));
         let Some(bytes) = place else {
-            return Err(broken("a buffer would lie outside its record batch"));
+            return Err(broken("the position of a buffer is outside its record batch"));
         };
         if !packed || bytes.is_empty() {
             continue;
         }
-        // A packed buffer begins with its unpacked length, or with -1 if it is stored unpacked.
+        // A buffer of a compressed record batch begins with its decompressed length. If it begins with -1, this buffer
+        // is not compressed.
         let Some(length) = bytes.first_chunk().map(|&first| i64::from_le_bytes(first)) else {
-            return Err(broken("a packed buffer is too short"));
+            return Err(broken("a compressed buffer is too short"));
         };
         let length = u64::try_from(length).unwrap_or(0);
         unpacked = unpacked.saturating_add(length);
         if length / MAX_RATIO > bytes.len() as u64 || unpacked > MAX_UNPACKED {
             return Err(broken(format_args!(
-                "a buffer of {} bytes claims to unpack to {length}, in a batch of {unpacked} or more",
+                "a compressed buffer of {} bytes states {length} bytes after decompression, in a record batch of at least {unpacked} bytes",
                 bytes.len()
             )));
         }

@@ -1,4 +1,4 @@
-//! Finds the column that a key names, and reads its cells.
+//! Finds the column of an Arrow table that a key names, and reads its cells.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -19,8 +19,8 @@ use crate::source::reject::RejectReason;
 
 const DAY: i64 = 86_400_000_000_000;
 
-/// The path to a column: the number of a top-level column, then of a field in each struct below it. Lists and
-/// dictionaries do not count.
+/// The path to a column: the index of a top-level column, followed by the index of a field in each nested struct. Lists
+/// and dictionaries on the path are not counted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Column {
     pub(super) root: usize,
@@ -28,7 +28,7 @@ pub(super) struct Column {
 }
 
 impl Column {
-    /// The column of the text, or of numbers if `raw` is true.
+    /// Finds the column with the text. If `raw` is true, it may also contain numbers.
     pub(super) fn text(schema: &Schema, key: &str, raw: bool) -> Result<Self, RejectReason> {
         let Some((column, data_type)) = find(schema, key) else {
             return Err(RejectReason::ColumnMissing {
@@ -47,12 +47,12 @@ impl Column {
         }
     }
 
-    /// The column of an id or a sort value, if there is one.
+    /// Finds the column with the id or the sort value, if `key` names one.
     pub(super) fn scalar(schema: &Schema, key: Option<&str>) -> Option<Self> {
         Some(find(schema, key?)?.0)
     }
 
-    /// The text cell of a row of the column's top-level array.
+    /// Returns the text cell of a row. `array` is the top-level column on the path to this column.
     pub(super) fn cell<'a>(&self, array: &'a ArrayRef, row: usize) -> Cell<'a> {
         let mut found = Vec::new();
         let kind = gather(array.as_ref(), &self.below, row, &mut found);
@@ -67,7 +67,7 @@ impl Column {
         }
     }
 
-    /// The id in a row: a string, or a whole number as it is written.
+    /// Returns the id in a row: a string, or an integer in decimal.
     pub(super) fn id<'a>(&self, array: &'a ArrayRef, row: usize) -> Option<Cow<'a, str>> {
         let (leaf, row) = self.one(array, row)?;
         match bytes(leaf, row) {
@@ -102,7 +102,7 @@ impl Column {
         }
     }
 
-    /// The one value of a row, if it is not a list.
+    /// Returns the value of a row, unless it is null or a list.
     fn one<'a>(&self, array: &'a ArrayRef, row: usize) -> Option<(&'a dyn Array, usize)> {
         let mut found = Vec::new();
         match gather(array.as_ref(), &self.below, row, &mut found) {
@@ -112,7 +112,7 @@ impl Column {
     }
 }
 
-/// The column that `key` names: a column of that very name, or, at its dots, a path into structs.
+/// Finds the column that `key` names: a column of exactly that name or, if `key` contains dots, a path into structs.
 fn find<'s>(schema: &'s Schema, key: &str) -> Option<(Column, &'s DataType)> {
     let mut path = Vec::new();
     let found = descend(schema.fields(), key, &mut path)?;
@@ -141,7 +141,7 @@ fn descend<'s>(fields: &'s Fields, key: &str, path: &mut Vec<usize>) -> Option<&
     None
 }
 
-/// The type of the column of whole numbers that `key` names, if it is one.
+/// Returns the type of the column that `key` names, if it contains integers.
 pub(super) fn integer_type(schema: &Schema, key: &str) -> Option<IntegerType> {
     let (bits, signed) = match find(schema, key)?.1 {
         DataType::Int8 => (8, true),
@@ -157,7 +157,7 @@ pub(super) fn integer_type(schema: &Schema, key: &str) -> Option<IntegerType> {
     Some(IntegerType { bits, signed })
 }
 
-/// The type below lists and dictionaries.
+/// Returns the type of the values inside lists and dictionaries.
 fn through(field: &Field) -> &DataType {
     let mut at = field.data_type();
     loop {
@@ -183,7 +183,7 @@ fn is_string(data_type: &DataType) -> bool {
     )
 }
 
-/// The shape of the value in a row.
+/// Whether a row has a single value or a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ValueShape {
     Nothing,
@@ -191,7 +191,7 @@ enum ValueShape {
     List,
 }
 
-/// Collects the leaves of a row: array and index of each value that is not null.
+/// Collects the values of a row that are not null. Each is given by its array and its index in the array.
 fn gather<'a>(
     array: &'a dyn Array,
     below: &[usize],
@@ -243,7 +243,7 @@ fn gather<'a>(
     }
 }
 
-/// The array and the range of the elements of a row.
+/// Returns the array that contains the elements of a list, and the range of the elements of a row.
 fn elements_of<O: OffsetSizeTrait>(list: &GenericListArray<O>, row: usize) -> (&ArrayRef, Range<usize>) {
     let offsets = list.value_offsets();
     (

@@ -1,4 +1,4 @@
-//! Finds the messages of a file or stream without reading their bodies.
+//! Finds the messages of an Arrow file or stream without reading their bodies.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -11,16 +11,16 @@ use super::{Message, MessageKind, broken, not_arrow};
 use crate::source::loss::Loss;
 use crate::source::reject::RejectReason;
 
-/// The magic number at the start and the end of a file.
+/// The magic number at the start and at the end of an Arrow file.
 const MAGIC: &[u8] = b"ARROW1";
 /// The magic number of Feather version 1.
 const FEATHER_1: &[u8] = b"FEA1";
-/// The marker before the length of a message, since format version 0.15.
+/// The four bytes before the length of a message, since version 0.15 of the format.
 const CONTINUATION: [u8; 4] = [0xff; 4];
-/// The largest message without its body in bytes. Schemas of a million columns stay below.
+/// The largest accepted message header, in bytes. The schema of a table with a million columns is smaller.
 const MAX_HEADER: u64 = 256 << 20;
 
-/// The schema and the messages of a file or stream.
+/// The schema and the messages of an Arrow file or stream.
 pub(super) struct Frame {
     pub(super) schema: Schema,
     pub(super) version: MetadataVersion,
@@ -61,7 +61,7 @@ impl Frame {
         })
     }
 
-    /// Adds a message; false if it is of another kind.
+    /// Adds a dictionary or a record batch. Returns false if the message is of another kind.
     fn add(&mut self, block: Block, message: arrow_ipc::Message<'_>) -> Result<bool, RejectReason> {
         let kind = match message.header_type() {
             MessageHeader::DictionaryBatch => MessageKind::Dictionary,
@@ -70,9 +70,9 @@ impl Frame {
                     .header_as_record_batch()
                     .ok_or_else(|| broken("a record batch has no header"))?;
                 let rows = u64::try_from(batch.length())
-                    .map_err(|_| broken("a record batch claims fewer than no rows"))?;
-                // Every column must be as long as the batch. Rows beyond the claimed length would be lost without
-                // notice.
+                    .map_err(|_| broken("a record batch states a negative number of rows"))?;
+                // Every column must have the length of the batch. Otherwise rows beyond the stated length would be lost
+                // without notice.
                 let column = batch.nodes().and_then(|columns| columns.iter().next());
                 let is_as_long = match column {
                     Some(column) => column.length() == batch.length(),
@@ -87,7 +87,7 @@ impl Frame {
                 let first = self.rows;
                 self.rows = first
                     .checked_add(rows)
-                    .ok_or_else(|| broken("a record batch claims too many rows"))?;
+                    .ok_or_else(|| broken("a record batch states too many rows"))?;
                 MessageKind::Batch { first, rows }
             }
             _ => return Ok(false),
@@ -97,12 +97,12 @@ impl Frame {
     }
 }
 
-/// The flatbuffer of a message, after its length.
+/// Parses the flatbuffer of a message, which follows the length of the message.
 pub(super) fn message(header: &[u8]) -> Result<arrow_ipc::Message<'_>, RejectReason> {
     let start = if header.starts_with(&CONTINUATION) { 8 } else { 4 };
     let flat = header
         .get(start..)
-        .ok_or_else(|| broken("a message is cut off"))?;
+        .ok_or_else(|| broken("a message is truncated"))?;
     root_as_message(flat).map_err(broken)
 }
 
@@ -115,12 +115,16 @@ fn file(input: &mut File, bytes: u64) -> Result<Frame, RejectReason> {
     input.seek(SeekFrom::Start(end)).map_err(broken)?;
     input.read_exact(&mut tail).map_err(broken)?;
     if !tail.ends_with(MAGIC) {
-        return Err(not_arrow("it does not end as an Arrow file does: it is cut off"));
+        return Err(not_arrow(
+            "the file does not end like an Arrow file, so it is truncated",
+        ));
     }
     let length = u64::from(u32::from_le_bytes([tail[0], tail[1], tail[2], tail[3]]));
-    let start = end
-        .checked_sub(length)
-        .ok_or_else(|| not_arrow(format_args!("its footer claims {length} bytes of {bytes}")))?;
+    let start = end.checked_sub(length).ok_or_else(|| {
+        not_arrow(format_args!(
+            "the footer states a length of {length} bytes, but the file has {bytes}"
+        ))
+    })?;
     let footer = read(input, start, length)?;
     let footer = root_as_footer(&footer).map_err(not_arrow)?;
     let schema = footer.schema().ok_or_else(|| not_arrow("it has no schema"))?;
@@ -131,7 +135,7 @@ fn file(input: &mut File, bytes: u64) -> Result<Frame, RejectReason> {
         metadata.push((key.to_owned(), value.to_owned()));
     }
     frame.file_metadata = Some(metadata);
-    // In a file, all dictionaries apply before the first batch.
+    // In an Arrow file, unlike in a stream, all dictionaries apply before the first record batch.
     let dictionaries = footer.dictionaries().into_iter().flatten();
     for &block in dictionaries.chain(footer.recordBatches().into_iter().flatten()) {
         let inside = u64::try_from(block.offset())
@@ -141,11 +145,11 @@ fn file(input: &mut File, bytes: u64) -> Result<Frame, RejectReason> {
             .and_then(|((offset, header), body)| offset.checked_add(header)?.checked_add(body))
             .is_some_and(|end| end <= start);
         if !inside {
-            return Err(not_arrow("a record batch would lie outside the file"));
+            return Err(not_arrow("the position of a record batch is outside the file"));
         }
         let header = read(input, block.offset() as u64, block.metaDataLength() as u64)?;
         if !frame.add(block, message(&header)?)? {
-            return Err(not_arrow("its footer names something that is no record batch"));
+            return Err(not_arrow("the footer lists a message that is not a record batch"));
         }
     }
     Ok(frame)
@@ -186,13 +190,13 @@ fn stream(input: &mut File, bytes: u64) -> Result<Frame, RejectReason> {
             Ok(None) => broken("a message is neither a record batch nor a dictionary"),
             Err(reason) => reason,
         };
-        // The messages before this one are used.
+        // If a later message is damaged, the messages before it are still read.
         frame.lost = Some(lost.losing(Loss::unread(bytes - at.min(bytes))));
         return Ok(frame);
     }
 }
 
-/// True if nothing but the mark of the end of a stream, and perhaps padding, follows from `at` on.
+/// Returns true if only the end mark of a stream, and perhaps padding, follows at the offset `at`.
 fn is_end(input: &mut File, at: u64, bytes: u64) -> Result<bool, RejectReason> {
     const MAX_END_BYTES: u64 = 64;
     let left = bytes.saturating_sub(at);
@@ -208,14 +212,15 @@ fn end_of(block: Block) -> u64 {
     block.offset() as u64 + block.metaDataLength() as u64 + block.bodyLength() as u64
 }
 
-/// The header of the message at `at`, and its place; `None` at the end of the stream.
+/// Reads the header of the message at the offset `at`. Returns the header and the position of the message, or `None` at
+/// the end of the stream.
 fn next_message(input: &mut File, at: u64, bytes: u64) -> Result<Option<(Vec<u8>, Block)>, RejectReason> {
     if at == bytes {
-        // Streams may end without their mark.
+        // A stream may end without an end mark.
         return Ok(None);
     }
     let left = bytes - at.min(bytes);
-    let cut = || broken("the stream is cut off");
+    let cut = || broken("the stream is truncated");
     let prefix = read(input, at, left.min(8))?;
     let (length, start) = match prefix.as_slice() {
         [0xff, 0xff, 0xff, 0xff, length @ ..] => (length, 8),
@@ -241,7 +246,7 @@ fn next_message(input: &mut File, at: u64, bytes: u64) -> Result<Option<(Vec<u8>
     )))
 }
 
-/// Reads `length` bytes, which lie within the file.
+/// Reads `length` bytes. The caller has checked that they are within the file.
 fn read(input: &mut File, start: u64, length: u64) -> Result<Vec<u8>, RejectReason> {
     let mut bytes = vec![0; length as usize];
     input

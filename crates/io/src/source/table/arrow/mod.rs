@@ -1,8 +1,9 @@
-//! Arrow IPC: files (`.arrow`, Feather version 2) and streams, distinguished by their first bytes.
+//! Reads Arrow IPC files (`.arrow`, Feather version 2) and streams. Their first bytes distinguish them.
 //!
-//! Both hold the same messages: a schema, dictionaries, record batches. A file lists their positions at its end; a
-//! stream is read from message to message. After that there is no difference. The unit is a record batch: it is read
-//! and unpacked as a whole, whatever its size, but only the columns that are needed are decoded.
+//! Both consist of the same messages: a schema, dictionaries and record batches. A file lists the positions of its
+//! messages at its end. A stream must be read message by message. After the positions are known, there is no
+//! difference. A record batch is always read and decompressed as a whole, whatever its size, but only the necessary
+//! columns are decoded.
 
 mod claims;
 mod field;
@@ -30,30 +31,30 @@ use crate::source::options::SourceOptions;
 use crate::source::record::IntegerType;
 use crate::source::reject::RejectReason;
 
-/// Bytes of one row range on disk, if batches are not larger.
+/// The size of a range of rows on disk, in bytes. A range is larger if a single record batch is.
 const RANGE_BYTES: u64 = 1 << 20;
 
 /// An Arrow file or stream.
 #[derive(Debug)]
 pub struct ArrowTable {
-    /// As the file has it.
+    /// The schema that the file contains.
     schema: SchemaRef,
-    /// The same schema with strings as bytes, so that an invalid string rejects only its row, not the batch. Both have
-    /// the same layout.
+    /// The schema of the file with strings declared as bytes, which have the same layout. Strings are read as bytes so
+    /// that an invalid string rejects only its row and not the record batch.
     bytes_schema: SchemaRef,
     version: MetadataVersion,
-    /// Record batches and dictionaries in the order in which they apply.
+    /// The record batches and dictionaries, in the order in which they apply.
     messages: Vec<Message>,
-    /// The reason why no message can be read after these.
+    /// The reason why no message after `messages` can be read.
     lost: Option<RejectReason>,
-    /// The rows of these messages.
+    /// The number of rows in all record batches.
     row_count: u64,
-    /// The metadata in the footer of a file; `None` for a stream.
+    /// The metadata in the footer of an Arrow file. `None` for a stream.
     file_metadata: Option<Vec<(String, String)>>,
     compression: Option<CompressionType>,
 }
 
-/// A dictionary or a record batch.
+/// A message that is a dictionary or a record batch.
 #[derive(Debug, Clone, Copy)]
 struct Message {
     block: Block,
@@ -63,7 +64,7 @@ struct Message {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum MessageKind {
     Dictionary,
-    /// The number of rows in the file before the batch, and of rows in the batch.
+    /// A record batch of `rows` rows. `first` is the number of rows of the file that come before it.
     Batch {
         first: u64,
         rows: u64,
@@ -88,32 +89,32 @@ impl ArrowTable {
         })
     }
 
-    /// The type of the column that `key` names, if that is a column of integers.
+    /// Returns the type of the column that `key` names, if it contains integers.
     pub fn integer_type(&self, key: &str) -> Option<IntegerType> {
         field::integer_type(&self.schema, key)
     }
 
-    /// The rows that its messages claim.
+    /// The number of rows that the record batches state.
     pub(super) fn row_count(&self) -> u64 {
         self.row_count
     }
 
-    /// Why the column that `key` names cannot hold a text.
+    /// Returns the reason why the column that `key` names cannot contain texts, or `None` if it can.
     pub(super) fn missing(&self, key: &str) -> Option<RejectReason> {
         Column::text(&self.schema, key, true).err()
     }
 
-    /// The schema as the file has it.
+    /// The schema that the file contains.
     pub fn schema(&self) -> &SchemaRef {
         &self.schema
     }
 
-    /// The metadata in the footer of a file; `None` for a stream.
+    /// The metadata in the footer of an Arrow file. `None` for a stream.
     pub fn file_metadata(&self) -> Option<&[(String, String)]> {
         self.file_metadata.as_deref()
     }
 
-    /// The codec of its buffers.
+    /// The codec with which the buffers of the file are compressed.
     pub fn compression(&self) -> Option<CompressionType> {
         self.compression
     }
@@ -169,7 +170,8 @@ impl ArrowTable {
         ArrowRows::new(self, file, group, options)
     }
 
-    /// The record batches from the message `first` on, with the columns of `projection`, or all of them.
+    /// Reads the record batches of `file`, starting with the message of index `first`. `projection` lists the columns
+    /// to decode; `None` means all.
     ///
     /// # Errors
     /// The file cannot be opened, or a dictionary before the message `first` is damaged.
@@ -208,18 +210,18 @@ impl ArrowTable {
     }
 }
 
-/// Record batches being read in order.
+/// Reads record batches in order.
 pub struct Batches {
     input: File,
     decoder: FileDecoder,
     messages: Vec<Message>,
     next: usize,
-    /// True if any column that is read has a dictionary.
+    /// True if a column that is read uses a dictionary.
     dictionaries: bool,
 }
 
 impl Batches {
-    /// The next record batch and its rows in the file.
+    /// Returns the next record batch, and the positions of its rows in the file.
     pub fn next(&mut self) -> Result<Option<(Range<u64>, RecordBatch)>, RejectReason> {
         while let Some(&message) = self.messages.get(self.next) {
             self.dictionary(self.next)?;
@@ -231,13 +233,14 @@ impl Batches {
             let buffer = self.read(block)?;
             let batch = self.decoder.read_record_batch(&block, &buffer).map_err(broken)?;
             let batch = batch.filter(|batch| batch.num_rows() as u64 == rows);
-            let batch = batch.ok_or_else(|| broken("a record batch is not as long as it claims"))?;
+            let batch = batch
+                .ok_or_else(|| broken("a record batch does not have the number of rows that it states"))?;
             return Ok(Some((first..first + rows, batch)));
         }
         Ok(None)
     }
 
-    /// Passes over the record batch that comes next.
+    /// Skips the next record batch without decoding it.
     pub fn skip(&mut self) -> Result<(), RejectReason> {
         while let Some(&message) = self.messages.get(self.next) {
             self.dictionary(self.next)?;
@@ -249,7 +252,7 @@ impl Batches {
         Ok(())
     }
 
-    /// The rows of the record batch that comes next.
+    /// The positions in the file of the rows of the next record batch. `None` if there is no further batch.
     pub fn upcoming(&self) -> Option<Range<u64>> {
         self.messages
             .get(self.next..)?
@@ -260,7 +263,7 @@ impl Batches {
             })
     }
 
-    /// Reads a message if it is a dictionary that may be needed.
+    /// Reads the message of index `message` if it is a dictionary and a column that is read uses a dictionary.
     fn dictionary(&mut self, message: usize) -> Result<(), RejectReason> {
         match self.messages.get(message) {
             Some(&Message { block, kind }) if self.dictionaries && kind == MessageKind::Dictionary => {
@@ -271,9 +274,9 @@ impl Batches {
         }
     }
 
-    /// A message with its body, after its claims were checked.
+    /// Reads a message with its body, and checks the offsets and lengths that it states.
     fn read(&mut self, block: Block) -> Result<Buffer, RejectReason> {
-        // The frame was checked: both lengths lie within the file.
+        // `Frame` has checked that the header and the body are within the file.
         let length = block.metaDataLength() as usize + block.bodyLength() as usize;
         let mut bytes = vec![0; length];
         self.input
@@ -282,7 +285,7 @@ impl Batches {
             .map_err(broken)?;
         let (header, body) = bytes
             .split_at_checked(block.metaDataLength() as usize)
-            .ok_or_else(|| broken("a message is cut off"))?;
+            .ok_or_else(|| broken("a message is truncated"))?;
         claims::check(frame::message(header)?, body)?;
         Ok(Buffer::from_vec(bytes))
     }
@@ -320,7 +323,7 @@ fn bytes_field(field: &Arc<Field>) -> Arc<Field> {
     )
 }
 
-/// The type with strings, also those of lists, structs and dictionaries, taken as bytes.
+/// Returns the type with all strings replaced by bytes, including those inside lists, structs and dictionaries.
 fn bytes_type(data_type: &DataType) -> DataType {
     match data_type {
         DataType::Utf8 => DataType::Binary,

@@ -1,4 +1,4 @@
-//! Decodes the text, the id and the sort value, a record batch at a time.
+//! Decodes the text, the id and the sort value of each row, one record batch at a time.
 
 use arrow_array::RecordBatch;
 
@@ -11,13 +11,15 @@ use crate::source::record::RecordKind;
 use crate::source::record_limits::RecordLimits;
 use crate::source::reject::RejectReason;
 
-/// The columns that are read.
+/// Decodes the text, the id and the sort value of each row.
 pub(crate) struct ArrowRows {
     batches: Batches,
     batch: Option<RecordBatch>,
-    /// The column of the text. Next, those of the id and the sort value. Each has its number among the columns read.
+    /// The column of the text, and the index of its top-level column among the columns that are read.
     text: (Column, usize),
+    /// The column of the id, if there is one, and the index of its top-level column.
     id: Option<(Column, usize)>,
+    /// The column of the sort value, if there is one, and the index of its top-level column.
     sort: Option<(Column, usize)>,
     text_key: String,
 }

@@ -1,18 +1,19 @@
-//! Checks the claims of a footer against its bytes before the footer is parsed.
+//! Checks the counts that a Parquet footer states against the size of the footer, before the footer is parsed.
 //!
-//! The parser trusts two counts and reserves memory for them: the row groups, and the children of each schema
-//! element; and it descends the schema by recursion. This walks the footer's Thrift (compact protocol) once, linear in its
-//! bytes, and refuses lists longer than the remaining bytes, schemas with more children than elements, and deep nesting.
+//! The parser trusts two counts and allocates memory for them: the number of row groups, and the number of children of
+//! each schema element. It also descends the schema recursively. The check reads the footer's Thrift encoding (compact
+//! protocol) once, in linear time. It refuses lists that are longer than the remaining bytes, schemas with more
+//! children than elements, and deep nesting.
 
-/// The maximum depth of structs in the footer and of groups in the schema.
+/// The largest accepted depth of nested structs in the footer and of nested groups in the schema.
 const MAX_DEPTH: usize = 64;
 
-/// `FileMetaData.schema`.
+/// The number of the Thrift field `FileMetaData.schema`.
 const SCHEMA: i64 = 2;
-/// `SchemaElement.num_children`.
+/// The number of the Thrift field `SchemaElement.num_children`.
 const NUM_CHILDREN: i64 = 5;
 
-/// Checks a footer. The error is a message about the fault.
+/// Checks a footer. The error describes what is wrong.
 pub(super) fn check(footer: &[u8]) -> Result<(), &'static str> {
     let mut walk = FooterWalk {
         rest: footer,
@@ -22,11 +23,11 @@ pub(super) fn check(footer: &[u8]) -> Result<(), &'static str> {
     depth(&walk.children)
 }
 
-const FOOTER_CUT_OFF: &str = "the footer is cut off";
+const FOOTER_CUT_OFF: &str = "the footer is truncated";
 
 struct FooterWalk<'a> {
     rest: &'a [u8],
-    /// The children each schema element claims, in order.
+    /// The number of children that each schema element states, in order.
     children: Vec<u64>,
 }
 
@@ -47,12 +48,13 @@ impl FooterWalk<'_> {
         Ok(())
     }
 
-    /// Reads a schema element. Returns the number of children that it claims.
+    /// Reads a schema element. Returns the number of children that it states.
     fn element(&mut self) -> Result<u64, &'static str> {
         let (mut field, mut children) = (0, 0);
         while let Some(kind) = self.field(&mut field)? {
             if field == NUM_CHILDREN && kind == 5 {
-                // A negative count is odd in zigzag form. It becomes the largest number, which is refused as too many.
+                // A negative count is odd in its zigzag encoding. It is replaced by the largest number, which is
+                // refused later.
                 let coded = self.varint()?;
                 children = if coded & 1 == 0 { coded / 2 } else { u64::MAX };
             } else {
@@ -62,7 +64,8 @@ impl FooterWalk<'_> {
         Ok(children)
     }
 
-    /// The next field's type and, by reference, its number; `None` at the end of the struct.
+    /// Reads the header of the next field of a struct. Returns its type and stores its number in `number`. Returns
+    /// `None` at the end of the struct.
     fn field(&mut self, number: &mut i64) -> Result<Option<u8>, &'static str> {
         let header = self.byte()?;
         if header == 0 {
@@ -78,16 +81,16 @@ impl FooterWalk<'_> {
         Ok(Some(header & 15))
     }
 
-    /// A list's length and the type of its elements.
+    /// Reads the header of a list. Returns the length of the list and the type of its elements.
     fn list(&mut self) -> Result<(u64, u8), &'static str> {
         let header = self.byte()?;
         let length = match header >> 4 {
             15 => self.varint()?,
             short => u64::from(short),
         };
-        // Every element takes at least one byte.
+        // Every element of a list takes at least one byte, so a list cannot be longer than the remaining bytes.
         if length > self.rest.len() as u64 {
-            return Err("the footer claims more entries than it has bytes");
+            return Err("the footer states more entries than it has bytes");
         }
         Ok((length, header & 15))
     }
@@ -97,7 +100,7 @@ impl FooterWalk<'_> {
             return Err("the footer is nested too deeply");
         }
         match kind {
-            // The value of a boolean field is part of its header.
+            // The value of a boolean field is part of the field's header, so no bytes follow.
             1 | 2 => Ok(()),
             3 => self.take(1),
             4..=6 => self.varint().map(|_| ()),
@@ -153,13 +156,13 @@ impl FooterWalk<'_> {
     }
 }
 
-/// Checks that the elements, each followed by its children, make one tree that is not too deep.
+/// Checks that the schema elements form one tree that is not too deep. Each element is followed by its children.
 fn depth(children: &[u64]) -> Result<(), &'static str> {
-    // The number of children still expected at each level.
+    // For each open level of the tree, the number of children that are still expected.
     let mut open: Vec<u64> = Vec::new();
     for &count in children {
         if count > children.len() as u64 {
-            return Err("the schema claims more columns than it has");
+            return Err("the schema states more columns than it contains");
         }
         if let Some(last) = open.last_mut() {
             *last -= 1;
@@ -177,7 +180,7 @@ fn depth(children: &[u64]) -> Result<(), &'static str> {
     if open.is_empty() {
         Ok(())
     } else {
-        Err("the schema claims more columns than it has")
+        Err("the schema states more columns than it contains")
     }
 }
 

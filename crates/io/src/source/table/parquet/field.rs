@@ -1,4 +1,4 @@
-//! Finds the column that a key names, and what its levels mean.
+//! Finds the column of a Parquet table that a key names, and interprets its levels.
 
 use parquet::basic::{ConvertedType, LogicalType, Repetition, TimeUnit, Type as Physical};
 use parquet::schema::types::{ColumnDescPtr, SchemaDescriptor, Type, TypePtr};
@@ -6,34 +6,35 @@ use parquet::schema::types::{ColumnDescPtr, SchemaDescriptor, Type, TypePtr};
 use crate::source::record::IntegerType;
 use crate::source::reject::RejectReason;
 
-/// A leaf column.
+/// A leaf column of the schema.
 #[derive(Debug, Clone)]
 pub(super) struct Field {
-    /// Its number among the leaves.
+    /// The index of the column among all leaf columns.
     pub(super) leaf: usize,
     pub(super) descriptor: ColumnDescPtr,
 }
 
-/// The way in which a value serves as id or sort value.
+/// How the values of a column serve as ids or sort values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scalar {
-    /// UTF-8.
+    /// The values are UTF-8 strings.
     Text,
-    /// A whole number.
+    /// The values are integers.
     Integer { signed: bool },
-    /// A real number.
+    /// The values are floating-point numbers.
     Real,
-    /// A time, with its unit in nanoseconds.
+    /// The values are times. Contains their unit in nanoseconds.
     Moment(i64),
-    /// Not at all.
+    /// The values cannot serve as ids or sort values.
     Unfit,
 }
 
 const DAY: i64 = 86_400_000_000_000;
 
 impl Field {
-    /// The column that `key` names: a column of that very name, or, at its dots, a path into structs. Lists on the way are
-    /// passed through. `None` if there is none.
+    /// Finds the column that `key` names: a column of exactly that name or, if `key` contains dots, a path into
+    /// structs. Lists on the path are not part of the key. Returns `None` if there is no such column, and its type as
+    /// an error if it is not a leaf.
     pub(super) fn find(schema: &SchemaDescriptor, key: &str) -> Option<Result<Self, String>> {
         let mut path = Vec::new();
         let found = descend(schema.root_schema(), key, &mut path)?;
@@ -48,7 +49,7 @@ impl Field {
         Some(Ok(Self { leaf, descriptor }))
     }
 
-    /// The column of the text, or of numbers if `raw` is true.
+    /// Finds the column with the text. If `raw` is true, it may also contain numbers.
     pub(super) fn text(schema: &SchemaDescriptor, key: &str, raw: bool) -> Result<Self, RejectReason> {
         let not_text = |found| RejectReason::ColumnNotText {
             key: key.to_owned(),
@@ -74,7 +75,7 @@ impl Field {
         }
     }
 
-    /// The column of an id or a sort value, if there is one that can be it.
+    /// Finds the column with the id or the sort value, if `key` names one that can serve as such.
     pub(super) fn scalar(schema: &SchemaDescriptor, key: Option<&str>) -> Option<Self> {
         let field = Self::find(schema, key?)?.ok()?;
         (field.descriptor.max_rep_level() == 0 && field.meaning() != Scalar::Unfit).then_some(field)
@@ -84,7 +85,7 @@ impl Field {
         self.meaning() == Scalar::Text
     }
 
-    /// The type of a column of whole numbers.
+    /// Returns the type of the column, if it contains integers.
     pub(super) fn integer_type(&self) -> Option<IntegerType> {
         let Scalar::Integer { signed } = self.meaning() else {
             return None;
@@ -130,7 +131,7 @@ impl Field {
         }
     }
 
-    /// For a column inside a list: the definition level from which on there is an element.
+    /// For a column inside a list, returns the smallest definition level at which the list has an element.
     pub(super) fn element_level(&self, schema: &SchemaDescriptor) -> i16 {
         let (mut at, mut level) = (schema.root_schema(), 0);
         for part in self.descriptor.path().parts() {
@@ -159,7 +160,7 @@ impl Field {
     }
 }
 
-/// Whole numbers as annotated by files from before logical types.
+/// Interprets an integer column by its converted type, the annotation that files used before Parquet had logical types.
 fn integer(converted: ConvertedType) -> Scalar {
     match converted {
         ConvertedType::TIMESTAMP_MILLIS => Scalar::Moment(1_000_000),
@@ -178,7 +179,7 @@ fn repetition(at: &Type) -> Option<Repetition> {
     info.has_repetition().then(|| info.repetition())
 }
 
-/// Follows `key` below a group, noting the path in the schema's own names.
+/// Follows `key` into the fields of a group, and appends the names on the way, as the schema spells them, to `path`.
 fn descend<'t>(group: &'t Type, key: &str, path: &mut Vec<String>) -> Option<&'t Type> {
     if !group.is_group() {
         return None;
@@ -203,7 +204,7 @@ fn descend<'t>(group: &'t Type, key: &str, path: &mut Vec<String>) -> Option<&'t
     None
 }
 
-/// The element of a list, of a list of lists, …; anything else as it is.
+/// Returns the type of the elements inside a list or nested lists. Returns any other type unchanged.
 fn through_list<'t>(field: &'t Type, path: &mut Vec<String>) -> &'t Type {
     let mut at = field;
     loop {
@@ -218,7 +219,7 @@ fn through_list<'t>(field: &'t Type, path: &mut Vec<String>) -> &'t Type {
             return at;
         }
         path.push(repeated.name().to_owned());
-        // Lists have three levels in the standard; older writers omit the inner one.
+        // A list has three levels of groups in the standard. Older writers omit the inner one.
         let inner = children(repeated);
         let old = repeated.name() == "array" || repeated.name() == format!("{}_tuple", at.name());
         at = match inner {
@@ -231,7 +232,7 @@ fn through_list<'t>(field: &'t Type, path: &mut Vec<String>) -> &'t Type {
     }
 }
 
-/// The fields of a group; a leaf has none.
+/// Returns the fields of a group. A leaf has none.
 fn children(at: &Type) -> &[TypePtr] {
     if at.is_group() { at.get_fields() } else { &[] }
 }
@@ -243,7 +244,7 @@ fn describe_group(group: &Type) -> &'static str {
     }
 }
 
-/// The names of the first columns, shortened, for a message.
+/// Returns the names of the first columns, shortened for a message.
 pub(super) fn names(root: &Type) -> Vec<String> {
     super::super::shortened(root.get_fields().iter().map(|field| field.name()))
 }

@@ -1,4 +1,4 @@
-//! Top-level integer columns, as fingerprints and their ids are stored.
+//! Reads top-level integer columns. Fingerprints and their ids are stored in such columns.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use super::field::{Field, Scalar, names};
 use super::{ParquetTable, broken};
 use crate::source::reject::RejectReason;
 
-/// An integer column with one number per row.
+/// An integer column at the top level of the schema, with one number per row.
 #[derive(Debug)]
 pub struct IntegerColumn {
     leaf: usize,
@@ -22,7 +22,7 @@ pub struct IntegerColumn {
     pub signed: bool,
 }
 
-/// A reader of the integers of one row group.
+/// Reads the numbers of an integer column in one row group.
 pub struct IntegerReader {
     reader: ColumnReader,
     max_def: i16,
@@ -33,10 +33,10 @@ pub struct IntegerReader {
 }
 
 impl ParquetTable {
-    /// The column of a name, if there is one.
+    /// Finds the integer column of a name. Returns `None` if there is no column of that name.
     ///
     /// # Errors
-    /// The type of the column, if it holds no integers.
+    /// The type of the column, as a text, if it does not contain integers.
     pub fn integers(&self, name: &str) -> Result<Option<IntegerColumn>, String> {
         let schema = self.metadata().file_metadata().schema_descr();
         let Some(field) = Field::find(schema, name) else {
@@ -60,30 +60,31 @@ impl ParquetTable {
         }
     }
 
-    /// The names of the first columns, for a message.
+    /// Returns the names of the first columns, for a message.
     pub fn column_names(&self) -> Vec<String> {
         names(self.metadata().file_metadata().schema())
     }
 
-    /// Returns `true` if the file has no rows.
+    /// Returns true if the file has no rows.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The number of rows.
+    /// The number of rows in the file.
     pub fn len(&self) -> u64 {
         self.starts.last().copied().unwrap_or_default()
     }
 
-    /// The number of row groups.
+    /// The number of row groups in the file.
     pub fn groups(&self) -> usize {
         self.metadata().num_row_groups()
     }
 
-    /// Opens a column of a row group. `input` is to be used by one thread only.
+    /// Opens an integer column of a row group. No other thread may use `input` meanwhile, because it has one file
+    /// position.
     ///
     /// # Errors
-    /// The column is missing or its pages are damaged.
+    /// The column is missing, or its pages are damaged.
     pub fn read_integers(
         &self,
         integers: &IntegerColumn,
@@ -102,11 +103,11 @@ impl ParquetTable {
 }
 
 impl IntegerReader {
-    /// Appends the next `rows` numbers, negative ones as 64-bit two's complement. If one of them is null, appends none and
-    /// returns the index of the first null among them.
+    /// Appends the next `rows` numbers to `out`. Negative numbers are appended as 64-bit two's complement. If one of
+    /// the numbers is null, nothing is appended, and the index of the first null among them is returned.
     ///
     /// # Errors
-    /// The column is damaged or has fewer rows.
+    /// The column is damaged or has too few rows.
     pub fn fill(&mut self, rows: usize, out: &mut Vec<u64>) -> Result<Option<usize>, RejectReason> {
         self.levels.clear();
         let (levels, optional) = (&mut self.levels, self.max_def > 0);
@@ -135,7 +136,7 @@ impl IntegerReader {
     }
 }
 
-/// Reads up to `rows` rows. Returns the number of rows read.
+/// Reads up to `rows` rows of a column. Returns the number of rows read.
 fn all<T: DataType>(
     reader: &mut ColumnReaderImpl<T>,
     rows: usize,

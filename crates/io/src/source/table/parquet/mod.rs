@@ -1,8 +1,8 @@
-//! Parquet files, read below the Arrow layer: by column, page and level.
+//! Reads Parquet files by column, page and level, without converting them to Arrow.
 //!
-//! At this level a value is a slice of its page, a bad string costs its row only, and the second pass can copy every type as it
-//! is. The row counts that the footer claims are checked against the headers of the text column's pages before any row is
-//! planned.
+//! At this level a value is a slice of its page. An invalid string rejects only its row, and the second pass can copy
+//! values of every type unchanged. Before the rows are divided into ranges, the row counts in the footer are checked
+//! against the page headers of the text column.
 
 mod claims;
 mod field;
@@ -34,22 +34,22 @@ use crate::source::options::SourceOptions;
 use crate::source::record::IntegerType;
 use crate::source::reject::RejectReason;
 
-/// The unpacked bytes of text of one range of rows, if pages are not larger.
+/// The minimum decompressed size of the text in a range of rows, in bytes. A range consists of whole pages if possible.
 const MIN_RANGE_BYTES: u64 = 2 << 20;
-/// The end of a file: the length of the footer and a magic number.
+/// The size of the end of a Parquet file: the length of the footer and a magic number.
 const TAIL_BYTES: u64 = 8;
 
-/// A Parquet file.
+/// A Parquet file whose footer was read and checked.
 #[derive(Debug)]
 pub struct ParquetTable {
     metadata: ParquetMetaData,
-    /// The first row of each row group, and the end of the last.
+    /// The position of the first row of each row group, followed by the total number of rows.
     starts: Vec<u64>,
     file_bytes: u64,
 }
 
 impl ParquetTable {
-    /// Reads the footer and checks it against the file.
+    /// Reads the footer and checks it against the size of the file.
     ///
     /// # Errors
     /// The file cannot be read, or it is not Parquet.
@@ -77,28 +77,28 @@ impl ParquetTable {
         })
     }
 
-    /// The type of the column that `key` names, if that is a column of integers.
+    /// Returns the type of the column that `key` names, if it contains integers.
     pub fn integer_type(&self, key: &str) -> Option<IntegerType> {
         let schema = self.metadata().file_metadata().schema_descr();
         Field::scalar(schema, Some(key))?.integer_type()
     }
 
-    /// The metadata of the footer.
+    /// The metadata in the footer of the file.
     pub fn metadata(&self) -> &ParquetMetaData {
         &self.metadata
     }
 
-    /// Why the column that `key` names cannot hold a text.
+    /// Returns the reason why the column that `key` names cannot contain texts, or `None` if it can.
     pub(super) fn missing(&self, key: &str) -> Option<RejectReason> {
         Field::text(self.metadata.file_metadata().schema_descr(), key, true).err()
     }
 
-    /// The rows that the footer claims.
+    /// The number of rows that the footer states.
     pub(super) fn row_count(&self) -> u64 {
         self.starts.last().copied().unwrap_or_default()
     }
 
-    /// The rows of a row group in the file, counted from 0.
+    /// The positions in the file, from 0, of the rows of a row group.
     pub fn rows_of(&self, group: usize) -> Range<u64> {
         match self.starts.get(group..group + 2) {
             Some(&[start, end]) => start..end,
@@ -122,7 +122,7 @@ impl ParquetTable {
             if left == 0 {
                 break;
             }
-            // If the decoder panics here, only this row group is lost.
+            // The guard is set up for each row group, so that a panic of the decoder loses only that row group.
             let cuts = super::guarded(Format::Parquet, || self.cuts(&input, metadata, group, &text));
             let cuts = match cuts {
                 Ok(cuts) => cuts,
@@ -164,8 +164,8 @@ impl ParquetTable {
         Ok(planned)
     }
 
-    /// The ends of the parts of a row group, in rows. They are at ends of pages if these are known without unpacking,
-    /// so that no page is unpacked twice.
+    /// Returns the row offsets at which the ranges of a row group end. If the page bounds are known without
+    /// decompressing pages, ranges end there, so that no page is decompressed twice.
     fn cuts(
         &self,
         input: &Arc<File>,
@@ -198,7 +198,7 @@ impl ParquetTable {
         }
         if let Some(seen) = seen.filter(|&seen| seen != rows) {
             return Err(broken(format_args!(
-                "row group {number} claims {rows} rows, its pages hold {seen}"
+                "row group {number} states {rows} rows, but its pages contain {seen}"
             )));
         }
         if last < rows {
@@ -231,7 +231,7 @@ impl ParquetTable {
             && end.is_some_and(|end| end as u64 <= self.file_bytes);
         if !inside {
             return Err(broken(format_args!(
-                "column {} of row group {group} would lie outside the file",
+                "the position of column {} of row group {group} is outside the file",
                 column.column_path()
             )));
         }
@@ -241,10 +241,10 @@ impl ParquetTable {
         Checked::new(Box::new(open)).map_err(broken)
     }
 
-    /// A reader of a leaf column of a row group. `input` is to be used by one thread only.
+    /// Opens a leaf column of a row group. No other thread may use `input` meanwhile, because it has one file position.
     ///
     /// # Errors
-    /// The column is missing or its pages are damaged.
+    /// The column is missing, or its pages are damaged.
     pub fn column(&self, input: &Arc<File>, group: usize, leaf: usize) -> Result<ColumnReader, RejectReason> {
         let pages = self.pages(input, group, leaf)?;
         let schema = self.metadata.file_metadata().schema_descr();
@@ -268,7 +268,7 @@ impl ParquetTable {
     }
 }
 
-/// The bytes of the footer.
+/// Reads the bytes of the footer.
 fn footer(input: &mut File, file_bytes: u64) -> Result<Vec<u8>, RejectReason> {
     let mut tail = [0; TAIL_BYTES as usize];
     let start = file_bytes
@@ -281,14 +281,16 @@ fn footer(input: &mut File, file_bytes: u64) -> Result<Vec<u8>, RejectReason> {
         b"PARE" => return Err(not_parquet("it is encrypted; decrypt it first")),
         _ => {
             return Err(not_parquet(
-                "it does not end as a Parquet file does: it is cut off, or something else",
+                "the file does not end like a Parquet file; it is truncated or of another format",
             ));
         }
     }
     let length = u64::from(u32::from_le_bytes([tail[0], tail[1], tail[2], tail[3]]));
-    let start = start
-        .checked_sub(length)
-        .ok_or_else(|| not_parquet(format_args!("its footer claims {length} bytes of {file_bytes}")))?;
+    let start = start.checked_sub(length).ok_or_else(|| {
+        not_parquet(format_args!(
+            "the footer states a length of {length} bytes, but the file has {file_bytes}"
+        ))
+    })?;
     input.seek(SeekFrom::Start(start)).map_err(io)?;
     let mut footer = vec![0; length as usize];
     input.read_exact(&mut footer).map_err(io)?;

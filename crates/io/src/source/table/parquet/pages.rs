@@ -1,38 +1,39 @@
-//! The pages of one column chunk: their claimed counts are checked against their bytes, and the dictionary is unpacked only if it is asked for.
+//! Reads the pages of one column chunk. The counts that a page states are checked against its bytes, and the dictionary
+//! is decompressed only if a page needs it.
 //!
-//! The value decoders reserve memory by a page's own count of values before they look at them.
+//! The count of values is checked because the value decoders allocate memory for it before they read the values.
 //!
-//! Writers begin a chunk with a dictionary and abandon it when it grows too large, as it soon does for texts; all pages
-//! after that are plain. For a part of a row group with plain pages only, unpacking the dictionary would be wasted
-//! work. So the dictionary is skipped at first, and yielded before the first page that needs it.
+//! Writers start a chunk with a dictionary and stop using it when it grows too large, which is soon for texts. All
+//! later pages are plain. If only plain pages are read, decompressing the dictionary would be wasted work. Therefore
+//! the dictionary is skipped first, and read again before the first page that needs it.
 
 use parquet::basic::Encoding;
 use parquet::column::page::{Page, PageMetadata, PageReader};
 use parquet::errors::{ParquetError, Result};
 
-/// The maximum number of values of one page: far more than any writer uses, and few enough to hold their levels in
-/// memory.
+/// The largest accepted number of values in a page. It is far more than any writer uses, and the levels of that many
+/// values still fit into memory.
 const MAX_VALUES: u32 = 1 << 26;
 
-/// Opens the pages of a chunk from the first one on.
+/// Opens the pages of a column chunk at the first page.
 type Open<R> = Box<dyn Fn() -> Result<R> + Send>;
 
 pub(super) struct Checked<R> {
     pages: R,
     open: Open<R>,
     dictionary: Dictionary,
-    /// The page that needs the dictionary, which is yielded after it.
+    /// A page that was read and needs the dictionary. It is yielded after the dictionary.
     held: Option<Page>,
 }
 
-/// The state of the dictionary page that a chunk may begin with.
+/// The state of the dictionary page with which a column chunk may begin.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Dictionary {
     /// No page has been read yet.
     Unseen,
-    /// The dictionary page was skipped.
+    /// The dictionary page was skipped and has not been needed yet.
     Passed,
-    /// There is no dictionary page, or it was yielded.
+    /// There is no dictionary page, or it has been yielded.
     Done,
 }
 
@@ -111,10 +112,10 @@ fn needs_dictionary(page: &Page) -> bool {
 
 fn checked(page: Page) -> Result<Page> {
     let values = page.num_values();
-    // A dictionary page contains every value, each in at least one byte.
+    // A dictionary page stores every value in at least one byte.
     if values > MAX_VALUES || page.is_dictionary_page() && values as usize > page.buffer().len() {
         return Err(ParquetError::General(format!(
-            "a page of {} bytes claims {values} values",
+            "a page of {} bytes states {values} values, which is too many",
             page.buffer().len()
         )));
     }

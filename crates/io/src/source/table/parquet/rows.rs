@@ -1,4 +1,4 @@
-//! Decodes the text, the id and the sort value of some rows at a time.
+//! Decodes the text, the id and the sort value of each row, some rows at a time.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -15,20 +15,21 @@ use crate::source::record::{RecordKind, SortValue};
 use crate::source::record_limits::RecordLimits;
 use crate::source::reject::RejectReason;
 
-/// Rows decoded at a time. Values stay in their pages, so this number bounds little more than levels and slices.
+/// The number of rows that are decoded at a time. Values are slices of their pages, so a batch allocates little more
+/// than levels and slices.
 const BATCH_ROWS: usize = 1024;
 
-/// The columns of one row group that are read.
+/// Decodes the text, the id and the sort value of the rows of one row group.
 pub(crate) struct ParquetRows {
     text: Column,
     id: Option<Column>,
     sort: Option<Column>,
-    /// For a text inside a list, the level from which on there is an element.
+    /// If the text is inside a list, the smallest definition level at which the list has an element.
     element_level: i16,
     text_key: String,
 }
 
-/// A column being read, with the cells of the batch.
+/// A column that is being read, with the cells of the current batch.
 struct Column {
     reader: ColumnReader,
     meaning: Scalar,
@@ -38,11 +39,12 @@ struct Column {
 
 #[derive(Default)]
 struct ColumnCells {
-    /// Definition and repetition levels; empty if the column has none.
+    /// The definition levels of the batch. Empty if the column has no such levels.
     def: Vec<i16>,
+    /// The repetition levels of the batch. Empty if the column has no such levels.
     rep: Vec<i16>,
     values: Values,
-    /// For each row, where its levels and its values begin; one more for the end.
+    /// For each row of the batch, the index of its first level and of its first value. One more pair marks the end.
     starts: Vec<(usize, usize)>,
 }
 
@@ -169,7 +171,7 @@ impl Column {
         })
     }
 
-    /// Reads up to `rows` rows. Returns their number.
+    /// Reads up to `rows` rows. Returns the number of rows read.
     fn read(&mut self, rows: usize) -> Result<usize, RejectReason> {
         let cells = &mut self.cells;
         cells.def.clear();
@@ -201,7 +203,7 @@ impl Column {
         .map_err(broken)
     }
 
-    /// The id in a row: a string, or a whole number as it is written.
+    /// Returns the id in a row: a string, or an integer in decimal.
     fn id(&self, row: usize) -> Option<Cow<'_, str>> {
         let at = self.cells.range(row).1.next()?;
         match (&self.cells.values, self.meaning) {
@@ -243,7 +245,7 @@ impl Column {
 }
 
 impl ColumnCells {
-    /// The levels and the values of a row.
+    /// Returns the ranges of the levels and of the values of a row.
     fn range(&self, row: usize) -> (std::ops::Range<usize>, std::ops::Range<usize>) {
         match self.starts.get(row..row + 2) {
             Some(&[from, to]) => (from.0..to.0, from.1..to.1),
