@@ -74,8 +74,8 @@ pub(crate) fn is_mark(c: char) -> bool {
     )
 }
 
-/// Returns `true` if the character is not visible on a page: format characters (zero-width space and joiners, soft hyphen,
-/// byte order mark, directional marks), variation selectors and the blank fillers.
+/// Returns `true` if the character is not visible on a page: format characters (zero-width space and joiners, soft
+/// hyphen, byte order mark, directional marks), variation selectors and the blank fillers.
 pub(crate) fn is_invisible(c: char) -> bool {
     match c {
         '\u{34F}'

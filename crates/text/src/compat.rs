@@ -35,7 +35,8 @@ use vote::BitSums;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Recipe {
-    /// `yanyiwu/simhash`, `gosimhash` and R's `jiebaR`: cppjieba's keywords with their weights, hashed by Jenkins' lookup3.
+    /// `yanyiwu/simhash`, `gosimhash` and R's `jiebaR`: cppjieba's keywords with their weights, hashed by Jenkins'
+    /// lookup3.
     Cppjieba(Keywords),
     /// `HaoyuHu/gosimhash`: the same keywords, hashed by SipHash-2-4 under its default key.
     HaoyuhuGosimhash(Keywords),
@@ -72,10 +73,10 @@ pub enum Keywords {
 #[non_exhaustive]
 pub enum RecipeError {
     /// No recipe has this name.
-    #[error("not one of {}, cppjieba-topN, haoyuhu-gosimhash-topN", NAMES.map(|(name, _)| name).join(", "))]
+    #[error("unknown recipe; the recipes are {}, cppjieba-topN and haoyuhu-gosimhash-topN", NAMES.map(|(name, _)| name).join(", "))]
     Name,
     /// The recipe needs cppjieba's dictionaries, and none were given.
-    #[error("{0} needs cppjieba's dictionaries")]
+    #[error("the recipe {0} needs cppjieba's dictionaries, but none are given")]
     Dictionary(String),
     /// The recipe takes hashes instead of text, and a word of the text is not a hash.
     #[error("not a 64-bit hash: {0:?} (expected decimal numbers, or hexadecimal ones that begin with 0x)")]

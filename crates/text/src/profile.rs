@@ -51,7 +51,7 @@ pub enum ProfileError {
     #[error("a fingerprint has 16, 32, 64 or 128 bits, not {0}")]
     Bits(u32),
     /// The features are shingles of 0 units, or of more than [`MAX_SHINGLE`] units.
-    #[error("a shingle has 1 to {MAX_SHINGLE} words or characters: {0}")]
+    #[error("a shingle has 1 to {MAX_SHINGLE} words or characters, so {0} is not possible")]
     Shingle(Features),
     /// The id of a key has a character other than ASCII letters, digits, dots and underscores, or is empty or too long.
     #[error("a key's id has 1 to 64 ASCII letters, digits, '.' and '_': {0:?}")]

@@ -1,4 +1,4 @@
-//! The storage format of fingerprints, on the command line.
+//! The option for the storage format of fingerprints.
 
 use twinprint::segment::{Codec, DirectoryForm};
 
@@ -7,11 +7,13 @@ use twinprint::segment::{Codec, DirectoryForm};
 pub(crate) enum CodecArg {
     /// Packed rows: the fastest to search, and the largest
     Packed,
-    /// Elias–Fano coding. At radius 3 it is smaller than packed by 4 to 13 % up to 300,000 fingerprints, by 31 to 47 % at one to ten million, and by 6 to 7 %
-    /// at a hundred million; a single query takes 1.2 to 2.4 times as long, one of many 1.5 to 8 times (docs/scale.md)
+    /// Elias–Fano coding. At radius 3 it is smaller than packed by 4 to 13 % up to 300,000 fingerprints, by 31 to 47 %
+    /// at one to ten million, and by 6 to 7 % at a hundred million; a single query takes 1.2 to 2.4 times as long, one
+    /// of many 1.5 to 8 times (docs/scale.md)
     EliasFano,
-    /// Huffman-coded differences in pages of 128. At radius 3 it is smaller than packed by 31 to 50 % from 20,000 to ten million fingerprints and by 4 to 6 % at a
-    /// hundred million; a single query takes 6 to 12 times as long, one of many 7 to 16 times
+    /// Huffman-coded differences in pages of 128. At radius 3 it is smaller than packed by 31 to 50 % from 20,000 to
+    /// ten million fingerprints and by 4 to 6 % at a hundred million; a single query takes 6 to 12 times as long, one
+    /// of many 7 to 16 times
     Huffman,
 }
 

@@ -24,7 +24,8 @@ use twinprint_fingerprint::{HashKey, Span, hash_features_64, hash_one};
 use crate::segment::dictionary::{Dictionary, Rules};
 use crate::tally::Tally;
 
-/// The dictionaries of cppjieba: words with frequencies, the hidden Markov model, inverse document frequencies and stop words.
+/// The dictionaries of cppjieba: words with frequencies, the hidden Markov model, inverse document frequencies and stop
+/// words.
 pub struct Dictionaries {
     words: Dictionary,
     hmm: Hmm,

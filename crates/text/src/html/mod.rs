@@ -51,7 +51,7 @@ const MIN_MAIN_PERCENT: u64 = 25;
 #[non_exhaustive]
 pub enum HtmlError {
     /// Elements are nested too deeply.
-    #[error("more than {limit} elements are open within one another")]
+    #[error("the elements of the page are nested more than {limit} deep")]
     TooDeep {
         /// The maximum number of elements that may be open within one another.
         limit: u64,
