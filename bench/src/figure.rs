@@ -55,7 +55,7 @@ impl Scale {
     }
 }
 
-/// One chart.
+/// One chart of a figure.
 #[derive(Clone, Debug)]
 pub struct Panel {
     /// The quantity that the chart shows, with its unit.

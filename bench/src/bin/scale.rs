@@ -46,7 +46,7 @@ struct Cli {
     svg: Option<PathBuf>,
 }
 
-/// The result of one run.
+/// The figures of one run, at one number of documents.
 struct Point {
     documents: f64,
     candidates: f64,

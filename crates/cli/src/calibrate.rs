@@ -33,7 +33,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     input: InputArgs,
 
-    /// Number of documents of the whole corpus, such as 50000000 or 5e7 [default: the number read]
+    /// Number of documents of the whole corpus, such as 50000000 or 5e7 [default: the number of documents read]
     #[arg(long, value_name = "N", value_parser = crate::number::parse_count::<u64>)]
     n: Option<u64>,
 

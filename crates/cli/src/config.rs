@@ -141,7 +141,7 @@ impl ConfigArguments {
     fn add(&mut self, arg: &Arg, key: &str, value: &Value) -> Result<(), &'static str> {
         let takes = arg.get_num_args().unwrap_or_default();
         match value {
-            // `true` stands for the option without a value, if the option allows that.
+            // In the file, `true` stands for an option without a value, if the option may have none.
             Value::Boolean(true) if takes.min_values() == 0 && !arg.is_positional() => {
                 self.options.push(format!("--{key}").into());
             }

@@ -44,7 +44,8 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::config::Arguments;
 
-/// Finds near-duplicate documents, Chinese and English, exactly within its radius, and verifies them on the text.
+/// Finds near-duplicate documents, Chinese and English: all pairs of fingerprints within a Hamming radius, verified on
+/// the texts
 #[derive(Parser)]
 #[command(
     name = "twinprint",

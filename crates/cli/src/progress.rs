@@ -25,7 +25,7 @@ struct Stage {
     total: u64,
     done: u64,
     started: Instant,
-    /// The time at which a plain line was last written.
+    /// When the last plain line was printed.
     printed: Instant,
     bar: Option<ProgressBar>,
 }

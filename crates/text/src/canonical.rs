@@ -36,7 +36,7 @@ impl Canonicaliser {
         self.text.clear();
         self.in_word = false;
         walk(text, self);
-        // A space is written as soon as a word ends, so the text may end with one.
+        // A space is written as soon as a word ends, so it may follow the last word. A canonical text has none there.
         if self.text.ends_with(' ') {
             self.text.pop();
         }

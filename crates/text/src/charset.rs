@@ -49,7 +49,7 @@ pub struct Hints<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("byte {offset} ({byte:#04x}) is not {charset}")]
 pub struct Undecodable {
-    /// The charset.
+    /// The charset in which the bytes are invalid.
     pub charset: Charset,
     /// Position of the first byte of the first invalid character; the first byte of the text is 1.
     pub offset: u64,

@@ -40,8 +40,8 @@ pub enum Recipe {
     Cppjieba(Keywords),
     /// `HaoyuHu/gosimhash`: the same keywords, hashed by SipHash-2-4 under its default key.
     HaoyuhuGosimhash(Keywords),
-    /// `mfonda/simhash` in Go: words and web addresses, hashed by FNV-1. Its rule differs: a bit is 1 if its sum is 0
-    /// or more.
+    /// `mfonda/simhash` in Go: words and web addresses, hashed by FNV-1. Unlike in other libraries, a bit is 1 also if
+    /// its sum is 0.
     Mfonda,
     /// `AllenDang/simhash` in Go: windows of 4 bytes, except the last window, hashed by CRC-32; 32 bits.
     Allendang,
@@ -54,8 +54,8 @@ pub enum Recipe {
     /// `seomoz/simhash-cpp` and `simhash-py`, which take hashes instead of text. The text is a list of hashes,
     /// separated by white space: decimal numbers, or hexadecimal numbers that begin with `0x`.
     Seomoz,
-    /// `sing1ee/simhash-java`: pairs of UTF-16 units, hashed by MurmurHash64A. Its rule differs: a bit is 1 if its sum
-    /// is above 1.
+    /// `sing1ee/simhash-java`: pairs of UTF-16 units, hashed by MurmurHash64A. Unlike in other libraries, a bit is 1
+    /// only if its sum is above 1.
     SimhashJava,
 }
 

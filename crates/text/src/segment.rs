@@ -40,7 +40,7 @@ pub(crate) struct Segmenter {
     path: Path,
 }
 
-/// A run of at least two ideographs.
+/// A run of at least two ideographs, which is to be cut by the dictionary.
 #[derive(Clone, Copy, Debug)]
 struct IdeographRun {
     /// Index of the run in `pieces`.

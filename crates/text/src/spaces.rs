@@ -88,7 +88,8 @@ fn spaces(chunk: &[u8; 64]) -> u64 {
     let (eights, _) = chunk.as_chunks::<8>();
     eights.iter().rev().fold(0, |mask, eight| {
         let differs = u64::from_le_bytes(*eight) ^ u64::from_le_bytes([b' '; 8]);
-        // For ASCII bytes the high bit of the sum is clear if and only if the byte is a space.
+        // `differs` is 0 for a space and 1 to 0x7F for any other ASCII byte. Adding 0x7F sets the high bit of each byte
+        // that is not a space, without a carry into the next byte.
         let found = (!(differs + LOW) & !LOW) >> 7;
         mask << 8 | found.wrapping_mul(GATHER) >> 56
     })

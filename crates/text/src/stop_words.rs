@@ -1,4 +1,4 @@
-//! Stop words: features that a profile leaves out.
+//! Stop words: features that a profile ignores.
 
 use crate::canonical::canonical;
 

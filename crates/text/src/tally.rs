@@ -64,7 +64,7 @@ pub(crate) struct Tally<W> {
     hashes: Vec<W>,
     /// Slot and first occurrence of each distinct feature, in the order of `hashes`.
     entries: Vec<Entry>,
-    /// Buffer for the frequencies while the table grows.
+    /// A buffer for the frequencies of the features while they move to a larger table.
     moved: Vec<u32>,
 }
 

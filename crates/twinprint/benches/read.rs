@@ -8,7 +8,7 @@
 use twinprint::source::{RecordKind, SourceOptions, Sources};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    // `cargo bench` adds `--bench` to the arguments.
+    // `cargo bench` adds the argument `--bench`, which is ignored.
     let inputs: Vec<String> = std::env::args()
         .skip(1)
         .filter(|argument| argument != "--bench")

@@ -144,7 +144,7 @@ fn next_row(n: u64) -> u64 {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    // `cargo bench` adds `--bench` to the arguments.
+    // `cargo bench` adds the argument `--bench`, which is ignored.
     let mut arguments = std::env::args().skip(1).filter(|argument| argument != "--bench");
     let source = arguments.next().unwrap_or_else(|| "subjects".to_owned());
     let documents: u64 = arguments.next().map_or(Ok(100_000), |n| n.parse())?;

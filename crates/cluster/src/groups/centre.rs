@@ -10,7 +10,7 @@ use twinprint_fingerprint::Width;
 /// The maximum number of members that a centre counts. Later members do not change it.
 const MAX_COUNTED_MEMBERS: u8 = 64;
 
-/// For each bit, the number of counted members in which it is set.
+/// The bit-majority centre of a group, as counts of its members by bit.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Centre {
     members: u8,

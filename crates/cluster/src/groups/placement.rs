@@ -49,7 +49,7 @@ pub struct GroupCounts {
     pub retired: u64,
 }
 
-/// Serializes a counter as 0.
+/// Serializes any counter as 0.
 #[expect(
     clippy::trivially_copy_pass_by_ref,
     reason = "serde calls it with a reference"

@@ -33,7 +33,7 @@ pub trait GroupSpace {
     fn is_related(&mut self, leader: u32) -> bool;
     /// Adds the current item as a leader with the number `leader`.
     fn add_leader(&mut self, leader: u32);
-    /// Removes a leader.
+    /// Removes the leader with the number `leader`.
     fn remove_leader(&mut self, leader: u32);
     /// Sets the centre of a group, or removes it if `centre` is `None`.
     fn set_centre(&mut self, group: u64, centre: Option<u128>);

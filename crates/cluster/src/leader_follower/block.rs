@@ -39,7 +39,7 @@ pub(super) struct BlockPairs {
     pub(super) cut: Option<u32>,
 }
 
-/// An item whose group is decided.
+/// An item of the block whose group is decided, and its verified pairs.
 pub(super) struct DecidedItem {
     pub(super) item: u32,
     pub(super) group: Group,

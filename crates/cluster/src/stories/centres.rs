@@ -20,7 +20,7 @@ const BITS: f64 = 128.0 * ROWS as f64;
 /// The scan compares this number of stories before it reduces the radius to the nearest stories found so far.
 const BLOCK: usize = 1024;
 
-/// A fingerprint as 64-bit words.
+/// The fingerprint of a vector, as 64-bit words.
 pub(super) type Fingerprint = [u64; 2 * ROWS];
 
 /// The fingerprint of a vector. All bits are 0 if the vector is zero.
@@ -67,7 +67,7 @@ impl Centres {
         }
     }
 
-    /// Removes a story.
+    /// Removes the fingerprint of a story.
     pub(super) fn remove(&mut self, id: u64) {
         let Some(row) = self.rows.remove(&id) else {
             return;

@@ -34,7 +34,7 @@ const MAX_SCORE_RATIO: f64 = 8.0;
 /// Suffixes by which two forms of an English word may differ.
 const ENDINGS: [&str; 5] = ["s", "es", "d", "ed", "ing"];
 
-/// A word or name of a topic.
+/// A word or a name that characterises a story.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TopicTerm {
     /// The word, or the words of the name in order.

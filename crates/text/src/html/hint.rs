@@ -1,6 +1,6 @@
 //! Hints from the attributes of an element: whether the element is visible, and whether it belongs to the main content.
 
-/// The hints from the attributes of a tag.
+/// What the attributes of a start tag suggest about its element.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(
     clippy::struct_excessive_bools,

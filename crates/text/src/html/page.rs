@@ -23,7 +23,7 @@ pub(super) struct Block {
     /// Number of words, among those that `words` counts, that are in links.
     pub(super) linked: u32,
     pub(super) landmark: Landmark,
-    /// True if the block is marked as not content.
+    /// True if the block is marked as navigation, advertisement or similar, which is not content.
     pub(super) chrome: bool,
     /// True if the block is a paragraph. A paragraph is never chosen as the main content, because the lists next to it
     /// may belong to the content too.

@@ -102,7 +102,7 @@ pub(crate) struct Path {
     best: Vec<BestFrom>,
 }
 
-/// The best segmentation from a character to the end of the run.
+/// The best segmentation of a run from one character to the end, by its first word.
 #[derive(Clone, Copy, Debug)]
 struct BestFrom {
     /// Sum of the weights of the words.

@@ -1,4 +1,4 @@
-//! Reading of cppjieba's files from a directory.
+//! Reads cppjieba's dictionary files from a directory.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,14 +14,14 @@ const MODEL: &str = "hmm_model.utf8";
 const IDF: &str = "idf.utf8";
 const STOP_WORDS: &str = "stop_words.utf8";
 
-/// An error of reading cppjieba's dictionaries.
+/// The reason why cppjieba's dictionaries cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DictionaryError {
     /// A file is missing, cannot be read, or is not UTF-8.
-    #[error("{}: {source} (a dictionary is a directory with {WORDS}, {MODEL}, {IDF} and {STOP_WORDS})", path.display())]
+    #[error("{}: {source} (a dictionary is a directory with the files {WORDS}, {MODEL}, {IDF} and {STOP_WORDS})", path.display())]
     Read {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// The cause.
         source: std::io::Error,
@@ -29,7 +29,7 @@ pub enum DictionaryError {
     /// A line has the wrong form.
     #[error("{}, line {line}: expected {expected}", path.display())]
     Line {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// The number of the line, from 1. If a line is missing at the end of the file, it is the number of the missing
         /// line.
@@ -40,7 +40,7 @@ pub enum DictionaryError {
     /// The file exceeds a limit.
     #[error("{}: {why}", path.display())]
     TooLarge {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// A description of the limit.
         why: &'static str,

@@ -27,7 +27,7 @@ pub(super) fn cut(
     mut word: impl FnMut(Range<usize>, usize),
 ) {
     let mut end = 0;
-    // Reports the next characters of the text as a word.
+    // Calls `word` for the next word of the text, which consists of `characters`.
     let mut take = |characters: &[char]| {
         let start = end;
         end += characters.iter().map(|c| c.len_utf8()).sum::<usize>();

@@ -222,7 +222,7 @@ impl BitSet {
     fn word(&self, start: usize) -> u64 {
         let word = |i: usize| self.0.get(i).copied().unwrap_or_default();
         let low = word(start / 64) >> (start % 64);
-        // The shift is in two steps, because a shift by 64 overflows.
+        // `<< 1 << (63 - n)` is a shift by 64 - n that does not overflow for n = 0.
         low | word(start / 64 + 1) << 1 << (63 - start % 64)
     }
 
