@@ -1,15 +1,15 @@
-//! Wall and CPU time.
+//! Measures wall time and CPU time.
 //!
-//! CPU time comes from `/proc`, so it does not include other processes on the machine. For a process it has ticks of 10 ms,
-//! for a thread nanoseconds.
+//! CPU time is read from `/proc`, so it does not include other processes on the machine. Its resolution is 10 ms for a
+//! process, and a nanosecond for a thread.
 
 use std::fs;
 use std::time::Instant;
 
-/// Ticks of `/proc` times in a second, the same on every Linux platform.
+/// Ticks per second of the times in `/proc`, the same on every Linux platform.
 const TICKS_PER_SECOND: f64 = 100.0;
 
-/// A running measurement.
+/// A measurement that has started.
 #[derive(Debug)]
 pub struct Clock {
     wall: Instant,
@@ -22,7 +22,7 @@ pub struct Clock {
 pub struct Elapsed {
     /// Wall time in seconds.
     pub wall: f64,
-    /// CPU time of this process, all threads, in seconds.
+    /// CPU time of all threads of this process, in seconds.
     pub own: f64,
     /// CPU time of child processes that have ended and were waited for, in seconds.
     pub children: f64,
@@ -39,7 +39,7 @@ impl Clock {
         }
     }
 
-    /// Returns the times since the start.
+    /// Returns the times since the measurement started.
     pub fn elapsed(&self) -> Elapsed {
         let (own, children) = cpu_seconds();
         Elapsed {
@@ -57,13 +57,14 @@ pub fn thread_seconds() -> f64 {
     nanoseconds.unwrap_or_default() / 1e9
 }
 
-/// Returns the median of the values (the upper of two), 0 for none.
+/// Returns the median of the values, the upper of the two middle ones if their number is even. Returns 0 without
+/// values.
 pub fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or_default()
 }
 
-/// Returns the percentiles of the values at these shares, 0 for none.
+/// Returns the percentiles of the values at the given shares (0.5 is the median). Returns zeros without values.
 pub fn percentiles<const N: usize>(mut values: Vec<f64>, shares: [f64; N]) -> [f64; N] {
     values.sort_by(f64::total_cmp);
     shares.map(|share| {
@@ -79,7 +80,7 @@ fn cpu_seconds() -> (f64, f64) {
 }
 
 fn parse(stat: &str) -> Option<(f64, f64)> {
-    // The name of the command may contain spaces and brackets; the fields after its last bracket do not.
+    // In `/proc/…/stat`, the command's name may contain spaces and brackets. The fields begin after the last bracket.
     let (_, fields) = stat.rsplit_once(") ")?;
     let times: Vec<f64> = fields
         .split(' ')

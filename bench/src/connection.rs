@@ -1,16 +1,16 @@
-//! A client over HTTP/1.1 that uses little processor time compared with the service it measures.
+//! An HTTP/1.1 client that uses little processor time compared with the service it measures.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-/// A persistent connection.
+/// A persistent connection to a service.
 pub struct Connection {
     stream: BufReader<TcpStream>,
 }
 
 impl Connection {
-    /// Connects.
+    /// Connects to the service at `address`.
     ///
     /// # Panics
     /// Panics if no service listens at the address.
@@ -22,10 +22,10 @@ impl Connection {
         }
     }
 
-    /// Sends a request and reads its answer. Retries while the service answers 429.
+    /// Sends a request and returns the body of the answer. Repeats the request while the status is 429.
     ///
     /// # Panics
-    /// Panics at any other status outside 200 to 299.
+    /// Panics if the status is neither 429 nor 200 to 299.
     pub fn ask(&mut self, method: &str, path: &str, body: &str) -> String {
         let request = request(method, path, body);
         loop {
@@ -39,7 +39,7 @@ impl Connection {
         }
     }
 
-    /// Sends one or several serialized requests.
+    /// Sends one or several serialized requests, without reading the answers.
     ///
     /// # Panics
     /// Panics if the service has closed the connection.

@@ -1,7 +1,8 @@
-//! Source documents, split where edits are natural.
+//! Source documents, split into the units and sentences that edits change.
 //!
-//! A **unit** is the text that one edit changes: a run of letters and digits, or one ideograph. A **sentence** runs up to a full stop
-//! and the space after it, or to an empty line. Sentences follow each other without gaps, and no unit crosses the end of a sentence.
+//! A **unit** is the text that one edit changes: a run of letters and digits, or one ideograph. A **sentence** ends
+//! after a full stop and the space that follows it, or before an empty line. Sentences follow each other without gaps,
+//! and no unit extends across the end of a sentence.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -12,17 +13,17 @@ use anyhow::Context;
 use rustc_hash::FxHashSet;
 use serde::Deserialize;
 
-/// A language, which decides the meaning of a unit and of a length.
+/// A language. It decides what a unit is and how lengths are measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Language {
-    /// Words separated by spaces.
+    /// English: the units are words, separated by spaces.
     English,
-    /// Ideographs.
+    /// Chinese: the units are ideographs.
     Chinese,
 }
 
 impl Language {
-    /// Returns the tag in a record.
+    /// Returns the value of the field `lang` in a record.
     pub fn tag(self) -> &'static str {
         match self {
             Self::English => "en",
@@ -34,11 +35,11 @@ impl Language {
 /// A source document.
 #[derive(Clone, Debug)]
 pub struct Document {
-    /// Its id in the file it came from.
+    /// The id of the document in its source file.
     pub id: String,
-    /// Its language.
+    /// The language of the document.
     pub language: Language,
-    /// Its text.
+    /// The text of the document.
     pub text: String,
     /// Byte ranges of the units, in order.
     pub units: Vec<Range<u32>>,
@@ -46,7 +47,7 @@ pub struct Document {
     pub sentences: Vec<Range<u32>>,
 }
 
-/// Documents by language.
+/// Source documents by language.
 #[derive(Debug)]
 pub struct Pools<'d> {
     english: Vec<&'d Document>,
@@ -90,12 +91,12 @@ impl Document {
         }
     }
 
-    /// Returns the text of a byte range of this document.
+    /// Returns the part of the text in a byte range.
     pub fn slice(&self, range: &Range<u32>) -> &str {
         &self.text[range.start as usize..range.end as usize]
     }
 
-    /// Returns the units within a byte range.
+    /// Returns the units that are within a byte range.
     pub fn units_within(&self, range: &Range<u32>) -> &[Range<u32>] {
         let first = self.units.partition_point(|unit| unit.start < range.start);
         let end = self.units.partition_point(|unit| unit.start < range.end);
@@ -103,7 +104,7 @@ impl Document {
     }
 }
 
-/// Reads the documents of a JSONL file with fields `id`, `lang` and `text`; documents without any unit are left out.
+/// Reads the documents of a JSONL file with the fields `id`, `lang` and `text`. Documents without units are skipped.
 pub fn read(path: &Path) -> anyhow::Result<Vec<Document>> {
     let file = File::open(path).with_context(|| format!("opening {}", path.display()))?;
     let mut documents = Vec::new();
@@ -125,8 +126,9 @@ pub fn read(path: &Path) -> anyhow::Result<Vec<Document>> {
     Ok(documents)
 }
 
-/// Leaves each distinct sentence to the first document that has it, drops those shorter than `least` or longer than `most`
-/// units, and drops documents with fewer than three sentences left. The rest has the vocabulary of the sources without their repeats.
+/// Keeps each distinct sentence only in the first document that has it. Drops sentences shorter than `least` or longer
+/// than `most` units, and documents with fewer than three remaining sentences. The result has the vocabulary of the
+/// sources without their repeats.
 pub fn keep_new_sentences(documents: &mut Vec<Document>, least: usize, most: usize) {
     let mut seen: FxHashSet<String> = FxHashSet::default();
     documents.retain_mut(|document| {
@@ -142,7 +144,7 @@ pub fn keep_new_sentences(documents: &mut Vec<Document>, least: usize, most: usi
     });
 }
 
-/// Returns true if a character is an ideograph, which is a unit by itself.
+/// Returns true if a character is an ideograph. Each ideograph is a unit.
 pub fn is_ideograph(c: char) -> bool {
     matches!(c, '\u{3400}'..='\u{4DBF}' | '\u{4E00}'..='\u{9FFF}' | '\u{F900}'..='\u{FAFF}' | '\u{20000}'..='\u{3FFFD}')
 }
@@ -174,7 +176,7 @@ fn units(text: &str) -> Vec<Range<u32>> {
 fn sentences(text: &str) -> Vec<Range<u32>> {
     let mut sentences = Vec::new();
     let mut start = 0;
-    // The state of the sentence: inside, after a stop, or in the white space after it.
+    // The position within a sentence: before its stop, after it, or in the white space after it.
     let (mut stopped, mut full_stop, mut line_ends) = (false, false, 0);
     for (at, c) in text.char_indices() {
         let over = full_stop || stopped && line_ends > 0 || line_ends > 1;

@@ -1,4 +1,5 @@
-//! Seeded edits: units substituted, deleted and inserted, sentences moved, stretches cut and added.
+//! Seeded edits of a text: units are substituted, deleted and inserted, sentences are moved, and stretches of sentences
+//! are cut and added.
 //!
 //! Inserted text comes from other documents of the same language, so an edited text has real words at their real
 //! frequencies.
@@ -9,30 +10,30 @@ use fastrand::Rng;
 
 use crate::documents::{Document, is_ideograph};
 
-/// The strength of the edits of one document.
+/// How much one document is edited.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Strength {
-    /// Share of the units touched, below 1.
+    /// The share of units that are edited, below 1.
     pub rate: f64,
-    /// Sentences moved elsewhere in the text.
+    /// Number of sentences that are moved to another position in the text.
     pub moved: usize,
-    /// Stretches of one to four sentences cut.
+    /// Number of stretches of one to four sentences that are cut.
     pub cut: usize,
-    /// Stretches of one to four sentences of another document added.
+    /// Number of stretches of one to four sentences of another document that are added.
     pub added: usize,
 }
 
-/// A stretch of some document.
+/// A byte range of a document, used as a piece of an edited text.
 #[derive(Clone, Debug)]
 pub struct Piece<'d> {
-    /// The document.
+    /// The document that the piece comes from.
     pub document: &'d Document,
-    /// The byte range in the document.
+    /// The byte range of the piece in its document.
     pub range: Range<u32>,
 }
 
 impl<'d> Piece<'d> {
-    /// Returns the pieces of a whole document: its sentences.
+    /// Returns the pieces of a whole document, one for each sentence.
     pub fn all(document: &'d Document) -> Vec<Self> {
         let piece = |range: &Range<u32>| Self {
             document,
@@ -49,7 +50,8 @@ impl<'d> Piece<'d> {
     }
 }
 
-/// Returns an edited copy of the pieces. `pool` must not be empty and must not contain documents without units.
+/// Returns an edited copy of `pieces`. Inserted text comes from `pool`, which must contain at least one document, and
+/// only documents with units.
 pub fn edit<'d>(
     mut pieces: Vec<Piece<'d>>,
     pool: &[&'d Document],
@@ -57,7 +59,7 @@ pub fn edit<'d>(
     rng: &mut Rng,
 ) -> String {
     for _ in 0..strength.cut {
-        // At least one piece stays.
+        // A cut never removes the last remaining piece.
         if pieces.len() > 1 {
             let start = rng.usize(..pieces.len());
             let end = pieces.len().min(start + rng.usize(1..=4));
@@ -85,7 +87,7 @@ pub fn edit<'d>(
     };
     editor.left = editor.gaps.next(rng);
     for piece in &pieces {
-        // Stretches that were not adjacent must not run into one word.
+        // A line end separates pieces that were not adjacent, so that their words are not joined.
         if editor.out.ends_with(char::is_alphanumeric) {
             editor.out.push('\n');
         }
@@ -94,7 +96,7 @@ pub fn edit<'d>(
     editor.out
 }
 
-/// Random lengths of stretches without an edit, if every unit is edited with the same probability.
+/// Draws the random number of units between two edits, if each unit is edited with the same probability.
 struct Gaps {
     log_kept: f64,
 }
@@ -119,7 +121,7 @@ struct Editor<'p> {
     gaps: Gaps,
     pool: &'p [&'p Document],
     out: String,
-    /// Units to skip before the next edit.
+    /// Number of units to skip before the next edit.
     left: usize,
 }
 
@@ -135,15 +137,15 @@ impl Editor<'_> {
             copied = unit.end;
             let old = piece.document.slice(unit);
             match rng.u8(..4) {
-                // Substituted.
+                // The unit is substituted.
                 0 | 1 => self.push_unit(rng),
-                // Deleted, and a space with it.
+                // The unit is deleted, together with a space next to it.
                 2 => {
                     if text[copied as usize..].starts_with(' ') && copied < piece.range.end {
                         copied += 1;
                     }
                 }
-                // A unit inserted after it.
+                // A unit is inserted after this one.
                 _ => {
                     self.out.push_str(old);
                     if !old.starts_with(is_ideograph) {
@@ -196,7 +198,7 @@ mod tests {
             ..Strength::default()
         };
         let text = edit(Piece::all(&source), &[&other], strength, &mut Rng::with_seed(1));
-        // Three edits in four insert a unit.
+        // Three of four edits insert a unit.
         let share = text.matches('X').count() as f64 / 16_000.0;
         assert!((share - 0.75 * rate).abs() < 0.01, "{share}");
     }

@@ -1,4 +1,4 @@
-//! Runs of the engine's own command, as a user starts it.
+//! Runs the `twinprint` command, as a user starts it.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -8,105 +8,105 @@ use serde::Deserialize;
 
 use crate::clock::{Clock, Elapsed};
 
-/// The command, and the directory of its temporary results.
+/// The `twinprint` command, with the settings of its runs.
 #[derive(Debug)]
 pub struct Engine {
-    /// The program `twinprint`.
+    /// Path of the program `twinprint`.
     pub program: PathBuf,
-    /// A directory for results.
+    /// The directory for results and temporary files.
     pub work: PathBuf,
-    /// Worker threads.
+    /// Number of worker threads.
     pub threads: usize,
 }
 
-/// A finished run. Dropping it deletes its results.
+/// A run that has finished. Dropping this value deletes the results of the run.
 #[derive(Debug)]
 pub struct Finished {
-    /// The output directory.
+    /// The output directory of the run.
     pub directory: PathBuf,
-    /// Its report.
+    /// The report of the run.
     pub report: Report,
-    /// Wall seconds of the process.
+    /// Wall time of the process in seconds.
     pub wall: f64,
-    /// CPU seconds of the process.
+    /// CPU time of the process in seconds.
     pub cpu: f64,
 }
 
 impl Drop for Finished {
     fn drop(&mut self) {
-        // If the removal fails, the next run refuses the directory with an error.
+        // An error is ignored: if the directory remains, the next run refuses it with an error.
         let _ = std::fs::remove_dir_all(&self.directory);
     }
 }
 
-/// The part of `report.json` that the benchmarks read.
+/// The fields of `report.json` that the benchmarks read.
 #[derive(Debug, Deserialize)]
 pub struct Report {
     /// Version of the engine.
     pub version: String,
-    /// Documents read and kept.
+    /// Numbers of documents read and kept.
     pub records: Records,
-    /// Bytes read.
+    /// The size of the input.
     pub input: Input,
-    /// Width and radius.
+    /// Width and radius of the fingerprints.
     pub radius: Radius,
-    /// The search.
+    /// The numbers of texts and candidates.
     pub search: Search,
-    /// Hot rows.
+    /// The fingerprints with very many texts.
     pub hot_rows: Vec<HotRow>,
-    /// Times and memory.
+    /// Times and memory of the run.
     pub run: Run,
 }
 
-/// See [`Report::records`].
+/// The numbers of records, in [`Report::records`].
 #[derive(Debug, Deserialize)]
 pub struct Records {
-    /// Records read.
+    /// Number of records read.
     pub read: u64,
-    /// Records kept.
+    /// Number of records kept.
     pub kept: u64,
 }
 
-/// See [`Report::input`].
+/// The size of the input, in [`Report::input`].
 #[derive(Debug, Deserialize)]
 pub struct Input {
-    /// Bytes of the files.
+    /// Size of the input files in bytes.
     pub bytes: u64,
 }
 
-/// See [`Report::radius`].
+/// Width and radius, in [`Report::radius`].
 #[derive(Debug, Deserialize)]
 pub struct Radius {
-    /// Width of the fingerprints.
+    /// Width of the fingerprints in bits.
     pub bits: u32,
-    /// Radius.
+    /// The largest Hamming distance that was searched.
     pub k: u32,
 }
 
-/// See [`Report::search`].
+/// The numbers of the search, in [`Report::search`].
 #[derive(Debug, Deserialize)]
 pub struct Search {
-    /// Different texts.
+    /// Number of different texts.
     pub texts: u64,
-    /// Candidates a document.
+    /// Number of candidates per document.
     pub candidates_a_document: f64,
 }
 
-/// See [`Report::hot_rows`].
+/// A hot row, in [`Report::hot_rows`].
 #[derive(Debug, Deserialize)]
 pub struct HotRow {
-    /// The fingerprint.
+    /// The fingerprint of the row.
     pub fingerprint: String,
-    /// Texts on it.
+    /// Number of texts with this fingerprint.
     pub texts: u64,
 }
 
-/// See [`Report::run`].
+/// Times and memory, in [`Report::run`].
 #[derive(Debug, Deserialize)]
 pub struct Run {
-    /// Level of the kernels.
+    /// The CPU level of the SIMD kernels.
     pub kernels: String,
-    /// Stages in order.
+    /// The stages of the run, in order.
     pub stages: Vec<Stage>,
     /// Peak memory in bytes.
     pub peak_memory_bytes: Option<u64>,
@@ -115,9 +115,9 @@ pub struct Run {
 /// One stage of a run.
 #[derive(Debug, Deserialize)]
 pub struct Stage {
-    /// Its name.
+    /// The name of the stage.
     pub name: String,
-    /// Wall seconds.
+    /// Wall time of the stage in seconds.
     pub seconds: f64,
 }
 
@@ -127,7 +127,7 @@ impl Report {
         self.run.peak_memory_bytes.unwrap_or_default() as f64 / 1e6
     }
 
-    /// Returns the seconds of each stage as text.
+    /// Returns the names of the stages with their seconds, as text.
     pub fn stages(&self) -> String {
         let stages = self.run.stages.iter();
         let words: Vec<String> = stages.map(|s| format!("{} {:.1}", s.name, s.seconds)).collect();
@@ -136,7 +136,7 @@ impl Report {
 }
 
 impl Engine {
-    /// Runs `dedup` on a file with further options. An earlier result of the same file is removed first.
+    /// Runs `dedup` on a file with additional options. First deletes an earlier result for the same file.
     pub fn dedup(&self, input: &Path, options: &[String]) -> anyhow::Result<Finished> {
         let directory = self.work.join("dedup-result");
         if directory.exists() {

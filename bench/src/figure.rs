@@ -1,8 +1,9 @@
-//! Line charts as SVG, side by side over one logarithmic axis of documents, readable on light and dark ground.
+//! Draws line charts as SVG: side by side, with the number of documents on a shared logarithmic axis, readable on a
+//! light or dark background.
 
 use std::fmt::Write;
 
-/// Width and height of the plot area of a panel, and the margins around it.
+/// Width and height of the plot area of a chart, and the margins around it.
 const WIDTH: f64 = 200.0;
 const HEIGHT: f64 = 150.0;
 const LEFT: f64 = 58.0;
@@ -10,7 +11,7 @@ const RIGHT: f64 = 22.0;
 const TOP: f64 = 74.0;
 const BOTTOM: f64 = 46.0;
 
-/// The number of settings whose lines have colours.
+/// The number of different colours of lines.
 pub const COLOURS: usize = 3;
 
 const STYLE: &str = "
@@ -33,17 +34,18 @@ const STYLE: &str = "
   }
 ";
 
-/// The scale of an axis.
+/// The scale of an axis, from its low end to its high end.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Scale {
-    /// From the first to the second value, evenly.
+    /// A linear scale from the first value to the second.
     Linear(f64, f64),
-    /// From the first to the second value (both above 0), by powers of ten.
+    /// A logarithmic scale from the first value to the second, both above 0.
     Log(f64, f64),
 }
 
 impl Scale {
-    /// Returns the position of a value: 0 at the low end, 1 at the high end, never outside.
+    /// Returns the position of a value on the axis: 0 at the low end, 1 at the high end. A value outside the axis is
+    /// moved to its end.
     fn share(self, value: f64) -> f64 {
         let share = match self {
             Self::Linear(low, high) => (value - low) / (high - low),
@@ -53,33 +55,35 @@ impl Scale {
     }
 }
 
-/// One chart.
+/// One chart of a figure.
 #[derive(Clone, Debug)]
 pub struct Panel {
-    /// The quantity, with its unit.
+    /// The quantity that the chart shows, with its unit.
     pub title: &'static str,
-    /// The vertical axis.
+    /// The scale of the vertical axis.
     pub scale: Scale,
-    /// Marks of the vertical axis, and their labels.
+    /// The ticks of the vertical axis: values and labels.
     pub ticks: Vec<(f64, String)>,
-    /// The required limit, if any.
+    /// The required limit of the quantity. Its points are empty if there is no limit.
     pub limit: Limit,
-    /// Lines, (documents, value) each; colours go by position.
+    /// The lines of the chart, each as points (documents, value). The position of a line in this list decides its
+    /// colour.
     pub lines: Vec<Vec<(f64, f64)>>,
 }
 
-/// A required limit.
+/// A limit that the values are required to keep.
 #[derive(Clone, Debug)]
 pub struct Limit {
-    /// The limit at numbers of documents; empty without a limit.
+    /// The limit as points (documents, value); empty if there is no limit.
     pub points: Vec<(f64, f64)>,
-    /// Its label, on the side where values are required to be.
+    /// The label, which is drawn on the side of the limit where values are required to be.
     pub name: &'static str,
-    /// True if values are required to stay below it.
+    /// True if values must be below the limit; false if they must be above it.
     pub upper: bool,
 }
 
-/// Draws the panels side by side under a legend of the lines' names. `documents` are the marks of the horizontal axis.
+/// Draws the charts side by side, under a legend with the names of the lines. `documents` are the ticks of the
+/// horizontal axis.
 pub fn draw(panels: &[Panel], names: &[String], documents: &[(f64, String)]) -> String {
     let step = LEFT + WIDTH + RIGHT;
     let (width, height) = (step * panels.len() as f64, TOP + HEIGHT + BOTTOM);
@@ -168,7 +172,7 @@ fn element(svg: &mut String, element: &str) {
 
 fn text(svg: &mut String, x: f64, y: f64, anchor: &str, class: &str, words: &str) {
     let words = words.replace('&', "&amp;").replace('<', "&lt;");
-    // Writing to a string cannot fail.
+    // Writing to a `String` cannot fail.
     let _ = writeln!(
         svg,
         "<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{words}</text>"

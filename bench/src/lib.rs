@@ -11,7 +11,7 @@
 //! * [`figure`]: results as SVG.
 //! * [`table`]: results as Markdown.
 //!
-//! Everything generated is a function of the seed and the source documents alone.
+//! Everything that is generated depends only on the seed and the source documents.
 
 pub mod clock;
 pub mod connection;

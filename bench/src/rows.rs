@@ -1,4 +1,4 @@
-//! Fingerprints to join: random ones of several shapes, and those of documents.
+//! Fingerprints for joins and lookups: random ones of several distributions, and those of documents.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -14,16 +14,18 @@ use twinprint_text::{Analyzer, Profile};
 /// The distribution of random fingerprints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Shape {
-    /// Uniform: the easy case for every index.
+    /// Uniform: every index is fast on these.
     Uniform,
-    /// A tenth within 8 bits of one of √n centres, so that some buckets are crowded.
+    /// Clumped: a tenth of the fingerprints are within 8 bits of one of √n centres, so that some buckets have many
+    /// rows.
     Clumped,
-    /// All near one direction, like pages that share common words: unrelated rows have a cosine of 0.1.
+    /// Biased: all fingerprints are similar to one direction, like pages that share common words. Two of them are like
+    /// vectors with a cosine of 0.1.
     Biased,
 }
 
 impl Shape {
-    /// Returns its name in results.
+    /// Returns the name of the distribution in results.
     pub fn name(self) -> &'static str {
         match self {
             Self::Uniform => "uniform",
@@ -33,7 +35,7 @@ impl Shape {
     }
 }
 
-/// Returns `n` random fingerprints.
+/// Returns `n` random fingerprints of a distribution.
 pub fn random(shape: Shape, n: usize, seed: u64) -> Vec<u64> {
     let mut rng = Rng::with_seed(seed);
     match shape {
@@ -49,8 +51,9 @@ pub fn random(shape: Shape, n: usize, seed: u64) -> Vec<u64> {
                 .collect()
         }
         Shape::Biased => {
-            // Two vectors that share a direction with cosine √0.1 each have cosine 0.1. A bit of each then differs from the
-            // direction's with probability arccos(√0.1) / π, given by the angle that the bit's own random row has to it.
+            // If two vectors both have cosine √0.1 with a common direction, they have cosine 0.1 with each other. A bit
+            // of such a vector then differs from the direction's bit with probability arccos(√0.1) / π on average. The
+            // probability for each bit depends on the angle between the bit's hyperplane and the direction.
             let strength = 0.1f64.sqrt();
             let bits: Vec<f64> = (0..64)
                 .map(|_| normal_below(strength / (1.0 - strength * strength).sqrt() * normal(&mut rng)))
@@ -65,7 +68,7 @@ pub fn random(shape: Shape, n: usize, seed: u64) -> Vec<u64> {
     }
 }
 
-/// Returns a fingerprint exactly `k` bits from `row`.
+/// Returns a random fingerprint at a Hamming distance of exactly `k` from `row`.
 pub fn planted(row: u64, k: u32, rng: &mut Rng) -> u64 {
     let mut flips = 0u64;
     while flips.count_ones() < k {
@@ -74,17 +77,17 @@ pub fn planted(row: u64, k: u32, rng: &mut Rng) -> u64 {
     row ^ flips
 }
 
-/// Draws a normal number (Box and Muller 1958).
+/// Draws a random number from the normal distribution (Box and Muller 1958).
 fn normal(rng: &mut Rng) -> f64 {
     (-2.0 * (1.0 - rng.f64()).ln()).sqrt() * (std::f64::consts::TAU * rng.f64()).cos()
 }
 
-/// Returns the share of normal numbers below `x`, to three places (the logistic approximation).
+/// Returns the probability that a normal random number is below `x`, to three places (the logistic approximation).
 fn normal_below(x: f64) -> f64 {
     1.0 / (1.0 + (-1.702 * x).exp())
 }
 
-/// Returns the 64-bit fingerprints of the first `n` documents of a JSONL file, under the default features and weights.
+/// Returns the 64-bit fingerprints of the first `n` documents of a JSONL file, under the default profile.
 pub fn of_documents(path: &Path, n: usize) -> anyhow::Result<Vec<u64>> {
     #[derive(Deserialize)]
     struct Record<'a> {

@@ -1,8 +1,8 @@
-//! Results as Markdown tables, the form in which they are recorded.
+//! Formats results as Markdown tables, in which they are recorded.
 
 use std::fmt;
 
-/// A table being filled.
+/// A Markdown table whose rows are added one by one.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
     rows: Vec<Vec<String>>,
@@ -16,7 +16,7 @@ impl Table {
         }
     }
 
-    /// Adds a row.
+    /// Adds a row to the table.
     pub fn row<const N: usize>(&mut self, cells: [String; N]) {
         self.rows.push(Vec::from(cells));
     }

@@ -1,10 +1,11 @@
-//! Exact Jaccard of two texts, in the engine's own measure: word 3-grams, or character 5-grams if either text is Chinese.
+//! Computes the exact Jaccard of two texts, as the engine measures it: by word 3-grams, or by character 5-grams if at
+//! least one of the texts is Chinese.
 
 use twinprint_fingerprint::HashKey;
 use twinprint_text::overlap::{Shingler, overlap};
 use twinprint_text::{Measure, canonical};
 
-/// The shingle sets of a text, each sorted: by words and by characters.
+/// The two shingle sets of a text, by words and by characters, each sorted.
 #[derive(Clone, Debug)]
 pub struct Shingles {
     measure: Measure,
@@ -12,7 +13,7 @@ pub struct Shingles {
     characters: Vec<u64>,
 }
 
-/// A maker of shingle sets.
+/// Makes shingle sets.
 #[derive(Debug)]
 pub struct Truth {
     shingler: Shingler,
@@ -27,7 +28,8 @@ impl Default for Truth {
 }
 
 impl Truth {
-    /// Returns the shingle sets of a text. The set by words stays empty for a text that is always measured by characters.
+    /// Returns the shingle sets of a text. If the text is itself measured by characters, so are all its pairs; then the
+    /// set by words is empty.
     pub fn shingles(&mut self, text: &str) -> Shingles {
         let canonical = canonical(text);
         let measure = Measure::of(&canonical);

@@ -29,7 +29,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         let word = fields.next().unwrap_or_default();
         let frequency: u64 = fields.next().unwrap_or_default().parse()?;
         total += frequency;
-        // Only runs of these characters are looked up. Words of other characters count in the total.
+        // The segmenter looks up only runs of the characters U+4E00 to U+9FFF, so the trie has no other words. The
+        // frequencies of the other words still count in the total.
         if word.chars().all(|c| matches!(c, '\u{4E00}'..='\u{9FFF}')) {
             words.push((word, frequency));
         }
@@ -39,7 +40,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let write = |name: &str, bytes: Vec<u8>| fs::write(Path::new(&out).join(name), bytes);
     let characters = written.characters.iter().map(|&c| u32::from(c).to_le_bytes());
     write("characters", characters.flatten().collect())?;
-    // The total, then the frequency of each weight number.
+    // The file `frequencies`: the sum of all frequencies, then the frequency that each weight number stands for.
     let frequencies = std::iter::once(&total)
         .chain(&written.weights)
         .map(|n| n.to_le_bytes());

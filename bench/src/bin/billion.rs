@@ -1,7 +1,8 @@
-//! A billion fingerprints, step by step: `billion make|build|query|scan -n 1000000000 --work DIR`.
+//! Measures an index of a billion fingerprints, step by step: `billion make|build|query|scan -n 1000000000 --work DIR`.
 //!
-//! `make` writes rows.u64, `build` makes a segment of it within `--memory`, `query` looks up planted and other fingerprints in it, `scan`
-//! answers the same queries by one pass over the stored file. Each prints its time and peak memory.
+//! `make` writes rows.u64. `build` makes a segment from it within `--memory`. `query` looks up planted and random
+//! fingerprints in the segment. `scan` answers the same queries by reading the segment once. Each step prints its time and
+//! peak memory.
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Write};
@@ -27,48 +28,48 @@ enum Step {
 #[derive(Parser)]
 #[command(about = "A billion fingerprints, step by step")]
 struct Cli {
-    /// The step.
+    /// The step to run.
     #[arg(value_enum)]
     step: Step,
-    /// Fingerprints.
+    /// Number of fingerprints.
     #[arg(short, default_value_t = 1_000_000_000)]
     n: u64,
-    /// Radius.
+    /// Largest Hamming distance of a match.
     #[arg(short, default_value_t = 3)]
     k: u32,
-    /// Queries, including the planted ones.
+    /// Number of queries, including the planted ones.
     #[arg(long, default_value_t = 1_000_000)]
     queries: usize,
-    /// Queries exactly k bits from a stored fingerprint.
+    /// Number of planted queries: each is exactly k bits from a stored fingerprint.
     #[arg(long, default_value_t = 10_000)]
     planted: usize,
-    /// Bytes of memory for the build.
+    /// Memory for the build, in bytes.
     #[arg(long, default_value_t = 12 << 30)]
     memory: u64,
-    /// Tables: disjoint parts.
+    /// Number of tables. Their masks are disjoint.
     #[arg(long, default_value_t = 2)]
     tables: u32,
-    /// Address bits of each table.
+    /// Number of address bits of each table.
     #[arg(long, default_value_t = 28)]
     bits: u32,
-    /// Elias–Fano directories.
+    /// Store the directories of the tables in Elias–Fano coding.
     #[arg(long)]
     elias_fano: bool,
-    /// Map the file instead of loading it.
+    /// Map the segment into memory instead of loading it.
     #[arg(long)]
     mapped: bool,
-    /// Lookups one at a time.
+    /// Number of queries that are also looked up one at a time.
     #[arg(long, default_value_t = 20_000)]
     singles: usize,
-    /// Rows of the file that `scan` reads; all by default.
+    /// Number of rows of the segment that `scan` reads [default: all].
     #[arg(long)]
     limit: Option<u64>,
-    /// The directory of all files.
+    /// Directory of all files that the steps write and read.
     #[arg(long)]
     work: PathBuf,
 }
 
-/// Returns fingerprint number `i` (splitmix64), which needs no file.
+/// Returns fingerprint number `i`. It is computed (splitmix64), so it can be found without reading the file.
 fn row(i: u64) -> u64 {
     let z = (i + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -129,7 +130,8 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns the queries: the planted ones first, with the row near each.
+/// Returns the queries, the planted ones first. The second list has, for each planted query, the stored fingerprint
+/// near it.
 fn queries(cli: &Cli) -> (Vec<u64>, Vec<u64>) {
     let mut rng = Rng::with_seed(7);
     let planted_rows: Vec<u64> = (0..cli.planted).map(|_| rng.u64(..cli.n)).collect();

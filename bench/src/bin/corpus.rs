@@ -19,7 +19,7 @@ struct Cli {
 
 #[derive(Args)]
 struct Common {
-    /// Source documents: JSONL with id, lang and text.
+    /// Source documents: JSONL files with the fields id, lang and text.
     #[arg(long, required = true, num_args = 1.., value_name = "FILE")]
     docs: Vec<PathBuf>,
     /// Seed of the random numbers.
@@ -32,29 +32,29 @@ struct Common {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Copies of documents, exact and with edits light and heavy.
+    /// Copies of documents: exact ones, and ones with light and heavy edits.
     Edits {
         #[command(flatten)]
         common: Common,
-        /// Size of the file, such as 1GB.
+        /// Size of the file to write, such as 1GB.
         #[arg(long, value_parser = bytes)]
         bytes: u64,
     },
-    /// Distinct documents of stretches of several others, and near-duplicates among them.
+    /// Distinct documents, each made of stretches of several source documents, and near-duplicates of some of them.
     Distinct {
         #[command(flatten)]
         common: Common,
         /// Number of documents.
         #[arg(long, default_value_t = 1_000_000)]
         count: u64,
-        /// Share of them that are near-duplicates of an earlier one, at a Jaccard of 0.8 to 0.98.
+        /// Share of the documents that are near-duplicates of an earlier one, at a Jaccard of 0.8 to 0.98.
         #[arg(long, default_value_t = 0.1)]
         near: f64,
-        /// The file of near-duplicate pairs to write.
+        /// File to write the near-duplicate pairs to.
         #[arg(long, value_name = "FILE")]
         pairs: PathBuf,
     },
-    /// Titles (or other short texts), no two of which are near.
+    /// Titles (or other short texts), no two of which are similar.
     Titles {
         #[command(flatten)]
         common: Common,
@@ -62,18 +62,19 @@ enum Command {
         #[arg(long, default_value_t = 1000)]
         count: usize,
     },
-    /// Short texts with a character or two changed or a suffix added, and all pairs at a Jaccard of 0.5 or more.
+    /// Variants of short texts, with one or two characters changed or a suffix added, and all pairs at a Jaccard of 0.5
+    /// or more.
     ShortVariants {
         #[command(flatten)]
         common: Common,
         /// Number of documents.
         #[arg(long, default_value_t = 2000)]
         count: u64,
-        /// The file of pairs to write.
+        /// File to write the pairs to.
         #[arg(long, value_name = "FILE")]
         pairs: PathBuf,
     },
-    /// One document, many times.
+    /// Many copies of one document.
     Equal {
         #[command(flatten)]
         common: Common,
@@ -81,7 +82,7 @@ enum Command {
         #[arg(long, default_value_t = 1_000_000)]
         count: u64,
     },
-    /// Different documents with one fingerprint under --profile tp1-words-tf.
+    /// Different documents that have the same fingerprint under --profile tp1-words-tf.
     Crowded {
         #[command(flatten)]
         common: Common,
@@ -100,7 +101,7 @@ impl Common {
         Ok(all)
     }
 
-    /// Reads the documents as sources of others: all their sentences differ.
+    /// Reads the source documents, and removes repeated sentences: all remaining sentences are different.
     fn sources(&self) -> anyhow::Result<Vec<Document>> {
         let mut documents = self.documents()?;
         documents::keep_new_sentences(&mut documents, MIN_UNITS, MAX_UNITS);

@@ -1,4 +1,4 @@
-//! Runs the ordinary command on corpora on one fingerprint: `crowds --twinprint T --equal F --crowded F…`.
+//! Runs `dedup` on corpora whose documents all have one fingerprint: `crowds --twinprint T --equal F --crowded F…`.
 
 use std::path::PathBuf;
 
@@ -9,16 +9,16 @@ use clap::Parser;
 #[derive(Parser)]
 #[command(about = "Equal documents, and different ones on one fingerprint")]
 struct Cli {
-    /// The program `twinprint`.
+    /// Path of the program `twinprint`.
     #[arg(long, value_name = "FILE")]
     twinprint: PathBuf,
-    /// Directory of temporary results.
+    /// Directory for temporary results.
     #[arg(long, default_value = "/tmp", value_name = "DIR")]
     work: PathBuf,
-    /// A corpus of `corpus equal`.
+    /// A corpus that `corpus equal` wrote.
     #[arg(long, value_name = "FILE")]
     equal: PathBuf,
-    /// Corpora of `corpus crowded`.
+    /// Corpora that `corpus crowded` wrote.
     #[arg(long, num_args = 1.., value_name = "FILE")]
     crowded: Vec<PathBuf>,
 }

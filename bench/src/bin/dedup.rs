@@ -1,7 +1,8 @@
-//! Measures the whole `dedup` command and rensa: `dedup --twinprint T F.jsonl… --python P`.
+//! Measures the whole `dedup` command, compared with rensa: `dedup --twinprint T F.jsonl… --python P`.
 //!
-//! twinprint reads, compares, verifies, and writes kept and removed records; the result is the median of several runs. rensa runs on
-//! one thread and holds all lines in memory, so it reads the first part of each file. MB/s make both comparable.
+//! twinprint reads, compares and verifies the documents, and writes kept and removed records; its figure is the median
+//! of several runs. rensa runs on one thread and keeps all lines in memory, so it gets only the first part of each
+//! file. Both are compared in MB/s.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -16,19 +17,19 @@ use serde::Deserialize;
 #[derive(Parser)]
 #[command(about = "The whole dedup command, compared with rensa")]
 struct Cli {
-    /// The program `twinprint`.
+    /// Path of the program `twinprint`.
     #[arg(long, value_name = "FILE")]
     twinprint: PathBuf,
-    /// Directory of temporary results.
+    /// Directory for temporary results.
     #[arg(long, default_value = "/tmp", value_name = "DIR")]
     work: PathBuf,
-    /// Runs of twinprint.
+    /// Number of runs of twinprint.
     #[arg(long, default_value_t = 3)]
     rounds: usize,
-    /// Threads of twinprint.
+    /// Number of threads of twinprint.
     #[arg(long, default_value_t = 2)]
     threads: usize,
-    /// A Python with rensa; without it only twinprint runs.
+    /// A Python interpreter with rensa. Without it only twinprint runs.
     #[arg(long, value_name = "FILE")]
     python: Option<PathBuf>,
     /// The script that runs rensa.
@@ -38,15 +39,15 @@ struct Cli {
         value_name = "FILE"
     )]
     script: PathBuf,
-    /// Megabytes of each file that rensa reads.
+    /// The size in megabytes of the part of each file that rensa reads.
     #[arg(long, default_value_t = 100)]
     peer_megabytes: u64,
-    /// Corpora.
+    /// Corpora to deduplicate.
     #[arg(required = true, value_name = "FILE")]
     docs: Vec<PathBuf>,
 }
 
-/// The line that the script prints.
+/// The result of rensa, which the script prints as one line.
 #[derive(Deserialize)]
 struct Peer {
     documents: u64,

@@ -1,7 +1,8 @@
-//! Measures fingerprints of whole texts on one thread, in MB/s, compared with peers: `fingerprints FILE.jsonl…`.
+//! Measures the speed of making fingerprints of whole texts on one thread, in MB/s, compared with peers: `fingerprints
+//! FILE.jsonl…`.
 //!
-//! In every round each contender processes all texts once, so a slow moment of the machine affects all of them. The figure is the
-//! median round in CPU time. The peers get the text unchanged; twinprint normalises it.
+//! In every round each contender processes all texts once, so that a slow moment of the machine affects all of them.
+//! The figure is the CPU time of the median round. The peers get the text unchanged; twinprint normalises it.
 
 use std::hint::black_box;
 use std::path::PathBuf;
@@ -18,24 +19,24 @@ use twinprint_text::{Analyzer, Profile};
 #[derive(Parser)]
 #[command(about = "Fingerprints a second on one thread, compared with peers")]
 struct Cli {
-    /// Documents: JSONL with id, lang and text.
+    /// Documents: JSONL files with the fields id, lang and text.
     #[arg(required = true, value_name = "FILE")]
     docs: Vec<PathBuf>,
-    /// Rounds of each contender.
+    /// Number of rounds. Each contender runs once in a round.
     #[arg(long, default_value_t = 5)]
     rounds: usize,
 }
 
-/// One way to process a text. It returns a value that depends on all of the work.
+/// A function that processes a text. Its result depends on all of the work, so that the compiler cannot remove any.
 struct Contender {
     name: &'static str,
     run: Box<dyn FnMut(&str) -> u64>,
 }
 
-/// Contenders that do the same work.
+/// Contenders that do the same work and are compared with each other.
 struct Group {
     features: &'static str,
-    /// The contenders; the others are compared with the first.
+    /// The contenders. All others are compared with the first.
     contenders: Vec<Contender>,
 }
 
@@ -51,7 +52,7 @@ fn ours(profile: &'static str) -> anyhow::Result<Contender> {
     Ok(contender(profile, move |text| analyzer.fingerprint(text) as u64))
 }
 
-/// Returns every four consecutive characters.
+/// Returns all windows of four consecutive characters.
 fn windows(text: &str) -> impl Iterator<Item = &str> {
     let ends = text
         .char_indices()
@@ -145,7 +146,7 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns the median CPU seconds of each contender over all documents.
+/// Returns, for each contender, the median CPU time in seconds for all documents.
 fn measure(contenders: &mut [Contender], documents: &[Document], rounds: usize) -> Vec<f64> {
     let mut seconds = vec![Vec::new(); contenders.len()];
     for _ in 0..rounds.max(1) {

@@ -1,7 +1,7 @@
-//! Measures self-joins under Hamming distance, compared with peers: `joins -n 10000000 -k 3`.
+//! Measures self-joins by Hamming distance, compared with peers: `joins -n 10000000 -k 3`.
 //!
-//! Peers have no join: their index is built and queried for every row, on as many threads as twinprint's. The run fails unless all
-//! find the same number of pairs.
+//! The peers have no join. Instead their index is built and then queried for every row, on the same number of threads
+//! as twinprint. The run fails if two contenders find different numbers of pairs.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -23,28 +23,28 @@ enum Peer {
 #[derive(Parser)]
 #[command(about = "Self-joins under Hamming distance, compared with peers")]
 struct Cli {
-    /// Fingerprints.
+    /// Number of fingerprints.
     #[arg(short, default_value_t = 1_000_000)]
     n: usize,
-    /// Radius.
+    /// Largest Hamming distance of a pair.
     #[arg(short, default_value_t = 3)]
     k: u32,
-    /// Their distributions.
+    /// Distributions of the fingerprints.
     #[arg(long, value_enum, num_args = 1.., default_values = ["uniform", "clumped", "biased"])]
     shape: Vec<Shape>,
-    /// Join the fingerprints of these documents (JSONL) too.
+    /// A JSONL file whose documents' fingerprints are joined too.
     #[arg(long, value_name = "FILE")]
     docs: Option<PathBuf>,
-    /// Peers to run, once each.
+    /// Peers to run. Each runs once.
     #[arg(long, value_enum, num_args = 0..)]
     peers: Vec<Peer>,
-    /// Blocks of gaoya's index, at least k + 1: more are faster and use more memory.
+    /// Number of blocks of gaoya's index, at least k + 1. More blocks are faster and need more memory.
     #[arg(long)]
     gaoya_blocks: Option<usize>,
-    /// Rounds of twinprint.
+    /// Number of runs of twinprint.
     #[arg(long, default_value_t = 3)]
     rounds: usize,
-    /// Threads.
+    /// Number of threads.
     #[arg(long, default_value_t = 2)]
     threads: usize,
 }
@@ -70,7 +70,7 @@ fn main() -> anyhow::Result<()> {
     }
     if let Some(path) = &cli.docs {
         let mut rows = rows::of_documents(path, cli.n)?;
-        // Equal fingerprints are collapsed before a join.
+        // Equal fingerprints become one row before a join.
         rows.par_sort_unstable();
         rows.dedup();
         join(&cli, "documents", &rows, &mut table)?;
@@ -122,7 +122,7 @@ fn join(cli: &Cli, shape: &str, rows: &[u64], table: &mut Table) -> anyhow::Resu
     Ok(())
 }
 
-/// gaoya's search returns distances *below* the given one.
+/// Joins with gaoya. Its search returns distances *below* the given one, so it is called with `k + 1`.
 fn gaoya(rows: &[u64], k: usize, blocks: Option<usize>) -> (String, u64) {
     let blocks = blocks.unwrap_or(k + 2).max(k + 1);
     let mut index: SimHashIndex<u64, u32> = SimHashIndex::new(blocks, k + 1);

@@ -1,8 +1,9 @@
 //! Measures lookups in a segment, compared with peers: `lookups -n 10000000 -k 3`.
 //!
-//! One thread; batches are measured by its CPU time, single lookups by wall time. Half of the queries are exactly k bits from a stored
-//! fingerprint, half are random. The run fails unless twinprint finds all planted neighbours and all contenders find the same number of
-//! matches. `peers/faiss_lookups.py` runs FAISS on the files that `--export` writes.
+//! Everything runs on one thread. Batches are measured by CPU time, single lookups by wall time. Half of the queries
+//! are exactly k bits from a stored fingerprint, the others are random. The run fails if twinprint misses a planted
+//! neighbour, or if two contenders find different numbers of matches. `peers/faiss_lookups.py` runs FAISS on the files
+//! that `--export` writes.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -26,43 +27,43 @@ enum Directory {
 #[derive(Parser)]
 #[command(about = "Lookups in a segment, compared with peers")]
 struct Cli {
-    /// Fingerprints.
+    /// Number of fingerprints.
     #[arg(short, default_value_t = 1_000_000)]
     n: usize,
-    /// Radii.
+    /// Largest Hamming distances of a match, which are measured one by one.
     #[arg(short, num_args = 1.., default_values_t = [3])]
     k: Vec<u32>,
-    /// Their distributions.
+    /// Distribution of the fingerprints.
     #[arg(long, value_enum, default_value_t = Shape::Uniform)]
     shape: Shape,
-    /// The fingerprints of these documents (JSONL) instead.
+    /// A JSONL file whose documents' fingerprints are used instead of random ones.
     #[arg(long, value_name = "FILE")]
     docs: Option<PathBuf>,
-    /// Tables: disjoint parts.
+    /// Numbers of tables. The masks of the tables are disjoint.
     #[arg(long, num_args = 1.., default_values_t = [2, 3])]
     tables: Vec<u32>,
-    /// DirectoryForm of the directories.
+    /// Encodings of the tables' directories.
     #[arg(long, value_enum, num_args = 1.., default_values = ["plain", "elias-fano"])]
     directory: Vec<Directory>,
-    /// Queries of a batch.
+    /// Number of queries in a batch.
     #[arg(long, default_value_t = 1_000_000)]
     queries: usize,
-    /// Lookups one at a time.
+    /// Number of queries that are also looked up one at a time.
     #[arg(long, default_value_t = 100_000)]
     singles: usize,
-    /// Rounds of the batch.
+    /// Number of times that the batch is measured.
     #[arg(long, default_value_t = 3)]
     rounds: usize,
-    /// Map the file instead of loading it.
+    /// Map the segment into memory instead of loading it.
     #[arg(long)]
     mapped: bool,
-    /// Run mih-rs too, with this many queries.
+    /// Measure mih-rs too, with this number of queries.
     #[arg(long, value_name = "QUERIES")]
     mih: Option<usize>,
-    /// Write rows.u64 and queries.u64 here, for other programs.
+    /// Directory to write rows.u64 and queries.u64 to, for other programs.
     #[arg(long, value_name = "DIR")]
     export: Option<PathBuf>,
-    /// Directory of the temporary segment.
+    /// Directory for the temporary segment.
     #[arg(long, default_value = "/tmp")]
     work: PathBuf,
 }
@@ -109,7 +110,7 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns queries: half exactly `k` bits from a row, half random.
+/// Returns random queries: half of them are exactly `k` bits from a row.
 fn queries(rows: &[u64], k: u32, count: usize) -> Vec<u64> {
     let mut rng = Rng::with_seed(7);
     (0..count)
@@ -123,7 +124,7 @@ fn queries(rows: &[u64], k: u32, count: usize) -> Vec<u64> {
         .collect()
 }
 
-/// The number of matches of a number of queries within a radius, as the first contender found it.
+/// The number of matches for each radius and number of queries, as the first contender found it.
 #[derive(Default)]
 struct Matches(BTreeMap<(u32, usize), u64>);
 
@@ -181,7 +182,7 @@ fn ours(
     let mut scratch = Scratch::default();
     for &k in &cli.k {
         let queries = queries(rows, k, cli.queries);
-        // The number of queries that a peer answers.
+        // A peer answers only this number of queries.
         let asked = cli.mih.unwrap_or(0).min(queries.len());
         let (mut times, mut matches, mut stats) = (Vec::new(), 0, twinprint_index::segment::Stats::default());
         for _ in 0..cli.rounds {

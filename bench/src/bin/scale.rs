@@ -1,7 +1,8 @@
-//! Measures candidates per document, recall, memory and time as the corpus grows: `scale --twinprint T --docs D --pairs P`.
+//! Measures candidates per document, recall, memory and time as the corpus grows: `scale --twinprint T --docs D --pairs
+//! P`.
 //!
-//! The corpus is that of `corpus distinct`; its first n documents are a corpus too. Recall is over the planted near-duplicates, whose
-//! exact Jaccard is known.
+//! The corpus is one that `corpus distinct` wrote; its first n documents are a corpus too. Recall is the share of the
+//! planted near-duplicates that are found; their exact Jaccard is known.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -16,36 +17,36 @@ use clap::Parser;
 use rustc_hash::FxHashSet;
 use serde::Deserialize;
 
-/// Least Jaccard of a pair that counts for recall.
+/// The minimum Jaccard of a planted pair that counts for recall.
 const THRESHOLD: f64 = 0.8;
 
 #[derive(Parser)]
 #[command(about = "Candidates a document and recall as the corpus grows")]
 struct Cli {
-    /// The program `twinprint`.
+    /// Path of the program `twinprint`.
     #[arg(long, value_name = "FILE")]
     twinprint: PathBuf,
-    /// Directory of temporary results.
+    /// Directory for temporary results.
     #[arg(long, default_value = "/tmp", value_name = "DIR")]
     work: PathBuf,
-    /// The corpus.
+    /// The corpus, a JSONL file.
     #[arg(long, value_name = "FILE")]
     docs: PathBuf,
-    /// Its near-duplicates.
+    /// The file of the planted near-duplicate pairs.
     #[arg(long, value_name = "FILE")]
     pairs: PathBuf,
-    /// Numbers of its first documents.
+    /// Numbers of documents: each run uses that many documents from the start of the corpus.
     #[arg(long, num_args = 1.., default_values_t = [10_000, 100_000, 1_000_000])]
     sizes: Vec<u64>,
-    /// Width and radius: auto, or such as 64/10.
+    /// Widths and radii to measure: auto, or for example 64/10.
     #[arg(long, num_args = 1.., default_values = ["auto", "64/10"])]
     settings: Vec<String>,
-    /// The figure to write.
+    /// File to write the figure to.
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
 }
 
-/// The result of one run.
+/// The figures of one run, at one number of documents.
 struct Point {
     documents: f64,
     candidates: f64,
@@ -116,7 +117,7 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns the allowed memory in MB.
+/// Returns the allowed memory in MB for a number of documents.
 fn bound(documents: f64) -> f64 {
     600.0 + 64.0 * documents / 1e6
 }
@@ -144,7 +145,7 @@ fn lines<T: for<'a> Deserialize<'a>>(path: &Path) -> anyhow::Result<Vec<T>> {
         .collect()
 }
 
-/// Returns the share of the pairs that are in `pairs.jsonl`.
+/// Returns the share of the true pairs that the run wrote to `pairs.jsonl`.
 fn recall(truth: &[&TruePair], finished: &Finished) -> anyhow::Result<f64> {
     #[derive(Deserialize)]
     struct Row {
@@ -205,7 +206,7 @@ fn figure(lines: &[Vec<Point>], settings: &[String], sizes: &[u64]) -> String {
     draw(&panels, &names, &marks)
 }
 
-/// Writes powers of ten as such: 10⁵ for 100,000.
+/// Formats a power of ten with an exponent, such as 10⁵ for 100,000.
 fn power(n: u64) -> String {
     const DIGITS: [&str; 10] = ["⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"];
     let zeros = n.max(1).ilog10();

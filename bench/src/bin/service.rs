@@ -1,7 +1,8 @@
 //! Measures a service: fills a collection and queries it, from clients on the same machine.
 //!
-//! A client is a connection and a thread. Texts are stretches of twenty words from random places of the source documents, 2 kB together; a
-//! tenth are earlier ones with a word exchanged. It uses only the standard library, so the client costs little compared with the service.
+//! A client is a connection with its own thread. A text is made of stretches of twenty words from random places of the
+//! source documents, 2 kB in total; a tenth of the texts are earlier ones with one word replaced. The client uses only
+//! the standard library, so it needs little CPU time compared with the service.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
@@ -17,10 +18,10 @@ Serves a collection in WORK, fills it up to DOCUMENTS documents in batches of 10
 /checks and /check with ready fingerprints (one at a time, and several sent ahead on a connection), /documents in batches of 100, check-and-insert as fast as can be and at half that rate.
 In the end the service is stopped and started, and killed and started.";
 
-/// Bytes of a text.
+/// Length of a text in bytes.
 const TEXT_BYTES: usize = 2000;
 const BATCH_DOCUMENTS: u64 = 100;
-/// Requests that a pipelining client sends before it reads the first answer.
+/// Number of requests that a pipelining client sends before it reads the first answer.
 const PIPELINED: u64 = 16;
 
 fn main() {
@@ -89,14 +90,14 @@ fn main() {
     service.end("-TERM");
 }
 
-/// A running service.
+/// A running service process.
 struct Service {
     child: Child,
     address: String,
 }
 
 impl Service {
-    /// Starts it, and returns the time until it was ready.
+    /// Starts the service, and returns it with the time until it was ready.
     fn start(binary: &str, work: &str) -> (Self, Duration) {
         let began = Instant::now();
         let mut child = Command::new(binary)
@@ -142,7 +143,7 @@ fn asked(fingerprint: &str) -> String {
     format!("{{\"id\":\"asked\",\"fingerprint\":\"{fingerprint}\"}}")
 }
 
-/// Returns the words of the texts of a file, without those that JSON escapes.
+/// Returns the words of all texts in a file, except words with characters that JSON escapes.
 fn words(path: &str) -> Vec<String> {
     let text = std::fs::read_to_string(path).expect(path);
     let mut words = Vec::new();
@@ -175,7 +176,7 @@ struct Load {
 
 impl Load {
     fn text(&self, n: u64) -> String {
-        // A tenth are earlier texts with a word exchanged.
+        // A tenth of the texts are earlier ones with one word replaced.
         let (seed, edited) = if n % 10 == 9 {
             (n - 1 - n % 7, true)
         } else {
@@ -249,7 +250,7 @@ impl Load {
         );
     }
 
-    /// Returns fingerprints near those of stored documents: half with five bits flipped, half with forty.
+    /// Returns fingerprints near those of stored documents: half have five bits flipped, half have forty.
     fn fingerprints(&self) -> Vec<String> {
         let mut stream = TcpStream::connect(&self.address).expect("it works");
         write!(
@@ -279,7 +280,7 @@ impl Load {
         found
     }
 
-    /// Measures clients that each send one request after the other.
+    /// Measures clients that each send the next request after the answer to the last.
     fn repeat(&self, make: impl Fn(u64, u64) -> (&'static str, String, u64) + Sync) -> Figures {
         Self::measure(self.clients, |client, began| {
             let mut connection = Connection::new(&self.address);
@@ -296,7 +297,8 @@ impl Load {
         })
     }
 
-    /// Measures clients that each send several checks, then read their answers (HTTP/1.1 pipelining). Times are from the first sent to the last read.
+    /// Measures clients that each send several checks and then read their answers (HTTP/1.1 pipelining). A time is from
+    /// sending the first check to reading the last answer.
     fn ahead(&self, make: impl Fn(u64, u64) -> String + Sync) -> Figures {
         Self::measure(self.clients, |client, began| {
             let mut connection = Connection::new(&self.address);
@@ -319,10 +321,11 @@ impl Load {
         })
     }
 
-    /// Measures single documents at a constant rate. The time of a late one counts from when it was due.
+    /// Measures single documents that are sent at a constant rate. If a document is sent late, its time still counts
+    /// from when it should have been sent.
     fn paced(&self, rate: f64) -> Figures {
         let turns = AtomicU64::new(0);
-        // Enough clients for one to be free whenever a document is due.
+        // The number of clients is large enough that one is always free when a document is due.
         Self::measure(self.clients * 4, |_, began| {
             let mut connection = Connection::new(&self.address);
             let mut times = Vec::new();
@@ -341,7 +344,8 @@ impl Load {
         })
     }
 
-    /// Runs clients on a thread each, with their number and the common start, and returns their measurements.
+    /// Runs `clients` threads that each call `work` with their number and the common start time. Returns all their
+    /// measurements.
     fn measure(clients: u64, work: impl Fn(u64, Instant) -> (Vec<Duration>, u64) + Sync) -> Figures {
         let began = Instant::now();
         let parts = std::thread::scope(|scope| {
@@ -391,7 +395,7 @@ impl Figures {
     }
 }
 
-/// Measures a sync of 4 KiB on the disk of the collections.
+/// Measures a sync of 4 KiB to the disk on which the collections are.
 fn fsync(work: &str) {
     let path = format!("{work}/fsync-{}", std::process::id());
     let mut file = std::fs::File::create(&path).expect("a file");

@@ -1,4 +1,5 @@
-//! Draws the cost of a document of a stream, from the tables that the benchmark `stream` of the crate `twinprint` prints.
+//! Draws the cost per document of a growing stream, from the tables that the benchmark `stream` of the crate
+//! `twinprint` prints.
 
 use std::path::PathBuf;
 
@@ -9,18 +10,18 @@ use clap::Parser;
 #[derive(Parser)]
 #[command(about = "Cost of a document of a stream, live clusters and memory as the stream grows")]
 struct Cli {
-    /// A name, and a file with the output of the benchmark `stream`.
+    /// Tables to draw, as NAME=FILE. FILE has the output of the benchmark `stream`.
     #[arg(required = true, value_name = "NAME=FILE")]
     tables: Vec<String>,
-    /// The figure to write.
+    /// File to write the figure to.
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
 }
 
-/// Documents, microseconds, groups, stories, megabytes.
+/// A row of a table: documents, microseconds per document, groups, stories, megabytes.
 type Row = [f64; 5];
 
-/// Returns the rows from ten thousand documents up.
+/// Returns the rows of a table for at least ten thousand documents.
 fn rows(path: &str) -> anyhow::Result<Vec<Row>> {
     let text = std::fs::read_to_string(path).with_context(|| path.to_owned())?;
     let mut rows = Vec::new();
@@ -53,7 +54,7 @@ fn main() -> anyhow::Result<()> {
     };
     let (costs, groups, memory) = (lines(1), lines(2), lines(4));
     let most = |lines: &[Vec<(f64, f64)>]| lines.iter().flatten().map(|point| point.1).fold(1.0, f64::max);
-    // The limit is twice the cost of the cheapest table at its first row.
+    // The limit is twice the cost in the first row of the cheapest table.
     let first = costs.iter().filter_map(|line| line.first());
     let least = first.map(|point| point.1).fold(f64::INFINITY, f64::min);
     let panel = |title, lines: Vec<Vec<(f64, f64)>>, limit| {
@@ -91,7 +92,7 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns the least of 1, 2, 5, 10, … that is not below the value.
+/// Returns the smallest number of the series 1, 2, 5, 10, … that is not below the value.
 fn nice(value: f64) -> f64 {
     let power = 10f64.powf(value.log10().floor());
     let factor = [1.0, 2.0, 5.0, 10.0]

@@ -1,15 +1,15 @@
-//! Corpora on one fingerprint: equal documents, and different ones.
+//! Corpora whose documents all have one fingerprint: equal documents, or different ones.
 
 use super::output::{GeneratedDocument, Output};
 use super::variation::Variation;
 use crate::documents::{Document, Language, is_ideograph};
 
-/// The word that outvotes the rest of a document.
+/// The word that outvotes all others in a document.
 const DOMINANT_WORD: &str = "simhash";
-/// The most units of the rest: enough for the text not to be a short one.
+/// The maximum number of units apart from [`DOMINANT_WORD`]. They are enough that the text is not a short text.
 const TAIL_UNITS: usize = 60;
 
-/// Writes a document `count` times, each time under its own id.
+/// Writes a document `count` times, each time with a different id.
 pub fn equal(document: &Document, count: u64, out: &mut Output) -> anyhow::Result<()> {
     for i in 0..count {
         out.write(&GeneratedDocument {
@@ -22,9 +22,10 @@ pub fn equal(document: &Document, count: u64, out: &mut Output) -> anyhow::Resul
     Ok(())
 }
 
-/// Writes `count` different documents that have one fingerprint if a word weighs its number of occurrences (`--profile tp1-words-tf`):
-/// [`TAIL_UNITS`] units of a text generated from the sources, and one word `TAIL_UNITS + 1` times. In each bit of the fingerprint the votes of that
-/// word outnumber all others, so it alone decides.
+/// Writes `count` different documents that have the same fingerprint if the weight of a word is its number of
+/// occurrences (`--profile tp1-words-tf`). A document has [`TAIL_UNITS`] units of a generated text, and
+/// [`DOMINANT_WORD`] `TAIL_UNITS + 1` times. In each bit of the fingerprint, that word has more votes than all others
+/// together, so it alone decides the bit.
 pub fn crowded(variation: &Variation<'_>, count: u64, out: &mut Output) -> anyhow::Result<()> {
     let head = format!("{DOMINANT_WORD} ").repeat(TAIL_UNITS + 1);
     let mut text = String::new();
@@ -32,7 +33,8 @@ pub fn crowded(variation: &Variation<'_>, count: u64, out: &mut Output) -> anyho
         let made = variation.document(i, |_| (TAIL_UNITS, 2 * TAIL_UNITS));
         text.clear();
         text.push_str(&head);
-        // A unit of another script may be several features, and would have several votes.
+        // Only units that are a single feature are used. A unit of another script may be several features and have
+        // several votes.
         let single = |unit: &&str| unit.is_ascii() || unit.starts_with(is_ideograph);
         let units = made.units.iter().map(|unit| made.slice(unit));
         for unit in units.filter(single).take(TAIL_UNITS) {

@@ -1,4 +1,4 @@
-//! Millions of distinct documents, and among them near-duplicates of known Jaccard.
+//! Generates millions of distinct documents, and near-duplicates of some of them with known Jaccard.
 
 use super::TruePair;
 use super::output::{GeneratedDocument, Output};
@@ -7,10 +7,10 @@ use crate::documents::{Document, Language};
 use crate::edit::{Piece, Strength, edit};
 use crate::truth::Truth;
 
-/// Least and greatest Jaccard of the near-duplicates.
+/// The minimum and maximum Jaccard of a near-duplicate and its base.
 const MIN_JACCARD: f64 = 0.8;
 const MAX_JACCARD: f64 = 0.98;
-/// Copies drawn for one base until one has such a Jaccard, and bases tried for one copy.
+/// The maximum number of copies drawn from one base until one has an allowed Jaccard, and of bases tried for one copy.
 const MAX_TRIES: usize = 20;
 
 /// Options of the corpus.
@@ -18,13 +18,13 @@ const MAX_TRIES: usize = 20;
 pub struct DistinctOptions {
     /// Number of documents.
     pub count: u64,
-    /// Share of them that are near-duplicates of an earlier one.
+    /// The share of the documents that are near-duplicates of an earlier one.
     pub near_share: f64,
 }
 
-/// Writes the documents, and the planted near-duplicate pairs. The pairs of the first documents of the corpus are those that name
-/// only these. Two copies of one document may be duplicates too; only pairs of a copy and its base are listed. Returns the number
-/// of pairs.
+/// Writes the documents and the planted near-duplicate pairs, and returns the number of pairs. The first n documents
+/// are a corpus too; its pairs are those between these documents. Only pairs of a copy and its base are listed,
+/// although two copies of one document may also be duplicates.
 pub fn distinct(
     variation: &Variation<'_>,
     options: DistinctOptions,
@@ -52,7 +52,7 @@ pub fn distinct(
     Ok(found)
 }
 
-/// Returns the least and the most units of a document: words, or characters.
+/// Returns the minimum and maximum number of units of a document: words, or characters.
 fn units(language: Language) -> (usize, usize) {
     match language {
         Language::English => (160, 400),
@@ -64,13 +64,15 @@ fn is_copy(variation: &Variation<'_>, i: u64, near: f64) -> bool {
     variation.rng(i, 2).f64() < near
 }
 
-/// Returns document `i` and its pair if it is a near-duplicate.
+/// Makes document `i` as a near-duplicate of an earlier document. Returns it with the pair; `None` if it is not meant
+/// to be a near-duplicate or none could be made.
 fn copy(variation: &Variation<'_>, i: u64, near: f64, truth: &mut Truth) -> Option<(Document, TruePair)> {
     if i == 0 || !is_copy(variation, i, near) {
         return None;
     }
     let mut rng = variation.rng(i, 3);
-    // About one document in five thousand fails with every base. It becomes a distinct one.
+    // For about one document in five thousand, no base gives an allowed Jaccard. Such a document becomes a distinct
+    // one.
     for _ in 0..MAX_TRIES {
         let earlier = rng.u64(..i);
         if is_copy(variation, earlier, near) {
@@ -100,8 +102,8 @@ fn copy(variation: &Variation<'_>, i: u64, near: f64, truth: &mut Truth) -> Opti
     None
 }
 
-/// Returns edits that leave about this Jaccard. If a share s of each side's shingles survives, J = s / (2 − s). An edited unit breaks
-/// three word 3-grams or five character 5-grams.
+/// Returns the strength of edits that leave about the given Jaccard. If a share s of the shingles of each side
+/// survives, J = s / (2 − s). An edited unit changes three word 3-grams or five character 5-grams.
 fn strength(language: Language, jaccard: f64, moved: bool) -> Strength {
     let survive = 2.0 * jaccard / (1.0 + jaccard);
     let width = match language {

@@ -1,4 +1,4 @@
-//! Copies of documents, with edits light and heavy.
+//! Generates copies of documents, with light and heavy edits.
 
 use fastrand::Rng;
 
@@ -6,12 +6,13 @@ use super::output::{GeneratedDocument, Output};
 use crate::documents::{Document, Language, Pools};
 use crate::edit::{Piece, Strength, edit};
 
-/// One copy in this many is exact.
+/// One of this number of copies is exact.
 const EXACT_EVERY: u8 = 5;
 
-/// Writes copies of randomly drawn documents, until there are `bytes` bytes. A fifth are exact. In the others the share of edited
-/// units is log-uniform around the rate that leaves a Jaccard of 0.8, and in some of them sentences are moved and stretches cut or
-/// added. So about half stay duplicates of their source. Returns the number of documents.
+/// Writes copies of randomly drawn documents until the file has `bytes` bytes, and returns their number. A fifth of the
+/// copies are exact. In the others, the share of edited units is log-uniform around the rate that leaves a Jaccard of
+/// 0.8; in some of them, sentences are moved and stretches are cut or added. About half of these stay duplicates of
+/// their source.
 pub fn edits(documents: &[Document], bytes: u64, seed: u64, out: &mut Output) -> anyhow::Result<u64> {
     let pools = Pools::new(documents);
     let mut rng = Rng::with_seed(seed);
@@ -41,8 +42,8 @@ pub fn edits(documents: &[Document], bytes: u64, seed: u64, out: &mut Output) ->
 }
 
 fn strength(language: Language, rng: &mut Rng) -> Strength {
-    // An edited unit breaks three word 3-grams or five character 5-grams: J = 0.8 at 3.9 % of the words or 2.3 % of the
-    // characters.
+    // An edited unit changes three word 3-grams or five character 5-grams, so J = 0.8 if 3.9 % of the words or 2.3 % of
+    // the characters are edited.
     let (low, high): (f64, f64) = match language {
         Language::English => (0.003, 0.3),
         Language::Chinese => (0.002, 0.2),

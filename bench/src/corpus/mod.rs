@@ -14,13 +14,13 @@ pub use output::Output;
 pub use short::{short_variants, titles};
 pub use variation::{MAX_UNITS, MIN_UNITS, Variation};
 
-/// A pair of known Jaccard.
+/// Two documents whose exact Jaccard is known.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct TruePair {
     /// The id of the earlier document.
     pub a: String,
     /// The id of the later document.
     pub b: String,
-    /// Exact Jaccard.
+    /// The exact Jaccard of the two documents.
     pub jaccard: f64,
 }

@@ -1,4 +1,4 @@
-//! An output file of records, one a line.
+//! Writes records to a file, one per line.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::Context;
 use serde::Serialize;
 
-/// A JSONL file being written.
+/// A JSONL file that is being written.
 #[derive(Debug)]
 pub struct Output {
     file: BufWriter<File>,
@@ -16,7 +16,7 @@ pub struct Output {
 }
 
 impl Output {
-    /// Creates a file, or replaces an old one.
+    /// Creates the file, or replaces an existing one.
     pub fn create(path: &Path) -> anyhow::Result<Self> {
         let file = File::create(path).with_context(|| format!("creating {}", path.display()))?;
         Ok(Self {
@@ -26,7 +26,7 @@ impl Output {
         })
     }
 
-    /// Writes one line.
+    /// Writes one record as a line.
     pub fn write(&mut self, record: &impl Serialize) -> anyhow::Result<()> {
         self.line.clear();
         serde_json::to_writer(&mut self.line, record)?;
@@ -36,23 +36,23 @@ impl Output {
         Ok(())
     }
 
-    /// Returns the bytes written.
+    /// Returns the number of bytes written so far.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Flushes the file.
+    /// Writes buffered data to the file and closes it.
     pub fn finish(mut self) -> anyhow::Result<()> {
         Ok(self.file.flush()?)
     }
 }
 
-/// A generated document.
+/// A generated document, in the form in which it is written.
 #[derive(Serialize)]
 pub(super) struct GeneratedDocument<'a> {
     pub(super) id: &'a str,
     pub(super) lang: &'static str,
-    /// The document it was made from, if it is a copy.
+    /// The id of the document that this one is a copy of; `None` if it is not a copy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) base: Option<&'a str>,
     pub(super) text: &'a str,

@@ -1,4 +1,4 @@
-//! Short texts: distinct titles, and variants of titles and sentences with all their true pairs.
+//! Generates short texts: distinct titles, and variants of titles and sentences with all pairs of similar ones.
 
 use std::ops::Range;
 
@@ -9,18 +9,18 @@ use super::output::{GeneratedDocument, Output};
 use crate::documents::{Document, Pools};
 use crate::truth::{Shingles, Truth};
 
-/// Titles at or above this Jaccard with an earlier one are left out.
+/// A title is skipped if its Jaccard with an earlier title is at least this value.
 const MAX_TITLE_JACCARD: f64 = 0.5;
-/// All pairs of variants at or above this Jaccard are listed.
+/// All pairs of variants with at least this Jaccard are listed.
 const MIN_LISTED_JACCARD: f64 = 0.5;
-/// Units of a base text: from a headline to a few sentences.
+/// Number of units of a base text: from a headline to a few sentences.
 const BASE_UNITS: Range<usize> = 5..70;
-/// Variants of one base, itself included, on average.
+/// Average number of variants of one base text, including the base itself.
 const VARIANTS_PER_BASE: u64 = 4;
-/// Suffixes that sites and editors append to a text.
+/// Suffixes as sites and editors append them to a text.
 const SUFFIXES: [&str; 8] = [" (2)", "…", " - updated", "！", "（图）", " v2", "（更新）", "?"];
 
-/// Writes the first `count` documents, no two of which are near. Returns the number written.
+/// Writes the first documents that are not similar to an earlier one, up to `count`. Returns the number written.
 pub fn titles(documents: &[Document], count: usize, out: &mut Output) -> anyhow::Result<usize> {
     let mut truth = Truth::default();
     let mut taken: Vec<Shingles> = Vec::new();
@@ -40,8 +40,9 @@ pub fn titles(documents: &[Document], count: usize, out: &mut Output) -> anyhow:
     Ok(taken.len())
 }
 
-/// Writes `count` texts, each one of `count` / 4 short bases drawn from the documents' beginnings with a character or two changed or
-/// a suffix added, and every pair of them at a Jaccard of 0.5 or more. Returns the number of pairs. Compares all with all.
+/// Writes `count` texts, and every pair of them with a Jaccard of 0.5 or more. Each text is a variant of one of `count`
+/// / 4 short base texts, which are beginnings of the documents: one or two characters are changed, or a suffix is
+/// added. Returns the number of pairs. Takes quadratic time, because all texts are compared with each other.
 pub fn short_variants(
     documents: &[Document],
     count: u64,
@@ -93,7 +94,7 @@ fn write(out: &mut Output, id: &str, document: &Document, text: &str) -> anyhow:
     })
 }
 
-/// Returns the text itself, or with one or two characters changed, a suffix, or both.
+/// Returns a variant of the text: with one or two characters changed, with a suffix, with both, or unchanged.
 fn vary(base: &str, pool: &[&Document], rng: &mut Rng) -> String {
     let mut characters: Vec<char> = base.chars().collect();
     let kind = rng.u8(..8);

@@ -1,20 +1,21 @@
-//! Distinct documents of the same words: stretches of several sources, with words exchanged.
+//! Generates distinct documents with the same vocabulary: stretches of several sources, with some words replaced.
 //!
-//! Document number i is a function of the seed, i and the sources, so each can be generated again without being stored.
+//! Document number i depends only on the seed, i and the sources, so it can be generated again and need not be stored.
 
 use fastrand::Rng;
 
 use crate::documents::{Document, Language, Pools};
 use crate::edit::{Piece, Strength, edit};
 
-/// Sentences shorter than this many units are fragments: headings, cells, lines of code.
+/// Sentences with fewer units are not used: they are headings, table cells or lines of code.
 pub const MIN_UNITS: usize = 6;
-/// Sentences longer than this many units are tables and listings.
+/// Sentences with more units are not used: they are tables and listings.
 pub const MAX_UNITS: usize = 120;
-/// Share of the units exchanged, so that two documents that drew the same sentence do not share all of it.
+/// The share of units that are replaced, so that two documents with the same source sentence still differ in it.
 const EXCHANGE_RATE: f64 = 0.1;
 
-/// A generator of documents whose sentences all differ (see [`keep_new_sentences`](crate::documents::keep_new_sentences)).
+/// Generates documents. All sentences of the sources are different (see
+/// [`keep_new_sentences`](crate::documents::keep_new_sentences)).
 #[derive(Debug)]
 pub struct Variation<'d> {
     pools: Pools<'d>,
@@ -38,9 +39,9 @@ impl<'d> Variation<'d> {
         })
     }
 
-    /// Returns the random numbers of document `i`, independent for each `stream`.
+    /// Returns the random-number generator of document `i`. Different values of `stream` give independent generators.
     pub fn rng(&self, i: u64, stream: u64) -> Rng {
-        // Consecutive seeds give independent streams, because the generator scrambles its counter.
+        // Consecutive seeds give independent streams, because the generator scrambles its seed.
         let mut seeds = Rng::with_seed(self.seed ^ stream.wrapping_mul(0x9E37_79B9_7F4A_7C15));
         Rng::with_seed(seeds.u64(..) ^ i.wrapping_mul(0xD6E8_FEB8_6659_FD93))
     }
@@ -50,14 +51,15 @@ impl<'d> Variation<'d> {
         self.pools.of(language)
     }
 
-    /// Returns document number `i`, of about `least` to `most` units: at least `least` before words are exchanged. Two to five
-    /// sources contribute a stretch of sentences each, and further ones if those are used up.
+    /// Returns document number `i`. `units` returns the minimum and the approximate maximum number of units for a
+    /// language; the minimum holds before words are replaced. Stretches of sentences come from two to five sources, or
+    /// from more if these have too few sentences.
     pub fn document(&self, i: u64, units: impl Fn(Language) -> (usize, usize)) -> Document {
         let mut rng = self.rng(i, 1);
         let language = self.languages[rng.usize(..self.languages.len())];
         let pool = self.pool(language);
         let (least, most) = units(language);
-        // Few documents are long, as on the web.
+        // The lengths are skewed, because few documents on the web are long.
         let wanted = (least as f64 * (most as f64 / least as f64).powf(rng.f64())) as usize;
         let share = wanted.div_ceil(rng.usize(2..=5));
         let mut pieces = Vec::new();

@@ -1,4 +1,5 @@
-//! The answers of a collection, here or at a service, to the documents of an input: lines and counts.
+//! Writes the verdicts for the documents of an input, one line each, and counts them. They come from a local collection
+//! or from a service.
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -40,27 +41,28 @@ pub(crate) struct AnswerArgs {
 /// The purpose of a command: to store documents or to look them up.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// Stores them. The command continues if the reader of the answers closes the pipe.
+    /// The command stores the documents. It continues if the reader of its output closes the pipe.
     Store,
-    /// Only looks them up. The answers are the only result.
+    /// The command only looks documents up. It ends if the reader of its output closes the pipe, because the output is
+    /// its only result.
     LookUp,
 }
 
-/// The answers to some documents, and counts of all verdicts so far.
+/// Collects the verdicts for some documents as output lines, and counts the verdicts of the whole run.
 #[derive(Default)]
 pub(crate) struct Answers {
     counts: BTreeMap<String, u64>,
-    /// The documents that were refused.
+    /// The documents that the collection or the service refused.
     refused: Intake,
-    /// Fields that were left out: their number and the place of the first, by kind.
+    /// For each kind of field that was ignored: the number of documents, and the position of the first.
     left_out: BTreeMap<&'static str, (u64, String)>,
     lines: String,
-    /// Write no line for each rejected record. The end of the run reports each file.
+    /// True if no line is printed for a rejected record. The end of the run then prints one line for each file.
     quiet: bool,
 }
 
 impl Answers {
-    /// Counts the answer to a document, and writes it as a line.
+    /// Counts the verdict for a document, and appends it to the output as a line.
     pub(crate) fn add(&mut self, answer: &Value) {
         let verdict = answer["verdict"].as_str().unwrap_or("the service gave no answer");
         self.count(verdict);
@@ -68,7 +70,7 @@ impl Answers {
         self.lines.push('\n');
     }
 
-    /// Counts a rejected document and prints the reason.
+    /// Counts a document that the collection or the service refused, and prints the reason.
     pub(crate) fn refuse(&mut self, place: &RecordPosition, reason: &str) {
         self.refused.refuse(place, "refused", reason);
         self.reject(place, reason);
@@ -81,7 +83,8 @@ impl Answers {
         }
     }
 
-    /// The document of a record and its place. Prints the reason if the record has none.
+    /// Returns the document of a record, with its position. If the record is not a document, prints the reason, counts
+    /// it as rejected, and returns `None`.
     pub(crate) fn document(&mut self, record: InputRecord) -> Option<(RecordPosition, NewDocument)> {
         let place = record.position;
         for what in record.left_out {
@@ -104,8 +107,8 @@ impl Answers {
 }
 
 impl AnswerArgs {
-    /// Passes the documents of the inputs to `take`, writes the answers as they come, and the counts at the end. `with_fields` reads the
-    /// fields of the records other than the text.
+    /// Reads the inputs and passes their documents to `take` in batches. Writes the verdicts after each batch, and the
+    /// counts at the end. If `with_fields` is true, documents also get their time, title, URL and score.
     pub(crate) fn feed(
         &self,
         input: &InputArgs,
@@ -158,7 +161,7 @@ impl AnswerArgs {
         }
         for (what, (count, first)) in &left_out {
             terminal::note(&format!(
-                "{what}: left out of {}, because it is invalid or too long; the first is {first}",
+                "{what}: ignored in {}, because the value is invalid or too long; the first is {first}",
                 number::counted(*count, "document")
             ));
         }

@@ -1,4 +1,4 @@
-//! `--append`: the report of the documents that a run added to its collection.
+//! Reports what `dedup --append` added to the collection.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use twinprint::Appended;
 use crate::number::{count, counted};
 use crate::terminal;
 
-/// Prints the counts of added and replaced documents.
+/// Prints the number of documents that were added to the collection, and of those that were replaced in it.
 pub(crate) fn report(appended: &Appended, to: &Path, quiet: bool) {
     if !quiet {
         let earlier = if appended.earlier > 0 {
@@ -24,7 +24,7 @@ pub(crate) fn report(appended: &Appended, to: &Path, quiet: bool) {
     }
     if appended.replaced > 0 {
         terminal::note(&format!(
-            "--append: {} {} in the collection with another text, which was replaced; ids must differ between runs",
+            "--append: {} {} in the collection already; the new text replaced the stored one; use different ids in each run",
             counted(appended.replaced, "id"),
             if appended.replaced == 1 { "was" } else { "were" },
         ));

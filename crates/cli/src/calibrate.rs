@@ -23,7 +23,7 @@ Examples:
   twinprint calibrate news.jsonl --html calibrate.html
       with plots, example pairs and all figures";
 
-/// Columns of the widest bar.
+/// Length of the longest bar of the histogram, in columns.
 const BAR_COLUMNS: f64 = 40.0;
 
 /// Chooses the width and the radius for a corpus from a sample, and reports their recall and cost
@@ -33,7 +33,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     input: InputArgs,
 
-    /// Number of documents of the whole corpus, such as 50000000 or 5e7 [default: the number read]
+    /// Number of documents of the whole corpus, such as 50000000 or 5e7 [default: the number of documents read]
     #[arg(long, value_name = "N", value_parser = crate::number::parse_count::<u64>)]
     n: Option<u64>,
 
@@ -41,7 +41,7 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = 0.8, value_name = "J")]
     threshold: f64,
 
-    /// Write the chosen options, for dedup --config
+    /// Write the chosen options to this file, which dedup --config reads
     #[arg(long, value_name = "FILE.toml", value_hint = ValueHint::FilePath)]
     write: Option<PathBuf>,
 
@@ -72,7 +72,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         measure::write(path, &calibration.config())?;
     }
     let mut text = String::new();
-    // Writing to a String cannot fail.
+    // Writing to a `String` cannot fail.
     let _ = write(&mut text, &calibration);
     terminal::out(&text)?;
     Ok(args.intake.end_counting(&calibration.intake, args.measure.quiet))
@@ -98,8 +98,8 @@ fn write(text: &mut String, calibration: &Calibration) -> std::fmt::Result {
     )
 }
 
-/// Writes the number of pairs by distance, four bits per line at 128 bits and two at 64. The length of a bar is
-/// logarithmic.
+/// Writes a histogram of the pairs by Hamming distance. A line is for four distances at 128 bits, and for two at 64.
+/// The length of a bar is logarithmic.
 fn histogram(text: &mut String, width: &WidthCalibration) -> std::fmt::Result {
     let (mean, deviation) = (width.background.mean, width.background.deviation);
     writeln!(
@@ -133,7 +133,7 @@ fn histogram(text: &mut String, width: &WidthCalibration) -> std::fmt::Result {
             bar.resize(bar.len().max(fitted), ' ');
             bar[fitted - 1] = '·';
         }
-        // Each pair was counted twice, once from each of its texts.
+        // The histogram counts each pair twice, once for each of its texts, so the count is halved.
         let pairs = count(pairs / 2);
         writeln!(
             text,

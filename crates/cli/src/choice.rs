@@ -1,4 +1,4 @@
-//! Options whose values are variants of a library type.
+//! Options with a fixed set of values, each of which stands for a value of a library type.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
@@ -10,7 +10,8 @@ pub(crate) struct Choice<T> {
     pub(crate) value: T,
 }
 
-/// A parser of the value with one of these names. Help and shell completion list the names.
+/// Returns a parser that accepts the given names and returns the value of each. Help and shell completion list the
+/// names.
 pub(crate) fn by_name<T, const N: usize>(choices: [(&'static str, T); N]) -> impl TypedValueParser<Value = T>
 where
     T: Copy + Send + Sync + 'static,

@@ -50,23 +50,24 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "DIR", visible_alias = "output-dir")]
     output: PathBuf,
 
-    /// Replace an earlier result in the output directory, if twinprint wrote all of it; it is deleted after the new result is complete
+    /// Replace an earlier result in the output directory, if twinprint wrote all of it; it is deleted after the new
+    /// result is complete
     #[arg(long)]
     overwrite: bool,
 
     /// Continue from the state in this file if the file exists, and store the new state in it
     ///
-    /// A stream continues with its first options. Word weights are estimated from the first run, so it should have a large part of a day's
-    /// documents, or --ahead 0. The results of a later run include the live groups and stories of earlier runs, under their ids; those that
-    /// were merged are listed under `merged`.
+    /// A stream continues with its first options. Word weights are estimated from the first run, so it should have a
+    /// large part of a day's documents, or --ahead 0. The results of a later run include the live groups and stories of
+    /// earlier runs, under their ids; those that were merged are listed under `merged`.
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
 
     #[command(flatten)]
     fields: FieldArgs,
 
-    /// Field with the true cluster of a document, a text or a number; the agreement of groups and stories with it is
-    /// reported, and written to agreement.json
+    /// Field with the true cluster of a document, a text or a number. The agreement of groups and stories with this
+    /// field is reported, and written to agreement.json
     #[arg(long, value_name = "FIELD", help_heading = "Fields")]
     labels: Option<String>,
 
@@ -79,7 +80,7 @@ pub(crate) struct Args {
     )]
     threshold: f64,
 
-    /// Largest Hamming distance, of 128 bits, at which texts are compared
+    /// Largest Hamming distance of two fingerprints of 128 bits at which their texts are compared
     #[arg(
         short = 'k',
         long,
@@ -89,7 +90,8 @@ pub(crate) struct Args {
     )]
     hamming: u32,
 
-    /// Treatment of texts without words (empty or only punctuation), which are duplicates of nothing: each is a group of its own, or is rejected
+    /// Treatment of texts without words (empty or only punctuation), which are never duplicates: each is kept as a
+    /// group of its own, or rejected
     #[arg(long, value_enum, default_value_t = EmptyArg::Keep, value_name = "HOW", help_heading = "Duplicate groups")]
     empty: EmptyArg,
 
@@ -97,7 +99,8 @@ pub(crate) struct Args {
     #[arg(long, default_value = "tp1-words-lntf", help_heading = "Duplicate groups")]
     profile: String,
 
-    /// Rules that choose the canonical copy of a group: score, first, last, longest, https, url-length; a later rule decides ties
+    /// Rules that choose the canonical document of a group: score, first, last, longest, https, url-length; a later
+    /// rule decides if all earlier ones tie
     #[arg(
         long,
         default_value = "first",
@@ -107,30 +110,33 @@ pub(crate) struct Args {
     )]
     canonical: Vec<Preference>,
 
-    /// One copy for the whole group, for each host, or for each registered domain
+    /// Number of canonical documents of a group: one for the whole group, one for each host, or one for each registered
+    /// domain
     #[arg(long, value_parser = by_name(SCOPES), default_value = "none", value_name = "SCOPE", help_heading = "Duplicate groups")]
     canonical_scope: Scope,
 
-    /// End groups after this time without new documents, such as 30d
+    /// End a group when it gained no document for this time, such as 30d
     #[arg(long, value_name = "TIME", value_parser = parse_span, help_heading = "Duplicate groups")]
     group_window: Option<i64>,
 
     #[command(flatten)]
     forming: StoryArgs,
 
-    /// Choose the story by equal first N bits (8 to 24) instead of the nearest centre: cheaper, for comparison
+    /// Join the story whose first document has the same first N bits of the fingerprint (8 to 24), instead of the story
+    /// with the nearest centre: cheaper, for comparison
     #[arg(long, value_name = "N", help_heading = "Stories")]
     equal_bits: Option<u32>,
 
-    /// Documents of a new stream whose words are counted before the first is placed
+    /// Number of documents at the start of a new stream whose words are counted before the first document is placed
     #[arg(long, default_value_t = 2000, value_name = "N", value_parser = crate::number::parse_count::<u64>, help_heading = "Stories")]
     ahead: u64,
 
-    /// Also write vectors.jsonl: the terms and weights by which documents are compared
+    /// Also write vectors.jsonl: the terms and weights by which each document is compared with stories
     #[arg(long, help_heading = "Stories")]
     vectors: bool,
 
-    /// Largest number of live groups and of live stories; beyond it, those without new documents for the longest time end
+    /// Largest number of live groups, and of live stories. Above it, those that gained no document for the longest time
+    /// end
     #[arg(
         long,
         default_value_t = 1_000_000,
@@ -149,7 +155,7 @@ pub(crate) struct Args {
     quiet: bool,
 }
 
-/// The treatment of texts without words by commands that remove nothing.
+/// How a command that removes nothing treats texts without words.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum EmptyArg {
     Keep,
@@ -211,7 +217,7 @@ fn options(args: &Args) -> anyhow::Result<StreamOptions> {
 fn table(summary: &ClusterSummary, args: &Args) -> String {
     let count = number::count;
     let with_those_before = if summary.before > 0 {
-        ", those that live on from before among them"
+        ", including live ones of earlier runs"
     } else {
         ""
     };
@@ -287,7 +293,7 @@ fn table(summary: &ClusterSummary, args: &Args) -> String {
         rows.push((
             "before",
             count(summary.before),
-            "  documents in the stream before".to_owned(),
+            "  documents of earlier runs".to_owned(),
         ));
     }
     if let (None, Some(field)) = (&summary.agreement, &args.labels) {
@@ -313,7 +319,7 @@ fn table(summary: &ClusterSummary, args: &Args) -> String {
     rows.chain([written]).chain(agreement).collect()
 }
 
-/// Formats the agreement of clusters with labels.
+/// Formats the agreement of the clusters called `name` with the labels.
 pub(crate) fn agreement_rows(name: &str, a: &AgreementReport) -> String {
     let [found, labels] = a.clusters;
     let head = format!(

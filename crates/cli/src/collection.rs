@@ -37,7 +37,7 @@ Examples:
   twinprint collection stories topical --min-size 1
       the stories, those with the latest document first, those of one document too: size, times, topic, title";
 
-/// Remembers documents, and answers if a document is new or was seen before
+/// Stores documents, and reports whether a document is new or was seen before
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES, arg_required_else_help = true)]
 pub(crate) struct Args {
@@ -48,27 +48,27 @@ pub(crate) struct Args {
 #[derive(Subcommand)]
 enum Action {
     Create(CreateArgs),
-    /// Adds documents, and writes a line of JSON for each: new, exact, near or updated
+    /// Adds documents, and writes the verdict for each as a line of JSON: new, exact, near or updated
     Add(FeedArgs),
-    /// Writes the verdicts of documents without adding them
+    /// Writes the verdicts for documents without adding them
     Query(FeedArgs),
     Delete(DeleteArgs),
-    /// Prints counts and sizes as JSON
+    /// Prints the counts and sizes of a collection as JSON
     Stat(CollectionDir),
-    /// Reads everything and compares it: pages and values with checksums, texts with fingerprints, groups with members
+    /// Checks all data: pages and values against checksums, fingerprints against texts, members against groups
     Check(CollectionDir),
     /// Copies the current state of a collection to a new directory, and checks the copy
     Backup(CopyArgs),
-    /// Makes a collection from a backup, in a new directory
+    /// Makes a collection in a new directory from a backup
     Restore(CopyArgs),
-    /// Makes a new collection of the documents of a damaged one that can still be read, and reports the number lost
+    /// Makes a new collection from the documents of a damaged one that are still readable, and reports the number lost
     Repair(CopyArgs),
     Stories(stories::Args),
     /// Writes all documents to stdout, one per line
     Export(CollectionDir),
 }
 
-// The values of the options, by their names.
+// Options with a fixed set of values, and the library's value for each name.
 const STORES: [(&str, StoredContent); 3] = [
     ("text", StoredContent::Text),
     ("shingles", StoredContent::Shingles),
@@ -92,7 +92,8 @@ struct CreateArgs {
     #[arg(long, default_value = "tp1-words-lntf-128")]
     profile: String,
 
-    /// Radius of the candidates: up to 12 at 64 bits, 24 at 128 [default: 16 at 128 bits, 8 at 64; 3 with --store none]
+    /// Largest Hamming distance of candidates: up to 12 at 64 bits, 24 at 128 [default: 16 at 128 bits, 8 at 64; 3 with
+    /// --store none]
     #[arg(short = 'k', long, value_name = "K")]
     hamming: Option<u32>,
 
@@ -100,19 +101,20 @@ struct CreateArgs {
     #[arg(long, default_value_t = 0.8, value_name = "J")]
     threshold: f64,
 
-    /// Stored form of a text, by which verdicts are verified: the text, its shingles, or only the fingerprint
+    /// Stored form of each text, from which verdicts are verified: the text, its shingles, or none (only the
+    /// fingerprint)
     #[arg(long, value_parser = by_name(STORES), default_value = "text")]
     store: StoredContent,
 
-    /// Canonical document of a group
+    /// Rule that chooses the canonical document of a group
     #[arg(long, value_parser = by_name(CANONICAL), default_value = "first")]
     canonical: CanonicalBy,
 
-    /// Seconds after which documents expire
+    /// Time in seconds after which a document expires
     #[arg(long, value_name = "SECONDS", value_parser = crate::number::parse_count::<u64>)]
     ttl: Option<u64>,
 
-    /// Treatment of texts without words (empty or only punctuation), which are duplicates of nothing
+    /// Treatment of texts without words (empty or only punctuation), which are never duplicates
     #[arg(long, value_enum, default_value_t = EmptyArg::Keep, value_name = "HOW")]
     empty: EmptyArg,
 
@@ -120,18 +122,18 @@ struct CreateArgs {
     #[arg(long, default_value_t = 64, value_name = "N", value_parser = crate::number::parse_count::<u32>)]
     max_texts: u32,
 
-    /// Make fingerprints under a secret key, which is stored in the collection
+    /// Make fingerprints under a secret random key, which is stored in the collection
     #[arg(long)]
     keyed: bool,
 
-    /// Form stories: loose clusters of the documents, by terms and time, with topics
+    /// Group documents into stories too: loose clusters by terms and time, with topics
     #[arg(long, help_heading = "Stories")]
     stories: bool,
 
     #[command(flatten)]
     forming: StoryArgs,
 
-    /// Largest number of live stories; beyond it, those without new documents for the longest time end
+    /// Largest number of live stories. Above it, those that gained no document for the longest time end
     #[arg(long, default_value_t = 10_000, value_name = "N", value_parser = crate::number::parse_count::<u32>, help_heading = "Stories")]
     live: u32,
 }
@@ -149,18 +151,18 @@ struct FeedArgs {
     answers: AnswerArgs,
 }
 
-/// Deletes documents
+/// Deletes documents from a collection
 #[derive(clap::Args)]
 struct DeleteArgs {
     /// Directory of the collection
     #[arg(value_name = "DIR")]
     dir: PathBuf,
 
-    /// Ids of documents
+    /// Ids of the documents to delete
     #[arg(value_name = "ID", required_unless_present = "source")]
     ids: Vec<String>,
 
-    /// Delete all documents of this source
+    /// Delete all documents from this source
     #[arg(long, value_name = "SOURCE", conflicts_with = "ids")]
     source: Option<String>,
 }
@@ -174,11 +176,11 @@ struct CollectionDir {
 
 #[derive(clap::Args)]
 struct CopyArgs {
-    /// Directory to read
+    /// Directory to copy from
     #[arg(value_name = "FROM")]
     from: PathBuf,
 
-    /// Directory to make, new or empty
+    /// Directory to copy to, new or empty
     #[arg(value_name = "TO")]
     to: PathBuf,
 }

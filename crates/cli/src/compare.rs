@@ -21,7 +21,7 @@ Examples:
   twinprint compare --text 'the cat sat on the mat' 'the cat sat on a mat' --json
       two texts instead of files; every figure as JSON";
 
-/// Largest number of features and of bits in the list.
+/// The list of --explain has at most this number of features, and of bits.
 const MAX_LISTED: usize = 30;
 
 /// Reports the similarity of two documents
@@ -36,7 +36,7 @@ pub(crate) struct Args {
     #[arg(value_hint = ValueHint::FilePath)]
     b: OsString,
 
-    /// Read A and B as texts, not as file names
+    /// Compare the arguments A and B themselves instead of the files of these names
     #[arg(long)]
     text: bool,
 
@@ -44,11 +44,11 @@ pub(crate) struct Args {
     #[arg(long, default_value = "tp1-words-lntf-64")]
     profile: String,
 
-    /// Name the features and bits that differ
+    /// List the features and bits that differ
     #[arg(long)]
     explain: bool,
 
-    /// Print JSON
+    /// Print the result as JSON
     #[arg(long)]
     json: bool,
 }
@@ -88,7 +88,7 @@ fn text(argument: &Path, itself: bool) -> anyhow::Result<String> {
 
 fn table(c: &Comparison) -> String {
     let mut text = String::new();
-    // Writing to a String cannot fail.
+    // Writing to a `String` cannot fail.
     let _ = rows(&mut text, c);
     text
 }

@@ -1,4 +1,4 @@
-//! `twinprint completions`: shell completions, made from the list of flags.
+//! `twinprint completions`: shell completions, made from the definitions of the options.
 
 use std::process::ExitCode;
 
@@ -19,7 +19,7 @@ Examples:
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The shell
+    /// Shell that the script is for
     #[arg(value_enum)]
     shell: Shell,
 }

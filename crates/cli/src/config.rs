@@ -1,7 +1,7 @@
-//! `--config FILE.toml`: options from a file, as if they were given on the command line.
+//! `--config FILE.toml`: reads options from a file, as if they were given on the command line.
 //!
-//! A key is the long name of an option, or `inputs` for the inputs. The command line takes precedence: an option on it, a list too,
-//! replaces the one of the file.
+//! A key of the file is the long name of an option, or `inputs`. If an option is in the file and on the command line,
+//! only its value on the command line counts, even if it is a list.
 
 use crate::usage::UsageError;
 use std::ffi::OsString;
@@ -13,23 +13,23 @@ use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command};
 use toml::{Table, Value};
 
-/// The command line with the options of its `--config` file, and the keys of the file for error messages.
+/// The command line, extended by the options of its `--config` file. Also has the keys of the file, for error messages.
 pub(crate) struct Arguments {
-    /// All of the arguments, the program's name first.
+    /// All arguments. The name of the program is the first.
     pub(crate) all: Vec<OsString>,
-    /// The file, and the keys taken from it.
+    /// The `--config` file, and the keys whose values were used.
     from_file: Option<(PathBuf, Vec<String>)>,
 }
 
 impl Arguments {
-    /// Reads the `--config` file that `given` names, if it names one.
+    /// Adds the options of the `--config` file to the command line `given`. Does nothing if it has no `--config`.
     ///
     /// # Errors
-    /// A file that cannot be read or is not TOML, a key that is not an option of the command, or a value whose type no
-    /// option accepts.
+    /// Fails if the file cannot be read or is not TOML, if a key is not an option of the command, or if no option
+    /// accepts the type of a value.
     pub(crate) fn read(command: &Command, given: Vec<OsString>) -> anyhow::Result<Self> {
-        // Required options may be in the file, so none is missed here. Invalid options are reported when all arguments
-        // are parsed.
+        // This first parse ignores errors. Required options may be in the file, and invalid ones are reported when the
+        // complete command line is parsed.
         let matches = lenient(command.clone()).try_get_matches_from(&given);
         let Some((names, path, matches)) = matches.as_ref().ok().and_then(named_file) else {
             return Ok(Self {
@@ -61,8 +61,8 @@ impl Arguments {
             }
         }
         let mut all = given;
-        // The first word is the program's name. The subcommand names follow, each after its parent's. The added options
-        // go behind the last of them.
+        // Options are inserted after the program's name and the names of the subcommands, which follow in the order of
+        // `names`.
         let behind_names = names.iter().fold(1, |from, name| {
             let at = all.iter().skip(from).position(|word| word == name);
             at.map_or(from, |at| from + at + 1)
@@ -78,7 +78,8 @@ impl Arguments {
         })
     }
 
-    /// The error of parsing [`all`](Self::all) with the name of the file, if a value of the file caused it.
+    /// If a value of the file caused `error`, which parsing [`all`](Self::all) returned: the same error with the name
+    /// of the file.
     pub(crate) fn blame(&self, error: &clap::Error) -> Option<anyhow::Error> {
         use clap::error::{ContextKind, ContextValue};
         let (path, keys) = self.from_file.as_ref()?;
@@ -95,12 +96,14 @@ impl Arguments {
     }
 }
 
-/// The command and its subcommands, without errors about unknown or missing arguments. A built command does not pass the setting on.
+/// Returns the command without errors about unknown or missing arguments. Each subcommand is changed too, because a
+/// built command does not inherit this setting.
 fn lenient(command: Command) -> Command {
     command.ignore_errors(true).mut_subcommands(lenient)
 }
 
-/// The names of the subcommand, the outermost first, its `--config` file, and its arguments.
+/// If a `--config` file is given: the names of the subcommand (the outermost first), the file, and the arguments of the
+/// subcommand.
 fn named_file(mut matches: &ArgMatches) -> Option<(Vec<&str>, &PathBuf, &ArgMatches)> {
     let mut names = Vec::new();
     while let Some((name, below)) = matches.subcommand() {
@@ -111,7 +114,8 @@ fn named_file(mut matches: &ArgMatches) -> Option<(Vec<&str>, &PathBuf, &ArgMatc
     Some((names, path, matches))
 }
 
-/// The option with the name of a key. A file cannot name another file, nor a positional argument other than the inputs.
+/// The option of `command` that the key of a file names, if the file may set it: a file cannot name another file, or a
+/// positional argument other than the inputs.
 fn argument<'c>(command: &'c Command, key: &str) -> Option<&'c Arg> {
     let named = |arg: &&Arg| match arg.get_long() {
         Some(long) => {
@@ -124,7 +128,7 @@ fn argument<'c>(command: &'c Command, key: &str) -> Option<&'c Arg> {
     (!matches!(key, "config" | "help" | "version")).then_some(arg)
 }
 
-/// Arguments made of a file's entries.
+/// Command-line arguments made from the entries of a file.
 #[derive(Default)]
 struct ConfigArguments {
     options: Vec<OsString>,
@@ -132,11 +136,12 @@ struct ConfigArguments {
 }
 
 impl ConfigArguments {
-    /// Adds an entry, or returns a description of the expected value.
+    /// Adds the option of an entry with its value. If the type of the value is wrong, returns a description of what to
+    /// write instead.
     fn add(&mut self, arg: &Arg, key: &str, value: &Value) -> Result<(), &'static str> {
         let takes = arg.get_num_args().unwrap_or_default();
         match value {
-            // An option whose value may be omitted is given without one for `true`.
+            // In the file, `true` stands for an option without a value, if the option may have none.
             Value::Boolean(true) if takes.min_values() == 0 && !arg.is_positional() => {
                 self.options.push(format!("--{key}").into());
             }

@@ -38,7 +38,7 @@ Examples:
   twinprint dedup news.jsonl -o out --parts
       also finds partial copies: a passage of one page within another, with its position in the original texts";
 
-// The values of the options, by their names.
+// Options with a fixed set of values, and the library's value for each name.
 const KEEP: [(&str, Keep); 4] = [
     ("first", Keep::First),
     ("longest", Keep::Longest),
@@ -98,24 +98,27 @@ pub(crate) struct Args {
     #[arg(long, help_heading = "Duplicates")]
     no_verify: bool,
 
-    /// Also remove duplicates of the documents in a collection or an index. A collection verifies on its texts; an index has fingerprints
-    /// only (default k: 3)
+    /// Also remove duplicates of the documents in a collection or an index. A collection has texts, by which duplicates
+    /// are verified; an index has only fingerprints (default k: 3)
     ///
-    /// These are removed for any value of --keep, which chooses among the documents of this run.
+    /// Duplicates of these documents are removed with any --keep, which chooses only among the documents of this run.
     #[arg(long, value_name = "DIR", help_heading = "Duplicates")]
     against: Option<PathBuf>,
 
-    /// Add the kept documents to the collection of --against: all of them, or none after an error or Ctrl-C
+    /// Add the kept documents to the collection of --against: all of them, or none if the run fails or is interrupted
+    /// by Ctrl-C
     ///
-    /// The run locks the collection until it ends; other processes that need the collection fail in that time. After a kill, run the same
-    /// command again: the result is that of one complete run. The same input (the same ids and texts in the same order, under any file
-    /// names) gives the result of its first run again, and adds nothing twice. A different input is a new run: it removes all duplicates of
-    /// documents in the collection, except records with the id and the text of one of them. A record that the collection cannot store is
-    /// rejected: its id or its text is too long, or it has no words and the collection requires some.
+    /// The run locks the collection until it ends; meanwhile other processes that need the collection fail. If the run
+    /// is killed, run the same command again: the result is that of one complete run. The same input (the same ids and
+    /// texts in the same order, under any file names) gives the result of its first run again, and adds nothing twice.
+    /// A different input is a new run: it removes all duplicates of documents in the collection, except a record that
+    /// has the id and the text of such a document. A record is rejected if the collection cannot store it: its id or
+    /// its text is too long, or it has no words and the collection requires some.
     #[arg(long, requires = "against", help_heading = "Output")]
     append: bool,
 
-    /// Document of a group that is kept; newest compares the field of --keep-key. Duplicates of --against are always removed
+    /// Rule that chooses the kept document of a group; newest compares the field of --keep-key. Duplicates of --against
+    /// are always removed
     #[arg(long, value_parser = by_name(KEEP), default_value = "first", help_heading = "Duplicates")]
     keep: Keep,
 
@@ -123,7 +126,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FIELD", help_heading = "Duplicates")]
     keep_key: Option<String>,
 
-    /// Treatment of texts without words (empty or only punctuation), which are duplicates of nothing
+    /// Treatment of texts without words (empty or only punctuation), which are never duplicates
     #[arg(long, value_parser = by_name(EMPTY_TEXTS), default_value = "keep", value_name = "HOW", help_heading = "Duplicates")]
     empty: EmptyTexts,
 
@@ -135,33 +138,35 @@ pub(crate) struct Args {
     #[arg(long, default_value = "auto", value_parser = parse_auto, help_heading = "Fingerprints")]
     bits: Auto,
 
-    /// Radius of the candidates: up to 12 at 64 bits, 40 at 128, or auto: the largest that the budget of candidates allows
+    /// Largest Hamming distance of candidates: up to 12 at 64 bits, 40 at 128, or auto: the largest that the budget of
+    /// candidates allows
     #[arg(short = 'k', long, default_value = "auto", value_parser = parse_auto, value_name = "K", visible_alias = "bit-diff", help_heading = "Fingerprints")]
     hamming: Auto,
 
-    /// File of words to leave out of the features, one per line
+    /// File of stop words, which are ignored as features, one per line
     #[arg(long, value_name = "FILE", help_heading = "Fingerprints")]
     stop_words: Option<PathBuf>,
 
     #[command(flatten)]
     idf: IdfArgs,
 
-    /// Records that are written: remove copies them to kept/ and removed/; annotate copies all to annotated/, with fields about their
-    /// group; report copies none
+    /// Records to write: remove copies the records to kept/ and removed/; annotate copies all to annotated/, with
+    /// fields about their group; report copies none
     #[arg(long, value_parser = by_name(MODES), default_value = "remove", help_heading = "Output")]
     mode: Mode,
 
-    /// Order of the records in kept/: that of the input, or similar documents adjacent, for better compression
+    /// Order of the records in kept/: the order of the input, or similar documents next to each other, for better
+    /// compression
     #[arg(long, value_parser = by_name(ORDERS), default_value = "input", help_heading = "Output")]
     order: Order,
 
-    /// Fields that are added to every record of annotated/ (or of kept/ and removed/, if given): twinprint's own, those
-    /// of another tool, or only dup-count, the number of documents that a kept record represents [default: twinprint
-    /// with --mode annotate, else none]
+    /// Fields to add to every record of annotated/ (or of kept/ and removed/, if this option is given): twinprint's
+    /// own, those of another tool, or only dup-count, the number of documents that a kept record represents [default:
+    /// twinprint with --mode annotate, else none]
     #[arg(long, value_parser = by_name(COLUMNS), value_name = "FIELDS", help_heading = "Output")]
     columns: Option<Columns>,
 
-    /// Prefix of the names of these fields
+    /// Prefix of the names of the fields that --columns adds
     #[arg(
         long,
         default_value = "",
@@ -175,18 +180,20 @@ pub(crate) struct Args {
     #[arg(long, value_parser = by_name(CLUSTER_FILES), default_value = "both", value_name = "FILES", help_heading = "Output")]
     clusters: ClusterFiles,
 
-    /// Replace an earlier result in the output directory, if twinprint wrote all of it; it is deleted after the new result is complete
+    /// Replace an earlier result in the output directory, if twinprint wrote all of it; it is deleted after the new
+    /// result is complete
     #[arg(long, help_heading = "Output")]
     overwrite: bool,
 
-    /// Write every verified pair to pairs.jsonl; =distinct writes one representative of equal texts and a row for each copy
+    /// Write every verified pair to pairs.jsonl. With =distinct, only one of several equal texts occurs in pairs, and
+    /// each copy has a row that names this one
     #[arg(long, value_parser = by_name(PAIR_ROWS), num_args = 0..=1, require_equals = true, default_missing_value = "all", default_value = "none", hide_default_value = true, value_name = "WHICH", help_heading = "Output")]
     pairs: PairRows,
 
-    /// Also find partial copies. parts.jsonl: pairs in which one text contains SHARE (default 0.3) of the other. passages.jsonl: passages
-    /// that more than 64 texts share and that make up SHARE of at least one of them, alone or with other such passages. Common runs of
-    /// 31 words (63 letters in Chinese) are always found, of 20 words (42 letters) about half, of 12 words (24 letters) few. The shortest
-    /// passage has 8 words (16 letters)
+    /// Also find partial copies. parts.jsonl: pairs in which one text contains SHARE (default 0.3) of the other.
+    /// passages.jsonl: passages that more than 64 texts share and that, alone or together with other such passages,
+    /// make up SHARE of at least one of them. Common runs of 31 words (63 letters in Chinese) are always found, of 20
+    /// words (42 letters) about half, of 12 words (24 letters) few. The shortest passage has 8 words (16 letters)
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "0.3", value_name = "SHARE", help_heading = "Output")]
     parts: Option<f64>,
 
@@ -198,12 +205,14 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = 0, value_name = "N", help_heading = "Running")]
     threads: usize,
 
-    /// Largest memory of the run, such as 2GiB. It needs 108 MiB, 8 MiB per thread, 32 bytes per document, 190 per different text, 16 per candidate pair and 20
-    /// for each byte of the longest record; a run that needs more ends with an error. The rest is used for caches
+    /// Memory limit of the run, such as 2GiB. A run needs 108 MiB, 8 MiB per thread, 32 bytes per document, 190 per
+    /// different text, 16 per candidate pair and 20 for each byte of the longest record, and fails if that exceeds the
+    /// limit. Caches use the rest
     #[arg(long, value_name = "SIZE", value_parser = crate::number::parse_bytes, help_heading = "Running")]
     memory: Option<u64>,
 
-    /// Estimate rows, memory, disk and time from a sample, and fail if the machine has too little; write nothing. Rejected records do not change the exit code
+    /// Estimate rows, memory, disk and time from a sample, and write nothing. Fails if the machine has too little
+    /// memory or disk. Rejected records do not change the exit code
     #[arg(long, help_heading = "Running")]
     dry_run: bool,
 
@@ -211,7 +220,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR", help_heading = "Running")]
     work_dir: Option<PathBuf>,
 
-    /// Seed of the samples
+    /// Seed of the random samples
     #[arg(long, default_value_t = 42, value_name = "N", help_heading = "Running")]
     seed: u64,
 }
@@ -254,7 +263,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(args.intake.end(&report.intake))
 }
 
-/// Warnings about options that have no effect. They are not errors, because they may come from a file that the command line overrides.
+/// Returns warnings about options that have no effect. They are not errors, because the options may come from a
+/// `--config` file whose other options the command line overrides.
 fn idle(args: &Args, options: &DedupOptions) -> Vec<&'static str> {
     let mut idle = Vec::new();
     if args.keep_key.is_some() && options.keep != Keep::Newest {

@@ -45,16 +45,16 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pairs: Option<PathBuf>,
 
-    /// Field of these rows that holds the truth
+    /// Field of the rows of --pairs with the true Jaccard
     #[arg(long, default_value = "jaccard", value_name = "FIELD")]
     truth_field: String,
 
-    /// The list has every pair of at least this Jaccard; without it, pairs that are not listed are measured on the
-    /// texts
+    /// Jaccard above which the list of --pairs is complete: pairs that are not listed are below it. Without this
+    /// option, the Jaccard of pairs that are not listed is computed from their texts
     #[arg(long, value_name = "J")]
     complete: Option<f64>,
 
-    /// Minimum Jaccard of a duplicate; several values are evaluated separately
+    /// Minimum Jaccard of a duplicate. Several values, separated by commas, are evaluated one by one
     #[arg(
         long,
         default_value = "0.5,0.7,0.8,0.9",
@@ -63,15 +63,16 @@ pub(crate) struct Args {
     )]
     at: Vec<f64>,
 
-    /// Another profile to evaluate, at the width in its id (16, 32, 64, 128) or else at 64 and 128 bits; may be repeated
+    /// Another profile to evaluate, at the width in its id (16, 32, 64, 128), or at 64 and 128 bits if the id has none;
+    /// may be repeated
     #[arg(long, value_name = "PROFILE")]
     also: Vec<String>,
 
-    /// Radius of twinprint's own row, or auto
+    /// Radius at which twinprint itself is evaluated, or auto
     #[arg(short = 'k', long, default_value = "auto", value_parser = parse_auto, value_name = "K")]
     hamming: Auto,
 
-    /// Evaluate clusters instead: field of the documents with the true cluster
+    /// Evaluate clusters instead of pairs: field of the documents with the true cluster
     #[arg(
         long,
         value_name = "FIELD",
@@ -85,7 +86,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "labels", help_heading = "Clusters")]
     clusters: Vec<PathBuf>,
 
-    /// Field of these rows with the cluster
+    /// Field of the rows of --clusters with the cluster
     #[arg(
         long,
         default_value = "story_id",
@@ -106,7 +107,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let inputs = [args.docs.as_slice(), &args.input.inputs].concat();
     if inputs.is_empty() || inputs.iter().any(|input| input == "-") {
         let what =
-            "--docs: name the files of the documents; they are read more than once, so stdin will not do";
+            "--docs: name files of documents instead of stdin, because the documents are read more than once";
         return Err(UsageError(what.to_owned()).into());
     }
     if let Some(labels) = &args.labels {
@@ -138,14 +139,15 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(args.intake.end_counting(&evaluation.intake, args.measure.quiet))
 }
 
-/// The profile of an id, at the width that it names, or at the usual ones.
+/// Reads the id of a further profile. The profile is evaluated at the width that the id names, or at the usual widths
+/// if it names none.
 fn further(id: &str) -> anyhow::Result<FurtherProfile> {
     let profile = profile_of("--also", id, None)?;
     let widths = width_named(id).map_or_else(|| FurtherProfile::WIDTHS.to_vec(), |bits| vec![bits]);
     Ok(FurtherProfile { profile, widths })
 }
 
-/// Compares clusters with labels.
+/// Compares the clusters of files with the true clusters in the field `labels` of the documents.
 fn judge(args: &Args, labels: &str, inputs: &[String]) -> anyhow::Result<ExitCode> {
     let documents = LabelledDocuments::read(inputs, &args.input.options(), labels, &interrupt::flag()?)?;
     let mut judged = Vec::new();
@@ -161,7 +163,7 @@ fn judge(args: &Args, labels: &str, inputs: &[String]) -> anyhow::Result<ExitCod
 
 fn text(evaluation: &Evaluation) -> String {
     let mut text = String::new();
-    // Writing to a String cannot fail.
+    // Writing to a `String` cannot fail.
     let _ = tables(&mut text, evaluation);
     text
 }

@@ -1,4 +1,4 @@
-//! The flags that name the fields of a record other than its text.
+//! Options that name the fields of a record: time, title, URL and score.
 
 use twinprint::stream::FieldKeys;
 
@@ -10,7 +10,7 @@ pub(crate) struct FieldArgs {
     #[arg(long, default_value = "time", value_name = "FIELD")]
     pub(crate) time_key: String,
 
-    /// Field with the title; a document without it is titled by the first line of its text
+    /// Field with the title. A document without this field has the first line of its text as the title
     #[arg(long, default_value = "title", value_name = "FIELD")]
     title_key: String,
 

@@ -31,8 +31,10 @@ pub(crate) struct Args {
     #[command(flatten)]
     input: InputArgs,
 
-    /// Profile of the fingerprints. The id ends in the width: 16, 32, 64 or 128. Or the library whose fingerprints are reproduced: cppjieba (gosimhash, jiebaR), haoyuhu-gosimhash, mfonda, allendang, safeie, rust-simhash, 1e0ng (PyPI simhash), seomoz or
-    /// simhash-java; the first two accept a suffix -topN, the number of keywords
+    /// Profile of the fingerprints. The id ends in the width: 16, 32, 64 or 128. Or the name of a library whose
+    /// fingerprints are reproduced: cppjieba (gosimhash, jiebaR), haoyuhu-gosimhash, mfonda, allendang, safeie,
+    /// rust-simhash, 1e0ng (PyPI simhash), seomoz or simhash-java. The first two accept a suffix -topN, the number of
+    /// keywords
     #[arg(long, default_value = "tp1-words-lntf-64")]
     profile: String,
 
@@ -42,11 +44,11 @@ pub(crate) struct Args {
     #[command(flatten)]
     keys: KeyArgs,
 
-    /// Field that holds a vector of numbers to fingerprint instead of a text
+    /// Field with a vector of numbers, of which the fingerprint is made instead of a text
     #[arg(long, value_name = "FIELD", conflicts_with_all = ["html_key", "dictionary", "key", "stop_words", "idf"])]
     vector_key: Option<String>,
 
-    /// Format of the rows
+    /// Format of the output rows
     #[arg(long, value_enum, default_value_t = RowFormat::Jsonl, value_name = "FORM")]
     format_out: RowFormat,
 
@@ -62,8 +64,8 @@ pub(crate) struct Args {
 enum RowFormat {
     /// One object per line
     Jsonl,
-    /// Fingerprint, tab, id; control characters of the id become blanks. Features are not counted, which makes windows weighed by frequency
-    /// (chars4-tf) several times as fast
+    /// Fingerprint, tab, id; control characters of the id become blanks. Features are not counted, so character
+    /// shingles weighed by frequency (chars4-tf) are several times as fast
     Tsv,
 }
 

@@ -1,4 +1,4 @@
-//! The text of `--dry-run`.
+//! The output of `dedup --dry-run`.
 
 use std::fmt::Write as _;
 
@@ -6,10 +6,10 @@ use twinprint::{Forecast, Room};
 
 use crate::number::{bytes, count, counted, seconds};
 
-/// A forecast with the resources of the machine.
+/// Formats a forecast, and compares it with the resources of the machine.
 pub(crate) fn text(forecast: &Forecast, room: &Room) -> String {
     let mut text = String::new();
-    // Writing to a String cannot fail.
+    // Writing to a `String` cannot fail.
     let _ = write(&mut text, forecast, room);
     text
 }
@@ -60,7 +60,7 @@ fn write(text: &mut String, forecast: &Forecast, room: &Room) -> std::fmt::Resul
         };
         writeln!(
             text,
-            "  known     {known:>12}  texts known from before; asking takes ~{} of the time and ~{} of the memory",
+            "  known     {known:>12}  texts known from before; looking them up takes ~{} of the time and ~{} of the memory",
             seconds(against.seconds),
             bytes(against.memory_bytes)
         )?;

@@ -19,7 +19,7 @@ Examples:
   twinprint idf build news.jsonl -o news.tpidf
       the rarity of words in your documents; then: twinprint dedup news.jsonl -o out --idf news.tpidf";
 
-/// Makes tables of idf weights, which give rare words more weight
+/// Makes idf tables, which give rare words more weight in fingerprints
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -32,26 +32,27 @@ enum Action {
     Build(BuildArgs),
 }
 
-/// Counts the documents of each word, and writes the table
+/// Counts in how many documents each word occurs, and writes the table
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 struct BuildArgs {
     #[command(flatten)]
     input: InputArgs,
 
-    /// File to write
+    /// File to write the table to
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     output: PathBuf,
 
-    /// Name of the table in a profile's id, letters and digits [default: the file's name]
+    /// Name of the table in a profile's id, letters and digits [default: the name of the file]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
 
-    /// Largest number of words in the table, the most frequent ones; others have the weight of the rarest of them
+    /// Largest number of words in the table. The most frequent words are used; all other words weigh as much as the
+    /// rarest of these
     #[arg(long, default_value_t = 50_000, value_name = "N", value_parser = crate::number::parse_count::<usize>)]
     words: usize,
 
-    /// The profile whose features are counted
+    /// Profile whose features are the words of the table
     #[arg(long, default_value = "tp1-words-lntf")]
     profile: String,
 

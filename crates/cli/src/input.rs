@@ -1,4 +1,4 @@
-//! The flags of the input, shared by the commands.
+//! Options of the input, shared by the commands that read documents.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -20,8 +20,8 @@ pub(crate) struct InputArgs {
     /// record; each may be compressed as .gz .zst .bz2 .xz or .lz4. Tables (.parquet .arrow .feather) have one document
     /// per row. Folders are read in order of path; symbolic links inside them are not followed.
     ///
-    /// In a folder, files with other extensions are skipped and counted. A file that is named, or that matches a glob with its extension,
-    /// such as '**/*.py', is read as text.
+    /// In a folder, files with other extensions are skipped and counted. A file that is named, or that matches a glob
+    /// with its extension, such as '**/*.py', is read as text.
     #[arg(required = true, value_name = "INPUT", value_parser = OsStringValueParser::new().try_map(input))]
     pub(crate) inputs: Vec<String>,
 
@@ -34,15 +34,16 @@ pub(crate) struct InputArgs {
     )]
     text_key: String,
 
-    /// Field that holds HTML, whose main content is compared; instead of --text-key
+    /// Field with HTML, whose main content is compared; instead of --text-key
     #[arg(long, value_name = "FIELD", conflicts_with = "text_key")]
     html_key: Option<String>,
 
-    /// Field that holds the record's id; the id of a record without it is its file and line
+    /// Field with the record's id. The id of a record without this field is its file and line
     #[arg(long, default_value = "id", value_name = "FIELD")]
     id_key: String,
 
-    /// Format of stdin and of files that FILE names itself; files in folders have the format of their extension
+    /// Format of stdin and of the files that are named as inputs. The extension of a file in a folder decides its
+    /// format
     #[arg(long, value_name = "FORMAT", value_parser = ["text", "html", "lines", "jsonl", "json", "csv", "tsv", "warc", "parquet", "arrow"])]
     format: Option<String>,
 
@@ -50,11 +51,13 @@ pub(crate) struct InputArgs {
     #[arg(long, value_name = "CHAR", value_parser = parse_delimiter)]
     delimiter: Option<u8>,
 
-    /// Read the first row of csv and tsv files as a record; columns are named by their numbers, such as --text-key 2 --id-key 1
+    /// Read the first row of csv and tsv files as a record, not as column names. Columns are then named by their
+    /// numbers, such as --text-key 2 --id-key 1
     #[arg(long)]
     no_header: bool,
 
-    /// Charset of the files, such as gbk or windows-1252; auto reads JSON as UTF-8 and guesses for other files
+    /// Charset of the files, such as gbk or windows-1252. With auto, JSON is read as UTF-8, and the charset of other
+    /// files is guessed
     #[arg(long, default_value = "auto", value_name = "NAME", value_parser = parse_charset)]
     charset: CharsetArg,
 
@@ -68,8 +71,8 @@ pub(crate) struct InputArgs {
 
     /// Read only files that match, such as '*.py', or that are in a folder that matches, such as docs/; may be repeated
     ///
-    /// Patterns are written as in a .gitignore file: without a slash they match names at any depth, with one the path below the input.
-    /// Files with an extension in a pattern are read as text.
+    /// Patterns are written as in a .gitignore file: a pattern without a slash matches names at any depth; a pattern
+    /// with a slash matches paths below the input. Files with an extension that a pattern names are read as text.
     #[arg(long, value_name = "GLOB")]
     include: Vec<String>,
 
@@ -79,20 +82,21 @@ pub(crate) struct InputArgs {
     #[arg(long, value_name = "GLOB")]
     exclude: Vec<String>,
 
-    /// Read every file that decodes as text, with any extension; JSON, CSV and table files are read as records only if
-    /// they have the text field
+    /// Read every file that can be decoded as text, whatever its extension. JSON, CSV and table files are read as
+    /// records only if they have the text field
     #[arg(long)]
     any_text: bool,
 
-    /// Read pages of any HTTP status from web archives, not only those of status 2xx
+    /// Read pages of any HTTP status from web archives, not only those with status 2xx
     #[arg(long)]
     any_status: bool,
 
-    /// Reject longer records
+    /// Reject records longer than this
     #[arg(long, default_value = "64MiB", value_name = "BYTES", value_parser = parse_bytes)]
     max_document: u64,
 
-    /// Largest ratio of a compressed file's decompressed size to its size; up to 1 GiB is always allowed
+    /// Largest ratio of a compressed file's decompressed size to its compressed size. A decompressed size of up to 1
+    /// GiB is always allowed
     #[arg(long, default_value_t = 1000, value_name = "N", value_parser = crate::number::parse_count::<u64>)]
     max_ratio: u64,
 
@@ -136,7 +140,7 @@ impl InputArgs {
     }
 }
 
-/// Parses an input argument. Files whose names are not UTF-8 are found in folders and by globs, but cannot be named
+/// Parses an input argument. A file whose name is not UTF-8 can be read through its folder or a glob, but not named
 /// here.
 fn input(name: OsString) -> Result<String, String> {
     name.into_string().map_err(|name| {
@@ -147,7 +151,7 @@ fn input(name: OsString) -> Result<String, String> {
     })
 }
 
-/// A charset. `None` means that it is detected from the bytes.
+/// A charset. `None` means that the charset is detected from the bytes.
 #[derive(Clone, Copy)]
 struct CharsetArg(Option<Charset>);
 

@@ -7,10 +7,10 @@ use twinprint::source::{FileIntake, Intake};
 use crate::number::{count, counted};
 use crate::terminal;
 
-/// The run is done, but input was damaged, or too many records were rejected.
+/// The exit code of a run that ended, although input was damaged or too many records were rejected.
 const INCOMPLETE: u8 = 3;
 
-/// The exit codes, for the help.
+/// The help text about exit codes.
 pub(crate) const EXIT_CODES: &str = "\
 Exit codes:
   0    done
@@ -41,7 +41,8 @@ fn percent(text: &str) -> Result<f64, String> {
 }
 
 impl IntakeArgs {
-    /// The exit code of a run over these records. Lists the files that caused it on stderr.
+    /// The exit code of a run that read the records of `intake`. Prints the files that caused an exit code other than
+    /// 0.
     pub(crate) fn end(&self, intake: &Intake) -> ExitCode {
         if intake.records() == 0 {
             terminal::note("warning: the input holds no document");
@@ -87,7 +88,8 @@ impl IntakeArgs {
         ExitCode::from(INCOMPLETE)
     }
 
-    /// Like [`end`](Self::end), of a command whose output does not count the rejected records.
+    /// The exit code, as from [`end`](Self::end). Also prints the number of rejected records, for commands whose output
+    /// does not include it.
     pub(crate) fn end_counting(&self, intake: &Intake, quiet: bool) -> ExitCode {
         if let (false, Some(first)) = (quiet, intake.first_reject()) {
             terminal::note(&format!(
@@ -107,7 +109,8 @@ impl IntakeArgs {
     }
 }
 
-/// A line for stderr about one file: its damage, or with `all` its first reject.
+/// One line for stderr about a file: what is damaged in it, or, if `all` is true, its first reject. `None` if there is
+/// nothing to report.
 fn line(file: &FileIntake, all: bool) -> Option<String> {
     let more = match file.rejected {
         1 => String::new(),
@@ -121,7 +124,7 @@ fn line(file: &FileIntake, all: bool) -> Option<String> {
     Some(format!("{}:{line}: {reason}{more}", file.source))
 }
 
-/// The damaged files and the parts that were not read, for a summary. `None` if there are none.
+/// For a summary: the number of damaged files, and a description of what was not read. `None` if no file is damaged.
 pub(crate) fn damaged_row(intake: &Intake) -> Option<(u64, String)> {
     let files = intake.damaged().count() as u64;
     let noun = if files == 1 { "file" } else { "files" };

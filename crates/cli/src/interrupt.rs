@@ -1,4 +1,4 @@
-//! Ctrl-C: asks the work to stop; a second one stops at once.
+//! Ctrl-C: the first asks the command to stop, the second stops it at once.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,7 +9,7 @@ use crate::terminal;
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-/// A flag that Ctrl-C (or SIGTERM) sets.
+/// Returns a flag that becomes true on Ctrl-C (or SIGTERM).
 pub(crate) fn flag() -> anyhow::Result<Arc<AtomicBool>> {
     let flag = Arc::new(AtomicBool::new(false));
     let ours = Arc::clone(&flag);
@@ -24,7 +24,7 @@ pub(crate) fn flag() -> anyhow::Result<Arc<AtomicBool>> {
     Ok(flag)
 }
 
-/// The exit status of a run that failed: 130 after Ctrl-C, as shells expect, else 1.
+/// The exit status of a command that failed: 130 after Ctrl-C, as shells expect, and 1 otherwise.
 pub(crate) fn exit_status() -> u8 {
     if INTERRUPTED.load(Ordering::Relaxed) {
         130

@@ -1,4 +1,4 @@
-//! The `twinprint` command: parses flags, calls the library, shows progress and results.
+//! The `twinprint` command: parses the command line, calls the library, and prints progress and results.
 //!
 //! Results go to stdout, progress and messages to stderr. [`intake::EXIT_CODES`] lists the exit codes.
 #![forbid(unsafe_code)]
@@ -44,7 +44,8 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::config::Arguments;
 
-/// Finds near-duplicate documents, Chinese and English, exactly within its radius, and verifies them on the text.
+/// Finds near-duplicate documents, Chinese and English: all pairs of fingerprints within a Hamming radius, verified on
+/// the texts
 #[derive(Parser)]
 #[command(
     name = "twinprint",
@@ -79,7 +80,8 @@ enum Command {
 fn main() -> ExitCode {
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
-        // A panic of a decoder is caught and becomes a reject or an error, which is reported instead.
+        // A panic in a decoder is caught and reported as a reject or an error, so the default message of the panic is
+        // not printed.
         if !twinprint::catches_panics() {
             hook(panic);
         }
@@ -100,7 +102,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// The command line with the options of its `--config` file.
+/// Parses the command line, including the options of its `--config` file.
 fn parse() -> anyhow::Result<Command> {
     let mut command = Cli::command();
     command.build();

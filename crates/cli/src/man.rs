@@ -1,4 +1,4 @@
-//! `twinprint man`: manual pages, made from the same list of flags as the help.
+//! `twinprint man`: manual pages, made from the same definitions of the options as the help.
 
 use std::fs;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ Examples:
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Directory for the pages, made if it does not exist; pages of the same names are replaced
+    /// Directory for the pages, made if it does not exist. Files of the same names are replaced
     #[arg(value_name = "DIR")]
     dir: PathBuf,
 }
@@ -43,7 +43,7 @@ pub(crate) fn run(args: &Args, command: clap::Command) -> anyhow::Result<ExitCod
     Ok(ExitCode::SUCCESS)
 }
 
-/// The names of the pages of a command and those below it.
+/// Appends the names of the pages of a command and of all its subcommands to `pages`.
 fn list(name: &str, command: &clap::Command, pages: &mut Vec<String>) {
     pages.push(format!("{name}.1"));
     for sub in command.get_subcommands() {

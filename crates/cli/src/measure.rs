@@ -1,4 +1,4 @@
-//! Flags of `calibrate` and `eval`: the profile of the fingerprints, and the files of the figures.
+//! Options that `calibrate` and `eval` share: the profile of the fingerprints, and the output files.
 
 use std::path::{Path, PathBuf};
 
@@ -19,7 +19,7 @@ pub(crate) struct MeasureArgs {
     #[arg(long, default_value = "auto", value_parser = parse_auto)]
     bits: Auto,
 
-    /// File of words to leave out of the features, one per line
+    /// File of stop words, which are ignored as features, one per line
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     stop_words: Option<PathBuf>,
 
@@ -44,7 +44,7 @@ pub(crate) struct MeasureArgs {
 }
 
 impl MeasureArgs {
-    /// The defaults of `dedup`, changed by these flags.
+    /// The default options of `dedup`, changed by these options.
     pub(crate) fn options(&self) -> anyhow::Result<DedupOptions> {
         let mut options = DedupOptions::new()?;
         options.profile = self
@@ -60,7 +60,7 @@ impl MeasureArgs {
         Ok(options)
     }
 
-    /// Writes the page and the figures as JSON, if they were asked for.
+    /// Writes the HTML page and the JSON file of the figures, if they were requested.
     pub(crate) fn write(
         &self,
         page: impl FnOnce() -> String,
@@ -76,7 +76,7 @@ impl MeasureArgs {
     }
 }
 
-/// Writes a file that was asked for.
+/// Writes `text` to the file `path`. An error names the file.
 pub(crate) fn write(path: &Path, text: &str) -> anyhow::Result<()> {
     std::fs::write(path, text).with_context(|| path.display().to_string())
 }

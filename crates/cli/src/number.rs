@@ -1,4 +1,4 @@
-//! Numbers as people write them and read them.
+//! Parses and formats numbers and sizes, such as `1e6`, `1_000_000` or `64MiB`.
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
@@ -6,12 +6,12 @@ use std::ops::RangeInclusive;
 use twinprint::Auto;
 pub(crate) use twinprint::number::{bytes, count, counted, percent, seconds, towards_zero};
 
-/// Reads a size such as `64MiB`, `1.5 GB`, `1e9` or `4096`.
+/// Parses a size in bytes, such as `64MiB`, `1.5 GB`, `1e9` or `4096`.
 pub(crate) fn parse_bytes(text: &str) -> Result<u64, String> {
     const EXPECTED: &str = "write a size such as 64MiB, 1GB or 1e9";
     let text = text.trim();
     let unit = text.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '_'));
-    // The exponent is `e` followed by digits. No unit begins with an e.
+    // In `1e9` the `e` begins an exponent. No unit begins with an `e`.
     let exponent = unit.strip_prefix(['e', 'E']).map(|after| {
         let after = after.strip_prefix('+').unwrap_or(after);
         after.trim_start_matches(|c: char| c.is_ascii_digit())
@@ -38,13 +38,13 @@ pub(crate) fn parse_bytes(text: &str) -> Result<u64, String> {
     }
 }
 
-/// Reads a whole number such as `1000000`, `1_000_000` or `1e6`: the parser of every option that counts something.
+/// Parses a whole number such as `1000000`, `1_000_000` or `1e6`. Every option with a count uses this parser.
 pub(crate) fn parse_count<N: TryFrom<u64>>(text: &str) -> Result<N, String> {
     let count = whole(text)?;
     N::try_from(count).map_err(|_| format!("{} is too large here", self::count(count)))
 }
 
-/// Like [`parse_count`] for a count that has bounds.
+/// Parses a count like [`parse_count`], and refuses counts outside a range.
 pub(crate) fn parse_count_in<N: TryFrom<u64> + PartialOrd + Display>(
     range: RangeInclusive<N>,
 ) -> impl Fn(&str) -> Result<N, String> + Clone
@@ -61,7 +61,7 @@ where
     }
 }
 
-/// The largest number up to which all whole numbers are exact as floating-point numbers.
+/// Up to this value, floating-point numbers represent all whole numbers exactly.
 const MAX_EXACT: f64 = (1u64 << 53) as f64;
 
 fn whole(text: &str) -> Result<u64, String> {
@@ -73,18 +73,18 @@ fn whole(text: &str) -> Result<u64, String> {
     if wide.fract() == 0.0 && (0.0..=MAX_EXACT).contains(&wide) {
         Ok(wide as u64)
     } else {
-        Err("write a whole number; with a point or an exponent, one up to 2^53".to_owned())
+        Err("write a whole number; with a point or an exponent, at most 2^53".to_owned())
     }
 }
 
-/// A number with or without fraction and exponent, of digits alone: no sign, and no word such as `inf`.
+/// Parses a number without a sign, with or without a fraction and an exponent. Words such as `inf` are refused.
 fn decimal(text: &str) -> Option<f64> {
     let plain = text.replace('_', "");
     let begins = plain.starts_with(|c: char| c.is_ascii_digit() || c == '.');
     plain.parse().ok().filter(|_| begins)
 }
 
-/// A number, or `auto`.
+/// Parses a number or the word `auto`.
 pub(crate) fn parse_auto(text: &str) -> Result<Auto, String> {
     if text == "auto" {
         return Ok(Auto::Auto);

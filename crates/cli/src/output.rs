@@ -1,8 +1,8 @@
-//! The flags of an output directory.
+//! Options about an output directory.
 
 use twinprint::sink::Existing;
 
-/// The treatment of an earlier result, by `--overwrite`.
+/// Converts the option `--overwrite`: whether an earlier result in the output directory may be replaced.
 pub(crate) fn existing(overwrite: bool) -> Existing {
     if overwrite {
         Existing::Replace

@@ -19,7 +19,7 @@ Examples:
   twinprint plan -n 1e8 -k 10 --bits 128 --mode online --medium disk
       for single queries on an index on disk";
 
-/// Largest size of the random rows that measure this machine.
+/// `--measure` builds tables of random rows of at most this size, in bytes.
 const MAX_SAMPLE_BYTES: u64 = 512 << 20;
 
 const MEDIA: [Choice<Medium>; 2] = [
@@ -51,43 +51,43 @@ const LOOKUP_MODES: [Choice<LookupMode>; 2] = [
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Fingerprints: a number such as 1000000 or 1e9
+    /// Number of fingerprints in the index, such as 1000000 or 1e9
     #[arg(short, long, value_name = "N", value_parser = number::parse_count::<u64>)]
     n: u64,
 
-    /// Radius of lookups
+    /// Largest Hamming distance of lookups
     #[arg(short = 'k', long, default_value_t = 3, value_name = "K", value_parser = clap::value_parser!(u32).range(0..=128))]
     hamming: u32,
 
-    /// Bits of a fingerprint
+    /// Width of the fingerprints in bits
     #[arg(long, default_value_t = 64, value_name = "BITS", value_parser = parse_bits)]
     bits: u32,
 
-    /// Largest size of the index, ids included, such as 14GB
+    /// Largest size of the index including ids, such as 14GB
     #[arg(long, value_name = "SIZE", value_parser = number::parse_bytes)]
     memory: Option<u64>,
 
-    /// Storage that lookups read
+    /// Storage that lookups read from
     #[arg(long, value_parser = explained(MEDIA), default_value = "memory", value_name = "WHERE")]
     medium: Medium,
 
-    /// Number of queries at a time
+    /// Whether queries come one at a time or in large batches
     #[arg(long, value_parser = explained(LOOKUP_MODES), default_value = "batch", value_name = "HOW")]
     mode: LookupMode,
 
-    /// The storage format of fingerprints
+    /// Storage format of the fingerprints
     #[arg(long, value_parser = explained(CODECS), default_value = "packed")]
     codec: Codec,
 
-    /// Bits by which the entropy of addresses is below the maximum, if fingerprints are not uniform
+    /// Bits by which the entropy of table addresses is below the maximum, if fingerprints are not uniform
     #[arg(long, default_value_t = 0.0, value_name = "BITS", value_parser = parse_skew)]
     skew: f64,
 
-    /// Measure this machine first, for about a second
+    /// Measure the speed of this machine first, for about a second
     #[arg(long)]
     measure: bool,
 
-    /// Show every alternative, and why it was not chosen
+    /// List every alternative, and why it was not chosen
     #[arg(long)]
     explain: bool,
 }
@@ -112,7 +112,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let choice = planner::plan_segment(&ask, &prices)?;
     let chosen = &choice.alternatives[0];
     let mut text = String::new();
-    // Writing to a String cannot fail.
+    // Writing to a `String` cannot fail.
     let _ = writeln!(
         text,
         "{}: {} tables, {:.1} bytes a fingerprint with its id, {} in all\nabout {} lookups a second on one core",
@@ -123,7 +123,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         number::count((1e9 / chosen.cost) as u64),
     );
     if args.memory.is_some_and(|most| chosen.bytes > most as f64) {
-        let _ = writeln!(text, "nothing fits into the memory given; this is the smallest");
+        let _ = writeln!(
+            text,
+            "no choice of tables fits into --memory; this is the smallest"
+        );
     }
     if args.explain {
         let _ = write!(text, "\ncost model: {prices}\n\n{choice}");

@@ -1,4 +1,4 @@
-//! Profiles by their ids, and the flags of an idf table.
+//! Makes profiles from their ids. Defines the options of an idf table.
 
 use std::path::Path;
 
@@ -9,34 +9,37 @@ use twinprint::{IdfError, IdfPower, IdfTable, Profile, StopWords};
 
 use crate::usage::UsageError;
 
-/// The width at the end of a profile id. `None` if the id names no width.
+/// Returns the width at the end of a profile id; `None` if the id has no width.
 pub(crate) fn width_named(id: &str) -> Option<u32> {
     let base = id.split('+').next().unwrap_or(id);
     base.rsplit('-').next()?.parse().ok()
 }
 
-/// The profile of the id after `--profile`, for commands without a key. See [`profile_under_any_key`] for the others.
+/// Makes the profile that `--profile` names, for commands without an option for a key. Other commands use
+/// [`profile_under_any_key`].
 pub(crate) fn profile_named(id: &str, stop_words: Option<&Path>) -> anyhow::Result<Profile> {
     profile_of("--profile", id, stop_words)
 }
 
-/// [`profile_named`] for the value of another option.
+/// Makes a profile like [`profile_named`]. `option` is the option that errors name.
 pub(crate) fn profile_of(option: &str, id: &str, stop_words: Option<&Path>) -> anyhow::Result<Profile> {
     let refuse = |error: &str| UsageError(format!("{option} {id}: {error}"));
     if Recipe::parse(id).is_ok() {
         Err(refuse(
-            "for `twinprint fingerprint` alone, which makes fingerprints as other libraries do",
+            "this command cannot use the fingerprints of another library; `twinprint fingerprint` makes them",
         ))?;
     }
     let profile = keyed_profile_of(option, id, stop_words)?;
     if profile.key_id() != Profile::PUBLIC_KEY {
-        Err(refuse("takes no key here; `twinprint fingerprint --key` does"))?;
+        Err(refuse(
+            "this command has no option for a key; `twinprint fingerprint --key` makes fingerprints under a key",
+        ))?;
     }
     Ok(profile)
 }
 
-/// The profile of an id, with any key. The width is 128 if the id names none. An id that contains the checksum of a list of stop words
-/// needs that list.
+/// Makes the profile of an id, which may name any key. If the id has no width, the width is 128. If the id has the
+/// checksum of a list of stop words, `stop_words` must be the file of that list.
 pub(crate) fn profile_under_any_key(id: &str, stop_words: Option<&Path>) -> anyhow::Result<Profile> {
     keyed_profile_of("--profile", id, stop_words)
 }
@@ -63,7 +66,7 @@ fn keyed_profile_of(option: &str, id: &str, stop_words: Option<&Path>) -> anyhow
     let profile = profile.with_stop_words(StopWords::new(words));
     match checksum {
         Some(checksum) if !profile.id().ends_with(checksum) => Err(refuse(format!(
-            "{} has other stop words: with them the profile is {}",
+            "{} has other stop words than the profile: with these words the profile is {}",
             path.display(),
             profile.id()
         ))
@@ -72,20 +75,22 @@ fn keyed_profile_of(option: &str, id: &str, stop_words: Option<&Path>) -> anyhow
     }
 }
 
-/// The table by which a profile's weights are multiplied.
+/// Options of the idf table of a profile.
 #[derive(clap::Args)]
 pub(crate) struct IdfArgs {
-    /// Multiply weights by the idf of a word, from a table: a file of idf build, or zhen1, which is included (Chinese and English)
+    /// Multiply weights by the idf of a word, from a table: a file of idf build, or zhen1, which is included (Chinese
+    /// and English)
     #[arg(long, value_name = "TABLE", help_heading = "Fingerprints", value_hint = ValueHint::FilePath)]
     idf: Option<String>,
 
-    /// Multiply by the square roots of that table: rare words weigh more, but a few cannot decide
+    /// Multiply weights by the square root of the idf instead: rare words weigh more, but a few rare words do not
+    /// decide the fingerprint
     #[arg(long, requires = "idf", help_heading = "Fingerprints")]
     idf_root: bool,
 }
 
 impl IdfArgs {
-    /// The profile that `named` returns for an id, with the table if one is given.
+    /// Makes a profile from an id with `named`. If `--idf` is given, its table becomes part of the profile.
     pub(crate) fn profile(
         &self,
         id: &str,
@@ -96,7 +101,8 @@ impl IdfArgs {
         };
         let table = table(given)?;
         let refuse = |what: &str| UsageError(format!("--profile {id}: {what}"));
-        // An id from config.toml names the table already.
+        // The id may name the table already: dedup writes such an id to config.toml. The name is removed before `named`
+        // parses the id, and the table is added afterwards.
         let (base, key_and_stop_words) = id.split_at(id.find('+').unwrap_or(id.len()));
         let mut parts: Vec<&str> = base.split('-').collect();
         let with_table = parts.get(2).and_then(|weight| weight.split_once('.'));
@@ -106,13 +112,13 @@ impl IdfArgs {
                 let root = of.strip_prefix("root.");
                 if root.unwrap_or(of) != table.name() {
                     Err(refuse(&format!(
-                        "the table in {given} is named {}, which is not the table of the profile",
+                        "the profile needs another idf table: the one in {given} is named {}",
                         table.name()
                     )))?;
                 }
                 if self.idf_root && root.is_none() {
                     Err(refuse(
-                        "takes the table's values as they are; leave out --idf-root",
+                        "this profile uses the idf itself, not its square root; leave out --idf-root",
                     ))?;
                 }
                 parts[2] = weight;
@@ -123,7 +129,7 @@ impl IdfArgs {
         Ok(named(&(parts.join("-") + key_and_stop_words))?.with_idf(table, power))
     }
 
-    /// The values for `config.toml`.
+    /// The values of `--idf` and `--idf-root`, for `config.toml`.
     pub(crate) fn given(&self) -> Option<(String, bool)> {
         self.idf.clone().map(|table| (table, self.idf_root))
     }

@@ -1,4 +1,4 @@
-//! Progress on stderr: a bar on a terminal, plain lines with rate and time left otherwise.
+//! Shows progress on stderr: a bar on a terminal, otherwise plain lines with rate and remaining time.
 
 use std::io::IsTerminal;
 use std::sync::Mutex;
@@ -9,10 +9,10 @@ use twinprint::{Progress, Unit};
 
 use crate::{number, terminal};
 
-/// The time between two plain lines.
+/// Time between two plain lines of progress.
 const PRINT_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Shows the stages of a run.
+/// Shows the progress of the stages of a run.
 pub(crate) struct Bars {
     quiet: bool,
     terminal: bool,
@@ -25,7 +25,7 @@ struct Stage {
     total: u64,
     done: u64,
     started: Instant,
-    /// The time at which a plain line was last written.
+    /// When the last plain line was printed.
     printed: Instant,
     bar: Option<ProgressBar>,
 }
@@ -39,7 +39,7 @@ impl Bars {
         }
     }
 
-    /// Ends the last stage.
+    /// Ends the current stage, which is the last.
     pub(crate) fn finish(&self) {
         if let Ok(mut stage) = self.stage.lock()
             && let Some(stage) = stage.take()
@@ -132,7 +132,7 @@ impl Stage {
         )
     }
 
-    /// Replaces the bar by a line that stays.
+    /// Ends the stage: replaces its bar by a line that stays on the terminal.
     fn end(self) {
         let seconds = self.started.elapsed().as_secs_f64();
         if let Some(bar) = &self.bar {

@@ -19,9 +19,9 @@ Examples:
   twinprint replay crawl/ --to http://127.0.0.1:8080/v1/collections/crawl --summary
       sends all archives of a folder, and writes the counts of new, exact, near and updated";
 
-/// Bytes of text of one request, approximately. Every service accepts larger bodies.
+/// Approximate size of a request's texts, in bytes. Every service accepts larger requests.
 const BATCH_BYTES: usize = 2 << 20;
-/// Largest number of retries, one per second, while the service is overloaded.
+/// Maximum number of retries of a request, one per second, while the service is overloaded.
 const MAX_RETRIES: u32 = 600;
 
 /// Sends documents to a service as a crawler would, and writes the verdicts
@@ -31,11 +31,12 @@ pub(crate) struct Args {
     #[command(flatten)]
     input: InputArgs,
 
-    /// The collection, as http://HOST:PORT/v1/collections/NAME; made if it does not exist. The token is read from `TWINPRINT_TOKEN`
+    /// Address of the collection, http://HOST:PORT/v1/collections/NAME. The collection is made if it does not exist.
+    /// The token is read from `TWINPRINT_TOKEN`
     #[arg(long, value_name = "URL")]
     to: String,
 
-    /// Documents sent with one request
+    /// Number of documents in one request
     #[arg(long, default_value_t = 100, value_name = "N", value_parser = crate::number::parse_count_in(1..=1000u16))]
     batch: u16,
 
@@ -114,7 +115,7 @@ fn body(document: NewDocument) -> Value {
     body
 }
 
-/// A collection of a service. Requests are sent one after the other, so that documents arrive in order.
+/// A collection at a service. Requests are sent one after another, so that documents arrive in order.
 struct Service<'a> {
     agent: ureq::Agent,
     url: String,
@@ -125,7 +126,7 @@ struct Service<'a> {
 impl<'a> Service<'a> {
     fn new(url: &str, cancel: &'a AtomicBool) -> anyhow::Result<Self> {
         if !url.starts_with("http://") || !url.contains("/v1/collections/") {
-            bail!("{url:?} is not the address of a collection: --to http://HOST:PORT/v1/collections/NAME");
+            bail!("--to {url:?} is not the address of a collection: http://HOST:PORT/v1/collections/NAME");
         }
         let config = ureq::Agent::config_builder()
             .http_status_as_error(false)
@@ -140,7 +141,7 @@ impl<'a> Service<'a> {
         })
     }
 
-    /// Makes the collection if it does not exist.
+    /// Creates the collection at the service, unless it exists.
     fn make(&self) -> anyhow::Result<()> {
         let (status, answer) = self.call("GET", "", &[])?;
         if status != 404 {
@@ -157,7 +158,7 @@ impl<'a> Service<'a> {
         bail!("{}: {status}: {}", self.url, text(&answer["detail"]))
     }
 
-    /// Sends documents, and returns the answer to each.
+    /// Sends documents to the collection, and returns the answer for each.
     fn add(&self, documents: &[Value], only_new: bool) -> anyhow::Result<Vec<Value>> {
         if documents.is_empty() {
             return Ok(Vec::new());
@@ -172,7 +173,7 @@ impl<'a> Service<'a> {
         };
         if items.len() != documents.len() {
             bail!(
-                "{}: {} answers to {} documents",
+                "{}: the service returned {} answers for {} documents",
                 self.url,
                 items.len(),
                 documents.len()
@@ -181,7 +182,8 @@ impl<'a> Service<'a> {
         Ok(items)
     }
 
-    /// Sends a request, and repeats it while the service is overloaded.
+    /// Sends a request and returns the status and the body of the answer. Repeats the request while the service is
+    /// overloaded.
     fn call(&self, method: &str, path: &str, body: &[u8]) -> anyhow::Result<(u16, Value)> {
         let url = format!("{}{path}", self.url);
         for _ in 0..MAX_RETRIES {
@@ -189,7 +191,7 @@ impl<'a> Service<'a> {
             if let Some(token) = &self.token {
                 request = request.header("Authorization", format!("Bearer {token}"));
             }
-            // The service requires this of requests without a body, because a web page cannot send it.
+            // A request without a body needs the header X-Twinprint: a web page of another site cannot send it.
             request = match body {
                 [] => request.header("X-Twinprint", "1"),
                 _ => request.header("Content-Type", "application/json"),
@@ -209,9 +211,10 @@ impl<'a> Service<'a> {
                 .limit(64 << 20)
                 .read_to_vec()
                 .with_context(|| url.clone())?;
-            // A body that is not JSON is not from the service. Its status is reported.
+            // A body that is not JSON does not come from the service but from something in between. The caller reports
+            // its status.
             return Ok((status, serde_json::from_slice(&answer).unwrap_or_default()));
         }
-        bail!("{url}: the service was overloaded for {MAX_RETRIES} seconds")
+        bail!("{url}: the service was overloaded for {MAX_RETRIES} seconds; run the command again later")
     }
 }

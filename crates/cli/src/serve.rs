@@ -40,23 +40,24 @@ const LOG_FORMATS: [Choice<LogFormat>; 3] = [
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Directory that holds a directory for each collection; made if it does not exist
+    /// Directory with a subdirectory for each collection; made if it does not exist
     #[arg(value_name = "DIR")]
     dir: PathBuf,
 
-    /// Address and port; port 0 chooses a free one
+    /// Address and port to listen on; port 0 chooses a free port
     #[arg(long, default_value = "127.0.0.1:8080", value_name = "ADDRESS")]
     listen: SocketAddr,
 
-    /// Token file, required to serve other machines; see docs/guide/service.md
+    /// File of tokens, required to serve other machines; see docs/guide/service.md
     #[arg(long, value_name = "FILE.toml")]
     tokens: Option<PathBuf>,
 
-    /// Directory for the backups that POST /v1/collections/NAME/backup makes; without it the service makes none
+    /// Directory for the backups that POST /v1/collections/NAME/backup makes; without this option the service makes
+    /// none
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     backups: Option<PathBuf>,
 
-    /// Largest request body
+    /// Largest size of a request body
     #[arg(long, default_value = "16MiB", value_name = "BYTES", value_parser = crate::number::parse_bytes)]
     max_body: u64,
 
@@ -64,7 +65,7 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = Limits::default().connections, value_name = "N", value_parser = crate::number::parse_count::<usize>)]
     max_connections: usize,
 
-    /// Form of the log on stderr
+    /// Format of the log on stderr
     #[arg(long, value_parser = explained(LOG_FORMATS), default_value = "text")]
     log: LogFormat,
 }

@@ -8,10 +8,10 @@ use twinprint::stream::parse_time;
 
 use crate::terminal;
 
-/// Largest number of rows of one query.
+/// Number of rows read from the collection at a time.
 const PAGE_SIZE: usize = 500;
 
-/// Writes the stories, one per line, those with the latest document first
+/// Writes the stories of a collection, one per line; the story with the latest document comes first
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Directory of the collection
@@ -22,23 +22,23 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ID")]
     story: Option<u64>,
 
-    /// Only live stories, or only ended ones
+    /// Write only live stories, or only ended ones
     #[arg(long, value_enum, value_name = "STATE")]
     state: Option<StoryState>,
 
-    /// Only stories whose last document was seen at this time or later, such as 2024-05-01
+    /// Write only stories whose last document was seen at this time or later, such as 2024-05-01
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     since: Option<i64>,
 
-    /// Only stories whose last document was seen at this time or earlier
+    /// Write only stories whose last document was seen at this time or earlier
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     until: Option<i64>,
 
-    /// Only stories of this number of documents or more
+    /// Write only stories with at least this number of documents
     #[arg(long, default_value_t = 2, value_name = "N", value_parser = crate::number::parse_count::<u64>)]
     min_size: u64,
 
-    /// Largest number of stories
+    /// Largest number of stories to write
     #[arg(long, default_value_t = 100, value_name = "N", value_parser = crate::number::parse_count::<usize>)]
     limit: usize,
 }

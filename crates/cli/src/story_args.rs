@@ -1,4 +1,4 @@
-//! Flags of the commands that form stories.
+//! Options of the commands that form stories.
 
 use twinprint::stream::parse_span;
 
@@ -10,15 +10,15 @@ fn cosine(text: &str) -> Result<f64, String> {
 
 #[derive(clap::Args)]
 pub(crate) struct StoryArgs {
-    /// Minimum cosine between a document and the centre of its story
+    /// Minimum cosine between a document and the centre of the story that it joins
     #[arg(long, default_value_t = 0.3, value_parser = cosine, value_name = "COSINE", help_heading = "Stories")]
     pub(crate) story_threshold: f64,
 
-    /// Minimum cosine between the centres of two stories that are merged; 1 disables merging
+    /// Minimum cosine between the centres of two stories at which they are merged; 1 disables merging
     #[arg(long, default_value_t = 0.65, value_parser = cosine, value_name = "COSINE", help_heading = "Stories")]
     pub(crate) merge: f64,
 
-    /// End stories after this time without new documents, such as 7d
+    /// End a story when it gained no document for this time, such as 7d
     #[arg(long, value_name = "TIME", value_parser = parse_span, help_heading = "Stories")]
     pub(crate) window: Option<i64>,
 

@@ -10,10 +10,10 @@ use twinprint::{PartsReport, Report};
 use crate::intake;
 use crate::number::{bytes, count, counted, percent, seconds};
 
-/// The summary of a dedup run.
+/// Formats the summary of a dedup run, whose result is in the directory `out`.
 pub(crate) fn summary(report: &Report, out: &Path) -> String {
     let mut text = String::new();
-    // Writing to a String cannot fail.
+    // Writing to a `String` cannot fail.
     let _ = write(&mut text, report, out);
     text
 }
@@ -109,7 +109,7 @@ fn write(text: &mut String, report: &Report, out: &Path) -> std::fmt::Result {
     )
 }
 
-/// The reasons why records were removed, apart from near-duplicates.
+/// The number of records removed for each reason other than near-duplicates, as text.
 fn reasons(report: &Report) -> String {
     let records = &report.records;
     let equal = if report.threshold.is_some() {
@@ -129,7 +129,7 @@ fn reasons(report: &Report) -> String {
     reasons.join(", ")
 }
 
-/// The numbers of skipped files and folders, with the reasons.
+/// For each reason: the number of files and folders that were skipped, and the reason in words.
 pub(crate) fn skipped(by: &BTreeMap<String, u64>) -> impl Iterator<Item = (u64, &'static str)> {
     let named = [
         (
@@ -161,7 +161,7 @@ pub(crate) fn skipped(by: &BTreeMap<String, u64>) -> impl Iterator<Item = (u64, 
         .map(|(n, [one, many])| (n, if n == 1 { one } else { many }))
 }
 
-/// Describes the parts of the input that were not read, or not by their extensions.
+/// Describes the input that was not read, and the files that were read in another way than their extension suggests.
 fn reading(text: &mut String, report: &Report) -> std::fmt::Result {
     let input = &report.input;
     if input.limit_reached {
@@ -293,7 +293,7 @@ fn search(text: &mut String, report: &Report) -> std::fmt::Result {
     )
 }
 
-/// Sentences about partial copies: the rows written and the passages left out.
+/// Sentences about partial copies: the numbers of rows written, and of passages left out.
 fn partial_copies(parts: &PartsReport) -> Vec<String> {
     let (many, least) = (
         PartsReport::MAX_PAIRED_TEXTS,
@@ -338,10 +338,10 @@ fn partial_copies(parts: &PartsReport) -> Vec<String> {
     sentences
 }
 
-/// Columns of the narrowest terminal in use.
+/// Width of the summary in columns, which fits narrow terminals.
 const TERMINAL_COLUMNS: usize = 80;
 
-/// Folds a sentence into lines. The first is indented by two columns, the others by four.
+/// Wraps a sentence into lines. The first line is indented by two columns, the others by four.
 fn folded(sentence: &str) -> String {
     let (mut folded, mut column) = (String::from(" "), 1);
     for word in sentence.split(' ') {
@@ -357,7 +357,8 @@ fn folded(sentence: &str) -> String {
     folded
 }
 
-/// The end of a long name, which distinguishes it better than its beginning.
+/// Shortens a name to at most `most` characters. The end stays, because it distinguishes names better than the
+/// beginning.
 fn shorten(name: &str, most: usize) -> String {
     let length = name.chars().count();
     if length <= most {

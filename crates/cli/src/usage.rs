@@ -1,6 +1,6 @@
-//! Errors of wrong usage, and the flags that fix errors of the library.
+//! Errors about wrong usage, and the options that fix errors of the library.
 //!
-//! The library names what happened and never a flag. This module adds the flag.
+//! The library reports what happened and never names an option. This module adds the option that fixes it.
 
 use twinprint::collection::CollectionError;
 use twinprint::eval::EvalError;
@@ -16,17 +16,17 @@ use twinprint_server::ServeError;
 
 use crate::terminal::with_causes;
 
-/// Wrong usage of the command line: the message names the flag. The exit code is 2.
+/// The command line is wrong. The message names the option. The exit code is 2.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct UsageError(pub(crate) String);
 
-/// An error about the value of a flag or a combination of flags.
+/// Makes an error about the value of an option, or about a combination of options.
 pub(crate) fn usage(message: impl Into<String>) -> anyhow::Error {
     UsageError(message.into()).into()
 }
 
-/// Adds the flag that solves the problem to an error message.
+/// Adds the option that fixes the problem to an error message.
 pub(crate) fn with_flag(error: anyhow::Error) -> anyhow::Error {
     if let Some(option) = option_error(&error) {
         let fix = match option.option {
@@ -47,13 +47,13 @@ pub(crate) fn with_flag(error: anyhow::Error) -> anyhow::Error {
     }
 }
 
-/// The message for an error of the directory of `--against`.
+/// If the error is about the directory of `--against`: a message that names this option.
 fn against(error: &anyhow::Error) -> Option<String> {
     let Some(DedupError::Against { path, problem }) = dedup_error(error) else {
         return None;
     };
     let (path, problem) = (path.display().to_string(), problem.to_string());
-    // The message of a store names its directory already.
+    // The messages of a store begin with the name of its directory, so the directory is not added.
     Some(if problem.starts_with(&path) {
         format!("--against {problem}")
     } else {
@@ -61,12 +61,12 @@ fn against(error: &anyhow::Error) -> Option<String> {
     })
 }
 
-/// True if the command line was wrong, as opposed to the input or the machine.
+/// Returns `true` if the command line was wrong; `false` if the input or the machine caused the error.
 pub(crate) fn is_wrong_usage(error: &anyhow::Error) -> bool {
     error.downcast_ref::<UsageError>().is_some()
 }
 
-/// The flag that sets a field of the library's options.
+/// The name of the command-line option for an option of the library.
 fn flag(option: &str) -> String {
     match option {
         "hamming" | "radius" => "-k".to_owned(),
@@ -114,7 +114,7 @@ fn option_error(error: &anyhow::Error) -> Option<&OptionError> {
     }
 }
 
-/// The message for an error of the library that is caused by wrong usage.
+/// If the error of the library is caused by wrong usage: a message that names the option.
 fn wrong_usage(error: &anyhow::Error) -> Option<String> {
     if let Some(JobError::Threads(ThreadsError::TooMany { .. })) = job_error(error) {
         return Some(format!("--threads: {error}"));
@@ -147,7 +147,7 @@ fn wrong_usage(error: &anyhow::Error) -> Option<String> {
     }
 }
 
-/// The fix for a run that needs more memory or disk than there is.
+/// How to fix a run that needs more memory or disk than the machine has.
 fn shortage_fix(shortage: Shortage) -> &'static str {
     match shortage {
         Shortage::Memory { .. } => "allow more with --memory, use fewer --threads, or split the input",
@@ -164,7 +164,7 @@ fn shortage_fix(shortage: Shortage) -> &'static str {
     }
 }
 
-/// The fix for an error, in terms of flags.
+/// How to fix an error, by an option; `None` if no option helps.
 fn fix(error: &anyhow::Error) -> Option<&'static str> {
     if let Some(DedupError::WillNotFit(shortage)) = dedup_error(error) {
         return Some(shortage_fix(*shortage));
@@ -249,7 +249,7 @@ fn fix(error: &anyhow::Error) -> Option<&'static str> {
     }
 }
 
-/// The fix for an error of the inputs, in terms of flags.
+/// How to fix an error of the inputs, by an option; `None` if no option helps.
 fn source_fix(error: &SourceError) -> Option<&'static str> {
     match error {
         SourceError::NotAFile { .. } => Some("--format names the format of stdin"),
@@ -272,7 +272,7 @@ fn source_fix(error: &SourceError) -> Option<&'static str> {
     }
 }
 
-/// The records that are not documents, with the flag that accepts more of them.
+/// The number of records that are not documents, with the option that accepts more of them. `None` if there are none.
 pub(crate) fn skipped_records(intake: &Intake) -> Option<String> {
     let skipped = intake.skipped_records()?;
     Some(if intake.skips_by_status() {
@@ -282,5 +282,5 @@ pub(crate) fn skipped_records(intake: &Intake) -> Option<String> {
     })
 }
 
-/// The flag for web archives whose responses were skipped because of their status.
+/// The option for web archives with responses that were skipped because of their status.
 const ANY_STATUS: &str = "--any-status reads responses of every status";

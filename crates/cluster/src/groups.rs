@@ -1,19 +1,18 @@
 //! Duplicate groups of a stream: leader–follower clustering, one item at a time, without revisiting items.
 //!
-//! An item joins the group of the most similar leader among those it was verified against, or founds a group. An
-//! item that joins but is not very similar to its leader (below [`GroupOptions::lead_below`]) becomes a further
-//! leader of the group, so that the revisions of a drifting page stay one group and every follower was still
-//! verified against a leader. An item that is verified against leaders of several groups merges them: the oldest
-//! group's id stays and the others become redirects. Two bounds keep groups from growing along chains: an item
-//! leads or merges only if it is related to the founder (the diameter guard), and a group has at most
-//! [`MAX_LEADERS`] leaders.
+//! Each item joins the group of the most similar leader that it is a verified duplicate of, or else founds a group. If
+//! its Jaccard with that leader is below [`GroupOptions::lead_below`], it becomes a further leader of the group. The
+//! revisions of a page that changes over time thus stay one group, although every follower was verified against a
+//! leader. An item that duplicates leaders of several groups merges these groups: the oldest group keeps its id, and
+//! the other ids become redirects. Two limits keep groups from growing along chains. An item leads or merges only if it
+//! is similar to the founder of the group (the diameter guard), and a group has at most [`MAX_LEADERS`] leaders.
 //!
-//! The caller's [`GroupSpace`] finds near leaders and holds their texts. The group's centre, the majority of its
-//! members in each bit, is a second way to find the group and decides nothing.
+//! The caller implements [`GroupSpace`], which finds leaders near an item and compares the texts. The centre of a
+//! group, the majority of its members in each bit, is a second way to find the group; it does not decide who joins.
 //!
-//! Invariants: every follower was verified against its leader. A group's id is the number of its founder and the
-//! smallest number in it, unless the clock of the stream has retired the group before. The result depends only on
-//! the order of items.
+//! Invariants: every follower was verified against its leader. A group's id is the number of its founder, which is the
+//! smallest number of its members, unless older members were in a group that had already been retired. The result
+//! depends only on the order of the items.
 
 use std::collections::BTreeMap;
 
@@ -39,14 +38,15 @@ pub use space::{GroupPoint, GroupSpace, NearbyPoint};
 
 use centre::Centre;
 
-/// The maximum number of leaders of a group. Above that, items unlike their leader become ordinary followers.
+/// The maximum number of leaders of a group. In a group with this number of leaders, an item that would lead becomes an
+/// ordinary follower.
 pub const MAX_LEADERS: usize = 64;
-/// The minimum number of members of a group whose centre is searched.
+/// The centre of a group is searched only if the group has at least this number of members.
 const MIN_CENTRE_MEMBERS: u64 = 3;
 
 /// The groups of a stream.
 ///
-/// Memory is bounded by the live groups, plus 16 bytes for each group that was ever merged into another.
+/// Memory is bounded by the live groups, plus 16 bytes for each group that was ever merged into another group.
 ///
 /// ```
 /// use twinprint_cluster::Similarity;
@@ -116,11 +116,11 @@ const MIN_CENTRE_MEMBERS: u64 = 3;
 /// ```
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Groups {
-    /// Not serialized; see [`Groups::restored`].
+    /// Not serialized; [`Groups::restored`] sets the options after deserialization.
     #[serde(skip)]
     options: GroupOptions,
     live: BTreeMap<u64, DuplicateGroup>,
-    /// The group and the number of each leader.
+    /// For each leader, by its key in the [`GroupSpace`]: the id of its group, and its number in the stream.
     leaders: BTreeMap<u32, (u64, u64)>,
     next_leader: u32,
     redirects: BTreeMap<u64, u64>,
@@ -129,7 +129,7 @@ pub struct Groups {
     counts: GroupCounts,
 }
 
-/// A leader that the current item is a duplicate of.
+/// A leader, with its group, that the current item was verified to be a duplicate of.
 struct Duplicate {
     leader: u32,
     group: u64,
@@ -138,7 +138,7 @@ struct Duplicate {
 }
 
 impl Groups {
-    /// Creates a value without groups.
+    /// Creates a clustering without groups.
     pub fn new(options: GroupOptions) -> Self {
         Self {
             options,
@@ -152,28 +152,30 @@ impl Groups {
         }
     }
 
-    /// These groups with the given options, which a deserialized state lacks.
+    /// Returns these groups with the given options. Needed after deserialization, because the options are not
+    /// serialized.
     #[must_use]
     pub fn restored(self, options: GroupOptions) -> Self {
         Self { options, ..self }
     }
 
-    /// Counters of the work done.
+    /// Counts of the work done so far: verifications, and groups founded, merged and retired.
     pub fn counts(&self) -> GroupCounts {
         self.counts
     }
 
-    /// Live groups by id.
+    /// The live groups, by ascending id.
     pub fn live(&self) -> impl ExactSizeIterator<Item = &DuplicateGroup> {
         self.live.values()
     }
 
-    /// A live group by its id.
+    /// Returns a live group by its id; `None` if the group was merged or retired.
     pub fn get_mut(&mut self, group: u64) -> Option<&mut DuplicateGroup> {
         self.live.get_mut(&group)
     }
 
-    /// The id of the group that a group was merged into, directly or not; the same id if it was not merged.
+    /// Returns the id of the group that `group` is part of after all merges; `group` itself if it was never merged into
+    /// another.
     pub fn resolve(&self, mut group: u64) -> u64 {
         while let Some(&into) = self.redirects.get(&group) {
             group = into;
@@ -181,13 +183,14 @@ impl Groups {
         group
     }
 
-    /// The groups retired since the last call.
+    /// Returns the groups that were retired since the last call, and removes them.
     pub fn take_retired(&mut self) -> Vec<DuplicateGroup> {
         std::mem::take(&mut self.retired)
     }
 
-    /// Retires the groups without a new member within the window, and the oldest of those above the limit. `now`
-    /// must not go back.
+    /// Retires the groups that gained no member within [`GroupOptions::window`], and those least recently joined above
+    /// the limit [`GroupOptions::live`]. `now` is the time of the stream in seconds; it must not decrease from call to
+    /// call.
     pub fn advance<S: GroupSpace>(&mut self, now: i64, space: &mut S) {
         let since = self
             .options
@@ -207,9 +210,9 @@ impl Groups {
         }
     }
 
-    /// Places an item seen at `now` by the clock of the stream, which must not go back.
+    /// Places an item in a group. `now` is the time of the stream in seconds; it must not decrease from call to call.
     ///
-    /// One search of the space and at most [`GroupOptions::compared`] verifications.
+    /// Costs one search of the space and at most [`GroupOptions::compared`] verifications.
     pub fn place<S: GroupSpace>(&mut self, item: GroupItem, now: i64, space: &mut S) -> GroupPlacement {
         let duplicates = self.duplicates(space);
         let best = duplicates.iter().min_by(|a, b| {
@@ -229,7 +232,7 @@ impl Groups {
         let mut group = best.group;
         let mut merged = Vec::new();
         if leads || groups.len() > 1 {
-            // An item extends only groups whose founder is related to it.
+            // The diameter guard: the item leads or merges only groups whose founder it is similar to.
             groups.retain(|&group| {
                 let founder = self.live.get(&group).and_then(|group| group.leaders.first());
                 founder.is_some_and(|&founder| space.is_related(founder))
@@ -255,7 +258,7 @@ impl Groups {
         }
     }
 
-    /// The leaders that the item is a duplicate of.
+    /// Finds the leaders that the current item is a verified duplicate of.
     fn duplicates<S: GroupSpace>(&mut self, space: &mut S) -> Vec<Duplicate> {
         let mut near = Vec::new();
         let left_out = space.nearby(self.options.compared, &mut near);
@@ -288,7 +291,7 @@ impl Groups {
         verified.collect()
     }
 
-    /// Founds a group.
+    /// Founds a group with the current item as its first leader and member.
     fn found<S: GroupSpace>(&mut self, item: GroupItem, now: i64, space: &mut S) -> GroupPlacement {
         let id = item.member.document;
         self.live.insert(
@@ -320,7 +323,7 @@ impl Groups {
         }
     }
 
-    /// Makes the current item a leader of a group, if the group has room for one.
+    /// Makes the current item a leader of a group, unless the group has [`MAX_LEADERS`] leaders already.
     fn lead<S: GroupSpace>(&mut self, group: u64, item: &GroupItem, space: &mut S) {
         let live = self.live.get_mut(&group);
         let Some(joined) = live.filter(|joined| joined.leaders.len() < MAX_LEADERS) else {
@@ -333,7 +336,7 @@ impl Groups {
         space.add_leader(leader);
     }
 
-    /// Counts the current item as a member of a group.
+    /// Adds the current item to the members of a group.
     fn join<S: GroupSpace>(&mut self, group: u64, item: GroupItem, now: i64, space: &mut S) {
         let Some(joined) = self.live.get_mut(&group) else {
             return;
@@ -351,7 +354,7 @@ impl Groups {
         }
     }
 
-    /// Merges two groups; returns the older, which stays.
+    /// Merges two groups. The younger becomes a redirect to the older, whose id is returned.
     fn merge<S: GroupSpace>(&mut self, a: u64, b: u64, space: &mut S) -> u64 {
         let (older, younger) = (a.min(b), a.max(b));
         let Some(gone) = self.live.remove(&younger) else {

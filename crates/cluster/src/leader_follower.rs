@@ -1,15 +1,15 @@
 //! Leader–follower grouping of a whole corpus.
 //!
-//! Items are placed one after another. Each joins the leader of highest Jaccard among its verified duplicates
-//! (ties: smaller distance, then earlier in keep order), or else it leads. An item's decision depends only on the
-//! decisions of those of its candidates that come before it in keep order. Every numbering in which these
-//! candidates have smaller numbers gives the same groups, so that callers can number items to keep neighbours
-//! close together and use loaded data at once.
+//! Items are placed one after another. An item joins the leader with the highest Jaccard among its verified duplicates
+//! (ties: smaller distance, then earlier in keep order). If no leader is a duplicate of it, it becomes a leader. The
+//! decision about an item depends only on the decisions about those of its candidates that come before it in keep
+//! order. Therefore every numbering in which these candidates have smaller numbers gives the same groups. Callers can
+//! number items so that neighbours are close together, and data is used soon after it is loaded.
 //!
-//! Items are processed in blocks. The pairs of a block with everything placed before it are verified in parallel.
-//! Inside a block, items are decided level by level: an item's level is above those of all its links, so that it
-//! is known which of them lead, and the items of one level are decided in parallel. The result is that of the
-//! plain sequential loop, on any number of threads.
+//! Items are processed in blocks. First the pairs of a block's items with all items before the block are verified in
+//! parallel. Then the items of the block are decided level by level. The level of an item is higher than the levels of
+//! the items it is linked to, so it is known by then which of these lead; the items of one level are decided in
+//! parallel. The result is the same as that of the plain sequential loop, on any number of threads.
 
 use std::sync::atomic::AtomicBool;
 
@@ -25,14 +25,14 @@ use block::{Block, Duplicate};
 /// The maximum number of items of a block.
 const MAX_BLOCK_ITEMS: usize = 8192;
 
-/// The group of an item.
+/// The group of an item, with the item's similarity to the leader.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Group {
-    /// The leader; the item itself if it leads.
+    /// The leader of the group; the item itself if it is the leader.
     pub leader: u32,
-    /// Hamming distance to the leader.
+    /// Hamming distance of the item to the leader.
     pub distance: u32,
-    /// Similarity to the leader; 1 for the leader itself.
+    /// Similarity of the item to the leader; 1 for the leader itself.
     pub similarity: Similarity,
 }
 
@@ -51,24 +51,24 @@ impl Group {
     }
 }
 
-/// The groups of all items, and counters of the work done.
+/// The groups of all items, and counts of the work done.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// The group of each item, by item.
+    /// The group of each item, indexed by item.
     pub groups: Vec<Group>,
-    /// Pairs verified: calls of [`Verify::verify`].
+    /// Number of verified pairs: calls of [`Verify::verify`].
     pub verified: u64,
-    /// Verified pairs that are duplicates. With [`Pairs::Leaders`] a duplicate that is less similar than another of
-    /// its item may not be counted.
+    /// Number of verified pairs that are duplicates. With [`Pairs::Leaders`], a duplicate may be missing from this
+    /// count if a more similar duplicate of the same item was found before it.
     pub duplicates: u64,
 }
 
-/// Groups items `0..n`.
+/// Groups the items `0..n`.
 ///
-/// `memory` bounds the bytes loaded at a time; a single item may exceed it. `on_pair(item, candidate, similarity)`
-/// is called with [`Pairs::All`] for every verified pair, ordered by item, then candidate. `on_progress(items)` is
-/// called after each block and stops the work by returning `false`; the outcome then covers the items placed so
-/// far.
+/// `memory` is the maximum number of bytes loaded at a time; only a single item may exceed it. `on_pair(item,
+/// candidate, similarity)` is called with [`Pairs::All`] for every verified pair, ordered by item, then by candidate.
+/// `on_progress(items)` is called after each block. If it returns `false`, the work stops, and the outcome covers only
+/// the items placed so far.
 ///
 /// ```
 /// use std::ops::Range;
@@ -181,15 +181,16 @@ pub fn leader_follower<S: Neighbors + Verify + Sync>(
     outcome
 }
 
-/// A flag for each of `n` items, all false.
+/// Returns one flag for each of `n` items, all false.
 fn unset_flags(n: u32) -> Vec<AtomicBool> {
     (0..n).map(|_| AtomicBool::new(false)).collect()
 }
 
-/// Collects the connected items of the block that starts at `start`; returns the end of the block.
+/// Collects the connected items of the block that starts at `start` in `items`, and returns the end of the block.
 ///
-/// A block ends when its items would take more than `memory`. With [`Pairs::All`] the pairs that are kept until
-/// the block is decided count too: an item's links, and for an open item the open items before it in the block.
+/// A block ends before its items need more than `memory` bytes. With [`Pairs::All`] this includes the pairs that are
+/// stored until the block is decided: the links of each item, and for an open item its pairs with the open items before
+/// it in the block.
 fn block_end<S: Neighbors + Verify>(
     space: &S,
     start: u32,

@@ -1,9 +1,9 @@
 //! Clustering of documents: duplicate groups of a corpus or a stream, stories of a stream, and measures of
 //! agreement.
 //!
-//! This crate does not depend on an index, a text format or files. The caller gives the candidate pairs of items
-//! ([`Neighbors`]) and verifies them ([`Verify`]). The groups formed from these are never chains: every follower
-//! was verified against its own leader.
+//! This crate depends on no index, text format or file. The caller supplies the candidate pairs of items
+//! ([`Neighbors`]) and verifies them ([`Verify`]). The groups are never chains: every follower was verified against its
+//! own leader.
 //!
 //! * [`leader_follower`](mod@leader_follower): duplicate groups of a whole corpus.
 //! * [`groups`]: duplicate groups of a stream, one item at a time.

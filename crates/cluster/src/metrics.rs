@@ -1,20 +1,20 @@
 //! Measures of the agreement of two clusterings: B-cubed, pairs, adjusted Rand index, V-measure, mutual information.
 //!
-//! Both clusterings give every item a cluster. All measures are computed from the sizes of the clusters and of
-//! their intersections, so that the work is linear in the items. B-cubed is the only family of measures that meets
-//! all constraints of Amigó, Gonzalo, Artiles and Verdejo (2009): homogeneity, completeness, rag bag (noise in one
-//! cluster is better than noise in all) and cluster size versus quantity. It counts every item as its own
-//! neighbour, which overrates clusterings of singletons; it is therefore also computed without the item itself (van
-//! Heusden, Kamps and Marx 2024).
+//! A clustering assigns each item to one cluster. All measures are computed from the sizes of the clusters and of their
+//! intersections, so the work is linear in the items. B-cubed is the only family of measures that satisfies all
+//! constraints of Amigó, Gonzalo, Artiles and Verdejo (2009): homogeneity, completeness, rag bag (noise in one cluster
+//! is better than noise in all), and cluster size versus quantity. It counts every item as its own neighbour, which
+//! overrates clusterings of singletons. Therefore it is also computed without the item itself (van Heusden, Kamps and
+//! Marx 2024).
 
 use std::collections::HashMap;
 
-/// Precision and recall; each 0..=1.
+/// Precision and recall, each from 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Score {
-    /// The share of the items put together that belong together.
+    /// Precision: of what the clustering puts together, the share that belongs together.
     pub precision: f64,
-    /// The share of the items that belong together that were put together.
+    /// Recall: of what belongs together, the share that the clustering puts together.
     pub recall: f64,
 }
 
@@ -46,23 +46,26 @@ impl Score {
 pub struct Agreement {
     /// The number of items.
     pub items: usize,
-    /// The number of clusters found, and of clusters of the truth.
+    /// The number of clusters in the clustering found, and in the truth.
     pub clusters: [usize; 2],
-    /// B-cubed, where every item is also its own neighbour (Bagga and Baldwin 1998).
+    /// B-cubed, in which each item also counts as its own neighbour (Bagga and Baldwin 1998).
     pub bcubed: Score,
-    /// B-cubed over the other items. An item alone in its cluster has precision 1 if it is alone in the truth too,
-    /// else 0; recall likewise.
+    /// B-cubed in which an item does not count as its own neighbour. An item that is alone in its found cluster has
+    /// precision 1 if it is alone in the truth too, and 0 otherwise; recall likewise.
     pub bcubed_without_self: Score,
-    /// Over pairs of items. Precision is 1 if no pair was put together; recall is 1 if no pair belongs together.
+    /// Precision and recall over pairs of items. Precision is 1 if no pair was put together; recall is 1 if no pair
+    /// belongs together.
     pub pairwise: Score,
     /// Adjusted Rand index (Hubert and Arabie 1985): 1 for equal clusterings, about 0 for unrelated ones.
     pub adjusted_rand: f64,
-    /// The share of the truth's entropy that the found clusters explain; 1 if the truth has no entropy.
+    /// Homogeneity: the share of the truth's entropy that the found clusters explain. It is 1 if the truth has no
+    /// entropy.
     pub homogeneity: f64,
-    /// The share of the found clusters' entropy that the truth explains; 1 if they have no entropy.
+    /// Completeness: the share of the found clusters' entropy that the truth explains. It is 1 if the found clusters
+    /// have no entropy.
     pub completeness: f64,
-    /// Mutual information over the geometric mean of both entropies (Strehl and Ghosh 2002). Over the arithmetic mean
-    /// it is the [`v_measure`](Self::v_measure).
+    /// Mutual information divided by the geometric mean of both entropies (Strehl and Ghosh 2002).
+    /// [`v_measure`](Self::v_measure) divides by the arithmetic mean instead.
     pub mutual_information: f64,
 }
 
@@ -76,8 +79,9 @@ impl Agreement {
         score.f1()
     }
 
-    /// Compares the clusters found with the truth; item i has the labels `found[i]` and `truth[i]`, up to the end of
-    /// the shorter slice. Labels are names only: their values do not matter. Expected linear time.
+    /// Compares the clusters found with the truth. `found[i]` and `truth[i]` are the labels of item i; the longer slice
+    /// is cut to the length of the shorter. Labels are only names of clusters: their values do not matter. Expected
+    /// linear time.
     pub fn of(found: &[u32], truth: &[u32]) -> Self {
         let table = ContingencyTable::new(found, truth);
         let (homogeneity, completeness, mutual_information) = table.information();
@@ -95,13 +99,13 @@ impl Agreement {
     }
 }
 
-/// The contingency table: sizes of clusters and of their non-empty intersections. Sorted by label, so that sums are
-/// taken in one order.
+/// The sizes of the clusters of both clusterings, and of their non-empty intersections. They are sorted, so that
+/// floating-point sums are always taken in the same order.
 struct ContingencyTable {
     items: usize,
     found: Vec<u64>,
     truth: Vec<u64>,
-    /// The size of an intersection, and the sizes of its two clusters.
+    /// For each non-empty intersection: its size, the size of its found cluster, and the size of its true cluster.
     cells: Vec<[u64; 3]>,
 }
 
@@ -134,7 +138,9 @@ impl ContingencyTable {
         }
     }
 
-    /// The mean over items of `share(intersection, cluster, other cluster)`; 1 without items.
+    /// Precision and recall as means over all items of `share(intersection, cluster, other)`. For precision, `cluster`
+    /// is the size of the item's found cluster and `other` that of its true cluster; for recall, the other way round.
+    /// Both are 1 without items.
     fn bcubed(&self, share: impl Fn(u64, u64, u64) -> f64) -> Score {
         if self.items == 0 {
             return Score {
@@ -154,7 +160,7 @@ impl ContingencyTable {
         }
     }
 
-    /// Precision and recall of pairs.
+    /// Precision and recall over pairs of items.
     fn pairwise(&self) -> Score {
         let both: f64 = self.cells.iter().map(|cell| pairs(cell[0])).sum();
         let [found, truth] = [&self.found, &self.truth].map(|sizes| sizes.iter().map(|&n| pairs(n)).sum());
@@ -174,14 +180,14 @@ impl ContingencyTable {
         let expected = if all > 0.0 { found * truth / all } else { 0.0 };
         let maximum = f64::midpoint(found, truth);
         if (maximum - expected).abs() < f64::EPSILON {
-            // Both are one cluster, or both are all singletons.
+            // Both clusterings are a single cluster, or both consist of singletons, so they are equal.
             1.0
         } else {
             (both - expected) / (maximum - expected)
         }
     }
 
-    /// Homogeneity, completeness, and mutual information over the geometric mean of the entropies.
+    /// Returns homogeneity, completeness, and the mutual information divided by the geometric mean of the entropies.
     fn information(&self) -> (f64, f64, f64) {
         let items = self.items as f64;
         let entropy = |sizes: &[u64]| {
@@ -214,12 +220,12 @@ fn pairs(n: u64) -> f64 {
     n * (n - 1.0) / 2.0
 }
 
-/// The share of a cluster that is in the other one.
+/// The share of the cluster's items that are also in the other cluster.
 fn share(both: u64, cluster: u64, _: u64) -> f64 {
     both as f64 / cluster as f64
 }
 
-/// The share of a cluster that is in the other one, without the item itself.
+/// The share of the cluster's items that are also in the other cluster, not counting one item that is in both.
 fn share_of_others(both: u64, cluster: u64, other: u64) -> f64 {
     match (cluster, other) {
         (1, 1) => 1.0,

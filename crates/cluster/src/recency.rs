@@ -1,18 +1,18 @@
-//! The order in which the clusters of a stream were last seen, for their expiry by age and by number.
+//! Orders the clusters of a stream by when they were last seen, so that they expire by age or when they are too many.
 
 use std::collections::{BTreeMap, HashMap};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// The moment at which a cluster was last seen: the time in seconds, then a counter that orders equal times.
+/// When a cluster was last seen: the time in seconds, then a counter that orders equal times.
 type LastSeen = (i64, u64);
 
-/// Live clusters in the order in which they were last seen. Every operation takes logarithmic time.
+/// The live clusters in the order in which they were last seen. Every operation takes logarithmic time.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Recency {
     order: BTreeMap<LastSeen, u64>,
     seen: HashMap<u64, LastSeen>,
-    /// Calls of `touch`.
+    /// Number of calls of `touch` so far, which orders clusters seen at the same time.
     ticks: u64,
 }
 
@@ -34,8 +34,8 @@ impl Recency {
         }
     }
 
-    /// Removes and returns the cluster that was unseen for longest, if it was last seen before `since` or there are
-    /// more than `max_clusters`.
+    /// Finds the cluster that was not seen for the longest time. Removes and returns it if it was last seen before
+    /// `since`, or if there are more than `max_clusters` clusters.
     pub(crate) fn expired(&mut self, since: i64, max_clusters: usize) -> Option<u64> {
         let entry = self.order.first_entry()?;
         if entry.key().0 >= since && self.seen.len() <= max_clusters {
@@ -46,13 +46,13 @@ impl Recency {
         Some(id)
     }
 
-    /// The times at which the clusters were last seen, with the clusters; the one unseen for longest comes first.
+    /// Each cluster with the time at which it was last seen, the least recently seen first.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (i64, u64)> + '_ {
         self.order.iter().map(|(&(time, _), &id)| (time, id))
     }
 }
 
-/// Serializes the sequence of [`Recency::iter`], from which the rest follows.
+/// Serializes only the sequence of [`Recency::iter`]. Deserialization restores everything else from it.
 impl Serialize for Recency {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(self.iter())

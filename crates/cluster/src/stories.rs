@@ -1,16 +1,17 @@
-//! Stories of a stream: loose clusters by terms and time, one item at a time.
+//! Stories of a stream: loose clusters by terms and time, formed one item at a time.
 //!
-//! An item is the representative of a duplicate group, because copies would outweigh everything else. Its vector
-//! has the weights (1 + ln tf) · ln((n + 1)/(df + ½)) of its heaviest terms, with df and n as counted so far. It
-//! joins the live story whose centre has the highest cosine with it, if that reaches the threshold, or begins a
-//! story. A centre is the sum of its members' vectors, each halved with every half-life that has passed, cut to
-//! its heaviest terms. Centres are found by their fingerprints, and the cosine decides. A story that has gained a
-//! member merges with each of the item's other near stories whose centre is within the merge threshold; the older
-//! id stays and the other becomes a redirect. A story that gains no member for a window of time is retired.
+//! An item stands for a whole duplicate group, because copies would otherwise outweigh everything else. Its vector has
+//! its heaviest terms with the weights (1 + ln tf) · ln((n + 1)/(df + ½)), where n and df are the counts so far. The
+//! item joins the live story whose centre has the highest cosine with it, if that reaches the threshold; otherwise it
+//! begins a story. A centre is the sum of its members' vectors, each halved once per half-life since the member was
+//! seen, cut to its heaviest terms. Fingerprints of the centres find the nearest stories, and the cosine decides. A
+//! story that has gained a member merges with each of the item's other near stories whose centre reaches the merge
+//! threshold; the older id stays, and the younger becomes a redirect. A story that gains no member within a window of
+//! time is retired.
 //!
-//! This is topic detection as in the TDT programme (Allan, Papka and Lavrenko 1998), with hashing for the search
-//! as in Petrović, Osborne and Lavrenko (2010). Arithmetic is exact or rounded the same on every machine, so that
-//! the result depends only on the order of items.
+//! This is topic detection as in the TDT programme (Allan, Papka and Lavrenko 1998), with hashing for the search as in
+//! Petrović, Osborne and Lavrenko (2010). All arithmetic gives the same result on every machine, so the stories depend
+//! only on the order of the items.
 
 use std::collections::BTreeMap;
 
@@ -40,28 +41,28 @@ use centres::{Centres, fingerprint};
 use exact::ln;
 use vector::{keep_heaviest, norm};
 
-/// The maximum number of terms of an item's vector, the heaviest.
+/// The maximum number of terms of an item's vector. The heaviest terms are used.
 const MAX_ITEM_TERMS: usize = 128;
-/// The maximum number of words of an item's opening.
+/// The maximum number of words of an item's opening: the words at the beginning of its text.
 pub const MAX_OPENING_WORDS: usize = 96;
-/// Stands between two words of different sentences in an opening.
+/// A marker in an opening between two words of different sentences.
 pub const SENTENCE_BREAK: u32 = u32::MAX;
 
-/// An item to be placed.
+/// An item to be placed in a story. It represents a duplicate group.
 #[derive(Clone, Copy, Debug)]
 pub struct Representative<'a> {
-    /// Its number in the stream.
+    /// The number of the item's document in the stream.
     pub document: u64,
-    /// The time at which it was seen, in seconds.
+    /// The time at which the item was seen, in seconds.
     pub time: i64,
-    /// A hash of its site; the same for all items without a site.
+    /// A hash of the item's site. All items without a site have the same value.
     pub site: u64,
-    /// Its title, or else the beginning of its text.
+    /// The item's title, or, without one, the beginning of its text.
     pub title: &'a str,
-    /// Its distinct words.
+    /// The item's distinct words.
     pub words: &'a [StoryWord<'a>],
-    /// Its first words, at most [`MAX_OPENING_WORDS`]: positions in `words`, with a [`SENTENCE_BREAK`] wherever a
-    /// name cannot continue.
+    /// The first words of the item, at most [`MAX_OPENING_WORDS`], as positions in `words`. A [`SENTENCE_BREAK`] is at
+    /// every position that a name cannot extend across.
     pub opening: &'a [u32],
 }
 
@@ -70,33 +71,33 @@ pub struct Representative<'a> {
 pub struct StoryWord<'a> {
     /// The word, in canonical form.
     pub text: &'a str,
-    /// Its use in topics.
+    /// The role of the word in topics.
     pub role: WordRole,
-    /// Occurrences in the item.
+    /// Number of occurrences of the word in the item.
     pub occurrences: u32,
 }
 
 /// The story that an item was placed in.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoryPlacement {
-    /// The story.
+    /// The id of the story.
     pub story: u64,
-    /// The cosine of the item and the centre before it joined; 1 for the first member.
+    /// The cosine between the item and the story's centre before the item joined; 1 if the item began the story.
     pub cosine: f64,
-    /// The stories that this item merged into it.
+    /// The ids of the stories that were merged because of this item.
     pub merged: Vec<u64>,
 }
 
-/// Counters of the work done.
+/// Counts of the work done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoryCounts {
-    /// Cosines computed.
+    /// Number of cosines computed between items and centres.
     pub compared: u64,
-    /// Stories begun.
+    /// Number of stories begun.
     pub begun: u64,
-    /// Stories merged into others.
+    /// Number of stories merged into others.
     pub merged: u64,
-    /// Stories retired.
+    /// Number of stories retired.
     pub retired: u64,
 }
 
@@ -124,16 +125,16 @@ pub struct StoryCounts {
 /// ```
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Stories {
-    /// Not serialized; see [`Stories::restored`].
+    /// Not serialized; [`Stories::restored`] sets the options after deserialization.
     #[serde(skip)]
     options: StoryOptions,
     vocabulary: Vocabulary,
     live: BTreeMap<u64, Story>,
     redirects: BTreeMap<u64, u64>,
-    /// With [`Method::EqualBits`]: the story of each value of the leading bits.
+    /// Used with [`Method::EqualBits`]: maps each value of the leading bits to its story.
     by_bits: BTreeMap<u32, u64>,
     recency: Recency,
-    /// Items counted ahead that are not placed yet.
+    /// Number of items that [`Stories::count_ahead`] has counted and that are not placed yet.
     ahead: u64,
     counts: StoryCounts,
     #[serde(skip)]
@@ -143,7 +144,7 @@ pub struct Stories {
 }
 
 impl Stories {
-    /// Creates a value without stories.
+    /// Creates a clustering without stories.
     pub fn new(options: StoryOptions) -> Self {
         Self {
             vocabulary: Vocabulary::new(options.vocabulary),
@@ -159,7 +160,8 @@ impl Stories {
         }
     }
 
-    /// These stories with the given options, and with everything rebuilt that a deserialized state lacks.
+    /// Returns these stories with the given options, and rebuilds everything that is not serialized. Needed after
+    /// deserialization.
     #[must_use]
     pub fn restored(self, options: StoryOptions) -> Self {
         let mut stories = Self { options, ..self };
@@ -173,42 +175,44 @@ impl Stories {
         stories
     }
 
-    /// Counters of the work done.
+    /// Counts of the work done so far: cosines, and stories begun, merged and retired.
     pub fn counts(&self) -> StoryCounts {
         self.counts
     }
 
-    /// Live stories by id.
+    /// The live stories, by ascending id.
     pub fn live(&self) -> impl ExactSizeIterator<Item = &Story> {
         self.live.values()
     }
 
-    /// A live story by its id.
+    /// Returns a live story by its id; `None` if the story was merged or retired.
     pub fn get(&self, story: u64) -> Option<&Story> {
         self.live.get(&story)
     }
 
-    /// The topic of a live story. O(terms of its centre and exemplars).
+    /// The topic of a live story. O(terms of the centre and of the exemplars).
     pub fn topic(&self, story: &Story) -> Topic {
         topic::topic(story, &self.vocabulary)
     }
 
-    /// The document whose title the story's topic has; `None` if no member kept has a title.
+    /// The number of the document whose title is the title of the story's topic; `None` if no exemplar of the story has
+    /// a title.
     pub fn titled_by(&self, story: &Story) -> Option<u64> {
         story.most_central().map(|exemplar| exemplar.document)
     }
 
-    /// The merged stories, each with the story it was merged into, by id.
+    /// For each merged story, by ascending id: its id, and the id of the story that it was merged into.
     pub fn redirects(&self) -> impl ExactSizeIterator<Item = (u64, u64)> + '_ {
         self.redirects.iter().map(|(&from, &to)| (from, to))
     }
 
-    /// The vocabulary of the items seen.
+    /// The vocabulary: the terms of all items seen, with their counts.
     pub fn vocabulary(&self) -> &Vocabulary {
         &self.vocabulary
     }
 
-    /// The id of the story that a story was merged into, directly or not; the same id if it was not merged.
+    /// Returns the id of the story that `story` is part of after all merges; `story` itself if it was never merged into
+    /// another.
     pub fn resolve(&self, mut story: u64) -> u64 {
         while let Some(&into) = self.redirects.get(&story) {
             story = into;
@@ -216,22 +220,26 @@ impl Stories {
         story
     }
 
-    /// The stories retired since the last call, with their topics at that time.
+    /// Returns the stories that were retired since the last call, each with its topic when it was retired, and removes
+    /// them.
     pub fn take_retired(&mut self) -> Vec<(Story, Topic)> {
         std::mem::take(&mut self.retired)
     }
 
-    /// Counts an item's words ahead of [`place`](Self::place), which does not count that number of items again.
+    /// Counts an item's words in the vocabulary before [`place`](Self::place) is called for it. `place` then does not
+    /// count the words of that number of items again.
     ///
-    /// Term weights are better estimated if the first items of a stream are counted before any of them is placed.
+    /// If the first items of a stream are counted before any of them is placed, the weights of terms are better
+    /// estimates.
     pub fn count_ahead(&mut self, item: &Representative<'_>) {
         let words = self.numbers(item);
         self.vocabulary.count(&words);
         self.ahead += 1;
     }
 
-    /// Retires the stories without a new member within the window, and the oldest of those above the limit. `now`
-    /// must not go back.
+    /// Retires the stories that gained no member within [`StoryOptions::window`], and those least recently joined above
+    /// the limit [`StoryOptions::live`]. `now` is the time of the stream in seconds; it must not decrease from call to
+    /// call.
     pub fn advance(&mut self, now: i64) {
         let since = self
             .options
@@ -256,7 +264,8 @@ impl Stories {
         }
     }
 
-    /// Counts a further document of a story, a duplicate of one of its documents. Returns whether the story is live.
+    /// Adds a document to a story without comparing it: it is a duplicate of a document that is in the story. Returns
+    /// `false` if the story is no longer live.
     pub fn grow(&mut self, story: u64, time: i64, now: i64) -> bool {
         let id = self.resolve(story);
         let Some(story) = self.live.get_mut(&id) else {
@@ -268,9 +277,9 @@ impl Stories {
         true
     }
 
-    /// Removes a document of a story. Its title and opening are dropped; its weight in the centre stays, because
-    /// other items were compared with it. A story without documents is removed too. Returns whether the story was
-    /// live.
+    /// Removes a document from a story. Its title and opening are dropped. Its weight in the centre stays, because
+    /// other items were compared with that centre. If no document remains, the story is removed too. Returns `false` if
+    /// the story is not live.
     pub fn shrink(&mut self, story: u64, document: u64) -> bool {
         let id = self.resolve(story);
         let Some(story) = self.live.get_mut(&id) else {
@@ -286,14 +295,15 @@ impl Stories {
         true
     }
 
-    /// The numbers of an item's words with their occurrences.
+    /// Converts an item's words into their numbers in the vocabulary, each with its occurrences. New words are added to
+    /// the vocabulary.
     fn numbers(&mut self, item: &Representative<'_>) -> Vec<(u32, u32)> {
         let vocabulary = &mut self.vocabulary;
         let number = |word: &StoryWord<'_>| (vocabulary.number(word.text, word.role), word.occurrences);
         item.words.iter().map(number).collect()
     }
 
-    /// An item's vector of length 1, and the occurrences of each of its terms.
+    /// An item's vector, scaled to length 1, and the number of occurrences of each of its terms.
     fn vector(&self, words: &[(u32, u32)]) -> (Vec<TermWeight>, Vec<u32>) {
         let terms = words
             .iter()
@@ -315,7 +325,7 @@ impl Stories {
         weighted.into_iter().unzip()
     }
 
-    /// The unit vector by which an item would be placed now, as terms and weights.
+    /// The vector by which [`place`](Self::place) would place an item now, as terms and weights. Its length is 1.
     pub fn vector_of(&mut self, item: &Representative<'_>) -> Vec<(String, f32)> {
         let words = self.numbers(item);
         let text = |weighted: &TermWeight| self.vocabulary.text(weighted.term).to_owned();

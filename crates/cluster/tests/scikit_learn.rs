@@ -1,10 +1,11 @@
-//! The measures against scikit-learn's on random labellings; the table is what `scikit_learn.py` prints (scikit-learn 1.9.1).
+//! The measures against scikit-learn's on random labellings; the table is what `scikit_learn.py` prints (scikit-learn
+//! 1.9.1).
 #![expect(clippy::unreadable_literal, reason = "as scikit-learn printed them")]
 
 use twinprint_cluster::metrics::Agreement;
 
-/// Items, labels found, labels of the truth, per cent of items with the truth's label; homogeneity, completeness, V-measure, adjusted
-/// Rand index, mutual information (geometric), precision and recall of pairs.
+/// Items, labels found, labels of the truth, per cent of items with the truth's label; homogeneity, completeness,
+/// V-measure, adjusted Rand index, mutual information (geometric), precision and recall of pairs.
 const CASES: [([u32; 4], [f64; 7]); 13] = [
     (
         [1, 1, 1, 0],

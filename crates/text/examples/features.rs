@@ -1,7 +1,8 @@
 //! Compares features and weights: recall and candidates of many combinations on labelled documents.
 //!
-//! `cargo run --release -p twinprint-text --example features -- DOCS.jsonl PAIRS.jsonl`, records `{id, text}` and `{a, b, jaccard}`. Recall is the
-//! share of the listed pairs within the radius, candidates are all pairs within it, a document.
+//! Run `cargo run --release -p twinprint-text --example features -- DOCS.jsonl PAIRS.jsonl`. DOCS has records `{id,
+//! text}`, PAIRS has records `{a, b, jaccard}`. Recall is the share of the listed pairs whose fingerprints are within
+//! the radius. Candidates are all pairs within the radius, divided by the number of documents.
 #![expect(clippy::print_stdout, reason = "the example prints its result")]
 
 use std::collections::HashMap;
@@ -14,9 +15,9 @@ use twinprint_text::{Analyzer, Feature, Features, IdfTable, Profile, Weight};
 
 /// Jaccard thresholds for which recall is reported.
 const THRESHOLDS: [f64; 3] = [0.8, 0.7, 0.5];
-/// Widths in bits, and radii.
+/// Pairs of a fingerprint width in bits and the Hamming radius that is measured at this width.
 const RADII: [(u32, u32); 2] = [(64, 12), (128, 24)];
-/// Number of words at the beginning of a text that the capped recipes use.
+/// Some recipes use only the first words of a text: this number.
 const MAX_WORDS: usize = 500;
 
 /// Maps a document's features, the heaviest first, to the hashes and weights that vote.
@@ -26,7 +27,7 @@ fn lntf(feature: &Feature) -> f64 {
     f64::from(Weight::LogTf.of(feature.tf))
 }
 
-/// Every feature with its weight; those of weight 0 are left out.
+/// A recipe that uses every feature of a positive weight.
 fn each<'t>(weight: impl Fn(&Feature) -> f64 + 't) -> Recipe<'t> {
     Box::new(move |features| {
         let weighed = features.iter().map(|f| (f.hash, weight(f)));
@@ -34,7 +35,8 @@ fn each<'t>(weight: impl Fn(&Feature) -> f64 + 't) -> Recipe<'t> {
     })
 }
 
-/// The heaviest features. `count` maps the number of all features to the number taken.
+/// A recipe that uses only the heaviest features. `count` maps the number of distinct features to the number of
+/// features used.
 fn top<'t>(weight: impl Fn(&Feature) -> f64 + 't, count: impl Fn(usize) -> usize + 't) -> Recipe<'t> {
     Box::new(move |features| {
         let mut weighed: Vec<(u128, f64)> = features.iter().map(|f| (f.hash, weight(f))).collect();
@@ -122,7 +124,8 @@ fn recipes(table: &IdfTable) -> Vec<(&'static str, Features, Recipe<'_>)> {
     ]
 }
 
-/// The vote; weights are scaled to the largest, so that no recipe gains by its unit.
+/// The fingerprint of weighted features. Weights are scaled so that the largest becomes 4000: rounding to integers then
+/// affects all recipes equally.
 fn fingerprint(weighed: &[(u128, f64)]) -> u128 {
     let most = weighed.iter().map(|w| w.1).fold(1e-9, f64::max);
     let hashes: Vec<u128> = weighed.iter().map(|w| w.0).collect();

@@ -1,7 +1,7 @@
 //! Measures the speed of text extraction on one core, and the similarity of the extracted text to a reference.
 //!
-//! `cargo run --release -p twinprint-text --features html --example html -- REFERENCE FILE.jsonl…` reads the fields
-//! `html` and REFERENCE of each record.
+//! `cargo run --release -p twinprint-text --features html --example html -- REFERENCE FILE.jsonl…` reads the page of
+//! each record from its field `html`, and the reference text from the field that REFERENCE names.
 #![expect(clippy::print_stdout, reason = "a program that prints its result")]
 
 use std::error::Error;
@@ -12,7 +12,7 @@ use twinprint_text::html::{Extractor, Part};
 use twinprint_text::overlap::{Shingler, overlap};
 use twinprint_text::{Measure, canonical};
 
-/// Number of runs over the pages; the fastest counts.
+/// Number of times that all pages are extracted. The fastest time is printed.
 const ROUNDS: usize = 5;
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -1,7 +1,8 @@
 //! Measures the speed of each step of text analysis on one core.
 //!
-//! `cargo run --release -p twinprint-text --example throughput -- FILE.jsonl…` reads the `text` of each record. `DICTIONARY` may name a
-//! directory of cppjieba's dictionaries.
+//! `cargo run --release -p twinprint-text --example throughput -- FILE.jsonl…` reads the field `text` of each record.
+//! If the environment variable `DICTIONARY` names a directory of cppjieba's dictionaries, cppjieba's fingerprints are
+//! measured too.
 #![expect(clippy::print_stdout, reason = "a program that prints its result")]
 
 use std::error::Error;
@@ -16,7 +17,7 @@ use twinprint_text::compat::{Dictionaries, Recipe, RecipeFingerprinter};
 use twinprint_text::overlap::{Shingler, overlap};
 use twinprint_text::{Analyzer, Measure, Profile, canonical, normalise};
 
-/// Number of runs of each step; the fastest counts.
+/// Number of times that each step runs. The fastest time is printed.
 const ROUNDS: usize = 3;
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -1,4 +1,4 @@
-//! Results of an analysis: the fingerprint of one text, and its features for people.
+//! Results of analysing a text: its fingerprint, and a list of its features for display.
 
 use crate::script::Measure;
 
@@ -7,24 +7,24 @@ use crate::script::Measure;
 pub struct Analysis<'a> {
     /// Canonical text: the words of the normalised text, joined by single spaces.
     pub canonical: &'a str,
-    /// The measure of overlap with another text.
+    /// The unit of the text's shingles, words or characters, in which it is compared with other texts.
     pub measure: Measure,
-    /// Distinct features, stop words left out.
+    /// Number of distinct features that are not stop words.
     pub features: u32,
-    /// The fingerprint, in as many low bits as the profile has. A narrower fingerprint is the low part of a wider
-    /// one. 0 if the text has no features.
+    /// The fingerprint, in the low bits; the profile states the number of bits. At a smaller width, the fingerprint of
+    /// the same text is the low part of this number. It is 0 if the text has no features.
     pub fingerprint: u128,
 }
 
 impl Analysis<'_> {
-    /// Returns `true` if the text has no features: it is empty or has only punctuation and stop words. Such a text is a duplicate
-    /// of nothing, not even of its copy.
+    /// Returns `true` if the text has no features: it is empty, or consists of punctuation and stop words. Such a text
+    /// is never a duplicate, not even of an equal text.
     pub fn is_empty(&self) -> bool {
         self.features == 0
     }
 
-    /// An upper bound of the size of the text's shingle set: the number of its words, or of its characters. Linear, without the cost
-    /// of shingling.
+    /// Returns an upper bound of the size of the text's shingle set: the number of its words, or of its characters.
+    /// Linear in the text, and cheaper than making the set.
     pub fn max_shingles(&self) -> u32 {
         match self.measure {
             Measure::WordGrams => self.canonical.split(' ').count() as u32,
@@ -36,12 +36,12 @@ impl Analysis<'_> {
 /// A feature of one text, as [`Analyzer::explain`](crate::Analyzer::explain) lists it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Feature {
-    /// The part of the canonical text that is the feature.
+    /// The feature as a string: a part of the canonical text.
     pub text: String,
-    /// Its hash under the analyzer's key.
+    /// The hash of the feature under the analyzer's key.
     pub hash: u128,
     /// Number of occurrences in the text.
     pub tf: u32,
-    /// Weight of its vote.
+    /// The weight of the feature in the vote for each bit.
     pub weight: u16,
 }

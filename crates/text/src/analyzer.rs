@@ -1,6 +1,6 @@
-//! From a text to its fingerprint, one document after another.
+//! The analyzer: computes the fingerprints of texts, one document after another.
 //!
-//! Invariant: the fingerprint depends on the canonical text alone, so texts with one canonical form have one
+//! Invariant: the fingerprint depends on the canonical text alone, so texts with the same canonical text have the same
 //! fingerprint.
 
 use std::fmt;
@@ -12,8 +12,8 @@ use crate::canonical::Canonicaliser;
 use crate::fingerprinter::Fingerprinter;
 use crate::profile::Profile;
 
-/// Turns texts into fingerprints under one profile. Use one analyzer for each thread: it keeps its buffers and
-/// allocates nothing once they have grown to the size of the documents, except in segmenting ideographs.
+/// Turns texts into fingerprints under one profile. Use one analyzer for each thread. It reuses its buffers: once they
+/// have the size of the largest document, only the segmentation of ideographs allocates memory.
 ///
 /// ```
 /// use twinprint_fingerprint::{HashKey, Width};
@@ -36,7 +36,7 @@ pub struct Analyzer {
 }
 
 impl fmt::Debug for Analyzer {
-    /// Leaves out the feature hashes in the buffers: they depend on the key.
+    /// Does not print the buffers: they contain feature hashes, which depend on the secret key.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Fingerprinter {
             features, bits, key, ..
@@ -52,7 +52,7 @@ impl fmt::Debug for Analyzer {
 }
 
 impl Analyzer {
-    /// An analyzer for a profile, under the key that the profile's key id stands for.
+    /// Creates an analyzer for `profile`. `key` is the key of the feature hashes, whose id is in the profile.
     pub fn new(profile: &Profile, key: HashKey) -> Self {
         Self {
             canonicaliser: Canonicaliser::default(),
@@ -66,20 +66,21 @@ impl Analyzer {
         self.fingerprinter.analyze(canonical)
     }
 
-    /// Analyses a text that is already canonical: made by [`canonical`](crate::canonical()) or [`analyze`](Self::analyze).
-    /// Faster than `analyze`. For any other text the result is deterministic, but it is not the text's fingerprint.
+    /// Analyses a text that is already canonical, as returned by [`canonical`](crate::canonical()) or
+    /// [`analyze`](Self::analyze). Faster than `analyze`. If the text is not canonical, the result is deterministic but
+    /// differs from that of `analyze`.
     pub fn analyze_canonical<'a>(&'a mut self, canonical: &'a str) -> Analysis<'a> {
         self.fingerprinter.analyze(canonical)
     }
 
-    /// The fingerprint that [`analyze`](Self::analyze) gives. Faster if every occurrence of a feature has the same weight:
-    /// for shingles of up to seven characters weighed by their frequency (tf), at up to 64 bits.
+    /// Computes the same fingerprint as [`analyze`](Self::analyze). Faster than `analyze` for profiles of shingles of
+    /// up to seven characters with the weight `tf` and at most 64 bits, because the features then need not be counted.
     pub fn fingerprint(&mut self, text: &str) -> u128 {
         let canonical = self.canonicaliser.run(text);
         self.fingerprinter.fingerprint(canonical)
     }
 
-    /// The features of a text, the heaviest first, then by their bytes.
+    /// Lists the features of a text, the heaviest first. Features of equal weight are in the order of their bytes.
     pub fn explain(&mut self, text: &str) -> Vec<Feature> {
         let canonical = self.canonicaliser.run(text);
         let mut features = self.fingerprinter.explain(canonical);

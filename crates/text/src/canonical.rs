@@ -1,14 +1,14 @@
 //! Canonical text: the words of the normalised text, joined by single spaces.
 //!
-//! A word is a maximal run of letters, numbers and marks (general categories L, N and M). An underscore
-//! separates words. Features, overlap and equality read this form and nothing else, so texts that differ only in
+//! A word is a maximal run of letters, numbers and marks (general categories L, N and M). An underscore separates
+//! words. Features, shingles and the comparison for equality use only the canonical text, so texts that differ only in
 //! punctuation, case, width or spacing count as equal.
 //!
 //! Invariants: no leading, trailing or double space; canonicalising twice changes nothing.
 
 use crate::normal::{Sink, walk};
 
-/// The canonical form of `text`. Linear; ASCII is handled in chunks.
+/// Returns the canonical text of `text`. Linear; runs of ASCII are processed in chunks.
 ///
 /// ```
 /// assert_eq!(twinprint_text::canonical("  Hello,\nＷｏｒｌｄ! snake_case 中文。"), "hello world snake case 中文");
@@ -22,21 +22,21 @@ pub fn canonical(text: &str) -> String {
     canonicaliser.text
 }
 
-/// Makes canonical texts in a buffer that is reused.
+/// Makes canonical texts, one after another, in a reused buffer.
 #[derive(Debug, Default)]
 pub(crate) struct Canonicaliser {
     text: String,
-    /// True if the text ends within a word.
+    /// True if the text in the buffer ends within a word, so that the next letter continues that word.
     in_word: bool,
 }
 
 impl Canonicaliser {
-    /// Replaces the buffer by the canonical form of `text`.
+    /// Replaces the content of the buffer by the canonical text of `text`.
     pub(crate) fn run(&mut self, text: &str) -> &str {
         self.text.clear();
         self.in_word = false;
         walk(text, self);
-        // A space is written as soon as a word ends, so the text may end with one.
+        // A space is written as soon as a word ends, so it may follow the last word. A canonical text has none there.
         if self.text.ends_with(' ') {
             self.text.pop();
         }
@@ -44,10 +44,11 @@ impl Canonicaliser {
     }
 }
 
-/// Bytes of ASCII handled at a time.
+/// Number of ASCII bytes that are processed at a time.
 const CHUNK: usize = 64;
-/// Bytes of the output buffer of a chunk. A chunk may give one byte more than it has: the space after a word that ended
-/// with the chunk before. A power of two, so that the compiler sees that a masked index is in bounds.
+/// Size of the output buffer of a chunk, in bytes. The output of a chunk may be one byte longer than the chunk: the
+/// space after a word that ended with the chunk before. The size is a power of two, so that the compiler can see that a
+/// masked index is in bounds.
 const BUFFER: usize = 2 * CHUNK;
 
 /// The output of each ASCII byte: letters in lower case, digits unchanged, everything else a space.
@@ -64,8 +65,8 @@ const ASCII_OUTPUT: [u8; 256] = {
 };
 
 impl Sink for Canonicaliser {
-    /// Branch-free: every byte is written, and the position advances past letters, digits and the first space after
-    /// them.
+    /// Branch-free: every output byte is written, but the write position advances only past letters, digits and the
+    /// first space after a word.
     fn ascii(&mut self, run: &str) {
         let mut buffer = [0u8; BUFFER];
         let mut in_word = usize::from(self.in_word);

@@ -1,12 +1,15 @@
-//! Classes of characters by their effect in normalisation: kept, separating words, mapped, joining or stripped.
+//! Classes of characters by the effect of normalisation: unchanged in a word, separating words, mapped, joining or
+//! stripped.
 //!
 //! Normalisation (NFKC, lower case, NFC) is defined on the whole text, but most characters do not depend on their
-//! neighbours. A character is *simple* when text may be cut before it: its decomposition starts with a starter
-//! that never composes with what precedes (Unicode Standard Annex #15, section 9.1), before and after lower
-//! casing. A character that is not simple is normalised together with the character before it, on the slow path.
+//! neighbours. A character is *simple* if the text may be cut before it and both pieces normalised separately: its
+//! decomposition starts with a starter that never composes with the character before it (Unicode Standard Annex #15,
+//! section 9.1), both before and after lower casing. A character that is not simple is normalised together with the
+//! character before it, which is slower.
 //!
-//! The classes of the basic plane and of the pictographs are tables built once from the Unicode crates; other
-//! characters are classified when they occur. Invariant, tested for every character: the tables agree with the definitions.
+//! The classes of the basic plane and of the pictographs are read from tables, which are computed from the Unicode
+//! crates once per process. The classes of other characters are computed at each occurrence. Invariant, tested for
+//! every character: the tables agree with the definitions.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -19,21 +22,21 @@ use unicode_normalization::{IsNormalized, is_nfc_quick};
 /// The effect of normalisation on a character.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Class {
-    /// Simple, unchanged by normalisation, part of a word.
+    /// Simple; part of a word; unchanged by normalisation.
     Word,
-    /// Simple, unchanged, separates words.
+    /// Simple; separates words; unchanged by normalisation.
     Gap,
-    /// Simple, normalised to other characters that all separate words.
+    /// Simple; normalisation maps it to other characters, all of which separate words.
     MappedGap,
-    /// Simple, normalised to other characters.
+    /// Simple; normalisation maps it to other characters.
     Mapped,
-    /// May act on the character before it.
+    /// Not simple: may change the normal form of the character before it.
     Joiner,
-    /// Invisible: removed before anything else.
+    /// Invisible: removed before all other steps of normalisation.
     Stripped,
 }
 
-/// Returns `true` if a normalised character belongs to a word: letters, numbers and marks.
+/// Returns `true` if a normalised character is part of a word, as letters, numbers and marks are.
 pub(crate) fn is_word(c: char) -> bool {
     if c.is_ascii() {
         return c.is_ascii_alphanumeric();
@@ -71,8 +74,8 @@ pub(crate) fn is_mark(c: char) -> bool {
     )
 }
 
-/// Returns `true` if the character is not visible on a page: format characters (zero-width space and joiners, soft hyphen,
-/// byte order mark, directional marks), variation selectors and the blank fillers.
+/// Returns `true` if the character is not visible on a page: format characters (zero-width space and joiners, soft
+/// hyphen, byte order mark, directional marks), variation selectors and the blank fillers.
 pub(crate) fn is_invisible(c: char) -> bool {
     match c {
         '\u{34F}'
@@ -87,26 +90,28 @@ pub(crate) fn is_invisible(c: char) -> bool {
     }
 }
 
-/// The normal form of a piece of text between two positions at which text may be cut: NFKC, lower case, NFC. The last step is
-/// needed for idempotence: lower casing can create a letter and a mark that compose (J and a caron).
+/// The normal form of a piece of text between two positions at which the text may be cut: NFKC, lower case, NFC.
+/// Without the last step a second normalisation could change the result: lower casing can turn a letter and a mark that
+/// do not compose into ones that do (J and a caron).
 pub(crate) fn normal_form(piece: impl Iterator<Item = char>) -> impl Iterator<Item = char> {
     piece.nfkc().flat_map(char::to_lowercase).nfc()
 }
 
-/// Returns `true` if the character's decomposition begins with a starter: marks are never reordered across it.
+/// Returns `true` if the character's decomposition begins with a starter. Normalisation never moves marks across a
+/// starter.
 pub(crate) fn is_starter(c: char) -> bool {
     let starts = |c: char| canonical_combining_class(c) == 0;
     std::iter::once(c).nfkd().next().is_some_and(starts)
         && normal_form(std::iter::once(c)).next().is_some_and(starts)
 }
 
-/// Returns `true` if text may be cut before this character without changing compositions.
+/// Returns `true` if the character never composes with the one before it, so that text may be cut between the two.
 fn is_composition_boundary(c: char) -> bool {
     let first = std::iter::once(c).nfkd().next().unwrap_or(c);
     canonical_combining_class(first) == 0 && is_nfc_quick(std::iter::once(first)) == IsNormalized::Yes
 }
 
-/// The class by definition. Costly; see [`Classes::of`].
+/// Computes the class of a character from the definitions. Slow; [`Classes::of`] reads it from a table where possible.
 fn classify(c: char) -> Class {
     if is_invisible(c) {
         return Class::Stripped;
@@ -126,13 +131,14 @@ fn classify(c: char) -> Class {
     }
 }
 
-/// Returns `true` if the character is in a block of word characters that normalisation does not change.
+/// Returns `true` if the character is in one of the Unicode blocks that consist of word characters and that
+/// normalisation does not change.
 fn is_plain_block(c: char) -> bool {
     matches!(c, '\u{3400}'..='\u{4DBF}' | '\u{4E00}'..='\u{9FFF}' | '\u{AC00}'..='\u{D7A3}')
 }
 
-/// Returns `true` if the character is in a block beyond the basic plane that normalisation does not change. All assigned
-/// characters of these blocks are ideographs.
+/// Returns `true` if the character is in one of the blocks beyond the basic plane whose assigned characters are all
+/// ideographs, and which normalisation does not change.
 fn is_rare_ideograph_block(c: char) -> bool {
     matches!(c, '\u{20000}'..='\u{2F7FF}' | '\u{30000}'..='\u{3FFFD}')
 }
@@ -148,20 +154,21 @@ fn table(range: Range<u32>) -> Box<[Class]> {
         .collect()
 }
 
-/// The range of pictographs such as emoji, which are frequent in texts.
+/// The range of pictographs such as emoji. Their classes are in a table, because they are frequent in texts.
 const PICTOGRAPHS: Range<u32> = 0x1_F000..0x1_FC00;
 
 static BASIC_TABLE: LazyLock<Box<[Class]>> = LazyLock::new(|| table(0..0x1_0000));
 static PICTOGRAPH_TABLE: LazyLock<Box<[Class]>> = LazyLock::new(|| table(PICTOGRAPHS));
 
-/// The classes of all characters, from a table for the basic plane and the pictographs.
+/// Returns the class of any character: from tables for the basic plane and the pictographs, computed for other
+/// characters.
 #[derive(Clone, Copy)]
 pub(crate) struct Classes {
     basic: &'static [Class],
 }
 
 impl Classes {
-    /// Builds the table on the first call of the process (a few milliseconds).
+    /// Returns the tables. The first call in a process builds them, in a few milliseconds.
     pub(crate) fn get() -> Self {
         Self { basic: &BASIC_TABLE }
     }

@@ -1,9 +1,9 @@
 //! Detection and decoding of charsets.
 //!
-//! The charset is taken from, in order of trust: a byte order mark, a declaration, valid UTF-8, and a guess from the bytes. The
-//! guess reads a bounded part of the text and does not assume that the text ends there, because the part may end within
-//! a character. [`decode`] replaces nothing: bytes that are invalid in the charset are an error, so that two different texts do not
-//! become equal, and UTF-8 text damaged in a few places is not read in another charset.
+//! The charset is taken from, in order of trust: a byte order mark, a declaration, valid UTF-8, and a guess from the
+//! bytes. The guess reads a bounded range of bytes, which may end within a character. [`decode`] never replaces invalid
+//! bytes: they are an error. Replacement could make two different texts equal. UTF-8 text with a few damaged bytes is
+//! still read as UTF-8.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -15,11 +15,11 @@ use encoding_rs::{DecoderResult, Encoding};
 #[cfg(test)]
 mod tests;
 
-/// Largest number of bytes that a guess reads, from a little before the first byte that is not ASCII.
+/// The maximum number of bytes that a guess reads. It begins to read a little before the first byte that is not ASCII.
 pub const MAX_GUESS_BYTES: usize = 64 << 10;
-/// Smallest number of bytes per control character in text; bytes with more control characters are binary.
+/// Bytes with more than one control character in this number of bytes are binary, not text.
 const MIN_BYTES_PER_CONTROL: usize = 50;
-/// Number of ASCII bytes before the first other byte that the guess also reads.
+/// Number of ASCII bytes that a guess also reads before the first byte that is not ASCII.
 const GUESS_CONTEXT_BYTES: usize = 64;
 
 /// A charset of the WHATWG Encoding Standard.
@@ -35,13 +35,13 @@ const GUESS_CONTEXT_BYTES: usize = 64;
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Charset(&'static Encoding);
 
-/// Knowledge about the charset from outside the bytes.
+/// What is known about the charset of a text apart from its bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Hints<'a> {
-    /// A charset named by the user, a protocol or the markup. A byte order mark overrides it; an unknown name is
-    /// ignored.
+    /// A charset named by the user, a protocol or the markup. An unknown name is ignored. A byte order mark in the
+    /// bytes takes precedence over this name.
     pub declared: Option<&'a str>,
-    /// The last label of the domain the text comes from, such as `cn`. It makes the guess more reliable.
+    /// The top-level domain that the text comes from, such as `cn`. It makes the guess more reliable.
     pub domain: Option<&'a str>,
 }
 
@@ -49,11 +49,11 @@ pub struct Hints<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("byte {offset} ({byte:#04x}) is not {charset}")]
 pub struct Undecodable {
-    /// The charset.
+    /// The charset in which the bytes are invalid.
     pub charset: Charset,
-    /// Position of the first invalid character in bytes, from 1.
+    /// Position of the first byte of the first invalid character; the first byte of the text is 1.
     pub offset: u64,
-    /// First byte of that character.
+    /// First byte of the first invalid character.
     pub byte: u8,
 }
 
@@ -65,25 +65,28 @@ impl Charset {
     /// UTF-16, the high byte first.
     pub const UTF_16BE: Self = Self(encoding_rs::UTF_16BE);
 
-    /// The charset of a label such as `gbk`, `latin1` or `Shift_JIS`, as browsers understand it. `None` if the label is unknown.
+    /// Finds a charset by a label that browsers understand, such as `gbk`, `latin1` or `Shift_JIS`. `None` if the label
+    /// is unknown.
     pub fn named(label: &str) -> Option<Self> {
         Encoding::for_label_no_replacement(label.as_bytes()).map(Self)
     }
 
-    /// Its name in the standard.
+    /// The name of the charset in the Encoding Standard.
     pub fn name(self) -> &'static str {
         self.0.name()
     }
 
-    /// Returns `true` if every ASCII byte outside of characters of several bytes is that ASCII character, and the bytes of line
-    /// feeds, commas, semicolons and double quotes never occur within characters of several bytes.
+    /// Returns `true` if the charset is compatible with ASCII: every ASCII byte that is not part of a multi-byte
+    /// character stands for that ASCII character, and the bytes of line feeds, commas, semicolons and double quotes
+    /// never occur within multi-byte characters. Lines and fields can then be split before decoding.
     pub fn keeps_ascii(self) -> bool {
         self.0 != encoding_rs::UTF_16LE
             && self.0 != encoding_rs::UTF_16BE
             && self.0 != encoding_rs::ISO_2022_JP
     }
 
-    /// Returns `true` if, in addition, the bytes of backslashes and brackets never occur within characters of several bytes.
+    /// Returns `true` if [`keeps_ascii`](Self::keeps_ascii) holds, and the bytes of backslashes and brackets never
+    /// occur within multi-byte characters either.
     pub fn keeps_backslash(self) -> bool {
         let trails = [
             encoding_rs::GBK,
@@ -94,7 +97,8 @@ impl Charset {
         self.keeps_ascii() && !trails.contains(&self.0)
     }
 
-    /// Decodes all of `bytes`. A byte order mark is decoded as a character. Borrows if the charset is UTF-8. Linear.
+    /// Decodes all of `bytes`. A byte order mark is decoded as a character. The result borrows `bytes` if the charset
+    /// is UTF-8. Linear.
     ///
     /// # Errors
     /// [`Undecodable`] with the position of the first invalid character.
@@ -115,8 +119,9 @@ impl Charset {
         self.0.decode_without_bom_handling(bytes).0
     }
 
-    /// Encodes all of `text`, without a byte order mark. Borrows if the bytes are those of UTF-8. `None` if the charset lacks one of the
-    /// characters, and for UTF-16, which the Encoding Standard does not encode. Linear.
+    /// Encodes all of `text`, without a byte order mark. The result borrows `text` if its bytes in the charset are the
+    /// same as in UTF-8. `None` if the charset lacks a character of the text, and always for UTF-16, which the Encoding
+    /// Standard only decodes. Linear.
     pub fn encode(self, text: &str) -> Option<Cow<'_, [u8]>> {
         let (bytes, used, has_unmappable) = self.0.encode(text);
         (!has_unmappable && used == self.0).then_some(bytes)
@@ -130,7 +135,7 @@ impl Charset {
         }
     }
 
-    /// Offset of the first invalid character.
+    /// Byte offset of the first invalid character of `bytes`.
     fn first_bad(self, bytes: &[u8]) -> usize {
         let mut decoder = self.0.new_decoder_without_bom_handling();
         let mut buffer = [0; 4096];
@@ -150,17 +155,17 @@ impl Charset {
     }
 }
 
-/// A byte order mark.
+/// A byte order mark: the bytes at the start of a text that identify its charset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ByteOrderMark {
-    /// The charset that it stands for.
+    /// The charset that the mark identifies.
     pub charset: Charset,
-    /// Its length in bytes.
+    /// Length of the mark in bytes.
     pub length: usize,
 }
 
 impl ByteOrderMark {
-    /// The byte order mark at the start of `bytes`, if there is one.
+    /// Returns the byte order mark at the start of `bytes`; `None` if `bytes` do not begin with one.
     pub fn at_start(bytes: &[u8]) -> Option<Self> {
         let (encoding, length) = Encoding::for_bom(bytes)?;
         Some(Self {
@@ -182,7 +187,7 @@ impl fmt::Debug for Charset {
     }
 }
 
-/// The charset of a text. `bytes` are the whole text or its beginning.
+/// Detects the charset of a text. `bytes` are the whole text or its beginning.
 ///
 /// ```
 /// use twinprint_text::charset::{Charset, Hints, detect};
@@ -198,7 +203,7 @@ pub fn detect(bytes: &[u8], hints: Hints<'_>) -> Charset {
     }
     match from_utf8(bytes) {
         Ok(_) => Charset::UTF_8,
-        // `bytes` may end within a character.
+        // The error is an incomplete last character. `bytes` may be the beginning of a text and end within a character.
         Err(error) if error.error_len().is_none() => Charset::UTF_8,
         Err(_) => guess(bytes, hints.domain),
     }
@@ -215,8 +220,8 @@ pub fn detect(bytes: &[u8], hints: Hints<'_>) -> Charset {
 /// ```
 ///
 /// # Errors
-/// [`Undecodable`] for bytes that are invalid in the charset. For bytes with zeros or many control characters, which are
-/// binary, the charset is not guessed.
+/// [`Undecodable`] if bytes are invalid in the charset. The charset of binary data, which has a zero byte or many
+/// control characters, is not guessed: without a declaration the data is decoded as UTF-8.
 pub fn decode<'a>(bytes: &'a [u8], hints: Hints<'_>) -> Result<(Cow<'a, str>, Charset), Undecodable> {
     let charset = detect(bytes, hints);
     let mark = ByteOrderMark::at_start(bytes).map_or(0, |mark| mark.length);
@@ -229,7 +234,7 @@ pub fn decode<'a>(bytes: &'a [u8], hints: Hints<'_>) -> Result<(Cow<'a, str>, Ch
     }
 }
 
-/// The charset in a content type such as `text/html; charset="gbk"`.
+/// Extracts the charset of a content type such as `text/html; charset="gbk"`.
 ///
 /// ```
 /// use twinprint_text::charset::of_content_type;
@@ -257,20 +262,21 @@ fn guess(bytes: &[u8], domain: Option<&str>) -> Charset {
     }
     let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
     detector.feed(window, false);
-    // The detector panics for labels with dots or characters that are not in lower case.
+    // `guess` panics if the domain label has a dot or a character other than a lower-case letter.
     let domain = domain.filter(|d| !d.is_empty() && d.bytes().all(|b| b.is_ascii_lowercase()));
     Charset(detector.guess(domain.map(str::as_bytes), Utf8Detection::Deny))
 }
 
-/// Returns `true` if bytes are binary: they have a zero, or more than one control character in 50 bytes. In random bytes one in ten is a
-/// control character.
+/// Returns `true` if the bytes are binary data: they contain a zero, or more than one control character in 50 bytes.
+/// (In random bytes about one in ten is a control character.)
 pub fn is_binary(bytes: &[u8]) -> bool {
-    // Tabs, line ends, form feeds and the escapes of terminals occur in text.
+    // Tabs, line ends, form feeds and the escape characters of terminals do not count: they occur in text.
     let control = |&&byte: &&u8| matches!(byte, 0..=8 | 0x0b | 0x0e..=0x1a | 0x1c..=0x1f | 0x7f);
     bytes.contains(&0) || bytes.iter().filter(control).count() * MIN_BYTES_PER_CONTROL > bytes.len()
 }
 
-/// Returns `true` if bytes are UTF-8 except for a few invalid ones. Such text is not in another charset.
+/// Returns `true` if the bytes are valid UTF-8 except for a few errors. Such bytes are damaged UTF-8, not text in
+/// another charset.
 fn is_damaged_utf8(bytes: &[u8]) -> bool {
     let (mut good, mut bad) = (0, 0);
     for chunk in bytes.utf8_chunks() {

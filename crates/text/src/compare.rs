@@ -1,7 +1,7 @@
-//! Comparison of two texts: every distance and similarity, and the features and bits that differ.
+//! Comparison of two texts: all distances and similarities, and the features and bits in which the texts differ.
 //!
-//! The comparison is for people and reports. It allocates freely and computes the edit distance, which is quadratic; the engine compares
-//! documents by [`overlap`](crate::overlap) instead.
+//! The comparison is made for display and reports. It allocates memory freely and computes the edit distance, which
+//! takes quadratic time. The engine itself compares documents with [`overlap`](crate::overlap).
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -16,38 +16,39 @@ use crate::overlap::{Shingler, overlap};
 use crate::profile::Profile;
 use crate::script::Measure;
 
-/// The distances and similarities of two texts. For equal texts distances are 0 and similarities 1.
+/// The distances and similarities of two texts. For equal texts all distances are 0 and all similarities 1.
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Comparison {
-    /// Id of the profile of the fingerprints.
+    /// Id of the profile that the fingerprints were made with.
     pub profile: String,
     /// The fingerprints, in hexadecimal.
     pub fingerprints: [String; 2],
     /// Hamming distance of the fingerprints.
     pub hamming: u32,
-    /// Exact shingle Jaccard, the criterion for duplicates.
+    /// Jaccard of the two shingle sets, computed exactly. It decides whether the texts are duplicates.
     pub jaccard: f64,
-    /// Shingles in common over those of the smaller document.
+    /// Common shingles over the shingles of the smaller text.
     pub containment: f64,
     /// Kind of the shingles: "word 3-grams" or "character 5-grams".
     pub shingles: &'static str,
-    /// Cosine of the term counts.
+    /// Cosine of the two vectors of term counts.
     pub cosine: f64,
-    /// Distinct terms in common over the distinct terms of both.
+    /// Number of distinct terms that both texts have, over the number that at least one of them has.
     pub term_jaccard: f64,
-    /// Edits of single characters between the canonical texts; `None` if they are too long and too different.
+    /// Insertions, deletions and replacements of characters that turn one canonical text into the other; `None` if the
+    /// texts are too long and too different to compute this.
     pub edit: Option<usize>,
-    /// Euclidean distance of the term counts.
+    /// Euclidean distance of the two vectors of term counts.
     pub euclidean: f64,
-    /// Sum of the differences of the term counts.
+    /// Sum over all terms of the absolute difference of the two counts.
     pub manhattan: f64,
-    /// Largest difference of a term count.
+    /// Largest absolute difference of the two counts of a term.
     pub chebyshev: f64,
     /// Number of distinct features of each text.
     pub features: [u32; 2],
-    /// The features and bits that differ, if they were asked for.
+    /// The features and bits in which the texts differ; `None` if no explanation was requested.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub explanation: Option<Explanation>,
 }
@@ -57,37 +58,38 @@ pub struct Comparison {
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Explanation {
-    /// The bits that differ, with the sum of votes of each text. A bit with a small sum flips easily.
+    /// The bits that differ, with the vote of each text for the bit. A bit whose vote is close to 0 flips easily.
     pub bits: Vec<BitVotes>,
-    /// The formula for the weights of features, such as "1 + ln tf, in sixteenths".
+    /// The formula for the weight of a feature, such as "1 + ln tf, in sixteenths".
     pub weight_formula: String,
-    /// Features with different weights, the largest difference first.
+    /// Features that have different weights in the two texts, the largest difference first.
     pub features: Vec<FeatureWeights>,
 }
 
-/// The votes for one bit of both fingerprints.
+/// The votes of two texts for one bit of their fingerprints.
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct BitVotes {
     /// Number of the bit; 0 is the least significant.
     pub bit: u32,
-    /// The sum of votes in each text; the bit is 1 if the sum is positive.
+    /// The vote of each text: the sum of the weights of its features, each with the sign of the feature's bit. The bit
+    /// is 1 if the sum is positive.
     pub sums: [i64; 2],
 }
 
-/// The weights of one feature in both texts.
+/// The weight of one feature in each of two texts.
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct FeatureWeights {
     /// Text of the feature.
     pub feature: String,
-    /// Its weight in each text; 0 if it does not occur.
+    /// The weight in each text; 0 if the feature does not occur in that text.
     pub weights: [u16; 2],
 }
 
-/// Compares two texts under a profile. With `explain` the result names the features and bits that differ.
+/// Compares two texts under a profile. If `explain` is true, the result lists the features and bits that differ.
 ///
 /// ```
 /// use twinprint_text::Profile;
@@ -184,7 +186,8 @@ fn explanation(a: &AnalyzedText, b: &AnalyzedText, profile: &Profile) -> Explana
             weights,
         })
         .collect();
-    // The map is in order of the features' bytes. The sort is stable, so equal differences stay in that order.
+    // `weights` is ordered by the bytes of the features. The sort is stable, so features with equal differences stay in
+    // that order.
     features.sort_by_key(|f| Reverse(f.weights[0].abs_diff(f.weights[1])));
     Explanation {
         bits,

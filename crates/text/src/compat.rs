@@ -1,8 +1,8 @@
 //! Fingerprints of other libraries, reproduced bit for bit, so that stores of their fingerprints can be queried.
 //!
-//! Each [`Recipe`] has its own features, hash and rule for a bit, with the weaknesses of its library: most hash without a key, and some drop
-//! the end of a text. For new stores use a [`Profile`](crate::Profile). Fingerprints of a recipe are comparable with those of the same
-//! recipe only.
+//! Each [`Recipe`] reproduces one library: its features, its hash, its rule for setting a bit, and its weaknesses. Most
+//! libraries hash without a key, and some ignore the end of a text. Fingerprints are comparable only with fingerprints
+//! of the same recipe. For new stores use a [`Profile`](crate::Profile) instead.
 //!
 //! ```
 //! use twinprint_text::compat::{Recipe, RecipeFingerprinter};
@@ -31,51 +31,54 @@ use md5::{Digest, Md5};
 use std::hash::Hasher as _;
 use vote::BitSums;
 
-/// The rules by which a library makes a fingerprint of a text.
+/// The rules by which one library makes the fingerprint of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Recipe {
-    /// `yanyiwu/simhash`, `gosimhash` and R's `jiebaR`: cppjieba's keywords with their weights, hashed by Jenkins' lookup3.
+    /// `yanyiwu/simhash`, `gosimhash` and R's `jiebaR`: cppjieba's keywords with their weights, hashed by Jenkins'
+    /// lookup3.
     Cppjieba(Keywords),
     /// `HaoyuHu/gosimhash`: the same keywords, hashed by SipHash-2-4 under its default key.
     HaoyuhuGosimhash(Keywords),
-    /// `mfonda/simhash` in Go: words and web addresses, hashed by FNV-1; a bit is set if the sum is 0 or more.
+    /// `mfonda/simhash` in Go: words and web addresses, hashed by FNV-1. Unlike in other libraries, a bit is 1 also if
+    /// its sum is 0.
     Mfonda,
-    /// `AllenDang/simhash` in Go: windows of 4 bytes without the last one, hashed by CRC-32; 32 bits.
+    /// `AllenDang/simhash` in Go: windows of 4 bytes, except the last window, hashed by CRC-32; 32 bits.
     Allendang,
-    /// `safeie/simhash` in Go: windows of 4 characters without the last one, hashed by FNV-1; 32 bits.
+    /// `safeie/simhash` in Go: windows of 4 characters, except the last window, hashed by FNV-1; 32 bits.
     Safeie,
-    /// The crate `simhash` 0.2 and 0.3: words separated by blanks, hashed by SipHash-2-4 with key 0.
+    /// The crate `simhash` 0.2 and 0.3: words separated by white space, hashed by SipHash-2-4 with key 0.
     RustSimhash,
     /// `1e0ng/simhash`, on PyPI as `simhash`: windows of 4 letters, numbers or underscores, hashed by MD5.
     Leon,
-    /// `seomoz/simhash-cpp` and `simhash-py`, which take hashes: a text is a list of hashes, separated by blanks, as decimal numbers or as
-    /// hexadecimal numbers that begin with `0x`.
+    /// `seomoz/simhash-cpp` and `simhash-py`, which take hashes instead of text. The text is a list of hashes,
+    /// separated by white space: decimal numbers, or hexadecimal numbers that begin with `0x`.
     Seomoz,
-    /// `sing1ee/simhash-java`: pairs of UTF-16 units, hashed by MurmurHash64A; a bit is set if the sum is above 1.
+    /// `sing1ee/simhash-java`: pairs of UTF-16 units, hashed by MurmurHash64A. Unlike in other libraries, a bit is 1
+    /// only if its sum is above 1.
     SimhashJava,
 }
 
-/// The largest number of keywords of a text.
+/// The maximum number of keywords that a text's fingerprint is made from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Keywords {
-    /// One for each 120 bytes of text, at least 5 and at most 200.
+    /// One keyword for each 120 bytes of the text, but at least 5 and at most 200.
     ByLength,
-    /// This number.
+    /// This number of keywords.
     Top(u32),
 }
 
-/// The reason why there is no recipe or no fingerprint.
+/// The reason why a recipe or a fingerprint cannot be made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecipeError {
     /// No recipe has this name.
-    #[error("not one of {}, cppjieba-topN, haoyuhu-gosimhash-topN", NAMES.map(|(name, _)| name).join(", "))]
+    #[error("unknown recipe; the recipes are {}, cppjieba-topN and haoyuhu-gosimhash-topN", NAMES.map(|(name, _)| name).join(", "))]
     Name,
     /// The recipe needs cppjieba's dictionaries, and none were given.
-    #[error("{0} needs cppjieba's dictionaries")]
+    #[error("the recipe {0} needs cppjieba's dictionaries, but none are given")]
     Dictionary(String),
-    /// A part of the text is not a hash, for a recipe that takes hashes.
+    /// The recipe takes hashes instead of text, and a word of the text is not a hash.
     #[error("not a 64-bit hash: {0:?} (expected decimal numbers, or hexadecimal ones that begin with 0x)")]
     Hash(String),
 }
@@ -95,17 +98,18 @@ const NAMES: [(&str, Recipe); 9] = [
 /// The default key of `HaoyuHu/gosimhash`.
 const GOSIMHASH_KEY: &[u8; 16] = b"8b6555d0c9cff7a9";
 
-/// Characters or bytes in a window.
+/// Length of a window, in characters or in bytes.
 const WINDOW: usize = 4;
 
 impl Recipe {
-    /// The recipe of a name: one of the [`names`](Self::names). The keywords may be limited, as in `cppjieba-top20`.
+    /// Finds a recipe by its name, one of the [`names`](Self::names). A suffix may limit the keywords, as in
+    /// `cppjieba-top20`.
     ///
     /// # Errors
-    /// [`RecipeError::Name`] if there is none.
+    /// [`RecipeError::Name`] if no recipe has this name.
     pub fn parse(name: &str) -> Result<Self, RecipeError> {
         if let Some((base, top)) = name.rsplit_once("-top") {
-            // Each recipe has one name, so leading zeros and signs are refused.
+            // Numbers with leading zeros or a sign are refused, so that each recipe has exactly one name.
             let top: u32 = top
                 .parse()
                 .ok()
@@ -126,7 +130,7 @@ impl Recipe {
         NAMES.into_iter().map(|(name, _)| name)
     }
 
-    /// The name, which [`parse`](Self::parse) accepts.
+    /// The name of the recipe, which [`parse`](Self::parse) accepts.
     pub fn name(self) -> String {
         let (kind, top) = match self {
             Self::Cppjieba(Keywords::Top(top)) => (Self::Cppjieba(Keywords::ByLength), Some(top)),
@@ -140,8 +144,8 @@ impl Recipe {
         top.map_or_else(|| name.to_owned(), |top| format!("{name}-top{top}"))
     }
 
-    /// The fingerprint of features with weights. `None` for recipes whose libraries do not take weighted features: all but cppjieba's and
-    /// 1e0ng's.
+    /// Makes a fingerprint of features and their weights. `None` unless the library itself accepts weighted features,
+    /// as cppjieba and 1e0ng do.
     pub fn fingerprint_weighted<'a>(self, features: impl IntoIterator<Item = (&'a str, f64)>) -> Option<u64> {
         let hash = match self {
             Self::Cppjieba(_) => jenkins,
@@ -163,28 +167,29 @@ impl Recipe {
         }
     }
 
-    /// A checksum over everything that decides a fingerprint, except for dictionaries. It changes if the rules of the recipe change.
+    /// A checksum of everything that decides a fingerprint, except the dictionaries. It changes if a rule of the recipe
+    /// changes.
     pub fn checksum(self) -> u64 {
         let parts = format!("recipe: {}\nrules: 1\nbits: {}\n", self.name(), self.bits());
         crate::checksum::checksum(parts.as_bytes())
     }
 
-    /// Returns `true` if fingerprints depend on cppjieba's dictionaries.
+    /// Returns `true` if the recipe needs cppjieba's dictionaries to make fingerprints.
     pub fn needs_dictionaries(self) -> bool {
         matches!(self, Self::Cppjieba(_) | Self::HaoyuhuGosimhash(_))
     }
 }
 
-/// A fingerprint by a recipe.
+/// A fingerprint made by a recipe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecipeFingerprint {
-    /// The fingerprint, in the low [`bits`](Recipe::bits).
+    /// The fingerprint, in the low bits. [`Recipe::bits`] is its width.
     pub bits: u64,
-    /// Number of features that voted, with repeats.
+    /// Number of features of the text. A feature that occurs twice counts twice.
     pub features: u32,
 }
 
-/// Makes fingerprints by one recipe. Keeps its buffers; use one for each thread.
+/// Makes fingerprints by one recipe. Reuses its buffers; use one for each thread.
 #[derive(Debug)]
 pub struct RecipeFingerprinter {
     recipe: Recipe,
@@ -193,7 +198,7 @@ pub struct RecipeFingerprinter {
 }
 
 impl RecipeFingerprinter {
-    /// A fingerprinter for a recipe.
+    /// Creates a fingerprinter for a recipe.
     ///
     /// # Errors
     /// [`RecipeError::Dictionary`] if the recipe needs dictionaries and `dictionaries` is `None`.
@@ -209,10 +214,10 @@ impl RecipeFingerprinter {
         })
     }
 
-    /// The fingerprint of a text. Linear.
+    /// Computes the fingerprint of a text. Linear.
     ///
     /// # Errors
-    /// [`RecipeError::Hash`] if the recipe takes hashes and a part of the text is not one.
+    /// [`RecipeError::Hash`] if the recipe takes hashes instead of text and a word of the text is not a hash.
     pub fn fingerprint(&mut self, text: &str) -> Result<RecipeFingerprint, RecipeError> {
         let mut features = 0;
         let mut counted = |hash: u64| {
@@ -274,7 +279,7 @@ impl RecipeFingerprinter {
         })
     }
 
-    /// The keywords of a text, the heaviest first. Empty without dictionaries.
+    /// The keywords of a text, the heaviest first. Empty if the fingerprinter was created without dictionaries.
     pub fn keywords<'a>(&mut self, text: &'a str, limit: Keywords) -> Vec<Keyword<'a>> {
         let limit = match limit {
             Keywords::ByLength => (text.len() / 120).clamp(5, 200),
@@ -300,7 +305,7 @@ fn sip_of_gosimhash(bytes: &[u8]) -> u64 {
     SipHasher24::new_with_key(GOSIMHASH_KEY).hash(bytes)
 }
 
-/// The hash of a string in Rust's standard library: of its bytes and a byte 0xFF.
+/// The hash that Rust's standard library gives a string: SipHash of its bytes followed by the byte 0xFF.
 fn sip_of_rust(word: &str) -> u64 {
     let mut hasher = SipHasher24::new();
     hasher.write(word.as_bytes());

@@ -1,4 +1,4 @@
-//! Kinds of features: words, shingles of words, shingles of characters.
+//! Kinds of features: words, word shingles, and character shingles.
 
 use std::fmt;
 
@@ -6,17 +6,17 @@ mod cutter;
 
 pub(crate) use cutter::{FeatureCutter, FeatureSpans, WindowRuns};
 
-/// The longest shingle allowed, in words or characters.
+/// The maximum length of a shingle, in words or characters.
 pub const MAX_SHINGLE: u8 = 32;
 
-/// Distinct features below which a fingerprint rests on too few votes to be trusted. Candidates of such a short text come from the exact
-/// join of shingle sets instead (see docs/quality.md for the measurement).
+/// A text with fewer distinct features than this is a short text: its fingerprint has too few votes to be reliable. The
+/// candidates of short texts come from the exact join of shingle sets instead (docs/quality.md has the measurement).
 pub const MIN_FEATURES: u32 = 50;
 
 /// The kind of features a profile takes from a canonical text.
 ///
-/// A shingle of words is the part of the canonical text from its first word to its last. If a text has fewer
-/// words or characters than a shingle, the whole text is its one feature. A text without words has no features.
+/// A shingle of words is the part of the canonical text from its first word to its last. If a text has fewer words or
+/// characters than a shingle, the whole text is its only feature. A text without words has no features.
 ///
 /// The names of the kinds are `words`, `wordsN`, `charsN` and `wordpairs`; `Display` writes them and a profile's id
 /// contains them.
@@ -34,15 +34,16 @@ pub const MIN_FEATURES: u32 = 50;
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Features {
-    /// Words. Ideographs are cut by a dictionary, other scripts without spaces into pairs of characters.
+    /// Words. Runs of ideographs are cut by a dictionary; runs of other scripts without spaces are cut into overlapping
+    /// pairs of characters.
     #[default]
     Words,
-    /// Every n words in a row (1 to [`MAX_SHINGLE`]; 0 counts as 1).
+    /// Every n consecutive words (1 to [`MAX_SHINGLE`]; 0 counts as 1).
     WordShingles(u8),
-    /// Every n characters in a row of the canonical text: with its single spaces, or without spaces if the text is
-    /// measured by characters ([`Measure::CharGrams`](crate::Measure::CharGrams)).
+    /// Every n consecutive characters of the canonical text. Spaces count as characters, unless the text is measured by
+    /// characters ([`Measure::CharGrams`](crate::Measure::CharGrams)): then the spaces are removed first.
     CharShingles(u8),
-    /// Words, and every two words in a row.
+    /// Words, and every two consecutive words.
     WordsAndBigrams,
 }
 
@@ -58,7 +59,7 @@ impl fmt::Display for Features {
 }
 
 impl Features {
-    /// The kind of features that `Display` writes as `name`.
+    /// Parses a name that `Display` writes.
     pub(crate) fn from_name(name: &str) -> Option<Self> {
         let count = |digits: &str| {
             let plain = !digits.starts_with(['0', '+']);

@@ -1,13 +1,13 @@
-//! From canonical text to a fingerprint: features, their hashes, counts, weights, and one vote for each distinct
-//! feature (Charikar 2002). Integer sums make the order of votes irrelevant.
+//! Computes a fingerprint from a canonical text: cuts the features, hashes and counts them, weights them, and lets each
+//! distinct feature vote once (Charikar 2002). The sums are integers, so the order of the votes does not matter.
 //!
-//! Fingerprints of up to 64 bits need only the low half of the feature hashes, which also identifies features,
-//! so hashes are computed, counted and voted with at the width needed. Windows of a few characters in long ASCII runs
-//! are hashed directly from the text, eight or four at a time; the hashes are those that the ranges of the characters
-//! would give.
+//! A fingerprint of up to 64 bits needs only the low half of each feature hash, which also identifies the feature. At
+//! these widths, only the low halves are computed and counted. Windows of a few characters in long runs of ASCII are
+//! hashed directly from the text, eight or four at a time. Their hashes are the same as if each window were hashed as a
+//! byte range.
 //!
-//! If every occurrence of a feature has the same weight, each occurrence can vote by itself. Then nothing is counted,
-//! unless the number of distinct features is asked for.
+//! If every occurrence of a feature has the same weight, each occurrence votes by itself. Features are then counted
+//! only if the caller asks for the number of distinct features.
 
 use twinprint_fingerprint::{HashKey, Span, Votes, Width, hash_features_at, hash_windows_64, kernel};
 
@@ -19,22 +19,23 @@ use crate::tally::{Count, Tally};
 use crate::weight::Weight;
 use crate::weight_table::WeightTable;
 
-/// The longest canonical text whose byte positions fit a [`Span`].
+/// The maximum length of a canonical text in bytes. A [`Span`] cannot store larger positions.
 const MAX_CANONICAL_BYTES: usize = u32::MAX as usize;
 
-/// Spans hashed at a time. Their hashes stay in the first-level cache until they are counted.
+/// Number of byte ranges hashed at a time. Their hashes stay in the first-level cache until they are counted.
 const SPANS_PER_BATCH: usize = 512;
 
-/// Windows hashed at a time. The last few windows of a batch are hashed one by one, so batches are longer than those of spans.
+/// Number of windows hashed at a time. It is larger than [`SPANS_PER_BATCH`], because the last few windows of each
+/// batch are hashed one by one.
 const WINDOWS_PER_BATCH: usize = 2048;
 
-/// The highest frequency with a weight of its own under [`Weight::Tf`]: higher frequencies weigh the same.
+/// The maximum weight under [`Weight::Tf`]: a feature that occurs more often has this weight.
 const MAX_TF: usize = u16::MAX as usize;
 
-/// The widest window, in bytes, that is one block of the feature hash.
+/// The maximum width of a window, in bytes, at which one block of the feature hash covers the window.
 const MAX_WINDOW: u8 = 7;
 
-/// Computes fingerprints of canonical texts under one profile and key. Keeps its buffers.
+/// Computes fingerprints of canonical texts under one profile and key. Reuses its buffers.
 pub(crate) struct Fingerprinter {
     pub(crate) features: Features,
     pub(crate) bits: u32,
@@ -58,7 +59,7 @@ impl Fingerprinter {
         }
     }
 
-    /// The weight of features by their frequency.
+    /// The profile's weight function, which maps the frequency of a feature to its weight.
     pub(crate) fn weight(&self) -> Weight {
         self.weights.weight()
     }
@@ -87,7 +88,7 @@ impl Fingerprinter {
             let (hashes, weights) = self.narrow.weighted(&self.weights);
             let mut votes = Votes::<u64>::new();
             votes.add_64(hashes, weights);
-            // A narrower fingerprint is the low part of a wider one.
+            // A fingerprint of fewer than 64 bits is the low part of the fingerprint of 64 bits.
             let mask = u64::MAX >> (64 - self.bits);
             (hashes.len(), u128::from(votes.finish() & mask))
         };
@@ -99,10 +100,11 @@ impl Fingerprinter {
         }
     }
 
-    /// The fingerprint that [`analyze`](Self::analyze) gives.
+    /// Computes the same fingerprint as [`analyze`](Self::analyze), faster for some profiles.
     pub(crate) fn fingerprint(&mut self, canonical: &str) -> u128 {
         let text = addressable(canonical);
-        // A feature occurs at most once per byte, so no frequency exceeds MAX_TF and every occurrence weighs 1.
+        // A feature occurs at most once per byte of the text, so no frequency exceeds `MAX_TF`. Then every occurrence
+        // adds 1 to the feature's weight, and each occurrence can vote by itself.
         let occurrences_weigh_1 =
             self.weight() == Weight::Tf && self.weights.is_frequency_only() && text.len() <= MAX_TF;
         let (Features::CharShingles(n @ 1..=MAX_WINDOW), ..=64, true) =
@@ -118,7 +120,7 @@ impl Fingerprinter {
         u128::from(votes.finish() & u64::MAX >> (64 - self.bits))
     }
 
-    /// The features of a canonical text in order of first occurrence, without stop words.
+    /// Lists the features of a canonical text, except stop words, in order of first occurrence.
     pub(crate) fn explain(&mut self, canonical: &str) -> Vec<Feature> {
         let text = addressable(canonical);
         let cut = self.cutter.cut(self.features, text, Measure::of(text));
@@ -140,20 +142,21 @@ impl Fingerprinter {
     }
 }
 
-/// The first [`MAX_CANONICAL_BYTES`] of a text, which are all that is analysed.
+/// The first [`MAX_CANONICAL_BYTES`] bytes of a text. The rest is not analysed.
 fn addressable(canonical: &str) -> &str {
     let end = canonical.floor_char_boundary(MAX_CANONICAL_BYTES);
     canonical.get(..end).unwrap_or_default()
 }
 
-/// Counts the features of one document after another and gives the weight of each distinct one, by hashes of one width.
+/// Counts the distinct features of one document after another and gives each its weight. `W` is the width of the
+/// feature hashes.
 struct FeatureCounter<W> {
-    /// A batch of hashes.
+    /// A buffer for the hashes of one batch.
     hashes: Vec<W>,
     tally: Tally<W>,
-    /// The distinct features that are not stop words.
+    /// The hashes of the distinct features that are not stop words.
     kept: Vec<W>,
-    /// Parallel to the distinct features.
+    /// The weights of the features that [`weighted`](Self::weighted) returns, in the same order.
     weights: Vec<u16>,
 }
 
@@ -167,7 +170,7 @@ impl<W: Width> FeatureCounter<W> {
         }
     }
 
-    /// Starts a document and counts its features.
+    /// Starts a new document and counts its features.
     fn count(&mut self, key: &HashKey, features: FeatureSpans<'_>) {
         self.tally.start(features.spans.len());
         self.add(key, features);
@@ -178,7 +181,8 @@ impl<W: Width> FeatureCounter<W> {
         hash_spans(key, features, hashes, |hashes| tally.add(hashes));
     }
 
-    /// The distinct features that are not stop words, and their weights.
+    /// Returns the hashes of the document's distinct features that are not stop words, and the weights in the same
+    /// order.
     fn weighted(&mut self, table: &WeightTable) -> (&[W], &[u16]) {
         self.weights.clear();
         if table.is_frequency_only() {
@@ -198,7 +202,7 @@ impl<W: Width> FeatureCounter<W> {
 }
 
 impl FeatureCounter<u64> {
-    /// Starts a document and counts its features: the windows of `runs`, and `others`.
+    /// Starts a new document and counts its features: the windows of `runs`, and the features `others`.
     fn count_runs(&mut self, key: &HashKey, runs: WindowRuns<'_>, others: FeatureSpans<'_>) {
         self.tally.start(runs.windows() + others.spans.len());
         let Self { hashes, tally, .. } = self;
@@ -207,7 +211,7 @@ impl FeatureCounter<u64> {
     }
 }
 
-/// Calls `batch` with the hashes of the features, one batch after another. `hashes` is a buffer.
+/// Hashes the features in batches and calls `batch` with the hashes of each. `hashes` is a reused buffer.
 fn hash_spans<W: Width>(
     key: &HashKey,
     features: FeatureSpans<'_>,
@@ -220,8 +224,8 @@ fn hash_spans<W: Width>(
     }
 }
 
-/// Calls `batch` with the hashes of the windows, which are at most [`MAX_WINDOW`] bytes wide, one batch after another.
-/// `hashes` is a buffer.
+/// Hashes windows of at most [`MAX_WINDOW`] bytes in batches and calls `batch` with the hashes of each. `hashes` is a
+/// reused buffer.
 fn hash_windows(
     key: &HashKey,
     windows: WindowRuns<'_>,
@@ -233,7 +237,7 @@ fn hash_windows(
         let run = text.as_bytes().get(run.start as usize..run.end as usize);
         let mut rest = run.unwrap_or_default();
         while rest.len() >= width {
-            // A batch shares its last `width - 1` bytes with the next.
+            // The next batch begins `width - 1` bytes before the end of this one, because windows overlap.
             let bytes = &rest[..rest.len().min(WINDOWS_PER_BATCH + width - 1)];
             hash_windows_64(key, bytes, width, hashes);
             batch(hashes);

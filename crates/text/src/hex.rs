@@ -2,7 +2,7 @@
 
 use twinprint_fingerprint::Width;
 
-/// A fingerprint of 16, 32, 64 or 128 bits as `bits / 4` hexadecimal digits. Higher bits are left out.
+/// Formats a fingerprint of 16, 32, 64 or 128 bits as `bits / 4` hexadecimal digits. Bits above the width are ignored.
 ///
 /// ```
 /// use twinprint_text::fingerprint_hex;

@@ -1,8 +1,9 @@
-//! Tables of inverse document frequencies: how rare words are, frozen so that they can be part of a profile.
+//! Tables of inverse document frequencies (idf): frozen weights for the rarity of words, which can be part of a
+//! profile.
 //!
-//! A table is made once, from documents ([`IdfBuilder`]) or a published list, and never from the documents it is then used on: a
-//! fingerprint must not change with its neighbours. Values are integers, sixteenths of ln(N / df), so that fingerprints are the
-//! same on every machine.
+//! A table is made once, from documents ([`IdfBuilder`]) or from a published list, and not from the documents that are
+//! searched: otherwise the fingerprint of a document would depend on the other documents. Values are integers,
+//! sixteenths of ln(N / df), so fingerprints are the same on every machine.
 //!
 //! ```text
 //! magic 8 | name length 1, name | documents u64 | value of other words u8 | words u32
@@ -26,12 +27,12 @@ pub use error::IdfError;
 pub use power::IdfPower;
 
 const MAGIC: &[u8; 8] = b"TPIDF\x01\r\n";
-/// Units of a value in an idf of 1.
+/// The value that stands for an idf of 1: values count sixteenths.
 const WEIGHT_UNITS: f64 = 16.0;
-/// Longest word of a table, in bytes: its length is one byte of the file.
+/// The maximum length of a word in a table, in bytes. The file stores the length in one byte.
 const MAX_WORD_BYTES: usize = 255;
 
-/// The inverse document frequencies of the words of a language or a field.
+/// The inverse document frequencies of the words of a language or a field of knowledge.
 ///
 /// ```
 /// use twinprint_text::{IdfPower, IdfTable, Profile};
@@ -50,13 +51,13 @@ pub struct IdfTable {
     documents: u64,
     /// Value of words that are not in the table.
     default_value: u8,
-    /// Sorted by word.
+    /// The words of the table with their values, sorted by word.
     words: Arc<[(Box<str>, u8)]>,
     checksum: u64,
 }
 
 impl std::fmt::Debug for IdfTable {
-    /// Writes the name and size only: the words would fill pages.
+    /// Prints only the name and the size of the table: the words would fill pages.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("IdfTable")
             .field("name", &self.name)
@@ -66,11 +67,11 @@ impl std::fmt::Debug for IdfTable {
 }
 
 impl IdfTable {
-    /// A table of words with their idf, ln(N / df). Words without an entry weigh as much as the rarest entry. Words that
-    /// are empty or longer than 255 bytes are left out.
+    /// Makes a table from words and their idf, ln(N / df). A word that is not in the table gets the largest value in
+    /// the table, because it is rare. Empty words and words of more than 255 bytes are ignored.
     ///
     /// # Errors
-    /// [`IdfError::Name`] if `name` does not fit into a profile's id.
+    /// [`IdfError::Name`] if `name` cannot be part of a profile's id.
     pub fn new(
         name: &str,
         documents: u64,
@@ -102,7 +103,7 @@ impl IdfTable {
     /// Reads a table that [`to_bytes`](Self::to_bytes) wrote.
     ///
     /// # Errors
-    /// [`IdfError::Magic`] for bytes of another kind, [`IdfError::Damaged`] if the checksum or the layout is wrong.
+    /// [`IdfError::Magic`] if the bytes are not a table, [`IdfError::Damaged`] if the checksum or the layout is wrong.
     pub fn read(bytes: &[u8]) -> Result<Self, IdfError> {
         if !bytes.starts_with(MAGIC) {
             return Err(IdfError::Magic);
@@ -145,15 +146,15 @@ impl IdfTable {
         })
     }
 
-    /// A table that is part of this crate: `zhen1`, for Chinese and English (`idf/README.md` names its sources). `None` for
-    /// any other name.
+    /// Returns a table that is part of this crate. The only name is `zhen1`, a table for Chinese and English
+    /// (`idf/README.md` lists its sources); any other name gives `None`.
     pub fn bundled(name: &str) -> Option<Self> {
         const ZHEN1: &[u8] = include_bytes!("../idf/zhen1.tpidf");
-        // A test checks that it can be read.
+        // Cannot fail: a test reads the bundled table.
         (name == "zhen1").then(|| Self::read(ZHEN1).ok()).flatten()
     }
 
-    /// The bytes of the table's file.
+    /// Serializes the table as the bytes of its file.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = self.body();
         bytes.extend_from_slice(&self.checksum.to_le_bytes());
@@ -162,7 +163,7 @@ impl IdfTable {
 
     fn body(&self) -> Vec<u8> {
         let mut out = MAGIC.to_vec();
-        // A name has at most 32 bytes and a word at most 255, so their lengths fit a byte.
+        // The length of a name (at most 32 bytes) and of a word (at most 255) is stored in one byte.
         out.push(self.name.len() as u8);
         out.extend_from_slice(self.name.as_bytes());
         out.extend_from_slice(&self.documents.to_le_bytes());
@@ -180,17 +181,17 @@ impl IdfTable {
         out
     }
 
-    /// The name of the table in a profile's id.
+    /// The name of the table, which is part of the id of a profile with this table.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Number of documents that the table was made from; 0 if unknown.
+    /// Number of documents that the table was made from; 0 if it is unknown.
     pub fn documents(&self) -> u64 {
         self.documents
     }
 
-    /// Number of words.
+    /// Number of words in the table.
     pub fn len(&self) -> usize {
         self.words.len()
     }
@@ -205,7 +206,8 @@ impl IdfTable {
         self.checksum
     }
 
-    /// The value of a word, in sixteenths of ln(N / df). O(log n).
+    /// The value of a word, in sixteenths of ln(N / df). A word that is not in the table has the default value. O(log
+    /// n).
     pub fn value(&self, word: &str) -> u8 {
         let found = self.words.binary_search_by(|entry| (*entry.0).cmp(word));
         found.map_or(self.default_value, |index| self.words[index].1)
@@ -222,7 +224,7 @@ impl IdfTable {
     }
 }
 
-/// Reads the fields of a table.
+/// Reads the fields of a table's file one after another.
 struct FieldReader<'b> {
     bytes: &'b [u8],
     position: usize,

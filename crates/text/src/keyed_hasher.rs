@@ -1,14 +1,14 @@
-//! Keyed hashes of texts and identifiers.
+//! Keyed hashes that identify texts and ids.
 
 use std::fmt;
 use std::hash::Hasher;
 
 use siphasher::sip128::{Hasher128, SipHasher13};
 
-/// Keyed hashes of 128 bits (SipHash-1-3) that identify texts: equal hashes are taken for equal texts, and without the key nobody can
-/// make two texts collide.
+/// A keyed hash function of 128 bits (SipHash-1-3) that identifies texts: texts with equal hashes count as equal.
+/// Nobody can make two texts collide without the key.
 ///
-/// Each hash has a domain, a number that keeps hashes of different kinds of content apart.
+/// Each hash has a domain, a number for the kind of content. Equal bytes in different domains have different hashes.
 ///
 /// ```
 /// use twinprint_text::KeyedHasher;
@@ -23,21 +23,21 @@ pub struct KeyedHasher {
 }
 
 impl fmt::Debug for KeyedHasher {
-    /// Writes no field: the key is secret.
+    /// Prints no field, because the key is secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("KeyedHasher").finish_non_exhaustive()
     }
 }
 
 impl KeyedHasher {
-    /// A hasher under the key (`k0`, `k1`).
+    /// Creates a hasher with the 128-bit key (`k0`, `k1`).
     pub fn new(k0: u64, k1: u64) -> Self {
         Self {
             keyed: SipHasher13::new_with_keys(k0, k1),
         }
     }
 
-    /// The hash of `bytes` followed by the byte `domain`. Linear.
+    /// Hashes `bytes` followed by the byte `domain`. Linear.
     pub fn hash(&self, bytes: &[u8], domain: u8) -> u128 {
         let mut hasher = self.keyed;
         hasher.write(bytes);

@@ -1,9 +1,10 @@
 //! From text to SimHash fingerprints, and exact overlap of texts.
 //!
-//! [`Analyzer`] turns a text into its [canonical form](canonical()) and the fingerprint of its features, by the rules of a
-//! [`Profile`]. [`TextPreparer`] does the same into an owned [`PreparedText`] with shingle sets. [`charset`] decodes bytes, [`overlap`] compares two texts exactly, [`passages`] finds their common passages and
-//! [`origin`] the positions of these in the original texts. [`compare`](mod@compare) gives every distance between two texts, and
-//! [`compat`] the fingerprints of other libraries.
+//! [`Analyzer`] turns a text into its [canonical text](canonical()) and the fingerprint of its features, by the rules
+//! of a [`Profile`]. [`TextPreparer`] does the same, but returns an owned [`PreparedText`] with shingle sets.
+//! [`charset`] decodes bytes. [`overlap`] compares two texts exactly, [`passages`] finds their common passages, and
+//! [`origin`] finds the positions of passages in the original texts. [`compare`](mod@compare) computes every distance
+//! between two texts, and [`compat`] computes the fingerprints of other libraries.
 //!
 //! ```
 //! use twinprint_fingerprint::{HashKey, Width};

@@ -1,7 +1,7 @@
-//! Textbook distances between two documents, for comparisons by people.
+//! Textbook distances between two documents, for display.
 //!
-//! Most of them are between the term counts of the documents, a [`TermVector`] each. [`edit_distance`] is between their
-//! characters.
+//! [`edit_distance`] compares the characters of two texts. All other functions compare their term counts, which a
+//! [`TermVector`] stores.
 //!
 //! ```
 //! use twinprint_fingerprint::HashKey;
@@ -18,13 +18,13 @@
 
 use crate::analysis::Feature;
 
-/// The number of occurrences of each term of a document: distinct terms, sorted by their hashes.
+/// The term counts of a document: each distinct term by its hash, with its number of occurrences, sorted by hash.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TermVector(Vec<(u128, u32)>);
 
 impl TermVector {
-    /// The vector of a document's features, as [`Analyzer::explain`](crate::Analyzer::explain) lists them. Only the
-    /// numbers of occurrences are used, not the weights. Compare vectors of the same profile only.
+    /// Makes the vector of a document from its features, as [`Analyzer::explain`](crate::Analyzer::explain) lists them.
+    /// The vector has the numbers of occurrences, not the weights. Only vectors of the same profile can be compared.
     pub fn new(features: &[Feature]) -> Self {
         let mut terms: Vec<_> = features
             .iter()
@@ -45,7 +45,7 @@ impl TermVector {
         self.0.is_empty()
     }
 
-    /// The counts in both documents of each term that occurs in at least one.
+    /// For each term that at least one of the two documents has: its count in `self` and its count in `other`.
     fn pairs<'a>(&'a self, other: &'a Self) -> impl Iterator<Item = (f64, f64)> + 'a {
         let (mut left, mut right) = (self.0.iter().peekable(), other.0.iter().peekable());
         std::iter::from_fn(move || {
@@ -61,8 +61,8 @@ impl TermVector {
     }
 }
 
-/// Cosine of the angle between the count vectors, from 0 to 1. It is 1 if both documents are empty, and 0 if only one
-/// is.
+/// Cosine of the angle between the two count vectors, from 0 to 1. It is 1 if both documents are empty, and 0 if only
+/// one is.
 pub fn cosine(a: &TermVector, b: &TermVector) -> f64 {
     if a.is_empty() && b.is_empty() {
         return 1.0;
@@ -80,7 +80,8 @@ pub fn cosine(a: &TermVector, b: &TermVector) -> f64 {
     }
 }
 
-/// Jaccard similarity of the sets of terms: common terms over all terms, 1 for two empty documents. Counts are not used.
+/// Jaccard of the sets of terms: the number of terms that both documents have over the number that at least one has. It
+/// is 1 for two empty documents. The counts do not matter.
 pub fn term_jaccard(a: &TermVector, b: &TermVector) -> f64 {
     let (mut common, mut all) = (0u32, 0u32);
     for (x, y) in a.pairs(b) {
@@ -97,7 +98,7 @@ pub fn term_jaccard(a: &TermVector, b: &TermVector) -> f64 {
 /// Euclidean distance between the count vectors.
 pub fn euclidean(a: &TermVector, b: &TermVector) -> f64 {
     let squares = a.pairs(b).map(|(x, y)| (x - y) * (x - y));
-    // `fold` instead of `sum`, because the `sum` of no terms is -0.
+    // `fold` instead of `sum`, because `sum` over no terms is -0.
     squares.fold(0.0, |sum, square| sum + square).sqrt()
 }
 
@@ -113,14 +114,16 @@ pub fn chebyshev(a: &TermVector, b: &TermVector) -> f64 {
     a.pairs(b).map(|(x, y)| (x - y).abs()).fold(0.0, f64::max)
 }
 
-/// Largest number of characters of a text that [`edit_distance`] compares, without the common beginning and end of the texts.
+/// The maximum number of characters of a text for [`edit_distance`]. The common beginning and end of the two texts do
+/// not count.
 pub const MAX_EDIT_CHARS: usize = 1 << 16;
 
-/// The smallest number of insertions, deletions and replacements of characters that turn one text into the other
-/// (Levenshtein 1966). `None` if a text has more than [`MAX_EDIT_CHARS`] without the common beginning and end: the time is
-/// the product of the remaining lengths, 64 cells at a step (Myers 1999).
+/// The minimum number of insertions, deletions and replacements of characters that turn one text into the other
+/// (Levenshtein 1966). First the common beginning and end of the texts are removed. The time is the product of the
+/// remaining lengths, 64 cells at a step (Myers 1999), so the result is `None` if more than [`MAX_EDIT_CHARS`]
+/// characters of a text remain.
 ///
-/// For texts that are not canonical the distance includes punctuation and case.
+/// Punctuation and case count as differences unless the texts are canonical.
 ///
 /// ```
 /// use twinprint_text::measures::edit_distance;

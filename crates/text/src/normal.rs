@@ -1,24 +1,24 @@
-//! Normalisation: invisible characters stripped, then NFKC, lower case, NFC.
+//! Normalisation: invisible characters are removed, then come NFKC, lower case and NFC.
 //!
-//! The result is exactly that of the four steps over the whole text. For speed, runs of ASCII and of characters that
-//! normalisation does not change are passed on unchanged, characters that are only replaced go through a table, and
-//! only the parts in which characters act on each other are normalised by `unicode-normalization`.
+//! The result is exactly that of applying the four steps to the whole text. For speed, runs of ASCII and of characters
+//! that normalisation does not change are copied, characters that normalisation only replaces go through a table, and
+//! only those ranges in which characters affect each other are normalised by `unicode-normalization`.
 //!
-//! Invisible characters are stripped first. Otherwise a zero-width space would keep a letter and its accent apart in the
-//! first normalisation, and a second one would compose them.
+//! Invisible characters are removed first. Otherwise a zero-width space between a letter and its accent would keep them
+//! apart in the first normalisation, and a second normalisation would compose them: the result would not be stable.
 
 use crate::chars::{Class, Classes, is_invisible, is_word, normal_form};
 use crate::spaces::ascii_prefix;
 
 /// Receives a text piece by piece, in order.
 pub(crate) trait Sink {
-    /// ASCII of the original text, not yet in lower case.
+    /// Receives a run of ASCII of the original text, not yet in lower case.
     fn ascii(&mut self, run: &str);
-    /// Normalised characters that all belong to words.
+    /// Receives a run of normalised characters that are all part of words.
     fn word(&mut self, run: &str);
-    /// Normalised characters of which none belongs to a word.
+    /// Receives a run of normalised characters that all separate words.
     fn gap(&mut self, run: &str);
-    /// A normalised character of either kind.
+    /// Receives one normalised character, which is part of a word or separates words.
     fn any(&mut self, c: char) {
         let mut bytes = [0; 4];
         let piece = c.encode_utf8(&mut bytes);
@@ -28,13 +28,13 @@ pub(crate) trait Sink {
             self.gap(piece);
         }
     }
-    /// A character whose normal form belongs to no word.
+    /// Receives one original character whose normal form has only characters that separate words.
     fn mapped_gap(&mut self, c: char) {
         normal_form(std::iter::once(c)).for_each(|c| self.any(c));
     }
 }
 
-/// Passes the normal form of `text` to `sink`. Linear in the text.
+/// Passes the normal form of `text` to `sink`, piece by piece. Linear in the text.
 pub(crate) fn walk(text: &str, sink: &mut impl Sink) {
     let classes = Classes::get();
     let mut rest = text;
@@ -44,7 +44,8 @@ pub(crate) fn walk(text: &str, sink: &mut impl Sink) {
             length => {
                 let (run, after) = rest.split_at(length);
                 match after.chars().next() {
-                    // The mark acts on the last character of the run.
+                    // The character after the run may act on the last character of the run, so that one is not part of
+                    // the run.
                     Some(c) if acts_backward(classes.of(c)) => {
                         let (run, _) = run.split_at(length - 1);
                         sink.ascii(run);
@@ -60,14 +61,14 @@ pub(crate) fn walk(text: &str, sink: &mut impl Sink) {
     }
 }
 
-/// Returns `true` if the character must be normalised together with the one before it. Invisible characters are included, because
-/// a character that acts on the one before them may follow.
+/// Returns `true` if a character of this class must be normalised together with the one before it. This includes
+/// invisible characters, because the character after an invisible one may act on the one before it.
 fn acts_backward(class: Class) -> bool {
     matches!(class, Class::Joiner | Class::Stripped)
 }
 
-/// Handles the leading run of characters of one class. `text` starts with a character beyond ASCII. Returns the rest of
-/// the text.
+/// Passes on the first run of characters that all have one class. `text` starts with a character that is not ASCII.
+/// Returns the text after the run.
 fn beyond_ascii<'t>(text: &'t str, classes: Classes, sink: &mut impl Sink) -> &'t str {
     let mut chars = text.char_indices();
     let Some((_, first)) = chars.next() else {
@@ -97,13 +98,14 @@ fn beyond_ascii<'t>(text: &'t str, classes: Classes, sink: &mut impl Sink) -> &'
     after
 }
 
-/// Passes on a run of simple characters of one class.
+/// Passes on a run of simple characters that all have the class `class`.
 fn pass(run: &str, class: Class, sink: &mut impl Sink) {
     match class {
         Class::Word => sink.word(run),
         Class::Gap => sink.gap(run),
         Class::MappedGap => run.chars().for_each(|c| sink.mapped_gap(c)),
-        // The full-width forms of ASCII, frequent in Chinese texts, are at a constant distance from ASCII.
+        // The code of a full-width form of an ASCII character differs from the ASCII code by a constant. Full-width
+        // forms are frequent in Chinese texts, so they do not go through the general case.
         Class::Mapped => run
             .chars()
             .for_each(|c| match u8::try_from(u32::from(c).wrapping_sub(0xFEE0)) {
@@ -114,7 +116,7 @@ fn pass(run: &str, class: Class, sink: &mut impl Sink) {
     }
 }
 
-/// Normalises the first character together with the characters that act on it. Returns the rest of the text.
+/// Normalises the first character together with the characters after it that act on it. Returns the text after these.
 fn joined<'t>(text: &'t str, classes: Classes, sink: &mut impl Sink) -> &'t str {
     let end = text
         .char_indices()
@@ -126,7 +128,8 @@ fn joined<'t>(text: &'t str, classes: Classes, sink: &mut impl Sink) -> &'t str 
     after
 }
 
-/// The normalised text: invisible characters stripped, NFKC, lower case, NFC. Idempotent; linear in the text.
+/// Returns the normalised text: without invisible characters, in NFKC, lower case and NFC. Normalising twice changes
+/// nothing. Linear in the text.
 ///
 /// ```
 /// assert_eq!(twinprint_text::normalise("Ｔｅａ for ②!"), "tea for 2!");

@@ -1,37 +1,39 @@
-//! Positions in an original text of the parts of its canonical text.
+//! Maps positions in a canonical text to positions in the original text.
 //!
-//! The text is divided into atoms: the shortest pieces that are normalised independently of each other. Most atoms are one
-//! character. A base letter and its combining marks are one atom, and so are the jamo of a Hangul syllable; invisible characters belong to
-//! the atom before them. One atom may give several characters (`ﬁ`, `½`), one (`e` and a combining accent), or none (a soft hyphen at the
-//! start of a text).
+//! The original text is divided into atoms: the shortest pieces that can be normalised independently of each other.
+//! Most atoms are one character. A base letter with its combining marks is one atom, and so are the jamo of a Hangul
+//! syllable. Invisible characters belong to the atom before them. The normal form of an atom may have several
+//! characters (`ﬁ`, `½`), one (`e` and a combining accent), or none (a soft hyphen at the start of a text).
 //!
-//! Invariant: the canonical form of a piece between two boundaries of atoms is the same as the corresponding part of the canonical text.
+//! Invariant: if the original text is cut between two atoms, the canonical text of each piece is the corresponding part
+//! of the canonical text of the whole.
 
 use crate::chars::{Class, Classes, is_invisible, is_starter, is_word, normal_form};
 
-/// A boundary, in the canonical text and in the original text.
+/// A position between two atoms, in the canonical text and in the original text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Origin {
-    /// Characters of the canonical text before the boundary.
+    /// Position in the canonical text, in characters.
     pub canonical: usize,
-    /// Bytes of the original text before the boundary.
+    /// Position in the original text, in bytes.
     pub byte: usize,
 }
 
-/// The boundaries that [`origins`] found, in the order of the requested positions.
+/// The result of [`origins`]: one entry for each requested position, in the same order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Origins {
-    /// The starts; `None` if no word begins at the position or after it.
+    /// The requested starts; `None` if no word begins at or after the position.
     pub starts: Vec<Option<Origin>>,
-    /// The ends; `None` if no word ends at the position or before it.
+    /// The requested ends; `None` if no word ends at or before the position.
     pub ends: Vec<Option<Origin>>,
 }
 
-/// Finds the boundaries of parts of `canonical(text)` in `text`. `starts` and `ends` are positions in characters of the canonical text,
-/// each list ascending.
+/// Maps ranges of `canonical(text)` to ranges of `text`. `starts` and `ends` are the starts and the ends of the ranges,
+/// in characters of the canonical text; each list is ascending.
 ///
-/// A start inside the characters of one atom is moved to the next atom, and an end to the atom before, so that a part never has more than
-/// was asked for. [`Origin::canonical`] is the position after the move. Invisible characters after the last atom of a part are left out. Linear in the text, the starts and the ends.
+/// If an atom gives several characters, a start within these is moved to the next atom, and an end to the end of the
+/// atom before. A range is thus never larger than requested; [`Origin::canonical`] is the position after the move. A
+/// range does not include invisible characters after its last visible one. Linear in the text, the starts and the ends.
 ///
 /// ```
 /// let text = "The “ﬁne” print";
@@ -70,17 +72,18 @@ pub fn origins(text: &str, starts: &[usize], ends: &[usize]) -> Origins {
     found
 }
 
-/// Counts the characters of the canonical text.
+/// Counts the characters that the canonical text has so far, from the characters of the original text.
 #[derive(Default)]
 struct CanonicalCounter {
-    /// Number of characters so far, without a space at the end.
+    /// Number of characters of the canonical text so far, without a space at its end.
     count: usize,
-    /// True if characters that belong to no word follow them.
+    /// True if characters that separate words have been read after the last word.
     gap: bool,
 }
 
 impl CanonicalCounter {
-    /// Counts the characters of an atom. Returns the positions of the first and the last one that belong to words.
+    /// Counts the characters of the next atom. Returns the positions, in the canonical text, of its first and last
+    /// character that are part of words; `None` if it has no such character.
     fn count(&mut self, visible: impl Iterator<Item = char> + Clone) -> Option<(usize, usize)> {
         let mut bounds = None;
         let mut count = |c: char| {
@@ -109,10 +112,10 @@ fn single(mut chars: impl Iterator<Item = char>) -> Option<char> {
     chars.next().is_none().then_some(first)
 }
 
-/// An atom of a text; see the module's documentation.
+/// An atom: one of the shortest pieces of a text that can be normalised independently.
 #[derive(Clone, Copy)]
 struct Atom<'t> {
-    /// The byte at which it begins.
+    /// Byte offset of the atom in the text.
     start: usize,
     text: &'t str,
 }
@@ -122,7 +125,7 @@ impl<'t> Atom<'t> {
         self.text.chars().filter(|&c| !is_invisible(c))
     }
 
-    /// The number of bytes up to the end of the last visible character.
+    /// The number of bytes up to the end of the last visible character of the atom.
     fn visible_length(self) -> usize {
         self.text.trim_end_matches(is_invisible).len()
     }
@@ -144,7 +147,7 @@ impl<'t> Atoms<'t> {
         }
     }
 
-    /// Returns `true` if a new atom begins with `c`, which follows `piece`.
+    /// Returns `true` if a new atom begins with `c`. `piece` is the part of the current atom before `c`.
     fn separates(&self, piece: &str, c: char) -> bool {
         if c.is_ascii() {
             return true;
@@ -175,7 +178,8 @@ impl<'t> Iterator for Atoms<'t> {
     }
 }
 
-/// Returns `true` if the normal form of the two together differs from that of each by itself.
+/// Returns `true` if `piece` and `c` must be normalised together: their joint normal form differs from the two separate
+/// normal forms joined.
 fn joins(piece: &str, c: char) -> bool {
     let visible = || piece.chars().filter(|&c| !is_invisible(c));
     let together = normal_form(visible().chain(std::iter::once(c)));

@@ -1,9 +1,9 @@
 //! Overlap of two texts: exact Jaccard and containment of their shingle sets.
 //!
-//! The shingles of a text are a set, cut by [`Shingler`] from its canonical text: character 5-grams if the pair
-//! is measured by characters, word 3-grams otherwise (Broder 1997). A set is stored as the sorted distinct 64-bit
-//! hashes of its members under a key. Callers do not publish the hashes, so with a random key nobody can prepare texts
-//! that collide. By chance, two sets of a million shingles share a false member once in 10⁷ comparisons.
+//! [`Shingler`] makes the shingle set of a canonical text: character 5-grams if the pair is measured by characters,
+//! word 3-grams otherwise (Broder 1997). A set is stored as the sorted distinct 64-bit hashes of its shingles under a
+//! key. Callers do not publish the hashes, so with a random key nobody can prepare texts that collide. By chance, a
+//! comparison of two sets of a million shingles has one false common shingle in 10⁷ comparisons.
 //!
 //! ```
 //! use twinprint_fingerprint::HashKey;

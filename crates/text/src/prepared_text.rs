@@ -1,7 +1,8 @@
 //! Texts prepared for a search for duplicates, in an owned form that can be passed between threads.
 //!
-//! [`Analysis`] borrows the buffers of an analyzer and costs no allocation; batch jobs copy from it what they need. Jobs that hold
-//! one document for longer (streams, collections) use [`PreparedText`], which owns its canonical text and caches its shingle sets.
+//! An [`Analysis`] borrows the buffers of its analyzer, so it needs no allocation, and batch runs copy what they need
+//! from it. Streams and collections, which keep a document in memory for longer, use [`PreparedText`]: it owns its
+//! canonical text and caches its shingle sets.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -14,16 +15,16 @@ use crate::overlap::{ShingleSet, Shingler};
 use crate::profile::Profile;
 use crate::script::Measure;
 
-/// The keys under which texts are prepared.
+/// The two keys for preparing texts.
 #[derive(Clone, Copy, Debug)]
 pub struct PreparationKeys {
-    /// The key of the feature hashes, which the profile's key id stands for.
+    /// The key of the feature hashes. The profile contains the id of this key.
     pub features: HashKey,
-    /// The key of the shingle hashes. Only sets under one key can be compared.
+    /// The key of the shingle hashes. Only shingle sets made under the same key can be compared.
     pub shingles: HashKey,
 }
 
-/// Prepares texts under one profile. Keeps its buffers; use one for each thread.
+/// Prepares texts under one profile. Reuses its buffers; use one for each thread.
 ///
 /// ```
 /// use twinprint_fingerprint::HashKey;
@@ -47,7 +48,7 @@ pub struct TextPreparer {
 }
 
 impl fmt::Debug for TextPreparer {
-    /// Writes no field: the buffers depend on the keys.
+    /// Prints no field: the buffers contain hashes, which depend on the secret keys.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TextPreparer").finish_non_exhaustive()
     }
@@ -63,7 +64,7 @@ impl TextPreparer {
         }
     }
 
-    /// Analyzes a text without copying the result. Linear.
+    /// Analyses a text. The result borrows the buffers of the preparer. Linear.
     pub fn analyze(&mut self, text: &str) -> Analysis<'_> {
         self.analyzer.analyze(text)
     }
@@ -81,13 +82,14 @@ impl TextPreparer {
         }
     }
 
-    /// Makes the shingle set of a text by its own measure now, with the buffers of this preparer, unless it exists.
+    /// Makes the shingle set of a text, by the measure of the text, unless it exists already. Uses the buffers of this
+    /// preparer, so it is faster than [`PreparedText::shingle_set`].
     pub fn shingle<'t>(&mut self, text: &'t PreparedText) -> &'t Arc<ShingleSet> {
         let measure = text.measure;
         text.set_or_make(measure, || self.shingle_set(&text.canonical, measure))
     }
 
-    /// The shingle set of a canonical text by any measure. Linear.
+    /// Makes the shingle set of a canonical text by the given measure. Linear.
     pub fn shingle_set(&mut self, canonical: &str, measure: Measure) -> ShingleSet {
         ShingleSet::new(self.shingler.shingle(canonical, measure))
     }
@@ -100,12 +102,12 @@ pub struct PreparedText {
     features: u32,
     measure: Measure,
     shingle_key: HashKey,
-    /// By words and by characters.
+    /// The shingle sets by words and by characters, each made on first use.
     sets: [OnceLock<Arc<ShingleSet>>; 2],
 }
 
 impl fmt::Debug for PreparedText {
-    /// Leaves out the shingles: they depend on the key.
+    /// Does not print the shingle hashes, because they depend on the secret key.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PreparedText")
             .field("canonical", &self.canonical)
@@ -117,32 +119,33 @@ impl fmt::Debug for PreparedText {
 }
 
 impl PreparedText {
-    /// See [`Analysis::canonical`].
+    /// The canonical text.
     pub fn canonical(&self) -> &str {
         &self.canonical
     }
 
-    /// See [`Analysis::fingerprint`].
+    /// The fingerprint, in the low bits; see [`Analysis::fingerprint`].
     pub fn fingerprint(&self) -> u128 {
         self.fingerprint
     }
 
-    /// See [`Analysis::features`].
+    /// Number of distinct features that are not stop words; see [`Analysis::features`].
     pub fn features(&self) -> u32 {
         self.features
     }
 
-    /// See [`Analysis::measure`].
+    /// The unit of the text's shingles, words or characters; see [`Analysis::measure`].
     pub fn measure(&self) -> Measure {
         self.measure
     }
 
-    /// See [`Analysis::is_empty`].
+    /// Returns `true` if the text has no features, so that it cannot be a duplicate; see [`Analysis::is_empty`].
     pub fn is_empty(&self) -> bool {
         self.features == 0
     }
 
-    /// The shingle set by a measure, made on first use. Linear then, O(1) later.
+    /// The shingle set by the given measure. The first call makes the set in linear time; later calls take constant
+    /// time.
     pub fn shingle_set(&self, measure: Measure) -> &Arc<ShingleSet> {
         self.set_or_make(measure, || {
             ShingleSet::new(Shingler::new(self.shingle_key).shingle(&self.canonical, measure))

@@ -1,8 +1,8 @@
 //! Profiles: everything that decides a fingerprint, with an id and a checksum.
 //!
-//! Fingerprints of different profiles are not comparable. A profile's id is for people and command lines. The checksum
-//! also covers the parts that are not in the id (Unicode versions, segmenter, stop words). A secret key is never part of a
-//! profile, only its id.
+//! Fingerprints of different profiles are not comparable. A profile's id identifies it on command lines and in output.
+//! The checksum covers more than the id: also Unicode versions, segmenter and stop words. A profile contains the id of
+//! its key, never the secret key itself.
 
 use std::fmt::Write as _;
 
@@ -13,16 +13,17 @@ use crate::segment::SEGMENTER;
 use crate::stop_words::StopWords;
 use crate::weight::Weight;
 
-/// The version of the order of steps and of the meaning of the ids.
+/// The version of the profile format, with which every id begins. It changes if the order of the steps or the meaning
+/// of the ids changes.
 const VERSION: &str = "tp1";
 const FEATURE_HASH: &str = "siphash-1-3-128";
 
-/// The rules by which documents become fingerprints.
+/// The rules by which documents become fingerprints: normalisation, features, weights, hash key and width.
 ///
-/// The form of an id is `tp1-FEATURES-WEIGHT-BITS`, then `+key.ID` for a key other than the public one and `+stop.CHECKSUM` for a
-/// list of stop words. FEATURES is `words`, `wordsN`, `charsN` or `wordpairs`; WEIGHT is `set`, `tf`, `lntf` or
-/// `levels`, and with a table of idf weights for example `lntf.TABLE`, or `lntf.root.TABLE` for its square roots; BITS is
-/// 16, 32, 64 or 128.
+/// An id has the form `tp1-FEATURES-WEIGHT-BITS`. `+key.ID` follows if the key is not the public one, and
+/// `+stop.CHECKSUM` if the profile has a list of stop words. FEATURES is `words`, `wordsN`, `charsN` or `wordpairs`.
+/// WEIGHT is `set`, `tf`, `lntf` or `levels`; the name of an idf table may follow it, as in `lntf.TABLE`, or
+/// `lntf.root.TABLE` for the square root of the idf. BITS is 16, 32, 64 or 128.
 ///
 /// ```
 /// use twinprint_text::{Features, Profile, Weight};
@@ -42,26 +43,26 @@ pub struct Profile {
     idf: Option<(IdfTable, IdfPower)>,
 }
 
-/// The reason why there is no such profile.
+/// The reason why a profile cannot be made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProfileError {
-    /// The number is not a width of fingerprints.
+    /// Fingerprints cannot have this number of bits.
     #[error("a fingerprint has 16, 32, 64 or 128 bits, not {0}")]
     Bits(u32),
-    /// The shingles have no or too many units.
-    #[error("a shingle has 1 to {MAX_SHINGLE} words or characters: {0}")]
+    /// The features are shingles of 0 units, or of more than [`MAX_SHINGLE`] units.
+    #[error("a shingle has 1 to {MAX_SHINGLE} words or characters, so {0} is not possible")]
     Shingle(Features),
-    /// The id of a key has other characters than letters, digits, dots and underscores, or a wrong length.
+    /// The id of a key has a character other than ASCII letters, digits, dots and underscores, or is empty or too long.
     #[error("a key's id has 1 to 64 ASCII letters, digits, '.' and '_': {0:?}")]
     KeyId(String),
     /// The text is not the id of a profile.
     #[error("not a profile: {0:?} (expected something like tp1-words-lntf-64)")]
     Id(String),
-    /// The id has the checksum of a list of stop words, which it does not contain.
+    /// The id has only the checksum of a list of stop words, so the list itself is needed to make the profile.
     #[error("profile {0} has a list of stop words, which its id does not contain; give the list itself")]
     StopWords(String),
-    /// The id has the name of a table of idf weights that is not bundled.
+    /// The id has only the name of an idf table that is not bundled, so the table itself is needed to make the profile.
     #[error("profile {0} has a table of idf weights, which its id does not contain; give the table itself")]
     Idf(String),
 }
@@ -73,13 +74,13 @@ pub enum ProfileError {
      (checksum {right_checksum:016x})"
 )]
 pub struct ProfileMismatch {
-    /// Id of the profile whose [`check_same`](Profile::check_same) was called.
+    /// Id of the first profile: the one on which [`check_same`](Profile::check_same) was called.
     pub left: String,
-    /// Checksum of that profile.
+    /// Checksum of the first profile.
     pub left_checksum: u64,
-    /// Id of the other profile.
+    /// Id of the second profile: the argument of [`check_same`](Profile::check_same).
     pub right: String,
-    /// Checksum of the other profile.
+    /// Checksum of the second profile.
     pub right_checksum: u64,
 }
 
@@ -87,10 +88,10 @@ impl Profile {
     /// The id of the published key, [`HashKey::PUBLIC`](twinprint_fingerprint::HashKey::PUBLIC).
     pub const PUBLIC_KEY: &str = "public";
 
-    /// A profile with the public key and no stop words.
+    /// Makes a profile with the public key and without stop words or idf.
     ///
     /// # Errors
-    /// If `bits` is not 16, 32, 64 or 128, or a shingle has 0 or more than [`MAX_SHINGLE`] units.
+    /// Fails if `bits` is not 16, 32, 64 or 128, or if a shingle has 0 or more than [`MAX_SHINGLE`] units.
     pub fn new(features: Features, weight: Weight, bits: u32) -> Result<Self, ProfileError> {
         if !matches!(bits, 16 | 32 | 64 | 128) {
             return Err(ProfileError::Bits(bits));
@@ -109,18 +110,18 @@ impl Profile {
         })
     }
 
-    /// The default profile of a width: words weighted by 1 + ln tf.
+    /// The default profile for fingerprints of `bits` bits: words weighted by 1 + ln tf.
     ///
     /// # Errors
-    /// If `bits` is not 16, 32, 64 or 128.
+    /// Fails if `bits` is not 16, 32, 64 or 128.
     pub fn default_for(bits: u32) -> Result<Self, ProfileError> {
         Self::new(Features::default(), Weight::default(), bits)
     }
 
-    /// The same profile under the key with this id ("public" is the published key).
+    /// Returns this profile with another key id. The id "public" stands for the published key.
     ///
     /// # Errors
-    /// [`ProfileError::KeyId`] if the id does not fit into the id of a profile.
+    /// [`ProfileError::KeyId`] if the key id cannot be part of a profile's id.
     pub fn with_key_id(self, key_id: &str) -> Result<Self, ProfileError> {
         let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_');
         if !(1..=64).contains(&key_id.len()) || !key_id.bytes().all(plain) {
@@ -132,10 +133,10 @@ impl Profile {
         })
     }
 
-    /// The same profile at another width.
+    /// Returns this profile with fingerprints of `bits` bits.
     ///
     /// # Errors
-    /// If `bits` is not 16, 32, 64 or 128.
+    /// Fails if `bits` is not 16, 32, 64 or 128.
     pub fn at_width(&self, bits: u32) -> Result<Self, ProfileError> {
         if !matches!(bits, 16 | 32 | 64 | 128) {
             return Err(ProfileError::Bits(bits));
@@ -143,13 +144,13 @@ impl Profile {
         Ok(Self { bits, ..self.clone() })
     }
 
-    /// The same profile without the features on the list.
+    /// Returns this profile with a list of stop words: features that do not vote.
     #[must_use]
     pub fn with_stop_words(self, stop_words: StopWords) -> Self {
         Self { stop_words, ..self }
     }
 
-    /// The same profile with weights multiplied by the idf of a feature.
+    /// Returns this profile with an idf table: the weight of a feature is multiplied by a power of its idf.
     #[must_use]
     pub fn with_idf(self, table: IdfTable, power: IdfPower) -> Self {
         Self {
@@ -158,11 +159,11 @@ impl Profile {
         }
     }
 
-    /// The profile with an id.
+    /// Makes the profile that an id describes.
     ///
     /// # Errors
-    /// If the id is not valid, has a list of stop words (an id contains only its checksum) or a table of idf weights that is not
-    /// [bundled](IdfTable::bundled).
+    /// Fails if the id is invalid, if it has a list of stop words (of which an id contains only the checksum), or if it
+    /// names an idf table that is not [bundled](IdfTable::bundled).
     pub fn parse(id: &str) -> Result<Self, ProfileError> {
         let unknown = || ProfileError::Id(id.to_owned());
         let mut options = id.split('+');
@@ -198,7 +199,7 @@ impl Profile {
                 _ => return Err(unknown()),
             }
         }
-        // Each profile has one id: other spellings are not accepted.
+        // An id is accepted only in the spelling that `id` returns, so that each profile has exactly one id.
         if profile.id() == id {
             Ok(profile)
         } else {
@@ -206,7 +207,7 @@ impl Profile {
         }
     }
 
-    /// The id, such as `tp1-words-lntf-64`.
+    /// The id of the profile, such as `tp1-words-lntf-64`.
     pub fn id(&self) -> String {
         let weight = match &self.idf {
             None => self.weight.name().to_owned(),
@@ -224,7 +225,8 @@ impl Profile {
         id
     }
 
-    /// All parts in words, one line each. The checksum is computed from them.
+    /// A description of everything that decides a fingerprint, one line for each property. The checksum is computed
+    /// from this text.
     pub fn parts(&self) -> String {
         let (unicode, categories) = (
             unicode_normalization::UNICODE_VERSION,
@@ -265,12 +267,12 @@ impl Profile {
         )
     }
 
-    /// A checksum over [`parts`](Self::parts).
+    /// The checksum of the text that [`parts`](Self::parts) returns.
     pub fn checksum(&self) -> u64 {
         checksum(self.parts().as_bytes())
     }
 
-    /// Checks that fingerprints of the two profiles may be compared.
+    /// Checks that fingerprints of the two profiles are comparable.
     ///
     /// # Errors
     /// [`ProfileMismatch`] if the profiles have different checksums.
@@ -292,12 +294,12 @@ impl Profile {
         self.features
     }
 
-    /// The weight of features by their frequency.
+    /// The weight function, which maps the frequency of a feature to its weight.
     pub fn weight(&self) -> Weight {
         self.weight
     }
 
-    /// The formula for the weight of a feature from its frequency in the text (tf), for people.
+    /// The formula for the weight of a feature, for display. In it, tf is the frequency of the feature in the text.
     pub fn weight_formula(&self) -> String {
         let of_tf = match self.weight {
             Weight::Set => "1",
@@ -309,7 +311,7 @@ impl Profile {
             IdfPower::Whole => " · idf",
             IdfPower::Root => " · √idf",
         });
-        // Logarithms and idf are multiplied by 16 each, to be integers.
+        // Logarithms and idf values are integers that count sixteenths, so their product counts 256ths.
         let unit = match (self.weight, idf) {
             (Weight::LogTf, None) => return "1 + ln tf, in sixteenths".to_owned(),
             (Weight::LogTf, Some(_)) => ", in 256ths",
@@ -319,22 +321,22 @@ impl Profile {
         format!("{of_tf}{}{unit}", idf.unwrap_or_default())
     }
 
-    /// The width of the fingerprint.
+    /// The width of the fingerprints in bits.
     pub fn bits(&self) -> u32 {
         self.bits
     }
 
-    /// The id of the key of the feature hash; "public" is the published one.
+    /// The id of the key of the feature hashes. The id "public" stands for the published key.
     pub fn key_id(&self) -> &str {
         &self.key_id
     }
 
-    /// The table of idf weights and its power, if there is one.
+    /// The idf table and the power of the idf; `None` if weights do not depend on idf.
     pub fn idf(&self) -> Option<(&IdfTable, IdfPower)> {
         self.idf.as_ref().map(|(table, power)| (table, *power))
     }
 
-    /// The features that are left out.
+    /// The stop words: features that do not vote.
     pub fn stop_words(&self) -> &StopWords {
         &self.stop_words
     }

@@ -1,6 +1,7 @@
-//! Scripts of characters, as far as segmentation needs them, and the measure of overlap that follows from them.
+//! Scripts of characters, by which texts are segmented into words, and the measure of a text, which follows from its
+//! scripts.
 
-/// The unit of overlap between two documents.
+/// The unit of the shingles in which two documents are compared.
 ///
 /// ```
 /// use twinprint_text::Measure;
@@ -10,16 +11,16 @@
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Measure {
-    /// Character 5-grams: texts in scripts written without spaces.
+    /// Character 5-grams, for texts in scripts that are written without spaces.
     CharGrams,
-    /// Word 3-grams: everything else.
+    /// Word 3-grams, for all other texts.
     WordGrams,
 }
 
 impl Measure {
-    /// The measure of a canonical text: [`Measure::CharGrams`] when ideographs are at least a tenth of ideographs
-    /// and Latin letters together, or when letters of other scripts written without spaces are at least a tenth
-    /// of those letters, ideographs and Latin letters together. Linear.
+    /// The measure of a canonical text. It is [`Measure::CharGrams`] if ideographs are at least a tenth of all
+    /// ideographs and Latin letters. It is also `CharGrams` if letters of other scripts without spaces are at least a
+    /// tenth of those letters, ideographs and Latin letters together. Otherwise it is [`Measure::WordGrams`]. Linear.
     pub fn of(canonical: &str) -> Self {
         let Census {
             latin,
@@ -35,7 +36,8 @@ impl Measure {
         }
     }
 
-    /// The measure of a pair: by characters if either document is measured by characters.
+    /// The measure in which a pair of documents is compared: by characters if at least one of them is measured by
+    /// characters.
     #[must_use]
     pub fn with(self, other: Self) -> Self {
         match (self, other) {
@@ -45,14 +47,15 @@ impl Measure {
     }
 }
 
-/// The way in which a script separates words.
+/// The way in which a script marks the boundaries of words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Script {
-    /// Han ideographs: no spaces, words found by dictionary.
+    /// Han ideographs: written without spaces; a dictionary finds the words.
     Ideograph,
-    /// Kana, Thai, Lao, Khmer, Burmese: no spaces, no dictionary. (Tibetan separates its syllables by a mark.)
+    /// Kana, Thai, Lao, Khmer, Burmese: written without spaces, and the segmenter has no dictionary for them. (Tibetan
+    /// is not one of them: it separates syllables by a mark.)
     Unspaced,
-    /// Everything else, digits included: spaces separate words.
+    /// All other scripts, and digits: spaces separate words.
     Spaced,
 }
 
@@ -86,11 +89,13 @@ struct Census {
 }
 
 impl Census {
-    /// Counts by lead bytes, which decide nearly all characters: a canonical text has letters, numbers, marks and spaces only. Of
-    /// these, `a` to `z` and all that U+00C0 to U+02BF hold (led by C3 to CA) are Latin, and all that U+4000 to
-    /// U+9FFF hold (E4 to E9) are ideographs. The characters led by E0 to E3 and from EA on are decoded.
+    /// Counts characters by their first UTF-8 byte, which identifies the kind of most characters, because a canonical
+    /// text has only letters, numbers, marks and spaces. Of these, `a` to `z` and all from U+00C0 to U+02BF (first byte
+    /// C3 to CA) are Latin, and all from U+4000 to U+9FFF (E4 to E9) are ideographs. Characters with the first byte E0
+    /// to E3 or from EA on are decoded to find their kind.
     fn of(canonical: &str) -> Self {
-        /// Bytes of a chunk: few enough that its counts fit a byte and are summed in vectors.
+        /// Number of bytes counted at a time. The counts of a chunk fit into a byte, so the compiler can sum them in
+        /// vectors.
         const CHUNK: usize = 128;
         let bytes = canonical.as_bytes();
         let mut census = Self::default();
@@ -126,7 +131,7 @@ impl Census {
     }
 }
 
-/// Latin letters of a normalised text.
+/// Returns `true` if the character is a Latin letter in a normalised text.
 fn is_latin(c: char) -> bool {
     matches!(c,
         'a'..='z'

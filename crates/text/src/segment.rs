@@ -1,12 +1,13 @@
 //! Words of a canonical text, as byte ranges in text order.
 //!
-//! Words are separated by spaces. Within such a word, each maximal run of one kind of script is cut by the rule of its
-//! script, so mixed text works run by run:
-//! ideographs by jieba's dictionary (maximum probability path, no hidden Markov model: faster, and decided by
-//! the dictionary alone); other scripts without spaces into overlapping pairs of characters, or one
-//! character if it is alone; everything else stays whole.
+//! Spaces separate words. A word in this sense may contain several scripts, so it is first cut into maximal runs of one
+//! kind of script. Each run is then cut by the rule of its script. Ideographs are cut by jieba's dictionary along the
+//! path of maximum probability. (jieba's hidden Markov model is not used, so the segmentation is faster and depends on
+//! the dictionary alone.) Other scripts without spaces are cut into overlapping pairs of characters; a run of one
+//! character is a word. All other runs are words as a whole.
 //!
-//! The dictionary is that of jieba-rs, in `dictionary/`. `build.rs` makes the trie of it that is compiled in.
+//! The dictionary in `dictionary/` is the one of jieba-rs. `build.rs` converts it into a trie, which is compiled into
+//! the library.
 
 use std::ops::Range;
 
@@ -21,25 +22,25 @@ pub(crate) mod dictionary;
 use cache::{BucketRef, SegmentationCache};
 use dictionary::{JIEBA, JiebaRs, Path};
 
-/// Name and version of the segmenter, part of every profile: those of the crate that has the same dictionary and makes
-/// the same cuts.
+/// Name and version of the segmenter, which every profile contains: the jieba-rs release whose dictionary and
+/// segmentation this module reproduces.
 pub(crate) const SEGMENTER: &str =
     "jieba-rs 0.11.0 embedded dictionary, no hmm; pairs in other unspaced scripts";
 
-/// Number of runs by which cache buckets are prefetched ahead of their use.
+/// Number of runs between the prefetch of a run's cache bucket and its use.
 const PREFETCH_DISTANCE: usize = 16;
 
-/// Cuts texts into words. Keeps its buffers, and a cache of the words of runs of ideographs.
+/// Cuts texts into words. Reuses its buffers, and caches the words of runs of ideographs.
 #[derive(Debug, Default)]
 pub(crate) struct Segmenter {
-    /// Words, and whole runs of ideographs.
+    /// Words, and runs of ideographs that are not cut yet.
     pieces: Vec<Span>,
     runs: Vec<IdeographRun>,
     cache: SegmentationCache,
     path: Path,
 }
 
-/// A run of at least two ideographs.
+/// A run of at least two ideographs, which is to be cut by the dictionary.
 #[derive(Clone, Copy, Debug)]
 struct IdeographRun {
     /// Index of the run in `pieces`.
@@ -48,7 +49,7 @@ struct IdeographRun {
 }
 
 impl Segmenter {
-    /// Pushes the words of `canonical`, which must be shorter than 4 GiB.
+    /// Appends the words of `canonical` to `words`. `canonical` must be shorter than 4 GiB.
     pub(crate) fn words(&mut self, canonical: &str, words: &mut Vec<Span>) {
         self.pieces.clear();
         self.runs.clear();
@@ -64,7 +65,7 @@ impl Segmenter {
             if let Some(later) = self.runs.get(i + PREFETCH_DISTANCE) {
                 self.cache.prefetch(later.bucket);
             }
-            // The pieces of the runs are in ascending order, and each index is in bounds because the piece was pushed.
+            // In bounds: `mixed_words` pushed a piece for each run, and the runs are in the order of their pieces.
             let (before, from) = self.pieces.split_at(run.piece as usize);
             words.extend_from_slice(before.get(done..).unwrap_or_default());
             done = run.piece as usize + 1;
@@ -88,8 +89,8 @@ impl Segmenter {
     }
 }
 
-/// Cuts words into runs of one script and these into pieces, up to a word that starts with ASCII. `text` begins at byte
-/// `offset` of the canonical text. Returns the number of bytes read.
+/// Cuts words into runs of one script, and the runs into pieces. Stops before a word that starts with ASCII. `text`
+/// begins at byte `offset` of the canonical text. Returns the number of bytes read.
 fn mixed_words(text: &str, offset: u32, pieces: &mut Vec<Span>, runs: &mut Vec<IdeographRun>) -> usize {
     let mut start = 0;
     let mut run_script = None;
@@ -119,13 +120,14 @@ fn mixed_words(text: &str, offset: u32, pieces: &mut Vec<Span>, runs: &mut Vec<I
     text.len()
 }
 
-/// The character at a position, and the bytes after it.
+/// The character at byte `position`, and the bytes after this character.
 fn split_first(text: &str, position: usize) -> Option<(char, &[u8])> {
     let mut chars = text.get(position..)?.chars();
     Some((chars.next()?, chars.as_str().as_bytes()))
 }
 
-/// The length in bytes of the leading run of ideographs from U+4E00 to U+9FFF, recognised by their first two bytes.
+/// The length in bytes of the run of ideographs from U+4E00 to U+9FFF at the start of `bytes`. The first two bytes of a
+/// character suffice to recognise them.
 fn common_ideographs(bytes: &[u8]) -> usize {
     let (threes, _) = bytes.as_chunks::<3>();
     let ideographs = threes
@@ -134,7 +136,8 @@ fn common_ideographs(bytes: &[u8]) -> usize {
     ideographs.count() * 3
 }
 
-/// Cuts one run of a script. A run of ideographs is pushed whole and added to `runs`.
+/// Cuts one run of a script into pieces. A run of several ideographs becomes one piece and is added to `runs`, to be
+/// cut later.
 fn cut(
     text: &str,
     range: Range<usize>,
@@ -153,7 +156,7 @@ fn cut(
         None => {}
         Some(Script::Spaced) => pieces.push(span(0, run.len())),
         Some(Script::Ideograph) => {
-            // A single ideograph, of at most four bytes, is a word.
+            // A run of at most four bytes is a single ideograph, which is a word.
             if run.len() > 4 {
                 runs.push(IdeographRun {
                     piece: pieces.len() as u32,

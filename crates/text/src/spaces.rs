@@ -1,15 +1,15 @@
-//! Splits a canonical text at its spaces.
+//! Splits a canonical text into words at its spaces.
 //!
-//! Runs of ASCII are split 64 bytes at a time. Words with other characters are passed to the caller, which cuts them
-//! further.
+//! Runs of ASCII are processed 64 bytes at a time. Words with other characters are passed to the caller, which cuts
+//! them further.
 
 use twinprint_fingerprint::Span;
 
-/// Pushes the words of `canonical`, which must be shorter than 4 GiB, in text order.
+/// Appends the words of `canonical` to `words`, in text order. `canonical` must be shorter than 4 GiB.
 ///
-/// `mixed` handles words with a character beyond ASCII. It gets the text from such a word on and the byte offset of the
-/// word, pushes the words it finds, and returns the number of bytes that it has read: up to a space or to the end of
-/// the text. It may read several words.
+/// `mixed` is called for a word with a character that is not ASCII. Its arguments are the text from this word on, the
+/// byte offset of the word, and the list of words. It appends the words that it finds and returns the number of bytes
+/// that it has read, up to a space or to the end of the text. It may read several words.
 pub(crate) fn split(
     canonical: &str,
     words: &mut Vec<Span>,
@@ -36,7 +36,7 @@ pub(crate) fn split(
     }
 }
 
-/// The length of the leading run of ASCII.
+/// The number of ASCII bytes before the first byte that is not ASCII.
 pub(crate) fn ascii_prefix(bytes: &[u8]) -> usize {
     const HIGH: u64 = 0x8080_8080_8080_8080;
     let (chunks, _) = bytes.as_chunks::<32>();
@@ -52,7 +52,7 @@ pub(crate) fn ascii_prefix(bytes: &[u8]) -> usize {
     length + tail.iter().position(|&b| b >= 0x80).unwrap_or(tail.len())
 }
 
-/// Pushes the words of ASCII `bytes`, which begin at byte `offset` of the text.
+/// Appends the words of `bytes`, which are ASCII and begin at byte `offset` of the text.
 fn split_ascii(bytes: &[u8], offset: usize, words: &mut Vec<Span>) {
     let (chunks, tail) = bytes.as_chunks::<64>();
     let mut start = offset as u32;
@@ -82,12 +82,14 @@ fn split_ascii(bytes: &[u8], offset: usize, words: &mut Vec<Span>) {
 /// A mask of the spaces in an ASCII chunk: bit i is set if byte i is a space.
 fn spaces(chunk: &[u8; 64]) -> u64 {
     const LOW: u64 = 0x7F7F_7F7F_7F7F_7F7F;
-    /// Moves the low bit of byte i to bit i of the top byte.
+    /// A factor that gathers the low bits of eight bytes: in the product, bit i of the top byte is the low bit of byte
+    /// i.
     const GATHER: u64 = 0x0102_0408_1020_4080;
     let (eights, _) = chunk.as_chunks::<8>();
     eights.iter().rev().fold(0, |mask, eight| {
         let differs = u64::from_le_bytes(*eight) ^ u64::from_le_bytes([b' '; 8]);
-        // For ASCII bytes the high bit of the sum is clear if and only if the byte is a space.
+        // `differs` is 0 for a space and 1 to 0x7F for any other ASCII byte. Adding 0x7F sets the high bit of each byte
+        // that is not a space, without a carry into the next byte.
         let found = (!(differs + LOW) & !LOW) >> 7;
         mask << 8 | found.wrapping_mul(GATHER) >> 56
     })

@@ -1,11 +1,11 @@
-//! Stop words: features that a profile leaves out.
+//! Stop words: features that a profile ignores.
 
 use crate::canonical::canonical;
 
 /// A sorted list of distinct words in canonical form.
 ///
-/// A feature whose text is in the list is dropped, for any kind of features. A shingle that contains a stop word among
-/// others stays. The list is part of a profile's checksum.
+/// A feature is ignored if its text is in the list, whatever kind of feature it is. A shingle of several words is
+/// ignored only if it is in the list as a whole. The checksum of a profile covers the list.
 ///
 /// ```
 /// use twinprint_text::StopWords;
@@ -17,8 +17,8 @@ use crate::canonical::canonical;
 pub struct StopWords(Vec<String>);
 
 impl StopWords {
-    /// The list of the given words, each made canonical. A word that becomes several words there ("don't")
-    /// counts as each of them.
+    /// Makes a list from the canonical texts of the given words. If a canonical text has several words ("don't"), each
+    /// of them is a stop word.
     pub fn new<'w>(words: impl IntoIterator<Item = &'w str>) -> Self {
         let mut list: Vec<String> = words
             .into_iter()

@@ -1,46 +1,47 @@
-//! A counter of the features of one document after another.
+//! A hash table that counts the features of one document after another.
 //!
-//! An open-addressing table with linear probing, keyed by the low 64 bits of the feature hash (two features
-//! that share them count as one). A slot holds the number of the document that wrote it, so starting the next
-//! document clears nothing. A document starts with as many slots as its features may need, up to
-//! [`FIRST_SLOTS`], and doubles them as distinct features come: small documents stay in the first-level cache, most
-//! others in the second-level cache.
+//! The table has open addressing and linear probing. The key is the low 64 bits of the feature hash; two features with
+//! the same key count as one. Each slot stores the number of the document that wrote it, so the table need not be
+//! cleared for the next document. A document starts with as many slots as its features may need, up to [`FIRST_SLOTS`],
+//! and doubles the number when distinct features fill half of it. Small documents thus stay in the first-level cache,
+//! and most others in the second-level cache.
 //!
-//! Branch predictors cannot predict whether a feature is new, so new and repeated features take the same path: the
-//! slot is written in either case, and so is the next entry, which counts only if the feature was new. The only branch is
-//! taken on a collision with another feature, so a sparse table is faster than a small one.
+//! Branch predictors cannot predict whether a feature is new, so new and repeated features take the same path: the slot
+//! is written in either case, and so is the next element of the list of distinct features, which becomes part of the
+//! list only if the feature is new. The only branch is taken if the slot belongs to another feature. A sparse table has
+//! fewer of these collisions, so it is faster than a small one.
 //!
-//! Slots are chosen by multiplication with a random odd number, both halves of the product folded into one, so
-//! that nobody can prepare features that collide. The counts and their order do not depend on that number.
+//! The slot of a key is computed by a multiplication with a random odd number whose two halves are folded into one, so
+//! nobody can prepare features that collide. The counts and their order do not depend on the random number.
 
 use std::hash::{BuildHasher, RandomState};
 
 use twinprint_fingerprint::Width;
 
-/// The maximum number of slots that a document starts with. A page of ten thousand characters takes less than a quarter
-/// of these slots, and their 256 KiB stay in the second-level cache. On English pages half as many were slower, because
-/// of collisions and growing; twice as many were not measurably faster.
+/// The maximum number of slots that a document starts with. A page of ten thousand characters uses less than a quarter
+/// of these slots, and their 256 KiB stay in the second-level cache. On English pages half of this number was slower,
+/// because of collisions and growth; twice this number was not measurably faster.
 const FIRST_SLOTS: usize = 1 << 14;
 
-/// Features between two checks whether the table must grow.
+/// Number of features that are counted between two checks of whether the table must grow.
 const STRIDE: usize = 256;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Slot {
     key: u64,
-    /// The number of the document that wrote the slot; 0 stands for none.
+    /// The number of the document that wrote the slot; 0 if no document did.
     document: u32,
     tf: u32,
 }
 
-/// The slot of a distinct feature, and the position of its first occurrence.
+/// A distinct feature of the document: its slot, and the position of its first occurrence.
 #[derive(Clone, Copy, Debug, Default)]
 struct Entry {
     slot: usize,
     first: u32,
 }
 
-/// A distinct feature's number of occurrences and the position of the first.
+/// How often a distinct feature occurs, and the position of its first occurrence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Count {
     pub(crate) tf: u32,
@@ -54,21 +55,21 @@ pub(crate) struct Tally<W> {
     document: u32,
     /// Number of slots that the document uses: a power of two, at most `slots.len()`.
     size: usize,
-    /// Features counted so far, repeats included.
+    /// Number of features of the document counted so far, repeats included.
     features: u32,
     multiplier: u64,
     salt: u64,
-    /// Number of elements of `hashes` and `entries` that belong to the document; the rest is spare.
+    /// Number of distinct features of the document. Elements of `hashes` and `entries` beyond this number are unused.
     distinct: usize,
     hashes: Vec<W>,
-    /// Parallel to `hashes`.
+    /// Slot and first occurrence of each distinct feature, in the order of `hashes`.
     entries: Vec<Entry>,
-    /// Buffer for the frequencies while the table grows.
+    /// A buffer for the frequencies of the features while they move to a larger table.
     moved: Vec<u32>,
 }
 
 impl<W: Width> Tally<W> {
-    /// An empty tally. Nothing is allocated before the first document.
+    /// Creates an empty tally. It allocates no memory before the first document.
     pub(crate) fn new() -> Self {
         let random = RandomState::new();
         Self {
@@ -85,12 +86,12 @@ impl<W: Width> Tally<W> {
         }
     }
 
-    /// The distinct feature hashes of the document.
+    /// The hashes of the document's distinct features, in order of first occurrence.
     pub(crate) fn hashes(&self) -> &[W] {
         &self.hashes[..self.distinct]
     }
 
-    /// Parallel to [`hashes`](Self::hashes).
+    /// The counts of the document's distinct features, in the order of [`hashes`](Self::hashes).
     pub(crate) fn counts(&self) -> impl Iterator<Item = Count> {
         self.entries[..self.distinct].iter().map(|entry| Count {
             tf: self.slots[entry.slot].tf,
@@ -98,7 +99,8 @@ impl<W: Width> Tally<W> {
         })
     }
 
-    /// Starts the next document, of about `features` features with repeats. Drops the counts of the last one.
+    /// Drops the counts of the last document and starts the next. `features` is the expected number of features,
+    /// repeats included.
     pub(crate) fn start(&mut self, features: usize) {
         self.distinct = 0;
         self.features = 0;
@@ -106,7 +108,7 @@ impl<W: Width> Tally<W> {
         self.next_table(size.next_power_of_two());
     }
 
-    /// Counts more features of the document, fewer than 2³² in all. Expected linear time.
+    /// Counts more features of the current document. A document may have fewer than 2³² features. Expected linear time.
     pub(crate) fn add(&mut self, hashes: &[W]) {
         for hashes in hashes.chunks(STRIDE) {
             let room = self.distinct + hashes.len();
@@ -121,7 +123,8 @@ impl<W: Width> Tally<W> {
         }
     }
 
-    /// Counts features. The table has two slots and one entry for each, even if all are new.
+    /// Counts at most [`STRIDE`] features. The caller has made room: even if all features are new, at most half of the
+    /// slots are used and `entries` is long enough.
     fn add_stride(&mut self, hashes: &[W]) {
         let probe = self.probe();
         let mut distinct = self.distinct;
@@ -165,7 +168,7 @@ impl<W: Width> Tally<W> {
         }
     }
 
-    /// Moves the distinct features to a table of `size` slots.
+    /// Moves the distinct features of the document to a table of `size` slots.
     fn grow(&mut self, size: usize) {
         let mut moved = std::mem::take(&mut self.moved);
         moved.clear();
@@ -186,7 +189,7 @@ impl<W: Width> Tally<W> {
     }
 }
 
-/// The probe sequence in one document's table.
+/// The parameters that decide which slots are read for a key.
 #[derive(Clone, Copy)]
 struct Probe {
     document: u32,
@@ -196,8 +199,8 @@ struct Probe {
 }
 
 impl Probe {
-    /// The index of the slot of `key`, or of the free slot where it belongs. At most half of the first `mask + 1` slots are
-    /// taken, so the probe ends.
+    /// The index of the slot that holds `key`, or else of the free slot where `key` belongs. At most half of the first
+    /// `mask + 1` slots are in use, so the search ends.
     #[inline]
     fn find(self, slots: &[Slot], key: u64) -> usize {
         let product = u128::from(key ^ self.salt) * u128::from(self.multiplier);
@@ -205,7 +208,8 @@ impl Probe {
         loop {
             // In bounds: the mask is below the number of slots.
             let slot = slots[index];
-            // Both are zero if the slot holds another feature of this document: one branch for both conditions.
+            // Both flags are 0 if the slot holds another feature of this document. Combining them needs one branch
+            // instead of two.
             let free = u64::from(slot.document ^ self.document);
             let same = u64::from(slot.key == key);
             if free | same != 0 {

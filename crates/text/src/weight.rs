@@ -1,6 +1,6 @@
-//! Weights of features by their frequency in a text (tf).
+//! Weights of features by their frequency in a text (term frequency, tf).
 //!
-//! Integers throughout, so that a fingerprint is the same on every machine.
+//! All weights are integers, so that a fingerprint is the same on every machine.
 
 /// The weight of a feature as a function of its number of occurrences, tf.
 ///
@@ -11,19 +11,19 @@
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Weight {
-    /// 1 for every feature: a set.
+    /// Every feature weighs 1.
     Set,
-    /// tf itself, up to 65,535.
+    /// A feature weighs tf, up to 65,535.
     Tf,
-    /// 16 (1 + ln tf), rounded to the nearest integer; tf up to 65,535.
+    /// A feature weighs 16 (1 + ln tf), rounded to the nearest integer. A tf above 65,535 counts as 65,535.
     #[default]
     LogTf,
-    /// A level from 1 to 5: 1 + log₂ tf rounded down, 5 from tf 16 on.
+    /// A feature weighs 1 to 5: 1 + log₂ tf rounded down, and 5 for tf of 16 and more.
     Levels,
 }
 
 impl Weight {
-    /// The weight of a feature that occurs `tf` times. 0 counts as 1.
+    /// The weight of a feature that occurs `tf` times. A `tf` of 0 counts as 1.
     #[inline]
     pub fn of(self, tf: u32) -> u16 {
         let tf = tf.clamp(1, u32::from(u16::MAX)) as u16;
@@ -38,7 +38,7 @@ impl Weight {
         }
     }
 
-    /// Its name in a profile's id.
+    /// The name of the weight in a profile's id.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Set => "set",
@@ -55,7 +55,8 @@ impl Weight {
     }
 }
 
-/// The smallest tf at which the weight exceeds 16 by 1, 2, 3, … : ⌈exp((w − ½)/16 − 1)⌉ for w = 17, 18, …
+/// The values of tf at which the `LogTf` weight w becomes 17, 18, …: the smallest tf for which 16 (1 + ln tf) is
+/// rounded to w, ⌈exp((w − ½)/16 − 1)⌉.
 const LOG_TF_STEPS: [u16; 177] = [
     2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5, 6, 6, 6, 7, 7, 8, 8, 9, 9,
     10, 10, 11, 12, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 23, 24, 25, 27, 29, 31, 33, 35, 37, 39, 42, 44,
@@ -68,7 +69,7 @@ const LOG_TF_STEPS: [u16; 177] = [
     37_469, 39_885, 42_458, 45_196, 48_111, 51_214, 54_517, 58_033, 61_775,
 ];
 
-/// 16, plus one for every step reached.
+/// The `LogTf` weight of a tf: 16, plus one for every element of [`LOG_TF_STEPS`] that is at most `tf`.
 const fn log_tf(tf: u16) -> u16 {
     let mut low = 0;
     let mut high = LOG_TF_STEPS.len();
@@ -83,7 +84,7 @@ const fn log_tf(tf: u16) -> u16 {
     16 + low as u16
 }
 
-/// The weights of frequencies below 64, which nearly all features have.
+/// The `LogTf` weights for tf below 64, indexed by tf. Nearly all features have such a tf.
 static LOG_TF_SMALL: [u16; 64] = {
     let mut table = [16; 64];
     let mut tf = 1;

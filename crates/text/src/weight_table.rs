@@ -1,4 +1,4 @@
-//! Weights of the features of a document under a profile: by frequency, rarity (idf) and stop words.
+//! Weights of the features of a document under a profile, from frequency, idf and stop words.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use twinprint_fingerprint::{HashKey, Width, hash_one};
 use crate::profile::Profile;
 use crate::weight::Weight;
 
-/// A profile's weights, found by the low halves of the feature hashes under one key.
+/// The weights of a profile under one key. Features are looked up by the low halves of their hashes.
 pub(crate) struct WeightTable {
     weight: Weight,
     /// Hashes of the stop words, sorted.
@@ -15,15 +15,15 @@ pub(crate) struct WeightTable {
     idf: Option<IdfFactors>,
 }
 
-/// The factors of weights, in sixteenths.
+/// The factors by which idf multiplies the weights of words, in sixteenths.
 struct IdfFactors {
     factors: HashMap<u64, u16>,
-    /// Factor of the words that are not in the table.
+    /// Factor of the words that are not in the idf table.
     default: u16,
 }
 
 impl WeightTable {
-    /// The weights of a profile. O(stop words + words of the idf table).
+    /// Makes the table for a profile. O(stop words + words of the idf table).
     pub(crate) fn new(profile: &Profile, key: &HashKey) -> Self {
         let hash = |word: &str| hash_one(key, word.as_bytes()).low_u64();
         let words = profile.stop_words().words().iter();
@@ -43,17 +43,18 @@ impl WeightTable {
         }
     }
 
-    /// The weight by frequency, before idf.
+    /// The weight function, which maps the frequency of a feature to its weight. Idf is not included.
     pub(crate) fn weight(&self) -> Weight {
         self.weight
     }
 
-    /// Returns `true` if a weight depends on the frequency alone.
+    /// Returns `true` if the profile has neither stop words nor idf, so that a weight depends only on the frequency.
     pub(crate) fn is_frequency_only(&self) -> bool {
         self.stop_words.is_empty() && self.idf.is_none()
     }
 
-    /// The weight of a feature that occurs `tf` times, at most 65,535; `None` for a stop word.
+    /// The weight of a feature that occurs `tf` times, at most 65,535; `None` if the feature is a stop word. `feature`
+    /// is the low half of its hash.
     pub(crate) fn weigh(&self, feature: u64, tf: u32) -> Option<u16> {
         if self.stop_words.binary_search(&feature).is_ok() {
             return None;

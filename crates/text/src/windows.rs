@@ -1,21 +1,23 @@
-//! The parts of a text in which windows of n characters are windows of n bytes.
+//! Splits a text into ranges in which every window of n characters is also a window of n bytes, and the ranges between
+//! them.
 //!
-//! A text consists of long ASCII runs and the islands between them. A window of n characters is inside one run, or
-//! touches exactly one island: runs have at least n bytes, so no window reaches two islands. So the windows of the runs, and
-//! those of the islands with n − 1 characters of the runs on either side, are the windows of the text, each once.
+//! A text consists of long runs of ASCII and the islands between them. Each window of n characters is either inside one
+//! run or touches exactly one island: a run has at least n bytes, so no window touches two islands. Therefore the
+//! windows inside the runs, and the windows in each island extended by n − 1 characters on either side, are together
+//! all windows of the text, each once.
 
 use std::ops::Range;
 
 use twinprint_fingerprint::Span;
 
-/// Shortest run in bytes: shorter ones are not worth separate handling.
+/// The minimum length of a run in bytes. Shorter runs are not faster than the general case.
 const MIN_RUN: usize = 64;
 
-/// Bytes checked for ASCII at a time.
+/// Number of bytes that are checked for ASCII at a time.
 const CHUNK: usize = 32;
 
-/// Replaces `runs` by the ASCII runs of `text` (shorter than 4 GiB) that have at least `MIN_RUN` bytes and `n`, in
-/// text order. Linear.
+/// Replaces the content of `runs` by the ASCII runs of `text` that have at least `n` and at least [`MIN_RUN`] bytes, in
+/// text order. `text` is shorter than 4 GiB. Linear.
 pub(crate) fn ascii_runs(text: &str, n: usize, runs: &mut Vec<Span>) {
     runs.clear();
     let bytes = text.as_bytes();
@@ -34,7 +36,7 @@ pub(crate) fn ascii_runs(text: &str, n: usize, runs: &mut Vec<Span>) {
     }
 }
 
-/// The number of leading ASCII bytes.
+/// The number of ASCII bytes before the first byte that is not ASCII.
 fn ascii_prefix(bytes: &[u8]) -> usize {
     let (chunks, _) = bytes.as_chunks::<CHUNK>();
     let whole = CHUNK * chunks.iter().take_while(|chunk| chunk.is_ascii()).count();
@@ -46,14 +48,15 @@ fn ascii_prefix(bytes: &[u8]) -> usize {
             .count()
 }
 
-/// The byte ranges of the windows that are in no run. `runs` are those of [`ascii_runs`] for the same `n`,
-/// at least 1, in a text of `length` bytes.
+/// The byte ranges whose windows of n characters are not inside a run. `runs` is the result of [`ascii_runs`] for the
+/// same `n`, at least 1, and a text of `length` bytes.
 pub(crate) fn islands(runs: &[Span], n: usize, length: usize) -> impl Iterator<Item = Range<usize>> {
     let starts = std::iter::once(0).chain(runs.iter().map(|run| run.end as usize));
     let ends = runs.iter().map(|run| run.start as usize).chain([length]);
     let islands = starts.zip(ends).filter(|(start, end)| start < end);
     islands.map(move |(start, end)| {
-        // A run has at least n bytes, so only the beginning and the end of the text can clip the range.
+        // A run has at least `n` bytes, so the range exceeds neither run; only the start and the end of the text can
+        // cut it short.
         start.saturating_sub(n - 1)..(end + n - 1).min(length)
     })
 }

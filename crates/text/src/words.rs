@@ -6,8 +6,8 @@ use twinprint_fingerprint::Span;
 
 use crate::segment::Segmenter;
 
-/// Cuts canonical texts into the words that [`Features::Words`](crate::Features::Words) takes as features. Keeps its
-/// buffers; use one for each thread.
+/// Cuts canonical texts into words, the same words that [`Features::Words`](crate::Features::Words) takes as features.
+/// Reuses its buffers; use one for each thread.
 ///
 /// ```
 /// use twinprint_text::Words;
@@ -30,7 +30,7 @@ impl fmt::Debug for Words {
 }
 
 impl Words {
-    /// The byte ranges of the words of a canonical text (the first 4 GiB of it). Linear.
+    /// Returns the byte ranges of the words of a canonical text. Only the first 4 GiB of the text are cut. Linear.
     pub fn cut(&mut self, canonical: &str) -> &[Span] {
         self.spans.clear();
         let end = canonical.floor_char_boundary(u32::MAX as usize);

@@ -1,5 +1,5 @@
-//! Golden fingerprints of every kind of profile. Stores contain such fingerprints, so they must never change. A change that breaks this test needs a
-//! new version of the profiles: `tp2`.
+//! Golden fingerprints of every kind of profile. Stores contain such fingerprints, so they must never change. A change
+//! that breaks this test needs a new version of the profiles: `tp2`.
 
 use twinprint_fingerprint::HashKey;
 use twinprint_text::{Analyzer, Profile};

@@ -1,5 +1,5 @@
-//! The purpose of a secret key. Under the published key, added meaningless words give any page any fingerprint; under another key the same page has a
-//! random fingerprint.
+//! The purpose of a secret key. Under the published key, added meaningless words give any page any fingerprint; under
+//! another key the same page has a random fingerprint.
 
 #![expect(clippy::unwrap_used, reason = "a test: it may panic")]
 

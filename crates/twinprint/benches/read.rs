@@ -1,12 +1,14 @@
-//! Reads and parses files without fingerprinting them, for timing: `time cargo bench -p twinprint --bench read -- FILE…`.
+//! Reads and parses files without making fingerprints, to measure the speed of reading: `time cargo bench -p twinprint
+//! --bench read -- FILE…`.
 //!
-//! One thread splits the input into records, the main thread parses them: bytes divided by CPU seconds are the speed of a core.
+//! One thread splits the input into records, and the main thread parses them. The speed of one core is the number of
+//! bytes divided by the CPU seconds.
 #![expect(clippy::print_stdout, reason = "the figures are the output")]
 
 use twinprint::source::{RecordKind, SourceOptions, Sources};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    // `cargo bench` adds `--bench` to the arguments.
+    // `cargo bench` adds the argument `--bench`, which is ignored.
     let inputs: Vec<String> = std::env::args()
         .skip(1)
         .filter(|argument| argument != "--bench")

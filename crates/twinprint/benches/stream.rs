@@ -1,20 +1,24 @@
-//! Measures the cost of a document as a stream grows. Prints tab-separated rows: documents, microseconds a document
-//! since the row before (processor time on Linux, else wall time), live groups, live stories, and peak memory in megabytes.
+//! Measures the cost of placing a document as a stream grows. Prints tab-separated rows: number of documents,
+//! microseconds per document since the row before (processor time on Linux, wall time elsewhere), live groups, live
+//! stories, and peak memory in megabytes.
 //!
 //! ```text
 //! cargo bench -p twinprint --features stream --bench stream -- SOURCE [DOCUMENTS]
 //! ```
 //!
-//! SOURCE is a file of rows with "text", or one of these generated streams:
-//! * `subjects`: documents on many subjects, a new one every ten documents, each live for some days; a fifth of the documents repeat one
-//!   of the last thousand with a word changed;
-//! * `alive`: documents that have little in common, none of which ends;
-//! * `template`: pages of one site that differ in a few words;
-//! * `edge`: pages of one site that differ in every sixth word: too different to be duplicates and too similar to be rejected quickly;
-//! * `word`: one word, repeated; `empty`: nothing, or signs only;
-//! * `backwards`: as `subjects`, each document an hour before the last.
+//! SOURCE is a file of JSONL rows with a field `text`, or one of these generated streams:
+//! * `subjects`: documents on many subjects. A new subject begins every ten documents, and each is live for some days. A
+//!   fifth of the documents repeat one of the last thousand documents with one word changed.
+//! * `alive`: documents that have little in common. No story ends.
+//! * `template`: pages of one site that differ in a few words.
+//! * `edge`: pages of one site that differ in every sixth word: too different to be duplicates, and too similar to be
+//!   rejected quickly.
+//! * `word`: one word, repeated.
+//! * `empty`: empty texts, or punctuation only.
+//! * `backwards`: like `subjects`, but each document is an hour older than the one before.
 //!
-//! Documents are a minute apart. Stories end after a week without a new document, groups after a month.
+//! Except in `backwards`, a document is a minute later than the one before. Stories end after a week without a new
+//! document, groups after a month.
 #![expect(clippy::print_stdout, reason = "the figures are the output")]
 
 use std::fs::File;
@@ -26,7 +30,7 @@ use twinprint::stream::{Document, Stream, StreamOptions};
 
 const DAY: i64 = 86_400;
 
-/// SplitMix64.
+/// The random-number generator SplitMix64.
 struct Draw(u64);
 
 impl Draw {
@@ -37,12 +41,12 @@ impl Draw {
         (z ^ (z >> 31)) % n
     }
 
-    /// A word common to all texts; low numbers are more frequent.
+    /// Draws a word from those that all subjects share. Words with low numbers are more frequent.
     fn common(&mut self) -> u64 {
         self.below(200) * self.below(200) + self.below(20)
     }
 
-    /// A text of 150 words, a third of them of its subject.
+    /// Makes a text of 150 words, a third of which belong to the subject.
     fn text(&mut self, subject: u64) -> String {
         let word = |draw: &mut Self| match draw.below(3) {
             0 => format!("s{}x{} ", subject, draw.below(30)),
@@ -52,7 +56,7 @@ impl Draw {
     }
 }
 
-/// A source of texts.
+/// A source of the texts of a stream.
 enum Texts {
     File(BufReader<File>),
     Subjects { draw: Draw, recent: Vec<String> },
@@ -86,7 +90,7 @@ impl Texts {
         })
     }
 
-    /// The text of document `i`; `None` at the end of a file.
+    /// The text of document `i`; `None` after the last row of a file.
     fn next(&mut self, i: u64) -> Option<String> {
         Some(match self {
             Self::File(rows) => {
@@ -126,7 +130,7 @@ impl Texts {
     }
 }
 
-/// Processor time of this thread in nanoseconds on Linux; elsewhere the time since `began`.
+/// Processor time of this thread in nanoseconds on Linux; elsewhere the wall time since `began`.
 fn clock(began: Instant) -> u64 {
     let statistics = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
     let run = statistics.and_then(|text| text.split(' ').next()?.parse().ok());
@@ -140,7 +144,7 @@ fn next_row(n: u64) -> u64 {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    // `cargo bench` adds `--bench` to the arguments.
+    // `cargo bench` adds the argument `--bench`, which is ignored.
     let mut arguments = std::env::args().skip(1).filter(|argument| argument != "--bench");
     let source = arguments.next().unwrap_or_else(|| "subjects".to_owned());
     let documents: u64 = arguments.next().map_or(Ok(100_000), |n| n.parse())?;

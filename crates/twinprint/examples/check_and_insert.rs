@@ -1,4 +1,4 @@
-//! Asks a collection whether pages are new, and stores them in the same step, as a crawler does.
+//! Checks whether pages are new to a collection, and stores them in the same step, as a crawler does.
 //!
 //! ```text
 //! cargo run -p twinprint --features collections --example check_and_insert -- [COLLECTION [FILE…]]
@@ -31,7 +31,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     run(&directory, pages, &mut io::stdout())
 }
 
-/// Adds `pages`, pairs of an id and a text, to the collection in `directory`.
+/// Adds pages to the collection in `directory`. A page is a pair of an id and a text.
 pub(crate) fn run(
     directory: &Path,
     pages: Vec<(String, String)>,
@@ -49,8 +49,9 @@ pub(crate) fn run(
         details: Details::default(),
         ttl: None,
     });
-    // One call is one transaction: each document sees those before it. With `Synced` the answers come when the documents are on the disk.
-    // `false` stores duplicates as well, as members of the group of what they duplicate.
+    // One call is one transaction: each document is compared with those before it, too. With `Synced`, the call returns
+    // when the documents are on the disk. `false` stores duplicates as well, as members of the group that they belong
+    // to.
     for answer in collection.add(documents.collect(), false, Durability::Synced)? {
         let answer = answer?;
         match (answer.verdict, &answer.best) {
@@ -70,7 +71,7 @@ pub(crate) fn run(
     Ok(())
 }
 
-/// A page, a near-duplicate of it, and another page.
+/// A page, a near-duplicate of it, and an unrelated page.
 pub(crate) fn sample_pages() -> Vec<(String, String)> {
     let council = "The city council voted on Tuesday evening to extend the tram line from the old harbour to the university campus.";
     let rain = "Heavy rain closed three mountain roads, and the council asked drivers to stay at home until the morning.";

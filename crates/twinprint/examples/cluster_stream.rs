@@ -32,7 +32,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// Places the reports in order and prints the group and the story of each, then the topics.
 pub(crate) fn run(reports: &[Value], output: &mut dyn Write) -> Result<(), Box<dyn Error>> {
     let mut options = StreamOptions::new()?;
-    // Memory follows what is live: groups end after a month without a new member, stories after a week.
+    // Memory depends on the live groups and stories only: groups end after a month without a new member, stories after
+    // a week.
     options.groups.window = Some(30 * DAY);
     options.stories.window = Some(7 * DAY);
     let mut stream = Stream::new(options);
@@ -64,12 +65,12 @@ pub(crate) fn run(reports: &[Value], output: &mut dyn Write) -> Result<(), Box<d
             terms.join(", ")
         )?;
     }
-    // A long-running process takes the groups and stories that ended from time to time, to store or drop them.
+    // A long-running process takes the ended groups and stories from time to time, to store them or drop them.
     let (_groups, _stories) = stream.take_retired();
     Ok(())
 }
 
-/// Two reports of one event with a copy of the first, and two of another event.
+/// Two reports of one event, a copy of the first, and two reports of another event.
 pub(crate) fn sample_reports() -> Vec<Value> {
     [
         "The city council voted on Tuesday evening to extend the tram line from the old harbour to the university campus.",

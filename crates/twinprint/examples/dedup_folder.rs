@@ -30,7 +30,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// Deduplicates `folder` into `out`, which must be new or empty.
 pub(crate) fn run(folder: &Path, out: &Path, output: &mut dyn Write) -> Result<(), Box<dyn Error>> {
-    // Inputs are strings because they may also be globs, or `-` for standard input.
+    // Inputs are strings, because an input may also be a glob, or `-` for standard input.
     let inputs = [folder
         .to_str()
         .ok_or("the folder's name is not UTF-8")?
@@ -39,7 +39,7 @@ pub(crate) fn run(folder: &Path, out: &Path, output: &mut dyn Write) -> Result<(
         keep: Keep::Longest,
         ..DedupOptions::new()?
     };
-    // `Silent` reports no progress. Setting the last argument to true from another thread cancels the run.
+    // `Silent` reports no progress. If another thread sets the last argument to true, the run is cancelled.
     let job = DedupJob {
         inputs: &inputs,
         source: &SourceOptions::default(),
@@ -54,7 +54,7 @@ pub(crate) fn run(folder: &Path, out: &Path, output: &mut dyn Write) -> Result<(
         records.read, records.kept, records.removed
     )?;
 
-    // One row per document: removed documents name the kept one that they duplicate.
+    // Each document has one row. The row of a removed document names the kept document that it duplicates.
     for row in fs::read_to_string(out.join("clusters.jsonl"))?.lines() {
         let row: Value = serde_json::from_str(row)?;
         if let (Some(id), Some(kept)) = (row["id"].as_str(), row["duplicate_of"].as_str()) {

@@ -17,10 +17,10 @@ use twinprint::store::{self, Index, Options, Settings};
 use twinprint::{Features, HashKey, Profile, Weight};
 use twinprint_text::Analyzer;
 
-/// Bits in which two fingerprints may differ to match.
+/// The maximum number of differing bits of two fingerprints that match.
 const RADIUS: u32 = 12;
 
-/// The documents. Their positions are the ids.
+/// The documents. The id of a document is its position in this list.
 pub(crate) const HEADLINES: [&str; 4] = [
     "council votes to extend the tram line from the old harbour to the university campus",
     "council votes to extend the tram line from the old harbour to the main university campus",
@@ -38,9 +38,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     run(&directory, &query, &mut io::stdout())
 }
 
-/// Builds the index in `directory` and looks for documents near `query`, before and after a deletion.
+/// Builds the index in `directory`, and looks up documents near `query` before and after a deletion.
 pub(crate) fn run(directory: &Path, query: &str, output: &mut dyn Write) -> Result<(), Box<dyn Error>> {
-    // A profile says how texts become fingerprints. The index keeps its id, because only fingerprints of one profile can be compared.
+    // A profile defines how texts become fingerprints. The index stores its id, because only fingerprints of the same
+    // profile can be compared.
     let profile = Profile::new(Features::Words, Weight::LogTf, 64)?;
     let mut analyzer = Analyzer::new(&profile, HashKey::PUBLIC);
     let settings = Settings {
@@ -53,14 +54,14 @@ pub(crate) fn run(directory: &Path, query: &str, output: &mut dyn Write) -> Resu
     for (id, headline) in (0..).zip(HEADLINES) {
         index.add(id, analyzer.fingerprint(headline) as u64)?;
     }
-    // Added fingerprints are found at once. They are durable after the commit.
+    // Added fingerprints are found at once, but they are durable only after the commit.
     index.commit()?;
     list_matches(&index.snapshot(), analyzer.fingerprint(query) as u64, output)?;
 
     index.delete(1)?;
     index.commit()?;
     writeln!(output, "after the deletion of 1:")?;
-    // Other processes read what was last committed, while the writer continues.
+    // Other processes see the state of the last commit, while the writer continues.
     let committed = store::read::<u64>(directory)?;
     list_matches(&committed.snapshot, analyzer.fingerprint(query) as u64, output)
 }

@@ -2,9 +2,9 @@
 //!
 //! # Where to start
 //!
-//! [`dedup`](fn@dedup) is the main job; [`forecast`] estimates its memory and disk space. [`source`] reads documents, [`sink`] writes
-//! records and results, and [`radius`] chooses the Hamming radius. Files of fingerprints are read by [`raw`], and searched as
-//! [`segment`]s of a [`store`].
+//! [`dedup`](fn@dedup) is the main job; [`forecast`] estimates its memory and disk space. [`source`] reads documents,
+//! [`sink`] writes records and results, and [`radius`] chooses the Hamming radius. Files of fingerprints are read by
+//! [`raw`], and searched as [`segment`]s of a [`store`].
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "collections")]
@@ -41,7 +41,7 @@ pub use twinprint_text::{
     Features, IdfError, IdfPower, IdfTable, MIN_FEATURES, Profile, StopWords, Weight, compat,
 };
 
-/// Compiles the Rust example of the repository's README.
+/// The example of the repository's README, compiled as a doctest.
 #[cfg(doctest)]
 #[expect(
     rustdoc::invalid_codeblock_attributes,

@@ -1,4 +1,4 @@
-//! The main job with all the document stores of this build.
+//! The functions `dedup` and `forecast`, with all the document stores that this build supports.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -12,12 +12,12 @@ use crate::collection_store::Collections as Stores;
 #[cfg(not(feature = "collections"))]
 use twinprint_dedup::known::NoStores as Stores;
 
-/// Finds the near-duplicates among the documents of a job and writes the result, as [`twinprint_dedup::dedup`];
-/// [`DedupOptions::against`](crate::DedupOptions::against) may name a collection as well as an index.
+/// Finds the near-duplicates among the documents of a job and writes the result, like [`twinprint_dedup::dedup`].
+/// [`DedupOptions::against`](crate::DedupOptions::against) may name a collection or an index.
 ///
 /// # Errors
-/// An error that stops the whole run. A record that cannot be used is not an error: it is rejected, counted and listed in
-/// `rejects.jsonl`.
+/// Fails only for a reason that stops the whole run. A record that cannot be used does not stop it: the record is
+/// rejected, counted and listed in `rejects.jsonl`.
 pub fn dedup(
     job: &DedupJob<'_>,
     progress: &dyn Progress,
@@ -26,10 +26,10 @@ pub fn dedup(
     dedup_with_stores(job, &Stores, progress, cancel)
 }
 
-/// Estimates memory, disk and time of a run from a sample, as [`twinprint_dedup::forecast`].
+/// Estimates memory, disk and time of a run from a sample, like [`twinprint_dedup::forecast`].
 ///
 /// # Errors
-/// The errors of [`dedup`] that occur before the run or while the sample is read.
+/// Fails for the reasons of [`dedup`] that occur before the run or while the sample is read.
 pub fn forecast(
     job: &DedupJob<'_>,
     progress: &dyn Progress,

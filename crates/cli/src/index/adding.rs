@@ -1,8 +1,10 @@
-//! The note of an `index add` under the next free ids: a file in the directory of the index.
+//! The note of `index add`: a file in the directory of the index that prevents adding the same fingerprints twice after
+//! a kill. It is used if the fingerprints get the next free ids.
 //!
-//! The note is durable before the fingerprints are committed, and is removed after that. A note that is found belongs to an add that was killed. Its
-//! fingerprints were committed if the next free id is the one after theirs: every add removes the note of an earlier one before it changes the index,
-//! and only an add changes the next free id. If the next add is the same one, its fingerprints must not be added a second time.
+//! The note is written durably before the fingerprints are committed, and removed afterwards. Thus if a note is found,
+//! an `index add` was killed. Its fingerprints were committed if the next free id of the index is the end of the id
+//! range in the note. (Every add removes an earlier note before it changes the index, and only adds change the next
+//! free id.) If they were committed and the next add has the same fingerprints, it adds nothing.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
@@ -11,19 +13,19 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-/// The name of the note.
+/// The file name of the note.
 const NOTE: &str = "adding";
 
-/// An add under the next free ids.
+/// The content of a note: an add of fingerprints under the next free ids.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Add {
     /// The digest of the fingerprints.
     pub(super) digest: u128,
-    /// Their ids.
+    /// The ids that the fingerprints get.
     pub(super) ids: Range<u64>,
 }
 
-/// The file of the note.
+/// The file of the note in the directory of an index.
 #[derive(Debug)]
 pub(super) struct NoteFile {
     path: PathBuf,
@@ -43,7 +45,8 @@ impl Add {
         Some(Self { digest, ids })
     }
 
-    /// `true` if this add, of `count` fingerprints, was committed and `next` is the next free id since.
+    /// Returns `true` if this add was committed, and no ids were given out since. `count` is the number of its
+    /// fingerprints, and `next` the next free id of the index.
     pub(super) fn is_last(&self, count: u64, next: u64) -> bool {
         let Range { start, end } = self.ids;
         end == next && count > 0 && start.checked_add(count) == Some(end)
@@ -51,12 +54,13 @@ impl Add {
 }
 
 impl NoteFile {
-    /// The note of the index in `dir`.
+    /// The note file of the index in the directory `dir`.
     pub(super) fn in_dir(dir: &Path) -> Self {
         Self { path: dir.join(NOTE) }
     }
 
-    /// The add that is noted. An incomplete note belongs to an add that committed nothing.
+    /// Reads the note. `None` if it does not exist or is incomplete: an incomplete note was not durable yet, so its add
+    /// committed nothing.
     pub(super) fn read(&self) -> anyhow::Result<Option<Add>> {
         match fs::read_to_string(&self.path) {
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::InvalidData) => Ok(None),
@@ -64,7 +68,7 @@ impl NoteFile {
         }
     }
 
-    /// Notes an add durably.
+    /// Writes the note durably.
     pub(super) fn write(&self, add: &Add) -> anyhow::Result<()> {
         let write = || {
             let mut file = File::create(&self.path)?;
@@ -75,7 +79,7 @@ impl NoteFile {
         write().with_context(|| self.named())
     }
 
-    /// Removes the note of an earlier add durably, if there is one.
+    /// Removes the note durably, if it exists.
     pub(super) fn remove(&self) -> anyhow::Result<()> {
         match fs::remove_file(&self.path) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
@@ -83,10 +87,10 @@ impl NoteFile {
         }
     }
 
-    /// Removes the note of an add that ends.
+    /// Removes the note at the end of an add.
     ///
-    /// There is no sync: a kill during it would leave a committed add without its note. A power cut may restore the
-    /// note. Then the same add is treated as a repetition, as after a kill.
+    /// There is no sync: if the process were killed during it, the add would be committed but its note gone. After a
+    /// power cut the note may exist again. Running the same add again then adds nothing, as after a kill.
     pub(super) fn end(&self) -> anyhow::Result<()> {
         match fs::remove_file(&self.path) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
@@ -94,9 +98,9 @@ impl NoteFile {
         }
     }
 
-    /// Makes names in the directory durable.
+    /// Makes the creation or removal of files in the directory durable.
     fn sync(&self) -> io::Result<()> {
-        // On systems other than Unix a directory cannot be opened as a file, and names are durable without a sync.
+        // Only on Unix can a directory be opened for a sync. Other systems make file names durable without it.
         match self.path.parent() {
             Some(dir) if cfg!(unix) => File::open(dir)?.sync_all(),
             _ => Ok(()),

@@ -24,30 +24,33 @@ use crate::choice::explained;
 use crate::progress::Bars;
 use crate::{interrupt, number, terminal};
 
-/// Makes an index of files of fingerprints
+/// Makes an index from files of fingerprints
 ///
-/// After an interruption (Ctrl-C, a kill, a power cut) the same command resumes after the last table that was complete, if there is one. It reads
-/// the files once to compare them with what was read before, and starts over if a fingerprint, an id or an option has changed. It also starts over
-/// after an interruption in the last step, the check that no given id occurs twice.
+/// If a build is interrupted (Ctrl-C, a kill, a power cut), run the same command again: it resumes after the last
+/// complete table. It reads the files once to check that they are the same as before. It starts over if no table is
+/// complete, or if a fingerprint, an id or an option has changed. It also starts over if the interruption came in the
+/// last step, which checks that no given id occurs twice.
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// Files of fingerprints: *.u64 (64 bits each, little-endian; also .u64.gz, .u64.zst …), whose ids are their positions, counted through all
-    /// files, or *.parquet with a column "fingerprint" of 64-bit whole numbers and perhaps one "id"
+    /// Files of fingerprints: *.u64 (64 bits each, little-endian; also .u64.gz, .u64.zst …), whose ids are their
+    /// positions, counted through all files; or *.parquet with a column "fingerprint" of 64-bit whole numbers and
+    /// optionally a column "id"
     #[arg(required = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
     inputs: Vec<PathBuf>,
 
     #[command(flatten)]
     ids: IdArgs,
 
-    /// Directory for the index, made if it does not exist; it must not hold files of another index
+    /// Directory for the index, made if it does not exist. It must not have files of another index
     #[arg(short, long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     output: PathBuf,
 
-    /// Radius that most queries will have; others are answered too
+    /// Largest Hamming distance of most queries, for which the index is optimised; queries with any other distance work
+    /// too
     #[arg(short = 'k', long, default_value_t = 3, value_name = "K", value_parser = clap::value_parser!(u32).range(0..=64))]
     hamming: u32,
 
-    /// Storage format of the fingerprints; later additions use it too
+    /// Storage format of the fingerprints, also of those added later
     #[arg(long, value_parser = explained(CODECS), default_value = "packed")]
     codec: Codec,
 
@@ -74,7 +77,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     };
     if Collection::is_at(&args.output) {
         bail!(
-            "{} holds a collection; name a directory of its own for the index",
+            "{} is the directory of a collection; choose another directory for the index",
             args.output.display()
         );
     }
@@ -96,19 +99,19 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     ))
 }
 
-/// Reads files into a segment, and shows the progress.
+/// Builds a segment from files of fingerprints, and shows progress.
 pub(super) struct SegmentBuild {
     bars: Arc<Bars>,
     cancel: Arc<AtomicBool>,
     memory: u64,
 }
 
-/// A segment of the fingerprints in files.
+/// A segment that was built from files of fingerprints.
 pub(super) struct BuiltSegment {
     pub(super) segment: Segment<u64>,
-    /// The digest of all fingerprints and ids.
+    /// The digest of all fingerprints and their ids.
     pub(super) digest: u128,
-    /// The id after the largest one.
+    /// The largest id plus one.
     pub(super) next: u64,
 }
 
@@ -121,10 +124,11 @@ impl SegmentBuild {
         })
     }
 
-    /// The options for building a segment of fingerprints for an index with these settings. Fingerprints without ids of their own will get ids from `first` on.
+    /// The options for building a segment from `files`, for an index with the given settings. If the files have no ids,
+    /// the fingerprints get ids from `first` on.
     ///
     /// # Errors
-    /// Too little memory.
+    /// Fails if the memory limit is too low for the build.
     pub(super) fn options(
         &self,
         files: &RawFiles,
@@ -145,8 +149,8 @@ impl SegmentBuild {
         Ok(options)
     }
 
-    /// Makes a segment of all files, with [options](Self::options) for them. With [`segment::Options::resume`] it resumes an interrupted build of the same
-    /// input.
+    /// Builds a segment of all files. `options` comes from [`options`](Self::options) for the same files. If
+    /// [`segment::Options::resume`] is set, an interrupted build of the same input is resumed.
     pub(super) fn segment(
         &self,
         files: &RawFiles,
@@ -161,7 +165,8 @@ impl SegmentBuild {
         if !known.ascending {
             self.bars.stage("check ids", 0, Unit::Steps);
             if let Err(error) = self.distinct(&segment, path, options.memory) {
-                // Otherwise the next writer would find an unknown segment.
+                // The segment is removed. Otherwise the next writer would find a segment that the manifest does not
+                // name.
                 let _left_over = std::fs::remove_file(path);
                 return Err(error);
             }
@@ -173,7 +178,7 @@ impl SegmentBuild {
         })
     }
 
-    /// Reads all files into a segment.
+    /// Reads all files and builds a segment from them.
     fn read(
         &self,
         files: &RawFiles,
@@ -212,7 +217,7 @@ impl SegmentBuild {
         Ok((segment, known))
     }
 
-    /// Resumes an interrupted build of the same input, if there is one.
+    /// Resumes an interrupted build of the same input. `None` if no build was interrupted or it cannot be resumed.
     fn resumed(
         &self,
         files: &RawFiles,
@@ -239,16 +244,16 @@ impl SegmentBuild {
             Resumable::Tables(interrupted) => interrupted,
         };
         let Some(known) = InputSummary::read(interrupted.notes()) else {
-            return starting_over("another version of twinprint began it");
+            return starting_over("another version of twinprint started it");
         };
         if interrupted.len() != files.len() || self.digest(files, first, RESUMABLE)? != known.digest {
-            return starting_over("its input was another");
+            return starting_over("it had a different input");
         }
         let (whole, tables) = (interrupted.whole(), interrupted.tables());
         terminal::note(&format!(
             "resuming an interrupted build after table {whole} of {tables}"
         ));
-        // The last complete table is read back and counts as one more.
+        // The last complete table is read again, so it counts as work too.
         let to_come = (tables - whole) as u64 + 1;
         self.bars
             .stage("write", files.len().saturating_mul(to_come), Unit::Fingerprints);
@@ -256,7 +261,7 @@ impl SegmentBuild {
         Ok(Some((segment, known)))
     }
 
-    /// The digest of all files. An interruption gives the error `interrupted`.
+    /// The digest of all fingerprints in the files and their ids. Ctrl-C ends it with the error `interrupted`.
     pub(super) fn digest(
         &self,
         files: &RawFiles,
@@ -277,7 +282,7 @@ impl SegmentBuild {
         Ok(digest.finish())
     }
 
-    /// Returns an error if an id occurs twice, because only one of the two could be replaced or deleted.
+    /// Returns an error if an id occurs twice: a later change could replace or delete only one of its fingerprints.
     fn distinct(&self, segment: &Segment<u64>, path: &Path, memory: u64) -> anyhow::Result<()> {
         let mut sorter = Sorter::new(path.parent().unwrap_or(path), u64::MAX.into(), memory);
         for (i, id) in segment.ids().enumerate() {
@@ -291,7 +296,9 @@ impl SegmentBuild {
             self.go_on()?;
             for &id in ids {
                 if before.replace(id) == Some(id) {
-                    bail!("the id {id} occurs twice; ids must differ (--positions takes positions instead)");
+                    bail!(
+                        "the id {id} occurs twice; make ids unique, or use positions as ids with --positions"
+                    );
                 }
             }
             Ok(())

@@ -19,16 +19,17 @@ use super::resume::INTERRUPTED;
 use crate::usage::UsageError;
 use crate::{number, terminal};
 
-/// Adds files of fingerprints to an index: all of them, or on an error or Ctrl-C none
+/// Adds files of fingerprints to an index: all of them, or none if the command fails or is interrupted by Ctrl-C
 ///
-/// An add that was interrupted or killed starts over when it is run again. It may have been killed after its fingerprints were committed. If the next add
-/// is the same one, nothing is added a second time. For that it reads its files once more.
+/// If the command is interrupted or killed, run it again: it starts over. If it was killed after its fingerprints were
+/// committed, the same command adds nothing a second time; to find out, it reads its files once more.
 #[derive(clap::Args)]
 pub(super) struct AddArgs {
     #[command(flatten)]
     directory: Directory,
 
-    /// Files of fingerprints, as for `index build`. An existing id in a Parquet file gets the new fingerprint
+    /// Files of fingerprints, as for `index build`. If a Parquet file has an id that exists in the index, its
+    /// fingerprint replaces the stored one
     #[arg(required = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
     inputs: Vec<PathBuf>,
 
@@ -41,7 +42,8 @@ pub(super) struct AddArgs {
     #[command(flatten)]
     memory: MemoryArgs,
 
-    /// Id of the first fingerprint [default: the next free id]. An existing id gets the new fingerprint
+    /// Id of the first fingerprint [default: the next free id]. If an id exists in the index, the new fingerprint
+    /// replaces the stored one
     #[arg(long, value_name = "ID", value_parser = number::parse_count::<u64>)]
     first_id: Option<u64>,
 
@@ -50,22 +52,22 @@ pub(super) struct AddArgs {
     quiet: bool,
 }
 
-/// Deletes ids: queries no longer find them; they are removed from the disk when segments are merged
+/// Deletes ids: queries no longer find them. Merging segments removes them from the disk
 #[derive(clap::Args)]
 pub(super) struct DeleteArgs {
     #[command(flatten)]
     directory: Directory,
 
-    /// Ids; unknown ones are ignored
+    /// Ids to delete; ids that are not in the index are ignored
     #[arg(value_name = "ID", value_parser = number::parse_count::<u64>)]
     id: Vec<u64>,
 
-    /// File of ids, one per line
+    /// File of ids to delete, one per line
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     ids: Option<PathBuf>,
 }
 
-/// Merges all segments into one, which is faster to search, and removes deleted ids from the disk
+/// Merges all segments of an index into one, which is faster to search, and removes deleted ids from the disk
 #[derive(clap::Args)]
 pub(super) struct CompactArgs {
     #[command(flatten)]
@@ -86,7 +88,8 @@ impl Directory {
 pub(super) fn add(args: &AddArgs) -> anyhow::Result<()> {
     let files = args.ids.open(&args.inputs)?;
     if files.has_ids() && args.first_id.is_some() {
-        let refused = "the files have ids of their own; leave out --first-id, or these with --positions";
+        let refused =
+            "the files have ids of their own; leave out --first-id, or ignore these ids with --positions";
         return Err(UsageError(refused.to_owned()).into());
     }
     let index = args.directory.open()?;
@@ -95,7 +98,7 @@ pub(super) fn add(args: &AddArgs) -> anyhow::Result<()> {
     let first = args.first_id.unwrap_or(index.checkpoint());
     let gather = SegmentBuild::new(args.quiet, &args.memory)?;
     let note = NoteFile::in_dir(&args.directory.index);
-    // Fingerprints with given ids need no note: adding them again replaces them.
+    // Fingerprints with given ids need no note: if they are added again, each replaces itself.
     let takes_next = !files.has_ids() && args.first_id.is_none();
     if let Some(killed) = note.read()?
         && takes_next
@@ -104,7 +107,9 @@ pub(super) fn add(args: &AddArgs) -> anyhow::Result<()> {
     {
         let _lock = index.close();
         note.end()?;
-        terminal::note("this add was committed before it was killed; nothing is added a second time");
+        terminal::note(
+            "an earlier run of this command was killed after it had added the fingerprints; they are not added again",
+        );
         return say_added(args, &files, killed.ids.start);
     }
     if !files.has_ids() && first.checked_add(files.len()).is_none() {
@@ -117,13 +122,13 @@ pub(super) fn add(args: &AddArgs) -> anyhow::Result<()> {
             ),
         };
         let refused = format!(
-            "{whose}: ids remain for only {}; name another with --first-id, or give ids with --ids",
+            "{whose}: ids remain for only {}; choose a smaller --first-id, or give ids with --ids",
             number::counted(free, "fingerprint")
         );
         return Err(UsageError(refused).into());
     }
     let options = gather.options(&files, first, index.settings())?;
-    // Otherwise this add, if it is killed, could be mistaken for the earlier one.
+    // The note of an earlier add is removed first. Otherwise this add, if it is killed, could be mistaken for that one.
     note.remove()?;
     let added = index.add_segment(|path| {
         let gathered = gather.segment(&files, first, path, &options)?;
@@ -132,14 +137,15 @@ pub(super) fn add(args: &AddArgs) -> anyhow::Result<()> {
             let digest = gathered.digest;
             note.write(&Add { digest, ids })?;
         }
-        // The next free id, made durable by the commit that adds the segment.
+        // Sets the next free id. The commit that adds the segment makes it durable.
         index.mark(index.checkpoint().max(gathered.next))?;
         anyhow::Ok(gathered.segment)
     });
     gather.finish();
-    // The fingerprints may be committed even if an error is returned. The note stays, so that the next add can tell.
+    // The fingerprints may be committed even if an error is returned. The note then stays, so that the next add can
+    // find out.
     added?;
-    // Removing the note is the last change on the disk: if the process is killed before, the note remains.
+    // Removing the note is the last change on the disk. If the process is killed before, the note is still there.
     let _lock = index.close();
     note.end()?;
     say_added(args, &files, first)
@@ -183,7 +189,7 @@ pub(super) fn delete(args: &DeleteArgs) -> anyhow::Result<()> {
     index.commit()?;
     let unknown = match ids.len() as u64 - deleted {
         0 => String::new(),
-        n => format!(", {} not there", number::count(n)),
+        n => format!(", {} not in the index", number::count(n)),
     };
     terminal::out(&format!(
         "{}: {} deleted{unknown}\n",
@@ -198,7 +204,7 @@ pub(super) fn compact(args: &CompactArgs) -> anyhow::Result<()> {
     index.compact()?;
     let after = index.snapshot().rows();
     terminal::out(&format!(
-        "{}: {} fingerprints in one segment, {} deleted ones are gone from the disk\n",
+        "{}: {} fingerprints in one segment, {} deleted ones removed from the disk\n",
         args.directory.index.display(),
         number::count(after),
         number::count(before - after)

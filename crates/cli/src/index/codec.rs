@@ -1,4 +1,4 @@
-//! The storage formats of fingerprints, on the command line.
+//! The values of the option for the storage format of fingerprints.
 
 use twinprint::segment::{Codec, DirectoryForm};
 

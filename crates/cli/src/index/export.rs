@@ -22,16 +22,17 @@ const EXPORT_COLUMNS: &[Column] = &[
     Column::new("fingerprint", ColumnKind::Fingerprint),
 ];
 
-/// Writes ids and fingerprints, ordered by id, without deleted ones
+/// Writes the ids and fingerprints of an index, ordered by id, without deleted ones
 ///
-/// A .u64 file gets the fingerprints only, and a file that ends in .ids.u64 in the same folder gets their ids; `index build NAME.u64 --ids
-/// NAME.ids.u64` reads both. It also reads a .parquet file.
+/// A .u64 file gets only the fingerprints; their ids are written to a file in the same folder whose name ends in
+/// .ids.u64. `index build NAME.u64 --ids NAME.ids.u64` reads both files. `index build` also reads an exported .parquet
+/// file.
 #[derive(clap::Args)]
 pub(super) struct Args {
     #[command(flatten)]
     directory: Directory,
 
-    /// Format of the rows [default: by the extension of --output, or jsonl]
+    /// Format of the rows [default: the extension of --output, or jsonl without it]
     #[arg(long, value_enum, value_name = "FORM")]
     format: Option<RowFormat>,
 
@@ -83,7 +84,8 @@ impl Args {
         out.finish()
     }
 
-    /// Writes fingerprints to `path`, and ids to a file in the same folder.
+    /// Writes the fingerprints to `path`, and their ids to another file in the same folder. Returns the number of
+    /// fingerprints.
     fn numbers(&self, committed: &Committed<u64>, path: &Path) -> anyhow::Result<u64> {
         let stem = path.file_stem().unwrap_or_default();
         if Path::new(stem).extension().is_some_and(|ending| ending == "ids") {

@@ -1,14 +1,14 @@
-//! Files of fingerprints on the command line.
+//! The options for the ids of fingerprints in files.
 
 use std::path::PathBuf;
 
 use clap::ValueHint;
 use twinprint::raw::{Ids, RawError, RawFiles};
 
-/// The source of the ids of fingerprints.
+/// Where the ids of fingerprints come from.
 #[derive(clap::Args)]
 pub(super) struct IdArgs {
-    /// File of ids (*.u64), one for each fingerprint, instead of their positions
+    /// File of ids (*.u64), one for each fingerprint; without it, ids are positions
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "positions")]
     pub(super) ids: Option<PathBuf>,
 

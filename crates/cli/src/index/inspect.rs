@@ -8,18 +8,18 @@ use twinprint::{ProfileLabel, store};
 use super::{Directory, read};
 use crate::{number, terminal};
 
-/// Prints the contents of an index: counts, sizes, settings
+/// Prints the number of fingerprints in an index, the sizes of its files, and its settings
 #[derive(clap::Args)]
 pub(super) struct StatArgs {
     #[command(flatten)]
     directory: Directory,
 
-    /// Print JSON
+    /// Print the result as JSON
     #[arg(long)]
     json: bool,
 }
 
-/// Reads every byte of an index and verifies the checksums
+/// Reads every byte of an index and compares it with the checksums
 #[derive(clap::Args)]
 pub(super) struct CheckArgs {
     #[command(flatten)]
@@ -59,7 +59,7 @@ pub(super) fn stat(args: &StatArgs) -> anyhow::Result<()> {
     if index.tombstones > 0 {
         let _ = writeln!(
             text,
-            "deleted       {:>14}  of them at most; `index compact` takes them from the disk",
+            "deleted       {:>14}  of them at most; `index compact` removes them from the disk",
             number::count(index.tombstones)
         );
     }
@@ -81,7 +81,7 @@ pub(super) fn stat(args: &StatArgs) -> anyhow::Result<()> {
     terminal::out(&text)
 }
 
-/// The name of a codec.
+/// The name of a codec on the command line.
 fn name(codec: Codec) -> String {
     match codec {
         Codec::Packed(DirectoryForm::Plain) => "packed".to_owned(),
@@ -95,18 +95,18 @@ pub(super) fn check(args: &CheckArgs) -> anyhow::Result<()> {
     let checked = store::check::<u64>(&args.directory.index)?;
     for path in &checked.left_over {
         terminal::note(&format!(
-            "{}: left by an interrupted writer; the next one removes it",
+            "{}: an interrupted writer left this file; the next writer removes it",
             path.display()
         ));
     }
     if checked.unbound > 0 {
         terminal::note(&format!(
-            "{}: an earlier version wrote the manifest, without checksums of the files it names; the next change of the index adds them",
+            "{}: the manifest has no checksums of the other files, because an earlier version wrote it; the next change of the index adds them",
             args.directory.index.display()
         ));
     }
     terminal::out(&format!(
-        "{}: whole; {} in {}\n",
+        "{}: undamaged; {} in {}\n",
         args.directory.index.display(),
         number::counted(checked.living, "fingerprint"),
         number::counted(checked.segments as u64, "segment")

@@ -13,45 +13,46 @@ use super::rows::RowArgs;
 use crate::progress::Bars;
 use crate::{interrupt, number};
 
-/// The radius if neither the index nor the user names one.
+/// The radius if `-k` is not given and A is not an index.
 const DEFAULT_RADIUS: u32 = 3;
 
-/// The columns of rows for pairs of fingerprints.
+/// The columns of the output if a row is a pair of fingerprints.
 const GROUP_COLUMNS: &[Column] = &[
     Column::new("a", ColumnKind::Ids),
     Column::new("b", ColumnKind::Ids),
     Column::new("hamming", ColumnKind::Distance),
 ];
-/// The columns of rows for pairs of ids.
+/// The columns of the output if a row is a pair of ids.
 const PAIR_COLUMNS: &[Column] = &[
     Column::new("a", ColumnKind::Id),
     Column::new("b", ColumnKind::Id),
     Column::new("hamming", ColumnKind::Distance),
 ];
 
-/// Finds all pairs within k bits of two indexes or files, or of one with itself
+/// Finds all pairs of fingerprints within Hamming distance k, between two indexes or files, or within one
 ///
-/// Writes rows of a, b and hamming, one for each pair of fingerprints: a and b are the ids that have them. Of one joined with itself every pair comes
-/// once, a beginning with the smaller id; and a fingerprint that several ids have is a row at distance 0 with all of them as a and as b.
+/// Writes rows of a, b and hamming, one for each pair of fingerprints: a and b are the lists of ids that have them.
+/// Within one index or file, each pair is written once, with the smallest id in a. A fingerprint that several ids have
+/// is also a row: its distance is 0, and all these ids are in a and in b.
 #[derive(clap::Args)]
 pub(super) struct Args {
     /// Directory of an index, or a file of fingerprints as for `index build`
     #[arg(value_name = "A", value_hint = ValueHint::AnyPath)]
     a: PathBuf,
 
-    /// The same; without it, A is joined with itself
+    /// Another index or file; without it, A is joined with itself
     #[arg(value_name = "B", value_hint = ValueHint::AnyPath)]
     b: Option<PathBuf>,
 
-    /// Largest Hamming distance [default: the radius that index A was built for, or 3]
+    /// Largest Hamming distance of a pair [default: the radius that index A was built for, or 3]
     #[arg(short = 'k', long, value_name = "K", value_parser = clap::value_parser!(u32).range(0..=64))]
     hamming: Option<u32>,
 
-    /// Write a row for each pair of ids, also of equal fingerprints
+    /// Write a row for each pair of ids, including ids of equal fingerprints
     #[arg(long)]
     all_pairs: bool,
 
-    /// Write nothing if there are more rows; a fingerprint counts once for each of its ids
+    /// Write nothing if there would be more rows. A fingerprint counts once for each of its ids
     #[arg(long, default_value = "100000000", value_name = "N", value_parser = number::parse_count::<u64>)]
     max_rows: u64,
 
@@ -74,7 +75,7 @@ pub(super) struct Args {
     quiet: bool,
 }
 
-/// A side of the join, with the settings of its index.
+/// One side of the join: an index or a file, with its radius and its profile.
 struct InputSide {
     side: JoinSide,
     radius: Option<u32>,

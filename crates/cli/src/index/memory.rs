@@ -1,4 +1,4 @@
-//! Memory that a command may take.
+//! The option `--memory` of the commands for indexes.
 
 use twinprint::index_join::JoinError;
 use twinprint::segment::SegmentError;
@@ -6,8 +6,8 @@ use twinprint::segment::SegmentError;
 use crate::number;
 use crate::usage::UsageError;
 
-/// The help of --memory.
-pub(super) const MEMORY_HELP: &str = "Memory limit, approximate. The rest is kept on disk. A limit below the least that the work needs is refused";
+/// The help text of `--memory`.
+pub(super) const MEMORY_HELP: &str = "Approximate memory limit. Data that does not fit is kept on disk. A limit too low for the work is an error";
 
 #[derive(clap::Args)]
 pub(super) struct MemoryArgs {
@@ -21,7 +21,7 @@ impl MemoryArgs {
     }
 }
 
-/// The error with `--memory`, if it is about too little memory.
+/// Adds the name of the option `--memory` to an error about too little memory. Other errors stay as they are.
 pub(super) fn within_memory(error: anyhow::Error) -> anyhow::Error {
     let segment = match error.downcast_ref() {
         Some(JoinError::Segment(error)) => Some(error),

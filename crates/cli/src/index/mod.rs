@@ -1,4 +1,4 @@
-//! `twinprint index`: fingerprints alone, without documents, by the billion.
+//! `twinprint index`: stores up to billions of fingerprints on disk, without their documents.
 
 mod adding;
 mod build;
@@ -44,7 +44,7 @@ Examples:
   twinprint index check seen
       reads every byte and verifies the checksums";
 
-/// Keeps fingerprints on disk and finds those within k bits of others
+/// Stores fingerprints on disk, and finds those within Hamming distance k of others
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES, arg_required_else_help = true)]
 pub(crate) struct Args {
@@ -65,7 +65,7 @@ enum Action {
     Check(inspect::CheckArgs),
 }
 
-/// The directory of an index.
+/// The argument that names the directory of an index.
 #[derive(clap::Args)]
 struct Directory {
     /// Directory of the index
@@ -89,7 +89,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The committed state of an index.
+/// Reads the committed state of an index.
 fn read(index: &Path) -> anyhow::Result<store::Committed<u64>> {
     Ok(store::read(index)?)
 }

@@ -1,4 +1,4 @@
-//! The profile that made the fingerprints of an index, of files, of a query.
+//! The profile with which the fingerprints of an index, of files or of queries were made.
 
 use twinprint::compat::Recipe;
 use twinprint::raw::RawFiles;
@@ -7,11 +7,11 @@ use twinprint::{ProfileLabel, ProfilesDiffer, Subject};
 use crate::subject::{KeyArgs, PartArgs, subject};
 use crate::usage::UsageError;
 
-/// The profile of given fingerprints.
+/// Options that state the profile of given fingerprints.
 #[derive(clap::Args)]
 pub(super) struct ProfileArgs {
-    /// Profile that made the fingerprints, as `twinprint fingerprint --profile` names them (such as tp1-words-lntf-64, 1e0ng or cppjieba): kept with
-    /// the index, and never compared with another
+    /// Profile that the fingerprints were made with, as in `twinprint fingerprint --profile` (such as
+    /// tp1-words-lntf-64, 1e0ng or cppjieba). The index stores it, and refuses fingerprints of other profiles
     #[arg(long, value_name = "PROFILE")]
     profile: Option<String>,
 
@@ -20,7 +20,8 @@ pub(super) struct ProfileArgs {
 }
 
 impl ProfileArgs {
-    /// The profile of the fingerprints in `files`, from the command line or from the files.
+    /// The profile of the fingerprints in `files`, from the command line or from the files. An error if both name one
+    /// and they differ.
     pub(super) fn label(&self, files: &RawFiles) -> anyhow::Result<Option<ProfileLabel>> {
         let theirs = of_files(files)?;
         let Some(name) = &self.profile else {
@@ -31,7 +32,8 @@ impl ProfileArgs {
         Ok(Some(given))
     }
 
-    /// The method that makes fingerprints comparable with those of `stored`.
+    /// Chooses what fingerprints of queries are made with, so that they are comparable with those of the profile
+    /// `stored`.
     pub(super) fn subject(&self, keys: &KeyArgs, stored: Option<&ProfileLabel>) -> anyhow::Result<Subject> {
         let name = self.profile.as_deref().or(stored.map(ProfileLabel::id));
         let Some(name) = name else {
@@ -56,7 +58,7 @@ impl ProfileArgs {
     }
 }
 
-/// The profile that files name for their fingerprints.
+/// The profile that the files themselves state for their fingerprints. An error if two files state different profiles.
 pub(super) fn of_files(files: &RawFiles) -> Result<Option<ProfileLabel>, ProfilesDiffer> {
     let mut one: Option<ProfileLabel> = None;
     for (_, label) in files.profiles() {
@@ -67,8 +69,8 @@ pub(super) fn of_files(files: &RawFiles) -> Result<Option<ProfileLabel>, Profile
     Ok(one)
 }
 
-/// Returns an error if the fingerprints of two profiles cannot be compared. An unknown profile can be compared with
-/// any.
+/// Returns an error if two profiles differ, so that their fingerprints are not comparable. An unknown profile (`None`)
+/// is accepted.
 pub(super) fn check_same(
     one: Option<&ProfileLabel>,
     other: Option<&ProfileLabel>,

@@ -22,33 +22,33 @@ use super::texts::TextArgs;
 use crate::progress::Bars;
 use crate::{interrupt, number, terminal};
 
-/// Queries looked up together: neighbours in the index are read once.
+/// Number of queries that are looked up together. Queries that are neighbours in the index then share its reads.
 const LOOKUP_BATCH: usize = 1 << 16;
-/// Queries that one scan answers; each takes some 100 bytes of memory.
+/// Number of queries that one scan answers. Each takes about 100 bytes of memory.
 const SCAN_BATCH: usize = 1 << 22;
 
-/// The columns of rows for queries by fingerprints.
+/// The columns of the output if queries are fingerprints.
 const ID_COLUMNS: &[Column] = &[
     Column::new("query", ColumnKind::Id),
     Column::new("id", ColumnKind::Id),
     Column::new("hamming", ColumnKind::Distance),
 ];
-/// The columns of rows for queries by texts.
+/// The columns of the output if queries are texts.
 const NAME_COLUMNS: &[Column] = &[
     Column::new("query", ColumnKind::Name),
     Column::new("id", ColumnKind::Id),
     Column::new("hamming", ColumnKind::Distance),
 ];
 
-/// Finds all fingerprints within k bits of others, or of those of texts
+/// Finds all fingerprints in an index within Hamming distance k of given fingerprints, or of the fingerprints of texts
 ///
-/// Writes rows of query, id and hamming: by query in the order of the files, then hamming, then id.
+/// Writes rows of query, id and hamming: queries in the order of the files, the matches of a query by hamming, then id.
 #[derive(clap::Args)]
 pub(super) struct Args {
     #[command(flatten)]
     directory: Directory,
 
-    /// Files of fingerprints to look up, as for `index build`; the rows name a query by its id
+    /// Files of fingerprints to look up, as for `index build`. The column query has the id of the looked-up fingerprint
     #[arg(long, required_unless_present = "text", num_args = 1.., value_name = "FILE", value_hint = ValueHint::FilePath)]
     queries: Vec<PathBuf>,
 
@@ -61,14 +61,14 @@ pub(super) struct Args {
     #[command(flatten)]
     profile: ProfileArgs,
 
-    /// Largest Hamming distance [default: the radius that the index was built for]
+    /// Largest Hamming distance of a match [default: the radius that the index was built for]
     #[arg(short = 'k', long, value_name = "K", value_parser = clap::value_parser!(u32).range(0..=64))]
     hamming: Option<u32>,
 
     #[command(flatten)]
     rows: RowArgs,
 
-    /// Answer up to four million queries at a time by reading all of the index once, on all threads
+    /// Answer up to four million queries at a time by reading the whole index once, on all threads
     #[arg(long, value_enum, default_value_t = Scan::Auto, num_args = 0..=1, default_missing_value = "always", require_equals = true, value_name = "WHEN")]
     scan: Scan,
 
@@ -83,7 +83,7 @@ pub(super) struct Args {
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
 enum Scan {
-    /// If it is cheaper than a lookup of each
+    /// If it is cheaper than looking up each query
     Auto,
     /// Always, for example for an index on a slow disk
     Always,
@@ -156,7 +156,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(code)
 }
 
-/// Answers queries in batches.
+/// Answers queries in batches, by lookups or by scans, and writes the rows.
 struct Answers<'a> {
     committed: &'a Committed<u64>,
     k: u32,
@@ -170,12 +170,12 @@ struct Answers<'a> {
 }
 
 impl Answers<'_> {
-    /// Queries to gather before they are answered.
+    /// Number of queries that are gathered and then answered together.
     fn at_once(&self) -> usize {
         if self.scan { SCAN_BATCH } else { LOOKUP_BATCH }
     }
 
-    /// Writes the rows of some queries, each known by its name.
+    /// Answers `queries` and writes the rows. `name` maps the position of a query to its value in the column query.
     fn answer<'n>(
         &mut self,
         queries: &[u64],

@@ -1,4 +1,5 @@
-//! The settings and the input of a build. Its journal has both, so that only a build of the same input with the same settings resumes after an interruption.
+//! What identifies a build: its settings and a summary of its input. The journal stores both, so that an interrupted
+//! build is resumed only with the same input and the same settings.
 
 use std::path::Path;
 
@@ -7,13 +8,13 @@ use twinprint::store::Settings;
 
 use crate::terminal;
 
-/// The error after Ctrl-C.
+/// The message after Ctrl-C if no complete table can be reused.
 pub(super) const INTERRUPTED: &str = "interrupted; nothing was added";
-/// The error after Ctrl-C if complete tables are kept.
+/// The message after Ctrl-C if complete tables can be reused.
 pub(super) const RESUMABLE: &str = "interrupted; the same command resumes the build";
 
-/// The part of a build's work that is known before its input is read: the settings of the index, and whether ids are positions. The segment
-/// compares tables and codec itself; the input is compared by [`InputSummary::digest`].
+/// Serializes what identifies a build before its input is read: the settings of the index, and whether the input has
+/// ids of its own. The segment itself compares tables and codec; [`InputSummary::digest`] identifies the input.
 pub(super) fn work(has_ids: bool, settings: &Settings) -> Vec<u8> {
     let mut out = settings.radius.to_le_bytes().to_vec();
     out.push(u8::from(has_ids));
@@ -21,14 +22,14 @@ pub(super) fn work(has_ids: bool, settings: &Settings) -> Vec<u8> {
     out
 }
 
-/// A summary of the input that was read.
+/// A summary of the input of a build.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct InputSummary {
-    /// The digest of all fingerprints and ids.
+    /// The digest of all fingerprints and their ids.
     pub(super) digest: u128,
-    /// The id after the largest one.
+    /// The largest id plus one.
     pub(super) next: u64,
-    /// True if each id was above the one before, so that no id occurs twice.
+    /// True if each id is larger than the one before. Then no id occurs twice.
     pub(super) ascending: bool,
 }
 
@@ -52,7 +53,7 @@ impl InputSummary {
     }
 }
 
-/// The error of a build that ended too early. A note says whether its tables are kept.
+/// Converts the error of a build that ended early. If its complete tables can be reused, the message or a note says so.
 pub(super) fn ended(path: &Path, error: SegmentError) -> anyhow::Error {
     let [_, journal] = segment::unfinished(path);
     match (error, journal.exists()) {

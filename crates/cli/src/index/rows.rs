@@ -1,4 +1,4 @@
-//! Rows of ids: their file and their format.
+//! The options and the writer of output rows: to stdout or a file, in one of several formats.
 
 use std::io::{self, Stdout, Write};
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use crate::usage::UsageError;
 
 #[derive(clap::Args)]
 pub(super) struct RowArgs {
-    /// Format of the rows [default: by the extension of --output, or jsonl]
+    /// Format of the rows [default: the extension of --output, or jsonl without it]
     #[arg(long, value_enum, value_name = "FORM")]
     pub(super) format: Option<RowFormat>,
 
@@ -29,18 +29,18 @@ pub(super) enum RowFormat {
     Csv,
     /// A Parquet table
     Parquet,
-    /// Numbers of 64 bits, little-endian, row after row
+    /// Numbers of 64 bits, little-endian, one row after another
     Bin,
 }
 
-/// A writer of rows.
+/// Writes output rows.
 pub(super) struct Rows {
     rows: RowWriter<RowTarget>,
-    /// The context of an error of writing.
+    /// The message if writing a row fails.
     failed: &'static str,
 }
 
-/// The target of rows.
+/// Where rows are written to.
 #[derive(Debug)]
 enum RowTarget {
     Stdout(Stdout),
@@ -48,7 +48,7 @@ enum RowTarget {
 }
 
 impl RowArgs {
-    /// The format of the rows: `--format`, or by the extension of the file.
+    /// The format of the rows: the value of `--format`, or else by the extension of the output file.
     pub(super) fn format(&self) -> anyhow::Result<RowFormat> {
         let Some(path) = &self.output else {
             return Ok(self.format.unwrap_or(RowFormat::Jsonl));
@@ -64,7 +64,7 @@ impl RowArgs {
         })
     }
 
-    /// Begins rows with these columns. A Parquet file has the notes in its metadata.
+    /// Opens the output for rows with these columns. `notes` are keys and values for the metadata of a Parquet file.
     pub(super) fn open(&self, columns: &'static [Column], notes: &[(&str, &str)]) -> anyhow::Result<Rows> {
         let form = match self.format()? {
             RowFormat::Jsonl => raw::RowFormat::Jsonl,
@@ -97,7 +97,7 @@ impl Rows {
         self.rows.row(values).context(self.failed)
     }
 
-    /// Writes the rest, gives a file its name, and returns the number of rows.
+    /// Writes the remaining rows and gives an output file its final name. Returns the number of rows.
     pub(super) fn finish(self) -> anyhow::Result<u64> {
         let rows = self.rows.rows();
         match self.rows.finish().context(self.failed)? {

@@ -1,4 +1,4 @@
-//! Texts to look up in an index of fingerprints.
+//! Options and reading of texts that `index query` looks up.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -15,8 +15,8 @@ use crate::{number, terminal};
 
 #[derive(clap::Args)]
 pub(super) struct TextArgs {
-    /// Files, folders or quoted globs of documents to look up, instead of --queries. Their fingerprints are made by the profile of the
-    /// index, or by --profile if it has none. The rows name a query by the document's id
+    /// Files, folders or quoted globs of documents to look up, instead of --queries. Their fingerprints are made with
+    /// the profile of the index, or with --profile if the index has none. The column query has the document's id
     #[arg(long, num_args = 1.., conflicts_with_all = ["queries", "ids", "positions"], value_name = "INPUT", value_hint = ValueHint::AnyPath)]
     text: Vec<String>,
 
@@ -24,7 +24,7 @@ pub(super) struct TextArgs {
     #[arg(long, default_value = "text", value_name = "FIELD")]
     text_key: String,
 
-    /// Field that holds the document's id; the id of a document without it is its file and line
+    /// Field with the document's id. The id of a document without this field is its file and line
     #[arg(long, default_value = "id", value_name = "FIELD")]
     id_key: String,
 
@@ -44,8 +44,8 @@ impl TextArgs {
         &self.keys
     }
 
-    /// Calls `each` with the fingerprints and names of up to `at_once` documents. Documents without features and documents that cannot be
-    /// read are reported and left out.
+    /// Makes the fingerprints of the documents, and calls `each` with those of up to `at_once` documents and with their
+    /// names. Documents without features and records that are not documents are skipped, and reported on stderr.
     pub(super) fn read(
         &self,
         subject: &Subject,
@@ -91,7 +91,7 @@ impl TextArgs {
         each(&fingerprints, &names)?;
         if empty > 0 {
             terminal::note(&format!(
-                "{} without any feature, not looked up",
+                "{} skipped: a text without features cannot be looked up",
                 number::counted(empty, "text")
             ));
         }

@@ -1,4 +1,5 @@
-//! `dedup --against`: duplicates of a collection or an index are removed, and `--append` adds the kept documents to the collection.
+//! `dedup --against`: duplicates of a collection or an index are removed, and `--append` adds the kept documents to the
+//! collection.
 
 use serde_json::{Value, json};
 

@@ -345,7 +345,8 @@ fn the_configuration_of_a_run_appends_as_well() {
     assert!(collection(&sandbox).contains_key("b"));
 }
 
-/// A record that the collection would not take is rejected when it is read, so that the output and the collection agree.
+/// A record that the collection would not take is rejected when it is read, so that the output and the collection
+/// agree.
 #[test]
 fn records_that_the_collection_cannot_store_are_rejected() {
     let sandbox = Sandbox::new();

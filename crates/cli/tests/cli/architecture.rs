@@ -1,5 +1,6 @@
-//! The rules of ARCHITECTURE.md that a compiler does not check: the arrows between crates, the places of unsafe code and its
-//! arguments, the length of files, and a heading for every directory. `imports` checks the imports within a crate.
+//! The rules of ARCHITECTURE.md that a compiler does not check: the arrows between crates, the places of unsafe code
+//! and its arguments, the length of files, and a heading for every directory. `imports` checks the imports within a
+//! crate.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

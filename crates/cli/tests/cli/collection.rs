@@ -301,7 +301,7 @@ fn an_index_takes_no_directory_of_a_collection() {
     sandbox.put("old.u64", [7; 8]);
     sandbox
         .run("index build old.u64 -o seen")
-        .fails(1, &["seen holds a collection"]);
+        .fails(1, &["seen is the directory of a collection"]);
     sandbox.run("collection check seen").ok();
 }
 

@@ -1,8 +1,8 @@
 //! The Markdown files: examples of the README and of the guides run as printed, and relative links resolve.
 //!
 //! The words after the opening backticks of a block say how it is used:
-//! * `file=NAME` declares a file. It is written, with the block as its content, before every later example of the page. The files of the
-//!   README are written for the guides as well.
+//! * `file=NAME` declares a file. It is written, with the block as its content, before every later example of the page.
+//!   The files of the README are written for the guides as well.
 //! * `sh test` is an example. `bash -euo pipefail` runs it with `twinprint` on the path, in a fresh directory
 //!   with the files declared so far. It must succeed.
 //! * `text output` directly after an example is its standard output. `…` matches any text within a line, and a
@@ -39,7 +39,8 @@ fn is_guide(path: &Path) -> bool {
     path.parent().is_some_and(|folder| folder.ends_with("docs/guide"))
 }
 
-/// Runs the example at `position` with `files` present. Returns the difference between the page and the run, if there is one.
+/// Runs the example at `position` with `files` present. Returns the difference between the page and the run, if there
+/// is one.
 fn run_example(page: &[Fence], position: usize, files: &[&Fence]) -> Result<(), String> {
     let example = &page[position];
     let sandbox = Sandbox::new();

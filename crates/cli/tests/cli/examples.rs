@@ -80,7 +80,8 @@ fn setup_commands(command: &str, example: &str) -> &'static [&'static str] {
     }
 }
 
-/// A script that runs an example. A service is stopped once it is ready; for `replay` a service is started first. Services get a free port.
+/// A script that runs an example. A service is stopped once it is ready; for `replay` a service is started first.
+/// Services get a free port.
 fn script(command: &str, example: &str) -> String {
     let start = |serve: &str| {
         format!(

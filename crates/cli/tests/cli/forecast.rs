@@ -1,4 +1,5 @@
-//! `--dry-run`: its estimates are within a factor of two of the run, and it fails if the machine has too little. Times are not tested.
+//! `--dry-run`: its estimates are within a factor of two of the run, and it fails if the machine has too little. Times
+//! are not tested.
 
 use serde_json::Value;
 
@@ -135,7 +136,8 @@ fn a_forecast_counts_the_cost_of_known_documents() {
         .run("dedup new.jsonl -o out --dry-run --against seen")
         .ok();
     assert!(
-        dry.stdout.contains("texts known from before; asking takes ~"),
+        dry.stdout
+            .contains("texts known from before; looking them up takes ~"),
         "{}",
         dry.stdout
     );

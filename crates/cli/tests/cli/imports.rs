@@ -1,9 +1,9 @@
 //! Import circles: in no folder of a crate do the modules import one another in a circle.
 //!
-//! The modules of a folder are compared as wholes: an import between files below two of them counts as an import between the two. A
-//! child may use its parent and a parent its children, so these imports do not count. Imports are read from `use` declarations and
-//! from paths that begin with `crate`, `self` or `super`, without the test modules. A name that a module re-exports counts as an
-//! import of the module that defines it.
+//! The modules of a folder are compared as wholes: an import between files below two of them counts as an import
+//! between the two. A child may use its parent and a parent its children, so these imports do not count. Imports are
+//! read from `use` declarations and from paths that begin with `crate`, `self` or `super`, without the test modules. A
+//! name that a module re-exports counts as an import of the module that defines it.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;

@@ -65,10 +65,10 @@ fn queries_find_built_and_added_but_not_deleted_fingerprints() {
 
     sandbox.put("gone", "7\n3007\n\n999999\n");
     let said = sandbox.run("index delete seen 7 3100 --ids gone").ok().stdout;
-    assert_eq!(said, "seen: 3 ids deleted, 1 not there\n");
+    assert_eq!(said, "seen: 3 ids deleted, 1 not in the index\n");
     let before = sandbox.tree("seen");
     let said = sandbox.run("index delete seen 7 999999").ok().stdout;
-    assert_eq!(said, "seen: 0 ids deleted, 2 not there\n");
+    assert_eq!(said, "seen: 0 ids deleted, 2 not in the index\n");
     assert_eq!(sandbox.tree("seen"), before);
     let gone = [7, 3007, 3100];
     assert_eq!(rows(&sandbox.run(query).ok()), both(&gone));

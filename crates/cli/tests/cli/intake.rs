@@ -1,4 +1,5 @@
-//! Every command reports the parts of an input that it does not take: by its exit code, on stderr also with --quiet, and in counts that add up.
+//! Every command reports the parts of an input that it does not take: by its exit code, on stderr also with --quiet,
+//! and in counts that add up.
 
 use serde_json::Value;
 

@@ -63,7 +63,7 @@ fn a_key_needs_its_id_and_an_id_needs_its_key() {
         .ok();
     assert_ne!(plain.stdout, keyed.stdout);
     let run = sandbox.run("fingerprint in.jsonl --profile tp1-words-lntf-64+key.mine");
-    run.fails(2, &["needs --key FILE, the secret of mine"]);
+    run.fails(2, &["needs --key FILE, the file of the secret key mine"]);
     let run = sandbox.run("fingerprint in.jsonl --key key");
     run.fails(2, &["needs +key.ID behind it"]);
     let run = sandbox.run("fingerprint in.jsonl --profile mfonda --key key");
@@ -77,7 +77,10 @@ fn a_key_needs_its_id_and_an_id_needs_its_key() {
 fn dedup_refuses_profiles_of_other_libraries_and_keys() {
     let sandbox = sandbox();
     let run = sandbox.run("dedup in.jsonl -o out --profile 1e0ng");
-    run.fails(2, &["--profile 1e0ng: for `twinprint fingerprint` alone"]);
+    run.fails(
+        2,
+        &["--profile 1e0ng: this command cannot use the fingerprints of another library"],
+    );
     let run = sandbox.run("dedup in.jsonl -o out --profile tp1-words-lntf-64+key.mine");
-    run.fails(2, &["takes no key"]);
+    run.fails(2, &["has no option for a key"]);
 }

@@ -3,8 +3,8 @@
 use crate::corpus::Corpus;
 use crate::sandbox::Sandbox;
 
-/// Pages of a few sites in turns: those of one share half of their text, too little for a duplicate. Beside them a packed file,
-/// blank lines, a mark of byte order and a last line without line feed.
+/// Pages of a few sites in turns: those of one share half of their text, too little for a duplicate. Beside them a
+/// packed file, blank lines, a mark of byte order and a last line without line feed.
 fn inputs() -> Sandbox {
     let sandbox = Sandbox::new();
     let mut corpus = Corpus::new(12);

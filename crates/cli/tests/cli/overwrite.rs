@@ -1,4 +1,5 @@
-//! `--overwrite` replaces a result of twinprint's own, and nothing else; `--clusters` and `--columns` choose the files and the fields.
+//! `--overwrite` replaces a result of twinprint's own, and nothing else; `--clusters` and `--columns` choose the files
+//! and the fields.
 
 use std::io::Write;
 use std::process::Stdio;

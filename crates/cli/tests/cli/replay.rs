@@ -16,8 +16,8 @@ fn archive(pages: &[(&str, &str)]) -> Vec<u8> {
     pages.iter().flat_map(record).collect()
 }
 
-/// Runs a script while a service runs, whose address is in `$address`. What an earlier service told is removed before this one
-/// starts: the file would else be found with the old address, or while it is being emptied.
+/// Runs a script while a service runs, whose address is in `$address`. What an earlier service told is removed before
+/// this one starts: the file would else be found with the old address, or while it is being emptied.
 pub(crate) fn with_a_service(sandbox: &Sandbox, script: &str) -> crate::sandbox::Run {
     sandbox.bash(&format!(
         "rm -f told\ntwinprint serve collections --listen 127.0.0.1:0 --log quiet > told & service=$!\n\

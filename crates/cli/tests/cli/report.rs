@@ -17,7 +17,8 @@ const ATTACKS: [&str; 6] = [
     "`</code>` [link](javascript:alert(1)) <b>",
 ];
 
-/// Pairs of near-duplicates of which each attacks by its text and its id, borderline pairs, and records that are not documents.
+/// Pairs of near-duplicates of which each attacks by its text and its id, borderline pairs, and records that are not
+/// documents.
 fn attacks() -> String {
     let mut lines = String::new();
     let mut corpus = Corpus::new(5);

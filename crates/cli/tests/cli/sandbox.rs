@@ -20,7 +20,8 @@ pub(crate) fn repository() -> PathBuf {
         .unwrap()
 }
 
-/// Reports that a test cannot run on this system. It writes to stderr directly, because the harness hides the prints of passing tests.
+/// Reports that a test cannot run on this system. It writes to stderr directly, because the harness hides the prints of
+/// passing tests.
 pub(crate) fn skip(test: &str, reason: &str) {
     let line = format!("skipped: {test}: {reason}\n");
     io::stderr().write_all(line.as_bytes()).unwrap();

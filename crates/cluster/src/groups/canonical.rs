@@ -1,8 +1,8 @@
-//! The canonical member of a group, chosen by a policy and updated as members come.
+//! The canonical member of a group. A policy chooses it, and the choice is updated whenever a member joins.
 //!
-//! A policy is a list of preferences. The first that differs between two members decides; if none does, the
-//! earlier document is better. A group has one canonical member, or one for each site (host or domain) if copies
-//! on different sites should be kept.
+//! A policy is a list of preferences. The first preference by which two members differ decides; if they do not differ,
+//! the earlier document is better. A group has one canonical member, or one for each site (host or domain) if copies on
+//! different sites are all to be kept.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// The maximum number of sites of a group that have a canonical member; members on further sites are dropped.
+/// The maximum number of sites of a group that have a canonical member. Members on further sites are ignored.
 const MAX_SITES: usize = 256;
 
 /// A criterion by which one member is better than another.
@@ -26,22 +26,22 @@ const MAX_SITES: usize = 256;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Preference {
-    /// The higher score; a member without one comes last.
+    /// The higher score. A member without a score comes last.
     Score,
-    /// Seen earlier.
+    /// The member that was seen earlier.
     First,
-    /// Seen later.
+    /// The member that was seen later.
     Last,
     /// The longer text.
     Longest,
-    /// An address that begins with https.
+    /// The member whose web address begins with https.
     Https,
-    /// The shorter address; a member without one comes last.
+    /// The shorter web address. A member without an address comes last.
     UrlLength,
 }
 
 impl Preference {
-    /// Every preference, by its name.
+    /// Each preference with its name.
     pub const NAMES: [(&'static str, Self); 6] = [
         ("score", Self::Score),
         ("first", Self::First),
@@ -51,7 +51,7 @@ impl Preference {
         ("url-length", Self::UrlLength),
     ];
 
-    /// `Less` if `a` is better.
+    /// Returns `Less` if this preference makes `a` better than `b`.
     fn compare(self, a: &Member, b: &Member) -> Ordering {
         match self {
             Self::Score => match (a.score, b.score) {
@@ -86,30 +86,31 @@ impl FromStr for Preference {
 /// The properties of a member that a policy compares.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Member {
-    /// Its number in the stream.
+    /// The number of the member's document in the stream.
     pub document: u64,
-    /// Its name.
+    /// The external name of the member, as the caller supplies it.
     pub name: Box<str>,
-    /// The site on which it competes with other members; empty if all members compete with one another.
+    /// The site on which the member competes with other members. It is empty if all members of a group compete with one
+    /// another.
     pub site: Box<str>,
-    /// Its score, if it has one.
+    /// The score of the member; `None` if it has no score.
     pub score: Option<f32>,
-    /// The time at which it was seen, in seconds.
+    /// The time at which the member was seen, in seconds.
     pub time: i64,
-    /// Bytes of its text.
+    /// Length of the member's text in bytes.
     pub length: u64,
-    /// True if its address begins with https.
+    /// True if the member's web address begins with https.
     pub https: bool,
-    /// Bytes of its address; `u32::MAX` without one.
+    /// Length of the member's web address in bytes; `u32::MAX` if it has no address.
     pub url_length: u32,
 }
 
-/// The best member of each site.
+/// The canonical member of a group on each site.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Canonicals(BTreeMap<Box<str>, Member>);
 
 impl Canonicals {
-    /// Keeps a member if it is better than the one kept for its site.
+    /// Makes `member` the canonical member of its site if it is better than the current one by `policy`.
     pub(super) fn offer(&mut self, member: Member, policy: &[Preference]) {
         let full = self.0.len() >= MAX_SITES;
         match self.0.get_mut(&member.site) {
@@ -129,14 +130,14 @@ impl Canonicals {
         }
     }
 
-    /// Offers all members of another group's `Canonicals`.
+    /// Merges the canonical members of another group: for each site, the better one stays.
     pub(super) fn merge(&mut self, other: Self, policy: &[Preference]) {
         for member in other.0.into_values() {
             self.offer(member, policy);
         }
     }
 
-    /// The best member of each site, by site.
+    /// The canonical members, in the order of their sites.
     pub fn members(&self) -> impl Iterator<Item = &Member> {
         self.0.values()
     }

@@ -1,25 +1,25 @@
 //! The bit-majority centre of a group: each bit has the value that most members have.
 //!
-//! Leader–follower clustering calls this updating the centre. It serves the search only: an item near the centre
-//! is compared with the group's leaders, which decide. The centre does not change after [`MAX_COUNTED_MEMBERS`]
-//! members, so that the cost of a group is bounded.
+//! The centre is used only to find the group: an item near the centre is compared with the group's leaders, and these
+//! comparisons decide. The centre does not change after [`MAX_COUNTED_MEMBERS`] members, so that the cost of a group is
+//! bounded.
 
 use serde::{Deserialize, Serialize};
 use twinprint_fingerprint::Width;
 
-/// The maximum number of members that a centre counts.
+/// The maximum number of members that a centre counts. Later members do not change it.
 const MAX_COUNTED_MEMBERS: u8 = 64;
 
-/// For each bit, the number of counted members in which it is set.
+/// The bit-majority centre of a group, as counts of its members by bit.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Centre {
     members: u8,
-    /// One count per bit.
+    /// For each bit, the number of counted members in which the bit is 1.
     ones: Vec<u8>,
 }
 
 impl Centre {
-    /// The centre of a group of one.
+    /// Creates the centre of a group with one member.
     pub(super) fn new(fingerprint: u128) -> Self {
         let mut centre = Self {
             members: 0,
@@ -29,7 +29,8 @@ impl Centre {
         centre
     }
 
-    /// Counts a member. Returns whether the centre still counts members.
+    /// Counts a member, unless the centre counts [`MAX_COUNTED_MEMBERS`] already. Returns `true` if the member was
+    /// counted.
     pub(super) fn add(&mut self, fingerprint: u128) -> bool {
         if self.members >= MAX_COUNTED_MEMBERS {
             return false;
@@ -41,7 +42,7 @@ impl Centre {
         true
     }
 
-    /// The majority of each bit; 0 for a tie.
+    /// The centre as a fingerprint: the majority of each bit, 0 if the votes are equal.
     pub(super) fn fingerprint(&self) -> u128 {
         let bits = (0..u128::BITS).zip(&self.ones);
         bits.fold(0, |f, (i, &ones)| f | u128::from(ones > self.members / 2) << i)

@@ -5,15 +5,16 @@ use super::canonical::Preference;
 /// Options of duplicate groups.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GroupOptions {
-    /// An item whose Jaccard with its leader is below this becomes a leader itself.
+    /// An item that joins a group becomes a further leader if its Jaccard with its leader is below this value.
     pub lead_below: f64,
-    /// Seconds after which a group without a new member is retired; `None` to keep all groups.
+    /// A group is retired if it gains no member for this number of seconds; `None` keeps all groups live.
     pub window: Option<i64>,
-    /// The most live groups; above that, those without a new member for longest are retired.
+    /// The maximum number of live groups. If there are more, the groups that gained no member for the longest time are
+    /// retired.
     pub live: usize,
-    /// The maximum number of leaders compared with an item: the nearest of those found.
+    /// The maximum number of leaders that an item is compared with. The nearest leaders are used.
     pub compared: usize,
-    /// The preferences by which a group's canonical member is chosen, the most important first.
+    /// The preferences that choose a group's canonical member, the most important first.
     pub policy: Vec<Preference>,
 }
 

@@ -1,39 +1,39 @@
-//! The neighbour search that a stream's groups are formed with, given by the caller.
+//! The search for leaders and centres near an item of a stream. The caller implements it.
 
 use crate::leader_follower::Similarity;
 
-/// A point that a search for similar items can find.
+/// What a search near an item can find: a leader or the centre of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GroupPoint {
-    /// A leader, by its number.
+    /// A leader, by the number under which it was added.
     Leader(u32),
-    /// The centre of a group, by the group's id.
+    /// The centre of a group, by the id of the group.
     Centre(u64),
 }
 
-/// A point near the current item of a [`GroupSpace`].
+/// A leader or centre near the current item of a [`GroupSpace`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NearbyPoint {
-    /// The leader or centre.
+    /// The leader or centre found.
     pub point: GroupPoint,
-    /// Its Hamming distance from the current item.
+    /// Hamming distance of the point from the current item.
     pub distance: u32,
 }
 
-/// The leaders and centres of all live groups, searched and compared for one item at a time, the *current item*.
+/// The leaders and centres of all live groups. Each method searches or compares for one item, the *current item*.
 ///
-/// [`Groups`](super::Groups) reports every change of leaders and centres here.
+/// [`Groups`](super::Groups) calls this trait for every change of leaders and centres.
 pub trait GroupSpace {
-    /// Appends the points near the current item, the nearest first. After the first
-    /// `max_leaders` leaders it may leave out points; returns the number left out.
+    /// Appends the points near the current item to `out`, the nearest first. After `max_leaders` leaders, it may omit
+    /// the other points. Returns the number of points omitted.
     fn nearby(&mut self, max_leaders: usize, out: &mut Vec<NearbyPoint>) -> usize;
-    /// The similarity of the current item and a leader; `None` if they are not duplicates.
+    /// Compares the current item with a leader. Returns their similarity; `None` if they are not duplicates.
     fn verify(&mut self, leader: u32) -> Option<Similarity>;
-    /// Returns whether the current item is at least loosely similar to a leader.
+    /// Returns `true` if the current item is at least loosely similar to a leader.
     fn is_related(&mut self, leader: u32) -> bool;
-    /// Adds the current item as a leader.
+    /// Adds the current item as a leader with the number `leader`.
     fn add_leader(&mut self, leader: u32);
-    /// Removes a leader.
+    /// Removes the leader with the number `leader`.
     fn remove_leader(&mut self, leader: u32);
     /// Sets the centre of a group, or removes it if `centre` is `None`.
     fn set_centre(&mut self, group: u64, centre: Option<u128>);

@@ -1,4 +1,4 @@
-//! A block of items: verification against the placed items, then decisions level by level.
+//! A block of items: first its items are verified against all items before it, then they are decided level by level.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,45 +10,47 @@ use super::gather::PairGatherer;
 use super::neighbors::{Candidate, JoinRole, Neighbors, Pairs, Similarity, Verify};
 use super::search::{Search, nearest_first};
 
-/// The minimum number of candidates inside the block for which the verification of one item is spread over the threads.
+/// An item with at least this number of candidates inside the block has its verification spread over the threads.
 const MIN_PARALLEL_CANDIDATES: usize = 64;
-/// The nearest of these candidates are verified one after another first: the similarity of the best of them lets
-/// the verification of the rest stop early.
+/// If the verification of an item is spread over the threads, this number of its nearest candidates is verified first,
+/// one after another. The similarity of the best of them lets the verification of the others stop early.
 const SEQUENTIAL_CANDIDATES: usize = 8;
 
-/// The items that are being placed.
+/// The items that are placed together.
 pub(super) struct Block<'b> {
     pub(super) range: Range<u32>,
     pub(super) pairs: Pairs,
     /// The groups of the items before the block.
     pub(super) placed: &'b [Group],
-    /// True for each item of the block that leads; false until it is decided. Written between levels.
+    /// For each item of the block: true if it leads; false also until it is decided. Written only between two levels,
+    /// so threads never read a flag while it changes.
     pub(super) leads: Vec<AtomicBool>,
 }
 
-/// An item, and an earlier item that it duplicates.
+/// An item, and an earlier item that it is a duplicate of, with their similarity.
 pub(super) type Duplicate = (u32, Candidate, Similarity);
 
-/// The verified pairs of a block's items with the items before the block.
+/// The result of verifying the items of a block against the items before the block.
 pub(super) struct BlockPairs {
     pub(super) verified: u64,
-    /// Sorted by item.
+    /// The pairs that are duplicates, sorted by item.
     pub(super) duplicates: Vec<Duplicate>,
-    /// The item before which the block has to end because memory has no room for further duplicates.
+    /// If the memory is full of duplicates: the item before which the block must end.
     pub(super) cut: Option<u32>,
 }
 
-/// An item whose group is decided.
+/// An item of the block whose group is decided, and its verified pairs.
 pub(super) struct DecidedItem {
     pub(super) item: u32,
     pub(super) group: Group,
-    /// Its verified duplicates, by candidate.
+    /// The verified duplicates of the item, sorted by their number.
     pub(super) duplicates: Vec<(Candidate, Similarity)>,
-    /// Pairs verified inside the block.
+    /// Number of pairs of this item that were verified inside the block.
     pub(super) verified: u64,
 }
 
-/// The number of pairs of whole items among the first `fits` pairs; `fits` if these are all of one item.
+/// Reduces `fits`, a number of pairs, so that the pairs of no item are split. Returns `fits` itself if the first item
+/// alone has more pairs.
 fn whole_items(pairs: &[(u32, Candidate)], fits: usize) -> usize {
     let next = pairs.get(fits).map(|pair| pair.0);
     match pairs.partition_point(|&(item, _)| Some(item) < next) {
@@ -58,7 +60,7 @@ fn whole_items(pairs: &[(u32, Candidate)], fits: usize) -> usize {
 }
 
 impl Block<'_> {
-    /// Returns whether an item that is placed or decided leads.
+    /// Returns `true` if the item leads. The item must be placed or decided.
     fn leads(&self, item: u32) -> bool {
         match item.checked_sub(self.range.start) {
             Some(inside) => self.leads[inside as usize].load(Ordering::Relaxed),
@@ -66,12 +68,12 @@ impl Block<'_> {
         }
     }
 
-    /// Returns whether pairs with this earlier item are verified.
+    /// Returns `true` if pairs with the earlier item `item` must be verified: it leads, or all pairs are wanted.
     fn is_wanted(&self, item: u32) -> bool {
         self.pairs == Pairs::All || self.leads(item)
     }
 
-    /// Verifies the block's items against everything placed before the block, in slices that fit the memory.
+    /// Verifies the items of the block against all items before the block, in batches that fit into `memory`.
     pub(super) fn verify_against_placed<S: Neighbors + Verify + Sync>(
         &self,
         space: &mut S,
@@ -130,7 +132,8 @@ impl Block<'_> {
         }
     }
 
-    /// Decides the block's connected items. The result is sorted by item.
+    /// Decides the groups of the block's connected items. `before` are their duplicates among the items before the
+    /// block. The result is sorted by item.
     pub(super) fn decide<S: Neighbors + Verify + Sync>(
         &self,
         space: &mut S,
@@ -163,8 +166,8 @@ impl Block<'_> {
         decided
     }
 
-    /// The items by level, from the lowest. The level of an item is above those of all its links inside the block,
-    /// and above those of all earlier open items that may be its candidates.
+    /// Sorts the items into levels, the lowest first. The level of an item is higher than the levels of all its links
+    /// inside the block, and of all earlier open items that may be its candidates.
     fn levels<S: Neighbors>(&self, space: &S, items: &[u32]) -> Vec<Vec<u32>> {
         let mut above = vec![0usize; self.range.len()];
         let (mut above_open, mut above_core) = (0, 0);
@@ -197,7 +200,7 @@ impl Block<'_> {
         levels
     }
 
-    /// Decides one item: verifies its candidates inside the block and selects its leader.
+    /// Decides the group of one item: verifies its candidates inside the block and chooses its leader.
     fn decide_one<S: Neighbors + Verify + Sync>(
         &self,
         space: &S,
@@ -246,7 +249,8 @@ impl Block<'_> {
         }
     }
 
-    /// The leader of highest Jaccard among an item's verified duplicates; ties: smaller distance, then earlier.
+    /// The leader with the highest Jaccard among the verified duplicates `found` of an item. Ties: the smaller
+    /// distance, then the earlier in keep order. `None` if no duplicate leads.
     fn nearest_leader(&self, found: &[(Candidate, Similarity)]) -> Option<Group> {
         found
             .iter()

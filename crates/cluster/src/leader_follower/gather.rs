@@ -1,6 +1,6 @@
-//! The candidate pairs of a block's items with the placed items, gathered in pieces.
+//! Gathers the candidate pairs of a block's items with the items before the block, a batch at a time.
 //!
-//! In a crowd of similar items each item has pairs with all others, so the pairs of a block may not fit into memory.
+//! In a crowd of similar items, each item has a pair with every other, so all pairs of a block may not fit into memory.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -9,19 +9,21 @@ use rayon::prelude::*;
 use super::neighbors::{Candidate, Neighbors};
 use super::search::nearest_first;
 
-/// Yields the pairs in the order of the items, each item's nearest first.
+/// Yields pairs in the order of the items. The pairs of an item come by increasing distance.
 ///
-/// A piece holds the pairs of whole items. The pieces may differ from run to run; the pairs and their order do not.
+/// All pairs of an item are in the same batch. The batches may differ from run to run, but the pairs and their order do
+/// not.
 pub(super) struct PairGatherer<'i> {
     items: &'i [u32],
-    /// The maximum number of pairs of a piece, not counting the last item of each thread.
+    /// The maximum number of pairs of a batch. The last item of each thread may exceed it.
     max_pairs: usize,
-    /// The number of items to search next: all at first, then about as many as fill half a piece.
+    /// The number of items to search in the next call: at first all, later about as many as fill half a batch.
     window: usize,
 }
 
 impl<'i> PairGatherer<'i> {
-    /// Gathers pieces of a quarter of `memory`; building one takes another quarter.
+    /// Creates a gatherer for the pairs of `items`. A batch needs up to a quarter of `memory`, and another quarter
+    /// while it is gathered.
     pub(super) fn new(items: &'i [u32], memory: usize) -> Self {
         Self {
             items,
@@ -30,17 +32,18 @@ impl<'i> PairGatherer<'i> {
         }
     }
 
-    /// Returns whether the pairs of all items have been gathered.
+    /// Returns `true` if the pairs of all items have been gathered.
     pub(super) fn is_done(&self) -> bool {
         self.items.is_empty()
     }
 
-    /// The item whose pairs come next.
+    /// The next item whose pairs will be gathered; `None` if there are no more.
     pub(super) fn next_item(&self) -> Option<u32> {
         self.items.first().copied()
     }
 
-    /// Appends the pairs of at least one more item with the items `0..placed` that `is_wanted` accepts.
+    /// Gathers the next batch: appends the pairs of at least one more item to `out`. A pair is gathered if its other
+    /// item is in `0..placed` and `is_wanted` accepts it.
     pub(super) fn more<S: Neighbors + Sync>(
         &mut self,
         space: &S,
@@ -52,7 +55,7 @@ impl<'i> PairGatherer<'i> {
         let searched = AtomicUsize::new(0);
         let window = &self.items[..self.window.min(self.items.len())];
         let search = |candidates: &mut Vec<Candidate>, (position, &item): (usize, &u32)| {
-            // The first item is always searched, so that each call makes progress.
+            // The first item is always searched, so that each call gathers the pairs of at least one item.
             if position > 0 && found.load(Ordering::Relaxed) > self.max_pairs {
                 return None;
             }
@@ -70,7 +73,8 @@ impl<'i> PairGatherer<'i> {
             .map_init(Vec::new, search)
             .collect();
         let mut done = 0;
-        // Items after one that was not searched are searched again, because the order must hold.
+        // The order of the items must hold, so results after the first item that was not searched are dropped. The next
+        // call searches these items again.
         for (&item, candidates) in window.iter().zip(by_item.into_iter().map_while(|found| found)) {
             out.extend(candidates.iter().map(|&candidate| (item, candidate)));
             done += 1;

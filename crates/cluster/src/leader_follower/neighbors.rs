@@ -1,54 +1,54 @@
-//! The candidates of items and their verification: the two things that leader–follower grouping asks its caller
-//! for.
+//! What leader–follower grouping needs from its caller: the candidates of each item, and their verification.
 
 use std::ops::Range;
 
-/// An earlier item that may be a duplicate.
+/// An earlier item that may be a duplicate of the current item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Candidate {
-    /// The earlier item.
+    /// The number of the earlier item.
     pub id: u32,
-    /// Its position in keep order, which decides ties.
+    /// The position of the earlier item in keep order. The smaller position wins ties.
     pub rank: u32,
-    /// Hamming distance of the two fingerprints.
+    /// Hamming distance of the two items' fingerprints.
     pub distance: u32,
 }
 
-/// The similarity of two texts of a verified pair.
+/// The similarity of the two texts of a verified pair.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Similarity {
-    /// Shingles in both texts over shingles in either, 0..=1.
+    /// Jaccard: shingles that both texts have over shingles that at least one has, from 0 to 1.
     pub jaccard: f64,
-    /// Shingles in both texts over shingles of the smaller text, 0..=1.
+    /// Containment: shingles that both texts have over the shingles of the smaller text, from 0 to 1.
     pub containment: f64,
 }
 
-/// The part that an item takes in the join of open items.
+/// The role of an item in the join of open items.
 ///
-/// Most candidate pairs are known beforehand: they are the items' links. Other pairs are found by a join while
-/// items are placed, and the role of both items decides whether they can be such a pair: one of them is `Core`,
-/// and the other is `Core` or `Fringe`. Items with one of these two roles are *open*.
+/// Most candidate pairs of an item are known beforehand: its links. A join finds further pairs while items are placed.
+/// Two items can be such a pair if one of them has the role `Core`, and the other has the role `Core` or `Fringe`.
+/// Items with one of these two roles are called *open*.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum JoinRole {
-    /// No role: every candidate of the item is a link.
+    /// The item takes no part in the join: all its candidates are links.
     #[default]
     None,
-    /// The item may have core items as further candidates.
+    /// The join may pair the item with core items.
     Fringe,
-    /// The item may have fringe and core items as further candidates.
+    /// The join may pair the item with core items and with fringe items.
     Core,
 }
 
-/// The candidate pairs of the items, given by the caller.
+/// The candidate pairs of the items. The caller implements this trait.
 pub trait Neighbors {
-    /// Returns whether the item can have any candidate, earlier or later. Items that cannot are never loaded.
+    /// Returns `false` if the item has no candidates and is not a candidate itself. Such an item is never loaded.
     fn connected(&self, item: u32) -> bool;
-    /// The item's role in the join.
+    /// The item's role in the join of open items.
     fn join_role(&self, item: u32) -> JoinRole;
-    /// Appends the item's links: its known candidates with a number from `since` up to its own.
+    /// Appends the item's links to `out`: its candidates known beforehand, with numbers from `since` up to, but not
+    /// including, its own.
     fn links(&self, item: u32, since: u32, out: &mut Vec<u32>);
-    /// Appends the candidates of `item` in a range of placed items that `is_wanted` accepts. For an open item these
-    /// include the candidates that are not links.
+    /// Appends the candidates of `item` to `out` that are in `range`, whose items are all placed, and that `is_wanted`
+    /// accepts. For an open item, this includes candidates from the join.
     fn candidates(
         &self,
         item: u32,
@@ -56,26 +56,27 @@ pub trait Neighbors {
         is_wanted: &dyn Fn(u32) -> bool,
         out: &mut Vec<Candidate>,
     );
-    /// Records that an open item has been placed, as a leader or a follower.
+    /// Records that an open item has been placed. `leads` is true if it is a leader, and false if it is a follower.
     fn place(&mut self, item: u32, leads: bool);
 }
 
-/// The verification of candidate pairs on the texts, given by the caller.
+/// The verification of candidate pairs by their texts. The caller implements this trait.
 pub trait Verify {
-    /// Bytes of memory that the item takes while it is loaded for verification.
+    /// Memory in bytes that the item needs while it is loaded for verification.
     fn cost(&self, item: u32) -> usize;
-    /// Loads the items of a block for verification, and keeps them until the next call.
+    /// Loads the items of a block for verification, and keeps them in memory until the next call.
     fn begin_block(&mut self, items: &[u32]);
-    /// Loads the items of these pairs for verification.
+    /// Loads the earlier items of these pairs for verification.
     fn load(&mut self, pairs: &[(u32, Candidate)]);
-    /// The similarity of two items; `None` if they are not duplicates or their Jaccard is below `at_least`.
+    /// Compares two items. Returns their similarity; `None` if they are not duplicates or if their Jaccard is below
+    /// `at_least`.
     fn verify(&self, item: u32, candidate: Candidate, at_least: f64) -> Option<Similarity>;
 }
 
-/// The candidate pairs that are verified.
+/// Which candidate pairs are verified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pairs {
-    /// Pairs with a leader that may be the best of their item. Grouping needs no others.
+    /// Only pairs with a leader that may be the most similar one of the item. Grouping needs no other pairs.
     Leaders,
     /// All candidate pairs, so that every verified pair is reported.
     All,

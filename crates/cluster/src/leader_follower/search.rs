@@ -1,18 +1,19 @@
-//! Verification of one item's candidates, the most promising first, so that the others can be rejected early.
+//! Verifies the candidates of one item. The most promising come first, so that others can be rejected early.
 
 use super::neighbors::{Candidate, Pairs, Similarity, Verify};
 
-/// Sorts candidates into the order in which they are verified: the nearest first, ties in keep order.
+/// Sorts candidates into the order in which they are verified: by increasing distance, ties in keep order.
 pub(super) fn nearest_first(candidates: &mut [Candidate]) {
     candidates.sort_unstable_by_key(|candidate| (candidate.distance, candidate.rank));
 }
 
-/// The search for one item's duplicates.
+/// The search for the duplicates of one item among its candidates.
 pub(super) struct Search<'s, S> {
     space: &'s S,
     pub(super) item: u32,
     pairs: Pairs,
-    /// The minimum Jaccard of further duplicates: with [`Pairs::Leaders`] that of the best duplicate so far, else 0.
+    /// The minimum Jaccard of a duplicate that is still of interest. With [`Pairs::Leaders`] it is the Jaccard of the
+    /// best duplicate so far, otherwise 0.
     pub(super) at_least: f64,
     pub(super) found: Vec<(Candidate, Similarity)>,
 }
@@ -28,14 +29,14 @@ impl<'s, S: Verify> Search<'s, S> {
         }
     }
 
-    /// Verifies a candidate.
+    /// Verifies a candidate and adds it to the duplicates if it is one.
     pub(super) fn check(&mut self, candidate: Candidate) {
         if let Some(similarity) = self.space.verify(self.item, candidate, self.at_least) {
             self.add(candidate, similarity);
         }
     }
 
-    /// Adds a verified duplicate.
+    /// Adds a candidate that was verified to be a duplicate.
     pub(super) fn add(&mut self, candidate: Candidate, similarity: Similarity) {
         if self.pairs == Pairs::Leaders {
             self.at_least = self.at_least.max(similarity.jaccard);

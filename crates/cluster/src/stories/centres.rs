@@ -1,28 +1,29 @@
-//! Search for the live stories near a vector: random-hyperplane fingerprints of the centres (Charikar 2002), all
-//! compared in a scan.
+//! Finds the live stories whose centres are near a vector. Each centre has a random-hyperplane fingerprint (Charikar
+//! 2002), and a scan compares all of them.
 //!
-//! Two vectors of cosine c differ in a share arccos(c)/π of the bits. Stories are loose (cosines of 0.2 to 0.6), so
-//! that no table separates near from far. A scan takes a few nanoseconds per story, and 512 bits are enough to
-//! select the stories whose cosine is computed: with 7,000 stories and the 64 nearest selected, a vector of cosine
-//! 0.3 misses its story in 1 of 50 cases; with 256 bits in 1 of 5.
+//! The fingerprints of two vectors with cosine c differ in a share of arccos(c)/π of their bits. Stories are loose
+//! (cosines of 0.2 to 0.6), so no permuted table separates near stories from far ones. A scan takes a few nanoseconds
+//! per story, and 512 bits are enough to select the stories whose cosine is computed. With 7,000 stories, of which the
+//! nearest 64 are selected, a vector of cosine 0.3 misses its story in 1 of 50 cases; with 256 bits it would be 1 of 5.
 //!
-//! Invariant: an answer depends on the fingerprints held, not on the order in which they came.
+//! Invariant: a result depends only on the fingerprints of the live stories, not on the order in which they were
+//! inserted.
 
 use twinprint_fingerprint::{hyperplane, kernel};
 
 use super::vector::TermWeight;
 use super::vocabulary::{ROWS, Vocabulary};
 
-/// Bits of a fingerprint.
+/// The number of bits of a fingerprint.
 const BITS: f64 = 128.0 * ROWS as f64;
 
-/// Stories compared before the radius is reduced to the nearest found so far.
+/// The scan compares this number of stories before it reduces the radius to the nearest stories found so far.
 const BLOCK: usize = 1024;
 
-/// A fingerprint as 64-bit words.
+/// The fingerprint of a vector, as 64-bit words.
 pub(super) type Fingerprint = [u64; 2 * ROWS];
 
-/// The fingerprint of a vector; zeros if the vector has no direction.
+/// The fingerprint of a vector. All bits are 0 if the vector is zero.
 pub(super) fn fingerprint(vector: impl Iterator<Item = TermWeight>, vocabulary: &Vocabulary) -> Fingerprint {
     let mut rows = [const { Vec::new() }; ROWS];
     let mut weights = Vec::new();
@@ -40,18 +41,18 @@ pub(super) fn fingerprint(vector: impl Iterator<Item = TermWeight>, vocabulary: 
     words
 }
 
-/// Fingerprints of the live stories.
+/// The fingerprints of the live stories' centres.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Centres {
     ids: Vec<u64>,
-    /// The words of the fingerprints, one column per word.
+    /// The fingerprints by columns: column i has word i of each fingerprint.
     words: [Vec<u64>; 2 * ROWS],
-    /// The row of each story.
+    /// For each story: the position of its fingerprint in the columns.
     rows: std::collections::HashMap<u64, usize>,
 }
 
 impl Centres {
-    /// Inserts the fingerprint of a story, or replaces it.
+    /// Stores the fingerprint of a story's centre, or replaces it.
     pub(super) fn put(&mut self, id: u64, fingerprint: Fingerprint) {
         if let Some(&row) = self.rows.get(&id) {
             for (column, word) in self.words.iter_mut().zip(fingerprint) {
@@ -66,7 +67,7 @@ impl Centres {
         }
     }
 
-    /// Removes a story.
+    /// Removes the fingerprint of a story.
     pub(super) fn remove(&mut self, id: u64) {
         let Some(row) = self.rows.remove(&id) else {
             return;
@@ -80,8 +81,9 @@ impl Centres {
         }
     }
 
-    /// The at most `limit` stories nearest to a fingerprint, the nearest first (ties: the older). With more stories
-    /// than `limit`, only those within the distance that nearly all vectors of cosine `min_cosine` have. O(stories).
+    /// Finds at most `limit` stories nearest to a fingerprint, the nearest first (ties: the older). If there are more
+    /// than `limit` stories, those farther away than nearly all vectors of cosine `min_cosine` are left out.
+    /// O(stories).
     pub(super) fn nearest(&self, fingerprint: Fingerprint, min_cosine: f64, limit: usize) -> Vec<u64> {
         let all = self.ids.len() <= limit;
         let mut radius = if all { u32::MAX } else { radius(min_cosine) };
@@ -94,7 +96,7 @@ impl Centres {
             kernel::hamming_columns(fingerprint, columns, radius, &mut |row, distance| {
                 nearest.push((distance, ids[row as usize]));
             });
-            // No story farther away than the `limit`-th nearest can be in the answer, so the radius can shrink.
+            // The radius can shrink: a story farther away than the `limit`-th nearest is not part of the result.
             if nearest.len() > limit && limit > 0 {
                 let (_, &mut (last, _), _) = nearest.select_nth_unstable(limit - 1);
                 radius = last;
@@ -106,7 +108,7 @@ impl Centres {
     }
 }
 
-/// The distance within which 98 of 100 vectors with this cosine are.
+/// The Hamming distance that the fingerprints of 98 of 100 pairs of vectors with this cosine do not exceed.
 fn radius(cosine: f64) -> u32 {
     let differ = cosine.clamp(0.0, 1.0).acos() / std::f64::consts::PI;
     let deviation = (BITS * differ * (1.0 - differ)).sqrt();

@@ -5,8 +5,8 @@
 pub enum Method {
     /// The story whose centre has the highest cosine with the item.
     Nearest,
-    /// The story whose first item had the same leading bits of the fingerprint, of the given number: a cheap
-    /// alternative to a search, without threshold and merging.
+    /// The story whose first item has the same leading bits of the fingerprint; the value is the number of bits. A
+    /// cheap alternative to the search, without a threshold and without merging.
     EqualBits(u32),
 }
 
@@ -15,19 +15,22 @@ pub enum Method {
 pub struct StoryOptions {
     /// The method by which an item finds its story.
     pub method: Method,
-    /// The minimum cosine of an item and the centre of its story.
+    /// The minimum cosine between an item and the centre of the story that it joins.
     pub threshold: f64,
-    /// The minimum cosine of the centres of two stories that merge; `None` to merge no stories.
+    /// Two stories merge if the cosine of their centres is at least this value; `None` merges no stories.
     pub merge: Option<f64>,
-    /// Seconds after which a story without a new member is retired; `None` to keep all stories.
+    /// A story is retired if it gains no member for this number of seconds; `None` keeps all stories live.
     pub window: Option<i64>,
-    /// Seconds in which the weight of a member in the centre halves; `None` for constant weights.
+    /// The weight of a member in the centre is halved after each such number of seconds; `None` keeps the weights
+    /// constant.
     pub half_life: Option<i64>,
-    /// The most live stories; above that, those without a new member for longest are retired.
+    /// The maximum number of live stories. If there are more, the stories that gained no member for the longest time
+    /// are retired.
     pub live: usize,
-    /// The maximum number of centres whose cosine with an item is computed: those nearest by fingerprint.
+    /// The maximum number of centres whose cosine with an item is computed. Those with the nearest fingerprints are
+    /// used.
     pub compared: usize,
-    /// The maximum number of terms of the vocabulary.
+    /// The maximum number of terms of the vocabulary. Above it, rare terms are evicted.
     pub vocabulary: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Placement of an item: the search for near stories, the story that it joins or begins, and merges.
+//! Places an item: finds the stories near it, adds it to a story or begins one, and merges stories.
 
 use super::centres::fingerprint;
 use super::options::Method;
@@ -8,7 +8,7 @@ use super::vocabulary::WordRole;
 use super::{MAX_OPENING_WORDS, Representative, SENTENCE_BREAK, Stories, StoryPlacement};
 
 impl Stories {
-    /// Places an item seen at `now` by the clock of the stream, which must not go back.
+    /// Places an item in a story. `now` is the time of the stream in seconds; it must not decrease from call to call.
     ///
     /// O(live stories) with a small constant.
     pub fn place(&mut self, item: &Representative<'_>, now: i64) -> StoryPlacement {
@@ -68,7 +68,7 @@ impl Stories {
         }
     }
 
-    /// The live stories whose cosine with a vector reaches the threshold, the nearest first (ties: the older).
+    /// Finds the live stories whose cosine with a vector reaches the threshold, the nearest first (ties: the older).
     fn near(&mut self, vector: &[TermWeight]) -> Vec<(f64, u64)> {
         if vector.is_empty() {
             return Vec::new();
@@ -88,7 +88,8 @@ impl Stories {
         near
     }
 
-    /// The live story of a vector's leading bits. If there is none, the document's story gets these bits.
+    /// Finds the live story that has the leading bits of the vector's fingerprint. If no live story has them, they are
+    /// assigned to the story that `document` begins.
     fn with_equal_bits(&mut self, vector: &[TermWeight], bits: u32, document: u64) -> Vec<(f64, u64)> {
         let [first, ..] = fingerprint(vector.iter().copied(), &self.vocabulary);
         let value = first as u32 & ((1u64 << bits.min(32)) - 1) as u32;
@@ -101,7 +102,7 @@ impl Stories {
         }
     }
 
-    /// Begins a story with one member.
+    /// Begins a story with one member. `id` is the number of its document.
     fn begin(&mut self, id: u64, contribution: Contribution, now: i64) {
         let time = contribution.time;
         let story = Story::new(id, contribution, now);
@@ -112,8 +113,8 @@ impl Stories {
         self.grow(id, time, now);
     }
 
-    /// Merges a changed story with those of `near` whose centre is within the merge threshold. Returns the story that
-    /// remains and the stories merged into it.
+    /// Merges the story `id`, whose centre has changed, with those stories of `near` whose centres reach the merge
+    /// threshold. Returns the id of the story that remains, and the ids of the stories merged into it.
     fn merge(&mut self, mut id: u64, near: &[(f64, u64)], now: i64) -> (u64, Vec<u64>) {
         let mut merged = Vec::new();
         let (Some(min_cosine), Method::Nearest) = (self.options.merge, self.options.method) else {

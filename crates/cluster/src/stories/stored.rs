@@ -1,11 +1,11 @@
-//! The binary form of stories: their exact state, fast to write and to read.
+//! The binary form of stories: their complete state, fast to write and to read.
 //!
-//! Numbers are little-endian; lists and strings are preceded by their length. The fingerprints of the centres and
-//! the hyperplane rows of the terms are not stored, because they follow from the rest. There is no checksum:
+//! Numbers are little-endian. Lists and strings begin with their length. The fingerprints of the centres and the
+//! hyperplane rows of the terms are not stored, because they are computed from the other data. There is no checksum:
 //! callers that store the bytes add one.
 //!
-//! Invariant: [`Stories::decode`] of [`Stories::encode`] places further items as the original does, and encodes to
-//! the same bytes. Any other bytes decode to `None` or to some stories, without a panic.
+//! Invariant: stories that were encoded and decoded place further items exactly as the original stories do, and encode
+//! to the same bytes. Decoding any other bytes returns `None` or some stories, and never panics.
 
 use std::collections::BTreeMap;
 
@@ -14,14 +14,14 @@ use super::vector::TermWeight;
 use super::vocabulary::{Vocabulary, VocabularyEntry, WordRole};
 use super::{Stories, StoryCounts, StoryOptions};
 
-/// The role byte of a free vocabulary entry.
+/// The byte that stands for a free number of the vocabulary, instead of a word's role.
 const FREE_ENTRY: u8 = 255;
 
-/// Encoder: the bytes written so far.
+/// Writes values. The field has the bytes written so far.
 #[derive(Default)]
 struct Encoder(Vec<u8>);
 
-/// Decoder: the bytes not yet read.
+/// Reads values. The field has the bytes that are not read yet.
 struct Decoder<'b>(&'b [u8]);
 
 impl Encoder {
@@ -41,7 +41,7 @@ impl Encoder {
         self.put(n.to_le_bytes());
     }
 
-    /// Writes a length. No list reaches 2³² entries: memory would be exhausted before.
+    /// Writes the length of a list in 32 bits. That is enough: a list of 2³² elements would not fit into memory.
     fn length(&mut self, n: usize) {
         self.u32(n as u32);
     }
@@ -81,7 +81,8 @@ impl<'b> Decoder<'b> {
         self.take().map(i64::from_le_bytes)
     }
 
-    /// Reads a list. Reserves no more entries than there are bytes, because a damaged length can be any number.
+    /// Reads a list, with `one` for each element. Never reserves more elements than bytes are left, because a damaged
+    /// length can be any number.
     fn list<T>(&mut self, mut one: impl FnMut(&mut Self) -> Option<T>) -> Option<Vec<T>> {
         let length = self.u32()? as usize;
         let mut list = Vec::with_capacity(length.min(self.0.len()));
@@ -108,7 +109,7 @@ impl<'b> Decoder<'b> {
 }
 
 impl Stories {
-    /// The state without the options, as bytes. Linear in the live stories and the vocabulary.
+    /// Encodes the state as bytes. The options are not included. Linear in the live stories and the vocabulary.
     ///
     /// ```
     /// use twinprint_cluster::stories::{Stories, StoryOptions};
@@ -151,14 +152,13 @@ impl Stories {
         out.0
     }
 
-    /// Decodes stories from the bytes of [`encode`](Self::encode), with the given options; `None` if the bytes are
-    /// invalid.
+    /// Decodes the bytes that [`encode`](Self::encode) returned, and sets the options; `None` if the bytes are invalid.
     pub fn decode(bytes: &[u8], options: StoryOptions) -> Option<Self> {
         let input = &mut Decoder(bytes);
         let vocabulary = Vocabulary::read(input)?;
         let live = input.list(Story::read)?;
         let redirects = input.list(|input| Some((input.u64()?, input.u64()?)))?;
-        // Redirects lead from younger to older stories, so that following them always ends.
+        // Each redirect must refer to an older story, so that following redirects always ends.
         if redirects.iter().any(|(from, to)| from <= to) {
             return None;
         }
@@ -255,7 +255,7 @@ impl Vocabulary {
 }
 
 impl Story {
-    /// Writes a story that was last seen at `last_seen`.
+    /// Writes the story, with the time at which it was last seen.
     fn write(&self, last_seen: i64, out: &mut Encoder) {
         out.u64(self.id);
         out.u64(self.size);
@@ -288,7 +288,7 @@ impl Story {
         }
     }
 
-    /// Reads a story, with the time at which it was last seen.
+    /// Reads a story. Also returns the time at which the story was last seen.
     fn read(input: &mut Decoder<'_>) -> Option<(i64, Self)> {
         let [id, size] = [input.u64()?, input.u64()?];
         let members = input.u32()?;

@@ -1,4 +1,4 @@
-//! One story: its centre, the counts for its topic, and a few of its members.
+//! A story: its centre, the counts for its topic, and its exemplars, a few members with title and opening.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,94 +7,94 @@ use super::vector::{TermWeight, dot, keep_heaviest, norm};
 
 /// The maximum number of terms of a centre.
 const MAX_CENTRE_TERMS: usize = 256;
-/// The maximum number of members kept with their title and opening.
+/// The maximum number of exemplars of a story: members whose title and opening are stored.
 pub(super) const MAX_EXEMPLARS: usize = 8;
 
 /// A term of a centre.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct CentreTerm {
-    /// Its number and its weight: the sum over members, with older members decayed.
+    /// The number of the term, and its weight: the sum of its weights in the members, of which older ones are decayed.
     #[serde(rename = "of")]
     pub(super) weighted: TermWeight,
-    /// Occurrences in members, without decay.
+    /// Number of occurrences of the term in members, without decay.
     pub(super) occurrences: u32,
-    /// Members that have it.
+    /// Number of members that have the term.
     pub(super) members: u32,
-    /// The sites of these members.
+    /// The sites of the members that have the term.
     pub(super) sites: Sites,
 }
 
-/// The sites of some members, as far as topics need them.
+/// The sites of some members. Topics need to know only whether there are several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Sites {
-    /// One site, by its hash.
+    /// All members are on one site; the value is its hash.
     One(u64),
-    /// Several sites.
+    /// The members are on several sites.
     Many,
 }
 
 impl Sites {
-    /// The sites of both.
+    /// The sites of the members of both values together.
     fn union(self, other: Self) -> Self {
         if self == other { self } else { Self::Many }
     }
 }
 
-/// A member that is kept with its title and opening.
+/// A member of a story whose title and opening are stored.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Exemplar {
-    /// Its number in the stream.
+    /// The number of the member's document in the stream.
     #[serde(default)]
     pub(super) document: u64,
-    /// Its title.
+    /// The title of the member; empty if it has none.
     pub(super) title: Box<str>,
-    /// Its first words.
+    /// The first words of the member, as numbers in the vocabulary.
     pub(super) opening: Box<[u32]>,
 }
 
-/// The contribution of a member to a story.
+/// What a new member adds to a story.
 pub(super) struct Contribution {
-    /// Its vector, sorted by term.
+    /// The member's vector, sorted by term.
     pub(super) vector: Vec<TermWeight>,
-    /// The occurrences of each term of the vector.
+    /// The number of occurrences of each term of the vector, in the same order.
     pub(super) occurrences: Vec<u32>,
-    /// The occurrences of all terms, including those not in the vector.
+    /// The number of occurrences of all terms, including terms that are not in the vector.
     pub(super) words: u64,
-    /// A hash of its site.
+    /// A hash of the member's site.
     pub(super) site: u64,
-    /// The time at which it was seen, in seconds.
+    /// The time at which the member was seen, in seconds.
     pub(super) time: i64,
     pub(super) exemplar: Exemplar,
 }
 
-/// Documents of one event or subject, by terms and time.
+/// A story: documents about one event or subject that are close in time.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Story {
-    /// The number of its first document.
+    /// The id of the story: the number of its first document in the stream.
     pub id: u64,
-    /// Documents, duplicates included.
+    /// Number of documents in the story, duplicates included.
     pub size: u64,
-    /// Documents that were placed by their vector: one per duplicate group.
+    /// Number of members: documents that were placed by their vector. Each duplicate group has one.
     pub members: u32,
     /// The times at which the first and the last document were seen, in seconds.
     pub seen: [i64; 2],
-    /// The stories merged into it.
+    /// The ids of the stories that were merged into this one.
     pub merged: Vec<u64>,
     pub(super) sites: Sites,
-    /// The time to which the weights are decayed, in seconds.
+    /// The time up to which the weights of the centre are decayed, in seconds.
     #[serde(rename = "weighed")]
     pub(super) weights_time: i64,
-    /// Sorted by term.
+    /// The terms of the centre, sorted by number.
     pub(super) centre: Vec<CentreTerm>,
     /// The Euclidean length of the centre; recomputed after deserialization.
     #[serde(skip)]
     pub(super) norm: f64,
-    /// Occurrences of terms in members.
+    /// Number of occurrences of terms in all members.
     pub(super) words: u64,
     pub(super) exemplars: Vec<Exemplar>,
 }
 
-/// The factor by which a weight decays in `age` seconds.
+/// The factor by which a weight decays within `age` seconds; 1 if `half_life` is `None`.
 fn decay(age: i64, half_life: Option<i64>) -> f64 {
     match half_life {
         Some(half_life) if half_life > 0 => halved(age.max(0) as f64 / half_life as f64),
@@ -121,18 +121,18 @@ impl Story {
         story
     }
 
-    /// The titles of a few of its most central members.
+    /// The titles of the exemplars, a few of the most central members.
     pub fn titles(&self) -> impl Iterator<Item = &str> {
         let titles = self.exemplars.iter().map(|exemplar| &*exemplar.title);
         titles.filter(|title| !title.is_empty())
     }
 
-    /// The centre's terms and weights.
+    /// The terms of the centre with their weights, sorted by term.
     pub(super) fn weights(&self) -> impl Iterator<Item = TermWeight> + '_ {
         self.centre.iter().map(|term| term.weighted)
     }
 
-    /// The cosine of a vector of length 1 with the centre.
+    /// The cosine between the centre and a vector of length 1.
     pub(super) fn cosine(&self, vector: &[TermWeight]) -> f64 {
         if self.norm > 0.0 {
             dot(vector.iter().copied(), self.weights()) / self.norm
@@ -141,7 +141,7 @@ impl Story {
         }
     }
 
-    /// The cosine of two centres.
+    /// The cosine between the centres of two stories.
     pub(super) fn cosine_of_centres(&self, other: &Self) -> f64 {
         let norms = self.norm * other.norm;
         if norms > 0.0 {
@@ -151,7 +151,7 @@ impl Story {
         }
     }
 
-    /// Adds a member. Linear in its terms and the centre's.
+    /// Adds a member. Linear in the terms of the member and of the centre.
     pub(super) fn add(&mut self, contribution: Contribution, now: i64, half_life: Option<i64>) {
         let site = Sites::One(contribution.site);
         self.members = self.members.saturating_add(1);
@@ -172,7 +172,7 @@ impl Story {
         self.keep(contribution.exemplar);
     }
 
-    /// Adds another story, which ends.
+    /// Adds the members and the counts of another story, which then no longer exists.
     pub(super) fn merge(&mut self, other: Self, now: i64, half_life: Option<i64>) {
         self.size += other.size;
         self.members = self.members.saturating_add(other.members);
@@ -188,7 +188,7 @@ impl Story {
         }
     }
 
-    /// Decays the centre to `now`, and adds terms with `factor` times their weight.
+    /// Decays the centre to the time `now`, and then adds `terms`, with their weights multiplied by `factor`.
     fn join(&mut self, terms: Vec<CentreTerm>, factor: f64, now: i64, half_life: Option<i64>) {
         let own = decay(now - self.weights_time, half_life);
         self.weights_time = now.max(self.weights_time);
@@ -224,13 +224,13 @@ impl Story {
         self.measure();
     }
 
-    /// Recomputes the centre's length.
+    /// Computes the length of the centre again after a change.
     pub(super) fn measure(&mut self) {
         self.norm = norm(self.centre.iter().map(|term| term.weighted.weight));
     }
 
-    /// The centrality of a member, by its opening: the weight of its distinct words in the centre over the root of
-    /// their number.
+    /// How central an exemplar is: the sum of the weights that the distinct words of its opening have in the centre,
+    /// divided by the square root of the number of these words.
     pub(super) fn centrality(&self, exemplar: &Exemplar) -> f64 {
         let weight = |word: &u32| {
             let position = self
@@ -248,7 +248,7 @@ impl Story {
         weights / (words.len().max(1) as f64).sqrt()
     }
 
-    /// The most central of the kept members that have a title.
+    /// The most central of the exemplars that have a title.
     pub(super) fn most_central(&self) -> Option<&Exemplar> {
         let mut best: Option<(f64, &Exemplar)> = None;
         for exemplar in &self.exemplars {
@@ -260,8 +260,8 @@ impl Story {
         best.map(|(_, exemplar)| exemplar)
     }
 
-    /// Keeps a member. If there are too many, the least central is dropped, by the present centre: a member from the
-    /// story's beginning may be far from the story's present content.
+    /// Adds an exemplar. If there are too many, the one least central by the present centre is dropped: a member from
+    /// the beginning of the story may no longer fit its content.
     fn keep(&mut self, exemplar: Exemplar) {
         self.exemplars.push(exemplar);
         if self.exemplars.len() > MAX_EXEMPLARS {

@@ -1,59 +1,60 @@
-//! The topic of a story: its most characteristic words, joined to names, and the title of its most central member.
+//! The topic of a story: its most characteristic words, some joined to names, and the title of its most central
+//! exemplar.
 //!
-//! In a story of at least [`MIN_SHARE_MEMBERS`] members, a word scores as in class-based TF-IDF (Grootendorst 2022):
-//! its damped share of the story's words, times the logarithm of the ratio of its share of the story's words to its
-//! share of all words. The damped share is the root of the share times the share of members that have the word, so
-//! that a word frequent in two of six hundred members does not name the story. In smaller stories counts are too
-//! small for shares, and a word scores by the log-likelihood ratio of the members that have it against all items
-//! (Dunning 1993).
+//! In a story of at least [`MIN_SHARE_MEMBERS`] members, words are scored as in class-based TF-IDF (Grootendorst 2022).
+//! The score is the word's damped share of the words of the story, times ln(share in the story / share in all items).
+//! The damped share is the square root of the share times the share of members that have the word, so a word that is
+//! frequent in two of six hundred members does not characterise the story. In smaller stories shares are too
+//! unreliable. There a word is scored by the log-likelihood ratio (Dunning 1993) of the members that have it, compared
+//! with all items that have it.
 //!
-//! A story is compared with all stories together, not with the average story: most stories of a stream have one
-//! member, and compared with these every word of a large story is frequent.
+//! A story is compared with all items together, not with the average story. Most stories of a stream have one member;
+//! compared with these, every word of a large story would be frequent.
 //!
-//! A word must occur in at least two members, on two sites if the story has several, and more often than elsewhere,
-//! so that neither one member nor one site's boilerplate names the story. It must score at least an eighth of the
-//! best word's score, and must not be another form of a chosen word. Words that are mostly next to each other are
-//! joined to a name.
+//! A word is eligible only if it occurs in at least two members, on two sites if the story has several, and more often
+//! in the story than elsewhere. Thus neither a single member nor the boilerplate of one site characterises the story.
+//! The score of a chosen word is at least an eighth of the best score, and a chosen word is not another form of one
+//! chosen before. Words that mostly occur next to each other are joined to a name.
 
 use super::exact::ln;
 use super::story::{CentreTerm, Sites, Story};
 use super::vocabulary::{Vocabulary, WordRole};
 
-/// The minimum number of members of a story whose words are scored by shares.
+/// Words are scored by shares only in stories with at least this number of members.
 const MIN_SHARE_MEMBERS: u32 = 10;
-/// The maximum number of names of a topic.
+/// The maximum number of words and names of a topic.
 const MAX_NAMES: usize = 8;
 /// The maximum number of words of a name.
 const MAX_NAME_WORDS: usize = 4;
-/// The minimum share of a name's occurrences that continue with the same word, for that word to join the name:
-/// numerator and denominator.
+/// A neighbouring word joins a name if it follows or precedes at least this share (numerator, denominator) of the
+/// name's occurrences.
 const MIN_CONTINUATION: [usize; 2] = [3, 5];
-/// The largest ratio of the best word's score to that of a chosen word.
+/// A word is chosen only if the best word's score is at most this many times its own score.
 const MAX_SCORE_RATIO: f64 = 8.0;
-/// Endings of other forms of an English word.
+/// Suffixes by which two forms of an English word may differ.
 const ENDINGS: [&str; 5] = ["s", "es", "d", "ed", "ing"];
 
-/// A word or name of a topic.
+/// A word or a name that characterises a story.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TopicTerm {
-    /// The word, or the words of the name.
+    /// The word, or the words of the name in order.
     pub text: String,
-    /// Its score; comparable within a topic only.
+    /// The score of the word, or of the best word of the name. Scores of different topics cannot be compared.
     pub score: f64,
-    /// Members of the story that have the word.
+    /// Number of members of the story that have the word.
     pub members: u32,
 }
 
-/// The topic of a story.
+/// The topic of a story: characteristic words and names, and a title.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Topic {
-    /// Words and names, by falling score of their best word.
+    /// Words and names, by descending score.
     pub terms: Vec<TopicTerm>,
-    /// The title of the most central member that is kept; empty without one.
+    /// The title of the most central exemplar; empty if no exemplar has a title.
     pub title: String,
 }
 
-/// The topic of a story.
+/// Computes the topic of a story.
 pub(super) fn topic(story: &Story, vocabulary: &Vocabulary) -> Topic {
     let score = |term: &CentreTerm| -> Option<(f64, CentreTerm)> {
         let alone = story.members > 1 && term.members < 2;
@@ -88,7 +89,7 @@ pub(super) fn topic(story: &Story, vocabulary: &Vocabulary) -> Topic {
         }
         let name = name(story, term.weighted.term, vocabulary);
         let text = spelled(&name, vocabulary);
-        // A chosen word that is part of this name is replaced by the name.
+        // If the words of a term chosen before are all part of this name, the name replaces that term.
         let is_part = |chosen: &Vec<u32>| chosen.iter().all(|word| name.contains(word));
         if let Some(position) = names.iter().position(is_part) {
             if let (Some(chosen), Some(term)) = (names.get_mut(position), terms.get_mut(position)) {
@@ -112,7 +113,7 @@ pub(super) fn topic(story: &Story, vocabulary: &Vocabulary) -> Topic {
     }
 }
 
-/// The class-based score; 0 for a word that is no more frequent in the story than elsewhere.
+/// The score of a term by class-based TF-IDF; 0 if it is no more frequent in the story than elsewhere.
 fn class_based(story: &Story, term: &CentreTerm, vocabulary: &Vocabulary) -> f64 {
     let share = |part: f64, whole: f64| part / whole.max(1.0);
     let here = share(f64::from(term.occurrences), story.words as f64);
@@ -127,7 +128,8 @@ fn class_based(story: &Story, term: &CentreTerm, vocabulary: &Vocabulary) -> f64
     (here * support).sqrt() * ln(here / everywhere)
 }
 
-/// Twice the log-likelihood ratio; 0 for a word that is no more frequent in the story than elsewhere.
+/// The score of a term in a small story: twice its log-likelihood ratio; 0 if it is no more frequent in the story than
+/// elsewhere.
 fn likelihood(story: &Story, term: &CentreTerm, vocabulary: &Vocabulary) -> f64 {
     let (here, members) = (f64::from(term.members), f64::from(story.members));
     let all = (vocabulary.items() as f64).max(members);
@@ -145,7 +147,7 @@ fn likelihood(story: &Story, term: &CentreTerm, vocabulary: &Vocabulary) -> f64 
     2.0 * (own - common)
 }
 
-/// Returns whether two English words are forms of the same word.
+/// Returns `true` if two English words are forms of the same word.
 fn same_word(a: &str, b: &str) -> bool {
     let (short, long) = if a.len() < b.len() { (a, b) } else { (b, a) };
     short.len() >= 3
@@ -155,7 +157,7 @@ fn same_word(a: &str, b: &str) -> bool {
             .is_some_and(|ending| ENDINGS.contains(&ending))
 }
 
-/// The name of a term: the term with the words that are mostly next to it, in at least two members.
+/// Extends a term to a name: adds the words that are mostly next to it in at least two members.
 fn name(story: &Story, term: u32, vocabulary: &Vocabulary) -> Vec<u32> {
     let mut name = vec![term];
     while name.len() < MAX_NAME_WORDS {
@@ -170,7 +172,7 @@ fn name(story: &Story, term: u32, vocabulary: &Vocabulary) -> Vec<u32> {
             None => break,
         }
     }
-    // A digit at either end is part of a longer number.
+    // A single digit at either end belongs to a longer number, not to the name.
     let digit = |&word: &u32| matches!(vocabulary.text(word).as_bytes(), [byte] if byte.is_ascii_digit());
     while name.last().is_some_and(digit) {
         name.pop();
@@ -179,9 +181,10 @@ fn name(story: &Story, term: u32, vocabulary: &Vocabulary) -> Vec<u32> {
     name.split_off(leading)
 }
 
-/// The word that is next to most occurrences of a name, before or after it.
+/// The word that is next to most occurrences of a name: before it if `before` is true, otherwise after it. `None` if no
+/// word may join the name.
 fn neighbor(story: &Story, name: &[u32], before: bool, vocabulary: &Vocabulary) -> Option<u32> {
-    // Each neighbour, with the member in which it was seen.
+    // The word next to each occurrence of the name, with the exemplar in which it occurs.
     let mut neighbors: Vec<(u32, usize)> = Vec::new();
     let mut occurrences = 0;
     for (member, exemplar) in story.exemplars.iter().enumerate() {
@@ -206,7 +209,7 @@ fn neighbor(story: &Story, name: &[u32], before: bool, vocabulary: &Vocabulary) 
     let &(word, _) = most.first()?;
     let mut members: Vec<usize> = most.iter().map(|&(_, member)| member).collect();
     members.dedup();
-    // A word that mostly occurs elsewhere is next to the name by chance.
+    // A word of which more than half of the occurrences are elsewhere is next to the name by chance.
     let openings = story.exemplars.iter().flat_map(|exemplar| &exemplar.opening);
     let everywhere = openings.filter(|&&other| other == word).count();
     let joins = most.len() * MIN_CONTINUATION[1] >= occurrences * MIN_CONTINUATION[0]
@@ -215,7 +218,7 @@ fn neighbor(story: &Story, name: &[u32], before: bool, vocabulary: &Vocabulary) 
     (joins && vocabulary.role(word) != WordRole::Stop && !name.contains(&word)).then_some(word)
 }
 
-/// The words of a name as text, without spaces between words of scripts that have none.
+/// The text of a name. Spaces separate the words, except in scripts without spaces.
 fn spelled(name: &[u32], vocabulary: &Vocabulary) -> String {
     let mut text = String::new();
     for &word in name {

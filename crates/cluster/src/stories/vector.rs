@@ -1,4 +1,4 @@
-//! Sparse vectors of term weights: sorted by term, bounded in length.
+//! Sparse vectors of term weights: sorted by term, with a maximum number of terms.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 pub struct TermWeight {
     /// The term's number in the vocabulary.
     pub term: u32,
-    /// Its weight, not negative.
+    /// The weight of the term, not negative.
     pub weight: f32,
 }
 
-/// Keeps the `limit` heaviest entries (ties: the smaller term), in the order by term.
+/// Removes all entries except the `limit` heaviest (ties: the smaller term). The order by term stays.
 pub(super) fn keep_heaviest<T>(entries: &mut Vec<T>, limit: usize, weighted: impl Fn(&T) -> TermWeight) {
     if entries.len() > limit {
         let order = |a: &T, b: &T| {

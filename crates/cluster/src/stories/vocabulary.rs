@@ -1,8 +1,7 @@
-//! The terms of a stream: their numbers, the number of items with each, and their rows of random hyperplanes.
+//! The vocabulary of a stream: its terms with their numbers, the number of items that have each, and hyperplane rows.
 //!
-//! Counts grow as items come and never fall. Memory is bounded: when there are more terms than there is room for,
-//! the rarest terms that no live story needs are evicted, as in lossy counting (Manku and Motwani 2002). An evicted
-//! term that occurs again is counted from 0.
+//! Counts never decrease. Memory is bounded: if there are too many terms, the rarest terms that no live story needs are
+//! evicted, as in lossy counting (Manku and Motwani 2002). If an evicted term occurs again, its count starts from 0.
 
 use std::collections::HashMap;
 
@@ -11,17 +10,17 @@ use twinprint_fingerprint::{HashKey, hyperplane};
 
 use super::exact::ln;
 
-/// Hyperplane rows of a term, of 128 bits each.
+/// Number of hyperplane rows of a term. Each row is for 128 hyperplanes.
 pub(super) const ROWS: usize = 4;
 
-/// The use of a word in topics.
+/// The role of a word in topics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum WordRole {
-    /// Can name a topic.
+    /// The word can characterise a story by itself.
     Term,
-    /// Can be part of a name, but means nothing alone: a single ideograph, a number.
+    /// The word can be part of a name, but has no meaning by itself: a single ideograph, a number.
     Part,
-    /// Means nothing and ends a name.
+    /// A stop word: it has no meaning for topics, and a name cannot extend across it.
     Stop,
 }
 
@@ -30,41 +29,41 @@ pub enum WordRole {
 pub(super) struct VocabularyEntry {
     pub(super) text: Box<str>,
     pub(super) role: WordRole,
-    /// Items with the term.
+    /// Number of items that have the term.
     pub(super) items: u32,
-    /// Occurrences in all items.
+    /// Number of occurrences of the term in all items.
     pub(super) occurrences: u64,
-    /// Its rows, each of 128 hyperplanes.
+    /// The term's coordinates in the random hyperplanes, 128 hyperplanes in each row.
     #[serde(skip)]
     rows: [u128; ROWS],
 }
 
-/// The terms of a stream. Numbers of evicted terms are reused.
+/// The terms of a stream with their counts. The numbers of evicted terms are reused.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Vocabulary {
-    /// The number of each term. Hashed under a random key, so that nobody can prepare words that collide; the order
-    /// of the map is never used.
+    /// The number of each term. The map hashes with a random key, so that nobody can prepare words that collide. The
+    /// order of the map is never used.
     #[serde(skip)]
     numbers: HashMap<Box<str>, u32>,
-    /// The terms by number; `None` for a free number.
+    /// The entries by term number; `None` for a free number.
     #[serde(rename = "known")]
     pub(super) entries: Vec<Option<VocabularyEntry>>,
-    /// The free numbers.
+    /// The numbers of evicted terms, which new terms reuse.
     pub(super) free: Vec<u32>,
     #[serde(rename = "most")]
     pub(super) max_terms: usize,
-    /// The number of terms above which some are evicted: more than `max_terms` if live stories need nearly that
-    /// many.
+    /// Terms are evicted when there are more than this number. It is larger than `max_terms` if live stories need
+    /// nearly that many terms.
     #[serde(rename = "crowded")]
     pub(super) evict_above: usize,
-    /// Items counted.
+    /// Number of items counted so far.
     pub(super) items: u64,
-    /// Occurrences of terms in all of them.
+    /// Number of occurrences of terms in all items counted so far.
     pub(super) occurrences: u64,
 }
 
-/// The hyperplane rows of a term. Their keys are public: texts that are prepared to have one fingerprint still have
-/// to pass the cosine.
+/// Computes the hyperplane rows of a term. Their keys are public. That is safe: even if texts are prepared to have the
+/// same fingerprint, the cosine still decides.
 fn rows(text: &str) -> [u128; ROWS] {
     [[1, 2], [3, 4], [5, 6], [7, 8]].map(|[a, b]| {
         let dimension = twinprint_fingerprint::hash_one(&HashKey::new(a, b), text.as_bytes());
@@ -73,7 +72,7 @@ fn rows(text: &str) -> [u128; ROWS] {
 }
 
 impl VocabularyEntry {
-    /// A term with its counts. [`Vocabulary::rebuild`] computes its rows.
+    /// Creates an entry from its counts. [`Vocabulary::rebuild`] computes its hyperplane rows later.
     pub(super) fn new(text: &str, role: WordRole, items: u32, occurrences: u64) -> Self {
         Self {
             text: text.into(),
@@ -86,7 +85,7 @@ impl VocabularyEntry {
 }
 
 impl Vocabulary {
-    /// A vocabulary without terms, with room for `max_terms`.
+    /// Creates an empty vocabulary for `max_terms` terms.
     pub fn new(max_terms: usize) -> Self {
         Self {
             numbers: HashMap::new(),
@@ -99,7 +98,7 @@ impl Vocabulary {
         }
     }
 
-    /// Recomputes everything that is not serialized.
+    /// Computes everything that is not serialized: the map of term numbers and the hyperplane rows.
     pub(super) fn rebuild(&mut self) {
         for (number, known) in (0..).zip(&mut self.entries) {
             if let Some(known) = known {
@@ -109,17 +108,17 @@ impl Vocabulary {
         }
     }
 
-    /// The number of terms.
+    /// The number of terms in the vocabulary.
     pub fn len(&self) -> usize {
         self.numbers.len()
     }
 
-    /// Returns whether there is no term.
+    /// Returns `true` if the vocabulary has no terms.
     pub fn is_empty(&self) -> bool {
         self.numbers.is_empty()
     }
 
-    /// The number of a word, which is added if it is not in the vocabulary.
+    /// Returns the number of a word. Adds the word if it is not in the vocabulary.
     pub(super) fn number(&mut self, text: &str, role: WordRole) -> u32 {
         if let Some(&number) = self.numbers.get(text) {
             return number;
@@ -141,7 +140,7 @@ impl Vocabulary {
         number
     }
 
-    /// Counts an item, given by its distinct words and the occurrences of each.
+    /// Counts an item. `words` are the numbers of its distinct words, each with its occurrences in the item.
     pub(super) fn count(&mut self, words: &[(u32, u32)]) {
         self.items += 1;
         for &(word, occurrences) in words {
@@ -159,12 +158,12 @@ impl Vocabulary {
         self.entries.get(word as usize).and_then(Option::as_ref)
     }
 
-    /// The word of a number; empty for a free number.
+    /// The word with the given number; empty if the number is free.
     pub(super) fn text(&self, word: u32) -> &str {
         self.get(word).map_or("", |known| &known.text)
     }
 
-    /// The use of a word in topics.
+    /// The role of a word in topics.
     pub(super) fn role(&self, word: u32) -> WordRole {
         self.get(word).map_or(WordRole::Stop, |known| known.role)
     }
@@ -174,40 +173,41 @@ impl Vocabulary {
         self.get(word).map_or([0; ROWS], |known| known.rows)
     }
 
-    /// Items in which a word occurred.
+    /// Number of items in which a word occurred.
     pub(super) fn items_with(&self, word: u32) -> u64 {
         self.get(word).map_or(0, |known| u64::from(known.items))
     }
 
-    /// Occurrences of a word in all items.
+    /// Number of occurrences of a word in all items.
     pub(super) fn occurrences_of(&self, word: u32) -> u64 {
         self.get(word).map_or(0, |known| known.occurrences)
     }
 
-    /// Items counted.
+    /// Number of items counted so far.
     pub(super) fn items(&self) -> u64 {
         self.items
     }
 
-    /// Occurrences of all terms.
+    /// Number of occurrences of all terms in all items counted so far.
     pub(super) fn occurrences(&self) -> u64 {
         self.occurrences
     }
 
-    /// The rarity of a term: ln((n + 1) / (items with it + ½)), at least 0.
+    /// The rarity of a term, by which its frequency is weighted: ln((n + 1) / (df + ½)), at least 0. n is the number of
+    /// items, df the number of items that have the term.
     pub(super) fn rarity(&self, word: u32) -> f64 {
         let with = self.items_with(word) as f64 + 0.5;
         ln((self.items as f64 + 1.0) / with).max(0.0)
     }
 
-    /// Returns whether there are more terms than there is room for.
+    /// Returns `true` if the vocabulary has so many terms that some must be evicted.
     pub(super) fn is_crowded(&self) -> bool {
         self.numbers.len() > self.evict_above
     }
 
-    /// Evicts the rarest terms that are not `needed`, until half the room is free: those of one item, then of two, of
-    /// up to four, and so on. If the needed terms take more than that, nothing is evicted again before there are
-    /// twice as many terms. O(terms + needed).
+    /// Evicts the rarest terms that are not `needed`, until at most half of `max_terms` are left: first the terms of
+    /// one item, then those of two, of up to four, and so on. If the needed terms alone are more than that, the next
+    /// eviction waits until the number of terms has doubled. O(terms + needed).
     pub(super) fn evict(&mut self, needed: impl Iterator<Item = u32>) {
         let mut stays = vec![false; self.entries.len()];
         for word in needed {

@@ -1,11 +1,12 @@
 //! The keywords of cppjieba (<https://github.com/yanyiwu/cppjieba>), which gosimhash and jiebaR take as features.
 //!
-//! A text is cut as by cppjieba's `MixSegment`: into the most likely words of a dictionary, and the lone characters between them again by a
-//! hidden Markov model. The weight of a word is its count times its inverse document frequency, or the mean of all frequencies if the table does
-//! not have the word. Words of one character and stop words are left out. The heaviest words are the keywords. For equal weights cppjieba's order
-//! depends on the C++ library; here it is the order of their bytes.
+//! A text is cut as by cppjieba's `MixSegment`: into the most likely words of a dictionary; the single characters
+//! between these are cut again by a hidden Markov model. The weight of a word is its count times its inverse document
+//! frequency; a word that is not in the table of frequencies gets the mean of the table. Words of one character and
+//! stop words are ignored. The heaviest words are the keywords. Words of equal weight are in the order of their bytes
+//! (in cppjieba their order depends on the C++ library).
 //!
-//! The dictionaries are cppjieba's own files, read from a directory. Fingerprints depend on them.
+//! The dictionaries are cppjieba's own files, read from a directory. Different files give different fingerprints.
 
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
@@ -23,25 +24,27 @@ use twinprint_fingerprint::{HashKey, Span, hash_features_64, hash_one};
 use crate::segment::dictionary::{Dictionary, Rules};
 use crate::tally::Tally;
 
-/// The dictionaries of cppjieba: words with frequencies, the hidden Markov model, inverse document frequencies and stop words.
+/// The dictionaries of cppjieba: words with frequencies, the hidden Markov model, inverse document frequencies and stop
+/// words.
 pub struct Dictionaries {
     words: Dictionary,
     hmm: Hmm,
     idf: Idf,
 }
 
-/// Inverse document frequencies and stop words. Words are identified by 64 bits of a hash under a random key. Two words with one hash would have the
-/// same weight; by chance that happens once in 10⁷ tables of a million words, and nobody can prepare such words.
+/// Inverse document frequencies and stop words. A 64-bit hash under a random key identifies a word. Two words with the
+/// same hash would have the same weight; by chance that happens in one of 10⁷ tables of a million words, and nobody can
+/// prepare such words.
 struct Idf {
     key: HashKey,
-    /// By hash of the word; `None` for a stop word.
+    /// The weight of each word, by the hash of the word; `None` for a stop word.
     weights: FxHashMap<u64, Option<f64>>,
-    /// Value of words that are not in the table.
+    /// The value of words that are not in the table: the mean of all its values.
     mean: f64,
 }
 
 impl Idf {
-    /// A table of words with their inverse document frequencies, the mean of all lines, and stop words.
+    /// Makes a table from words with their inverse document frequencies, the mean of these, and the stop words.
     fn new<'t>(
         words: impl IntoIterator<Item = (&'t str, f64)>,
         mean: f64,
@@ -56,14 +59,14 @@ impl Idf {
         Self { key, weights, mean }
     }
 
-    /// The value of a word with this hash; `None` for a stop word.
+    /// The value of the word with the hash `word`; `None` if it is a stop word.
     fn value(&self, word: u64) -> Option<f64> {
         self.weights.get(&word).copied().unwrap_or(Some(self.mean))
     }
 }
 
 impl fmt::Debug for Dictionaries {
-    /// Leaves out the words, which may be millions.
+    /// Does not print the words, which may be millions.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Dictionaries")
             .field("mean_idf", &self.idf.mean)
@@ -74,9 +77,10 @@ impl fmt::Debug for Dictionaries {
 /// A keyword and its weight.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Keyword<'a> {
-    /// The word as in the text.
+    /// The word as it occurs in the text.
     pub word: &'a str,
-    /// Its count times its inverse document frequency. More than 0 unless the table has other numbers.
+    /// The word's count times its inverse document frequency. Positive, unless the dictionary has frequencies of 0 or
+    /// less.
     pub weight: f64,
 }
 
@@ -92,7 +96,7 @@ impl Rules for Cppjieba {
     }
 }
 
-/// Finds the keywords of texts. Keeps its buffers.
+/// Finds the keywords of texts. Reuses its buffers.
 #[derive(Debug)]
 pub(super) struct Extractor {
     buffers: Buffers,
@@ -113,7 +117,7 @@ impl Default for Extractor {
 }
 
 impl Extractor {
-    /// The words of a text. Joined they are the text.
+    /// Cuts a text into words. Nothing is left out: the words joined are the text.
     #[cfg(test)]
     fn words<'a>(&mut self, dictionaries: &Dictionaries, text: &'a str) -> Vec<&'a str> {
         let mut words = Vec::new();
@@ -122,7 +126,8 @@ impl Extractor {
         words
     }
 
-    /// The `limit` heaviest words of a text, the heaviest first. Only the first 4 GiB are used. Linear in the text.
+    /// The `limit` heaviest words of a text, the heaviest first. Only the first 4 GiB of the text are read. Linear in
+    /// the text.
     pub(super) fn keywords<'a>(
         &mut self,
         dictionaries: &Dictionaries,

@@ -1,8 +1,9 @@
-//! Features of other libraries, as parts of a text.
+//! Features of other libraries, as substrings of a text or as strings made from it.
 
 use unicode_general_category::{GeneralCategory, get_general_category};
 
-/// The words of `mfonda/simhash`: the regular expression `[\w']+(://[\w./]+)?` of Go, where `\w` is ASCII, on a text in lower case.
+/// The words of `mfonda/simhash`: the matches of Go's regular expression `[\w']+(://[\w./]+)?`, in which `\w` is ASCII
+/// only. `lower` is the text in lower case.
 pub(super) fn words_and_addresses(lower: &str) -> impl Iterator<Item = &str> {
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let mut rest = lower;
@@ -24,18 +25,19 @@ pub(super) fn words_and_addresses(lower: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Lower case by Go's rules: each character by itself, as one character.
+/// The text in lower case by Go's rules: each character is mapped by itself, to exactly one character.
 pub(super) fn lower_one_by_one(text: &str) -> String {
     text.chars().filter_map(|c| c.to_lowercase().next()).collect()
 }
 
-/// Overlapping windows of `n` bytes, without the last one, which `AllenDang/simhash` leaves out.
+/// All overlapping windows of `n` bytes, except the last window, which `AllenDang/simhash` ignores.
 pub(super) fn byte_windows_but_the_last(text: &str, n: usize) -> impl Iterator<Item = &[u8]> {
     let windows = (text.len() + 1).saturating_sub(n);
     text.as_bytes().windows(n).take(windows.saturating_sub(1))
 }
 
-/// Overlapping windows of `n` characters, all of them or all but the last. A shorter text has none.
+/// All overlapping windows of `n` characters; the last one is left out if `without_the_last` is true. A text of fewer
+/// than `n` characters has no window.
 pub(super) fn char_windows(text: &str, n: usize, without_the_last: bool) -> impl Iterator<Item = &str> {
     let ends = text
         .char_indices()
@@ -50,7 +52,8 @@ pub(super) fn char_windows(text: &str, n: usize, without_the_last: bool) -> impl
         .map(|((from, _), to)| text.get(from..to).unwrap_or_default())
 }
 
-/// Pairs of neighbouring UTF-16 units, as Java's `charAt` returns them, in UTF-8. A lone surrogate becomes a question mark.
+/// All pairs of neighbouring UTF-16 units, as Java's `charAt` returns them, each converted to UTF-8. A lone surrogate
+/// becomes a question mark.
 pub(super) fn utf16_pairs(text: &str) -> impl Iterator<Item = String> {
     let units: Vec<u16> = text.encode_utf16().collect();
     let count = units.len().saturating_sub(1);
@@ -60,7 +63,8 @@ pub(super) fn utf16_pairs(text: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// The characters that Python's `\w` matches and U+4E00 to U+9FCC, in lower case and joined.
+/// The characters of a text in lower case, without those that are neither matched by Python's `\w` nor from U+4E00 to
+/// U+9FCC.
 pub(super) fn word_characters(text: &str) -> String {
     let lower = text.to_lowercase();
     lower
@@ -69,7 +73,8 @@ pub(super) fn word_characters(text: &str) -> String {
         .collect()
 }
 
-/// Returns `true` if the character is a letter or number for Python; marks are not.
+/// Returns `true` if Python counts the character as a letter or a number; unlike in Unicode's definition, marks are
+/// not.
 fn is_alphanumeric_in_python(c: char) -> bool {
     if c.is_ascii() {
         return c.is_ascii_alphanumeric();

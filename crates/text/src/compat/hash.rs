@@ -1,13 +1,13 @@
-//! Feature hashes of other libraries for which there is no well-maintained crate.
+//! Feature hashes of other libraries that no well-maintained crate implements.
 
-/// `lookup3` of Bob Jenkins (<https://burtleburtle.net/bob/c/lookup3.c>), `hashlittle2` with both seeds 0: the first word is the high
-/// half.
+/// Bob Jenkins' `lookup3` (<https://burtleburtle.net/bob/c/lookup3.c>): `hashlittle2` with both seeds 0. Its first
+/// result is the high half of the hash.
 pub(super) fn jenkins(bytes: &[u8]) -> u64 {
     let mut state = [0xDEAD_BEEF_u32.wrapping_add(bytes.len() as u32); 3];
     if bytes.is_empty() {
         return join(state);
     }
-    // The last block, of 1 to 12 bytes, is mixed differently.
+    // Each block has twelve bytes, except the last, which has 1 to 12 bytes and is mixed by other rules.
     let (blocks, last) = bytes.split_at((bytes.len() - 1) / 12 * 12);
     for block in blocks.chunks_exact(12) {
         add(&mut state, block);
@@ -22,7 +22,7 @@ fn join([_, b, c]: [u32; 3]) -> u64 {
     u64::from(c) << 32 | u64::from(b)
 }
 
-/// Adds up to twelve bytes, padded with zeros.
+/// Adds a block of up to twelve bytes, padded with zeros, to the state.
 fn add(state: &mut [u32; 3], block: &[u8]) {
     for (word, bytes) in state.iter_mut().zip(block.chunks(4)) {
         *word = word.wrapping_add(little_endian(bytes) as u32);
@@ -50,7 +50,7 @@ fn finish([a, b, c]: &mut [u32; 3]) {
     *c = (*c ^ *b).wrapping_sub(b.rotate_left(24));
 }
 
-/// FNV-1 with 64 bits (<http://www.isthe.com/chongo/tech/comp/fnv/>); the crates have FNV-1a.
+/// FNV-1 with 64 bits (<http://www.isthe.com/chongo/tech/comp/fnv/>). Existing crates have only FNV-1a.
 pub(super) fn fnv1_64(bytes: impl IntoIterator<Item = u8>) -> u64 {
     bytes.into_iter().fold(0xCBF2_9CE4_8422_2325, |hash: u64, byte| {
         hash.wrapping_mul(0x0100_0000_01B3) ^ u64::from(byte)
@@ -64,8 +64,8 @@ pub(super) fn fnv1_32(bytes: impl IntoIterator<Item = u8>) -> u32 {
     })
 }
 
-/// `MurmurHash64A` of Austin Appleby with seed 0, with the bug of simhash-java: the bytes of the last, short block are signed, so that a byte
-/// from 128 on flips all bits above it.
+/// Austin Appleby's `MurmurHash64A` with seed 0 and the bug of simhash-java: the bytes of an incomplete last block are
+/// read as signed, so that a byte from 128 on flips all bits above it.
 pub(super) fn murmur_of_java(bytes: &[u8]) -> u64 {
     const M: u64 = 0xC6A4_A793_5BD1_E995;
     let (blocks, last) = bytes.as_chunks::<8>();

@@ -1,4 +1,4 @@
-//! Byte ranges of the features of a canonical text.
+//! Cuts canonical texts into features, as byte ranges.
 
 use twinprint_fingerprint::Span;
 
@@ -7,32 +7,32 @@ use crate::script::Measure;
 use crate::segment::Segmenter;
 use crate::windows::{ascii_runs, islands};
 
-/// Features of a document, repeats included: byte ranges of a text.
+/// The features of a document as byte ranges of a text, repeats included.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FeatureSpans<'a> {
-    /// The canonical text, or the canonical text without spaces.
+    /// The text that the ranges refer to: the canonical text, with or without its spaces.
     pub(crate) text: &'a str,
     pub(crate) spans: &'a [Span],
 }
 
-/// Features of a document that are all windows of `width` bytes of ASCII runs of a text.
+/// Features of a document that are windows of `width` bytes: all windows inside the given ASCII runs of a text.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WindowRuns<'a> {
     pub(crate) text: &'a str,
-    /// Byte ranges, none shorter than `width`.
+    /// Byte ranges of the runs. Each has at least `width` bytes.
     pub(crate) runs: &'a [Span],
     pub(crate) width: usize,
 }
 
 impl WindowRuns<'_> {
-    /// The number of windows.
+    /// The number of windows in all runs.
     pub(crate) fn windows(self) -> usize {
         let windows = |run: &Span| (run.end - run.start) as usize + 1 - self.width;
         self.runs.iter().map(windows).sum()
     }
 }
 
-/// Cuts canonical texts into features. Keeps its buffers from one document to the next.
+/// Cuts canonical texts into features. Reuses its buffers for the next document.
 #[derive(Debug, Default)]
 pub(crate) struct FeatureCutter {
     segmenter: Segmenter,
@@ -44,7 +44,7 @@ pub(crate) struct FeatureCutter {
 }
 
 impl FeatureCutter {
-    /// The features of `canonical`, which is shorter than 4 GiB.
+    /// Cuts `canonical`, which is shorter than 4 GiB, into features.
     pub(crate) fn cut<'a>(
         &'a mut self,
         features: Features,
@@ -82,8 +82,8 @@ impl FeatureCutter {
         }
     }
 
-    /// The features that [`cut`](Self::cut) gives for [`Features::CharShingles`], in two parts: the windows of long
-    /// ASCII runs, and all other features.
+    /// Cuts a text into the same features as [`cut`](Self::cut) with [`Features::CharShingles`]. Returns the windows
+    /// inside long ASCII runs, and all other features.
     pub(crate) fn cut_runs<'a>(
         &'a mut self,
         n: u8,
@@ -113,7 +113,8 @@ impl FeatureCutter {
     }
 }
 
-/// The text whose characters make shingles: the canonical text, without spaces if it is measured by characters.
+/// The text from which character shingles are cut: the canonical text, or, if it is measured by characters, the
+/// canonical text without spaces. `squeezed` is a reused buffer.
 fn squeeze<'a>(canonical: &'a str, measure: Measure, squeezed: &'a mut String) -> &'a str {
     match measure {
         Measure::WordGrams => canonical,
@@ -125,7 +126,7 @@ fn squeeze<'a>(canonical: &'a str, measure: Measure, squeezed: &'a mut String) -
     }
 }
 
-/// Pushes the ranges of the characters of `text`, which begins at byte `offset`.
+/// Appends the byte range of each character of `text` to `characters`. `text` begins at byte `offset`.
 fn push_characters(text: &str, offset: u32, characters: &mut Vec<Span>) {
     characters.extend(text.char_indices().map(|(start, c)| Span {
         start: offset + start as u32,
@@ -133,7 +134,8 @@ fn push_characters(text: &str, offset: u32, characters: &mut Vec<Span>) {
     }));
 }
 
-/// Pushes the range of each `n` consecutive units, or the range of all units if there are fewer.
+/// Appends the byte range of every `n` consecutive units to `spans`. If there are fewer than `n` units, appends one
+/// range that covers all of them.
 fn push_shingles(units: &[Span], n: u8, spans: &mut Vec<Span>) {
     let n = usize::from(n).clamp(1, units.len().max(1));
     let range = |window: &[Span]| match window {

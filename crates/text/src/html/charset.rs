@@ -1,4 +1,4 @@
-//! Detection of a page's charset, and decoding.
+//! Detects the charset of an HTML page and decodes the page.
 
 use std::borrow::Cow;
 use std::str::from_utf8;
@@ -7,13 +7,14 @@ use html5gum::{Token, Tokenizer};
 
 use crate::charset::{ByteOrderMark, Charset, Hints, detect, of_content_type};
 
-/// Number of bytes in which a page may declare its charset; browsers read the same number.
+/// A page's `meta` element with its charset counts only within this number of bytes, as in browsers.
 const MAX_META_BYTES: usize = 1024;
 
-/// Decodes a page. The charset is taken from, in order of trust: a byte order mark, valid UTF-8 that is not only ASCII, the charset
-/// that the sender `declared` (in HTTP's Content-Type), the page's own `meta` element, and a guess. Declarations are often out of
-/// date; text in another charset that is valid UTF-8 by chance is much rarer. As in browsers, invalid bytes become U+FFFD: pages with a
-/// few of them are common. Linear.
+/// Decodes a page. `declared` is the charset that the server declared in HTTP's Content-Type. The charset is taken
+/// from, in order of trust: a byte order mark, valid UTF-8 that is not only ASCII, `declared`, the page's own `meta`
+/// element, and a guess. Valid UTF-8 overrides declarations, because these are often wrong, and text in another charset
+/// is hardly ever valid UTF-8. As in browsers, invalid bytes become U+FFFD: pages with a few of them are common.
+/// Linear.
 ///
 /// ```
 /// use twinprint_text::html::decode;
@@ -43,7 +44,7 @@ pub fn decode<'a>(bytes: &'a [u8], declared: Option<&str>) -> (Cow<'a, str>, Cha
     )
 }
 
-/// The charset that a `meta` element of the page declares.
+/// The charset that a `meta` element of the page declares; `None` if no element does.
 fn declared_in(bytes: &[u8]) -> Option<String> {
     let head = bytes.get(..MAX_META_BYTES).unwrap_or(bytes);
     Tokenizer::new(head).find_map(|token| {
@@ -60,7 +61,7 @@ fn declared_in(bytes: &[u8]) -> Option<String> {
         };
         let charset = value(b"charset").or_else(|| of_content_type(&value(b"content")?).map(str::to_owned));
         charset.map(|label| {
-            // A page that could be tokenized as ASCII up to here is not UTF-16, whatever it declares.
+            // A declared UTF-16 cannot be true, because the `meta` element was found by reading the page as ASCII.
             if label.trim().to_ascii_lowercase().starts_with("utf-16") {
                 "utf-8".to_owned()
             } else {

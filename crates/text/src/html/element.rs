@@ -2,17 +2,18 @@
 
 use html5gum::State;
 
-/// The kind of an element by its effect on the text. Elements that mark up words within a line are one kind.
+/// The kind of an element, by its effect on the text of a page. All elements that mark up words within a line are of
+/// one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Element {
-    /// `html`, `head`, `body`: each exists once, whatever the tags are.
+    /// `html`, `head` and `body`. Each page has exactly one of each, whatever tags are in the markup.
     Frame,
     Title,
     Main,
     Article,
-    /// `div`, `section` and other plain blocks.
+    /// `div`, `section` and other blocks without a special role.
     Block,
-    /// `nav`, `header`, `footer`, `aside`, `form`, `dialog`: usually not content.
+    /// `nav`, `header`, `footer`, `aside`, `form` and `dialog`, which usually do not belong to the content.
     Chrome,
     Paragraph,
     List,
@@ -28,15 +29,15 @@ pub(super) enum Element {
     Inline,
     /// `br` and `hr`.
     Break,
-    /// Other elements without content, such as `img`.
+    /// Other elements without an end tag, such as `img`.
     Void,
-    /// Elements that are never shown as text: drawings, controls, readings of ruby.
+    /// Elements whose text is never shown: drawings, controls, ruby annotations.
     Unseen,
-    /// The same, for elements in which the tokenizer recognises no tags until the end tag.
+    /// Elements whose text is never shown and contains no markup: the tokenizer recognises no tags before the end tag.
     RawUnseen(Raw),
 }
 
-/// Elements whose content is not markup. Each ends only at an end tag of its own name.
+/// The kinds of elements whose content is not markup. Such an element ends only at an end tag of its own name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Raw {
     Script,
@@ -45,11 +46,11 @@ pub(super) enum Raw {
     Plaintext,
 }
 
-/// Number of kinds of elements, for tables indexed by kind.
+/// Number of kinds of elements: the length of tables that [`Element::kind`] indexes.
 pub(super) const KINDS: usize = 19;
 
 impl Element {
-    /// The element of a tag name in lower case.
+    /// The kind of the element with the tag name `name`, in lower case.
     pub(super) fn of(name: &[u8]) -> Self {
         match name {
             b"a" => Self::Link,
@@ -81,7 +82,7 @@ impl Element {
         }
     }
 
-    /// A number below [`KINDS`].
+    /// The index of the element's kind, below [`KINDS`].
     pub(super) fn kind(self) -> usize {
         match self {
             Self::Frame => 0,
@@ -106,7 +107,7 @@ impl Element {
         }
     }
 
-    /// Returns `true` if the element is on lines of its own. Its start ends an open paragraph.
+    /// Returns `true` if the element begins on a new line. Its start tag ends an open paragraph.
     pub(super) fn is_block(self) -> bool {
         matches!(
             self,
@@ -124,7 +125,7 @@ impl Element {
         )
     }
 
-    /// The state of the tokenizer after the start tag, if it is not the default.
+    /// The state in which the tokenizer must read the element's content; `None` for the default state.
     pub(super) fn next_state(self) -> Option<State> {
         match self {
             Self::Title | Self::RawUnseen(Raw::Textarea) => Some(State::RcData),

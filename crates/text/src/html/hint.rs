@@ -1,6 +1,6 @@
-//! Hints from the attributes of an element: whether it is visible, and whether it is content.
+//! Hints from the attributes of an element: whether the element is visible, and whether it belongs to the main content.
 
-/// The hints from the attributes of a tag.
+/// What the attributes of a start tag suggest about its element.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -13,11 +13,12 @@ pub(super) struct AttributeHints {
     pub(super) main: bool,
     /// The element is marked as navigation, advertisement, comments or similar.
     pub(super) chrome: bool,
-    /// The element has a target.
+    /// The element has an `href` attribute, so that it is a link.
     pub(super) href: bool,
 }
 
-/// Words in class names and ids of elements that are not content. Such an element is left out only if it has little of the text.
+/// Words in the class names and ids of elements that usually do not belong to the main content. An element with such a
+/// name is still kept if it has a large share of the text.
 const CHROME: [&[u8]; 46] = [
     b"ad",
     b"ads",
@@ -67,7 +68,7 @@ const CHROME: [&[u8]; 46] = [
     b"widgets",
 ];
 
-/// Values of `role` of elements that are not content.
+/// Values of the attribute `role` of elements that do not belong to the main content.
 const CHROME_ROLES: [&[u8]; 11] = [
     b"navigation",
     b"banner",
@@ -83,7 +84,7 @@ const CHROME_ROLES: [&[u8]; 11] = [
 ];
 
 impl AttributeHints {
-    /// Adds one attribute, whose name is in lower case.
+    /// Adds the hints of one attribute. `name` is in lower case.
     pub(super) fn take(&mut self, name: &[u8], value: &[u8]) {
         match name {
             b"class" | b"id" => self.chrome |= names_chrome(value),
@@ -101,7 +102,8 @@ impl AttributeHints {
     }
 }
 
-/// Returns `true` if one of the words of a list of names is in [`CHROME`]. Anything but letters separates words.
+/// Returns `true` if a word of `value` is in [`CHROME`]. `value` is a list of class names or ids, in which every
+/// character other than a letter separates words.
 fn names_chrome(value: &[u8]) -> bool {
     value
         .split(|b| !b.is_ascii_alphabetic())
@@ -109,7 +111,7 @@ fn names_chrome(value: &[u8]) -> bool {
         .any(|word| CHROME.iter().any(|known| word.eq_ignore_ascii_case(known)))
 }
 
-/// Returns `true` if a style makes its element invisible.
+/// Returns `true` if the value of a `style` attribute makes its element invisible.
 fn hides(style: &[u8]) -> bool {
     style.split(|&b| b == b';').any(|rule| {
         let mut sides = rule.splitn(2, |&b| b == b':');

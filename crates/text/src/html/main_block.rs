@@ -1,42 +1,43 @@
-//! The choice of the block of a page that is its main content.
+//! Chooses the block of a page that is its main content.
 //!
-//! Words in links do not count, nor do blocks marked as navigation, advertisement or similar. If a block is marked as the content and
-//! has a fair share of the words that count, it is chosen; otherwise the innermost block that has nearly all of them is. The bound
-//! is high, because two copies of a page that fall on different sides of it must still be near-duplicates of each other.
+//! Words in links do not count, and neither do words in blocks that are marked as navigation, advertisement or similar.
+//! If a block is marked as the content and has at least 40 per cent of the words that count, it is chosen. Otherwise
+//! the innermost block that has at least 90 per cent of them is chosen. This bound is high, because two copies of a
+//! page whose shares are just above and just below it must still be near-duplicates.
 
 use super::page::{Block, Landmark};
 
-/// Largest share of the words that count, in per cent, of a block that is left out because it is marked as not content.
+/// A block marked as not content is left out only if it has at most this share, in per cent, of the words that count.
 const MAX_CHROME_PERCENT: u64 = 60;
-/// Smallest share, in per cent, of a block that is chosen because it is marked as the content.
+/// A block marked as the content is chosen only if it has at least this share, in per cent, of the words that count.
 const MIN_LANDMARK_PERCENT: u64 = 40;
-/// Smallest share, in per cent, for which a block replaces the block around it.
+/// A block is chosen instead of the block around it if it has at least this share, in per cent, of that block's words.
 const MIN_INNER_PERCENT: u64 = 90;
 
 /// The block that was chosen.
 #[derive(Debug)]
 pub(super) struct ChosenBlock {
-    /// Index of the block.
+    /// Index of the chosen block.
     pub(super) block: usize,
-    /// Number of visible words of the page.
+    /// Number of visible words on the whole page.
     pub(super) visible: u64,
-    /// Number of words of the block, without the blocks in it that are left out.
+    /// Number of words of the chosen block. Blocks inside it that are left out do not count.
     pub(super) words: u64,
 }
 
-/// Sums over the subtrees of blocks, and the blocks that are left out. The buffers are reused.
+/// Chooses the main block of one page after another. Reuses its buffers.
 #[derive(Debug, Default)]
 pub(super) struct MainBlock {
-    /// Number of words that count, by block.
+    /// For each block: the number of its words, including the blocks in it, that count as content.
     counted: Vec<u64>,
-    /// Number of words, by block.
+    /// For each block: the number of its words, including the blocks in it.
     words: Vec<u64>,
-    /// True if a block is left out.
+    /// For each block: true if it is left out of the extracted text.
     pub(super) out: Vec<bool>,
 }
 
 impl MainBlock {
-    /// Chooses one of `blocks`, which are in the order parents first and not empty. Linear.
+    /// Chooses one of `blocks`, of which there is at least one. A parent comes before its children. Linear.
     pub(super) fn choose(&mut self, blocks: &[Block]) -> ChosenBlock {
         self.sum(blocks, |_| false);
         let (visible, total) = (sum_of(&self.words, 0), sum_of(&self.counted, 0));
@@ -65,7 +66,7 @@ impl MainBlock {
         }
     }
 
-    /// The block that is marked as the content, or the whole page.
+    /// The block that is marked as the content and has enough words; the whole page if no block is.
     fn landmark(&self, blocks: &[Block]) -> usize {
         let total = sum_of(&self.counted, 0);
         let mut best = (Landmark::None, 0, 0);
@@ -79,7 +80,8 @@ impl MainBlock {
         best.2
     }
 
-    /// Sums the words in each block, without the blocks for which `out` is true.
+    /// Computes the number of words in each block, including the blocks in it. Blocks for which `out` returns true do
+    /// not count.
     fn sum(&mut self, blocks: &[Block], out: impl Fn(usize) -> bool) {
         self.counted.clear();
         self.words.clear();

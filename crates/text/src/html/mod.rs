@@ -1,8 +1,8 @@
-//! Extraction of the text of an HTML page: its main content if it has one, otherwise all visible text.
+//! Extracts the text of an HTML page: its main content if the page has one, otherwise all visible text.
 //!
-//! The tokens of the HTML standard's tokenizer (html5gum) become a flat list of blocks. No tree is built, nothing is
-//! recursive, and every step is linear in the markup, for any page. A page beyond one of the limits is an error that
-//! names the limit.
+//! The tokenizer of the HTML standard (html5gum) reads the markup, and its tokens are turned into a flat list of
+//! blocks. No tree is built and no function is recursive, so every step is linear in the markup for any page. A page
+//! that exceeds a limit gives an error that names the limit.
 //!
 //! ```
 //! let mut extractor = twinprint_text::html::Extractor::new();
@@ -32,16 +32,18 @@ use reader::Reader;
 pub use trace::Trace;
 use trace::{Tracer, VisibleCut};
 
-/// Largest depth of open elements. Browsers flatten elements below a depth of 512; pages without end tags reach some thousands.
+/// The maximum depth of open elements. Browsers flatten elements below a depth of 512; pages without end tags reach
+/// some thousands.
 const MAX_DEPTH: usize = 10_000;
-/// Largest number of blocks of a page. The single-page HTML standard, the largest page known, has 330,000 elements.
+/// The maximum number of blocks of a page. The single-page HTML standard, the largest page known, has 330,000 elements.
 const MAX_BLOCKS: usize = 1 << 20;
-/// Largest markup in bytes, so that positions fit 32 bits.
+/// The maximum length of the markup in bytes. Positions are stored in 32 bits.
 const MAX_BYTES: usize = u32::MAX as usize;
 
-/// Number of words that is enough for a main block.
+/// A block with at least this number of words can be the main content.
 const MIN_MAIN_WORDS: u64 = 12;
-/// Share of the page's words, in per cent, that is enough for a main block with fewer words.
+/// A block with fewer words than [`MIN_MAIN_WORDS`] can be the main content if it has this share, in per cent, of the
+/// page's words.
 const MIN_MAIN_PERCENT: u64 = 25;
 
 /// The limit that a page exceeds.
@@ -49,46 +51,46 @@ const MIN_MAIN_PERCENT: u64 = 25;
 #[non_exhaustive]
 pub enum HtmlError {
     /// Elements are nested too deeply.
-    #[error("more than {limit} elements are open within one another")]
+    #[error("the elements of the page are nested more than {limit} deep")]
     TooDeep {
-        /// The largest number allowed.
+        /// The maximum number of elements that may be open within one another.
         limit: u64,
     },
     /// The page has too many blocks.
     #[error("the page has more than {limit} blocks")]
     TooManyBlocks {
-        /// The largest number allowed.
+        /// The maximum number of blocks of a page.
         limit: u64,
     },
     /// The markup is too long.
     #[error("the page has more than {limit} bytes")]
     TooLong {
-        /// The largest number allowed.
+        /// The maximum length of the markup in bytes.
         limit: u64,
     },
 }
 
-/// The part of a page that was extracted.
+/// The part of a page that the extracted text comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// The main content.
     Main,
-    /// All visible text, because no block has enough of it.
+    /// All visible text, because no block has enough of it to be the main content.
     Visible,
-    /// The title, because no text is visible.
+    /// The title, because the page has no visible text.
     Title,
 }
 
 /// The text extracted from a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Extracted<'a> {
-    /// The text, with blocks on lines of their own and runs of white space as one space.
+    /// The extracted text. Each block begins on a new line, and runs of white space are single spaces.
     pub text: Cow<'a, str>,
-    /// The part of the page that it is.
+    /// The part of the page that `text` comes from.
     pub part: Part,
 }
 
-/// Extracts the text of one page after another. Keeps its buffers; use one for each thread.
+/// Extracts the text of one page after another. Reuses its buffers; use one for each thread.
 ///
 /// ```
 /// use twinprint_text::html::{Extractor, Part};
@@ -102,7 +104,7 @@ pub struct Extractor {
     page: Page,
     main: MainBlock,
     text: Vec<u8>,
-    /// The pieces of the page's text that `text` consists of.
+    /// The ranges of the page's visible text that `text` consists of.
     cuts: Vec<VisibleCut>,
 }
 
@@ -113,7 +115,7 @@ impl Default for Extractor {
 }
 
 impl Extractor {
-    /// An extractor with empty buffers.
+    /// Creates an extractor with empty buffers.
     pub fn new() -> Self {
         Self {
             page: Page::new(),
@@ -123,13 +125,14 @@ impl Extractor {
         }
     }
 
-    /// The text of one page. Linear in the markup. Memory is about twice the visible text, and 60 bytes per block.
+    /// Extracts the text of one page. Linear in the markup. Needs memory of about twice the visible text, and 60 bytes
+    /// per block.
     ///
     /// # Errors
-    /// [`HtmlError`] with the limit that the page exceeds.
+    /// [`HtmlError`] names the limit that the page exceeds.
     pub fn extract(&mut self, markup: &str) -> Result<Extracted<'_>, HtmlError> {
         self.begin(markup)?;
-        // The only token that the reader returns is an error, so one call reads the whole page.
+        // `reader` returns a token only for an error, so one call reads the whole page.
         if let Some(Ok(error)) = Tokenizer::new_with_emitter(markup, Reader::new(&mut self.page)).next() {
             return Err(error);
         }
@@ -137,8 +140,9 @@ impl Extractor {
         Ok(self.extracted(part))
     }
 
-    /// The text of one page, as [`extract`](Self::extract) gives it, and its positions in the markup. A little slower than `extract`; the
-    /// trace takes up to 20 bytes for each piece of text between tags and character references.
+    /// Extracts the same text as [`extract`](Self::extract), and the position of each character in the markup. A little
+    /// slower than `extract`. The trace needs up to 20 bytes for each piece of text between tags and character
+    /// references.
     ///
     /// # Errors
     /// The same as for [`extract`](Self::extract).
@@ -154,7 +158,7 @@ impl Extractor {
         Ok((self.extracted(part), trace))
     }
 
-    /// Clears the buffers for a page and checks its length.
+    /// Clears the buffers for a new page and checks the length of its markup.
     fn begin(&mut self, markup: &str) -> Result<(), HtmlError> {
         self.page.clear();
         if markup.len() > MAX_BYTES {
@@ -166,7 +170,7 @@ impl Extractor {
         Ok(())
     }
 
-    /// Chooses the part of a page that was read.
+    /// Chooses the part of the page to extract. The whole page has been read before.
     fn finish(&mut self) -> Part {
         self.page.finish();
         let choice = self.main.choose(&self.page.blocks);
@@ -195,7 +199,7 @@ impl Extractor {
         }
     }
 
-    /// Copies the text of a block, without the blocks in it that are left out.
+    /// Copies the text of a block, except the blocks in it that are left out.
     fn cut(&mut self, block: usize) {
         self.text.clear();
         self.cuts.clear();

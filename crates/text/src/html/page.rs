@@ -1,8 +1,9 @@
-//! The page as it is read: the visible text, and the blocks that contain it.
+//! The content of a page while it is read: its visible text, and the blocks that contain the text.
 //!
-//! Blocks are numbered in the order in which they open, so that a parent comes before its children, and each is a range
-//! of the text; sums over subtrees need no recursion. Every step takes constant time, or removes the elements that it
-//! reads from the stack. Open elements of a kind are linked, so an end tag that closes nothing takes constant time at any depth.
+//! Blocks are numbered in the order in which they open, so a parent comes before its children, and each block is a
+//! range of the text. Sums over subtrees therefore need no recursion. Every step takes constant time, or pops the
+//! elements that it visits from the stack of open elements. Open elements of the same kind are linked, so an end tag
+//! without a start tag takes constant time at any depth.
 
 use super::element::{Element, KINDS};
 use super::hint::AttributeHints;
@@ -11,24 +12,25 @@ use super::{HtmlError, MAX_BLOCKS, MAX_DEPTH};
 /// A block of the page.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Block {
-    /// Index of the block around it; the first block is its own parent.
+    /// Index of the block around this one; the first block is its own parent.
     pub(super) parent: u32,
-    /// Its first byte in the text.
+    /// Offset of the block in the text, in bytes.
     pub(super) start: u32,
-    /// The byte after its last one.
+    /// Offset of the end of the block in the text, in bytes.
     pub(super) end: u32,
-    /// Number of visible words in the block but in no block inside it.
+    /// Number of visible words in the block, without those in the blocks inside it.
     pub(super) words: u32,
-    /// Number of these words that are in links.
+    /// Number of words, among those that `words` counts, that are in links.
     pub(super) linked: u32,
     pub(super) landmark: Landmark,
-    /// True if the block is marked as not content.
+    /// True if the block is marked as navigation, advertisement or similar, which is not content.
     pub(super) chrome: bool,
-    /// True if the block is a paragraph. A paragraph is never chosen as the content: lists next to it may belong to it.
+    /// True if the block is a paragraph. A paragraph is never chosen as the main content, because the lists next to it
+    /// may belong to the content too.
     pub(super) paragraph: bool,
 }
 
-/// The mark of a block as the content, the weaker first.
+/// How a block is marked as the main content, in order of increasing strength.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Landmark {
     None,
@@ -36,26 +38,27 @@ pub(super) enum Landmark {
     Main,
 }
 
-/// Index of no element.
+/// The index that stands for "no element".
 const NO_ELEMENT: u32 = u32::MAX;
 
-/// An element that is open.
+/// An element whose end tag has not been read yet.
 #[derive(Clone, Copy)]
 struct OpenElement {
     element: Element,
-    /// Index of the block that its text belongs to.
+    /// Index of the block that the element's text belongs to.
     block: u32,
-    /// Index of the next element of the same kind below it on the stack.
+    /// Index, on the stack of open elements, of the next lower element of the same kind.
     below: u32,
-    /// Index of the innermost table or cell that contains it or is it. End tags do not close elements beyond.
+    /// Index of the innermost open table or cell, which may be the element itself. End tags do not close elements
+    /// outside of it.
     fence: u32,
-    /// True if its text is invisible.
+    /// True if the element's text is invisible.
     unseen: bool,
-    /// True if its text is a link.
+    /// True if the element's text is part of a link.
     link: bool,
 }
 
-/// The white space between the last text and the next.
+/// The white space to insert before the next visible text.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum PendingSpace {
     None,
@@ -63,19 +66,19 @@ enum PendingSpace {
     Line,
 }
 
-/// A page; see the module's documentation.
+/// The content of a page while it is read: visible text, title, blocks and open elements.
 pub(super) struct Page {
     /// The visible text. It consists of pieces of the markup, so it is UTF-8.
     pub(super) text: Vec<u8>,
     pub(super) title: Vec<u8>,
     pub(super) blocks: Vec<Block>,
     open: Vec<OpenElement>,
-    /// The topmost open element of each kind.
+    /// For each kind of element: the index of its topmost open element.
     last: [u32; KINDS],
     gap: PendingSpace,
     in_word: bool,
     in_title: bool,
-    /// True if elements close themselves with a slash, as in XML.
+    /// True inside XML, where a slash at the end of a tag closes the element.
     pub(super) xml: bool,
     pub(super) error: Option<HtmlError>,
 }
@@ -98,7 +101,7 @@ impl Page {
         page
     }
 
-    /// Starts another page and keeps the buffers.
+    /// Starts a new page. The buffers stay allocated.
     pub(super) fn clear(&mut self) {
         self.text.clear();
         self.title.clear();
@@ -119,7 +122,7 @@ impl Page {
         });
     }
 
-    /// Handles a start tag.
+    /// Handles a start tag. `self_closing` is true if the tag ends with a slash.
     pub(super) fn start(&mut self, element: Element, hints: AttributeHints, self_closing: bool) {
         if self_closing
             && (self.xml || self.unseen() || element == Element::Unseen)
@@ -196,7 +199,7 @@ impl Page {
         }
     }
 
-    /// Handles text between tags.
+    /// Handles text between two tags.
     pub(super) fn text(&mut self, bytes: &[u8]) {
         if self.in_title {
             self.title.extend_from_slice(bytes);
@@ -231,7 +234,7 @@ impl Page {
         self.last.get(element.kind()).copied().unwrap_or(NO_ELEMENT)
     }
 
-    /// Closes the elements that the start of a block ends implicitly.
+    /// Closes the open elements that end when `element`, a block, starts.
     fn close_implied(&mut self, element: Element) {
         self.end(Element::Paragraph);
         let (closes, within) = match element {
@@ -245,7 +248,8 @@ impl Page {
         if index != NO_ELEMENT && (outer == NO_ELEMENT || index > outer) {
             self.end(closes);
         }
-        // A row that begins inside a cell ends the cell. If there was an open row, ending it closed the cell.
+        // No case is needed for a row that starts inside a cell: `end` closes the row around the cell, and the cell
+        // with it.
     }
 
     fn begin_block(&mut self, element: Element, hints: AttributeHints) {
@@ -302,7 +306,7 @@ impl Page {
         }
     }
 
-    /// Closes all elements from index `first` on.
+    /// Closes all open elements from index `first` on.
     fn truncate(&mut self, first: u32) {
         while self.open.len() > first as usize {
             let Some(top) = self.open.pop() else { return };
@@ -319,7 +323,8 @@ impl Page {
         }
     }
 
-    /// Appends text with runs of white space as one space. Returns the number of words that began.
+    /// Appends text to the visible text, with each run of white space as one space. Returns the number of words that
+    /// begin in it.
     fn append(&mut self, bytes: &[u8]) -> u32 {
         let mut words = 0;
         let mut previous = 0;
@@ -346,7 +351,8 @@ impl Page {
                     words += u32::from(!self.in_word);
                     self.in_word = true;
                 }
-                // Ideographs and kana are words each. For E3 the second byte separates kana from punctuation.
+                // Each ideograph and each kana counts as a word. For the first byte E3, the second byte separates kana
+                // from punctuation.
                 0xE4..=0xE9 => words += 1,
                 0x81..=0x83 if previous == 0xE3 => words += 1,
                 0x80..=0xBF => {}

@@ -1,4 +1,4 @@
-//! The emitter of the tokenizer: it builds the page from tokens.
+//! Receives the tokens of the HTML tokenizer (as its emitter) and builds the page from them.
 
 use html5gum::{Emitter, Error, State};
 
@@ -7,12 +7,12 @@ use super::element::Element;
 use super::hint::AttributeHints;
 use super::page::Page;
 
-/// Number of bytes of the name of a tag or attribute that are read. All known names are shorter.
+/// The name of a tag or attribute is cut to this number of bytes. All names that matter are shorter.
 const MAX_NAME_BYTES: usize = 24;
-/// Number of bytes of the value of an attribute that are read.
+/// The value of an attribute is cut to this number of bytes.
 const MAX_VALUE_BYTES: usize = 512;
 
-/// Lengths in bytes of the texts of a page.
+/// Lengths of the visible text and of the title of a page while it is read, in bytes.
 #[derive(Clone, Copy)]
 pub(super) struct Lengths {
     /// Length of the visible text.
@@ -30,7 +30,7 @@ pub(super) struct Reader<'p> {
     hints: AttributeHints,
     attribute: Vec<u8>,
     value: Vec<u8>,
-    /// The last start tag. Raw text ends at its end tag.
+    /// The name of the last start tag. In an element without markup, only an end tag with this name ends the text.
     last_start: Vec<u8>,
 }
 
@@ -48,7 +48,7 @@ impl<'p> Reader<'p> {
         }
     }
 
-    /// Lengths in bytes of the visible text and of the title so far.
+    /// The current lengths of the visible text and of the title, in bytes.
     pub(super) fn lengths(&self) -> Lengths {
         Lengths {
             text: self.page.text.len(),
@@ -56,7 +56,7 @@ impl<'p> Reader<'p> {
         }
     }
 
-    /// The bytes that were appended to the visible text and to the title since they had the lengths `before`.
+    /// What has been appended to the visible text and to the title since their lengths were `before`.
     pub(super) fn appended(&self, before: Lengths) -> (&[u8], &[u8]) {
         let text = self.page.text.get(before.text..).unwrap_or_default();
         let title = self.page.title.get(before.title..).unwrap_or_default();
@@ -78,7 +78,7 @@ impl<'p> Reader<'p> {
     }
 }
 
-/// Appends bytes up to a length of `max`.
+/// Appends `bytes` to `to`, but only up to a total length of `max`.
 fn push(to: &mut Vec<u8>, bytes: &[u8], max: usize) {
     let room = max.saturating_sub(to.len());
     to.extend(bytes.iter().take(room));

@@ -1,7 +1,8 @@
-//! Positions in a page's markup of the characters of its extracted text.
+//! Maps positions in the extracted text of a page to positions in its markup.
 //!
-//! The text consists of pieces of the markup: visible text between tags, with character references resolved. A trace stores the pieces in
-//! order, so that any character of the text can be found in the markup. White space that was inserted between pieces has no position.
+//! The extracted text consists of pieces of the markup: visible text between tags, with character references replaced.
+//! A trace stores the pieces in order, so the position of any character in the markup can be found. White space that
+//! was inserted between two pieces has no position.
 
 use std::ops::Range;
 
@@ -10,35 +11,36 @@ use html5gum::{Emitter, ForwardingEmitter, State};
 use super::reader::Reader;
 use super::{HtmlError, Part};
 
-/// A piece of the text and the markup that it was made from.
+/// A piece of the text, and the range of the markup that it comes from.
 #[derive(Clone, Copy, Debug)]
 struct MarkupRun {
-    /// Offset in the text, in bytes.
+    /// Offset of the piece in the text, in bytes.
     text: u32,
-    /// Length in the text, in bytes.
+    /// Length of the piece in the text, in bytes.
     length: u32,
-    /// Offset in the markup, in bytes.
+    /// Offset of the piece in the markup, in bytes.
     markup: u32,
-    /// Length in the markup, in bytes.
+    /// Length of the piece in the markup, in bytes.
     markup_length: u32,
-    /// True if the bytes are those of the markup one for one, except for white space.
+    /// True if the bytes of the text and of the markup are the same, except for white space. False for a character
+    /// reference.
     copied: bool,
 }
 
-/// The pieces of one text, in order.
+/// The pieces of the visible text or of the title, in order.
 #[derive(Debug, Default)]
 struct MarkupRuns(Vec<MarkupRun>);
 
 impl MarkupRuns {
-    /// The piece with the byte of the text at `offset`.
+    /// The piece that contains the byte at `offset` of the text.
     fn find(&self, offset: usize) -> Option<&MarkupRun> {
         let after = self.0.partition_point(|piece| piece.text as usize <= offset);
         let piece = self.0.get(after.checked_sub(1)?)?;
         (offset < (piece.text + piece.length) as usize).then_some(piece)
     }
 
-    /// Records that `appended`, at offset `text` of the text, was made of `source`, at offset `markup` of the markup. They differ in
-    /// white space only.
+    /// Records that `appended`, which begins at byte `text` of the text, comes from `source`, which begins at byte
+    /// `markup` of the markup. The two differ in white space only.
     fn copy(&mut self, appended: &[u8], text: usize, source: &[u8], markup: usize) {
         let mut i = 0;
         for (offset, byte) in source.iter().enumerate() {
@@ -53,7 +55,8 @@ impl MarkupRuns {
         }
     }
 
-    /// Records one byte. Extends the last piece if the distance between text and markup is the same.
+    /// Records that the byte at offset `text` of the text comes from offset `markup` of the markup. Extends the last
+    /// piece if its distance between text and markup is the same.
     fn copy_byte(&mut self, text: u32, markup: u32) {
         match self.0.last_mut() {
             Some(last) if last.copied && text.wrapping_sub(last.text) == markup.wrapping_sub(last.markup) => {
@@ -71,16 +74,17 @@ impl MarkupRuns {
     }
 }
 
-/// A piece of the visible text that the extracted text contains.
+/// A range of the visible text that is part of the extracted text. It ends where the next range begins in the extracted
+/// text.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct VisibleCut {
-    /// Offset in the extracted text, in bytes.
+    /// Offset of the range in the extracted text, in bytes.
     pub(super) text: usize,
-    /// Offset in the visible text, in bytes.
+    /// Offset of the range in the visible text, in bytes.
     pub(super) visible: usize,
 }
 
-/// The positions of a page's extracted text in its markup.
+/// Maps offsets in the extracted text of a page to offsets in its markup.
 ///
 /// ```
 /// use twinprint_text::html::Extractor;
@@ -97,20 +101,22 @@ pub struct Trace {
     shown: MarkupRuns,
     title: MarkupRuns,
     part: Option<Part>,
-    /// The pieces of the visible text that the extracted text consists of, for [`Part::Main`].
+    /// If the extracted text is [`Part::Main`]: the ranges of the visible text that it consists of.
     cuts: Vec<VisibleCut>,
 }
 
 impl Trace {
-    /// The byte of the markup at which the character at byte `start` of the text begins. `None` for white space between pieces, and for a
-    /// character in the middle of the characters of one reference (`&fjlig;` gives two letters).
+    /// Maps the start offset of a character in the text to its start offset in the markup. `None` for white space
+    /// between pieces. Also `None` for a character that is not the first of those that one reference stands for
+    /// (`&fjlig;` gives two letters).
     pub fn start(&self, start: usize) -> Option<usize> {
         let (piece, offset) = self.piece(start)?;
         let within = offset - piece.text as usize;
         (piece.copied || within == 0).then(|| piece.markup as usize + within)
     }
 
-    /// The byte of the markup after the character that ends at byte `end` of the text. `None` as for [`start`](Self::start).
+    /// Maps the end offset of a character in the text to its end offset in the markup. `None` for white space between
+    /// pieces, and for a character that is not the last of those that one reference stands for.
     pub fn end(&self, end: usize) -> Option<usize> {
         let (piece, offset) = self.piece(end.checked_sub(1)?)?;
         let within = offset - piece.text as usize + 1;
@@ -133,20 +139,20 @@ impl Trace {
         pieces.find(offset).map(|piece| (piece, offset))
     }
 
-    /// Sets the part that was extracted, and its pieces.
+    /// Sets the part of the page that was extracted, and the ranges of the visible text that it consists of.
     pub(super) fn finish(&mut self, part: Part, cuts: Vec<VisibleCut>) {
         (self.part, self.cuts) = (Some(part), cuts);
     }
 }
 
-/// Builds a page as [`Reader`] does, and its trace.
+/// Builds a page as [`Reader`] does, and also the trace of its text.
 pub(super) struct Tracer<'p, 't> {
     reader: Reader<'p>,
     markup: &'t [u8],
     trace: &'t mut Trace,
     /// Number of bytes of the markup that the tokenizer has read.
     position: usize,
-    /// Offset of the first byte of the markup that belongs to no token yet.
+    /// Offset of the first byte of the markup after the tokens that have been processed.
     next: usize,
 }
 
@@ -161,11 +167,12 @@ impl<'p, 't> Tracer<'p, 't> {
         }
     }
 
-    /// The range in the markup of `text`, which is the next visible text, and whether it is copied without changes.
+    /// Finds the range of the markup that `text` comes from. `text` is the next piece of visible text. The flag is true
+    /// if the bytes of both are the same, and false for a character reference.
     fn source(&self, text: &[u8]) -> (Range<usize>, bool) {
         let end = self.position.min(self.markup.len());
         let mut start = self.next;
-        // The second half of a line end belongs to no token.
+        // The LF of a CRLF belongs to no token, so it is skipped.
         if start < end
             && self
                 .markup
@@ -179,11 +186,12 @@ impl<'p, 't> Tracer<'p, 't> {
         if !is_reference && read.starts_with(text) {
             return (start..start + text.len(), true);
         }
-        // Tags without a name belong to no token.
+        // The tokenizer drops tags without a name, such as `</>`, so `text` may follow one of them.
         if !is_reference && read.ends_with(text) {
             return (end - text.len()..end, true);
         }
-        // Otherwise it is a character reference: besides references, only line ends and NUL are replaced.
+        // Otherwise `text` replaces a character reference: besides references, the tokenizer replaces only line ends
+        // and NUL.
         let ampersand = read.iter().rposition(|&byte| byte == b'&').unwrap_or(0);
         (start + ampersand..end, false)
     }

@@ -1,4 +1,4 @@
-//! Idf tables made from documents.
+//! Makes idf tables from documents.
 
 use std::collections::HashMap;
 
@@ -6,10 +6,10 @@ use super::IdfTable;
 use super::error::IdfError;
 use crate::analysis::Feature;
 
-/// Fewest documents that a table is made from.
+/// The minimum number of documents that a table can be made from.
 const MIN_DOCUMENTS: u64 = 10;
 
-/// Counts the documents in which each word occurs, and makes an [`IdfTable`] of the counts.
+/// Counts the documents in which each word occurs, and makes an [`IdfTable`] from the counts.
 ///
 /// ```
 /// use twinprint_fingerprint::HashKey;
@@ -32,7 +32,7 @@ pub struct IdfBuilder {
 }
 
 impl IdfBuilder {
-    /// Counts one document. `features` are its distinct features.
+    /// Counts one more document. `features` are its distinct features.
     pub fn add(&mut self, features: &[Feature]) {
         self.documents += 1;
         for feature in features {
@@ -45,11 +45,12 @@ impl IdfBuilder {
         }
     }
 
-    /// The table of the `max_words` words that occur in most documents. Words of a single document are left out: a word
-    /// that is not in a table counts as rare.
+    /// Makes the table from the `max_words` words that occur in the largest number of documents. Words that occur in
+    /// only one document are left out: a word that is not in a table counts as rare anyway.
     ///
     /// # Errors
-    /// [`IdfError::TooFew`] for fewer than ten documents, [`IdfError::Name`] if `name` does not fit into a profile's id.
+    /// [`IdfError::TooFew`] if fewer than ten documents were counted, [`IdfError::Name`] if `name` cannot be part of a
+    /// profile's id.
     pub fn finish(self, name: &str, max_words: usize) -> Result<IdfTable, IdfError> {
         if self.documents < MIN_DOCUMENTS {
             return Err(IdfError::TooFew(self.documents));

@@ -1,17 +1,18 @@
-//! Powers of the idf: whole or square root.
+//! Powers of the idf in the weight of a feature: the idf itself, or its square root.
 
-/// The power of the idf in the weight of a feature.
+/// The power of the idf by which the weight of a feature is multiplied.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum IdfPower {
     /// The weight is multiplied by the idf.
     #[default]
     Whole,
-    /// The weight is multiplied by the square root of the idf: rare words weigh more, but a few of them do not decide the fingerprint.
+    /// The weight is multiplied by the square root of the idf. Rare words then weigh more than common ones, but a few
+    /// rare words do not decide the fingerprint.
     Root,
 }
 
 impl IdfPower {
-    /// The factor of a weight for an idf `value`. Both are in sixteenths; the factor is at most 255.
+    /// The factor that an idf `value` gives a weight. Both are in sixteenths; the factor is at most 255.
     pub(crate) fn factor(self, value: u8) -> u16 {
         match self {
             Self::Whole => value.into(),

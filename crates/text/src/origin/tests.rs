@@ -5,7 +5,8 @@ use crate::canonical;
 use crate::chars::is_mark;
 use crate::test_text::{any_text, plain_text, tricky_text};
 
-/// The middle one of three pieces of a text whose canonical forms joined are that of the whole, with its position in both.
+/// The middle one of three pieces of a text whose canonical forms joined are that of the whole, with its position in
+/// both.
 struct Cut {
     canonical: (usize, usize),
     bytes: usize,
@@ -65,7 +66,8 @@ fn check(text: &str) {
             let piece = &text[start.byte..end.byte];
             let stretch: String = whole[start.canonical..end.canonical].iter().collect();
             assert_eq!(canonical(piece), stretch, "{text:?} {from}..{to}");
-            // Nothing at either end can be dropped but what is not a word; a stroke makes another sign of the sign before it.
+            // Nothing at either end can be dropped but what is not a word; a stroke makes another sign of the sign
+            // before it.
             let ignorable = |dropped: &str| canonical(dropped).is_empty() || dropped == "\u{338}";
             let (first, without_first) = piece.split_at(piece.chars().next().unwrap().len_utf8());
             assert!(

@@ -1,29 +1,30 @@
-//! Intersection sizes of two sorted sets.
+//! Computes the size of the intersection of two sorted sets.
 //!
-//! A merge is a chain of dependent steps: load, compare, advance. Therefore the sets are cut at common values into
-//! [`LANES`] pairs of parts, which are merged at the same time without branches: the chains overlap in the CPU.
+//! A merge is a chain of dependent steps: load, compare, advance. To keep the CPU busy, both sets are cut at the same
+//! values into [`LANES`] parts. The pairs of parts are merged at the same time, without branches, so that their chains
+//! overlap.
 
-/// Number of merges at the same time.
+/// Number of merges that run at the same time.
 const LANES: usize = 4;
-/// Smallest set, in members, that is merged in several lanes.
+/// If the smaller set has fewer members than this, the sets are merged in one lane.
 const MIN_SPLIT: usize = 64;
-/// Steps between two checks whether the threshold can still be reached. A power of two, so that the compiler sees that a
-/// masked index is in bounds.
+/// Number of steps between two checks of whether the threshold can still be reached. It is a power of two, so that the
+/// compiler can see that a masked index is in bounds.
 const STRIDE: usize = 32;
 
-/// Sizes of the intersection and union of two sets.
+/// The sizes of the intersection and of the union of two sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overlap {
-    /// Number of members of both sets.
+    /// Number of members that both sets have.
     pub common: u32,
-    /// Number of members of at least one set.
+    /// Number of members that at least one of the sets has.
     pub union: u32,
     /// Number of members of the smaller set.
     pub smaller: u32,
 }
 
 impl Overlap {
-    /// Jaccard similarity: common members over all members; 1 for two empty sets.
+    /// Jaccard: members of the intersection over members of the union. It is 1 for two empty sets.
     pub fn jaccard(&self) -> f64 {
         if self.union == 0 {
             1.0
@@ -32,8 +33,8 @@ impl Overlap {
         }
     }
 
-    /// Containment: common members over the members of the smaller set; 1 if it is a subset of the other. An empty set counts
-    /// as contained in an empty set only.
+    /// Containment: members of the intersection over members of the smaller set. It is 1 if one set is a subset of the
+    /// other, except that an empty set has containment 1 only with another empty set.
     pub fn containment(&self) -> f64 {
         match (self.smaller, self.union) {
             (0, 0) => 1.0,
@@ -51,7 +52,7 @@ impl Overlap {
     }
 }
 
-/// The overlap of two sorted sets without repeats, of fewer than 2³¹ members each. Linear.
+/// Computes the overlap of two sorted sets without repeats, of fewer than 2³¹ members each. Linear.
 ///
 /// ```
 /// use twinprint_text::overlap::overlap;
@@ -63,7 +64,8 @@ pub fn overlap(a: &[u64], b: &[u64]) -> Overlap {
     Overlap::new(count(a, b, 0).unwrap_or(0), a, b)
 }
 
-/// The overlap if its Jaccard is at least `threshold`. Stops as soon as the threshold is out of reach.
+/// Computes the overlap of two sets; `None` if their Jaccard is below `threshold`. Stops as soon as the threshold
+/// cannot be reached.
 pub fn overlap_at_least(a: &[u64], b: &[u64], threshold: f64) -> Option<Overlap> {
     let needed = needed(a.len(), b.len(), threshold);
     if a.len().min(b.len()) < needed {
@@ -73,14 +75,14 @@ pub fn overlap_at_least(a: &[u64], b: &[u64], threshold: f64) -> Option<Overlap>
     (found.jaccard() >= threshold).then_some(found)
 }
 
-/// The number of members that sets of these sizes must share for a Jaccard of `threshold`, rounded towards too few.
+/// A lower bound of the number of members that sets of `a` and `b` members must share for a Jaccard of `threshold`.
 pub(super) fn needed(a: usize, b: usize, threshold: f64) -> usize {
-    // J >= t if and only if common >= t / (1 + t) (|a| + |b|). The bound is lowered a little, so that rounding
-    // here decides nothing; the Jaccard itself is checked at the end.
+    // J ≥ t if and only if common ≥ t / (1 + t) · (|a| + |b|). The bound is lowered a little, so that rounding rejects
+    // no pair. The caller compares the Jaccard itself with the threshold at the end.
     (threshold / (1.0 + threshold) * (a + b) as f64 * (1.0 - 1e-9)).ceil() as usize
 }
 
-/// The rest of two sorted parts that are merged.
+/// The parts of two sorted sets that one lane has yet to merge.
 #[derive(Clone, Copy, Default)]
 struct Lane<'a> {
     a: &'a [u64],
@@ -88,12 +90,13 @@ struct Lane<'a> {
 }
 
 impl Lane<'_> {
-    /// Steps that cannot pass an end; also the largest number of common members that are left.
+    /// Number of steps that are safe without checking for an end. It is also an upper bound of the members still to be
+    /// found in both parts.
     fn steps(self) -> usize {
         self.a.len().min(self.b.len())
     }
 
-    /// The lane without its first `i` and `j` members.
+    /// The lane without the first `i` members of `a` and the first `j` members of `b`.
     fn advanced(self, i: usize, j: usize) -> Self {
         Self {
             a: self.a.get(i..).unwrap_or_default(),
@@ -102,7 +105,7 @@ impl Lane<'_> {
     }
 }
 
-/// The number of values that the sets share, or `None` as soon as it cannot reach `needed`.
+/// The number of members that both sets have; `None` as soon as it cannot reach `needed`.
 fn count(a: &[u64], b: &[u64], needed: usize) -> Option<usize> {
     let mut lanes = lanes(a, b);
     let mut common = 0;
@@ -128,7 +131,7 @@ fn count(a: &[u64], b: &[u64], needed: usize) -> Option<usize> {
     }
 }
 
-/// Cuts both sets at the same values, by the quantiles of the larger.
+/// Cuts both sets at the same values: the quantiles of the larger set.
 fn lanes<'a>(a: &'a [u64], b: &'a [u64]) -> [Lane<'a>; LANES] {
     let (large, small) = if a.len() < b.len() { (b, a) } else { (a, b) };
     let mut lanes = [Lane::default(); LANES];
@@ -149,8 +152,8 @@ fn lanes<'a>(a: &'a [u64], b: &'a [u64]) -> [Lane<'a>; LANES] {
     lanes
 }
 
-/// Takes [`STRIDE`] steps in every lane and returns the number of common values; `None` if a lane is too
-/// short.
+/// Takes [`STRIDE`] steps in every lane and returns the number of common members found. Returns `None`, and takes no
+/// step, if a part has fewer than [`STRIDE`] members left.
 fn stride<const N: usize>(lanes: &mut [Lane<'_>; N]) -> Option<usize> {
     let mut chunks = [(&[0; STRIDE], &[0; STRIDE]); N];
     for (chunk, lane) in chunks.iter_mut().zip(lanes.iter()) {
@@ -168,13 +171,14 @@ fn stride<const N: usize>(lanes: &mut [Lane<'_>; N]) -> Option<usize> {
     let mut common = 0;
     for (lane, (i, j)) in lanes.iter_mut().zip(positions) {
         *lane = lane.advanced(i, j);
-        // Every step advanced one side, or both for a common value.
+        // Each step advanced one side, or both sides for a common value. So the steps of both sides exceed [`STRIDE`]
+        // by the number of common values.
         common += i + j - STRIDE;
     }
     Some(common)
 }
 
-/// Merges a lane to the end of its shorter side.
+/// Merges a lane until one of its parts is empty. Returns the number of common members found.
 fn finish(lane: &mut Lane<'_>) -> usize {
     let mut common = 0;
     while let ([x, a @ ..], [y, b @ ..]) = (lane.a, lane.b) {

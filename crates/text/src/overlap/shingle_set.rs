@@ -1,17 +1,21 @@
-//! A shingle set with its histogram: the number of shingles in each of equal intervals of the hash space.
+//! A shingle set with its histogram: the number of shingles in each interval of the hash space. All intervals have the
+//! same size.
 //!
-//! In an interval two sets share at most the smaller of their two counts, so the sum of these minima bounds the intersection.
-//! The sum is computed for sixteen intervals at a time, without branches and without reading the shingles, and it rejects most pairs
-//! that are not duplicates: with one interval for each one or two shingles, the bound is about half the size for sets of unrelated
-//! documents, and about five sixths for sets that share two thirds. The bound is never too small, so checking it first loses no pair.
+//! In each interval, two sets share at most the smaller of their two counts, so the sum of these minima is an upper
+//! bound of the intersection. The sum is computed for sixteen intervals at a time, without branches and without reading
+//! the shingles, and it rejects most pairs that are not duplicates. With one interval for one or two shingles, the
+//! bound is about half the size of the sets for unrelated documents, and about five sixths for sets that share two
+//! thirds. It is never below the true intersection, so checking it first loses no pair.
 
 use super::merge::{Overlap, needed, overlap_at_least};
 
-/// Intervals of the smallest histogram, and of the blocks that are summed. Smaller sets have no histogram, since merging them is as fast.
+/// The minimum number of intervals of a histogram, and the number of intervals summed in one block. Sets with fewer
+/// shingles have no histogram, because merging them is as fast.
 const MIN_INTERVALS: usize = 128;
 /// Number of intervals summed at the same time.
 const LANES: usize = 16;
-/// Largest count of an interval, so that a lane's sum over [`MIN_INTERVALS`] intervals fits a byte. Keyed hashes do not come near it.
+/// The maximum count of an interval. With larger counts the sum of a lane over [`MIN_INTERVALS`] intervals would not
+/// fit into a byte. Hashes under a secret key do not reach it by chance.
 const MAX_COUNT: u8 = 31;
 
 /// The distinct shingles of a text, sorted, with their histogram.
@@ -26,13 +30,13 @@ const MAX_COUNT: u8 = 31;
 #[derive(Debug)]
 pub struct ShingleSet {
     shingles: Box<[u64]>,
-    /// Counts by interval. Their number is the largest power of two that is at most the number of shingles. Empty if the set is small
-    /// or a count exceeds [`MAX_COUNT`].
+    /// The number of shingles in each interval. The number of intervals is the largest power of two that is at most the
+    /// number of shingles. Empty if the set is small or a count exceeds [`MAX_COUNT`].
     histogram: Box<[u8]>,
 }
 
 impl ShingleSet {
-    /// The set of `shingles`, sorted and distinct. Linear.
+    /// Makes a set from `shingles`, which must be sorted and distinct. Linear.
     pub fn new(shingles: Vec<u64>) -> Self {
         Self {
             histogram: histogram(&shingles),
@@ -45,13 +49,13 @@ impl ShingleSet {
         &self.shingles
     }
 
-    /// Heap memory of the set in bytes.
+    /// Heap memory of the set, in bytes.
     pub fn bytes(&self) -> usize {
         size_of_val(&*self.shingles) + self.histogram.len()
     }
 
-    /// The overlap with a set made under the same key, if its Jaccard is at least `threshold`. Stops as soon as the threshold is out
-    /// of reach.
+    /// Computes the overlap with `other`, which was made under the same key; `None` if the Jaccard is below
+    /// `threshold`. Stops as soon as the threshold cannot be reached.
     pub fn overlap_at_least(&self, other: &Self, threshold: f64) -> Option<Overlap> {
         let (a, b) = (self, other);
         let bound = max_common(&a.histogram, &b.histogram).unwrap_or(usize::MAX);
@@ -71,12 +75,13 @@ fn histogram(shingles: &[u64]) -> Box<[u8]> {
     let mut counts = vec![0u8; intervals];
     let mut fits = true;
     let mut count = |shingle: u64| {
-        // In bounds: the leading bits are less than the number of intervals.
+        // In bounds: the shift leaves only as many bits as an index below `intervals`, a power of two, has.
         let count = &mut counts[(shingle >> shift) as usize];
         fits &= *count < MAX_COUNT;
         *count = count.wrapping_add(1);
     };
-    // Neighbouring shingles often increment the same count. Four distant shingles at a time do not wait for each other.
+    // Neighbouring shingles often increment the same count, and each increment would wait for the one before. Therefore
+    // four shingles that are far apart are counted at a time.
     let (quarters, rest) = shingles.split_at(shingles.len() / 4 * 4);
     let mut parts = quarters.chunks_exact((quarters.len() / 4).max(1));
     if let (Some(a), Some(b), Some(c), Some(d)) = (parts.next(), parts.next(), parts.next(), parts.next()) {
@@ -93,7 +98,8 @@ fn histogram(shingles: &[u64]) -> Box<[u8]> {
     if fits { counts.into() } else { Box::default() }
 }
 
-/// The largest number of members that two sets with these histograms can share; `None` if a set has no histogram.
+/// An upper bound of the number of members that two sets with the histograms `a` and `b` share; `None` if a set has no
+/// histogram.
 fn max_common(a: &[u8], b: &[u8]) -> Option<usize> {
     let (fine, coarse) = if a.len() < b.len() { (b, a) } else { (a, b) };
     if coarse.is_empty() {
@@ -102,8 +108,8 @@ fn max_common(a: &[u8], b: &[u8]) -> Option<usize> {
     if fine.len() == coarse.len() {
         return Some(sum_of_minima(fine, coarse));
     }
-    // Adds up the intervals of the finer histogram that make up one interval of the coarser. This loop is rare: sets
-    // whose sizes differ by more than a factor of two are below most thresholds.
+    // Sums those intervals of the finer histogram that together are one interval of the coarser. Needed only if the
+    // sizes of the sets differ by about a factor of two, which is rare at most thresholds.
     let folded = fine.chunks_exact(fine.len() / coarse.len());
     let sum = |counts: &[u8]| counts.iter().map(|&count| usize::from(count)).sum::<usize>();
     Some(
@@ -114,7 +120,8 @@ fn max_common(a: &[u8], b: &[u8]) -> Option<usize> {
     )
 }
 
-/// The sum of the smaller counts of two histograms of one length, a multiple of [`MIN_INTERVALS`].
+/// Sums, over all intervals, the smaller of the two counts. The histograms have the same length, a multiple of
+/// [`MIN_INTERVALS`].
 fn sum_of_minima(a: &[u8], b: &[u8]) -> usize {
     let mut total = 0;
     for (a, b) in a.chunks_exact(MIN_INTERVALS).zip(b.chunks_exact(MIN_INTERVALS)) {

@@ -1,4 +1,4 @@
-//! Shingle sets of canonical texts.
+//! Makes the shingle sets of canonical texts.
 
 use std::fmt;
 
@@ -9,37 +9,37 @@ use crate::chars;
 use crate::script::{Measure, Script};
 use crate::spaces::split;
 
-/// Characters of a shingle, for texts measured by characters.
+/// Number of characters of a shingle, in texts measured by characters.
 pub const CHAR_GRAM: usize = 5;
-/// Words of a shingle, for texts measured by words.
+/// Number of words of a shingle, in texts measured by words.
 pub const WORD_GRAM: usize = 3;
 
-/// Bytes of text whose characters are decoded at a time, so that they stay in the first-level cache.
+/// Number of bytes of text that are decoded at a time, so that their characters stay in the first-level cache.
 const CHUNK_BYTES: usize = 2048;
 
-/// Bits that hold any character.
+/// Number of bits that any Unicode character fits into.
 const CHAR_BITS: u32 = 21;
 
-/// Makes shingle sets under one key. Keeps its buffers; use one for each thread.
+/// Makes shingle sets under one key. Reuses its buffers; use one for each thread.
 pub struct Shingler {
     key: HashKey,
     secrets: [u64; 2],
     words: Vec<Span>,
     hashes: Vec<u64>,
-    /// Shingles of a text, repeats included.
+    /// The hashed shingles of the current text, repeats included.
     grams: Vec<u64>,
     sorter: Sorter,
 }
 
 impl fmt::Debug for Shingler {
-    /// Writes no field: all of them depend on the key.
+    /// Prints no field: they all depend on the secret key.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Shingler").finish_non_exhaustive()
     }
 }
 
 impl Shingler {
-    /// A shingler under `key`. Sets made under different keys have nothing in common.
+    /// Creates a shingler for `key`. Sets that were made under different keys cannot be compared.
     pub fn new(key: HashKey) -> Self {
         let secret = hash_one(&key, b"secrets of character grams");
         let secrets = [secret as u64, (secret >> 64) as u64];
@@ -53,12 +53,12 @@ impl Shingler {
         }
     }
 
-    /// The shingle set of a canonical text, of which only the first 4 GiB are used: sorted, distinct, and empty if and only if
-    /// the text has no letter or number. Expected linear time.
+    /// Makes the shingle set of a canonical text. Only the first 4 GiB of the text are used. The set is sorted and
+    /// distinct; it is empty if and only if the text has neither letters nor numbers. Expected linear time.
     ///
-    /// By characters: every [`CHAR_GRAM`] letters and numbers in a row, without marks and spaces. By words: every
-    /// [`WORD_GRAM`] words in a row, where a word is a run of letters and numbers, or one ideograph. A text too short
-    /// for a shingle is one shingle as a whole.
+    /// Measured by characters, a shingle is [`CHAR_GRAM`] consecutive letters and numbers; marks and spaces are
+    /// skipped. Measured by words, it is [`WORD_GRAM`] consecutive words, where a word is a run of letters and numbers,
+    /// or one ideograph. A text that is too short for a shingle is one shingle as a whole.
     pub fn shingle(&mut self, canonical: &str, measure: Measure) -> Vec<u64> {
         let mut grams = std::mem::take(&mut self.grams);
         grams.clear();
@@ -80,7 +80,8 @@ impl Shingler {
             let (first, last) = (a | b << CHAR_BITS | c << (2 * CHAR_BITS), d | e << CHAR_BITS);
             fold(first ^ x, last ^ y)
         };
-        // The letters and numbers of a chunk, after the last few of the chunk before.
+        // `buffer` begins with the last few characters of the chunk before, because shingles overlap; the letters and
+        // numbers of this chunk follow.
         let mut buffer = [0; CHAR_GRAM + CHUNK_BYTES];
         let mut count = 0;
         let mut rest = text;
@@ -88,7 +89,8 @@ impl Shingler {
             let (chunk, after) = rest.split_at(rest.floor_char_boundary(CHUNK_BYTES));
             rest = after;
             for c in chunk.chars() {
-                // Branch-free, because the ends of words are unpredictable. In bounds: a chunk has no more characters than bytes.
+                // Every character is written, but only letters and numbers advance the position: a branch would be
+                // unpredictable. In bounds: a chunk has at most as many characters as bytes.
                 buffer[count] = u32::from(c);
                 count += usize::from(if c.is_ascii() {
                     c != ' '
@@ -102,7 +104,8 @@ impl Shingler {
             count = carried;
         }
         if out.is_empty() && count > 0 {
-            // No character of a text is zero, so a short text differs from any five characters.
+            // The missing characters of a short text count as zeros. No text contains the character zero, so a short
+            // text never equals five characters of another text.
             buffer[count..CHAR_GRAM].fill(0);
             out.extend(buffer[..CHAR_GRAM].array_windows().map(gram));
         }
@@ -121,16 +124,16 @@ impl Shingler {
     }
 }
 
-/// The hash of three words in a row. The hashes of the words are uniform and secret, so a sum is enough; the
-/// rotations distinguish the positions.
+/// The hash of three consecutive words, from the hashes of the words. These are uniform and secret, so a sum is a good
+/// hash; the rotations distinguish the positions of the words.
 fn word_gram(first: u64, second: u64, third: u64) -> u64 {
     first
         .wrapping_add(second.rotate_left(21))
         .wrapping_add(third.rotate_left(42))
 }
 
-/// Pushes the words of letters and numbers up to the next space, as byte ranges from `offset` on. A mark separates words; an
-/// ideograph is a word. Returns the number of bytes read.
+/// Appends the words of letters and numbers up to the next space to `words`, as byte ranges. `text` begins at byte
+/// `offset`. A mark separates words, and each ideograph is a word. Returns the number of bytes read.
 pub(crate) fn mixed_words(text: &str, offset: u32, words: &mut Vec<Span>) -> usize {
     let mut start = None;
     for (position, c) in text.char_indices() {
@@ -164,8 +167,8 @@ pub(crate) fn mixed_words(text: &str, offset: u32, words: &mut Vec<Span>) -> usi
     text.len()
 }
 
-/// Returns `true` if a character of a canonical text is a letter or a number. The first mark is U+0300; the two other blocks
-/// have letters only.
+/// Returns `true` if a character of a canonical text is a letter or a number. Characters below U+0300, the first mark,
+/// and those of two blocks that have only letters are recognised without a table.
 pub(crate) fn is_letter_or_number(c: char) -> bool {
     match c {
         ' ' => false,
@@ -174,7 +177,7 @@ pub(crate) fn is_letter_or_number(c: char) -> bool {
     }
 }
 
-/// Multiplies to 128 bits and folds the halves together.
+/// Multiplies to 128 bits and combines the two halves with XOR.
 fn fold(a: u64, b: u64) -> u64 {
     let product = u128::from(a) * u128::from(b);
     product as u64 ^ (product >> 64) as u64

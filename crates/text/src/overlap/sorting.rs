@@ -1,23 +1,24 @@
-//! A sort for keyed hashes. They are uniform, so one pass by their leading bits sorts them almost completely.
+//! Sorts keyed hashes. The hashes are uniform, so one pass by their leading bits sorts them almost completely.
 
-/// Largest number of buckets; more would not fit the second-level cache.
+/// The maximum number of buckets. More would not fit into the second-level cache.
 const MAX_BUCKETS: usize = 1 << 16;
-/// Smallest number of values sorted by buckets; fewer are sorted by comparisons.
+/// The minimum number of values that are sorted with buckets. Fewer values are sorted by comparisons.
 const MIN_BUCKETED: usize = 64;
-/// Moves per value that the insertion sort may take before it gives up. Uniform values need about a quarter of a move for each
-/// other value of their bucket.
+/// The insertion sort gives up after this number of moves per value. A uniform value needs about a quarter of a move
+/// for each other value in its bucket.
 const MAX_MOVES: usize = 8;
 
 /// Buffers that are reused from one sort to the next.
 #[derive(Debug, Default)]
 pub(super) struct Sorter {
-    /// The position after the last value placed in each bucket.
+    /// For each bucket: the position after the last value that was placed in it.
     ends: Vec<u32>,
     values: Vec<u64>,
 }
 
 impl Sorter {
-    /// The distinct values, sorted, of fewer than 2³² values. Expected linear time for uniform values, O(n log n) otherwise.
+    /// Returns the distinct values, sorted. `values` has fewer than 2³² values, and its order is changed. Expected
+    /// linear time for uniform values, O(n log n) otherwise.
     pub(super) fn sort_distinct(&mut self, values: &mut [u64]) -> Vec<u64> {
         if values.len() < MIN_BUCKETED {
             values.sort_unstable();
@@ -43,12 +44,12 @@ impl Sorter {
         distinct
     }
 
-    /// Copies the values in the order of their leading bits.
+    /// Copies the values into buckets, which are in the order of the leading bits of the values.
     fn scatter(&mut self, values: &[u64]) {
         let buckets = values.len().next_power_of_two().min(MAX_BUCKETS);
         let shift = 64 - buckets.trailing_zeros();
-        // In bounds: every index is the leading bits of a value, less than `buckets`, or a position summed up from the
-        // counts, less than the number of values.
+        // In bounds: an index into `ends` is the leading bits of a value, which are below the number of buckets. An
+        // index into the output is a sum of counts, which is below the number of values.
         self.ends.clear();
         self.ends.resize(buckets, 0);
         for value in values {
@@ -67,8 +68,8 @@ impl Sorter {
     }
 }
 
-/// One pass of a bubble sort, without a branch. It sorts nearly all pairs that share a bucket, so that the insertion sort has little
-/// left to do.
+/// One pass of a bubble sort without branches. It puts most values that share a bucket in order, so that the insertion
+/// sort has little left to do.
 fn bubble_pass(values: &mut [u64]) {
     let Some((&first, _)) = values.split_first() else {
         return;
@@ -84,7 +85,8 @@ fn bubble_pass(values: &mut [u64]) {
     }
 }
 
-/// Sorts values that are nearly in order. Returns `false` if that needs more than `moves` moves; the values are then permuted.
+/// Sorts values that are nearly in order. Returns `false` if more than `moves` moves are needed; the values are then
+/// not sorted, but none is lost.
 fn insertion_sort(values: &mut [u64], mut moves: usize) -> bool {
     for i in 1..values.len() {
         let value = values[i];

@@ -1,5 +1,5 @@
-//! Positions of the common passages of two texts: greedy tiling (Wise 1993) by rolling fingerprints, with the longest run at each
-//! position.
+//! Finds the positions of the common passages of two texts: greedy tiling (Wise 1993). Rolling fingerprints find where
+//! runs of equal units begin, and the longest run at each position is used.
 
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -10,28 +10,28 @@ use super::{CharCounter, Units, index, rolling};
 use crate::overlap::is_letter_or_number;
 use crate::script::Measure;
 
-/// Units in the shortest run, by measure: words, and letters or numbers.
+/// The minimum length of a run of equal units, for each measure: in words, and in letters or numbers.
 const SEED_UNITS: [usize; 2] = [4, 8];
-/// Words of the shortest passage that is found, for texts measured by words.
+/// The minimum length of a passage in words, for texts measured by words.
 pub const MIN_PASSAGE_WORDS: usize = 8;
-/// Letters and numbers of the shortest passage that is found, for texts measured by characters.
+/// The minimum length of a passage in letters and numbers, for texts measured by characters.
 pub const MIN_PASSAGE_CHARS: usize = 16;
-/// Largest number of units between two runs of a passage, by measure.
+/// The maximum number of differing units between two runs of one passage, for each measure.
 const MAX_GAP_UNITS: [usize; 2] = [6, 12];
-/// Largest number of positions in the reference that are tried for one position of a text.
+/// For each position in a text, at most this number of positions in the reference text are tried.
 const MAX_POSITIONS: usize = 8;
 
-/// A passage of both texts, in characters of their canonical forms.
+/// A passage that two texts have in common. Its positions are in characters of the canonical texts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Passage {
-    /// Its position in the first text.
+    /// Range of the passage in the first text, in characters.
     pub a: Range<usize>,
-    /// Its position in the second text.
+    /// Range of the passage in the second text, in characters.
     pub b: Range<usize>,
 }
 
 impl Passage {
-    /// The passage from the first run to the last.
+    /// The passage from the start of the first run to the end of the last; `None` without runs.
     fn spanning(runs: &[Self]) -> Option<Self> {
         let (first, last) = (runs.first()?, runs.last()?);
         Some(Self {
@@ -41,7 +41,7 @@ impl Passage {
     }
 }
 
-/// A run of equal units of both texts, by the indices of the units.
+/// A run of equal units in two texts, as ranges of unit indices.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct EqualRun {
     a: Range<usize>,
@@ -49,13 +49,13 @@ struct EqualRun {
 }
 
 impl EqualRun {
-    /// Returns `true` if `next` follows in both texts after at most `gap` units.
+    /// Returns `true` if, in both texts, `next` begins after this run and at most `gap` units lie between the two.
     fn is_followed_by(&self, next: &Self, gap: usize) -> bool {
         next.a.start - self.a.end <= gap && (self.b.end..=self.b.end + gap).contains(&next.b.start)
     }
 }
 
-/// The number of units from the first run to the last, in the text that has more.
+/// The number of units from the start of the first run to the end of the last: the larger of the numbers in both texts.
 fn length(runs: &[EqualRun]) -> usize {
     let units = |side: fn(&EqualRun) -> &Range<usize>| match runs {
         [] => 0,
@@ -64,32 +64,34 @@ fn length(runs: &[EqualRun]) -> usize {
     units(|run| &run.a).max(units(|run| &run.b))
 }
 
-/// The common passages of two canonical texts, in the order of the first text, in which they do not overlap. Runs with small differences
-/// between them form one passage. No passage is shorter than [`MIN_PASSAGE_WORDS`] or [`MIN_PASSAGE_CHARS`]. Expected linear for texts with few
+/// Finds the common passages of two canonical texts, in the order of the first text. They do not overlap in the first
+/// text. Runs of equal units with small differences between them form one passage. A passage has at least
+/// [`MIN_PASSAGE_WORDS`] words, or [`MIN_PASSAGE_CHARS`] letters and numbers. Expected linear time for texts with few
 /// repetitions.
 pub fn passages(a: &str, b: &str, measure: Measure) -> Vec<Passage> {
     Reference::new(b, measure).passages(a)
 }
 
-/// A canonical text that is prepared once for comparisons with other texts.
+/// A canonical text that is prepared once and then compared with many texts.
 pub struct Reference<'t> {
     text: &'t str,
     measure: Measure,
     units: Units,
-    /// One for each run of [`SEED_UNITS`], sorted.
+    /// One seed for each run of [`SEED_UNITS`] units, sorted.
     seeds: Vec<Seed>,
 }
 
-/// A run of the reference by which longer runs are found.
+/// A short run of units in the reference text. Equal runs are searched from seeds and then extended.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Seed {
-    /// The upper half of its fingerprint.
+    /// The upper half of the rolling fingerprint of the run.
     half: u32,
-    /// Index of the unit at which it begins.
+    /// Index of the unit at which the run begins.
     unit: u32,
 }
 
-/// The half of a fingerprint by which seeds are sorted. Different runs may have the same half, so their units are compared.
+/// The half of a rolling fingerprint by which seeds are sorted. Different runs may have the same half, so the units of
+/// a found run must be compared.
 fn half(gram: u64) -> u32 {
     (gram >> 32) as u32
 }
@@ -103,7 +105,7 @@ impl std::fmt::Debug for Reference<'_> {
 }
 
 impl<'t> Reference<'t> {
-    /// Prepares a text. O(n log n) in its length.
+    /// Prepares a canonical text for comparisons. O(n log n) in its length.
     pub fn new(text: &'t str, measure: Measure) -> Self {
         let mut units = Units::default();
         units.cut(&HashKey::PUBLIC, text, measure);
@@ -124,7 +126,8 @@ impl<'t> Reference<'t> {
         }
     }
 
-    /// The first few units at which runs with the fingerprint `gram` begin.
+    /// The indices of the units at which runs with the rolling fingerprint `gram` begin in the reference; at most
+    /// [`MAX_POSITIONS`].
     fn positions(&self, gram: u64) -> impl Iterator<Item = u32> {
         let half = half(gram);
         let first = self.seeds.partition_point(|seed| seed.half < half);
@@ -135,7 +138,8 @@ impl<'t> Reference<'t> {
             .map(|seed| seed.unit)
     }
 
-    /// The common passages of `text` (`a`) and the reference (`b`); see [`passages()`].
+    /// Finds the common passages of `text` and the reference. In the result, `a` are ranges of `text` and `b` ranges of
+    /// the reference; see [`passages()`].
     pub fn passages(&self, text: &str) -> Vec<Passage> {
         self.aligned(text)
             .iter()
@@ -143,7 +147,7 @@ impl<'t> Reference<'t> {
             .collect()
     }
 
-    /// The passages of [`passages`](Self::passages), each as the list of its runs of equal units.
+    /// Finds the same passages as [`passages`](Self::passages), each as the list of its runs of equal units.
     pub fn aligned(&self, text: &str) -> Vec<Vec<Passage>> {
         let index = index(self.measure);
         let mut units = Units::default();
@@ -163,12 +167,12 @@ impl<'t> Reference<'t> {
             .collect()
     }
 
-    /// The positions of runs in characters. The runs come in the order of `text`.
+    /// Converts runs of units into ranges of characters. The runs are in the order of `text`.
     fn locate(&self, text: &str, units: &Units, runs: &[EqualRun]) -> Vec<Passage> {
         let mut chars = CharCounter::new(text);
         let mut range = |run: &EqualRun| chars.range(bytes(units, text, &run.a));
         let ranges_a: Vec<Range<usize>> = runs.iter().map(&mut range).collect();
-        // Runs may be in another order in the reference.
+        // In the reference the runs may be in another order, so they are sorted before the conversion.
         let mut order: Vec<usize> = (0..runs.len()).collect();
         order.sort_unstable_by_key(|&i| (runs[i].b.start, runs[i].b.end));
         let mut ranges_b = vec![0..0; runs.len()];
@@ -180,7 +184,7 @@ impl<'t> Reference<'t> {
         pairs.map(|(a, b)| Passage { a, b }).collect()
     }
 
-    /// The runs of at least `seed` equal hashes, which do not overlap in `a`.
+    /// Finds runs of at least `seed` units with equal hashes. The runs do not overlap in `a`.
     fn tile(&self, a: &[u64], seed: usize) -> Vec<EqualRun> {
         let b = &self.units.hashes;
         let mut grams = Vec::new();
@@ -192,7 +196,8 @@ impl<'t> Reference<'t> {
                 let equal = |(x, y): &(&u64, &u64)| x == y;
                 a[i..].iter().zip(&b[j as usize..]).take_while(equal).count()
             };
-            // Of equally long runs the first one is taken, so that texts in the same order are aligned in order.
+            // If several runs have the same length, the first is taken, so that texts in the same order are aligned in
+            // order.
             let positions = self.positions(*gram);
             let best = positions.map(|j| (length(j), Reverse(j))).max();
             match best {
@@ -211,7 +216,7 @@ impl<'t> Reference<'t> {
     }
 }
 
-/// The bytes of a run of units, with the marks after its last letter.
+/// The byte range of a run of units, including the marks after its last letter.
 fn bytes(units: &Units, text: &str, run: &Range<usize>) -> Range<usize> {
     let start = units.spans[run.start].start as usize;
     let end = units.spans[run.end - 1].end as usize;

@@ -1,9 +1,11 @@
 //! Common passages of two texts: runs of one text that occur in the other, whatever surrounds them.
 //!
-//! [`Winnower`] selects rolling fingerprints of a text by content alone (Schleimer, Wilkerson and Aiken 2003), so a passage
-//! that is copied into another page has the same fingerprints there. [`passages()`] finds the positions of the common passages of two texts.
+//! [`Winnower`] selects rolling fingerprints of a text by the text alone (Schleimer, Wilkerson and Aiken 2003), so a
+//! passage that is copied into another page has the same fingerprints there. [`passages()`] finds the positions of the
+//! common passages of two texts.
 //!
-//! The units of both are words, as in [`overlap`](crate::overlap), if the texts are measured by words, and letters and numbers otherwise.
+//! Both work on units of a text. Units are words, as in [`overlap`](crate::overlap), if the texts are measured by
+//! words; otherwise they are letters and numbers.
 //!
 //! ```
 //! use twinprint_text::Measure;
@@ -29,7 +31,7 @@ use crate::overlap::{is_letter_or_number, mixed_words};
 use crate::script::Measure;
 use crate::spaces::split;
 
-/// The index of a measure in tables of both measures.
+/// The index of a measure in a table that has one element for each measure.
 const fn index(measure: Measure) -> usize {
     match measure {
         Measure::WordGrams => 0,
@@ -37,7 +39,7 @@ const fn index(measure: Measure) -> usize {
     }
 }
 
-/// The units of a canonical text: byte ranges and hashes.
+/// The units of a canonical text: their byte ranges and their hashes.
 #[derive(Debug, Default)]
 struct Units {
     spans: Vec<Span>,
@@ -45,7 +47,8 @@ struct Units {
 }
 
 impl Units {
-    /// Replaces the units by those of `canonical`, of which only the first 4 GiB are used.
+    /// Cuts `canonical` into units and replaces the content of this value by them. Only the first 4 GiB of the text are
+    /// used.
     fn cut(&mut self, key: &HashKey, canonical: &str, measure: Measure) {
         let end = canonical.floor_char_boundary(u32::MAX as usize);
         let text = canonical.get(..end).unwrap_or_default();
@@ -64,8 +67,8 @@ impl Units {
     }
 }
 
-/// Converts byte ranges of a text into ranges of characters. The ranges come in the order of their starts. All conversions together are
-/// linear in the text if the ranges hardly overlap.
+/// Converts byte ranges of a text into character ranges. Ranges must come in the order of their starts. All conversions
+/// together take time linear in the text if the ranges hardly overlap.
 struct CharCounter<'t> {
     text: &'t str,
     byte: usize,
@@ -89,8 +92,9 @@ impl<'t> CharCounter<'t> {
     }
 }
 
-/// Writes to `out` the rolling fingerprint of every `length` consecutive hashes (Karp and Rabin 1987): a polynomial in an odd number,
-/// modulo 2⁶⁴, mixed so that all its bits depend on all hashes.
+/// Replaces the content of `out` by the rolling fingerprints of every `length` consecutive hashes (Karp and Rabin
+/// 1987). A rolling fingerprint is a polynomial in an odd number, modulo 2⁶⁴, mixed so that all its bits depend on all
+/// hashes.
 fn rolling(hashes: &[u64], length: usize, out: &mut Vec<u64>) {
     const BASE: u64 = 0x9E37_79B9_7F4A_7C15;
     out.clear();

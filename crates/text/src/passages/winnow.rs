@@ -1,6 +1,6 @@
-//! Winnowing: of every few consecutive rolling fingerprints the smallest is selected. The selection depends on the text
-//! of the window alone, so a common run of [`GUARANTEED_WORDS`] or [`GUARANTEED_CHARS`] units has at least one common
-//! fingerprint.
+//! Winnowing: in every window of consecutive rolling fingerprints, the smallest is selected. The selection depends on
+//! the text of the window alone, so two texts with a common run of [`GUARANTEED_WORDS`] or [`GUARANTEED_CHARS`] units
+//! have at least one common selected fingerprint.
 
 use std::ops::Range;
 
@@ -9,33 +9,35 @@ use twinprint_fingerprint::HashKey;
 use super::{CharCounter, Units, index, rolling};
 use crate::script::Measure;
 
-/// Units in one rolling fingerprint, by measure: words, and letters or numbers.
+/// Number of units that one rolling fingerprint covers, for each measure: words, and letters or numbers.
 const GRAM_UNITS: [usize; 2] = [8, 16];
-/// Number of consecutive rolling fingerprints of which the least is selected, by measure.
+/// Number of consecutive rolling fingerprints from which the smallest is selected, for each measure.
 const WINDOW: [usize; 2] = [12, 24];
 
-/// Length in words of the shortest common run that is guaranteed to have a common fingerprint.
+/// If two texts measured by words have a common run of this number of words, at least one selected fingerprint is
+/// common.
 pub const GUARANTEED_WORDS: usize = guaranteed_run(Measure::WordGrams, 1);
-/// Length in letters and numbers of the shortest common run that is guaranteed to have a common fingerprint, for texts measured by
-/// characters.
+/// If two texts measured by characters have a common run of this number of letters and numbers, at least one selected
+/// fingerprint is common.
 pub const GUARANTEED_CHARS: usize = guaranteed_run(Measure::CharGrams, 1);
 
-/// Length in units of the shortest common run that is guaranteed to have this many common fingerprints, unless it has repetitions.
+/// The length in units of the shortest common run that guarantees the given number of common selected fingerprints. The
+/// guarantee does not hold for a run with repetitions.
 pub const fn guaranteed_run(measure: Measure, fingerprints: usize) -> usize {
     let index = index(measure);
     GRAM_UNITS[index] + fingerprints * WINDOW[index] - 1
 }
 
-/// A selected fingerprint and its position.
+/// A selected rolling fingerprint and its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlacedFingerprint {
     /// The rolling fingerprint.
     pub fingerprint: u64,
-    /// The characters of the canonical text that it covers.
+    /// The range of the canonical text that the fingerprint covers, in characters.
     pub chars: Range<usize>,
 }
 
-/// Selects the fingerprints of one text after another. Keeps its buffers; use one for each thread.
+/// Selects the winnowed fingerprints of one text after another. Reuses its buffers; use one for each thread.
 ///
 /// ```
 /// use twinprint_fingerprint::HashKey;
@@ -55,14 +57,14 @@ pub struct Winnower {
 }
 
 impl std::fmt::Debug for Winnower {
-    /// Writes no field: all of them depend on the key.
+    /// Prints no field: they all depend on the secret key.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Winnower").finish_non_exhaustive()
     }
 }
 
 impl Winnower {
-    /// A winnower under `key`. Fingerprints made under different keys have nothing in common.
+    /// Creates a winnower for `key`. Fingerprints that were made under different keys cannot be compared.
     pub fn new(key: HashKey) -> Self {
         Self {
             key,
@@ -71,8 +73,8 @@ impl Winnower {
         }
     }
 
-    /// The fingerprints of a canonical text, sorted and distinct: about one in six of its words, one in twelve of its letters.
-    /// Empty if the text is shorter than one fingerprint. Expected O(n log n).
+    /// Selects the fingerprints of a canonical text and returns them sorted and distinct: about one for six words, or
+    /// one for twelve letters. Empty if the text is shorter than one rolling fingerprint. Expected O(n log n).
     pub fn fingerprints(&mut self, canonical: &str, measure: Measure) -> Vec<u64> {
         let mut picked = self.pick(canonical, measure);
         for position in &mut picked {
@@ -83,7 +85,8 @@ impl Winnower {
         picked
     }
 
-    /// The same fingerprints in the order of the text, with repeats, each with its position.
+    /// Selects the same fingerprints as [`fingerprints`](Self::fingerprints), but returns them in text order, with
+    /// repeats, each with its position.
     pub fn placed(&mut self, canonical: &str, measure: Measure) -> Vec<PlacedFingerprint> {
         let picked = self.pick(canonical, measure);
         let length = GRAM_UNITS[index(measure)];
@@ -102,7 +105,8 @@ impl Winnower {
         placed.collect()
     }
 
-    /// The indices of the units at which the selected fingerprints of a text begin, ascending. The fingerprints are in `grams`.
+    /// The indices of the units at which the selected fingerprints of a text begin, ascending. The rolling fingerprints
+    /// themselves are stored in `grams`.
     fn pick(&mut self, canonical: &str, measure: Measure) -> Vec<u64> {
         let index = index(measure);
         self.units.cut(&self.key, canonical, measure);
@@ -111,7 +115,8 @@ impl Winnower {
     }
 }
 
-/// The indices of the least of every `window` consecutive values: the last of equal ones, and each index once.
+/// The indices of the smallest value of every `window` consecutive values, each index once. Of equal values the last is
+/// used.
 pub(super) fn pick(values: &[u64], window: usize) -> Vec<u64> {
     let mut picked = Vec::new();
     let mut least: Option<usize> = None;

@@ -1,37 +1,39 @@
-//! A cache of the words of runs of ideographs. Corpora repeat the same runs: boilerplate, quotations, near-duplicates.
+//! A cache of the words of runs of ideographs. Texts repeat the same runs: boilerplate, quotations, near-duplicates.
 //!
-//! The cache is exact: a slot holds a whole run and the ends of its words. A bucket has two slots, and the one used longer ago is
-//! evicted. Short runs, by far the most frequent, have a table of their own, in which a bucket is one cache line. A table is much larger
-//! than the caches of a core, so the caller first finds the buckets of many runs and prefetches them.
+//! The cache is exact: a slot stores a whole run and the ends of its words. A bucket has two slots; the one that was
+//! used less recently is evicted. Short runs, by far the most frequent, have a table of their own, in which a bucket is
+//! one cache line. The tables are much larger than the caches of a core, so the caller first finds the buckets of many
+//! runs and prefetches them.
 
 use std::fmt;
 
 use twinprint_fingerprint::kernel::prefetch_read;
 
-/// Longest short run in bytes: nine ideographs.
+/// The maximum length of a run in the table of short runs, in bytes: nine ideographs.
 const SHORT_BYTES: usize = 28;
-/// Longest long run in bytes: twenty ideographs. Longer ones are not cached.
+/// The maximum length of a run in the table of long runs, in bytes: twenty ideographs. Longer runs are not cached.
 const LONG_BYTES: usize = 60;
-/// Number of buckets of the table of short runs, a power of two: 8 MiB.
+/// Number of buckets of the table of short runs, a power of two. The table has 8 MiB.
 const SHORT_BUCKETS: usize = 1 << 17;
-/// Number of buckets of the table of long runs, a power of two: 8 MiB.
+/// Number of buckets of the table of long runs, a power of two. The table has 8 MiB.
 const LONG_BUCKETS: usize = 1 << 16;
-/// Bytes of an ideograph. Runs with longer ones (rare, beyond the basic plane) are not cached.
+/// Number of bytes of an ideograph in the basic plane. Runs with other ideographs, which are rare and longer, are not
+/// cached.
 const IDEOGRAPH_BYTES: usize = 3;
 
-/// Two tables of 8 MiB, each allocated when its first run is looked up.
+/// Two tables of 8 MiB. Each is allocated when a run is first looked up in it.
 #[derive(Default)]
 pub(super) struct SegmentationCache {
     short: Table<SHORT_BYTES>,
     long: Table<LONG_BYTES>,
 }
 
-/// The table and bucket of a run.
+/// The table and the bucket in which a run may be cached.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum BucketRef {
     Short(u32),
     Long(u32),
-    /// The run is too long to be cached.
+    /// No bucket: the run is too long to be cached.
     Uncached,
 }
 
@@ -42,7 +44,7 @@ impl fmt::Debug for SegmentationCache {
 }
 
 impl SegmentationCache {
-    /// The bucket of a run.
+    /// The bucket in which `run` may be cached.
     pub(super) fn bucket(run: &str) -> BucketRef {
         if run.len() <= SHORT_BYTES {
             BucketRef::Short(bucket_hash(&padded::<SHORT_BYTES>(run)) % SHORT_BUCKETS as u32)
@@ -53,7 +55,7 @@ impl SegmentationCache {
         }
     }
 
-    /// Prefetches a bucket that is used soon.
+    /// Prefetches a bucket that will be read soon.
     pub(super) fn prefetch(&self, bucket: BucketRef) {
         match bucket {
             BucketRef::Short(bucket) => self.short.prefetch(bucket),
@@ -62,8 +64,9 @@ impl SegmentationCache {
         }
     }
 
-    /// Calls `word` with the start and end byte of each word of `run`, whose bucket is `bucket`. `cut` finds the words of a run
-    /// that is not cached and calls its second argument in the same way.
+    /// Calls `word` with the start and end byte of each word of `run`. `bucket` is the bucket of the run. If the run is
+    /// not cached, `cut` is called to find its words; it reports each word to its second argument, in the same way as
+    /// `word` is called.
     pub(super) fn cut_with(
         &mut self,
         run: &str,
@@ -92,11 +95,11 @@ impl SegmentationCache {
 #[derive(Clone, Copy)]
 struct Slot<const N: usize> {
     run: [u8; N],
-    /// Bit i is set if a word ends after ideograph i. Zero only in an empty slot, because every run ends with a word.
+    /// Bit i is 1 if a word ends after ideograph i. A run ends with a word, so 0 means that the slot is empty.
     ends: u32,
 }
 
-/// The two slots in which a run may be. The slot used last is the first.
+/// The two slots in which a run may be. The first is the slot that was used last.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 struct Bucket<const N: usize>([Slot<N>; 2]);
@@ -116,7 +119,8 @@ impl<const N: usize> Table<N> {
         }
     }
 
-    /// The ends of the words of a run, as in [`Slot::ends`]; `None` if the slot cannot hold them.
+    /// Finds the ends of the words of a run, in the form of [`Slot::ends`], in the cache or with `cut`. `None` if a
+    /// slot cannot store them.
     fn ends(
         &mut self,
         run: &str,
@@ -142,8 +146,8 @@ impl<const N: usize> Table<N> {
     }
 }
 
-/// Cuts a run and returns the ends of its words, as in [`Slot::ends`]; `None` if a word ends elsewhere than after
-/// ideographs of [`IDEOGRAPH_BYTES`].
+/// Finds the ends of the words of a run with `cut`, in the form of [`Slot::ends`]. `None` if a word does not end after
+/// a whole number of ideographs of [`IDEOGRAPH_BYTES`] bytes.
 fn ends_by(run: &str, cut: &mut impl FnMut(&str, &mut dyn FnMut(usize, usize))) -> Option<u32> {
     let mut ends = 0;
     let mut whole = true;
@@ -154,7 +158,7 @@ fn ends_by(run: &str, cut: &mut impl FnMut(&str, &mut dyn FnMut(usize, usize))) 
     whole.then_some(ends)
 }
 
-/// The run, at most `N` bytes, padded with zeros.
+/// The bytes of a run of at most `N` bytes, padded with zeros.
 fn padded<const N: usize>(run: &str) -> [u8; N] {
     let mut padded = [0; N];
     for (to, from) in padded.iter_mut().zip(run.as_bytes()) {
@@ -163,8 +167,8 @@ fn padded<const N: usize>(run: &str) -> [u8; N] {
     padded
 }
 
-/// A hash of a run: its 64-bit words multiplied by an odd constant and folded. Collisions cost time only, because the run itself is
-/// compared.
+/// A hash of a run, which selects its bucket: its 64-bit words are multiplied by an odd constant and the halves of the
+/// product combined. Collisions cost only time, because the runs themselves are compared.
 fn bucket_hash<const N: usize>(run: &[u8; N]) -> u32 {
     let (words, rest) = run.as_chunks::<4>();
     debug_assert!(rest.is_empty());

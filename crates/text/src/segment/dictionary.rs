@@ -1,11 +1,12 @@
-//! Dictionaries of words with frequencies, and the most likely segmentation of a run of characters into their words.
+//! A dictionary of words with frequencies, which finds the most likely segmentation of a run of characters into words.
 //!
-//! The segmentation is the maximum probability path of jieba (<https://github.com/fxsjy/jieba>): the weight of a word is the logarithm of
-//! its share of all frequencies. jieba-rs and cppjieba find the same paths except for ties and unknown characters. [`Rules`] are
-//! these differences. Sums are taken in the order of both libraries, so rounding is the same.
+//! The segmentation is the path of maximum probability of jieba (<https://github.com/fxsjy/jieba>): the weight of a
+//! word is the logarithm of its share of all frequencies, and the sum of weights is maximised. jieba-rs and cppjieba
+//! find the same paths, except for ties and unknown characters; [`Rules`] states these differences. Sums are taken in
+//! the order of both libraries, so that rounding is the same.
 //!
-//! A run is read once, from its end, so the best sum from each character on is known before the words that begin
-//! further left need it. Therefore no graph of words is stored: memory is one number and one length per character.
+//! A run is processed once, from its end: the best sum from each character on is known when the words that begin before
+//! that character need it. Therefore no graph of words is stored, only one number and one length for each character.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -18,32 +19,34 @@ mod node;
 mod tests;
 mod writer;
 
-/// The code of a character that is in no word.
+/// The code of a character that no word of the dictionary contains.
 const UNKNOWN: u16 = 0;
-/// The code of a character that ends one run and starts another after it.
+/// The code of a character at which a run ends. The next run starts after it.
 const BARRIER: u16 = u16::MAX;
 
-/// The words of ideographs in the dictionary of jieba 0.42, as embedded in jieba-rs 0.11.0.
+/// The bundled dictionary: the words of ideographs in the dictionary of jieba 0.42, which jieba-rs 0.11.0 contains.
 pub(super) static JIEBA: LazyLock<Dictionary> = LazyLock::new(shipped);
 
-/// The differences between two segmenters.
+/// The rules in which two implementations of jieba's segmentation differ.
 pub(crate) trait Rules {
-    /// True if the longer of two equally likely words is taken.
+    /// True if the longer of two equally likely first words is used.
     const PREFERS_LONGER_ON_TIE: bool;
-    /// True if a character that begins a word but is not one itself may be cut as a word of one character.
+    /// True if a character that begins a word of the dictionary, but is not a word itself, may be a word in the
+    /// segmentation.
     const ALLOWS_LONE_PREFIX: bool;
-    /// Returns `true` if a character is in no word and separates the run, so that sums start from 0.
+    /// Returns `true` if a character is in no word and splits the run, so that the sums start from 0 at it.
     fn is_barrier(c: char) -> bool;
 }
 
-/// The rules of jieba-rs, on runs of ideographs.
+/// The rules of jieba-rs, for runs of ideographs.
 pub(super) struct JiebaRs;
 
 impl Rules for JiebaRs {
     const PREFERS_LONGER_ON_TIE: bool = true;
     const ALLOWS_LONE_PREFIX: bool = false;
 
-    /// The ideographs that jieba-rs does not treat as such: those of later extensions, and those between the blocks.
+    /// Returns `true` for ideographs that jieba-rs does not treat as ideographs: those of later extensions, and those
+    /// between the blocks.
     fn is_barrier(c: char) -> bool {
         c >= '\u{2A6E0}'
             && !matches!(c, '\u{2A700}'..='\u{2B73F}' | '\u{2B740}'..='\u{2B81F}' | '\u{2B820}'..='\u{2CEAF}'
@@ -51,25 +54,25 @@ impl Rules for JiebaRs {
     }
 }
 
-/// A trie of words and their weights.
+/// A dictionary: a trie of words, and their weights.
 pub(crate) struct Dictionary {
     alphabet: Alphabet,
     nodes: Vec<Node>,
-    /// Indexed by weight number; number 0 means no word.
+    /// The weight for each weight number. Number 0 stands for "no word".
     weights: Vec<f64>,
-    /// Weight of a character that is not a word.
+    /// The weight of a character that is not a word of the dictionary.
     unknown: f64,
 }
 
-/// A numbering of characters by 16-bit codes.
+/// Maps characters to 16-bit codes.
 pub(crate) struct Alphabet {
-    /// Codes of the characters below U+10000.
+    /// The codes of the characters below U+10000, indexed by character.
     basic: Box<[u16]>,
     others: BTreeMap<char, u16>,
 }
 
 impl Alphabet {
-    /// Numbers characters in the given order, from 1.
+    /// Gives the characters the codes 1, 2, …, in the order of the iterator.
     pub(crate) fn new(characters: impl Iterator<Item = char>) -> Self {
         let mut basic = vec![UNKNOWN; 1 << 16].into_boxed_slice();
         let mut others = BTreeMap::new();
@@ -91,32 +94,33 @@ impl Alphabet {
     }
 }
 
-/// The codes of a run and its best segmentation; a buffer that is reused.
+/// A reused buffer for the codes of a run and its best segmentation.
 #[derive(Debug, Default)]
 pub(crate) struct Path {
     codes: Vec<u16>,
-    /// One for each character, and one for the end.
+    /// The best segmentation from each character on, and an empty one for the end of the run.
     best: Vec<BestFrom>,
 }
 
-/// The best segmentation from a character to the end of the run.
+/// The best segmentation of a run from one character to the end, by its first word.
 #[derive(Clone, Copy, Debug)]
 struct BestFrom {
-    /// Sum of the weights of its words.
+    /// Sum of the weights of the words.
     sum: f64,
-    /// Characters of its first word.
+    /// Length of the first word, in characters.
     length: u32,
 }
 
 impl Dictionary {
-    /// A dictionary of words with positive frequencies. For repeated words the last frequency counts. The weight of a word is the logarithm
-    /// of its share of all frequencies; the weight of a character that is not a word is the least of these weights.
+    /// Makes a dictionary from words with positive frequencies. If a word is repeated, its last frequency counts. The
+    /// weight of a word is the logarithm of its share of all frequencies. A character that is not a word has the
+    /// smallest of these weights.
     ///
     /// # Errors
-    /// The limit that `words` exceed, in words.
+    /// Returns a description of the limit that `words` exceed.
     pub(crate) fn new(words: &[(&str, f64)]) -> Result<Self, &'static str> {
         let total: f64 = words.iter().map(|(_, frequency)| frequency).sum();
-        // Positive floating-point numbers are in the same order as their bits.
+        // The bits of positive floating-point numbers are in the same order as the numbers.
         let words: Vec<(&str, u64)> = words.iter().map(|(word, n)| (*word, n.to_bits())).collect();
         let written = writer::write(&words).map_err(|writer::TooLarge(reason)| reason)?;
         let logarithms = written
@@ -132,7 +136,8 @@ impl Dictionary {
         })
     }
 
-    /// Finds the most likely words of a run of at most 2³² characters. O(characters × longest word), nearly linear in practice.
+    /// Finds the most likely words of a run of at most 2³² characters and stores them in `path`. O(characters × longest
+    /// word), nearly linear in practice.
     pub(crate) fn find<R: Rules>(&self, run: impl Iterator<Item = char>, path: &mut Path) {
         let Path { codes, best } = path;
         codes.clear();
@@ -167,8 +172,9 @@ impl Dictionary {
         }
     }
 
-    /// The best segmentation that begins with a word whose first character is `code`. `following` are the codes after it, and
-    /// `best` are the best segmentations from each of these, and from the end.
+    /// The best segmentation whose first word begins with the character of `code`; `None` if no word does. `following`
+    /// are the codes of the characters after it. `best` are the best segmentations from each of these characters on,
+    /// and from the end of the run.
     #[inline]
     fn best_word<R: Rules>(&self, code: u16, following: &[u16], best: &[BestFrom]) -> Option<BestFrom> {
         let mut node = self.node(usize::from(code));
@@ -214,7 +220,7 @@ impl Dictionary {
         found
     }
 
-    /// The node at an index of the trie; an empty one beyond its end.
+    /// The node of the trie at `index`; an empty node if the index is beyond the end.
     #[inline]
     fn node(&self, index: usize) -> Node {
         self.nodes.get(index).copied().unwrap_or_default()
@@ -222,7 +228,7 @@ impl Dictionary {
 }
 
 impl Path {
-    /// The lengths of the words in characters.
+    /// The lengths of the words that were found, in characters.
     pub(crate) fn lengths(&self) -> impl Iterator<Item = usize> {
         let mut position = 0;
         std::iter::from_fn(move || {
@@ -234,7 +240,7 @@ impl Path {
     }
 }
 
-/// The dictionary that the build script wrote.
+/// Loads the bundled dictionary, which the build script converted.
 fn shipped() -> Dictionary {
     let characters = include_bytes!(concat!(env!("OUT_DIR"), "/characters"))
         .as_chunks()

@@ -1,4 +1,4 @@
-//! Adds the kept records of a run: its input is read once more, as for `kept/`.
+//! Adds the kept records of a run to a collection. The input is read a second time for this, as for `kept/`.
 
 use rustc_hash::FxHashSet;
 use twinprint_collection::{FeedOptions, InputRecord, NewDocument, feed_from};
@@ -11,10 +11,10 @@ use twinprint_stream::FieldKeys;
 
 use super::CollectionStore;
 
-/// The input that is read at a time, in bytes.
+/// Number of bytes of the input that are read at a time.
 const READ_BYTES: usize = 8 << 20;
 
-/// Adds the wanted records of an input to a collection, pending.
+/// Adds the wanted records of an input to a collection. The caller commits them later.
 pub(super) fn add(
     store: &CollectionStore,
     records: KeptRecords<'_>,
@@ -48,11 +48,11 @@ pub(super) fn add(
     })
 }
 
-/// The state of an addition.
+/// The state of adding the records of one input to a collection.
 struct Adding<'a> {
     store: &'a CollectionStore,
     progress: &'a dyn Progress,
-    /// Hashes of the ids that documents of this input have in the collection.
+    /// Hashes of the ids under which documents of this input are in the collection.
     taken: FxHashSet<u128>,
     outcome: AddedRecords,
 }
@@ -62,12 +62,12 @@ impl Adding<'_> {
         let mut positions = Vec::new();
         let mut documents = Vec::new();
         for record in records {
-            // Records without a document are among the rejected ones already.
+            // A record that is not a document was rejected when it was first read.
             let Ok(document) = record.document else { continue };
             let position = record.position.to_string();
             for name in record.left_out {
                 self.progress.warn(&format!(
-                    "{}: {position}: {name}: left out, because it is not valid or too long",
+                    "{}: {position}: {name} is not stored, because the value is invalid or too long",
                     self.store.path.display()
                 ));
             }
@@ -88,7 +88,7 @@ impl Adding<'_> {
             match answer {
                 Ok(_) => {
                     let number = collection.number_by_id_hash(id);
-                    // The same text under the same id keeps its number.
+                    // The number is the same as before if the collection already had this text under this id.
                     if before.is_some() && before == number {
                         self.outcome.counts.earlier += 1;
                     } else {
@@ -98,8 +98,8 @@ impl Adding<'_> {
                     let added = number.map(|number| AddedRecord { record, number });
                     self.outcome.added.extend(added);
                 }
-                // Records that the collection refuses were rejected when they were read, so this error ends the run.
-                // Either all of the run is added or nothing.
+                // Records that the collection refuses were rejected when they were first read, so an error here is
+                // unexpected and ends the run. Then nothing of the run is added.
                 Err(error) => {
                     return Err(DedupError::Append {
                         path: self.store.path.clone(),
@@ -112,7 +112,7 @@ impl Adding<'_> {
         Ok(())
     }
 
-    /// Gives a document an id that no other document of this input has in the collection.
+    /// Changes the id of a document if another document of this input has the same id in the collection.
     fn with_unique_id(&mut self, mut document: NewDocument) -> NewDocument {
         let collection = &self.store.collection;
         if !self.taken.insert(collection.id_hash(&document.id)) {

@@ -1,4 +1,5 @@
-//! Collections as stores of documents for `dedup`: a run may be compared with a collection, and add to it what it keeps.
+//! Collections as document stores for `dedup`: a run can be compared with a collection, and add its kept documents to
+//! it.
 
 mod add;
 
@@ -16,7 +17,7 @@ use twinprint_io::progress::Progress;
 use twinprint_io::runs::{DigestKey, EndedRun, KnownDocument, PastRun};
 use twinprint_stream::time;
 
-/// The id under which a collection is asked; no document has it.
+/// The id of the documents that a run looks up in a collection. No stored document has it.
 const QUERY_ID: &str = "\u{0}asked by dedup";
 
 /// Opens collections for [`dedup`](crate::dedup()).
@@ -45,7 +46,7 @@ impl DocumentStores for Collections {
 /// An open collection.
 struct CollectionStore {
     collection: Collection,
-    /// Its directory, as it was given.
+    /// The directory of the collection, as the user named it.
     path: std::path::PathBuf,
 }
 
@@ -128,7 +129,7 @@ fn text_answer(answer: Result<Answer, CollectionError>) -> Result<TextAnswer, St
             },
             None => TextAnswer::New,
         }),
-        // Under the collection's profile the text has no features, so it duplicates nothing.
+        // Under the profile of the collection the text has no features, so it is not a duplicate.
         Err(CollectionError::EmptyText) => Ok(TextAnswer::New),
         Err(CollectionError::Limit { .. }) => Ok(TextAnswer::TooLong),
         Err(error) => Err(error.into()),

@@ -128,11 +128,11 @@ fn an_index_of_an_early_version_is_whole_but_not_bound() {
         sandbox.put("seen/manifest", manifest);
         let note = "an earlier version wrote the manifest";
         let run = sandbox.run("index check seen").ok();
-        assert_eq!(run.stdout, "seen: whole; 58 fingerprints in 2 segments\n");
+        assert_eq!(run.stdout, "seen: undamaged; 58 fingerprints in 2 segments\n");
         assert_eq!(!run.stderr.contains(note), bound, "{}", run.stderr);
         sandbox.run("index delete seen 50").ok();
         let run = sandbox.run("index check seen").ok();
-        assert_eq!(run.stdout, "seen: whole; 57 fingerprints in 2 segments\n");
+        assert_eq!(run.stdout, "seen: undamaged; 57 fingerprints in 2 segments\n");
         assert!(!run.stderr.contains(note), "{}", run.stderr);
     }
 }

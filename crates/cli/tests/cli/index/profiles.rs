@@ -6,7 +6,8 @@ use super::u64s;
 use crate::corpus::Corpus;
 use crate::sandbox::Sandbox;
 
-/// Fingerprints of the documents by a profile, as a file that others could have written; and of each whether it has any feature.
+/// Fingerprints of the documents by a profile, as a file that others could have written; and of each whether it has any
+/// feature.
 fn stored(sandbox: &Sandbox, profile: &str, name: &str) -> Vec<(u64, bool)> {
     let made = sandbox
         .run(&format!("fingerprint old.jsonl --profile {profile} -q"))

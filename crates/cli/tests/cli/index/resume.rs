@@ -73,8 +73,8 @@ fn a_build_that_was_ended_is_no_index_or_a_whole_one() {
         sandbox
             .run("index query seen --queries queries.u64")
             .fails(1, &["seen is not an index"]);
-        // The same command again resumes the build or starts over; either way it is the same index, and nothing else is left.
-        // The journal is removed after the file has its name.
+        // The same command again resumes the build or starts over; either way it is the same index, and nothing else is
+        // left. The journal is removed after the file has its name.
         let kept = sandbox.path(JOURNAL).exists() && sandbox.path("seen/00000001.seg.new.tmp").exists();
         let run = sandbox.run("index build a.u64 -o seen --memory 4MiB -q").ok();
         assert_eq!(
@@ -216,7 +216,7 @@ fn the_content_of_the_input_counts_and_not_its_name_or_time() {
         change_unseen(&sandbox, "a.u64", content);
         let run = sandbox.run("index build a.u64 -o seen").ok();
         assert!(
-            run.stderr.contains("its input was another; starting over"),
+            run.stderr.contains("it had a different input; starting over"),
             "{}",
             run.stderr
         );

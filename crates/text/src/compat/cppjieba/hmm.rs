@@ -1,32 +1,32 @@
-//! The hidden Markov model that joins lone characters to words that are not in the dictionary. The state of a character is: it begins a
-//! word, ends one, is in the middle of one, or is one.
+//! The hidden Markov model that joins single characters into words that the dictionary does not have. The state of a
+//! character is its role: beginning, end or middle of a word, or a word by itself.
 
 use crate::segment::dictionary::Alphabet;
 
-/// Number of states, in the order of the file: begin, end, middle, single.
+/// Number of states. The model's file has them in the order begin, end, middle, single.
 pub(super) const STATES: usize = 4;
 const END: usize = 1;
 const SINGLE: usize = 3;
 
-/// cppjieba's logarithm of probability 0. It is finite, so that sums of two of them can be compared.
+/// The logarithm of probability 0 in cppjieba. It is finite, so that sums of two such values can be compared.
 pub(super) const LOG_ZERO: f64 = -3.14e100;
 
-/// Logarithms of probabilities.
+/// The parameters of the model: logarithms of probabilities.
 pub(super) struct Hmm {
     pub(super) start: [f64; STATES],
-    /// Transitions from the state of the row to that of the column.
+    /// Transition probabilities: the row is the state of a character, the column the state of the next character.
     pub(super) transition: [[f64; STATES]; STATES],
     pub(super) characters: Alphabet,
-    /// Indexed by the code of a character; index 0 is for unknown characters.
+    /// Emission probabilities for each character code; index 0 is for unknown characters.
     pub(super) emission: Vec<[f64; STATES]>,
 }
 
-/// Buffers of the search in a run, with one row for each character.
+/// Buffers for finding the best path of states in a run, with one row for each character.
 #[derive(Debug, Default)]
 pub(super) struct Trellis {
-    /// The best state before each state.
+    /// For each state of a character: the state before it on the best path.
     previous: Vec<[u8; STATES]>,
-    /// True if a word ends with the character.
+    /// For each character: true if a word ends with it.
     ends: Vec<bool>,
 }
 
@@ -36,8 +36,8 @@ impl Hmm {
         row.copied().unwrap_or([LOG_ZERO; STATES])
     }
 
-    /// Calls `word` with the number of characters of each word of the run, by the most likely path of states (Viterbi 1967). Ties are resolved by
-    /// the order of the states.
+    /// Cuts a run into words along the most likely path of states (Viterbi 1967) and calls `word` with the number of
+    /// characters of each. Of equally likely paths, the order of the states decides.
     pub(super) fn cut(&self, run: &[char], trellis: &mut Trellis, mut word: impl FnMut(usize)) {
         let Some((&first, others)) = run.split_first() else {
             return;

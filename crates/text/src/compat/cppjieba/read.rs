@@ -1,4 +1,4 @@
-//! Reading of cppjieba's files from a directory.
+//! Reads cppjieba's dictionary files from a directory.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,20 +8,20 @@ use super::hmm::{Hmm, LOG_ZERO, STATES};
 use super::{Dictionaries, Idf};
 use crate::segment::dictionary::{Alphabet, Dictionary};
 
-/// Words with frequencies and parts of speech.
+/// File name of the dictionary: words with frequencies and parts of speech.
 const WORDS: &str = "jieba.dict.utf8";
 const MODEL: &str = "hmm_model.utf8";
 const IDF: &str = "idf.utf8";
 const STOP_WORDS: &str = "stop_words.utf8";
 
-/// An error of reading cppjieba's dictionaries.
+/// The reason why cppjieba's dictionaries cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DictionaryError {
     /// A file is missing, cannot be read, or is not UTF-8.
-    #[error("{}: {source} (a dictionary is a directory with {WORDS}, {MODEL}, {IDF} and {STOP_WORDS})", path.display())]
+    #[error("{}: {source} (a dictionary is a directory with the files {WORDS}, {MODEL}, {IDF} and {STOP_WORDS})", path.display())]
     Read {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// The cause.
         source: std::io::Error,
@@ -29,28 +29,30 @@ pub enum DictionaryError {
     /// A line has the wrong form.
     #[error("{}, line {line}: expected {expected}", path.display())]
     Line {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The line, from 1. One more than the number of lines if a line is missing.
+        /// The number of the line, from 1. If a line is missing at the end of the file, it is the number of the missing
+        /// line.
         line: usize,
-        /// The expected content.
+        /// What the line should contain, in words.
         expected: &'static str,
     },
     /// The file exceeds a limit.
     #[error("{}: {why}", path.display())]
     TooLarge {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The limit, in words.
+        /// A description of the limit.
         why: &'static str,
     },
 }
 
 impl Dictionaries {
-    /// Reads `jieba.dict.utf8`, `hmm_model.utf8`, `idf.utf8` and `stop_words.utf8` of a directory.
+    /// Reads the dictionaries from the files `jieba.dict.utf8`, `hmm_model.utf8`, `idf.utf8` and `stop_words.utf8` in a
+    /// directory.
     ///
     /// # Errors
-    /// [`DictionaryError`] with the file, and the line if one is wrong.
+    /// [`DictionaryError`] names the file, and the number of the line if a line is wrong.
     pub fn open(directory: &Path) -> Result<Self, DictionaryError> {
         let idf = DictionaryFile::read(directory, IDF)?.idf(&DictionaryFile::read(directory, STOP_WORDS)?)?;
         Ok(Self {
@@ -61,7 +63,7 @@ impl Dictionaries {
     }
 }
 
-/// A file that was read.
+/// The content of a dictionary file, and its path for error messages.
 struct DictionaryFile {
     path: PathBuf,
     text: String,
@@ -111,7 +113,7 @@ impl DictionaryFile {
         Dictionary::new(&words).map_err(|why| self.too_large(why))
     }
 
-    /// The idf table. Its mean is over all lines, with those that have no entry, as in cppjieba.
+    /// Reads the idf table. As in cppjieba, the mean is taken over all lines, including lines that make no entry.
     fn idf(&self, stop_words: &Self) -> Result<Idf, DictionaryError> {
         let mut table = Vec::new();
         let (mut sum, mut lines) = (0.0, 0);

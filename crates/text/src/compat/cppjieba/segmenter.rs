@@ -1,5 +1,6 @@
-//! cppjieba's `MixSegment`. A text is split at separators, each part is cut into its most likely words by the dictionary, and runs of lone
-//! characters are cut again by the hidden Markov model, with separate rules for ASCII.
+//! cppjieba's `MixSegment`. A text is split at separators. The text between two separators is cut into its most likely
+//! words by the dictionary. Runs of single characters between these words are cut again: ASCII by rules for names and
+//! numbers, other characters by the hidden Markov model.
 
 use std::ops::Range;
 
@@ -7,7 +8,7 @@ use super::hmm::Trellis;
 use super::{Cppjieba, Dictionaries};
 use crate::segment::dictionary::Path;
 
-/// The characters at which a text is split first. Each is a word.
+/// The characters at which a text is split first. Each separator is a word by itself.
 const SEPARATORS: [char; 5] = [' ', '\t', '\n', '，', '。'];
 
 #[derive(Debug, Default)]
@@ -17,7 +18,8 @@ pub(super) struct Buffers {
     trellis: Trellis,
 }
 
-/// Calls `word` with the byte range of each word of a text and its length in characters. The words joined are the text.
+/// Cuts a text into words and calls `word` for each, with its byte range and its length in characters. The words joined
+/// are the text.
 pub(super) fn cut(
     dictionaries: &Dictionaries,
     text: &str,
@@ -25,7 +27,7 @@ pub(super) fn cut(
     mut word: impl FnMut(Range<usize>, usize),
 ) {
     let mut end = 0;
-    // Reports the next characters of the text as a word.
+    // Calls `word` for the next word of the text, which consists of `characters`.
     let mut take = |characters: &[char]| {
         let start = end;
         end += characters.iter().map(|c| c.len_utf8()).sum::<usize>();
@@ -43,7 +45,7 @@ pub(super) fn cut(
     }
 }
 
-/// Cuts the part between two separators.
+/// Cuts `part`, the text between two separators, into words.
 fn cut_part(dictionaries: &Dictionaries, part: &str, buffers: &mut Buffers, take: &mut impl FnMut(&[char])) {
     let Buffers {
         characters,
@@ -56,7 +58,7 @@ fn cut_part(dictionaries: &Dictionaries, part: &str, buffers: &mut Buffers, take
         .words
         .find::<Cppjieba>(characters.iter().copied(), path);
     let mut rest = characters.as_slice();
-    // Number of characters at the beginning of `rest` that belong to no longer word.
+    // Number of characters at the beginning of `rest` that the dictionary cut as words of one character.
     let mut alone = 0;
     for length in path.lengths() {
         if length == 1 {
@@ -72,7 +74,8 @@ fn cut_part(dictionaries: &Dictionaries, part: &str, buffers: &mut Buffers, take
     cut_lone(dictionaries, rest, trellis, take);
 }
 
-/// Cuts a run of lone characters: ASCII by the rules for names and numbers, the others by the model.
+/// Cuts a run of single characters into words: ASCII by rules for names and numbers, other characters by the hidden
+/// Markov model.
 fn cut_lone(
     dictionaries: &Dictionaries,
     lone: &[char],
@@ -100,7 +103,8 @@ fn cut_lone(
     }
 }
 
-/// The length of the first ASCII word: a name, which begins with a letter; a number, which may have points; or one other character.
+/// The length of the first word of a run of ASCII. A word is a name, which begins with a letter; a number, which may
+/// contain points; or one other character.
 fn ascii_word(rest: &[char]) -> usize {
     match rest.first() {
         Some(c) if c.is_ascii_alphabetic() => leading(rest, |c| c.is_ascii_alphanumeric()),

@@ -7,18 +7,19 @@
 //! bits 56..64  filter: bit (code mod 8) is set for each child, so most missing children are known without a read
 //! ```
 //!
-//! The trie is a double array (Aoe 1989) that identifies a child by its character instead of its parent: all bases are distinct, so no
-//! other node has a child with the same character at the same index.
+//! The trie is a double array (Aoe 1989). An element is recognised as the child of a node by its character, not by its
+//! parent. That suffices because all bases are distinct: two nodes cannot have a child with the same character at the
+//! same index.
 
-/// Upper bound of the number of nodes: a base has 24 bits.
+/// The maximum number of nodes. A base is stored in 24 bits.
 pub(super) const MAX_NODES: usize = 1 << 24;
 
-/// One element of the array.
+/// One element of the double array.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Node(u64);
 
 impl Node {
-    /// A node that the character `code` leads to; `base` is below [`MAX_NODES`].
+    /// Makes a node that the character `code` leads to. `base` must be below [`MAX_NODES`].
     pub(super) fn new(base: u32, code: u16, weight: u16, filter: u8) -> Self {
         let (base, code) = (u64::from(base & 0xFF_FFFF), u64::from(code) << 24);
         Self(base | code | u64::from(weight) << 40 | u64::from(filter) << 56)
@@ -36,12 +37,12 @@ impl Node {
         (self.0 >> 40) as u16
     }
 
-    /// Returns `true` if the node may have a child with this code; `false` is certain.
+    /// Returns `false` if the node certainly has no child with this code, and `true` if it may have one.
     pub(super) fn may_have_child(self, code: u16) -> bool {
         self.0 >> 56 & u64::from(Self::filter_bit(code)) != 0
     }
 
-    /// The filter bit of a child in its parent.
+    /// The bit of a node's filter that stands for children with this code.
     pub(super) fn filter_bit(code: u16) -> u8 {
         1 << (code & 7)
     }

@@ -4,7 +4,8 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Rules opposite to those of [`JiebaRs`]: any character may be a word, and the shorter of equally likely words is taken.
+/// Rules opposite to those of [`JiebaRs`]: any character may be a word, and the shorter of equally likely words is
+/// taken.
 struct Contrary;
 
 impl Rules for Contrary {

@@ -1,8 +1,9 @@
-//! Writes words and their weights as a trie in one array. The build script shares this file, for the bundled dictionary.
+//! Writes words and their weights as a trie in one array. This file is also part of the build script, which writes the
+//! bundled dictionary.
 //!
-//! Codes of characters are in the order of the number of words that have them, so common characters are neighbours. Nodes with many
-//! children are placed first, where their children fit between others. Nodes with one child follow; the child is placed near its
-//! parent, so that walking down a long word touches few cache lines.
+//! Characters get their codes by descending number of words that contain them, so frequent characters have neighbouring
+//! codes. Nodes with many children are placed first, so that their children fit between those of others. Nodes with one
+//! child follow: the child is placed near its parent, so that a search along a long word touches few cache lines.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -13,18 +14,18 @@ use super::node::{MAX_NODES, Node};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TooLarge(pub(super) &'static str);
 
-/// A dictionary as the reader needs it.
+/// A dictionary in the form that [`Dictionary`](super::Dictionary) reads.
 pub(super) struct DictionaryParts {
-    /// The character of each code, from code 1.
+    /// The character for each code. The first element has code 1.
     pub(super) characters: Vec<char>,
-    /// The weight of each weight number, from number 1, ascending.
+    /// The weight for each weight number, ascending. The first element has number 1.
     pub(super) weights: Vec<u64>,
-    /// The trie; the root is the first node.
+    /// The nodes of the trie. The root is the first.
     pub(super) nodes: Vec<Node>,
 }
 
-/// Writes a dictionary. For repeated words the last weight counts; empty words are ignored. O(n log n) in the characters of all words,
-/// plus the search for free places, which is about linear.
+/// Converts words with weights into a dictionary. If a word is repeated, its last weight counts; empty words are
+/// ignored. O(n log n) in the characters of all words, plus the search for free elements, which is about linear.
 pub(super) fn write(words: &[(&str, u64)]) -> Result<DictionaryParts, TooLarge> {
     let characters = by_frequency(words);
     let codes: BTreeMap<char, u16> = characters.iter().copied().zip(1..u16::MAX).collect();
@@ -55,7 +56,7 @@ pub(super) fn write(words: &[(&str, u64)]) -> Result<DictionaryParts, TooLarge> 
     })
 }
 
-/// All characters, the most frequent first.
+/// The characters of all words, ordered by the number of words that contain them, the largest first.
 fn by_frequency(words: &[(&str, u64)]) -> Vec<char> {
     let mut counts: BTreeMap<char, usize> = BTreeMap::new();
     for c in words.iter().flat_map(|(word, _)| word.chars()) {
@@ -66,7 +67,7 @@ fn by_frequency(words: &[(&str, u64)]) -> Vec<char> {
     characters
 }
 
-/// A node that is not placed yet. Its children are contiguous in the list of all nodes.
+/// A node that has no position in the array yet. Its children are contiguous in the list of all nodes.
 #[derive(Clone, Default)]
 struct UnplacedNode {
     code: u16,
@@ -75,10 +76,10 @@ struct UnplacedNode {
     children: Range<usize>,
 }
 
-/// The trie of sorted words, the root first, level by level.
+/// Builds the trie of sorted words as a list of nodes: the root, then level by level.
 fn tree(words: &[(Vec<u16>, u16)]) -> Vec<UnplacedNode> {
     let mut branches = vec![UnplacedNode::default()];
-    // The words below each node of one level. They share their first `depth` characters.
+    // For each node of the current level: its words, which share their first `depth` characters.
     let mut level = vec![(0, words)];
     let mut depth = 0;
     while !level.is_empty() {
@@ -108,16 +109,16 @@ fn tree(words: &[(Vec<u16>, u16)]) -> Vec<UnplacedNode> {
     branches
 }
 
-/// The search for free elements of the array.
+/// Finds free elements of the array for nodes.
 struct Placement {
-    /// Elements that hold a node.
+    /// The elements of the array that are in use.
     taken: BitSet,
-    /// Bases that a node has.
+    /// The bases that are in use: no two nodes may have the same base.
     bases: BitSet,
 }
 
 impl Placement {
-    /// The array of a tree whose codes are at most `codes`.
+    /// Places the nodes of a trie in an array. `codes` is the largest code.
     fn array(branches: &[UnplacedNode], codes: usize) -> Result<Vec<Node>, TooLarge> {
         let mut placement = Self {
             taken: BitSet::default(),
@@ -126,7 +127,7 @@ impl Placement {
         let children = |branch: &UnplacedNode| &branches[branch.children.clone()];
         let mut bases = vec![0; branches.len()];
         let mut indices = vec![0; branches.len()];
-        // The base of the root is 0: its children are at their codes.
+        // The base of the root is 0, so the index of each of its children is the child's code.
         placement.take(0, children(&branches[0]));
         placement.taken.set(0);
         let mut many: Vec<usize> = (1..branches.len())
@@ -135,7 +136,8 @@ impl Placement {
         many.sort_by_key(|&i| std::cmp::Reverse(children(&branches[i]).len()));
         let mut from = 0;
         for pair in many.chunk_by(|&a, &b| children(&branches[a]).len() == children(&branches[b]).len()) {
-            // Positions that had no room for this number of children are not searched again.
+            // All nodes of this loop have the same number of children. A position that had no room for the children of
+            // one is not tried again for the next.
             from = placement.taken.first_free(from);
             let mut from = from;
             for &i in pair {
@@ -149,8 +151,8 @@ impl Placement {
         for (i, branch) in branches.iter().enumerate().skip(1) {
             indices[i] = bases[branch.parent] + usize::from(branch.code);
             if let [only] = children(branch) {
-                // The first free element near the parent, from its cache line on; if there is none, the first free
-                // element anywhere.
+                // The child is placed in the first free element from the parent's cache line on, if one is near;
+                // otherwise in the first free element of the whole array.
                 let near = (indices[i] & !7).saturating_sub(only.code.into());
                 bases[i] = placement.fit_near(near, children(branch)).unwrap_or_else(|| {
                     from = placement.taken.first_free(from);
@@ -172,7 +174,7 @@ impl Placement {
         Ok(nodes)
     }
 
-    /// The first base from `from` on for which the elements of all children are free.
+    /// The first base, at or after `from`, for which the elements of all children are free.
     fn fit(&self, from: usize, children: &[UnplacedNode]) -> usize {
         let mut base = from;
         loop {
@@ -183,7 +185,8 @@ impl Placement {
         }
     }
 
-    /// The first of 64 bases from `from` on for which the elements of all children are free.
+    /// The first of the 64 bases at and after `from` for which the elements of all children are free; `None` if there
+    /// is no such base.
     fn fit_near(&self, from: usize, children: &[UnplacedNode]) -> Option<usize> {
         let mut free = !self.bases.word(from);
         for child in children {
@@ -203,7 +206,7 @@ impl Placement {
     }
 }
 
-/// A growing set of bits.
+/// A set of bits that grows as needed.
 #[derive(Default)]
 struct BitSet(Vec<u64>);
 
@@ -219,11 +222,11 @@ impl BitSet {
     fn word(&self, start: usize) -> u64 {
         let word = |i: usize| self.0.get(i).copied().unwrap_or_default();
         let low = word(start / 64) >> (start % 64);
-        // The shift is in two steps, because a shift by 64 overflows.
+        // `<< 1 << (63 - n)` is a shift by 64 - n that does not overflow for n = 0.
         low | word(start / 64 + 1) << 1 << (63 - start % 64)
     }
 
-    /// A multiple of 64 at or below the first free bit from `from` on.
+    /// A multiple of 64 from which a search finds the first free bit of the 64-bit word of `from`, or of a later word.
     fn first_free(&self, from: usize) -> usize {
         let mut from = from & !63;
         while self.word(from) == u64::MAX {
