@@ -125,8 +125,8 @@ pub fn read(path: &Path) -> anyhow::Result<Vec<Document>> {
     Ok(documents)
 }
 
-/// Leaves each distinct sentence to the first document that has it, drops those shorter than `least` or longer than `most`
-/// units, and drops documents with fewer than three sentences left. The rest has the vocabulary of the sources without their repeats.
+/// Keeps each distinct sentence only in the first document that has it, drops sentences shorter than `least` or longer than `most` units,
+/// and then drops documents with fewer than three sentences. The rest has the vocabulary of the sources without their repetitions.
 pub fn keep_new_sentences(documents: &mut Vec<Document>, least: usize, most: usize) {
     let mut seen: FxHashSet<String> = FxHashSet::default();
     documents.retain_mut(|document| {

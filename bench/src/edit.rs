@@ -1,4 +1,4 @@
-//! Seeded edits: units substituted, deleted and inserted, sentences moved, stretches cut and added.
+//! Seeded edits: units are substituted, deleted and inserted, sentences are moved, and runs of sentences are cut and added.
 //!
 //! Inserted text comes from other documents of the same language, so an edited text has real words at their real
 //! frequencies.
@@ -12,17 +12,17 @@ use crate::documents::{Document, is_ideograph};
 /// The strength of the edits of one document.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Strength {
-    /// Share of the units touched, below 1.
+    /// The share of the edited units, below 1.
     pub rate: f64,
-    /// Sentences moved elsewhere in the text.
+    /// The number of sentences moved within the text.
     pub moved: usize,
-    /// Stretches of one to four sentences cut.
+    /// The number of runs of one to four sentences that are cut.
     pub cut: usize,
-    /// Stretches of one to four sentences of another document added.
+    /// The number of runs of one to four sentences of another document that are added.
     pub added: usize,
 }
 
-/// A stretch of some document.
+/// A part of a document.
 #[derive(Clone, Debug)]
 pub struct Piece<'d> {
     /// The document.
@@ -57,7 +57,7 @@ pub fn edit<'d>(
     rng: &mut Rng,
 ) -> String {
     for _ in 0..strength.cut {
-        // At least one piece stays.
+        // At least one piece is kept.
         if pieces.len() > 1 {
             let start = rng.usize(..pieces.len());
             let end = pieces.len().min(start + rng.usize(1..=4));
@@ -85,7 +85,7 @@ pub fn edit<'d>(
     };
     editor.left = editor.gaps.next(rng);
     for piece in &pieces {
-        // Stretches that were not adjacent must not run into one word.
+        // Pieces that were not adjacent must not be joined to one word.
         if editor.out.ends_with(char::is_alphanumeric) {
             editor.out.push('\n');
         }
@@ -94,7 +94,7 @@ pub fn edit<'d>(
     editor.out
 }
 
-/// Random lengths of stretches without an edit, if every unit is edited with the same probability.
+/// Random numbers of units without an edit, if every unit is edited with the same probability.
 struct Gaps {
     log_kept: f64,
 }
@@ -137,13 +137,13 @@ impl Editor<'_> {
             match rng.u8(..4) {
                 // Substituted.
                 0 | 1 => self.push_unit(rng),
-                // Deleted, and a space with it.
+                // Deleted together with a space.
                 2 => {
                     if text[copied as usize..].starts_with(' ') && copied < piece.range.end {
                         copied += 1;
                     }
                 }
-                // A unit inserted after it.
+                // A unit is inserted after it.
                 _ => {
                     self.out.push_str(old);
                     if !old.starts_with(is_ideograph) {
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn no_strength_is_a_copy() {
+    fn edits_of_strength_zero_copy_the_text() {
         let source = document("One two. Three four. 五六。七");
         let copy = edit(
             Piece::all(&source),
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rate_is_the_share_of_units_touched() {
+    fn the_rate_is_the_share_of_edited_units() {
         let source = document(&"a b c d e f g h. ".repeat(2000));
         let other = document("X");
         let rate = 0.1;
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn cutting_adding_and_moving_keep_sentences_whole() {
+    fn cutting_adding_and_moving_keep_sentences_intact() {
         let source = document("A a. B b. C c. D d. E e. F f. ");
         let other = document("X x. Y y. ");
         let strength = |moved, cut, added| Strength {

@@ -1,4 +1,4 @@
-//! Line charts as SVG, side by side over one logarithmic axis of documents, readable on light and dark ground.
+//! Line charts as SVG, side by side with the same logarithmic axis of documents, readable on a light and on a dark background.
 
 use std::fmt::Write;
 

@@ -16,7 +16,7 @@ use twinprint_text::{Analyzer, Profile};
 pub enum Shape {
     /// Uniform: the easy case for every index.
     Uniform,
-    /// A tenth within 8 bits of one of √n centres, so that some buckets are crowded.
+    /// A tenth within 8 bits of one of √n centres, so that some buckets have many rows.
     Clumped,
     /// All near one direction, like pages that share common words: unrelated rows have a cosine of 0.1.
     Biased,
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn biased_rows_are_nearer_than_uniform_ones() {
+    fn biased_rows_have_smaller_distances_than_uniform_ones() {
         let expected = |cosine: f64| 64.0 * cosine.acos() / std::f64::consts::PI;
         let mean = |shape| {
             let seeds = 0..20;

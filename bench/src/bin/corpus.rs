@@ -32,7 +32,7 @@ struct Common {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Copies of documents, exact and with edits light and heavy.
+    /// Copies of documents: exact copies, and copies with light and heavy edits.
     Edits {
         #[command(flatten)]
         common: Common,
@@ -40,7 +40,7 @@ enum Command {
         #[arg(long, value_parser = bytes)]
         bytes: u64,
     },
-    /// Distinct documents of stretches of several others, and near-duplicates among them.
+    /// Distinct documents composed of parts of several others, and near-duplicates among them.
     Distinct {
         #[command(flatten)]
         common: Common,
@@ -54,7 +54,7 @@ enum Command {
         #[arg(long, value_name = "FILE")]
         pairs: PathBuf,
     },
-    /// Titles (or other short texts), no two of which are near.
+    /// Titles (or other short texts), no two of which are similar.
     Titles {
         #[command(flatten)]
         common: Common,

@@ -1,4 +1,4 @@
-//! Runs the ordinary command on corpora on one fingerprint: `crowds --twinprint T --equal F --crowded F…`.
+//! Runs the command on corpora with one fingerprint: `crowds --twinprint T --equal F --crowded F…`.
 
 use std::path::PathBuf;
 

@@ -1,7 +1,7 @@
 //! Measures the whole `dedup` command and rensa: `dedup --twinprint T F.jsonl… --python P`.
 //!
-//! twinprint reads, compares, verifies, and writes kept and removed records; the result is the median of several runs. rensa runs on
-//! one thread and holds all lines in memory, so it reads the first part of each file. MB/s make both comparable.
+//! twinprint reads, compares, verifies, and writes kept and removed records. Its result is the median of several runs. rensa runs on one
+//! thread and has all lines in memory, so it reads only the first part of each file. MB/s make both comparable.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

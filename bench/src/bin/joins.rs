@@ -1,7 +1,7 @@
 //! Measures self-joins under Hamming distance, compared with peers: `joins -n 10000000 -k 3`.
 //!
-//! Peers have no join: their index is built and queried for every row, on as many threads as twinprint's. The run fails unless all
-//! find the same number of pairs.
+//! Peers have no join: their index is built and queried for every row, on the same number of threads. The run fails unless all find the
+//! same number of pairs.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -41,7 +41,7 @@ struct Cli {
     /// Tables: disjoint parts.
     #[arg(long, num_args = 1.., default_values_t = [2, 3])]
     tables: Vec<u32>,
-    /// DirectoryForm of the directories.
+    /// The form of the directories.
     #[arg(long, value_enum, num_args = 1.., default_values = ["plain", "elias-fano"])]
     directory: Vec<Directory>,
     /// Queries of a batch.

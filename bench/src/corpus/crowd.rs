@@ -1,4 +1,4 @@
-//! Corpora on one fingerprint: equal documents, and different ones.
+//! Corpora with one fingerprint: equal documents, and different ones.
 
 use super::output::{GeneratedDocument, Output};
 use super::variation::Variation;
@@ -6,7 +6,7 @@ use crate::documents::{Document, Language, is_ideograph};
 
 /// The word that outvotes the rest of a document.
 const DOMINANT_WORD: &str = "simhash";
-/// The most units of the rest: enough for the text not to be a short one.
+/// The maximum number of units of the rest: enough that the text is not a short text.
 const TAIL_UNITS: usize = 60;
 
 /// Writes a document `count` times, each time under its own id.
@@ -29,21 +29,21 @@ pub fn crowded(variation: &Variation<'_>, count: u64, out: &mut Output) -> anyho
     let head = format!("{DOMINANT_WORD} ").repeat(TAIL_UNITS + 1);
     let mut text = String::new();
     for i in 0..count {
-        let made = variation.document(i, |_| (TAIL_UNITS, 2 * TAIL_UNITS));
+        let generated = variation.document(i, |_| (TAIL_UNITS, 2 * TAIL_UNITS));
         text.clear();
         text.push_str(&head);
         // A unit of another script may be several features, and would have several votes.
         let single = |unit: &&str| unit.is_ascii() || unit.starts_with(is_ideograph);
-        let units = made.units.iter().map(|unit| made.slice(unit));
+        let units = generated.units.iter().map(|unit| generated.slice(unit));
         for unit in units.filter(single).take(TAIL_UNITS) {
             text.push_str(unit);
-            if made.language == Language::English {
+            if generated.language == Language::English {
                 text.push(' ');
             }
         }
         out.write(&GeneratedDocument {
             id: &format!("c{i}"),
-            lang: made.language.tag(),
+            lang: generated.language.tag(),
             base: None,
             text: &text,
         })?;

@@ -1,4 +1,4 @@
-//! Millions of distinct documents, and among them near-duplicates of known Jaccard.
+//! Millions of distinct documents, with near-duplicates of known Jaccard among them.
 
 use super::TruePair;
 use super::output::{GeneratedDocument, Output};
@@ -7,10 +7,10 @@ use crate::documents::{Document, Language};
 use crate::edit::{Piece, Strength, edit};
 use crate::truth::Truth;
 
-/// Least and greatest Jaccard of the near-duplicates.
+/// The minimum and maximum Jaccard of the near-duplicates.
 const MIN_JACCARD: f64 = 0.8;
 const MAX_JACCARD: f64 = 0.98;
-/// Copies drawn for one base until one has such a Jaccard, and bases tried for one copy.
+/// The maximum number of copies tried for one base until one has such a Jaccard, and of bases tried for one copy.
 const MAX_TRIES: usize = 20;
 
 /// Options of the corpus.
@@ -52,7 +52,7 @@ pub fn distinct(
     Ok(found)
 }
 
-/// Returns the least and the most units of a document: words, or characters.
+/// Returns the minimum and maximum number of units of a document: words, or characters.
 fn units(language: Language) -> (usize, usize) {
     match language {
         Language::English => (160, 400),

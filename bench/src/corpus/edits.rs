@@ -1,4 +1,4 @@
-//! Copies of documents, with edits light and heavy.
+//! Copies of documents with light and heavy edits.
 
 use fastrand::Rng;
 

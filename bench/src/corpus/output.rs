@@ -1,4 +1,4 @@
-//! An output file of records, one a line.
+//! An output file with one record per line.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -52,7 +52,7 @@ impl Output {
 pub(super) struct GeneratedDocument<'a> {
     pub(super) id: &'a str,
     pub(super) lang: &'static str,
-    /// The document it was made from, if it is a copy.
+    /// The id of the document that this is a copy of, if it is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) base: Option<&'a str>,
     pub(super) text: &'a str,

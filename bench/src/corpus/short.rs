@@ -9,7 +9,7 @@ use super::output::{GeneratedDocument, Output};
 use crate::documents::{Document, Pools};
 use crate::truth::{Shingles, Truth};
 
-/// Titles at or above this Jaccard with an earlier one are left out.
+/// Titles at or above this Jaccard with an earlier one are omitted.
 const MAX_TITLE_JACCARD: f64 = 0.5;
 /// All pairs of variants at or above this Jaccard are listed.
 const MIN_LISTED_JACCARD: f64 = 0.5;
@@ -20,7 +20,7 @@ const VARIANTS_PER_BASE: u64 = 4;
 /// Suffixes that sites and editors append to a text.
 const SUFFIXES: [&str; 8] = [" (2)", "…", " - updated", "！", "（图）", " v2", "（更新）", "?"];
 
-/// Writes the first `count` documents, no two of which are near. Returns the number written.
+/// Writes the first `count` documents, no two of which are similar. Returns the number written.
 pub fn titles(documents: &[Document], count: usize, out: &mut Output) -> anyhow::Result<usize> {
     let mut truth = Truth::default();
     let mut taken: Vec<Shingles> = Vec::new();

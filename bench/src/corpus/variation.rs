@@ -1,4 +1,4 @@
-//! Distinct documents of the same words: stretches of several sources, with words exchanged.
+//! Distinct documents of the same words: parts of several sources, with words replaced.
 //!
 //! Document number i is a function of the seed, i and the sources, so each can be generated again without being stored.
 
@@ -11,7 +11,7 @@ use crate::edit::{Piece, Strength, edit};
 pub const MIN_UNITS: usize = 6;
 /// Sentences longer than this many units are tables and listings.
 pub const MAX_UNITS: usize = 120;
-/// Share of the units exchanged, so that two documents that drew the same sentence do not share all of it.
+/// The share of the units that are replaced, so that two documents with the same sentence do not share all of it.
 const EXCHANGE_RATE: f64 = 0.1;
 
 /// A generator of documents whose sentences all differ (see [`keep_new_sentences`](crate::documents::keep_new_sentences)).
