@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_the_times_whatever_the_command_is_called() {
+    fn times_are_parsed_for_any_name_of_the_command() {
         let stat = "7 (a) b) R 1 7 7 0 -1 0 1 2 3 4 150 50 30 20 20 0 1 0 5";
         assert_eq!(parse(stat), Some((2.0, 0.5)));
         assert_eq!(parse("7 (a"), None);

@@ -47,7 +47,7 @@ impl Connection {
         self.stream
             .get_mut()
             .write_all(requests.as_bytes())
-            .expect("the service is there");
+            .expect("the service has closed the connection");
     }
 
     /// Reads the status and body of the next answer.

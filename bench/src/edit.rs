@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn no_strength_is_a_copy() {
+    fn edits_of_strength_zero_copy_the_text() {
         let source = document("One two. Three four. 五六。七");
         let copy = edit(
             Piece::all(&source),
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rate_is_the_share_of_units_touched() {
+    fn the_rate_is_the_share_of_edited_units() {
         let source = document(&"a b c d e f g h. ".repeat(2000));
         let other = document("X");
         let rate = 0.1;
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn cutting_adding_and_moving_keep_sentences_whole() {
+    fn cutting_adding_and_moving_keep_sentences_intact() {
         let source = document("A a. B b. C c. D d. E e. F f. ");
         let other = document("X x. Y y. ");
         let strength = |moved, cut, added| Strength {

@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn biased_rows_are_nearer_than_uniform_ones() {
+    fn biased_rows_have_smaller_distances_than_uniform_ones() {
         let expected = |cosine: f64| 64.0 * cosine.acos() / std::f64::consts::PI;
         let mean = |shape| {
             let seeds = 0..20;

@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_measure_english_and_characters_chinese() {
+    fn english_is_measured_by_words_and_chinese_by_characters() {
         let mut truth = Truth::default();
         let mut jaccard = |a: &str, b: &str| truth.shingles(a).jaccard(&truth.shingles(b));
         assert_eq!(jaccard("a b c d", "A, b c e"), 1.0 / 3.0);

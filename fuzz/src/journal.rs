@@ -64,7 +64,7 @@ fn interrupted_build() -> &'static InterruptedBuild {
 pub fn resume_build(bytes: &[u8]) {
     let small = interrupted_build();
     let [file, journal] = unfinished(&small.path);
-    for bytes in [Some(bytes.to_vec()), with_right_sums(bytes, &small.file)]
+    for bytes in [Some(bytes.to_vec()), with_correct_checksums(bytes, &small.file)]
         .into_iter()
         .flatten()
     {
@@ -78,7 +78,7 @@ pub fn resume_build(bytes: &[u8]) {
 }
 
 /// Returns the journal with the checksums of the unfinished file, and its own.
-fn with_right_sums(bytes: &[u8], file: &[u8]) -> Option<Vec<u8>> {
+fn with_correct_checksums(bytes: &[u8], file: &[u8]) -> Option<Vec<u8>> {
     let number = |at: usize| Some(u64::from_le_bytes(*bytes.get(at..)?.first_chunk()?));
     let mut end = FIXED;
     for at in [24, 32, 40] {

@@ -11,7 +11,7 @@ const TAIL: usize = 32;
 /// Opens a segment and queries it.
 pub fn open_segment(bytes: &[u8]) {
     query(bytes);
-    if let Some(right) = with_right_sums(bytes) {
+    if let Some(right) = with_correct_checksums(bytes) {
         query(&right);
     }
 }
@@ -30,23 +30,24 @@ fn query(bytes: &[u8]) {
     let _ = segment.ids().take(1000).last();
 }
 
-/// Returns the file with recomputed checksums of its sectors, of these, and of its footer. `FORMAT.md` of the index specifies their places.
-fn with_right_sums(bytes: &[u8]) -> Option<Vec<u8>> {
+/// Returns the file with recomputed checksums of its sectors, of these checksums, and of its footer. `FORMAT.md` of the index specifies
+/// their positions.
+fn with_correct_checksums(bytes: &[u8]) -> Option<Vec<u8>> {
     let mut file = bytes.to_vec();
     let tail = file.len().checked_sub(TAIL)?;
     let footer = usize::try_from(u64::from_le_bytes(*file[tail..].first_chunk()?)).ok()?;
     file.get(footer..tail).filter(|footer| footer.len() >= 16)?;
-    // The sums are the last section: one for each sector before them.
+    // The checksums are the last section: one for each sector before them.
     let sums = (0..=footer / SECTOR + 1).find_map(|n| {
         let start = footer.checked_sub(4 * n)?;
         (start.div_ceil(SECTOR) == n).then_some(start)
     })?;
-    let made: Vec<u8> = file[..sums]
+    let checksums: Vec<u8> = file[..sums]
         .chunks(SECTOR)
         .flat_map(|sector| crc32fast::hash(sector).to_le_bytes())
         .collect();
-    file[sums..footer].copy_from_slice(&made);
-    file[footer + 12..footer + 16].copy_from_slice(&crc32fast::hash(&made).to_le_bytes());
+    file[sums..footer].copy_from_slice(&checksums);
+    file[footer + 12..footer + 16].copy_from_slice(&crc32fast::hash(&checksums).to_le_bytes());
     let sum = crc32fast::hash(&file[footer..tail]);
     file[tail + 8..tail + 12].copy_from_slice(&((tail - footer) as u32).to_le_bytes());
     file[tail + 12..tail + 16].copy_from_slice(&sum.to_le_bytes());

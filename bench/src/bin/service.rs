@@ -45,9 +45,9 @@ fn main() {
     let fingerprints = load.fingerprints();
     println!("| request | a second | p50 ms | p99 ms | longest ms |\n|---|---|---|---|---|");
     let checks = load.repeat(|client, turn| {
-        let place = (client * 7919 + turn * BATCH_DOCUMENTS) as usize;
+        let position = (client * 7919 + turn * BATCH_DOCUMENTS) as usize;
         let items: Vec<String> = (0..BATCH_DOCUMENTS as usize)
-            .map(|i| asked(&fingerprints[(place + i) % fingerprints.len()]))
+            .map(|i| check_body(&fingerprints[(position + i) % fingerprints.len()]))
             .collect();
         (
             "checks",
@@ -57,13 +57,13 @@ fn main() {
     });
     checks.print("/checks, 100 ready fingerprints a request");
     let check = load.repeat(|client, turn| {
-        let place = (client * 7919 + turn) as usize % fingerprints.len();
-        ("check", asked(&fingerprints[place]), 1)
+        let position = (client * 7919 + turn) as usize % fingerprints.len();
+        ("check", check_body(&fingerprints[position]), 1)
     });
     check.print("/check, one ready fingerprint a request");
     let ahead = load.ahead(|client, turn| {
-        let place = (client * 7919 + turn) as usize % fingerprints.len();
-        asked(&fingerprints[place])
+        let position = (client * 7919 + turn) as usize % fingerprints.len();
+        check_body(&fingerprints[position])
     });
     ahead.print(&format!(
         "/check, one ready fingerprint a request, {PIPELINED} sent before the first answer is read"
@@ -139,7 +139,7 @@ impl Service {
     }
 }
 
-fn asked(fingerprint: &str) -> String {
+fn check_body(fingerprint: &str) -> String {
     format!("{{\"id\":\"asked\",\"fingerprint\":\"{fingerprint}\"}}")
 }
 
@@ -287,9 +287,9 @@ impl Load {
             let (mut times, mut count, mut turn) = (Vec::new(), 0, 0);
             while began.elapsed() <= self.time {
                 let (route, body, many) = make(client, turn);
-                let asked = Instant::now();
+                let started = Instant::now();
                 connection.ask("POST", &format!("{}/{route}", self.path), &body);
-                times.push(asked.elapsed());
+                times.push(started.elapsed());
                 count += many;
                 turn += 1;
             }
@@ -308,13 +308,13 @@ impl Load {
                 let requests: Vec<String> = (turn..turn + PIPELINED)
                     .map(|turn| request("POST", &path, &make(client, turn)))
                     .collect();
-                let asked = Instant::now();
+                let started = Instant::now();
                 connection.send(&requests.concat());
                 for _ in 0..PIPELINED {
                     let (status, answer) = connection.answer();
                     assert!(status == 200, "{status} {}", String::from_utf8_lossy(&answer));
                 }
-                times.push(asked.elapsed());
+                times.push(started.elapsed());
                 turn += PIPELINED;
             }
             (times, turn)
@@ -382,8 +382,8 @@ impl Figures {
 
     fn print(&self, request: &str) {
         let at = |share: f64| {
-            let place = (self.times.len() as f64 * share) as usize;
-            self.times[place.min(self.times.len() - 1)].as_secs_f64() * 1000.0
+            let position = (self.times.len() as f64 * share) as usize;
+            self.times[position.min(self.times.len() - 1)].as_secs_f64() * 1000.0
         };
         println!(
             "| {request} | {:.0} | {:.2} | {:.2} | {:.2} |",

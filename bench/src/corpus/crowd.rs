@@ -30,22 +30,22 @@ pub fn crowded(variation: &Variation<'_>, count: u64, out: &mut Output) -> anyho
     let head = format!("{DOMINANT_WORD} ").repeat(TAIL_UNITS + 1);
     let mut text = String::new();
     for i in 0..count {
-        let made = variation.document(i, |_| (TAIL_UNITS, 2 * TAIL_UNITS));
+        let generated = variation.document(i, |_| (TAIL_UNITS, 2 * TAIL_UNITS));
         text.clear();
         text.push_str(&head);
         // Only units that are a single feature are used. A unit of another script may be several features and have
         // several votes.
         let single = |unit: &&str| unit.is_ascii() || unit.starts_with(is_ideograph);
-        let units = made.units.iter().map(|unit| made.slice(unit));
+        let units = generated.units.iter().map(|unit| generated.slice(unit));
         for unit in units.filter(single).take(TAIL_UNITS) {
             text.push_str(unit);
-            if made.language == Language::English {
+            if generated.language == Language::English {
                 text.push(' ');
             }
         }
         out.write(&GeneratedDocument {
             id: &format!("c{i}"),
-            lang: made.language.tag(),
+            lang: generated.language.tag(),
             base: None,
             text: &text,
         })?;

@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_become_values_and_others_are_refused() {
+    fn known_names_give_values_and_other_names_are_refused() {
         let digits = by_name([("one", 1u8), ("two", 2)]);
         let command = Command::new("test").arg(Arg::new("digit").value_parser(digits));
         let parse = |name: &str| command.clone().try_get_matches_from(["test", name]);

@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shares_are_given_in_per_cent() {
+    fn shares_are_parsed_in_per_cent() {
         assert_eq!(percent("1"), Ok(1.0));
         assert_eq!(percent("0.5 %"), Ok(0.5));
         assert_eq!(percent("100%"), Ok(100.0));

@@ -142,10 +142,10 @@ mod tests {
 
     use super::*;
 
-    /// Options whose value is called N, but is not a count: threads, bits and a seed.
+    /// Options whose value is named N but is not a count: threads, bits and a seed.
     const NO_COUNTS: [&str; 3] = ["threads", "equal-bits", "seed"];
 
-    /// Calls `each` with every option of a command and of its subcommands, after the names that lead to it.
+    /// Calls `each` with every option of a command and of its subcommands, and with the names of the commands.
     fn options(command: &Command, path: &[String], each: &mut impl FnMut(&[String], &Arg)) {
         for arg in command.get_arguments() {
             each(path, arg);
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn every_count_and_every_size_is_read_as_people_write_it() {
+    fn every_count_and_every_size_accepts_common_notations() {
         let mut command = Cli::command();
         command.build();
         let (mut counts, mut sizes) = (0, 0);
@@ -178,7 +178,7 @@ mod tests {
             };
             for value in values {
                 let line = [path, &[format!("--{long}={value}")]].concat();
-                // A wrong value is reported before other arguments that are missing.
+                // A wrong value is reported before missing arguments.
                 let refused = command
                     .clone()
                     .try_get_matches_from(&line)
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn every_listed_value_is_taken() {
+    fn every_listed_value_is_accepted() {
         let mut command = Cli::command();
         command.build();
         let mut values = 0;

@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_are_read() {
+    fn sizes_are_parsed() {
         for (text, bytes) in [
             ("64MiB", 64 << 20),
             ("1.5 GB", 1_500_000_000),
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_are_read_as_people_write_them() {
+    fn counts_are_parsed_in_common_notations() {
         for (text, count) in [
             ("1e9", 1_000_000_000),
             ("1_000", 1000),

@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn clusters_of_one_second_expire_in_the_order_seen() {
+    fn clusters_of_the_same_second_expire_in_the_order_seen() {
         let mut recency = Recency::default();
         for id in [1, 2, 3, 1] {
             recency.touch(id, 7);

@@ -1,11 +1,11 @@
-"""Prints the table of scikit_learn.rs: what scikit-learn says of random labellings.
+"""Prints the table of scikit_learn.rs: the scores of scikit-learn for random labellings.
 
 Needs scikit-learn: python3 tests/scikit_learn.py
 """
 
 from sklearn import metrics
 
-# n, labels found, labels of the truth, per cent of items that have the truth's label.
+# Items, labels found, labels of the truth, per cent of items with the label of the truth.
 CASES = [
     (1, 1, 1, 0), (2, 2, 1, 0), (10, 3, 3, 0), (50, 5, 8, 50), (200, 20, 10, 30), (200, 10, 10, 90), (500, 400, 30, 20),
     (1000, 2, 50, 70), (1000, 100, 100, 95), (3000, 7, 7, 0), (3000, 40, 40, 60), (300, 1, 9, 0), (300, 9, 1, 0),

@@ -1,11 +1,10 @@
-//! The measures against scikit-learn's on random labellings; the table is what `scikit_learn.py` prints (scikit-learn
-//! 1.9.1).
+//! The measures compared with those of scikit-learn on random labellings. `scikit_learn.py` prints the table (scikit-learn 1.9.1).
 #![expect(clippy::unreadable_literal, reason = "as scikit-learn printed them")]
 
 use twinprint_cluster::metrics::Agreement;
 
-/// Items, labels found, labels of the truth, per cent of items with the truth's label; homogeneity, completeness,
-/// V-measure, adjusted Rand index, mutual information (geometric), precision and recall of pairs.
+/// Items, labels found, labels of the truth, per cent of items with the label of the truth; homogeneity, completeness, V-measure,
+/// adjusted Rand index, mutual information (geometric), precision and recall of pairs.
 const CASES: [([u32; 4], [f64; 7]); 13] = [
     (
         [1, 1, 1, 0],
@@ -165,7 +164,7 @@ const CASES: [([u32; 4], [f64; 7]); 13] = [
     ),
 ];
 
-/// The same numbers as in `scikit_learn.py`.
+/// The labellings of `scikit_learn.py`, from the same random numbers.
 fn labellings(seed: u64, [n, a, b, same]: [u32; 4]) -> (Vec<u32>, Vec<u32>) {
     let mut state = seed;
     let mut draw = || {

@@ -1,4 +1,4 @@
-//! Collections through concurrent writes, backup, expiry and repair.
+//! Collections: concurrent writes, expiry, backup, repair and canonical documents.
 
 mod damage;
 mod faults;
@@ -21,12 +21,12 @@ const WORDS: [&str; 40] = [
 fn word(n: u64, i: u64) -> &'static str {
     let mixed = (n << 32 | i).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let mixed = (mixed ^ mixed >> 29).wrapping_mul(0xD6E8_FEB8_6659_FD93);
-    // English texts and Chinese ones.
-    let (from, many) = if n.is_multiple_of(3) { (22, 18) } else { (0, 22) };
-    WORDS[from + (mixed >> 33) as usize % many]
+    // A third of the texts is Chinese, the others are English.
+    let (from, count) = if n.is_multiple_of(3) { (22, 18) } else { (0, 22) };
+    WORDS[from + (mixed >> 33) as usize % count]
 }
 
-/// Text `n` with word number `edit` exchanged.
+/// Text `n` with word number `edit` replaced, or unchanged if `edit` is 0.
 pub(super) fn text(n: u64, words: u64, edit: u64) -> String {
     let words = (0..words).map(|i| {
         if edit > 0 && i + 1 == edit {
@@ -55,7 +55,7 @@ fn add(collection: &Collection, id: &str, text: String) -> Answer {
 }
 
 #[test]
-fn of_concurrent_near_duplicates_exactly_one_is_new() {
+fn exactly_one_of_concurrent_near_duplicates_is_new() {
     let dir = tempfile::tempdir().unwrap();
     let collection = Collection::create(&dir.path().join("c"), Settings::default()).unwrap();
     let answers: Vec<Answer> = std::thread::scope(|scope| {
@@ -88,7 +88,7 @@ fn of_concurrent_near_duplicates_exactly_one_is_new() {
 }
 
 #[test]
-fn documents_expire_and_their_groups_live_on() {
+fn documents_expire_and_their_groups_stay() {
     let dir = tempfile::tempdir().unwrap();
     let collection = Collection::create(&dir.path().join("c"), Settings::default()).unwrap();
     collection.set_clock(1000);
@@ -128,10 +128,10 @@ fn documents_expire_and_their_groups_live_on() {
 }
 
 #[test]
-fn a_backup_under_load_is_a_collection_and_a_repair_saves_documents() {
+fn a_backup_under_load_can_be_restored_and_repaired() {
     let dir = tempfile::tempdir().unwrap();
-    let place = |name: &str| dir.path().join(name);
-    let collection = Collection::create(&place("c"), Settings::default()).unwrap();
+    let path = |name: &str| dir.path().join(name);
+    let collection = Collection::create(&path("c"), Settings::default()).unwrap();
     for n in 0..30 {
         add(&collection, &format!("a{n}"), text(n, 120, 0));
     }
@@ -139,28 +139,28 @@ fn a_backup_under_load_is_a_collection_and_a_repair_saves_documents() {
     let load = std::thread::spawn(move || {
         (0..60).for_each(|n| drop(add(&other, &format!("b{n}"), text(n, 120, 5))));
     });
-    let backed_up = collection.backup(&place("backup")).unwrap();
+    let backed_up = collection.backup(&path("backup")).unwrap();
     assert!(backed_up.documents >= 30);
     load.join().unwrap();
-    let restored = Collection::restore(&place("backup"), &place("again")).unwrap();
+    let restored = Collection::restore(&path("backup"), &path("again")).unwrap();
     assert_eq!(backed_up, restored);
-    let again = Collection::open(&place("again")).unwrap();
+    let again = Collection::open(&path("again")).unwrap();
     assert_eq!(again.get("a7").unwrap(), collection.get("a7").unwrap());
     assert!(matches!(
-        collection.backup(&place("again")),
+        collection.backup(&path("again")),
         Err(CollectionError::NotEmpty { .. })
     ));
     assert!(matches!(
-        Collection::open(&place("c")),
+        Collection::open(&path("c")),
         Err(CollectionError::InUse { .. })
     ));
     assert!(matches!(
-        Collection::open(&place("nowhere")),
+        Collection::open(&path("nowhere")),
         Err(CollectionError::NotThere { .. })
     ));
     drop(again);
     assert_eq!(
-        Collection::repair(&place("again"), &place("mended")).unwrap(),
+        Collection::repair(&path("again"), &path("mended")).unwrap(),
         RepairReport {
             saved: restored.documents,
             lost: Some(0)
@@ -169,7 +169,7 @@ fn a_backup_under_load_is_a_collection_and_a_repair_saves_documents() {
 }
 
 #[test]
-fn canonical_documents_follow_the_policy_and_secrets_stay() {
+fn canonical_documents_follow_the_policy_and_keyed_fingerprints_stay_secret() {
     let dir = tempfile::tempdir().unwrap();
     let settings = Settings {
         canonical: CanonicalBy::Score,
@@ -192,17 +192,17 @@ fn canonical_documents_follow_the_policy_and_secrets_stay() {
     collection.delete(&["best"], Durability::Synced).unwrap();
     assert_eq!(scored("plain", 0, 1.5).canonical.unwrap().id, "worse");
     assert_eq!(collection.get("plain").unwrap().fingerprint, None);
-    let asked = NewDocument {
+    let query = NewDocument {
         content: Content::Fingerprint(5),
         ..document("x", String::new())
     };
-    assert!(collection.check(vec![asked]).unwrap()[0].is_err());
+    assert!(collection.check(vec![query]).unwrap()[0].is_err());
     let explained = collection.explain("plain", "worse").unwrap();
     assert!(explained.fingerprints[0].is_empty() && explained.explanation.unwrap().bits.is_empty());
 }
 
 #[test]
-fn fingerprints_alone_are_compared_by_distance() {
+fn fingerprints_without_texts_are_compared_by_distance() {
     let dir = tempfile::tempdir().unwrap();
     let settings = Settings {
         store: StoredContent::None,

@@ -158,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_budget_bounds_the_sets_and_then_refuses() {
+    fn a_budget_limits_the_sets_and_refuses_beyond_the_limit() {
         let free = Budget::new(None, 2).unwrap();
         assert_eq!(free.sets(1 << 40), MAX_SET_BYTES);
         let budget = Budget::new(Some(256 << 20), 2).unwrap();

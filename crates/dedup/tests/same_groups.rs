@@ -15,7 +15,7 @@ use twinprint_io::progress::Silent;
 use twinprint_io::results::Report;
 use twinprint_io::source::{Charset, SourceOptions};
 
-/// Texts with near copies among them; quotes, delimiters, line ends and ideographs in many.
+/// Texts and near copies of some of them. Many contain quotes, delimiters, line ends and ideographs.
 fn texts(count: u64) -> Vec<String> {
     let mut state = 7u64;
     let mut below = |n: u64| {
@@ -48,7 +48,7 @@ fn texts(count: u64) -> Vec<String> {
     texts
 }
 
-/// Runs a job; its groups, and its report.
+/// Runs a job. Returns its groups and its report.
 fn groups(inputs: &[String], options: &SourceOptions, out: &Path) -> (Vec<Value>, Report) {
     let job = DedupJob {
         inputs,
@@ -122,7 +122,7 @@ fn every_format_and_codec_gives_the_same_groups() {
 
     let mut expected: Option<(Vec<Value>, u64)> = None;
     for name in names {
-        let out = inputs.beside("out");
+        let out = inputs.sibling("out");
         let (rows, report) = groups(&[inputs.path(&name)], &SourceOptions::default(), &out);
         assert_eq!(
             (report.records.read, report.records.rejected),
@@ -132,8 +132,8 @@ fn every_format_and_codec_gives_the_same_groups() {
         assert!(report.records.removed > 500);
         let (first, kept) = expected.get_or_insert_with(|| (rows.clone(), report.records.kept));
         assert!(*first == rows, "{name} gives other groups");
-        // What is kept can be read again, and holds what it should.
-        let again = inputs.beside("again");
+        // The kept records can be read again and are complete.
+        let again = inputs.sibling("again");
         let (_, second) = groups(
             &[out.join("kept").to_str().expect("UTF-8").to_owned()],
             &SourceOptions::default(),
@@ -195,7 +195,7 @@ fn a_text_is_the_same_in_every_charset() {
         inputs.put(&format!("texts/{label}-utf8.txt"), text);
         let table = format!("text\n\"{text}\"\n");
         inputs.put(&format!("texts/{label}.csv"), encoding.encode(&table).0);
-        // GBK is read as gb18030, which has all of it.
+        // gb18030 contains GBK, and both have the name GBK in the report.
         let name = if label == "gb18030" {
             "GBK"
         } else {
@@ -213,7 +213,7 @@ fn a_text_is_the_same_in_every_charset() {
             inputs.put("texts/utf8-mark.txt", format!("\u{feff}{text}"));
         }
     }
-    let out = inputs.beside("out");
+    let out = inputs.sibling("out");
     let (rows, report) = groups(&[inputs.path("texts")], &SourceOptions::default(), &out);
     assert_eq!(
         (report.records.rejected, report.records.kept),
@@ -225,7 +225,7 @@ fn a_text_is_the_same_in_every_charset() {
         for entry in fs::read_dir(out.join(side)).expect("listed") {
             let path = entry.expect("an entry").path();
             let name = path.file_name().and_then(|name| name.to_str()).expect("UTF-8");
-            // A csv whose row was removed still has its header in kept/.
+            // A CSV file whose only row was removed still has its header in kept/.
             if !(side == "kept" && path.extension().is_some_and(|e| e == "csv")) {
                 assert_eq!(
                     unpacked(&path),
@@ -235,7 +235,7 @@ fn a_text_is_the_same_in_every_charset() {
             }
         }
     }
-    // JSON is UTF-8 unless it is said to be something else.
+    // JSON is read as UTF-8 unless `charset` names another charset.
     let path = inputs.put("a.jsonl", &jsonl);
     assert!(
         inputs.read(&[&path], &SourceOptions::default())[0]

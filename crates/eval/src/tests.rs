@@ -10,7 +10,7 @@ use twinprint_text::Profile;
 
 use crate::stop_at::StopAt;
 
-/// Texts of made words; each fourth is the one before it with a few words changed, from one to a third of them.
+/// Texts of generated words. Every fourth text is the text before it with one to a third of its words changed.
 fn texts(n: usize) -> Vec<String> {
     let mut state = 5u64;
     let mut word = || {
@@ -26,8 +26,8 @@ fn texts(n: usize) -> Vec<String> {
         if i % 4 == 3 {
             let changed = 1 + i % 12;
             let at = i % 100;
-            for place in &mut text[at..at + changed] {
-                *place = word();
+            for old in &mut text[at..at + changed] {
+                *old = word();
             }
         }
         texts.push(text);
@@ -59,7 +59,7 @@ fn run(inputs: &[String], options: &EvalOptions) -> Result<Evaluation, EvalError
     evaluate(&job, &Silent, &Arc::default())
 }
 
-/// Word 3-grams as a person would cut them.
+/// The Jaccard of word 3-grams, in a straightforward implementation.
 fn jaccard(a: &str, b: &str) -> f64 {
     let set = |text: &str| {
         let words: Vec<String> = text.split(' ').map(str::to_owned).collect();
@@ -139,7 +139,7 @@ fn an_invalid_width_of_a_further_profile_is_refused() {
 }
 
 #[test]
-fn a_further_profile_is_evaluated_at_the_widths_asked_for() {
+fn a_further_profile_is_evaluated_at_the_given_widths() {
     let dir = tempfile::tempdir().unwrap();
     let texts = texts(60);
     let further = |id: &str, widths: &[u32]| FurtherProfile {
@@ -174,26 +174,26 @@ fn a_further_profile_is_evaluated_at_the_widths_asked_for() {
         "{result:?}"
     );
     assert_eq!(result.bytes.fingerprint as u64, 2);
-    // The pairs within 16 bits, by brute force.
+    // The pairs within radius 1 at 16 bits, by brute force.
     let mut analyzer = twinprint_text::Analyzer::new(
         &options.profiles[0].profile,
         twinprint_fingerprint::HashKey::PUBLIC,
     );
-    let made: Vec<u16> = texts
+    let fingerprints: Vec<u16> = texts
         .iter()
         .map(|text| analyzer.analyze(text).fingerprint as u16)
         .collect();
-    let near = (0..made.len()).flat_map(|b| (0..b).map(move |a| (a, b)));
+    let near = (0..fingerprints.len()).flat_map(|b| (0..b).map(move |a| (a, b)));
     let near = near
-        .filter(|&(a, b)| (made[a] ^ made[b]).count_ones() <= 1)
+        .filter(|&(a, b)| (fingerprints[a] ^ fingerprints[b]).count_ones() <= 1)
         .count();
-    let counted = evaluation.curves[2].points[1].candidates * made.len() as f64;
+    let counted = evaluation.curves[2].points[1].candidates * fingerprints.len() as f64;
     assert!((counted - near as f64).abs() < 1e-6, "{counted} and {near}");
     assert!(page(&evaluation).contains("tp1-words-lntf-16"));
 }
 
 #[test]
-fn a_complete_list_is_the_truth_and_an_incomplete_one_is_completed() {
+fn a_complete_list_of_pairs_is_the_truth_and_an_incomplete_list_is_extended() {
     let dir = tempfile::tempdir().unwrap();
     let texts = texts(40);
     let inputs = put(dir.path(), &texts);
@@ -242,7 +242,7 @@ fn a_complete_list_is_the_truth_and_an_incomplete_one_is_completed() {
 }
 
 #[test]
-fn the_bands_are_those_of_datasketch() {
+fn the_bands_equal_those_of_datasketch() {
     // From datasketch 1.6, MinHashLSH(threshold, num_perm=128).
     for (threshold, [bands, rows]) in [(0.5, [25, 5]), (0.8, [9, 13]), (0.9, [5, 25])] {
         assert_eq!(

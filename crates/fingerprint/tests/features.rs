@@ -1,4 +1,4 @@
-//! The feature hash against the crate `siphasher`, bit for bit.
+//! The feature hash compared with the crate `siphasher`, bit by bit.
 
 #![expect(
     clippy::missing_panics_doc,
@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use siphasher::sip128::{Hasher128, SipHasher13};
 use twinprint_fingerprint::{HashKey, Span, hash_features, hash_features_64, hash_one, hash_windows_64};
 
-fn oracle(k0: u64, k1: u64, bytes: &[u8]) -> u128 {
+fn reference(k0: u64, k1: u64, bytes: &[u8]) -> u128 {
     use std::hash::Hasher;
     let mut hasher = SipHasher13::new_with_keys(k0, k1);
     hasher.write(bytes);
@@ -21,7 +21,7 @@ fn every_length_equals_the_reference() {
     let bytes: Vec<u8> = (0..200).map(|i| (i * 7 + 3) as u8).collect();
     for length in 0..bytes.len() {
         let got = hash_one(&HashKey::new(1, 2), &bytes[..length]);
-        assert_eq!(got, oracle(1, 2, &bytes[..length]), "length {length}");
+        assert_eq!(got, reference(1, 2, &bytes[..length]), "length {length}");
     }
 }
 
@@ -43,7 +43,7 @@ proptest! {
             .iter()
             .map(|s| {
                 let end = bytes.len().min(s.end as usize);
-                oracle(k0, k1, &bytes[(s.start as usize).min(end)..end])
+                reference(k0, k1, &bytes[(s.start as usize).min(end)..end])
             })
             .collect();
         prop_assert_eq!(&full, &want);

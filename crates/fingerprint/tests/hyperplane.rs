@@ -23,7 +23,7 @@ proptest! {
         let largest = vector.iter().fold(0f32, |m, x| m.max(x.abs()));
         prop_assume!(largest > 0.0);
         let rows: Vec<u128> = (0..vector.len() as u64).map(|i| row(&KEY, i)).collect();
-        // Signed weights straight into the sums, without the opposite row for a negative component.
+        // The definition adds signed weights. It does not use the opposite row for a negative component.
         let weights: Vec<i64> =
             vector.iter().map(|&x| (f64::from(x) / f64::from(largest) * 32767.0).round() as i64).collect();
         let want = u128::from_sums(&accumulate(&rows, &weights));
@@ -48,7 +48,7 @@ proptest! {
 
 #[test]
 fn the_opposite_vector_has_the_opposite_fingerprint() {
-    // An odd sum of weights cannot be zero, so every bit turns.
+    // An odd sum of weights is not zero, so every bit changes.
     let a: u64 = fingerprint_dense(&KEY, &[1.0]).expect("a direction");
     let b: u64 = fingerprint_dense(&KEY, &[-1.0]).expect("a direction");
     assert_eq!(a, !b);
@@ -57,8 +57,7 @@ fn the_opposite_vector_has_the_opposite_fingerprint() {
 
 #[test]
 fn the_distance_estimates_the_angle() {
-    // A quarter of the dimensions changes sign. 200 keys of 128 bits: the standard deviation of the mean is
-    // below half a bit.
+    // A quarter of the dimensions changes its sign. With 200 keys of 128 bits, the standard deviation of the mean is below half a bit.
     let x: Vec<f32> = (0..64u8).map(|i| 1.0 + f32::from(i % 5)).collect();
     let y: Vec<f32> = x
         .iter()
@@ -78,7 +77,7 @@ fn the_distance_estimates_the_angle() {
 }
 
 #[test]
-fn what_has_no_direction_is_refused() {
+fn vectors_without_a_direction_are_refused() {
     let dense = |v: &[f32]| fingerprint_dense::<u64>(&KEY, v);
     assert_eq!(dense(&[]), Err(VectorError::Empty));
     assert_eq!(dense(&[0.0, -0.0]), Err(VectorError::AllZero));
@@ -102,7 +101,7 @@ fn what_has_no_direction_is_refused() {
 }
 
 #[test]
-fn the_smallest_numbers_have_a_direction() {
+fn vectors_of_extreme_numbers_have_a_direction() {
     let tiny = f32::from_bits(1);
     assert_eq!(
         fingerprint_dense::<u64>(&KEY, &[tiny, -tiny]),

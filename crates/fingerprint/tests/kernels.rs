@@ -1,4 +1,4 @@
-//! Every kernel at every level of this CPU against the plain definition.
+//! Every kernel at every level of this CPU, compared with its definition.
 
 #![expect(
     clippy::missing_panics_doc,
@@ -14,7 +14,7 @@ use twinprint_fingerprint::{
 
 type Hit = (u32, u32, u8);
 
-/// The order of hits as documented, by sorting.
+/// The hits in the documented order.
 fn expected<W: Width>(a: &[W], b: &[W], k: u32, wanted: impl Fn(usize, usize) -> bool) -> Vec<Hit> {
     let mut hits = Vec::new();
     for (i, &x) in a.iter().enumerate() {
@@ -69,7 +69,7 @@ fn check<W: Width>(a: &[W], b: &[W], k: u32) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Rows that lie close together, so that every radius has hits and misses.
+/// Rows with small distances, so that every radius has hits and misses.
 fn rows(most: usize) -> impl Strategy<Value = Vec<u128>> {
     let row = (any::<u128>(), any::<u128>(), any::<u128>(), 0u8..4).prop_map(|(x, y, z, kind)| match kind {
         0 => x,
@@ -222,7 +222,7 @@ proptest! {
 
 #[test]
 fn long_blocks_with_hits_in_every_tile() {
-    // Enough rows for every step of the loops: pairs of vectors, one vector, the rest.
+    // Enough rows for every step of the loops: pairs of vectors, single vectors, remaining rows.
     for n in [1usize, 7, 8, 15, 16, 17, 31, 33, 64, 100, 257] {
         let rows: Vec<u128> = (0..n as u128).map(|i| (1 << (i % 5)) | (i % 3) << 70).collect();
         let low: Vec<u64> = rows.iter().map(|&row| row as u64).collect();
@@ -259,7 +259,7 @@ fn every_bit_counts_at_every_level() {
 #[test]
 fn full_weights_do_not_overflow_a_chunk() {
     for level in Level::available() {
-        // Up to where all planes of the sums are full, and beyond.
+        // Numbers of votes below, at and above the capacity of the bit planes.
         for n in [1, 255, 256, 257, 1000, 1024, 4080, 4096, 32_640, 32_769, 100_001] {
             let mut ones = [[0; 64]; 2];
             kernel::vote_128_at(level, &vec![u128::MAX; n], &vec![u16::MAX; n], &mut ones);
@@ -352,7 +352,7 @@ fn levels_ascend_and_are_found_by_name() {
     }
     assert_eq!(Level::at_most("auto"), levels.last().copied());
     assert_eq!(Level::at_most("avx3"), None);
-    // A level this CPU lacks means the best below it.
+    // For a level that this CPU does not have, the best level below it is used.
     let neon = Level::at_most("neon").expect("a known name");
     assert!(neon.name() == "neon" || neon == Level::SCALAR);
     assert!(levels.contains(&kernel::level()));

@@ -1,4 +1,4 @@
-//! The environment variable that lowers the level. Its own binary, because the level is found out once.
+//! The environment variable that lowers the level. It has its own test binary, because the level is determined once per process.
 
 #![expect(
     clippy::missing_panics_doc,

@@ -1,4 +1,4 @@
-//! Published worked examples, exact.
+//! Published worked examples, reproduced exactly.
 
 #![expect(
     clippy::missing_panics_doc,
@@ -9,11 +9,11 @@ use twinprint_fingerprint::hyperplane::{fingerprint_rows, fingerprint_sparse, ro
 use twinprint_fingerprint::kernel::{hamming_one_to_many, hamming_within};
 use twinprint_fingerprint::{HashKey, Votes, Width, accumulate, simhash};
 
-/// The sums of the low bits, written as in the papers: most significant bit first.
+/// The sums of the low bits in the order of the papers: most significant bit first.
 fn sums_from_the_left<const N: usize>(sums: &[i64]) -> [i64; N] {
-    let mut left: [i64; N] = sums[..N].try_into().expect("N sums");
-    left.reverse();
-    left
+    let mut low: [i64; N] = sums[..N].try_into().expect("N sums");
+    low.reverse();
+    low
 }
 
 /// A fingerprint from sums written most significant first.
@@ -71,11 +71,11 @@ fn three_bits_by_the_hyperplane_route() {
         .collect();
     assert_eq!(sides, [-4, -2, 6]);
     assert_eq!(signs(&sides), 0b001);
-    // The same by this crate, under the rows given.
+    // This crate gives the same result for these rows.
     let rows: Vec<u128> = ROWS.iter().map(|row| u128::from(signs(row))).collect();
     let vector: Vec<f32> = DOCUMENT.iter().map(|&x| f32::from(x)).collect();
     assert_eq!(fingerprint_rows::<u16>(&rows, &vector), Ok(0b001));
-    // And under this crate's own rows both routes agree.
+    // Both computations agree for the rows of this crate.
     let key = HashKey::new(7, 8);
     let own: Vec<u128> = (0..5).map(|i| row(&key, i)).collect();
     let sparse: Vec<(u64, f32)> = (0..).zip(vector).collect();

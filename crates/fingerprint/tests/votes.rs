@@ -1,4 +1,4 @@
-//! Votes against the plain definition, and the laws of the fingerprint.
+//! Votes compared with their definition, and properties of the fingerprint.
 
 #![expect(
     clippy::missing_panics_doc,
@@ -36,7 +36,7 @@ fn check<W: Width>(hashes: &[u128], weights: &[u16], cut: usize) -> Result<(), T
 
 proptest! {
     #[test]
-    fn every_width_equals_the_twin(
+    fn every_width_equals_the_definition(
         features in prop::collection::vec((any::<u128>(), any::<u16>()), 0..300),
         shift in 0u32..16,
         cut in 0usize..300,
@@ -61,7 +61,7 @@ proptest! {
         c.add_unit_64(&hashes);
         prop_assert_eq!(a.sums(), b.sums());
         prop_assert_eq!(a.sums(), c.sums());
-        // At 128 bits such features are zero above.
+        // At 128 bits the upper half of these features is zero.
         let mut a = Votes::<u128>::new();
         let mut c = Votes::<u128>::new();
         a.add(&wide, &ones);
@@ -74,7 +74,7 @@ proptest! {
 fn no_feature_and_no_weight_give_zero() {
     assert_eq!(simhash::<u64>(&[], &[]), 0);
     assert_eq!(simhash::<u64>(&[u128::MAX], &[0]), 0);
-    // Equal weights for and against: the sum is zero, and so is the bit.
+    // With equal weights for and against, the sum is zero, and so is the bit.
     assert_eq!(simhash::<u128>(&[u128::MAX, 0], &[3, 3]), 0);
 }
 

@@ -1,4 +1,4 @@
-//! Rows for tests: the shapes of data that break searches.
+//! Rows for tests, in the shapes of data that are difficult for searches.
 
 use proptest::prelude::*;
 use twinprint_fingerprint::Width;
@@ -20,7 +20,7 @@ pub(crate) enum Shape {
 
 pub(crate) const SHAPES: [Shape; 4] = [Shape::Uniform, Shape::Clumped, Shape::Equal, Shape::OneApart];
 
-/// A small generator (splitmix64), so that fixed runs need no seed files.
+/// A pseudorandom generator (SplitMix64), so that fixed tests need no seed files.
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
@@ -48,8 +48,7 @@ impl Random {
     }
 }
 
-/// Returns `n` rows of a shape. A third of the uniform rows are near others, because small samples would otherwise
-/// contain no pair within `k`.
+/// `n` rows of a shape. Uniform rows include a few planted neighbours within `k`, because small samples would have none.
 pub(crate) fn rows<W: Width>(shape: Shape, n: usize, k: u32, seed: u64) -> Vec<W> {
     let mut random = Random(seed);
     let centres: Vec<W> = (0..4).map(|_| W::truncate(random.wide())).collect();

@@ -232,7 +232,7 @@ mod tests {
     use crate::samples::Random;
 
     #[test]
-    fn numbers_come_back_in_order_from_memory_and_from_disk() {
+    fn numbers_are_sorted_in_memory_and_on_disk() {
         let directory = tempfile::tempdir().unwrap();
         let mut random = Random(5);
         for (top, count) in [
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn the_least_memory_holds_a_buffer_for_every_run() {
+    fn the_minimum_memory_fits_a_buffer_for_every_run() {
         assert_eq!(
             [0, 1, 4096, 100_000].map(Sorter::least_memory),
             [0, 32, 1 << 17, 1 << 17]
@@ -284,19 +284,19 @@ mod tests {
     }
 
     #[test]
-    fn the_receiver_may_end_the_merge() {
+    fn the_callback_can_stop_the_merge() {
         let directory = tempfile::tempdir().unwrap();
         for memory in [0, 1 << 30] {
             let mut sorter = Sorter::new(directory.path(), 99_999, memory);
             for number in 0..100_000 {
                 sorter.push(number).unwrap();
             }
-            let mut given = 0;
+            let mut received = 0;
             let ended = sorter.finish(|stretch| {
-                given += stretch.len();
+                received += stretch.len();
                 Err(SegmentError::Stopped)
             });
-            assert!(matches!(ended, Err(SegmentError::Stopped)) && given < 10_000);
+            assert!(matches!(ended, Err(SegmentError::Stopped)) && received < 10_000);
         }
     }
 }

@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_written() {
+    fn numbers_are_formatted() {
         assert_eq!(
             ["0", "999", "1,000", "1,234,567"],
             [0, 999, 1000, 1_234_567]

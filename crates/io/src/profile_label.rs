@@ -144,8 +144,7 @@ mod tests {
             error.contains("tp1-words-lntf-64 (checksum") && error.contains("1e0ng (checksum"),
             "{error}"
         );
-        // A label of an earlier version, which has an id alone, is equal. A label with the same id and another checksum
-        // is not.
+        // A label of an earlier version has an id only, and is accepted. Another checksum with the same id is not.
         let bare = ProfileLabel::read("tp1-words-lntf-64").unwrap();
         assert_eq!((own.check_same(&bare), bare.check_same(&own)), (Ok(()), Ok(())));
         let changed = ProfileLabel::read("tp1-words-lntf-64 0123456789abcdef").unwrap();

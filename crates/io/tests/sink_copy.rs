@@ -1,4 +1,4 @@
-//! The second pass: what is kept and what is removed, byte for byte.
+//! The second pass: kept and removed records are copied byte for byte.
 
 mod corpus_files;
 
@@ -28,7 +28,7 @@ const NAMES: [&str; 12] = [
     "a.txt.zst",
 ];
 
-/// Keeps or removes documents by turns of `pattern`; rejects what was rejected.
+/// The action for each record: documents are kept or removed by `pattern`, and rejects are rejected.
 fn fates(records: &[Owned], pattern: &[bool]) -> Vec<RecordAction> {
     let records = records.iter().filter(|r| r.kind != Kind::Blank);
     let kept = pattern.iter().chain(std::iter::repeat(&true));
@@ -51,8 +51,8 @@ fn copy(sources: &Sources, fates: &[RecordAction], out: &Path) -> Result<CopyCou
     Ok(written)
 }
 
-/// The lines that each side must hold, by the rules in the module's comment.
-fn twin(bytes: &[u8], records: &[Owned], fates: &[RecordAction]) -> (Vec<u8>, Vec<u8>) {
+/// The expected lines of both sides, by the rules of the module.
+fn expected_sides(bytes: &[u8], records: &[Owned], fates: &[RecordAction]) -> (Vec<u8>, Vec<u8>) {
     let (mut kept, mut removed) = (Vec::new(), Vec::new());
     let mut fates = fates.iter();
     let lines = match bytes.strip_prefix(b"\xef\xbb\xbf") {
@@ -118,9 +118,9 @@ proptest! {
         let sources = inputs.find(&[&path], &options).expect("found");
         let records = read_all(&sources, 1 << 20);
         let fates = fates(&records, &pattern);
-        let out = inputs.beside("out");
+        let out = inputs.sibling("out");
         let written = copy(&sources, &fates, &out).expect("copied");
-        let (kept, removed) = twin(&bytes, &records, &fates);
+        let (kept, removed) = expected_sides(&bytes, &records, &fates);
         prop_assert_eq!(unpacked(&out.join("kept").join(name)), Some(kept));
         let has_removed = fates.contains(&RecordAction::Remove);
         prop_assert_eq!(unpacked(&out.join("removed").join(name)), has_removed.then_some(removed));
@@ -130,7 +130,7 @@ proptest! {
 }
 
 #[test]
-fn outputs_are_the_same_bytes_every_time() {
+fn outputs_are_byte_identical_in_every_run() {
     for name in NAMES {
         let inputs = Inputs::new();
         let bytes: Vec<u8> = (0..40_000)
@@ -151,19 +151,19 @@ fn outputs_are_the_same_bytes_every_time() {
             }
         };
         let outs = ["one", "two"].map(|out| {
-            let out = inputs.beside(out);
+            let out = inputs.sibling(out);
             copy_records(&sources, &fate, &out, &|_| {}).expect("copied");
             ["kept", "removed"].map(|side| fs::read(out.join(side).join(name)).expect("read"))
         });
         assert_eq!(outs[0], outs[1]);
         if sources.list()[0].codec == Codec::Gzip {
-            assert_eq!(outs[0][0][4..8], [0; 4], "no time in the header");
+            assert_eq!(outs[0][0][4..8], [0; 4], "the gzip header has a time");
         }
     }
 }
 
 #[test]
-fn whole_files_are_copied_as_they_are_and_layouts_stay() {
+fn whole_files_are_copied_unchanged_with_their_paths() {
     let inputs = Inputs::new();
     let names = [
         "a.txt",
@@ -188,7 +188,7 @@ fn whole_files_are_copied_as_they_are_and_layouts_stay() {
         .expect("found");
     let records = read_all(&sources, 1 << 20);
     assert_eq!(records.len(), 6);
-    let out = inputs.beside("out");
+    let out = inputs.sibling("out");
     // In order: a.txt, d.jsonl (a document and a reject), deep/c, deep/er/b, z.txt.
     let fates = [
         RecordAction::Keep,
@@ -200,14 +200,14 @@ fn whole_files_are_copied_as_they_are_and_layouts_stay() {
     ];
     let written = copy(&sources, &fates, &out).expect("copied");
     assert_eq!((written.kept_records, written.removed_records), (2, 2));
-    for (place, like) in [
+    for (output, input) in [
         ("kept/a.txt", "a.txt"),
         ("kept/deep/c.txt.zst", "deep/c.txt.zst"),
         ("removed/deep/er/b.md.gz", "deep/er/b.md.gz"),
     ] {
         assert_eq!(
-            fs::read(out.join(place)).expect("copied"),
-            fs::read(inputs.path(like)).expect("read")
+            fs::read(out.join(output)).expect("copied"),
+            fs::read(inputs.path(input)).expect("read")
         );
     }
     assert_eq!(fs::read(out.join("kept/d.jsonl")).expect("there"), b"");
@@ -228,19 +228,19 @@ fn whole_files_are_copied_as_they_are_and_layouts_stay() {
 }
 
 #[test]
-fn a_stream_cut_off_is_copied_up_to_the_cut() {
+fn a_truncated_stream_is_copied_up_to_the_cut() {
     for codec in ["gz", "zst"] {
         let inputs = Inputs::new();
         let name = format!("a.jsonl.{codec}");
         let bytes: Vec<u8> = (0..60_000u64)
             .flat_map(|i| format!("{{\"text\":\"{}\"}}\n", i * i).into_bytes())
             .collect();
-        let whole = packed(&name, &bytes);
-        let path = inputs.put_raw(&name, &whole[..whole.len() - 7]);
+        let compressed = packed(&name, &bytes);
+        let path = inputs.put_raw(&name, &compressed[..compressed.len() - 7]);
         let sources = inputs.find(&[&path], &SourceOptions::default()).expect("found");
         let records = read_all(&sources, 1 << 16);
         let fates = fates(&records, &[]);
-        let out = inputs.beside("out");
+        let out = inputs.sibling("out");
         let written = copy(&sources, &fates, &out).expect("copied");
         assert_eq!(written.kept_records, records.len() as u64 - 1);
         let kept = unpacked(&out.join("kept").join(&name)).expect("kept");
@@ -257,7 +257,7 @@ fn inputs_that_changed_between_the_passes_are_named() {
             |path| fs::remove_file(path).expect("removed"),
             |path| fs::write(path, "{\"text\":\"longer than it was\"}\n".repeat(3)).expect("written"),
             |path| {
-                // The same length, another time.
+                // The same length with another modification time.
                 let file = fs::File::options().write(true).open(path).expect("opened");
                 file.set_modified(std::time::UNIX_EPOCH).expect("set");
             },
@@ -269,8 +269,8 @@ fn inputs_that_changed_between_the_passes_are_named() {
             let sources = inputs.find(&[&path], &SourceOptions::default()).expect("found");
             let records = read_all(&sources, 1 << 20);
             change(Path::new(&path));
-            let out = inputs.beside("out");
-            // Asked for more than there was, the closure would panic.
+            let out = inputs.sibling("out");
+            // The closure panics if it is called for a record that did not exist.
             let fates = fates(&records, &[]);
             let error = copy_records(&sources, &|o| fates[o as usize], &out, &|_| {}).expect_err("changed");
             assert!(
@@ -294,7 +294,7 @@ fn inputs_of_one_name_do_not_collide() {
         .find(&[&a, &b, &other], &SourceOptions::default())
         .expect("found");
     let records = read_all(&sources, 1 << 20);
-    let out = inputs.beside("out");
+    let out = inputs.sibling("out");
     copy(&sources, &fates(&records, &[]), &out).expect("copied");
     assert_eq!(
         fs::read(out.join("kept/1/x.jsonl")).expect("kept"),
@@ -315,18 +315,18 @@ fn cancelling_stops_both_passes() {
     let found = Sources::discover_cancellable(
         &[path],
         &SourceOptions::default(),
-        &inputs.beside("work"),
+        &inputs.sibling("work"),
         Arc::clone(&cancel),
     );
     let sources = found.expect("found");
     cancel.store(true, std::sync::atomic::Ordering::Relaxed);
     assert!(sources.read(1).next().expect("an answer").is_err());
-    let copied = copy_records(&sources, &|_| RecordAction::Keep, &inputs.beside("out"), &|_| {});
+    let copied = copy_records(&sources, &|_| RecordAction::Keep, &inputs.sibling("out"), &|_| {});
     assert!(matches!(copied, Err(SinkError::Cancelled)));
 }
 
 #[test]
-fn the_limit_bounds_the_second_pass_too() {
+fn the_limit_applies_to_the_second_pass() {
     let inputs = Inputs::new();
     let a = inputs.put("a.jsonl", "{\"text\":\"1\"}\n{\"text\":\"2\"}\n");
     let b = inputs.put("b.jsonl", "{\"text\":\"3\"}\n");
@@ -336,7 +336,7 @@ fn the_limit_bounds_the_second_pass_too() {
     };
     let sources = inputs.find(&[&a, &b], &options).expect("found");
     read_all(&sources, 1 << 20);
-    let out = inputs.beside("out");
+    let out = inputs.sibling("out");
     copy_records(&sources, &|_| RecordAction::Keep, &out, &|_| {}).expect("copied");
     assert_eq!(
         fs::read(out.join("kept/a.jsonl")).expect("kept"),

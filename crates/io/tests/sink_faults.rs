@@ -1,4 +1,4 @@
-//! CopyOptions onto a disk that is full or fails.
+//! Copies to a disk that is full or fails.
 
 mod corpus_files;
 mod faulty;
@@ -12,7 +12,7 @@ use faulty::Faulty;
 use twinprint_io::sink::{OutputDir, RecordAction, SinkError, copy_records, copy_records_to};
 use twinprint_io::source::SourceOptions;
 
-/// Fails a copy at every so many bytes, or at each operation.
+/// Copies once for each point of failure, and checks the error and the remaining files.
 fn fail_copies(storage: impl Fn(u64) -> Faulty, points: impl Iterator<Item = u64>, kind: ErrorKind) {
     let inputs = Inputs::new();
     let body: Vec<_> = (0..2_000)
@@ -39,11 +39,11 @@ fn fail_copies(storage: impl Fn(u64) -> Faulty, points: impl Iterator<Item = u64
             RecordAction::Remove
         }
     };
-    let good = inputs.beside("good");
+    let good = inputs.sibling("good");
     copy_records(&sources, &fate, &good, &|_| {}).expect("copied");
     let mut failures = 0;
     for point in points {
-        let root = inputs.beside("out");
+        let root = inputs.sibling("out");
         let copied = OutputDir::create_on(&root, storage(point))
             .and_then(|out| copy_records_to(&sources, &fate, &out, &|_| {}));
         if let Err(error) = copied {
@@ -60,12 +60,12 @@ fn fail_copies(storage: impl Fn(u64) -> Faulty, points: impl Iterator<Item = u64
             }
         }
         for file in files_below(&root) {
-            let place = file.strip_prefix(&root).expect("below");
+            let name = file.strip_prefix(&root).expect("below");
             assert_eq!(
                 fs::read(&file).expect("read"),
-                fs::read(good.join(place)).expect("a finished file"),
+                fs::read(good.join(name)).expect("a finished file"),
                 "{}",
-                place.display()
+                name.display()
             );
         }
         if root.exists() {
@@ -86,7 +86,7 @@ fn files_below(root: &Path) -> Vec<std::path::PathBuf> {
 }
 
 #[test]
-fn a_full_or_failing_disk_is_an_error_and_leaves_no_half_file() {
+fn a_full_or_failing_disk_is_an_error_and_leaves_no_incomplete_file() {
     for kind in [ErrorKind::StorageFull, ErrorKind::Other] {
         fail_copies(
             |n| Faulty::after_bytes(n, kind),

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use twinprint_io::sink::{OutputDir, SinkError};
 
 #[test]
-fn only_a_new_or_empty_directory_is_taken() {
+fn only_a_new_or_empty_directory_is_accepted() {
     let dir = tempfile::tempdir().expect("a directory");
     assert!(OutputDir::create(dir.path()).is_ok());
     let new = dir.path().join("a/b");
@@ -34,17 +34,17 @@ fn only_a_new_or_empty_directory_is_taken() {
 }
 
 #[test]
-fn a_file_appears_whole_or_not_at_all() {
+fn a_file_appears_when_it_is_complete() {
     let dir = tempfile::tempdir().expect("a directory");
     let out = OutputDir::create(dir.path()).expect("made");
     let mut file = out.file("deep/er/rows.jsonl").expect("begun");
     file.append(b"one\n").expect("written");
     writeln!(file, "two").expect("written");
     file.flush().expect("flushed");
-    let place = dir.path().join("deep/er/rows.jsonl");
-    assert!(!place.exists());
+    let path = dir.path().join("deep/er/rows.jsonl");
+    assert!(!path.exists());
     assert_eq!(file.finish().expect("finished"), 8);
-    assert_eq!(fs::read(&place).expect("read"), b"one\ntwo\n");
+    assert_eq!(fs::read(&path).expect("read"), b"one\ntwo\n");
     let mut durable = out.file("durable").expect("begun");
     durable.append(&vec![7; 300_000]).expect("written");
     assert_eq!(durable.finish_durable().expect("finished"), 300_000);
@@ -57,19 +57,19 @@ fn a_file_appears_whole_or_not_at_all() {
 }
 
 #[test]
-fn places_outside_are_refused() {
+fn paths_outside_the_directory_are_refused() {
     let dir = tempfile::tempdir().expect("a directory");
     let out = OutputDir::create(dir.path()).expect("made");
-    for place in ["/etc/x", "../x", "a/../../x", "", "."] {
+    for path in ["/etc/x", "../x", "a/../../x", "", "."] {
         assert!(
-            matches!(out.file(place), Err(SinkError::Outside { .. })),
-            "{place:?}"
+            matches!(out.file(path), Err(SinkError::Outside { .. })),
+            "{path:?}"
         );
     }
 }
 
 #[test]
-fn the_longest_names_have_room_for_their_temporary_ones() {
+fn files_with_the_longest_names_can_be_written() {
     let dir = tempfile::tempdir().expect("a directory");
     let out = OutputDir::create(dir.path()).expect("made");
     let name = "n".repeat(255);
@@ -78,7 +78,7 @@ fn the_longest_names_have_room_for_their_temporary_ones() {
 }
 
 #[test]
-fn a_full_disk_says_what_was_written_where() {
+fn a_full_disk_is_reported_with_the_file_and_the_bytes_written() {
     let dir = tempfile::tempdir().expect("a directory");
     let out =
         OutputDir::create_on(dir.path(), Faulty::after_bytes(200_000, ErrorKind::StorageFull)).expect("made");
@@ -110,7 +110,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
 
     #[test]
-    fn what_was_appended_is_what_is_there(parts in prop::collection::vec(0usize..200_000, 0..8), room in 0u64..900_000) {
+    fn a_finished_file_contains_the_appended_bytes(parts in prop::collection::vec(0usize..200_000, 0..8), room in 0u64..900_000) {
         let dir = tempfile::tempdir().expect("a directory");
         let out = OutputDir::create_on(dir.path(), Faulty::after_bytes(room, ErrorKind::Other)).expect("made");
         let mut file = out.file("a").expect("begun");

@@ -1,4 +1,4 @@
-//! Tables copied by row, against filtering the rows as the Parquet crate's own row reader gives them.
+//! Tables copied row by row, compared with the filtered rows of the row reader of the Parquet crate.
 #![cfg(feature = "tables")]
 
 use std::fs::{self, File};
@@ -20,7 +20,7 @@ const SCHEMA: &str = "message rows {
     optional group tags (list) { repeated group list { optional binary element (string); } }
 }";
 
-/// A row: its text, and its tags, each of which may be missing.
+/// The text and the tags of a row. The text, the tags and each tag may be missing.
 type Row = (Option<String>, Option<Vec<Option<String>>>);
 
 fn rows() -> impl Strategy<Value = Vec<Row>> {
@@ -79,7 +79,7 @@ fn write(path: &Path, rows: &[Row], group: usize, version: WriterVersion, page: 
     writer.close().expect("closed");
 }
 
-/// The rows as the crate's row reader prints them; none if there is no file.
+/// The rows as the row reader prints them; empty if the file does not exist.
 fn printed(path: &Path) -> Vec<String> {
     let Ok(file) = File::open(path) else {
         return Vec::new();
@@ -93,7 +93,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn every_row_goes_where_it_is_sent(
+    fn every_row_is_copied_to_its_side(
         rows in rows(),
         fates in proptest::collection::vec(0..5u8, 300),
         runs in 1..100usize,
@@ -124,7 +124,7 @@ proptest! {
             (i as u64 + 1, row.0.clone().map(|text| (i.to_string(), text)))
         }).collect();
         prop_assert_eq!(&read, &expected);
-        // In runs, so that whole pages go one way; nulls were rejected.
+        // Runs of rows have the same action, so that whole pages go to one side. Rows without a text were rejected.
         let fate = |row: usize| match (rows[row].0.is_some(), fates[row / runs]) {
             (false, _) => RecordAction::Reject,
             (true, 0..3) => RecordAction::Keep,

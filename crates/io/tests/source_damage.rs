@@ -1,4 +1,4 @@
-//! Truncated, changed and junk-terminated files: the lost part is reported and counted, the rest is read.
+//! Files that are truncated, changed or followed by junk: the loss is reported and counted, and the rest is read.
 
 mod corpus_files;
 
@@ -43,40 +43,40 @@ fn packed_as(codec: &str, bytes: &[u8]) -> Vec<u8> {
 /// The damage done to a file.
 #[derive(Clone, Debug)]
 enum Damage {
-    /// Its end is missing, from a place in thousandths of it.
+    /// The end is missing, from a position in thousandths of the file.
     Cut(usize),
-    /// A bit is another, at a place in thousandths.
+    /// A bit is flipped, at a position in thousandths.
     Flip(usize, u8),
-    /// Bytes follow it.
+    /// Bytes follow the file.
     Junk(Vec<u8>),
-    /// Bytes in its midst are others, at a place in thousandths.
+    /// Bytes are overwritten, at a position in thousandths.
     Overwritten(usize, Vec<u8>),
 }
 
 fn damage() -> impl Strategy<Value = Damage> {
-    let place = 0usize..1000;
+    let position = 0usize..1000;
     prop_oneof![
-        place.clone().prop_map(Damage::Cut),
-        (place.clone(), 0u8..8).prop_map(|(at, bit)| Damage::Flip(at, bit)),
-        // Neither padding nor the beginning of a further member of any codec.
+        position.clone().prop_map(Damage::Cut),
+        (position.clone(), 0u8..8).prop_map(|(at, bit)| Damage::Flip(at, bit)),
+        // Bytes that are neither padding nor the beginning of another member of any codec.
         prop::collection::vec(b'a'..=b'z', 1..40).prop_map(Damage::Junk),
-        (place, prop::collection::vec(any::<u8>(), 1..40))
+        (position, prop::collection::vec(any::<u8>(), 1..40))
             .prop_map(|(at, bytes)| Damage::Overwritten(at, bytes)),
     ]
 }
 
 impl Damage {
-    fn done_to(&self, mut bytes: Vec<u8>) -> Vec<u8> {
-        let place = |at: usize| bytes.len() * at / 1000;
+    fn apply_to(&self, mut bytes: Vec<u8>) -> Vec<u8> {
+        let position = |at: usize| bytes.len() * at / 1000;
         match self {
-            Self::Cut(at) => bytes.truncate(place(*at).max(1)),
+            Self::Cut(at) => bytes.truncate(position(*at).max(1)),
             Self::Flip(at, bit) => {
-                let at = place(*at);
+                let at = position(*at);
                 bytes[at] ^= 1 << bit;
             }
             Self::Junk(junk) => bytes.extend_from_slice(junk),
             Self::Overwritten(at, others) => {
-                let at = place(*at);
+                let at = position(*at);
                 for (byte, other) in bytes[at..].iter_mut().zip(others) {
                     *byte = *other;
                 }
@@ -86,7 +86,7 @@ impl Damage {
     }
 }
 
-/// Documents and rejects.
+/// The numbers of documents and of rejects.
 fn counts(records: &[Owned]) -> (u64, u64) {
     let documents = records
         .iter()
@@ -99,8 +99,8 @@ fn counts(records: &[Owned]) -> (u64, u64) {
     (documents as u64, rejects as u64)
 }
 
-/// The account, whether or not anything was taken.
-fn account(intake: Result<Intake, SourceError>) -> Intake {
+/// The intake, even if no record was accepted.
+fn intake_of(intake: Result<Intake, SourceError>) -> Intake {
     match intake {
         Ok(intake) => intake,
         Err(SourceError::NothingAccepted(intake)) => *intake,
@@ -108,7 +108,7 @@ fn account(intake: Result<Intake, SourceError>) -> Intake {
     }
 }
 
-/// True if a decoder meets an error in a packed file.
+/// True if a decoder fails on a compressed file.
 fn is_broken(codec: &str, bytes: &[u8]) -> bool {
     let mut stream: Box<dyn Read + '_> = match codec {
         ".gz" => Box::new(flate2::read::MultiGzDecoder::new(bytes)),
@@ -127,7 +127,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
     #[test]
-    fn every_byte_of_a_damaged_packed_file_is_accounted_for(
+    fn every_loss_of_a_damaged_compressed_file_is_reported(
         records in 1usize..60,
         damage in damage(),
         format in prop::sample::select(&FORMATS[..]),
@@ -139,18 +139,18 @@ proptest! {
             plain.push('\n');
         }
         let inputs = Inputs::new();
-        let bytes = damage.done_to(packed_as(codec, plain.as_bytes()));
+        let bytes = damage.apply_to(packed_as(codec, plain.as_bytes()));
         let path = inputs.put_raw(&format!("a.{format}{codec}"), &bytes);
         let sources = inputs.find(&[&path], &options()).expect("found");
         let found = read_all(&sources, 1 << 20);
-        let intake = account(sources.intake());
+        let intake = intake_of(sources.intake());
         prop_assert_eq!(counts(&found), (intake.accepted, intake.rejected));
         prop_assert_eq!(intake.rejected, intake.files.iter().map(|file| file.rejected).sum::<u64>());
         let lost = intake.damaged().next().is_some();
-        // Fewer records than there were are fewer for a reason that is given.
+        // If records are missing, the file is reported as damaged.
         prop_assert!(lost || intake.records() >= records as u64, "{:?}", intake);
         if let Damage::Junk(_) = damage {
-            prop_assert!(lost, "junk after a stream is no part of it");
+            prop_assert!(lost, "junk after a stream must be reported");
             let taken = intake.accepted == records as u64;
             prop_assert!(taken || codec != ".gz", "{:?}", intake);
         }
@@ -167,17 +167,17 @@ proptest! {
     ) {
         let plain = file("txt", records);
         let inputs = Inputs::new();
-        let bytes = damage.done_to(packed_as(codec, plain.as_bytes()));
+        let bytes = damage.apply_to(packed_as(codec, plain.as_bytes()));
         let path = inputs.put_raw(&format!("a.txt{codec}"), &bytes);
         let sources = inputs.find(&[&path], &options()).expect("found");
         let found = read_all(&sources, 1 << 20);
-        let intake = account(sources.intake());
+        let intake = intake_of(sources.intake());
         prop_assert_eq!(counts(&found), (intake.accepted, intake.rejected));
-        // A line that is no text is no damage of the file, though it may be the only one.
+        // An undecodable line does not count as damage of the file, even if it is the only line.
         let damaged = intake.damaged().filter(|(file, _)| !file.nothing_taken).count();
         prop_assert_eq!(damaged == 1, is_broken(codec, &bytes));
         let loss = intake.loss();
-        // Of the line that was begun; how much of it came out before the error depends on the decoder's buffers.
+        // The loss may include the begin of a line. Its length depends on the buffers of the decoder.
         prop_assert_eq!(loss.lines, u64::from(loss.bytes > 0));
         prop_assert!(loss.unread_bytes <= bytes.len() as u64);
     }
@@ -194,11 +194,11 @@ proptest! {
         let path = inputs.put(&format!("a.{format}"), bytes);
         let sources = inputs.find(&[&path], &options()).expect("found");
         let found = read_all(&sources, 1 << 20);
-        let intake = account(sources.intake());
+        let intake = intake_of(sources.intake());
         let lines = bytes.split_inclusive(|&byte| byte == b'\n').count() as u64;
         let ends_in_record = !matches!(bytes.last(), None | Some(b'\n' | b'}'));
         match format {
-            // Half a line is a text like any other.
+            // Half a line is a valid text.
             "txt" => prop_assert_eq!((intake.accepted, intake.rejected), (lines, 0)),
             "csv" => prop_assert_eq!(intake.records(), lines.saturating_sub(1)),
             "jsonl" => {
@@ -211,7 +211,7 @@ proptest! {
                 let from = found.last().expect("a reject").line;
                 prop_assert_eq!(damage.line, from);
                 if intake.accepted > 0 {
-                    // From the end of the last element on, or from the beginning of the next.
+                    // The loss begins after the last element, or at the beginning of the next one.
                     let taken = file(format, intake.accepted as usize).len() - 1;
                     let rest = bytes.len() - taken;
                     let begun = if rest > 2 { rest - 2 } else { rest };
@@ -256,7 +256,7 @@ fn a_whole_file_followed_by_junk_is_rejected() {
 }
 
 #[test]
-fn a_damaged_header_costs_no_rows() {
+fn no_row_is_lost_if_the_header_is_damaged() {
     let inputs = Inputs::new();
     let path = inputs.put("a.csv", b"id,text,caf\xc3\n1,one,x\n2,two,y\n");
     let records = inputs.read(&[&path], &options());
@@ -264,7 +264,7 @@ fn a_damaged_header_costs_no_rows() {
 }
 
 #[test]
-fn whole_files_that_cannot_be_unpacked_are_damaged() {
+fn whole_files_that_cannot_be_decompressed_are_damaged() {
     for codec in CODECS {
         let inputs = Inputs::new();
         let bytes = packed_as(codec, "a text of some words\n".repeat(50).as_bytes());

@@ -1,4 +1,4 @@
-//! Tables that are cut off or changed: every row that they claimed is a document, a reject, or counted as lost.
+//! Truncated and changed tables: every row is a document, a reject, or counted as lost.
 #![cfg(feature = "tables")]
 
 mod corpus_files;
@@ -67,17 +67,17 @@ fn arrow_file(rows: usize, group: usize) -> Vec<u8> {
     writer.into_inner().expect("closed")
 }
 
-/// Writes a table: its rows, and the rows of a group.
+/// Writes a table with a number of rows, in groups of a number of rows.
 type Write = fn(usize, usize) -> Vec<u8>;
 
-/// Tables by the name of their file.
+/// The kinds of tables, with their file names.
 const TABLES: [(&str, Write); 3] = [
     ("a.parquet", parquet),
     ("a.arrow", arrow_file),
     ("a.feather", arrow_stream),
 ];
 
-/// Reads a file; its records and their account.
+/// Reads a file. Returns its records and the intake.
 fn read(name: &str, bytes: &[u8]) -> (Vec<Owned>, Intake) {
     let inputs = Inputs::new();
     let path = inputs.put_raw(name, bytes);
@@ -108,25 +108,25 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn a_table_that_is_cut_off_is_damaged_and_its_bytes_are_counted(
+    fn a_truncated_table_is_damaged_and_its_bytes_are_counted(
         rows in 1usize..60, group in 1usize..20, cut in 1usize..1000, table in prop::sample::select(&TABLES[..]),
     ) {
         let (name, write) = table;
-        let whole = write(rows, group);
-        let bytes = &whole[..(whole.len() * cut / 1000).max(1)];
+        let intact = write(rows, group);
+        let bytes = &intact[..(intact.len() * cut / 1000).max(1)];
         let (records, intake) = read(name, bytes);
         let documents = records.iter().filter(|record| matches!(record.kind, Kind::Document { .. })).count();
         prop_assert_eq!(documents as u64, intake.accepted);
         for (text, record) in texts(rows).iter().zip(&records[..documents]) {
             prop_assert_eq!(record.text(), text);
         }
-        // A stream may end behind any batch, without its mark.
+        // A stream may end after any batch, without its end marker.
         let at_a_batch = name == "a.feather" && intake.rejected == 0;
         prop_assert!(at_a_batch || intake.damaged().count() == 1, "{:?}", intake);
         if !at_a_batch {
             let loss = intake.loss();
             prop_assert!((1..=bytes.len() as u64).contains(&loss.unread_bytes), "{}", loss);
-            // The bytes of a file without its end say nothing.
+            // Without its footer, no byte of a file can be read.
             prop_assert!(name == "a.feather" || loss.unread_bytes == bytes.len() as u64);
         }
     }
@@ -142,9 +142,9 @@ proptest! {
         let (records, intake) = read(name, &bytes);
         let counted = records.iter().filter(|record| record.kind != Kind::Blank).count();
         prop_assert_eq!(counted as u64, intake.records());
-        // Nothing guards a footer, which may name fewer rows after the change.
+        // A footer has no checksum. A changed one may state fewer rows.
         prop_assume!(at < footer(name, &bytes));
-        // Each row is a record of its own, a row of a loss, or in bytes that are no table any more.
+        // Each row is a record, is counted in a loss, or is in unread bytes.
         let loss = intake.loss();
         let undamaged = intake.rejected - intake.damaged().map(|(_, damage)| damage.rejected).sum::<u64>();
         let known = intake.accepted + undamaged + loss.rows;
@@ -160,7 +160,7 @@ fn bytes_after_a_stream_are_counted() {
     assert_eq!((intake.accepted, intake.rejected), (3, 1), "{records:?}");
     let reason = records[3].reason().to_string();
     assert!(reason.contains("other bytes follow"), "{reason}");
-    // The mark of the first stream's end is among them.
+    // The end marker of the first stream is counted, too.
     assert_eq!(intake.loss().unread_bytes, one.len() as u64 + 8);
     let padded = [one, vec![0; 8]].concat();
     assert_eq!(read("a.arrow", &padded).1.rejected, 0);
@@ -203,9 +203,9 @@ fn with_any_text_a_table_without_the_column_is_skipped() {
     };
     let taken = inputs.find(&[&inputs.path("")], &of_key("text")).expect("found");
     assert_eq!(taken.list().len(), 3);
-    let left = inputs.find(&[&inputs.path("")], &of_key("body")).expect("found");
-    assert_eq!(left.list().len(), 1);
-    assert_eq!(left.skipped().get("(no text field)"), Some(&2));
+    let skipped = inputs.find(&[&inputs.path("")], &of_key("body")).expect("found");
+    assert_eq!(skipped.list().len(), 1);
+    assert_eq!(skipped.skipped().get("(no text field)"), Some(&2));
 }
 
 #[test]

@@ -28,7 +28,7 @@ fn extra_extensions_and_any_text_add_files() {
     inputs.put_raw("page.asp", "<p>");
     inputs.put_raw("image.png", b"\x89PNG\x0d\x0a\x1a\x0a\0\0");
     inputs.put_raw("latin.c", b"caf\xe9");
-    // A character that crosses the end of the bytes that are read.
+    // A character that begins in the probed bytes and ends after them.
     inputs.put_raw("long.c", format!("{}é", "a".repeat((8 << 10) - 1)));
     inputs.put("packed.rs.gz", "text");
     let folder = inputs.path("");
@@ -92,7 +92,7 @@ fn missing_fields_are_reported_before_any_text_is_read() {
     let first = inputs.put("a.csv", "id,title\n1,x\n");
     let second = inputs.put("b.tsv.gz", "id\tbody\n1\tx\n");
     let lines = inputs.put("c.jsonl", "{\"body\":\"x\"}\n{\"text\":\"late\"}\n");
-    let asked = |text: &str, id: &str, sort: Option<&str>| SourceOptions {
+    let options_for = |text: &str, id: &str, sort: Option<&str>| SourceOptions {
         text_key: text.to_owned(),
         id_key: Some(id.to_owned()),
         sort_key: sort.map(str::to_owned),
@@ -106,7 +106,7 @@ fn missing_fields_are_reported_before_any_text_is_read() {
             .check_fields(|hint| hints.push(hint.to_owned()));
         (checked, hints)
     };
-    let (checked, hints) = check(&[&first, &second], &asked("text", "id", None));
+    let (checked, hints) = check(&[&first, &second], &options_for("text", "id", None));
     let said = checked.expect_err("no file has it").to_string();
     assert!(
         said.contains(
@@ -115,26 +115,26 @@ fn missing_fields_are_reported_before_any_text_is_read() {
         "{said}"
     );
     assert_eq!(hints, [""; 0]);
-    // One of the files has it.
-    check(&[&first, &second], &asked("body", "id", None))
+    // One file with the field is enough.
+    check(&[&first, &second], &options_for("body", "id", None))
         .0
         .expect("the second has it");
-    // The usual id need not be there, another one is asked for.
-    check(&[&second], &asked("body", "uid", None))
+    // The default id field may be missing, but another id field is required.
+    check(&[&second], &options_for("body", "uid", None))
         .0
         .expect_err("no such id");
-    check(&[&second], &asked("body", "id", Some("when")))
+    check(&[&second], &options_for("body", "id", Some("when")))
         .0
         .expect_err("no such date");
-    check(&[&second], &asked("body", "id", Some("id")))
+    check(&[&second], &options_for("body", "id", Some("id")))
         .0
-        .expect("it is there");
-    // Of objects, the first may say nothing about the others.
-    check(&[&lines], &asked("text", "id", None))
+        .expect("the field exists");
+    // The first objects may lack a field that later ones have.
+    check(&[&lines], &options_for("text", "id", None))
         .0
         .expect("one has it");
-    let (checked, hints) = check(&[&first, &lines], &asked("content", "id", None));
-    checked.expect("objects further on may have it");
+    let (checked, hints) = check(&[&first, &lines], &options_for("content", "id", None));
+    checked.expect("later objects may have it");
     assert_eq!(hints.len(), 1);
     assert!(
         hints[0].contains("none of the first 2 records of")
@@ -144,7 +144,7 @@ fn missing_fields_are_reported_before_any_text_is_read() {
 }
 
 #[test]
-fn a_spelled_extension_is_read_as_text() {
+fn files_with_an_extension_named_in_a_glob_are_read_as_text() {
     let inputs = Inputs::new();
     for name in ["a.py", "sub/b.py", "sub/c.pyc", "sub/d.rs", "sub/e.txt"] {
         inputs.put(name, "x = 1");
@@ -167,12 +167,16 @@ fn a_spelled_extension_is_read_as_text() {
     assert_eq!(
         find("**/*.py*", &plain()).0.len(),
         4,
-        "the extension .pyc is not spelled, .py is"
+        "the glob names .py, not .pyc"
     );
     assert_eq!(find("sub/*.{py,rs}.gz", &plain()).0, ["f.py.gz"]);
-    assert_eq!(find("sub/*", &plain()).0, ["e.txt"], "no extension is spelled");
+    assert_eq!(
+        find("sub/*", &plain()).0,
+        ["e.txt"],
+        "the glob names no extension"
+    );
     assert_eq!(find("sub", &plain()).0, ["e.txt"]);
-    // A path spells its extension like a glob, so that it makes no difference who expands the glob.
+    // A path names its extension, too, so it does not matter whether the shell expands the glob.
     let (names, _, as_text) = find("sub/c.pyc", &plain());
     assert_eq!((names.len(), as_text), (1, counts(&[(".pyc", 1)])));
     let texts: Vec<_> = inputs.read(&[&inputs.path("*.py")], &plain());
@@ -226,12 +230,12 @@ fn the_first_bytes_decide_the_format_of_an_ambiguous_extension() {
         ]
     );
     assert_eq!(sources.list().len(), 8);
-    // Otherwise a web archive that is none is an error of the archive.
+    // Without `any_text`, an invalid web archive is an error.
     let notes = inputs
         .find(&[&inputs.path("notes.warc")], &plain())
         .expect("found");
     assert_eq!(notes.list()[0].format, Format::Warc);
-    // Files that are not for Arrow alone are skipped in folders, and texts when they are named.
+    // Files whose extension is not only used by Arrow are skipped in folders, and read as text when they are named.
     let sources = inputs.find(&[&inputs.path("")], &plain()).expect("found");
     assert_eq!(sources.skipped().get(".arrows"), Some(&1));
     assert_eq!(sources.skipped().get(".ipc"), Some(&1));
@@ -269,7 +273,7 @@ fn a_table_is_recognised_by_its_first_bytes() {
     let notes = inputs.put_raw("utf16/notes.ipc", b"\xff\xfea\0\n\0");
     let sources = inputs.find(&[&notes], &plain()).expect("found");
     assert_eq!(sources.list()[0].format, Format::Text);
-    // The pointer that git keeps in the place of a large file.
+    // The pointer that Git LFS stores instead of a large file.
     let pointer = inputs.put("data.parquet", "version https://git-lfs.github.com/spec/v1\n");
     let found = |options| inputs.find(&[&pointer], options).expect("found").list()[0].format;
     assert_eq!((found(&plain()), found(&any)), (Format::Parquet, Format::Text));
@@ -288,7 +292,7 @@ fn a_first_record_longer_than_the_probe_keeps_the_format_of_the_extension() {
         ("long.jsonl", object.clone() + "\n", Format::Jsonl),
         ("long.jsonl.gz", object.clone() + "\n", Format::Jsonl),
         ("long.json", format!("[{object}]"), Format::Json),
-        // These are longer as well, and their beginnings show that they are something else.
+        // These are longer than the probe, too, but their beginnings do not fit the extension.
         ("object.json", object.clone(), Format::Text),
         ("code.jsonl", format!("var x = \"{long}\";"), Format::Text),
         (
@@ -321,7 +325,7 @@ fn files_read_as_text_because_the_field_is_missing_are_counted_once() {
 }
 
 #[test]
-fn a_damaged_file_is_classified_by_the_bytes_that_unpack() {
+fn a_damaged_file_is_classified_by_the_bytes_that_can_be_decompressed() {
     let any = SourceOptions {
         any_text: true,
         ..plain()

@@ -102,9 +102,9 @@ fn globs_match_files_and_folders() {
     assert_eq!(
         found("sub/*.jsonl"),
         ["a3.jsonl"],
-        "relative to where the wildcards begin"
+        "paths are relative to the folder of the first wildcard"
     );
-    assert_eq!(found("[x].txt"), ["[x].txt"], "a path that exists is no pattern");
+    assert_eq!(found("[x].txt"), ["[x].txt"], "an existing path is not a pattern");
     let none = inputs.find(&[&inputs.path("*.md")], &plain());
     assert!(matches!(none, Err(SourceError::NoMatch { .. })));
     let skipped = inputs
@@ -164,25 +164,28 @@ fn include_and_exclude_patterns_select_files() {
             .collect::<Vec<_>>()
     };
 
-    let (names, left) = find(&[""], &["*.py", "docs/"], &[]).expect("found");
+    let (names, skipped_files) = find(&[""], &["*.py", "docs/"], &[]).expect("found");
     assert_eq!(names, ["a.py", "docs/b.md", "docs/deep/c.txt"]);
-    assert_eq!(left, skipped(&[("(not included)", 3), (".rs", 1)]));
+    assert_eq!(skipped_files, skipped(&[("(not included)", 3), (".rs", 1)]));
 
-    let (names, left) = find(&[""], &[], &["build/", "/docs/*.md", "*.py"]).expect("found");
+    let (names, skipped_files) = find(&[""], &[], &["build/", "/docs/*.md", "*.py"]).expect("found");
     assert_eq!(names, ["a.txt", "docs/deep/c.txt"]);
     assert_eq!(
-        left,
+        skipped_files,
         skipped(&[("(excluded folder)", 2), ("(excluded)", 2), (".rs", 1)])
     );
 
-    let (names, left) = find(&["**/*.txt"], &[], &["/build"]).expect("found");
+    let (names, skipped_files) = find(&["**/*.txt"], &[], &["/build"]).expect("found");
     assert_eq!(names, ["a.txt", "docs/deep/c.txt", "x/build/e.txt"]);
-    assert_eq!(left, skipped(&[("(excluded folder)", 1)]));
+    assert_eq!(skipped_files, skipped(&[("(excluded folder)", 1)]));
 
-    // Excluded files stay out, and a file that is named itself is chosen by its name.
-    let (names, left) = find(&["a.txt", "a.py", "docs"], &["*.txt"], &["deep"]).unwrap_or_default();
+    // Exclusion also applies to named files. `include` applies to their names.
+    let (names, skipped_files) = find(&["a.txt", "a.py", "docs"], &["*.txt"], &["deep"]).unwrap_or_default();
     assert_eq!(names, ["a.txt"]);
-    assert_eq!(left, skipped(&[("(excluded folder)", 1), ("(not included)", 3)]));
+    assert_eq!(
+        skipped_files,
+        skipped(&[("(excluded folder)", 1), ("(not included)", 3)])
+    );
 
     let error = find(&[""], &["nothing"], &[])
         .expect_err("nothing included")
@@ -211,7 +214,7 @@ fn an_input_folder_without_readable_files_is_reported() {
 }
 
 #[test]
-fn a_limit_counts_as_reached_only_if_records_follow() {
+fn a_limit_is_reached_only_if_records_follow() {
     let array = |n: usize| format!("[{}]\n\n", vec!["{\"text\":\"t\"}"; n].join(",\n"));
     let inputs = Inputs::new();
     let cases = [
@@ -243,7 +246,7 @@ fn a_limit_counts_as_reached_only_if_records_follow() {
 }
 
 #[test]
-fn a_limit_that_is_reached_is_reported() {
+fn a_reached_limit_is_reported_with_the_number_of_unread_files() {
     let inputs = Inputs::new();
     let paths =
         ["a", "b", "c"].map(|name| inputs.put(&format!("{name}.jsonl"), "{\"text\":\"t\"}\n".repeat(10)));
@@ -334,9 +337,9 @@ fn inputs_with_equal_output_paths_get_numbered_folders() {
     assert_eq!(output_paths(&apart), ["a/x.txt", "y.txt"]);
     let alone = inputs.find(&[&a], &plain()).expect("found");
     assert_eq!(output_paths(&alone), ["x.txt"]);
-    let parted = inputs.find(&[&a, &b, &c], &plain()).expect("found");
-    assert_eq!(output_paths(&parted), ["1/a/x.txt", "2/a/x.txt", "3/y.txt"]);
-    // A file where another input needs a folder.
+    let numbered = inputs.find(&[&a, &b, &c], &plain()).expect("found");
+    assert_eq!(output_paths(&numbered), ["1/a/x.txt", "2/a/x.txt", "3/y.txt"]);
+    // One input is a file, where another needs a folder of the same name.
     inputs.put("d/x.txt/deep.txt", "4");
     let nested = inputs
         .find(&[&inputs.path("a/x.txt"), &inputs.path("d/x.txt")], &plain())
@@ -379,22 +382,22 @@ fn an_unreadable_directory_or_file_is_named() {
     assert!(records[1].reason().to_string().contains("cannot be read"));
 }
 
-/// Runs one test of this binary again as a user whom permissions bind.
+/// Runs one test of this binary as a user without the rights of root.
 #[cfg(unix)]
 fn as_nobody(test: &str) -> Result<(), String> {
     let binary = std::env::current_exe().expect("a path");
-    // Copied, since the build folder may be closed to that user.
-    let room = tempfile::tempdir().expect("a directory");
-    let copy = room.path().join("test");
+    // The binary is copied, because that user may be unable to read the build folder.
+    let dir = tempfile::tempdir().expect("a directory");
+    let copy = dir.path().join("test");
     fs::copy(binary, &copy).expect("copied");
     let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    fs::set_permissions(room.path(), open).expect("set");
-    let mut again = Command::new("setpriv");
-    again
+    fs::set_permissions(dir.path(), open).expect("set");
+    let mut command = Command::new("setpriv");
+    command
         .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
         .arg(copy)
         .args(["--exact", test]);
-    let output = again
+    let output = command
         .current_dir("/")
         .output()
         .map_err(|error| format!("setpriv cannot be run: {error}"))?;

@@ -1,4 +1,4 @@
-//! Bytes that are no character of their charset, in every format and codec: each costs its own record, and everything is counted.
+//! Undecodable bytes in every format and codec: each rejects only its own record, and every loss is counted.
 
 mod corpus_files;
 
@@ -19,10 +19,10 @@ const CHARSETS: [&str; 8] = [
     "shift_jis",
     "euc-kr",
 ];
-/// Charsets with brackets among the bytes of characters, so that an array in them cannot be cut.
+/// Charsets whose characters may contain the byte of a bracket, so that arrays in them cannot be split.
 const NO_ARRAYS: [&str; 4] = ["gbk", "gb18030", "big5", "shift_jis"];
 
-/// Bytes that are no character: one half of a pair in UTF-16, elsewhere a byte that no character has.
+/// An undecodable character: a lone surrogate in UTF-16, in other charsets a byte that no character has.
 #[derive(Clone, Copy, Debug)]
 enum Fault {
     First,
@@ -33,7 +33,7 @@ fn fault() -> impl Strategy<Value = Option<Fault>> {
     prop::option::weighted(0.3, prop::sample::select(&[Fault::First, Fault::Second][..]))
 }
 
-/// A text, and the bytes in it that encode no character.
+/// A text, possibly with an undecodable character in it.
 #[derive(Clone, Debug)]
 struct Text {
     before: String,
@@ -42,7 +42,7 @@ struct Text {
 }
 
 fn texts() -> impl Strategy<Value = Vec<Text>> {
-    // All of the charsets have these characters.
+    // Every charset has these characters.
     let part = "[a-z 一中大日本]{0,6}";
     let text = (part, fault(), part).prop_map(|(before, fault, after)| Text {
         before: format!("x{before}"),
@@ -52,7 +52,7 @@ fn texts() -> impl Strategy<Value = Vec<Text>> {
     prop::collection::vec(text, 1..12)
 }
 
-/// A file in a format and a charset, as it grows.
+/// A writer of a file in a format and a charset.
 struct Writer {
     format: &'static str,
     charset: Charset,
@@ -101,7 +101,7 @@ impl Writer {
         }
     }
 
-    /// Writes the beginning of the file before the first record; the name of the last column may hold a fault.
+    /// Writes the bytes before the first record. The name of the last column may contain a fault.
     fn begin(&mut self, fault: Option<Fault>) {
         match self.format {
             "json" => self.push("["),
@@ -207,7 +207,7 @@ proptest! {
         prop_assert_eq!(intake.accepted, accepted(&records).len() as u64);
         prop_assert_eq!(intake.rejected, rejected.len() as u64);
         prop_assert_eq!(intake.files.iter().map(|file| file.rejected).sum::<u64>(), intake.rejected);
-        // An odd byte belongs to the last line, begins another, or follows the array.
+        // An odd byte belongs to the last line, is a further line, or follows the array.
         let last = texts.len() - 1;
         let spoils_last = odd.is_some() && !ended && format != "json";
         let good: Vec<(usize, &Text)> = texts
@@ -226,10 +226,10 @@ proptest! {
         }
         let lost = match odd {
             None => 0,
-            // The line end behind the array is lost with the byte.
+            // The line end after the array is lost with the byte.
             Some(_) if format == "json" && ended => 3,
             Some(_) if format == "json" || ended => 1,
-            // A record that is no text for another reason is not said to be cut off.
+            // A record that is undecodable for another reason is not reported as cut off.
             Some(_) if texts[last].fault.is_some() => 0,
             Some(_) => last_bytes + 1,
         };
@@ -238,18 +238,18 @@ proptest! {
         prop_assert_eq!(losses().map(|loss| loss.unread_bytes).sum::<u64>(), 0);
         prop_assert_eq!(intake.loss().bytes, lost as u64);
 
-        let out = inputs.beside("out");
+        let out = inputs.sibling("out");
         let is_good = |ordinal: u64| good.iter().any(|&(number, _)| number as u64 == ordinal);
         let fate = |ordinal| if is_good(ordinal) { RecordAction::Keep } else { RecordAction::Reject };
         copy_records(&sources, &fate, &out, &|_| {}).expect("copied");
         let mut kept = Writer::new(format, of);
         kept.begin(header);
-        for (place, &(number, text)) in good.iter().enumerate() {
-            if place > 0 && format == "json" {
+        for (position, &(number, text)) in good.iter().enumerate() {
+            if position > 0 && format == "json" {
                 kept.push(separator);
             }
             kept.record(number, text);
-            // A last line gets a line end, a last row has what it had.
+            // A line end is added to a last line, but not to a last row.
             if matches!(format, "jsonl" | "txt") || format != "json" && (number < last || ended) {
                 kept.push("\n");
             }
@@ -262,7 +262,7 @@ proptest! {
 }
 
 #[test]
-fn a_record_that_is_cut_off_is_counted_in_bytes_of_the_file() {
+fn the_loss_of_a_truncated_record_is_in_bytes_of_the_file() {
     let cut = "{\"text\":\"\u{4e00}\u{20000}x";
     for charset in ["utf-8", "utf-16le", "utf-16be"] {
         let mut file = Writer::new("jsonl", Charset::named(charset).expect("a charset"));
@@ -284,7 +284,7 @@ fn a_record_that_is_cut_off_is_counted_in_bytes_of_the_file() {
 }
 
 #[test]
-fn the_account_does_not_depend_on_threads() {
+fn the_intake_does_not_depend_on_threads() {
     use rayon::prelude::*;
 
     let objects: Vec<String> = (0..60_000)
@@ -295,7 +295,7 @@ fn the_account_does_not_depend_on_threads() {
         })
         .collect();
     let inputs = Inputs::new();
-    // All of it on one line.
+    // All objects are on one line.
     let path = inputs.put("a.json", format!("[{}]", objects.join(",")));
     let cut = inputs.put("b.json", format!("[{}", objects[..9].join(",")));
     let intake = |order: &dyn Fn(usize, usize) -> usize| {

@@ -1,4 +1,4 @@
-//! Tables and arrays against the csv crate and serde_json, which see the whole file at once.
+//! Tables and arrays compared with the csv crate and serde_json, which read the whole file at once.
 
 mod corpus_files;
 
@@ -14,14 +14,14 @@ fn plain() -> SourceOptions {
     SourceOptions::default()
 }
 
-/// Copies a file of records by `fate`. Returns the kept and the removed bytes.
+/// Copies the records of a file by `fate`. Returns the kept and the removed bytes.
 fn copied(
     inputs: &Inputs,
     sources: &Sources,
     name: &str,
     fate: impl Fn(u64) -> RecordAction,
 ) -> [Option<Vec<u8>>; 2] {
-    let out = inputs.beside("out");
+    let out = inputs.sibling("out");
     copy_records(sources, &fate, &out, &|_| {}).expect("copied");
     let sides = ["kept", "removed"].map(|side| unpacked(&out.join(side).join(name)));
     fs::remove_dir_all(&out).expect("removed");
@@ -36,7 +36,7 @@ fn documents(records: &[Owned]) -> Vec<(Option<String>, String)> {
     records.iter().filter_map(document).collect()
 }
 
-/// The rows of a table as the csv crate sees them, or none if it is not a table.
+/// The rows of a table as the csv crate reads them.
 fn rows(bytes: &[u8]) -> Vec<Vec<String>> {
     let mut reader = csv::ReaderBuilder::new()
         .has_headers(false)
@@ -89,24 +89,24 @@ proptest! {
         let path = inputs.put(name, &text);
         let sources = inputs.find(&[&path], &plain()).expect("found");
         let records = read_all(&sources, batch);
-        let twin = rows(text.as_bytes());
-        let expected: Vec<_> = twin[1..].iter().filter(|row| row.len() == 2).collect();
+        let all_rows = rows(text.as_bytes());
+        let expected: Vec<_> = all_rows[1..].iter().filter(|row| row.len() == 2).collect();
         let found = documents(&records);
         prop_assert_eq!(found.len(), expected.len());
         for ((id, text), row) in found.iter().zip(&expected) {
             prop_assert_eq!((id.as_deref().unwrap_or(""), text), (row[0].as_str(), &row[1]));
         }
         let counted = records.iter().filter(|r| r.kind != Kind::Blank).count();
-        prop_assert_eq!(counted, twin.len() - 1, "what is no document is a reject");
+        prop_assert_eq!(counted, all_rows.len() - 1, "every other row is a reject");
 
         let kept = copied(&inputs, &sources, name, |_| RecordAction::Keep);
         prop_assert_eq!(kept, [Some(text.clone().into_bytes()), None]);
         let is_kept = |i: u64| pattern >> (i % 64) & 1 == 0;
         let [kept, removed] = copied(&inputs, &sources, name, |o| if is_kept(o) { RecordAction::Keep } else { RecordAction::Remove });
         for (side, keeps) in [(kept, true), (removed, false)] {
-            let mut wanted = vec![twin[0].clone()];
-            wanted.extend(twin[1..].iter().zip(0..).filter(|(_, i)| is_kept(*i) == keeps).map(|(row, _)| row.clone()));
-            let found = side.map_or_else(|| vec![twin[0].clone()], |bytes| rows(&bytes));
+            let mut wanted = vec![all_rows[0].clone()];
+            wanted.extend(all_rows[1..].iter().zip(0..).filter(|(_, i)| is_kept(*i) == keeps).map(|(row, _)| row.clone()));
+            let found = side.map_or_else(|| vec![all_rows[0].clone()], |bytes| rows(&bytes));
             prop_assert_eq!(found, wanted);
         }
     }
@@ -130,7 +130,7 @@ proptest! {
             match (&record.kind, value["text"].as_str()) {
                 (Kind::Document { id, text, .. }, Some(expected)) => {
                     prop_assert_eq!(text, expected);
-                    // An empty id counts as none.
+                    // An empty id counts as missing.
                     prop_assert_eq!(id.as_deref(), value["id"].as_str().filter(|id| !id.is_empty()));
                 }
                 (Kind::Rejected(_), None) => {}
@@ -156,7 +156,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_accounted_for_and_what_is_kept_can_be_read(
+    fn any_bytes_are_read_twice_alike_and_the_kept_array_is_valid(
         bytes in prop::collection::vec(prop::sample::select(&b"[]{}\"\\:,;\t \r\n1atext"[..]), 0..80),
         name in prop::sample::select(&["a.csv", "a.tsv", "a.json"][..]), max in prop_oneof![0u64..20, Just(1 << 20)], limit in prop_oneof![0u64..5, Just(1 << 20)],
     ) {
@@ -300,7 +300,7 @@ fn an_open_quote_is_one_reject_that_names_its_line() {
     };
     assert_eq!(records[1].reason(), &open(8, 1));
     assert_eq!((records.len(), records[1].line), (2, 3));
-    // Far beyond the longest record, nothing is held and the reason is the same.
+    // With many lines after the quote, nothing is buffered and the reason is the same.
     table.push_str(&"x,y\n".repeat(1 << 20));
     let path = inputs.put("b.csv", &table);
     let options = SourceOptions {
@@ -314,7 +314,7 @@ fn an_open_quote_is_one_reject_that_names_its_line() {
 #[test]
 fn a_broken_array_reports_the_size_of_the_loss() {
     let inputs = Inputs::new();
-    // Far more than is read at a time.
+    // Much longer than the bytes that are read at once.
     let rest = format!(
         "{{\"text\":\"lost\"}},\n{}]",
         "{\"text\":\"lost\"},\n".repeat(1 << 17)
@@ -328,7 +328,7 @@ fn a_broken_array_reports_the_size_of_the_loss() {
         "{reason}"
     );
     let lost = reason.loss().expect("a loss");
-    // From the end of the element before it on.
+    // The loss begins at the end of the last complete element.
     assert_eq!(lost.bytes, rest.len() as u64 + 1);
     assert_eq!(lost.lines, rest.lines().count() as u64 + 1);
 }
@@ -336,7 +336,7 @@ fn a_broken_array_reports_the_size_of_the_loss() {
 #[test]
 fn concatenated_and_manually_split_files_are_read() {
     let inputs = Inputs::new();
-    // Two files with marks, joined.
+    // Two concatenated files with byte order marks.
     let path = inputs.put(
         "a.jsonl",
         "\u{feff}{\"text\":\"one\"}\n\u{feff}{\"text\":\"two\"}\n",
@@ -374,7 +374,7 @@ fn columns_of_a_table_without_a_header_have_numbers() {
 }
 
 #[test]
-fn a_file_that_is_no_array_is_rejected_with_its_contents() {
+fn a_file_without_a_valid_array_is_rejected_with_a_reason() {
     let inputs = Inputs::new();
     for (text, says) in [
         (

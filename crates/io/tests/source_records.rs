@@ -1,4 +1,4 @@
-//! What becomes of the lines and files of an input.
+//! The records of lines and of whole files.
 
 mod corpus_files;
 
@@ -163,7 +163,7 @@ fn fields_are_named_by_options_and_values_are_kept_for_sorting() {
 }
 
 #[test]
-fn text_files_hold_one_document_or_one_per_line() {
+fn a_text_file_is_one_document_or_one_per_line() {
     let inputs = Inputs::new();
     inputs.put("a.txt", "\u{feff}one\r\ntwo\n\nthree");
     inputs.put("b.md.gz", "# gz\n");
@@ -171,16 +171,16 @@ fn text_files_hold_one_document_or_one_per_line() {
     inputs.put("d.text", "");
     inputs.put("e.txt", b"\xff\xfeh\0");
     let folder = inputs.path("");
-    let whole = inputs.read(&[&folder], &plain());
+    let by_file = inputs.read(&[&folder], &plain());
     assert_eq!(
-        whole.iter().map(|r| (r.source, r.line)).collect::<Vec<_>>(),
+        by_file.iter().map(|r| (r.source, r.line)).collect::<Vec<_>>(),
         (0..5).map(|i| (i, 1)).collect::<Vec<_>>()
     );
-    assert_eq!(whole[0].text(), "one\r\ntwo\n\nthree");
-    assert_eq!(whole[1].text(), "# gz\n");
-    assert_eq!(whole[2].text(), "zst");
-    assert_eq!(whole[3].text(), "");
-    assert_eq!(whole[4].text(), "h");
+    assert_eq!(by_file[0].text(), "one\r\ntwo\n\nthree");
+    assert_eq!(by_file[1].text(), "# gz\n");
+    assert_eq!(by_file[2].text(), "zst");
+    assert_eq!(by_file[3].text(), "");
+    assert_eq!(by_file[4].text(), "h");
     let by_line = inputs.read(
         &[&folder],
         &SourceOptions {
@@ -207,7 +207,7 @@ fn text_files_hold_one_document_or_one_per_line() {
 }
 
 #[test]
-fn a_file_that_vanishes_or_cannot_be_read_is_one_reject() {
+fn a_file_that_disappears_is_one_reject() {
     let inputs = Inputs::new();
     let (a, b) = (
         inputs.put("a.jsonl", "{\"text\":\"a\"}\n"),

@@ -1,4 +1,4 @@
-//! Packed streams: whole, cut off, damaged, and lines too long to be held.
+//! Compressed streams: complete, truncated, damaged, and with lines that are too long.
 
 mod corpus_files;
 
@@ -27,7 +27,7 @@ fn files_of_several_members_or_frames_are_read() {
 }
 
 #[test]
-fn a_window_of_31_bits_is_read() {
+fn a_zstd_window_of_31_bits_is_read() {
     let inputs = Inputs::new();
     let mut encoder = zstd::Encoder::new(Vec::new(), 1).expect("an encoder");
     encoder.window_log(31).expect("a window");
@@ -39,10 +39,10 @@ fn a_window_of_31_bits_is_read() {
 
 #[test]
 fn a_truncated_stream_keeps_its_earlier_records_and_the_next_file() {
-    let whole = lines(4_000);
+    let plain = lines(4_000);
     for codec in &CODECS[1..] {
         let inputs = Inputs::new();
-        let bytes = packed(&format!("a{codec}"), &whole);
+        let bytes = packed(&format!("a{codec}"), &plain);
         let next = inputs.put("z.jsonl", lines(1));
         for cut in [
             1,
@@ -66,9 +66,9 @@ fn a_truncated_stream_keeps_its_earlier_records_and_the_next_file() {
             for (i, document) in documents.iter().enumerate() {
                 assert_eq!(document.text(), format!("line {i} {}", i * i));
             }
-            // The others pack so few bytes into one block, which is had whole or not at all.
-            let streams = [".gz", ".zst", ".xz"].contains(codec);
-            if streams && cut > bytes.len() * 9 / 10 {
+            // The other codecs compress these bytes into a single block, which is decoded completely or not at all.
+            let has_several_blocks = [".gz", ".zst", ".xz"].contains(codec);
+            if has_several_blocks && cut > bytes.len() * 9 / 10 {
                 assert!(
                     documents.len() > 1000,
                     "most records come before the cut: {}",
@@ -80,7 +80,7 @@ fn a_truncated_stream_keeps_its_earlier_records_and_the_next_file() {
 }
 
 #[test]
-fn a_damaged_stream_is_rejected_from_there_on() {
+fn a_damaged_stream_ends_with_a_reject() {
     for codec in &CODECS[1..] {
         let inputs = Inputs::new();
         let mut bytes = packed(&format!("a{codec}"), &lines(4_000));
@@ -119,7 +119,7 @@ fn a_file_with_the_extension_of_another_codec_is_rejected() {
 
 #[test]
 fn long_records_are_rejected_by_position_in_every_codec() {
-    // Both within one piece of a megabyte and far beyond it.
+    // Much shorter than the piece of a megabyte that is read at once, and longer.
     for long in [101, 3 << 20] {
         let mut bytes = b"{\"text\":\"short\"}\n".to_vec();
         bytes.extend(std::iter::repeat_n(b'x', long));
@@ -176,7 +176,7 @@ fn files_above_the_limit_are_rejected_and_files_at_the_limit_read() {
 
 #[test]
 fn a_decompression_bomb_is_rejected_at_its_ratio_limit() {
-    // 1.5 GiB of blank lines in some hundred kilobytes of zstd.
+    // 1.5 GiB of blank lines in a few hundred kilobytes of zstd.
     let inputs = Inputs::new();
     let mut encoder = zstd::Encoder::new(Vec::new(), 1).expect("an encoder");
     let mut page = vec![b' '; 1 << 20];

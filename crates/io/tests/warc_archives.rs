@@ -1,5 +1,5 @@
-//! Generated web archives: every record is a document, rejected, or counted as something else, and every byte of what is not
-//! rejected is in `kept/` or `removed/`.
+//! Generated web archives: every record is a document, a reject, or counted as another kind. Every byte of a record that is not rejected
+//! is in `kept/` or `removed/`.
 
 mod corpus_files;
 
@@ -11,10 +11,10 @@ use proptest::prelude::*;
 use twinprint_io::sink::{RecordAction, copy_records};
 use twinprint_io::source::{RecordKind, SourceOptions, Sources};
 
-/// A kind of record, its content, and what it is counted as if it is no document.
+/// The type, a header field and the content of a record, and the kind it is counted as if it is not a document.
 type Content = (&'static str, &'static str, &'static str, Option<&'static str>);
 
-/// Records of all kinds. No content has four line ends in a row beyond its HTTP head.
+/// Records of all kinds. No content has four consecutive line ends after its HTTP head.
 const CONTENTS: [Content; 21] = [
     ("warcinfo", "", "software: made up\r\n", Some("warcinfo")),
     (
@@ -109,9 +109,9 @@ const CONTENTS: [Content; 21] = [
     ),
 ];
 
-/// A record to write.
+/// The parameters of a generated record.
 #[derive(Clone, Debug)]
-struct Made {
+struct Recipe {
     content: Content,
     version: &'static str,
     line_end: &'static str,
@@ -122,22 +122,22 @@ struct Made {
 /// The length in the header of a record.
 #[derive(Clone, Debug)]
 enum Length {
-    Right,
-    /// Too short: this share of the content, in 256ths.
+    Correct,
+    /// Too short: a share of the content in 256ths.
     Short(u8),
-    /// Too long, by so much.
+    /// Too long by this number of bytes.
     Long(u64),
 }
 
 fn length() -> impl Strategy<Value = Length> {
     prop_oneof![
-        6 => Just(Length::Right),
+        6 => Just(Length::Correct),
         1 => any::<u8>().prop_map(Length::Short),
         1 => prop_oneof![1u64..300, Just(1 << 40), Just(u64::MAX)].prop_map(Length::Long),
     ]
 }
 
-fn made() -> impl Strategy<Value = Made> {
+fn recipe() -> impl Strategy<Value = Recipe> {
     (
         prop::sample::select(CONTENTS.to_vec()),
         prop::sample::select(vec!["0.17", "0.18", "1.0", "1.1"]),
@@ -145,7 +145,7 @@ fn made() -> impl Strategy<Value = Made> {
         prop::sample::select(vec!["\r\n\r\n", "\n\n", "\r\n", "\n", ""]),
         length(),
     )
-        .prop_map(|(content, version, line_end, separator, length)| Made {
+        .prop_map(|(content, version, line_end, separator, length)| Recipe {
             content,
             version,
             line_end,
@@ -161,14 +161,14 @@ struct Placed {
     damaged: bool,
 }
 
-/// The records as they are written one after the other.
-fn place(records: &[Made]) -> Vec<Placed> {
+/// The consecutive records of an archive.
+fn place(records: &[Recipe]) -> Vec<Placed> {
     place_before(records, Vec::new())
 }
 
-/// The records as they are written one after the other, before the bytes `after`.
-fn place_before(records: &[Made], mut after: Vec<u8>) -> Vec<Placed> {
-    // From the last to the first, since where a wrong length points to depends on what follows.
+/// The consecutive records of an archive, which the bytes `after` follow.
+fn place_before(records: &[Recipe], mut after: Vec<u8>) -> Vec<Placed> {
+    // From the last to the first record, because a wrong length depends on the bytes that follow.
     let mut placed = Vec::new();
     for record in records.iter().rev() {
         let (kind, field, content, other) = record.content;
@@ -179,35 +179,35 @@ fn place_before(records: &[Made], mut after: Vec<u8>) -> Vec<Placed> {
             format!("{field}{end}")
         };
         let written = format!("{content}{}", record.separator);
-        let said = wrong_length(record, written.as_bytes(), &after);
+        let wrong = wrong_length(record, written.as_bytes(), &after);
         let head = format!(
             "WARC/{}{end}WARC-Type: {kind}{end}{field}Content-Length: {:020}{end}{end}",
             record.version,
-            said.unwrap_or(content.len() as u64),
+            wrong.unwrap_or(content.len() as u64),
         );
         let bytes = [head, written].concat().into_bytes();
         after.splice(..0, bytes.iter().copied());
         placed.push(Placed {
             bytes,
             other,
-            damaged: said.is_some(),
+            damaged: wrong.is_some(),
         });
     }
     placed.reverse();
     placed
 }
 
-/// A length that is recognisably wrong, because no record ends there. `None` if there is none.
-fn wrong_length(record: &Made, written: &[u8], after: &[u8]) -> Option<u64> {
+/// A detectably wrong length: no record ends there. `None` if the length is correct or not detectable.
+fn wrong_length(record: &Recipe, written: &[u8], after: &[u8]) -> Option<u64> {
     let content = record.content.2.len();
-    let said = match record.length {
-        Length::Right => return None,
+    let length = match record.length {
+        Length::Correct => return None,
         Length::Short(share) => content * usize::from(share) / 256,
         Length::Long(more) => {
-            let said = (content as u64).saturating_add(more);
-            match usize::try_from(said) {
-                Ok(said) if said <= written.len() + after.len() => said,
-                _ => return Some(said),
+            let length = (content as u64).saturating_add(more);
+            match usize::try_from(length) {
+                Ok(length) if length <= written.len() + after.len() => length,
+                _ => return Some(length),
             }
         }
     };
@@ -216,14 +216,14 @@ fn wrong_length(record: &Made, written: &[u8], after: &[u8]) -> Option<u64> {
         let rest = &all[at..];
         rest.is_empty() || rest.starts_with(b"WARC/") || matches!(rest[0], b'\r' | b'\n')
     };
-    let mut places = (said..all.len()).filter(|&at| at != content && !ends(at));
-    places.next().map(|at| at as u64)
+    let mut positions = (length..all.len()).filter(|&at| at != content && !ends(at));
+    positions.next().map(|at| at as u64)
 }
 
 /// The records counted in reading.
 #[derive(Debug, Default)]
 struct Counts {
-    /// Of each record that is counted, whether it is a document.
+    /// For each counted record, whether it is a document.
     documents: Vec<bool>,
     rejected_bytes: u64,
     other: BTreeMap<&'static str, u64>,
@@ -247,7 +247,7 @@ fn read(sources: &Sources) -> Counts {
     counts
 }
 
-/// Reads an archive and copies it, documents alternately to both sides. Returns the counts and both sides.
+/// Reads an archive and copies its documents alternately to both sides. Returns the counts and the bytes of both sides.
 fn read_and_copy(name: &str, file: &[u8]) -> (Counts, Vec<u8>, Vec<u8>) {
     let inputs = Inputs::new();
     let path = inputs.put_raw(name, file);
@@ -264,7 +264,7 @@ fn read_and_copy(name: &str, file: &[u8]) -> (Counts, Vec<u8>, Vec<u8>) {
             RecordAction::Keep
         }
     };
-    let out = inputs.beside("out");
+    let out = inputs.sibling("out");
     copy_records(&sources, &fate, &out, &|_| {}).expect("copied");
     let side = |side: &str| unpacked(&out.join(side).join(name)).unwrap_or_default();
     let (kept, removed) = (side("kept"), side("removed"));
@@ -290,24 +290,24 @@ fn sides(placed: &[Placed]) -> (Vec<u8>, Vec<u8>) {
 proptest! {
     #[test]
     fn every_record_is_counted_once_and_copied_once(
-        made in prop::collection::vec(made(), 1..12),
+        recipes in prop::collection::vec(recipe(), 1..12),
         packed in any::<bool>(),
     ) {
-        let placed = place(&made);
+        let placed = place(&recipes);
         let (name, file) = if packed {
             ("a.warc.gz", placed.iter().flat_map(|record| gzip(&record.bytes)).collect::<Vec<u8>>())
         } else {
             ("a.warc", placed.iter().flat_map(|record| record.bytes.clone()).collect())
         };
         let (counts, kept, removed) = read_and_copy(name, &file);
-        let whole = || placed.iter().filter(|record| !record.damaged);
+        let intact = || placed.iter().filter(|record| !record.damaged);
         let mut other = BTreeMap::new();
-        for kind in whole().filter_map(|record| record.other) {
+        for kind in intact().filter_map(|record| record.other) {
             *other.entry(kind).or_insert(0) += 1;
         }
         prop_assert_eq!(counts.other, other);
-        let documents = whole().filter(|record| record.other.is_none()).count();
-        prop_assert_eq!(counts.documents.iter().filter(|&&taken| taken).count(), documents);
+        let documents = intact().filter(|record| record.other.is_none()).count();
+        prop_assert_eq!(counts.documents.iter().filter(|&&is_document| is_document).count(), documents);
         let rejected = counts.documents.len() - documents;
         prop_assert_eq!(rejected, placed.iter().filter(|record| record.damaged).count());
         let expected = sides(&placed);
@@ -316,14 +316,14 @@ proptest! {
     }
 
     #[test]
-    fn an_archive_cut_off_anywhere_costs_its_last_record(
-        mut made in prop::collection::vec(made(), 1..8),
+    fn a_truncated_archive_loses_only_its_last_record(
+        mut recipes in prop::collection::vec(recipe(), 1..8),
         at in any::<prop::sample::Index>(),
     ) {
-        for record in &mut made {
-            record.length = Length::Right;
+        for record in &mut recipes {
+            record.length = Length::Correct;
         }
-        let placed = place(&made);
+        let placed = place(&recipes);
         let file: Vec<u8> = placed.iter().flat_map(|record| record.bytes.clone()).collect();
         let cut = &file[..at.index(file.len())];
         let (counts, kept, removed) = read_and_copy("a.warc", cut);
@@ -336,7 +336,7 @@ proptest! {
         let begun = begun.count() as u64;
         let counted = counts.documents.len() as u64 + counts.other.values().sum::<u64>();
         prop_assert_eq!(counted, begun);
-        let rejected = counts.documents.iter().filter(|&&taken| !taken).count();
+        let rejected = counts.documents.iter().filter(|&&is_document| !is_document).count();
         prop_assert!(rejected <= 1);
         if rejected == 0 {
             prop_assert_eq!(kept.len() + removed.len(), cut.len());
@@ -345,10 +345,10 @@ proptest! {
 
     #[test]
     fn every_byte_of_a_damaged_archive_is_accounted_for(
-        made in prop::collection::vec(made(), 1..8),
+        recipes in prop::collection::vec(recipe(), 1..8),
         damages in prop::collection::vec((any::<prop::sample::Index>(), 0..40usize, damage()), 1..6),
     ) {
-        let mut file: Vec<u8> = place(&made).into_iter().flat_map(|record| record.bytes).collect();
+        let mut file: Vec<u8> = place(&recipes).into_iter().flat_map(|record| record.bytes).collect();
         for (at, length, new) in damages {
             let at = at.index(file.len() + 1);
             let end = (at + length).min(file.len());
@@ -364,25 +364,25 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
     #[test]
-    fn a_wrong_length_above_the_limit_costs_one_record(
-        made in made(),
-        said in prop_oneof![(1u64 << 20)..(3 << 20), Just(1 << 40)],
+    fn a_wrong_length_above_the_limit_rejects_one_record(
+        recipe in recipe(),
+        length in prop_oneof![(1u64 << 20)..(3 << 20), Just(1 << 40)],
         packed in any::<bool>(),
     ) {
         let text = "A page of some length, with words that say nothing much. ".repeat(3000);
-        let page = |content: &'static str| Made {
+        let page = |content: &'static str| Recipe {
             content: ("resource", "Content-Type: text/plain", content, None),
             version: "1.0",
             line_end: "\r\n",
             separator: "\r\n\r\n",
-            length: Length::Right,
+            length: Length::Correct,
         };
-        let long = Made { length: Length::Long(said), ..made };
+        let long = Recipe { length: Length::Long(length), ..recipe };
         let mut all = vec![page("first"), long];
         all.extend((0..16).map(|_| page("page")));
         let mut placed = place(&all[2..]);
         for record in &mut placed {
-            // As one page of many.
+            // A page of more than 100 kB.
             record.bytes = format!(
                 "WARC/1.0\r\nWARC-Type: resource\r\nContent-Type: text/plain\r\nContent-Length: {}\r\n\r\n{text}\r\n\r\n",
                 text.len()
@@ -396,8 +396,8 @@ proptest! {
         let (counts, kept, removed) = read_and_copy(if packed { "a.warc.gz" } else { "a.warc" }, &file);
         let damaged = before.iter().filter(|record| record.damaged);
         let lost: usize = damaged.clone().map(|record| record.bytes.len()).sum();
-        prop_assert_eq!(counts.documents.iter().filter(|&&taken| !taken).count(), damaged.count());
-        prop_assert_eq!(counts.documents.iter().filter(|&&taken| taken).count(), 17);
+        prop_assert_eq!(counts.documents.iter().filter(|&&is_document| !is_document).count(), damaged.count());
+        prop_assert_eq!(counts.documents.iter().filter(|&&is_document| is_document).count(), 17);
         prop_assert!(counts.other.is_empty());
         prop_assert_eq!(counts.rejected_bytes, lost as u64);
         let expected = sides(&before);
@@ -405,7 +405,7 @@ proptest! {
     }
 }
 
-/// Bytes that take the place of others.
+/// Bytes that replace others.
 fn damage() -> impl Strategy<Value = Vec<u8>> {
     let tokens = prop::sample::select(vec![
         "",

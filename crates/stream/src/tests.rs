@@ -9,7 +9,7 @@ use super::state_file::StateFile;
 use super::*;
 use twinprint_io::sink::OpenClaim;
 
-/// Draws the same numbers for the same seed.
+/// A pseudorandom generator, which depends on the seed only.
 struct Draw(u64);
 
 impl Draw {
@@ -103,7 +103,7 @@ fn every_member_is_a_duplicate_of_its_leader_in_any_order() {
 }
 
 #[test]
-fn what_is_found_is_nearly_all_there_is() {
+fn nearly_all_duplicate_pairs_are_in_one_group() {
     let texts = Draw(9).stream(400);
     let mut stream = Stream::new(options());
     let mut shingler = Shingler::new(HashKey::PUBLIC);
@@ -115,7 +115,7 @@ fn what_is_found_is_nearly_all_there_is() {
     let (mut pairs, mut together) = (0u32, 0u32);
     for a in 0..texts.len() {
         for b in 0..a {
-            // Texts without words duplicate nothing.
+            // Texts without words are not duplicates.
             if !sets[a].is_empty() && overlap(&sets[a], &sets[b]).jaccard() >= 0.8 {
                 pairs += 1;
                 together += u32::from(stream.group(placed[a].group) == stream.group(placed[b].group));
@@ -130,7 +130,7 @@ fn what_is_found_is_nearly_all_there_is() {
 }
 
 /// The public state of a stream, as text.
-fn seen(stream: &Stream, placed: &[Assigned]) -> Vec<String> {
+fn public_state(stream: &Stream, placed: &[Assigned]) -> Vec<String> {
     let placed = placed
         .iter()
         .map(|a| format!("{a:?} {} {}", stream.group(a.group), stream.story(a.story)));
@@ -142,7 +142,7 @@ fn seen(stream: &Stream, placed: &[Assigned]) -> Vec<String> {
 }
 
 #[test]
-fn a_state_goes_on_as_if_it_had_not_been_stored() {
+fn a_stream_continues_from_its_stored_state() {
     let texts = Draw(3).stream(400);
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("state");
@@ -160,16 +160,16 @@ fn a_state_goes_on_as_if_it_had_not_been_stored() {
             }
             placed.push(add(&mut stream, text, Some(i as i64)));
         }
-        seen(&stream, &placed)
+        public_state(&stream, &placed)
     };
-    let whole = run(None);
+    let uninterrupted = run(None);
     for cut in [1, 170, 399] {
-        assert_eq!(run(Some(cut)), whole);
+        assert_eq!(run(Some(cut)), uninterrupted);
     }
 }
 
 #[test]
-fn a_state_of_an_older_version_remembers_no_run() {
+fn a_state_of_an_older_version_has_no_runs() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("state");
     fs::write(&path, include_bytes!("../testdata/stream-state-2")).expect("a place to write");
@@ -192,7 +192,7 @@ fn a_state_of_an_older_version_remembers_no_run() {
 }
 
 #[test]
-fn a_state_that_is_not_what_was_written_is_refused() {
+fn a_damaged_state_or_one_with_other_options_is_refused() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("state");
     let mut stream = Stream::new(options());
@@ -221,7 +221,7 @@ fn a_state_that_is_not_what_was_written_is_refused() {
 }
 
 #[test]
-fn a_site_of_near_equal_pages_is_one_group_and_compares_few() {
+fn near_equal_pages_of_a_site_are_one_group_with_few_comparisons() {
     let template = Draw(5).text(300);
     let mut stream = Stream::new(options());
     let placed: Vec<Assigned> = (0..3000)
@@ -240,7 +240,7 @@ fn a_site_of_near_equal_pages_is_one_group_and_compares_few() {
 }
 
 #[test]
-fn texts_with_nothing_to_tell_them_apart_cost_no_more() {
+fn texts_with_few_features_need_few_comparisons() {
     let mut stream = Stream::new(options());
     let mut groups = BTreeMap::new();
     let mut alone = 0;
@@ -253,20 +253,20 @@ fn texts_with_nothing_to_tell_them_apart_cost_no_more() {
         };
         let assigned = add(&mut stream, &text, None);
         if i % 2 == 0 {
-            assert!(assigned.is_new(), "a text without words duplicates nothing");
+            assert!(assigned.is_new(), "a text without words is not a duplicate");
             alone += 1;
         } else {
             *groups.entry(assigned.group).or_insert(0) += 1;
         }
     }
     assert_eq!(stream.groups().len(), alone + groups.len());
-    // One word repeated (once, twice, more often), ideographs likewise.
+    // Texts of one word or one ideograph, repeated once, twice or more often.
     assert!(groups.len() < 20, "{} groups", groups.len());
     assert!(stream.counts().0.verified < 2000 * 20);
 }
 
 #[test]
-fn a_clock_that_goes_back_retires_nothing_anew() {
+fn times_in_decreasing_order_retire_no_story() {
     let mut options = options();
     options.stories.window = Some(100);
     let mut stream = Stream::new(options);
@@ -284,7 +284,7 @@ fn a_clock_that_goes_back_retires_nothing_anew() {
 }
 
 #[test]
-fn memory_is_bounded_by_what_may_live() {
+fn memory_is_bounded_by_the_limits_of_live_groups_and_stories() {
     let mut options = options();
     options.groups.live = 50;
     options.stories.live = 30;
@@ -306,7 +306,7 @@ fn memory_is_bounded_by_what_may_live() {
 }
 
 #[test]
-fn many_clusters_alive_cost_no_more_comparisons_each() {
+fn many_live_clusters_need_a_bounded_number_of_comparisons_per_document() {
     let mut stream = Stream::new(options());
     let mut draw = Draw(12);
     let documents = 4000;
@@ -327,7 +327,7 @@ fn many_clusters_alive_cost_no_more_comparisons_each() {
 }
 
 #[test]
-fn pages_on_the_edge_of_being_duplicates_cost_a_bounded_number_of_comparisons() {
+fn pages_near_the_threshold_need_a_bounded_number_of_comparisons() {
     let mut draw = Draw(14);
     let template: Vec<String> = (0..200).map(|_| format!("w{}", draw.below(5000))).collect();
     let mut stream = Stream::new(options());
@@ -341,55 +341,58 @@ fn pages_on_the_edge_of_being_duplicates_cost_a_bounded_number_of_comparisons() 
         add(&mut stream, &words.join(" "), None);
     }
     let (groups, stories) = stream.counts();
-    assert!(groups.founded > 20, "no duplicates of one another: {groups:?}");
-    // Of both kinds: a leader, and the founder that one who extends a group is held against.
+    assert!(
+        groups.founded > 20,
+        "few pages are duplicates of each other: {groups:?}"
+    );
+    // Comparisons with leaders, and with the founder of a group that a further leader extends.
     assert!(groups.verified <= pages * 64, "{groups:?}");
     assert!(stream.groups().map(|group| group.size).sum::<u64>() == pages);
-    // What all have weighs nothing, so that they are no story either.
+    // Words that all pages have get no weight, so comparisons of stories are few, too.
     assert!(stories.compared <= pages * 64, "{stories:?}");
 }
 
 #[test]
-fn one_run_at_a_time_holds_a_state() {
+fn a_state_is_locked_by_one_run_at_a_time() {
     let dir = tempfile::tempdir().expect("a directory");
     let [one, two] = ["one", "two"].map(|name| dir.path().join(name));
-    let mut held = StateFile::hold(&one).expect("nobody has it");
+    let mut state = StateFile::hold(&one).expect("the state is not locked");
     assert!(matches!(StateFile::hold(&one), Err(StateError::InUse { .. })));
-    let mut other = StateFile::hold(&two).expect("another state of the folder");
-    held.write(&[b"a", b"b"]).expect("a place to write");
+    let mut other = StateFile::hold(&two).expect("the other state is not locked");
+    state.write(&[b"a", b"b"]).expect("a place to write");
     other.write(&[b"c"]).expect("a place to write");
-    assert!(!one.exists(), "nothing is replaced before it is kept");
-    held.keep().expect("a place");
+    assert!(!one.exists(), "the state is replaced before it is kept");
+    state.keep().expect("a place");
     drop(other);
     assert_eq!(fs::read(&one).expect("the file"), b"ab");
     assert!(!two.exists());
-    let left: Vec<_> = fs::read_dir(dir.path()).expect("the directory").collect();
-    assert_eq!(left.len(), 1, "{left:?}");
-    // What a killed run left is written over whole.
+    let remaining: Vec<_> = fs::read_dir(dir.path()).expect("the directory").collect();
+    assert_eq!(remaining.len(), 1, "{remaining:?}");
+    // The file of a killed run is overwritten completely.
     let next = {
-        let mut held = StateFile::hold(&one).expect("nobody has it");
-        held.write(&[b"longer"]).expect("a place to write");
+        let mut state = StateFile::hold(&one).expect("the state is not locked");
+        state.write(&[b"longer"]).expect("a place to write");
         let next = fs::read_dir(dir.path()).expect("the directory").flatten();
         let next = next.map(|entry| entry.path()).find(|path| *path != one);
-        next.expect("what is being written")
+        next.expect("the file that is being written")
     };
     fs::write(&next, b"left over").expect("a place to write");
-    let mut held = StateFile::hold(&one).expect("nobody has it");
-    held.write(&[b"cd"]).expect("a place to write");
-    held.keep().expect("a place");
+    let mut state = StateFile::hold(&one).expect("the state is not locked");
+    state.write(&[b"cd"]).expect("a place to write");
+    state.keep().expect("a place");
     assert_eq!(fs::read(&one).expect("the file"), b"cd");
 }
 
 #[cfg(unix)]
 #[test]
-fn a_state_is_reached_through_a_link_and_is_a_file() {
+fn a_state_may_be_a_link_but_not_a_directory_or_a_device() {
     let dir = tempfile::tempdir().expect("a directory");
     let [real, link] = ["real", "link"].map(|name| dir.path().join(name));
     fs::write(&real, b"old").expect("a place to write");
     std::os::unix::fs::symlink(&real, &link).expect("a link");
-    let mut held = StateFile::hold(&link).expect("nobody has it");
-    held.write(&[b"new"]).expect("a place to write");
-    held.keep().expect("a place");
+    let mut state = StateFile::hold(&link).expect("the state is not locked");
+    state.write(&[b"new"]).expect("a place to write");
+    state.keep().expect("a place");
     assert!(fs::symlink_metadata(&link).expect("the link").is_symlink());
     assert_eq!(fs::read(&real).expect("the file"), b"new");
     for other in [dir.path(), std::path::Path::new("/dev/full")] {

@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_read_in_many_forms() {
+    fn times_are_parsed_in_several_formats() {
         let text = |text: &str| seconds(&SortValue::Text(text.into()));
         assert_eq!(text("1987-02-26T15:01:01Z"), Some(541_350_061));
         assert_eq!(text("1987-02-26T16:01:01+01:00"), Some(541_350_061));

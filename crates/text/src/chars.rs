@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn normal_forms_hold_no_invisible_character_and_are_stable() {
+    fn normal_forms_contain_no_invisible_character_and_are_stable() {
         for c in '\0'..=char::MAX {
             if is_invisible(c) {
                 continue;

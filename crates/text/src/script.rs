@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn other_scripts_without_spaces_count_likewise() {
+    fn other_scripts_without_spaces_count_like_ideographs() {
         assert_eq!(Measure::of("ภาษาไทย"), Measure::CharGrams);
         assert_eq!(Measure::of("abcdefghi か"), Measure::CharGrams);
         assert_eq!(Measure::of("abcdefghij か"), Measure::WordGrams);
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn the_census_knows_every_character() {
+    fn the_census_classifies_every_character() {
         for c in '\0'..=char::MAX {
             let canonical = canonical(&format!("{c}"));
             let mut expected = Census::default();
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pair_goes_by_characters_when_either_does() {
+    fn a_pair_is_compared_by_characters_if_either_text_is() {
         use Measure::{CharGrams, WordGrams};
         assert_eq!(WordGrams.with(WordGrams), WordGrams);
         assert_eq!(WordGrams.with(CharGrams), CharGrams);

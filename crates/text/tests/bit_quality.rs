@@ -1,8 +1,7 @@
 //! The bits of fingerprints are uniform and independent for pages that share words by chance only.
 //!
-//! Real pages share common words, which bias a bit in the same direction everywhere: of 13,827 distinct fingerprints of
-//! English and Chinese pages, set bits were between 19 and 82 %, and the collision entropy of blocks of 16 bits 12.2 to
-//! 12.7 bits. The cause is the pages; this test is about the hash.
+//! Real pages share common words, which bias a bit in the same direction everywhere: of 13,827 distinct fingerprints of English and Chinese pages, set bits
+//! were between 19 and 82 %, and the collision entropy of blocks of 16 bits 12.2 to 12.7 bits. The cause is the pages. This test checks the hash.
 
 use twinprint_fingerprint::HashKey;
 use twinprint_text::{Analyzer, Profile};

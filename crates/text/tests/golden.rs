@@ -10,7 +10,7 @@ const TEXTS: [&str; 3] = [
     "用Python3处理ＵＴＦ－８文本, déjà-vu und Straße; ひらがなとカタカナ、ภาษาไทย และ 한국어. 𠀀𠀁龘 3.14 don't",
 ];
 
-/// At 128 bits; a narrower fingerprint is the low part.
+/// The fingerprints at 128 bits. Narrower ones are their low bits.
 const GOLDEN: [(&str, [u128; 3]); 8] = [
     (
         "tp1-words-set",
@@ -79,7 +79,7 @@ const GOLDEN: [(&str, [u128; 3]); 8] = [
 ];
 
 #[test]
-fn fingerprints_are_what_they_were() {
+fn fingerprints_are_unchanged() {
     for (profile, fingerprints) in GOLDEN {
         for bits in [16, 32, 64, 128] {
             let profile = Profile::parse(&format!("{profile}-{bits}")).unwrap();
@@ -95,7 +95,7 @@ fn fingerprints_are_what_they_were() {
 }
 
 #[test]
-fn fingerprints_under_a_key_are_what_they_were() {
+fn keyed_fingerprints_are_unchanged() {
     let key = HashKey::new(0x0706_0504_0302_0100, 0x0F0E_0D0C_0B0A_0908);
     let profile = Profile::parse("tp1-words-lntf-128+key.golden").unwrap();
     let mut analyzer = Analyzer::new(&profile, key);

@@ -12,7 +12,7 @@ use twinprint_fingerprint::HashKey;
 use twinprint_text::overlap::{Shingler, overlap};
 use twinprint_text::{Measure, canonical};
 
-/// A document's measure and shingle sets, each made on first use.
+/// The measure and the shingle sets of a document. Each set is computed on first use.
 struct Document {
     canonical: String,
     measure: Measure,
@@ -42,7 +42,7 @@ fn check(name: &str) {
             let kana = canonical.contains(|c| matches!(c, '\u{3040}'..='\u{30FF}'));
             assert!(
                 kana || Measure::of(&canonical) == measure,
-                "{id} is not measured as the data say"
+                "{id} has another measure in the data"
             );
             (
                 id,
@@ -62,10 +62,10 @@ fn check(name: &str) {
         let measure = documents[a].measure.with(documents[b].measure);
         let left = documents.get_mut(a).unwrap().set(measure, &mut shingler).to_vec();
         let found = overlap(&left, documents.get_mut(b).unwrap().set(measure, &mut shingler));
-        for (what, value) in [("jaccard", found.jaccard()), ("containment", found.containment())] {
-            let expected = pair[what].as_f64().unwrap();
+        for (name, value) in [("jaccard", found.jaccard()), ("containment", found.containment())] {
+            let expected = pair[name].as_f64().unwrap();
             if (value - expected).abs() > 0.000_051 {
-                off.push(format!("{what} {value:.4}, measured {expected}: {a} / {b}"));
+                off.push(format!("{name} {value:.4}, measured {expected}: {a} / {b}"));
             }
         }
     }

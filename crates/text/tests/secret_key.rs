@@ -11,7 +11,7 @@ const VICTIM: &str =
 const PAGE: &str =
     "Buy cheap watches today: gold, silver and steel, sent everywhere, paid by card or by letter.";
 
-/// Random words, chosen until their votes give the wanted fingerprint, bit by bit.
+/// The page with added random words, chosen so that their votes give the fingerprint `towards`.
 fn steered(page: &str, towards: u64, key: HashKey) -> String {
     let profile = Profile::parse("tp1-words-lntf-64").unwrap();
     let mut analyzer = Analyzer::new(&profile, key);
@@ -39,7 +39,7 @@ fn a_collision_forged_under_one_key_misses_under_another() {
     assert!((fingerprint(PAGE, public) ^ victim).count_ones() > 10);
     let forged = steered(PAGE, victim, public);
     let distance = (fingerprint(&forged, public) ^ victim).count_ones();
-    assert!(distance <= 3, "the forger's own key: {distance} bits");
+    assert!(distance <= 3, "under the key of the forger: {distance} bits");
     for secret in 1..=8 {
         let key = HashKey::new(secret, 0x9E37_79B9_7F4A_7C15);
         let distance = (fingerprint(&forged, key) ^ fingerprint(VICTIM, key)).count_ones();

@@ -1,4 +1,4 @@
-//! The examples run on their own data and print what they should.
+//! The examples run on their own data and print the expected lines.
 #![expect(clippy::unwrap_used, reason = "tests may panic")]
 #![allow(dead_code, reason = "main of each example is run by cargo alone")]
 
@@ -55,7 +55,7 @@ fn a_collection_finds_the_near_duplicate() {
 }
 
 #[test]
-fn an_index_finds_what_is_within_the_radius() {
+fn an_index_finds_the_fingerprints_within_the_radius() {
     let directory = tempfile::tempdir().unwrap();
     let mut output = Vec::new();
     let query = index_build_query::HEADLINES[0];

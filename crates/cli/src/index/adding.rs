@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_whole_note_is_read_as_it_was_written_and_a_part_is_not() {
+    fn a_complete_note_is_read_back_and_a_truncated_note_is_not() {
         let add = Add {
             digest: u128::MAX / 7,
             ids: 17..20,
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_next_free_id_tells_that_an_add_was_committed() {
+    fn an_add_counts_as_committed_only_if_the_next_free_id_fits() {
         let add = Add {
             digest: 1,
             ids: 17..20,

@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_known_comes_back() {
+    fn a_written_summary_is_read_back() {
         for (digest, next, ascending) in [(0, 0, true), (u128::MAX, u64::MAX, false), (5 << 70, 7, true)] {
             let known = InputSummary {
                 digest,

@@ -12,7 +12,7 @@ fn text(n: u64) -> String {
     words.join(" ")
 }
 
-/// The same with a word exchanged.
+/// The text of the number `n` with one word replaced.
 fn near(n: u64) -> String {
     text(n).replace(&format!("w{} ", n * 1000 + 60), "other ")
 }
@@ -87,7 +87,7 @@ fn duplicates_of_a_collection_are_removed_and_kept_documents_are_added() {
     );
     let near_row = row(&sandbox, "out", "near");
     assert_eq!(near_row["duplicate_of"], "old2");
-    // 118 shingles of three words, of which the exchanged word is in three.
+    // 118 shingles of three words; the replaced word is in three of them.
     assert_eq!(near_row["jaccard"], 0.950_413);
     assert_eq!(row(&sandbox, "out", "close")["duplicate_of"], "new");
     assert_eq!(row(&sandbox, "out", "alone")["duplicate_of"], Value::Null);
@@ -99,12 +99,12 @@ fn duplicates_of_a_collection_are_removed_and_kept_documents_are_added() {
         .run("dedup tuesday.jsonl -o out2 --against seen --mode annotate -q")
         .ok();
     let annotated = sandbox.rows("out2/annotated/tuesday.jsonl");
-    let told: Vec<(&Value, &Value)> = annotated
+    let assigned: Vec<(&Value, &Value)> = annotated
         .iter()
         .map(|row| (&row["duplicate_of"], &row["is_leader"]))
         .collect();
     assert_eq!(
-        told,
+        assigned,
         [
             (&json!("new"), &json!(false)),
             (&json!("alone"), &json!(false)),
@@ -119,10 +119,10 @@ fn a_run_against_a_collection_of_its_own_input_keeps_nothing() {
     let documents = 150;
     sandbox.put("news.jsonl", Corpus::new(11).jsonl(documents));
     sandbox.run("collection create seen").ok();
-    let none = sandbox.run("dedup news.jsonl -o first --against seen --append -q");
-    none.ok();
+    let with_empty_collection = sandbox.run("dedup news.jsonl -o first --against seen --append -q");
+    with_empty_collection.ok();
     sandbox.run("dedup news.jsonl -o plain -q").ok();
-    // An empty collection knows nothing: the run is as without it.
+    // An empty collection has no known texts, so the result is that of a run without it.
     assert_eq!(
         sandbox.text("first/clusters.jsonl"),
         sandbox.text("plain/clusters.jsonl")
@@ -139,7 +139,7 @@ fn a_run_against_a_collection_of_its_own_input_keeps_nothing() {
 fn records_without_ids_of_several_runs_do_not_replace_one_another() {
     let sandbox = with_collection();
     for (day, n) in [("a", 6), ("b", 7)] {
-        // The same names every day.
+        // The file has the same name every day.
         sandbox.put("pages.jsonl", json!({"text": text(n)}).to_string());
         sandbox
             .run("dedup pages.jsonl -o out --against seen --append -q")
@@ -170,10 +170,10 @@ fn an_id_with_a_replaced_text_is_reported() {
 #[test]
 fn duplicates_of_an_index_are_removed_unverified() {
     let sandbox = with_collection();
-    let made = sandbox
+    let fingerprint_run = sandbox
         .run("fingerprint old.jsonl --profile tp1-words-lntf-64")
         .ok();
-    let fingerprints = made.stdout.lines().flat_map(|line| {
+    let fingerprints = fingerprint_run.stdout.lines().flat_map(|line| {
         let row: Value = serde_json::from_str(line).unwrap();
         let fingerprint = row["fingerprint"].as_str().unwrap();
         u64::from_str_radix(fingerprint, 16).unwrap().to_le_bytes()

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::corpus::Corpus;
 use crate::sandbox::Sandbox;
 
-/// Lines with a record that is none among them, and a packed file.
+/// A file of lines with one invalid record, and a gzip file.
 fn inputs() -> Sandbox {
     let sandbox = Sandbox::new();
     let mut corpus = Corpus::new(31);
@@ -56,7 +56,7 @@ fn annotated_records_agree_with_the_clusters() {
         copies += u64::from(record["dup_count"].as_u64().unwrap() > 1);
     }
     assert!(copies > 10);
-    // The record's own bytes stand before the fields, whatever they look like.
+    // The record's own bytes come before the added fields, unchanged.
     let input: Vec<String> = lines("in.jsonl");
     let own = input.iter().filter(|line| *line != "no json");
     for (line, own) in annotated.iter().zip(own) {
@@ -65,7 +65,7 @@ fn annotated_records_agree_with_the_clusters() {
     }
 }
 
-/// The rows of a table without quotes in it but around whole fields.
+/// The rows of a table whose quotes are only around whole fields.
 fn table(text: &str, delimiter: char) -> Vec<Vec<String>> {
     let row = |line: &str| {
         line.split(delimiter)
@@ -76,7 +76,7 @@ fn table(text: &str, delimiter: char) -> Vec<Vec<String>> {
 }
 
 #[test]
-fn rows_and_elements_get_the_fields_of_lines() {
+fn csv_rows_and_json_elements_get_the_same_fields_as_jsonl_lines() {
     let sandbox = Sandbox::new();
     let mut records: Vec<Value> = Corpus::new(32)
         .jsonl(120)
@@ -146,7 +146,7 @@ fn rows_and_elements_get_the_fields_of_lines() {
 }
 
 #[test]
-fn columns_go_by_the_names_of_other_tools() {
+fn columns_have_the_names_of_other_tools() {
     let sandbox = inputs();
     let annotated = |tool: &str| {
         let args = format!("dedup in.jsonl -o {tool} --mode annotate --columns {tool} --prefix x. --quiet");
@@ -179,12 +179,12 @@ fn columns_go_by_the_names_of_other_tools() {
     for (_, (row, cluster)) in annotated("duplodocus") {
         assert_eq!(row["x.cc_size"], cluster["cluster_size"]);
         assert_eq!(row["x.cc_idx"] == 0, cluster["is_leader"] == true);
-        let places: &mut Vec<u64> = seen.entry(row["x.cc_id"].as_u64().unwrap()).or_default();
-        places.push(row["x.cc_idx"].as_u64().unwrap());
+        let indices: &mut Vec<u64> = seen.entry(row["x.cc_id"].as_u64().unwrap()).or_default();
+        indices.push(row["x.cc_idx"].as_u64().unwrap());
     }
-    for mut places in seen.into_values() {
-        places.sort_unstable();
-        assert!(places.iter().copied().eq(0..places.len() as u64), "{places:?}");
+    for mut indices in seen.into_values() {
+        indices.sort_unstable();
+        assert!(indices.iter().copied().eq(0..indices.len() as u64), "{indices:?}");
     }
 }
 
@@ -196,7 +196,7 @@ fn inputs_that_cannot_be_annotated_are_refused() {
         .run("dedup in.jsonl notes -o out --mode annotate")
         .fails(2, &["notes/a.txt", "no fields", "clusters.jsonl"]);
     assert!(!sandbox.path("out").exists());
-    // Known before the run begins, or where it is met.
+    // The clash is found before the run begins, or at the record that has it.
     let clash = "{\"text\":\"one two\",\"hamming\":3}\n";
     let parts = [":2", "\"hamming\"", "--prefix"];
     sandbox.put("early.jsonl", format!("{{\"text\":\"one\"}}\n{clash}"));

@@ -1,4 +1,4 @@
-//! `dedup --append`: the same input gives the same result again, and the collection gets the kept documents.
+//! `dedup --append`: a repeated run gives the same result, and the kept documents are added to the collection.
 
 use std::collections::BTreeMap;
 
@@ -36,7 +36,7 @@ pub(crate) fn ids(sandbox: &Sandbox, file: &str) -> Vec<String> {
     sandbox.rows(file).into_iter().map(id).collect()
 }
 
-/// All files of a result that do not hold times.
+/// All files of a result that do not contain times.
 fn result(sandbox: &Sandbox, out: &str) -> BTreeMap<String, Vec<u8>> {
     let mut files = sandbox.tree(out);
     files.retain(|name, _| !name.starts_with("report."));
@@ -55,7 +55,7 @@ pub(crate) fn collection(sandbox: &Sandbox) -> BTreeMap<String, String> {
 }
 
 #[test]
-fn the_same_input_gives_the_result_of_its_first_run() {
+fn a_repeated_run_gives_the_result_of_the_first_run() {
     let sandbox = with_collection();
     // Some records have ids, some have none.
     let mut news = Corpus::new(11).jsonl(80) + &lines(&[("same", 1), ("fresh", 5)]);
@@ -71,7 +71,7 @@ fn the_same_input_gives_the_result_of_its_first_run() {
         .unwrap();
     assert_eq!(first.len() as u64, 2 + kept);
 
-    // Other runs come in between; a document that was known goes, and one that the run added gets another text.
+    // Between the two runs, another run changes the text of an added document, and a known document is deleted.
     sandbox.put("more.jsonl", lines(&[("other", 7), ("fresh", 6)]));
     append(&sandbox, "more.jsonl", "between");
     sandbox.run("collection delete seen old1").ok();
@@ -85,7 +85,7 @@ fn the_same_input_gives_the_result_of_its_first_run() {
     assert_eq!(result(&sandbox, "first"), result(&sandbox, "again"));
     assert_eq!(collection(&sandbox), before);
 
-    // The same documents in another place, packed and cut in two.
+    // The same documents in another folder, split into two files, one of them compressed.
     let cut = news.find('\n').unwrap() + 1;
     sandbox.put("there/a.jsonl", &news[..cut]);
     sandbox.put("there/b.jsonl.gz", Corpus::gzip(&news.as_bytes()[cut..]));
@@ -127,7 +127,7 @@ fn another_input_is_another_run() {
     );
     append(&sandbox, "tuesday.jsonl", "tuesday");
     assert_eq!(ids(&sandbox, "tuesday/kept/tuesday.jsonl"), ["c"]);
-    // Without --append a run compares with the present collection, which has its own documents too.
+    // Without --append a run compares with the current collection, which contains the run's own documents.
     sandbox
         .run("dedup monday.jsonl -o asked --against seen --quiet")
         .ok();
@@ -139,7 +139,7 @@ fn a_document_that_the_collection_has_is_no_duplicate_of_itself() {
     let sandbox = with_collection();
     sandbox.put("monday.jsonl", lines(&[("a", 3), ("b", 4)]));
     append(&sandbox, "monday.jsonl", "monday");
-    // The input has grown. Of equal texts the document itself is kept, once, wherever it stands.
+    // The input has grown. Of equal texts, the document that is in the collection is kept once, whatever its position.
     let grown = [
         ("copy of a", 3),
         ("a", 3),
@@ -172,7 +172,7 @@ fn a_document_that_the_collection_has_is_no_duplicate_of_itself() {
         );
         assert_eq!(collection(&sandbox).len(), 5);
     }
-    // A file is known by its path.
+    // The id of a file is its path.
     sandbox.put("pages/one.txt", text(11));
     append(&sandbox, "pages", "one");
     sandbox.put("pages/two.txt", text(12));
@@ -181,7 +181,7 @@ fn a_document_that_the_collection_has_is_no_duplicate_of_itself() {
     assert_eq!(collection(&sandbox).len(), 7);
 }
 
-/// The text of a number with every `step`-th word exchanged, from the word `first` on.
+/// The text of the number `n` with every `step`-th word replaced, from the word `first` on.
 fn edited(n: u64, first: u64, step: usize, by: &str) -> String {
     let edits = (first..120).step_by(step);
     edits.fold(text(n) + " ", |text, word| {
@@ -195,7 +195,7 @@ fn documents(documents: &[(&str, String)]) -> String {
 }
 
 #[test]
-fn a_document_of_the_collection_leads_new_ones_that_are_like_it() {
+fn a_document_of_the_collection_leads_similar_new_documents() {
     let sandbox = with_collection();
     let (leader, follower) = (text(3), edited(3, 10, 60, "x"));
     sandbox.put(
@@ -204,7 +204,7 @@ fn a_document_of_the_collection_leads_new_ones_that_are_like_it() {
     );
     append(&sandbox, "monday.jsonl --threshold 0.99", "monday");
     assert_eq!(ids(&sandbox, "monday/kept/monday.jsonl"), ["l", "f"]);
-    // A new text that is like the follower alone comes first in the input.
+    // A new text that is similar to the follower only is first in the input.
     let new = edited(3, 10, 60, "x")
         .replace("w3100 ", "new ")
         .replace("w3050 ", "new ");
@@ -237,7 +237,7 @@ fn runs_with_other_options_do_not_change_the_result_of_a_run() {
 }
 
 #[test]
-fn documents_added_replaced_and_there_already_are_counted_apart() {
+fn added_replaced_and_present_documents_are_counted_separately() {
     let sandbox = with_collection();
     sandbox.put(
         "monday.jsonl",
@@ -249,7 +249,7 @@ fn documents_added_replaced_and_there_already_are_counted_apart() {
         ]),
     );
     append(&sandbox, "monday.jsonl", "monday");
-    // A text without words has the place of another, so no bits of a fingerprint differ.
+    // A text without words replaces another text without words, so their fingerprints are equal.
     let tuesday = [
         ("empty", String::new()),
         ("b", "...".to_owned()),
@@ -275,7 +275,7 @@ fn documents_added_replaced_and_there_already_are_counted_apart() {
 }
 
 #[test]
-fn documents_of_one_id_are_all_in_the_collection() {
+fn documents_with_the_same_id_are_all_added() {
     let sandbox = with_collection();
     let documents = [("a", 3), ("a", 4), ("a", 3), ("b", 5), ("a", 6)];
     sandbox.put("news.jsonl", lines(&documents));
@@ -291,14 +291,14 @@ fn documents_of_one_id_are_all_in_the_collection() {
         .collect();
     assert_eq!(renamed.len(), 2);
     assert!(renamed.contains(&&text(4)) && renamed.contains(&&text(6)));
-    // Run again, nothing gets another name.
+    // A repeated run renames nothing.
     append(&sandbox, "news.jsonl", "again");
     assert_eq!(collection(&sandbox), stored);
 }
 
 #[test]
 fn a_changed_input_is_not_appended() {
-    // The file that is read is the one that is copied and appended, or the run fails.
+    // A file that changes between reading and copying makes the run fail.
     let sandbox = with_collection();
     sandbox.put("big.jsonl", Corpus::new(5).jsonl(3000));
     let run = sandbox.bash(
@@ -311,7 +311,7 @@ fn a_changed_input_is_not_appended() {
 }
 
 #[test]
-fn keep_chooses_within_the_run_and_says_so() {
+fn keep_chooses_among_the_documents_of_the_run_with_a_note() {
     let sandbox = with_collection();
     let newer = json!({"id": "newer", "text": text(1), "time": "2030-01-01"}).to_string();
     let other = json!({"id": "other", "text": text(8), "time": "2030-01-01"}).to_string();
@@ -333,7 +333,7 @@ fn keep_chooses_within_the_run_and_says_so() {
 }
 
 #[test]
-fn the_configuration_of_a_run_appends_as_well() {
+fn the_configuration_of_a_run_includes_append() {
     let sandbox = with_collection();
     sandbox.put("news.jsonl", lines(&[("a", 3)]));
     append(&sandbox, "news.jsonl", "out");
@@ -345,8 +345,7 @@ fn the_configuration_of_a_run_appends_as_well() {
     assert!(collection(&sandbox).contains_key("b"));
 }
 
-/// A record that the collection would not take is rejected when it is read, so that the output and the collection
-/// agree.
+/// A record that the collection cannot store is rejected when it is read, so that the output and the collection agree.
 #[test]
 fn records_that_the_collection_cannot_store_are_rejected() {
     let sandbox = Sandbox::new();
@@ -387,7 +386,7 @@ fn records_that_the_collection_cannot_store_are_rejected() {
         assert_eq!(stored.len(), 4);
         assert!(stored.keys().any(|id| id.starts_with("in.jsonl:1#")));
     }
-    // A text without words that is removed goes nowhere; without --append nothing is rejected.
+    // A removed text without words is not added; without --append no record is rejected.
     for (out, options, rejected) in [("removed", "--append --empty remove", 2), ("asked", "", 0)] {
         sandbox.run(&format!(
             "dedup in.jsonl -o {out} --against seen --quiet --max-rejected 100% {options}"

@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 use crate::append::{append, collection, ids, lines, with_collection};
 use crate::sandbox::{Run, Sandbox, TWINPRINT};
 
-/// The arguments of a run that reads stdin, but for the output.
+/// The arguments of a run that reads stdin, without `-o`.
 const FROM_STDIN: [&str; 7] = ["dedup", "-", "--format", "jsonl", "--against", "seen", "--append"];
 
-/// A run that reads stdin, which stays open, once it has begun to write to `out`.
+/// Starts a run that reads stdin, and returns once it has begun to write to `out`. Its stdin stays open.
 fn waiting(sandbox: &Sandbox, out: &str, sent: &str) -> Child {
     let mut child = sandbox
         .command(TWINPRINT)
@@ -25,20 +25,20 @@ fn waiting(sandbox: &Sandbox, out: &str, sent: &str) -> Child {
     child.stdin.as_mut().unwrap().write_all(sent.as_bytes()).unwrap();
     let began = Instant::now();
     while !sandbox.path(&format!("{out}/.twinprint-unfinished")).exists() {
-        assert!(began.elapsed() < Duration::from_mins(1), "it never began");
+        assert!(began.elapsed() < Duration::from_mins(1), "the run did not begin");
         std::thread::sleep(Duration::from_millis(5));
     }
     child
 }
 
 #[test]
-fn a_run_holds_the_collection_to_its_end() {
+fn a_run_locks_the_collection_until_it_ends() {
     let sandbox = with_collection();
     let news = lines(&[("a", 3), ("b", 4)]);
     sandbox.put("news.jsonl", &news);
     sandbox.put("other.jsonl", lines(&[("c", 3)]));
     let mut first = waiting(&sandbox, "first", &news);
-    // Neither another run nor another process comes in between.
+    // Neither another run nor another command can open the collection meanwhile.
     sandbox
         .run("dedup other.jsonl -o second --against seen --append")
         .fails(1, &["--against seen", "open in another process"]);
@@ -54,7 +54,7 @@ fn a_run_holds_the_collection_to_its_end() {
 }
 
 #[test]
-fn a_run_that_had_ended_before_it_was_killed_gives_its_exit_code_again() {
+fn a_repeated_run_returns_the_exit_code_of_the_run_that_ended_before_it_was_killed() {
     let sandbox = with_collection();
     let damaged = lines(&[("a", 3), ("b", 4)]) + "{\"id\":\"c\",\"te";
     let mut first = waiting(&sandbox, "out", &damaged);
@@ -82,7 +82,7 @@ fn a_run_that_had_ended_before_it_was_killed_gives_its_exit_code_again() {
 }
 
 #[test]
-fn a_killed_run_leaves_the_collection_as_it_was() {
+fn a_killed_run_does_not_change_the_collection() {
     let sandbox = with_collection();
     sandbox.put("news.jsonl", lines(&[("a", 3), ("b", 4)]));
     let before = collection(&sandbox);
@@ -108,7 +108,7 @@ fn the_output_of_a_run_that_may_have_ended_needs_overwrite() {
     let sandbox = with_collection();
     sandbox.put("news.jsonl", lines(&[("a", 3)]));
     append(&sandbox, "news.jsonl", "out");
-    // As a run on another collection leaves it that is killed at its end.
+    // The marker of a run on another collection that was killed at its end.
     let number = |n: u32| format!("{n:032x}");
     let claim = format!(
         "kept/news.jsonl\0/claim {} {} {} elsewhere\0/whole {}\0",
@@ -118,7 +118,7 @@ fn the_output_of_a_run_that_may_have_ended_needs_overwrite() {
         number(4)
     );
     sandbox.put("out/.twinprint-unfinished", claim);
-    let left = sandbox.tree("out");
+    let before = sandbox.tree("out");
     for args in ["--quiet", "--quiet --against seen --append"] {
         sandbox.run(&format!("dedup news.jsonl -o out {args}")).fails(
             1,
@@ -132,5 +132,5 @@ fn the_output_of_a_run_that_may_have_ended_needs_overwrite() {
     sandbox
         .run("cluster news.jsonl -o out --state s")
         .fails(1, &["elsewhere", "repeat the command of that run"]);
-    assert_eq!(sandbox.tree("out"), left);
+    assert_eq!(sandbox.tree("out"), before);
 }

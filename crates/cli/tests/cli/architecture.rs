@@ -1,6 +1,5 @@
-//! The rules of ARCHITECTURE.md that a compiler does not check: the arrows between crates, the places of unsafe code
-//! and its arguments, the length of files, and a heading for every directory. `imports` checks the imports within a
-//! crate.
+//! The rules of ARCHITECTURE.md that a compiler does not check: the dependencies between crates, where unsafe code is and how it
+//! is justified, the length of files, and a heading for every directory. `imports` checks the imports within a crate.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -51,14 +50,14 @@ const TEST_ARROWS: [(&str, &[&str]); 1] = [("server", &["text"])];
 const MAX_LINES: usize = 500;
 const MAX_TEST_LINES: usize = 600;
 
-/// Lines above an unsafe block in which its argument is looked for.
+/// Lines above an unsafe block that are searched for its `// SAFETY:` comment.
 const MAX_LINES_TO_ARGUMENT: usize = 6;
 
 /// Names of modules without a subject.
 const VAGUE_NAMES: [&str; 7] = ["common", "util", "utils", "helper", "helpers", "misc", "prelude"];
 
 #[test]
-fn arrows_between_crates_are_those_of_the_design() {
+fn dependencies_between_crates_are_those_of_the_map() {
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--no-deps", "--offline", "--format-version", "1"])
         .current_dir(repository())
@@ -134,17 +133,17 @@ fn unsafe_code_is_only_in_the_kernels_and_the_mapping() {
 }
 
 #[test]
-fn unsafe_code_of_the_kernels_states_the_duty_and_the_argument() {
+fn unsafe_code_of_the_kernels_has_safety_comments() {
     let mut files = Vec::new();
     add_rust_files(&source_dir("fingerprint").join("kernel"), &mut files);
     let (mut functions, mut blocks) = (0, 0);
     for path in files {
         let text = fs::read_to_string(&path).unwrap();
         let lines: Vec<&str> = text.lines().collect();
-        // The trait states the duty for the functions that implement it.
+        // The trait states the safety conditions of the functions that implement it.
         let mut in_trait_impl = false;
         for (number, line) in lines.iter().enumerate() {
-            let place = format!("{}:{}", path.display(), number + 1);
+            let location = format!("{}:{}", path.display(), number + 1);
             let code = line.split("//").next().unwrap_or_default();
             if code.starts_with("impl") {
                 in_trait_impl = code.contains(" for ");
@@ -156,7 +155,7 @@ fn unsafe_code_of_the_kernels_states_the_duty_and_the_argument() {
                 let mut docs = above.clone().take_while(|line| line.starts_with(['/', '#']));
                 assert!(
                     docs.any(|line| line.ends_with("# Safety")),
-                    "{place}: no `# Safety`"
+                    "{location}: no `# Safety`"
                 );
                 functions += 1;
             }
@@ -164,7 +163,7 @@ fn unsafe_code_of_the_kernels_states_the_duty_and_the_argument() {
                 let mut near = above.take(MAX_LINES_TO_ARGUMENT);
                 assert!(
                     near.any(|line| line.starts_with("// SAFETY:")),
-                    "{place}: no `// SAFETY:`"
+                    "{location}: no `// SAFETY:`"
                 );
                 blocks += 1;
             }
@@ -198,7 +197,7 @@ fn files_are_short_have_a_subject_and_open_with_a_doc_comment() {
             "{}: the name has no subject",
             path.display()
         );
-        // A file of tests belongs to a module that has a doc comment.
+        // A `tests.rs` needs no doc comment, because its module has one.
         if name != "tests" {
             assert!(
                 text.starts_with("//!") || text.starts_with("#![doc"),

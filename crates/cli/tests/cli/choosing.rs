@@ -1,4 +1,4 @@
-//! The choice of files and records: globs, patterns, limits, statuses. Everything skipped is counted.
+//! Selection of files and records: globs, patterns, limits, statuses. Everything skipped is counted.
 
 use serde_json::json;
 
@@ -19,7 +19,7 @@ fn sources() -> Sandbox {
 }
 
 #[test]
-fn a_glob_that_spells_an_extension_reads_text() {
+fn files_of_a_glob_with_an_extension_are_read_as_text() {
     let sandbox = sources();
     let run = sandbox.run("dedup src/**/*.py -o out").ok();
     assert!(

@@ -1,4 +1,4 @@
-//! `twinprint cluster`: its output, refusals, and equal results for any threads and pauses.
+//! `twinprint cluster`: its output, its refusals, and the same result for any number of threads or runs.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ fn news() -> String {
             .collect();
         let mut text = words.join(" ");
         if i >= 8 && i % 8 == 0 {
-            // What came eight before, with a word changed.
+            // The text eight documents earlier, with a word changed.
             text = lines.lines().nth(i as usize - 8).map_or(text, |line| {
                 let before: Value = serde_json::from_str(line).unwrap();
                 before["text"].as_str().unwrap().replacen('w', "v", 1)
@@ -47,7 +47,7 @@ fn sandbox() -> Sandbox {
 }
 
 #[test]
-fn documents_groups_and_stories_fit_together() {
+fn assignments_groups_and_stories_agree() {
     let sandbox = sandbox();
     let run = sandbox
         .run("cluster news.jsonl -o out --story-threshold 0.2 --vectors")
@@ -146,7 +146,7 @@ fn threads_do_not_change_the_result() {
 }
 
 #[test]
-fn a_stream_in_two_parts_is_the_stream() {
+fn a_stream_in_two_runs_gives_the_result_of_one_run() {
     let sandbox = sandbox();
     let news = news();
     let parts: Vec<&str> = news.split_inclusive('\n').collect();
@@ -227,7 +227,7 @@ fn the_canonical_copy_follows_the_policy() {
 }
 
 #[test]
-fn values_that_make_no_sense_are_refused() {
+fn values_out_of_range_are_refused() {
     let sandbox = sandbox();
     for (args, said) in [
         ("--threshold 1.5", "--threshold"),
@@ -247,7 +247,7 @@ fn values_that_make_no_sense_are_refused() {
 }
 
 #[test]
-fn clusters_are_judged_by_labels() {
+fn clusters_are_compared_with_labels() {
     let sandbox = Sandbox::new();
     let labelled = |(i, line): (usize, &str)| {
         let mut row: Value = serde_json::from_str(line).unwrap();
@@ -266,8 +266,8 @@ fn clusters_are_judged_by_labels() {
         "{}",
         run.stdout
     );
-    let told = sandbox.json("out/agreement.json");
-    // The pairs counted one by one.
+    let agreement = sandbox.json("out/agreement.json");
+    // The same figures from a count of all pairs.
     let rows = sandbox.rows("out/assignments.jsonl");
     for (name, key) in [("groups", "group_id"), ("stories", "story_id")] {
         let [mut both, mut found, mut truth] = [0u32; 3];
@@ -280,16 +280,16 @@ fn clusters_are_judged_by_labels() {
             }
         }
         let expected = [both, found, truth].map(f64::from);
-        let pairs = told[name]["pairwise"].as_array().unwrap();
+        let pairs = agreement[name]["pairwise"].as_array().unwrap();
         assert!((pairs[0].as_f64().unwrap() - expected[0] / expected[1]).abs() < 1e-9);
         assert!((pairs[1].as_f64().unwrap() - expected[0] / expected[2]).abs() < 1e-9);
-        assert_eq!(told[name]["clusters"][1].as_u64(), Some(4));
+        assert_eq!(agreement[name]["clusters"][1].as_u64(), Some(4));
         // eval computes the same from the files.
         let args =
             "eval --docs news.jsonl --labels subject --clusters out/assignments.jsonl -q --json eval.json";
         let run = sandbox.run(&format!("{args} --by {key}")).ok();
         assert!(run.stdout.contains("B-cubed") && run.stdout.contains("without self"));
-        assert_eq!(sandbox.json("eval.json")[0]["agreement"], told[name]);
+        assert_eq!(sandbox.json("eval.json")[0]["agreement"], agreement[name]);
     }
     sandbox.put(
         "bad.jsonl",
@@ -352,7 +352,7 @@ fn impossible_times_are_reported_and_do_not_move_the_clock() {
 }
 
 #[test]
-fn labels_that_nobody_has_agree_with_nothing() {
+fn labels_that_no_document_has_are_reported() {
     let sandbox = sandbox();
     let run = sandbox.run("cluster news.jsonl -o out --labels nosuch").ok();
     assert!(
@@ -368,7 +368,7 @@ fn labels_that_nobody_has_agree_with_nothing() {
 fn the_last_seen_groups_and_stories_stay_live_with_and_without_times() {
     let sandbox = Sandbox::new();
     for time in [None, Some("2024-05-01")] {
-        // One text again and again, and between others that come once.
+        // One text is repeated, alternating with texts that occur once.
         let row = |i: usize| {
             let text = match i % 2 {
                 0 => "the same report of the same harbour and the same ferry once more".to_owned(),

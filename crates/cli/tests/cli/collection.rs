@@ -17,7 +17,7 @@ fn with_collection() -> Sandbox {
 }
 
 #[test]
-fn a_collection_answers_as_dedup_decides() {
+fn the_verdicts_of_a_collection_are_those_of_dedup() {
     let sandbox = with_collection();
     let answers = sandbox.run("collection add seen news.jsonl --quiet").ok().stdout;
     sandbox.run("dedup news.jsonl -o out --mode report --quiet").ok();
@@ -110,7 +110,7 @@ fn a_damaged_page_is_named_and_the_rest_is_saved() {
         let mut bytes = whole.clone();
         bytes[page * PAGE..][..PAGE].fill(0);
         sandbox.put("seen/collection.redb", &bytes);
-        let told = |command: &str, said: &str| {
+        let succeeds = |command: &str, said: &str| {
             let run = sandbox.run(command);
             if run.code == Some(0) {
                 return true;
@@ -119,14 +119,14 @@ fn a_damaged_page_is_named_and_the_rest_is_saved() {
             false
         };
         let advice = "twinprint collection repair seen TO";
-        let is_whole = told("collection check seen", advice);
-        told("collection query seen many.jsonl --summary --quiet", advice);
-        told("collection export seen", advice);
-        told(
+        let is_whole = succeeds("collection check seen", advice);
+        succeeds("collection query seen many.jsonl --summary --quiet", advice);
+        succeeds("collection export seen", advice);
+        succeeds(
             "dedup many.jsonl -o out --against seen --overwrite --quiet",
             advice,
         );
-        if told("collection repair seen mended", "nothing was written") {
+        if succeeds("collection repair seen mended", "nothing was written") {
             let rest = sandbox
                 .run("collection export mended")
                 .ok()
@@ -177,10 +177,10 @@ fn a_collection_on_a_read_only_medium_answers_and_refuses_writes() {
             grep -q "cannot be written (Read-only file system" refused
         done
         test ! -e kept
-        "$0" serve collections --listen 127.0.0.1:0 --log quiet > told & process=$!
+        "$0" serve collections --listen 127.0.0.1:0 --log quiet > printed & process=$!
         trap 'kill $process; wait $process' EXIT
-        until grep -qs '^http.*:[0-9]' told; do sleep 0.1; done
-        service=$(sed 's|^http://||' told)
+        until grep -qs '^http.*:[0-9]' printed; do sleep 0.1; done
+        service=$(sed 's|^http://||' printed)
         ask() {
             exec 3<> "/dev/tcp/${service%:*}/${service#*:}"
             printf '%s %s HTTP/1.1\r\nHost: %s\r\nX-Twinprint: 1\r\nConnection: close\r\n\r\n' "$1" "$2" "$service" >&3
@@ -207,16 +207,16 @@ fn a_collection_on_a_read_only_medium_answers_and_refuses_writes() {
             "nothing can be mounted here; the library's own tests open collections for reading alone",
         );
     };
-    let told = run.ok().stdout;
+    let stdout = run.ok().stdout;
     for part in [
         "whole: ",
         "backed up: ",
         "restored: ",
         "80 documents saved, 0 lost",
     ] {
-        assert!(told.contains(part), "no {part:?} in {told}");
+        assert!(stdout.contains(part), "no {part:?} in {stdout}");
     }
-    assert!(told.ends_with("503\n200\n503\n"), "{told}");
+    assert!(stdout.ends_with("503\n200\n503\n"), "{stdout}");
     assert_eq!(sandbox.text("asked"), "{\"updated\":80}\n");
     assert_eq!(sandbox.text("exported").lines().count(), 80);
 }
@@ -244,7 +244,7 @@ fn documents_without_ids_do_not_replace_those_of_another_day() {
 }
 
 #[test]
-fn rejected_documents_are_reported_with_their_place() {
+fn rejected_documents_are_reported_with_file_and_line() {
     let sandbox = with_collection();
     let long = "x".repeat(3000);
     sandbox.put(
@@ -255,7 +255,7 @@ fn rejected_documents_are_reported_with_their_place() {
         ),
     );
     sandbox.run("collection create scored --canonical score").ok();
-    let told = sandbox
+    let run = sandbox
         .run("collection add scored odd.jsonl --summary")
         .incomplete();
     for part in [
@@ -264,9 +264,9 @@ fn rejected_documents_are_reported_with_their_place() {
         "score: left out of 1 document",
         "odd.jsonl:1",
     ] {
-        assert!(told.stderr.contains(part), "{part}: {}", told.stderr);
+        assert!(run.stderr.contains(part), "{part}: {}", run.stderr);
     }
-    assert!(told.stdout.contains("\"new\":"), "{}", told.stdout);
+    assert!(run.stdout.contains("\"new\":"), "{}", run.stdout);
     sandbox
         .run("collection add scored odd.jsonl --quiet --strict")
         .fails(
@@ -283,7 +283,7 @@ fn rejected_documents_are_reported_with_their_place() {
 }
 
 #[test]
-fn documents_are_kept_though_nobody_reads_the_answers() {
+fn documents_are_added_if_the_answers_are_not_read() {
     let sandbox = with_collection();
     sandbox.put("many.jsonl", Corpus::new(5).jsonl(3000));
     sandbox
@@ -296,7 +296,7 @@ fn documents_are_kept_though_nobody_reads_the_answers() {
 }
 
 #[test]
-fn an_index_takes_no_directory_of_a_collection() {
+fn an_index_is_not_built_in_the_directory_of_a_collection() {
     let sandbox = with_collection();
     sandbox.put("old.u64", [7; 8]);
     sandbox
@@ -305,7 +305,7 @@ fn an_index_takes_no_directory_of_a_collection() {
     sandbox.run("collection check seen").ok();
 }
 
-/// The documents acknowledged before a kill are there, and none that were not sent.
+/// After a kill the collection has all acknowledged documents, and none that were not sent.
 #[test]
 fn a_collection_killed_at_any_time_has_the_acknowledged_documents() {
     let sandbox = Sandbox::new();
@@ -323,8 +323,8 @@ fn a_collection_killed_at_any_time_has_the_acknowledged_documents() {
             .args(["collection", "add", "seen", "pages.jsonl", "--quiet"])
             .stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();
-        let told = BufReader::new(child.stdout.take().unwrap());
-        for (n, line) in told.lines().enumerate() {
+        let answers = BufReader::new(child.stdout.take().unwrap());
+        for (n, line) in answers.lines().enumerate() {
             let Ok(answer) = serde_json::from_str::<Value>(&line.unwrap()) else {
                 break;
             };
@@ -336,7 +336,7 @@ fn a_collection_killed_at_any_time_has_the_acknowledged_documents() {
         child.wait().unwrap();
         sandbox.run("collection check seen").ok();
         let exported = sandbox.run("collection export seen").ok().stdout;
-        let there: BTreeSet<String> = exported
+        let stored: BTreeSet<String> = exported
             .lines()
             .map(|line| {
                 serde_json::from_str::<Value>(line).unwrap()["id"]
@@ -346,11 +346,11 @@ fn a_collection_killed_at_any_time_has_the_acknowledged_documents() {
             })
             .collect();
         assert!(
-            acknowledged.is_subset(&there),
+            acknowledged.is_subset(&stored),
             "cycle {cycle}: {:?}",
-            acknowledged.difference(&there).next()
+            acknowledged.difference(&stored).next()
         );
-        assert!(there.is_subset(&sent));
+        assert!(stored.is_subset(&sent));
     }
     assert!(acknowledged.len() > 100, "{}", acknowledged.len());
 }

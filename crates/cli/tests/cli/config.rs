@@ -68,7 +68,7 @@ fn the_command_line_has_precedence() {
     assert_eq!(config["inputs"].as_array().unwrap(), &["folder".into()]);
     assert_eq!(config["ext"].as_array().unwrap(), &["rs".into()]);
     assert!(!sandbox.path("elsewhere").exists());
-    // What is not on the command line comes from the file, the output directory too.
+    // Options that are not on the command line come from the file, including the output directory.
     let run = sandbox.run("dedup folder --config my.toml").ok();
     assert_eq!((run.stdout.as_str(), run.stderr.as_str()), ("", ""));
     assert!(sandbox.path("elsewhere/report.json").exists());
@@ -105,12 +105,12 @@ fn errors_in_the_file_are_named() {
     sandbox
         .run("dedup folder -o out --config nothere.toml")
         .fails(1, &["--config nothere.toml", "No such file"]);
-    // What the library refuses is refused as from the command line.
+    // Values that the library refuses are refused as on the command line.
     refused_by_value(&sandbox);
 }
 
 #[test]
-fn commands_of_commands_take_a_file() {
+fn subcommands_take_a_configuration_file() {
     let sandbox = inputs();
     sandbox
         .run("idf build -o no.tpidf --config nothere.toml -- -in.jsonl")
@@ -143,7 +143,7 @@ fn refused_by_value(sandbox: &Sandbox) {
     sandbox
         .run("dedup folder -o out --config my.toml")
         .fails(2, &["--threshold: 1.5"]);
-    // A profile with stop words goes with its own list only.
+    // A profile with stop words accepts only its own list.
     sandbox
         .run("dedup folder -o first --stop-words stop.txt --quiet")
         .ok();

@@ -1,4 +1,4 @@
-//! Seeded corpora: Chinese and English texts, near copies, equal texts in other markup, short texts.
+//! Seeded corpora: Chinese and English texts, near copies, texts that are equal after normalisation, short texts.
 
 use std::io::Write;
 
@@ -10,7 +10,7 @@ pub(crate) const SUBJECTS: [&str; 4] = [
     "comet telescope orbit tail dust observatory bright sky",
 ];
 
-/// Draws the same texts for the same seed.
+/// A generator of texts that depends on the seed only.
 pub(crate) struct Corpus {
     state: u64,
     texts: Vec<String>,
@@ -36,7 +36,7 @@ impl Corpus {
         self.next() % n
     }
 
-    /// A word of two to four syllables; small numbers come up more often, as common words do.
+    /// A word of two to four syllables. Small numbers are more frequent, as common words are.
     fn word(&mut self) -> String {
         const SYLLABLES: [&str; 16] = [
             "ka", "ro", "mi", "ten", "sol", "ver", "du", "lan", "pe", "gor", "hai", "nus", "ber", "ti", "wo",
@@ -52,7 +52,7 @@ impl Corpus {
         )
     }
 
-    /// One of some hundreds of ideographs.
+    /// One of a few hundred ideographs.
     fn ideograph(&mut self) -> char {
         let at = 0x4E00 + (self.below(30) * self.below(30)) as u32 * 7;
         char::from_u32(at).unwrap_or('文')
@@ -96,7 +96,7 @@ impl Corpus {
         characters.into_iter().collect()
     }
 
-    /// A new text, a near copy of an earlier one, or an equal one in other clothes.
+    /// A new text, a near copy of an earlier text, or an earlier text with other case, spaces and punctuation.
     pub(crate) fn document(&mut self) -> String {
         let text = match (self.below(10), self.texts.len() as u64) {
             (_, 0) | (0..6, _) => self.fresh(),

@@ -1,5 +1,4 @@
-//! Damaged input harms what is damaged and nothing else: the rest is judged as if the damage were not there, and every
-//! reject names its place, its reason and the way out.
+//! Damaged inputs: damage affects only the damaged records, and every reject has its file, line, reason and fix.
 
 use crate::corpus::Corpus;
 use crate::sandbox::{Sandbox, repository};
@@ -16,7 +15,7 @@ fn around(line: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// The reasons given, after making sure that the rest came through.
+/// The reason of the only reject. Checks that the other records are kept or removed.
 fn reasons(sandbox: &Sandbox, out: &str, source: &str, line: u64) -> String {
     let kept = sandbox.text(&format!("{out}/kept/in.jsonl"));
     let removed = sandbox.text(&format!("{out}/removed/in.jsonl"));
@@ -41,7 +40,7 @@ fn reasons(sandbox: &Sandbox, out: &str, source: &str, line: u64) -> String {
 }
 
 #[test]
-fn a_record_that_cannot_be_used_is_named_and_left_out() {
+fn an_invalid_record_is_rejected_with_its_reason() {
     let cases: [(&[u8], &str); 10] = [
         (
             b"{\"text\":\"half \\ud83d a pair\"}",
@@ -73,13 +72,13 @@ fn a_record_that_cannot_be_used_is_named_and_left_out() {
             "the summary tells of it: {}",
             run.stdout
         );
-        let given = reasons(&sandbox, &out, "in.jsonl", 2);
-        assert!(given.contains(reason), "{given}");
+        let actual = reasons(&sandbox, &out, "in.jsonl", 2);
+        assert!(actual.contains(reason), "{actual}");
     }
 }
 
 #[test]
-fn strict_fails_on_rejects_but_writes_all_the_same() {
+fn strict_fails_on_rejects_after_writing_the_output() {
     let sandbox = Sandbox::new();
     sandbox.put("in.jsonl", around(b"{\"text\":1}"));
     let run = sandbox.run("dedup in.jsonl -o out --strict --quiet");
@@ -94,7 +93,7 @@ fn strict_fails_on_rejects_but_writes_all_the_same() {
 #[test]
 fn a_truncated_stream_loses_its_end_and_no_other_file() {
     let sandbox = Sandbox::new();
-    // Incompressible enough that half of the packed bytes hold about half of the lines.
+    // The lines compress so little that half of the compressed bytes contain about half of the lines.
     let lines = Corpus::new(3).jsonl(400).into_bytes();
     let packed = [
         ("gzip", "a.jsonl.gz", Corpus::gzip(&lines)),
@@ -119,7 +118,7 @@ fn a_truncated_stream_loses_its_end_and_no_other_file() {
             "{reason}"
         );
         let taken = rejects[0]["line"].as_u64().unwrap() - 1;
-        // A zstd block is read whole or not at all, so less than half may come before the cut.
+        // A zstd block is decoded completely or not at all, so less than half of the lines may precede the cut.
         assert!(taken > 0 && taken < 400, "{codec}: {taken} lines before the cut");
         let rows = sandbox.rows(&format!("{codec}/clusters.jsonl"));
         assert_eq!(rows.len() as u64, taken + 1);
@@ -130,7 +129,7 @@ fn a_truncated_stream_loses_its_end_and_no_other_file() {
 }
 
 #[test]
-fn tables_that_decoders_give_up_on_are_rejected_without_noise() {
+fn tables_that_make_the_decoder_panic_are_rejected_without_a_panic_message() {
     let sandbox = Sandbox::new();
     for (name, found) in [
         ("a.arrow", "arrow/unknown-type"),
@@ -186,7 +185,7 @@ fn bytes_after_a_gzip_stream_are_distinguished_from_damage() {
 }
 
 #[test]
-fn empty_files_are_no_error() {
+fn empty_files_are_not_an_error() {
     let sandbox = Sandbox::new();
     sandbox.put("empty.jsonl", "");
     sandbox.put("blank.jsonl", "\n  \n\n");

@@ -1,4 +1,4 @@
-//! The same input and options give the same bytes, whatever the threads, the CPU and the run.
+//! The same input and options give the same bytes in every run, on any number of threads and any CPU.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::corpus::Corpus;
 use crate::sandbox::{Sandbox, TWINPRINT};
 
-/// Ways to run that must not show: arguments, and the level of the kernels.
+/// Ways to run that must not change the output: arguments, and the level of the kernels.
 const WAYS: [(&str, &str); 5] = [
     ("--threads 1", "auto"),
     ("--threads 2", "auto"),
@@ -16,7 +16,7 @@ const WAYS: [(&str, &str); 5] = [
     ("--threads 3", "avx2"),
 ];
 
-/// Lines, a folder and a packed file, with records that cannot be used in between.
+/// A file of lines, a folder and a gzip file. Some records are invalid.
 fn inputs() -> Sandbox {
     let sandbox = Sandbox::new();
     let mut corpus = Corpus::new(42);
@@ -35,7 +35,7 @@ fn inputs() -> Sandbox {
     sandbox
 }
 
-/// All that a run wrote, without the times in the report.
+/// All files that a run wrote, without the times in the report.
 fn result(sandbox: &Sandbox, out: &str) -> BTreeMap<String, Vec<u8>> {
     let mut files = sandbox.tree(out);
     let report = files.get_mut("report.json").unwrap();
@@ -63,7 +63,7 @@ fn first_difference(a: &[u8], b: &[u8]) -> String {
     differ.map_or_else(|| "one is longer".to_owned(), |(a, b)| format!("{a}\n{b}"))
 }
 
-fn same_for_all_ways(sandbox: &Sandbox, options: &str) -> BTreeMap<String, Vec<u8>> {
+fn assert_same_for_all_ways(sandbox: &Sandbox, options: &str) -> BTreeMap<String, Vec<u8>> {
     let mut first: Option<BTreeMap<String, Vec<u8>>> = None;
     for (i, (way, simd)) in WAYS.into_iter().enumerate() {
         let out = format!("out{i}");
@@ -95,7 +95,7 @@ fn same_for_all_ways(sandbox: &Sandbox, options: &str) -> BTreeMap<String, Vec<u
 #[test]
 fn verified_runs_are_byte_identical() {
     let sandbox = inputs();
-    let files = same_for_all_ways(&sandbox, "--pairs --keep longest");
+    let files = assert_same_for_all_ways(&sandbox, "--pairs --keep longest");
     let present = |name: &str| files.keys().any(|file| file.starts_with(name));
     let expected = [
         "kept/lines.jsonl",
@@ -114,7 +114,7 @@ fn verified_runs_are_byte_identical() {
     for name in expected {
         assert!(present(name), "no {name} among {:?}", files.keys());
     }
-    // The comparison means something: every kind of row is there.
+    // Every kind of row occurs, so the comparison covers each.
     let lines = |name: &str| sandbox.text(&format!("out0/{name}")).lines().count();
     assert_eq!(lines("rejects.jsonl"), 4);
     assert!(lines("pairs.jsonl") > 500, "{} pairs", lines("pairs.jsonl"));
@@ -130,15 +130,15 @@ fn verified_runs_are_byte_identical() {
 }
 
 #[test]
-fn records_put_in_order_are_byte_identical() {
+fn ordered_records_are_byte_identical() {
     let sandbox = inputs();
-    same_for_all_ways(&sandbox, "--order similar");
+    assert_same_for_all_ways(&sandbox, "--order similar");
 }
 
 #[test]
 fn unverified_runs_are_byte_identical() {
     let sandbox = inputs();
-    same_for_all_ways(&sandbox, "--profile paper --pairs=distinct --mode report");
+    assert_same_for_all_ways(&sandbox, "--profile paper --pairs=distinct --mode report");
     let removed = sandbox.json("out0/report.json")["records"]["removed"].as_u64();
     assert!(removed.unwrap() > 100);
 }

@@ -31,7 +31,7 @@ fn counts(sandbox: &Sandbox, out: &str, names: &[&str]) -> Vec<u64> {
 }
 
 #[test]
-fn each_is_kept_in_a_group_of_its_own() {
+fn each_text_without_words_is_kept_in_its_own_group() {
     let sandbox = with_empty_texts();
     for (out, options) in [
         ("a", ""),
@@ -56,7 +56,7 @@ fn each_is_kept_in_a_group_of_its_own() {
 }
 
 #[test]
-fn empty_texts_are_removed_or_rejected_if_asked() {
+fn empty_texts_are_removed_or_rejected_by_option() {
     let sandbox = with_empty_texts();
     let run = sandbox.run("dedup in.jsonl -o removed --empty remove").ok();
     assert!(
@@ -104,7 +104,7 @@ fn empty_texts_are_removed_or_rejected_if_asked() {
 }
 
 #[test]
-fn a_corpus_of_nothing_else_is_no_failure() {
+fn a_corpus_of_only_empty_texts_succeeds() {
     let sandbox = Sandbox::new();
     sandbox.put("in.jsonl", "{\"text\": \"\"}\n{\"text\": \"…\"}\n".repeat(50));
     for options in [
@@ -127,7 +127,7 @@ fn a_corpus_of_nothing_else_is_no_failure() {
 }
 
 #[test]
-fn a_stream_gives_each_a_group_of_its_own_or_rejects_it() {
+fn a_stream_gives_each_text_without_words_its_own_group_or_rejects_it() {
     let sandbox = with_empty_texts();
     sandbox.run("cluster in.jsonl -o kept -q --state state").ok();
     assert_eq!(
@@ -146,7 +146,7 @@ fn a_stream_gives_each_a_group_of_its_own_or_rejects_it() {
 }
 
 #[test]
-fn a_collection_takes_each_as_new_or_refuses_it() {
+fn a_collection_adds_each_text_without_words_as_new_or_rejects_it() {
     let sandbox = with_empty_texts();
     let verdicts = |run: String| -> Vec<Value> {
         let rows = run
@@ -168,17 +168,17 @@ fn a_collection_takes_each_as_new_or_refuses_it() {
             "{store}"
         );
         sandbox.put("other.jsonl", json!({"id": "other", "text": "?"}).to_string());
-        let asked = sandbox
+        let answers = sandbox
             .run(&format!("collection query {store} other.jsonl -q"))
             .ok()
             .stdout;
-        assert_eq!(verdicts(asked), ["new"], "{store}");
-        // The same document again is no new one.
-        let again = sandbox
+        assert_eq!(verdicts(answers), ["new"], "{store}");
+        // The same document again gets the verdict `updated`.
+        let repeated = sandbox
             .run(&format!("collection add {store} in.jsonl -q"))
             .ok()
             .stdout;
-        assert_eq!(verdicts(again), ["updated"; 6], "{store}");
+        assert_eq!(verdicts(repeated), ["updated"; 6], "{store}");
         sandbox.run(&format!("collection check {store}")).ok();
     }
     sandbox.run("collection create strict --empty reject").ok();
@@ -193,7 +193,7 @@ fn a_collection_takes_each_as_new_or_refuses_it() {
     );
 }
 
-/// Two texts under fifty words whose fingerprints are a few bits apart: without verification the fingerprints decide.
+/// Two texts of fewer than fifty words whose fingerprints differ in a few bits. Without verification the fingerprints decide.
 #[test]
 fn short_texts_are_joined_by_their_fingerprints_without_verification() {
     let sandbox = Sandbox::new();

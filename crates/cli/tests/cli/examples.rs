@@ -61,7 +61,7 @@ fn sandbox_with_inputs() -> Sandbox {
     sandbox
 }
 
-/// The commands that make the directory an example works on, unless the example makes it itself.
+/// The commands that create the directory that an example uses, unless the example creates it.
 fn setup_commands(command: &str, example: &str) -> &'static [&'static str] {
     match command {
         "index" if !example.contains(" build ") => &["index build old.u64 -o seen"],

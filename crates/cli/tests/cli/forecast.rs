@@ -31,7 +31,7 @@ fn estimate(run: &Run, name: &str, after: usize) -> f64 {
     number * unit
 }
 
-fn close(what: &str, estimate: f64, actual: &Value) {
+fn assert_close(what: &str, estimate: f64, actual: &Value) {
     let actual = actual.as_f64().unwrap();
     assert!(
         actual <= 2.0 * estimate && estimate <= 2.0 * actual,
@@ -40,22 +40,22 @@ fn close(what: &str, estimate: f64, actual: &Value) {
 }
 
 /// Compares the forecast of a run with the run.
-fn forecast_is_close(sandbox: &Sandbox, args: &str) {
+fn assert_forecast_is_close(sandbox: &Sandbox, args: &str) {
     let dry = sandbox.run(&format!("dedup {args} -o dry --dry-run")).ok();
     assert!(!sandbox.path("dry").exists(), "a dry run writes nothing");
     sandbox.run(&format!("dedup {args} -o out --quiet")).ok();
     let report = sandbox.json("out/report.json");
-    close(
+    assert_close(
         "records",
         estimate(&dry, "records", 0),
         &report["records"]["read"],
     );
-    close("texts", estimate(&dry, "texts", 0), &report["search"]["texts"]);
+    assert_close("texts", estimate(&dry, "texts", 0), &report["search"]["texts"]);
     let run = &report["run"];
-    close("output", estimate(&dry, "disk", 0), &run["written_bytes"]);
-    close("temporary files", estimate(&dry, "disk", 1), &run["spool_bytes"]);
+    assert_close("output", estimate(&dry, "disk", 0), &run["written_bytes"]);
+    assert_close("temporary files", estimate(&dry, "disk", 1), &run["spool_bytes"]);
     if !run["peak_memory_bytes"].is_null() {
-        close("memory", estimate(&dry, "memory", 0), &run["peak_memory_bytes"]);
+        assert_close("memory", estimate(&dry, "memory", 0), &run["peak_memory_bytes"]);
     }
 }
 
@@ -68,7 +68,7 @@ fn a_forecast_of_one_large_file_is_close() {
         lines += &corpus.jsonl(5000);
     }
     sandbox.put("large.jsonl", lines);
-    forecast_is_close(&sandbox, "large.jsonl");
+    assert_forecast_is_close(&sandbox, "large.jsonl");
 }
 
 #[test]
@@ -80,31 +80,31 @@ fn a_forecast_of_many_files_is_close() {
         let texts = corpus.texts(10 + i / 50);
         sandbox.put(&format!("many/{}/{i}.txt", i / 50), texts.join("\n"));
     }
-    forecast_is_close(&sandbox, "many");
+    assert_forecast_is_close(&sandbox, "many");
     sandbox.put("small.jsonl", corpus.jsonl(300));
     let sandbox_of_one = Sandbox::new();
     sandbox_of_one.put("small.jsonl", sandbox.text("small.jsonl"));
-    forecast_is_close(&sandbox_of_one, "small.jsonl --profile paper --keep longest");
+    assert_forecast_is_close(&sandbox_of_one, "small.jsonl --profile paper --keep longest");
 }
 
 #[test]
-fn a_run_that_will_not_fit_is_refused() {
+fn a_run_that_needs_too_much_memory_or_disk_is_refused() {
     let sandbox = Sandbox::new();
     sandbox.put("in.jsonl", Corpus::new(9).jsonl(300));
-    let few = sandbox.run("dedup in.jsonl -o out --dry-run --memory 1MiB");
-    few.fails(1, &["MiB of memory", "--memory", "split the input"]);
+    let too_little = sandbox.run("dedup in.jsonl -o out --dry-run --memory 1MiB");
+    too_little.fails(1, &["MiB of memory", "--memory", "split the input"]);
     sandbox
         .run("dedup in.jsonl -o out --memory 1MiB")
         .fails(1, &["the limit is 1 MiB"]);
     assert!(!sandbox.path("out").exists());
-    // What bounds memory changes nothing in the result.
+    // A memory limit does not change the result.
     sandbox
         .run("dedup in.jsonl -o bounded --memory 200MiB --threads 2 --quiet")
         .ok();
     sandbox.run("dedup in.jsonl -o free --quiet").ok();
     let clusters = |out: &str| sandbox.text(&format!("{out}/clusters.jsonl"));
     assert_eq!(clusters("bounded"), clusters("free"));
-    // A disk of one megabyte, seen by this script alone.
+    // A disk of one megabyte, mounted for this script only.
     sandbox.put("large.jsonl", Corpus::new(10).jsonl(3000));
     std::fs::create_dir(sandbox.path("disk")).unwrap();
     let script = "mount -t tmpfs -o size=1m tmpfs disk || exit 99
@@ -112,8 +112,8 @@ fn a_run_that_will_not_fit_is_refused() {
     let run = sandbox.bash(&format!("exec unshare --mount bash -c '{script}'"));
     if run.code == Some(99) || run.stderr.contains("unshare: ") {
         crate::sandbox::skip(
-            "a_run_that_will_not_fit_is_refused",
-            "no small disk can be mounted here; memory was refused as it must be",
+            "a_run_that_needs_too_much_memory_or_disk_is_refused",
+            "no small disk can be mounted here; only the memory limit was tested",
         );
     } else {
         run.fails(1, &["the disk of the output", "--work-dir", "--mode report"]);
@@ -143,7 +143,7 @@ fn a_forecast_counts_the_cost_of_known_documents() {
     );
     sandbox.run("dedup new.jsonl -o out --against seen --quiet").ok();
     let known = sandbox.json("out/report.json")["records"]["removed_known"].clone();
-    // A text that several documents have is asked about once.
+    // A text of several documents is looked up once.
     assert!(known.as_f64().unwrap() >= estimate(&dry, "known", 0) && estimate(&dry, "known", 0) >= 50.0);
     let free = sandbox.run("dedup new.jsonl -o out --dry-run").ok();
     assert!(!free.stdout.contains("known"), "{}", free.stdout);

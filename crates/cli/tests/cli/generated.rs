@@ -1,4 +1,4 @@
-//! Completions and manual pages contain every command and every option, because they are made from the same list.
+//! Completions and manual pages contain every command and every option, because they are generated from the same list.
 
 use crate::sandbox::Sandbox;
 
@@ -12,7 +12,7 @@ fn options(help: &str) -> Vec<&str> {
 }
 
 #[test]
-fn completions_know_every_option() {
+fn completions_contain_every_option() {
     let sandbox = Sandbox::new();
     let help = sandbox.run("dedup --help").ok().stdout;
     let options = options(&help);

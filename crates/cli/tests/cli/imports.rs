@@ -1,9 +1,9 @@
 //! Import circles: in no folder of a crate do the modules import one another in a circle.
 //!
-//! The modules of a folder are compared as wholes: an import between files below two of them counts as an import
-//! between the two. A child may use its parent and a parent its children, so these imports do not count. Imports are
-//! read from `use` declarations and from paths that begin with `crate`, `self` or `super`, without the test modules. A
-//! name that a module re-exports counts as an import of the module that defines it.
+//! An import between files below two modules of a folder counts as an import between these two modules. A child may use its parent
+//! and a parent its children, so these imports do not count. Imports are read from `use` declarations and from paths that begin with
+//! `crate`, `self` or `super`, without the test modules. A name that a module re-exports counts as an import of the module that
+//! defines it.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;
@@ -30,10 +30,10 @@ fn modules_of_a_folder_form_no_import_circle() {
             "{name}: no import was found"
         );
         for folder in source.folders() {
-            let place = [name.as_str(), &folder].join("::");
-            let place = place.trim_end_matches(':');
+            let path = [name.as_str(), &folder].join("::");
+            let path = path.trim_end_matches(':');
             if let Some(circle) = shortest_circle(&imports_within(&imports, &folder)) {
-                circles.push(format!("{place}: {}", circle.join(" -> ")));
+                circles.push(format!("{path}: {}", circle.join(" -> ")));
             }
         }
     }

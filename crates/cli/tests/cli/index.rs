@@ -1,4 +1,4 @@
-//! `twinprint index`: its answers, and its state after a writer is killed.
+//! `twinprint index`: the results of queries, and the index after a writer is killed.
 
 mod adding;
 mod exports;
@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use crate::sandbox::{Run, Sandbox, TWINPRINT};
 
-/// A small generator (splitmix64).
+/// The `i`-th pseudorandom number (SplitMix64).
 pub(super) fn number(i: u64) -> u64 {
     let z = (i + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -42,7 +42,7 @@ fn queries_find_built_and_added_but_not_deleted_fingerprints() {
     let sandbox = Sandbox::new();
     let (old, new) = (3000, 500);
     sandbox.put("old.u64", u64s((0..old).map(number)));
-    // Each a neighbour of one in old.u64.
+    // Each fingerprint is a neighbour of one in old.u64.
     sandbox.put("new.u64", u64s((0..new).map(|i| number(i) ^ 1 << (i % 64))));
     assert!(
         sandbox
@@ -57,9 +57,9 @@ fn queries_find_built_and_added_but_not_deleted_fingerprints() {
 
     let added = sandbox.run("index add seen new.u64 -q").ok().stdout;
     assert!(added.contains("ids 3000 to 3499"), "{added}");
-    let both = |gone: &[u64]| -> Vec<(u64, u64, u64)> {
+    let both = |deleted: &[u64]| -> Vec<(u64, u64, u64)> {
         let found = (0..new).flat_map(|i| [(i, old + i, 0), (i, i, 1)]);
-        found.filter(|(_, id, _)| !gone.contains(id)).collect()
+        found.filter(|(_, id, _)| !deleted.contains(id)).collect()
     };
     assert_eq!(rows(&sandbox.run(query).ok()), both(&[]));
 
@@ -70,11 +70,11 @@ fn queries_find_built_and_added_but_not_deleted_fingerprints() {
     let said = sandbox.run("index delete seen 7 999999").ok().stdout;
     assert_eq!(said, "seen: 0 ids deleted, 2 not in the index\n");
     assert_eq!(sandbox.tree("seen"), before);
-    let gone = [7, 3007, 3100];
-    assert_eq!(rows(&sandbox.run(query).ok()), both(&gone));
+    let deleted = [7, 3007, 3100];
+    assert_eq!(rows(&sandbox.run(query).ok()), both(&deleted));
     assert!(sandbox.run("index stat seen").ok().stdout.contains("deleted"));
     sandbox.run("index compact seen").ok();
-    assert_eq!(rows(&sandbox.run(query).ok()), both(&gone));
+    assert_eq!(rows(&sandbox.run(query).ok()), both(&deleted));
     let stat: serde_json::Value =
         serde_json::from_str(&sandbox.run("index stat seen --json").ok().stdout).unwrap();
     assert_eq!(
@@ -90,7 +90,7 @@ fn queries_find_built_and_added_but_not_deleted_fingerprints() {
             .contains("3,497 fingerprints in 1 segment\n")
     );
 
-    // Adding under ids that are there replaces.
+    // An add under existing ids replaces their fingerprints.
     sandbox.put("one.u64", u64s([number(1_000_000)]));
     sandbox.run("index add seen one.u64 --first-id 8 -q").ok();
     let found = rows(&sandbox.run(query).ok());
@@ -140,7 +140,7 @@ fn refused_changes_are_reported_and_change_nothing() {
 }
 
 #[test]
-fn an_index_of_any_codec_gives_the_same_rows_and_stays_of_that_codec() {
+fn an_index_of_any_codec_gives_the_same_rows_and_keeps_its_codec() {
     let sandbox = Sandbox::new();
     sandbox.put("old.u64", u64s((0..2000).map(number)));
     sandbox.put("more.u64", u64s((0..500).map(|i| number(i * 3) ^ 1 << (i % 64))));
@@ -172,15 +172,15 @@ fn an_index_of_any_codec_gives_the_same_rows_and_stays_of_that_codec() {
 }
 
 #[test]
-fn a_writer_that_is_killed_has_added_all_or_nothing() {
+fn a_killed_add_has_added_all_or_nothing() {
     let sandbox = Sandbox::new();
-    let part = 20_000;
-    sandbox.put("old.u64", u64s((0..part).map(number)));
+    let batch = 20_000;
+    sandbox.put("old.u64", u64s((0..batch).map(number)));
     sandbox.run("index build old.u64 -o seen -q").ok();
-    let mut there = part;
+    let mut stored = batch;
     let mut killed = 0;
     for cycle in 0..12 {
-        sandbox.put("more.u64", u64s((there..there + part).map(number)));
+        sandbox.put("more.u64", u64s((stored..stored + batch).map(number)));
         let mut command = sandbox.command(TWINPRINT);
         command.args(["index", "add", "seen", "more.u64", "-q"]);
         let mut child = command
@@ -195,16 +195,16 @@ fn a_writer_that_is_killed_has_added_all_or_nothing() {
         let stat: serde_json::Value =
             serde_json::from_str(&sandbox.run("index stat seen --json").ok().stdout).unwrap();
         let ids = stat["ids"].as_u64().unwrap();
-        assert!(ids == there || ids == there + part, "{ids} after {there}");
+        assert!(ids == stored || ids == stored + batch, "{ids} after {stored}");
         assert_eq!(stat["next_id"].as_u64().unwrap(), ids);
-        there = ids;
+        stored = ids;
     }
-    assert!(killed > 0, "every one ended before it was killed");
-    sandbox.put("all.u64", u64s((0..there).map(number)));
+    assert!(killed > 0, "every add ended before it was killed");
+    sandbox.put("all.u64", u64s((0..stored).map(number)));
     let found = rows(
         &sandbox
             .run("index query seen --queries all.u64 -k 0 --format csv")
             .ok(),
     );
-    assert!(found.into_iter().eq((0..there).map(|i| (i, i, 0))));
+    assert!(found.into_iter().eq((0..stored).map(|i| (i, i, 0))));
 }

@@ -1,5 +1,4 @@
-//! Every command reports the parts of an input that it does not take: by its exit code, on stderr also with --quiet,
-//! and in counts that add up.
+//! Every command reports the records that it does not read: by its exit code, on stderr even with --quiet, and in counts that add up.
 
 use serde_json::Value;
 
@@ -55,7 +54,7 @@ pub(crate) fn each(
     }
 }
 
-/// Documents, and a packed file that is cut off.
+/// A file of documents, and a truncated gzip file.
 fn put_cut_off(sandbox: &Sandbox) {
     sandbox.put("good.jsonl", Corpus::new(5).jsonl(40));
     let packed = Corpus::gzip(Corpus::new(6).jsonl(60).replace("\"d", "\"e").as_bytes());
@@ -70,7 +69,7 @@ pub(crate) fn put_without_text(sandbox: &Sandbox, without: usize) {
 }
 
 #[test]
-fn a_file_that_is_cut_off_gives_code_3_and_a_line_in_every_command() {
+fn a_truncated_file_gives_code_3_and_a_line_on_stderr_in_every_command() {
     each(
         "good.jsonl cut.jsonl.gz",
         "",
@@ -110,7 +109,7 @@ fn a_file_that_is_cut_off_gives_code_3_and_a_line_in_every_command() {
 }
 
 #[test]
-fn too_many_rejects_give_code_3_and_a_line_a_file_in_every_command() {
+fn too_many_rejects_give_code_3_and_a_line_per_file_in_every_command() {
     each(
         "in.jsonl",
         "",
@@ -125,7 +124,7 @@ fn too_many_rejects_give_code_3_and_a_line_a_file_in_every_command() {
             );
         },
     );
-    // Just as many as there may be.
+    // Exactly as many rejects as are allowed.
     each(
         "in.jsonl",
         "",
@@ -157,7 +156,7 @@ fn too_many_rejects_give_code_3_and_a_line_a_file_in_every_command() {
 }
 
 #[test]
-fn strict_says_why_it_fails_in_every_command() {
+fn strict_names_the_reason_of_its_failure_in_every_command() {
     each(
         "in.jsonl",
         "--strict",
@@ -174,7 +173,7 @@ fn strict_says_why_it_fails_in_every_command() {
     );
 }
 
-/// A text as UTF-16; `\0` stands for one half of a pair.
+/// A text as UTF-16; `\0` stands for a lone surrogate.
 pub(crate) fn utf16(text: &str) -> Vec<u8> {
     let units = text
         .encode_utf16()
@@ -186,7 +185,7 @@ pub(crate) fn utf16(text: &str) -> Vec<u8> {
         .collect()
 }
 
-/// Checks that the records read are those kept, removed and rejected.
+/// Checks that read = kept + removed + rejected.
 pub(crate) fn adds_up(report: &Value) {
     let records = &report["records"];
     let count = |key: &str| records[key].as_u64().unwrap();
@@ -233,7 +232,7 @@ fn a_lone_surrogate_costs_one_record_in_every_format_and_codec() {
             let name = format!("{name}{codec}");
             sandbox.put(&name, bytes);
             let out = format!("out-{name}");
-            // Two of three hundred are fewer than one in a hundred.
+            // Two rejects of 300 records are below the default limit of 1 %.
             let run = sandbox
                 .run(&format!("dedup {name} -o {out} --lines --quiet"))
                 .ok();
@@ -248,7 +247,10 @@ fn a_lone_surrogate_costs_one_record_in_every_format_and_codec() {
                     .split_inclusive('\n')
                     .filter(|line| !line.contains('\0'))
                     .collect();
-                assert!(kept == utf16(&good), "{name} is not what was good of it");
+                assert!(
+                    kept == utf16(&good),
+                    "{name}: the copy is not the valid part of the input"
+                );
             }
         }
     }
@@ -291,7 +293,7 @@ fn an_archive_without_documents_is_an_error_that_counts_its_records() {
 }
 
 #[test]
-fn quiet_commands_say_one_line_a_file() {
+fn quiet_commands_print_one_line_per_file() {
     each(
         "in.jsonl",
         "",

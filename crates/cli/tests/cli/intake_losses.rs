@@ -1,11 +1,11 @@
-//! `dedup` counts the parts of damaged and unusable files that it does not take, and exits with code 3.
+//! `dedup` counts the losses of damaged and unusable files, and exits with code 3.
 
 use crate::corpus::Corpus;
 use crate::intake::adds_up;
 use crate::sandbox::Sandbox;
 
 #[test]
-fn a_damaged_member_ends_the_reading_of_an_archive_and_is_counted() {
+fn an_archive_is_read_up_to_a_damaged_member_and_the_loss_is_counted() {
     let page = |i: usize| {
         let text = format!("Page {i} is about {} and nothing else.", i * i);
         let head = format!(
@@ -38,7 +38,7 @@ fn a_damaged_member_ends_the_reading_of_an_archive_and_is_counted() {
         assert_eq!(report["records"]["read"], 11, "{name}: {report:#}");
         assert_eq!(report["records"]["rejected"], 1, "{name}");
         let not_taken = report["input"]["not_taken"]["unread_bytes"].as_u64().unwrap() as usize;
-        // The end of the member before gives no bytes; a damaged one may take bytes of the next for its own.
+        // The count is not exact at member boundaries, and the damaged member may consume bytes of the members after it.
         let lost = archive.len() - members[..9].concat().len();
         assert!(not_taken <= lost, "{name}: {not_taken} of {lost}");
         assert!(not_taken >= members[13..].concat().len(), "{name}: {not_taken}");
@@ -46,7 +46,7 @@ fn a_damaged_member_ends_the_reading_of_an_archive_and_is_counted() {
 }
 
 #[test]
-fn damage_of_every_kind_gives_code_3_and_counts() {
+fn damage_of_every_kind_gives_code_3_and_is_counted() {
     let text = |i: usize| format!("document {i} is about {} and nothing else", i * i);
     let objects: Vec<String> = (0..200)
         .map(|i| format!("{{\"text\":\"{}\"}}", text(i)))
@@ -59,7 +59,7 @@ fn damage_of_every_kind_gives_code_3_and_counts() {
     let mut flipped = gzip.clone();
     let middle = flipped.len() / 2;
     flipped[middle..middle + 20].fill(0xff);
-    // Each with its message, and whether the number of lines or bytes lost is known.
+    // File name, content, message, and the unit in which the loss is counted.
     let cases: [(&str, Vec<u8>, &str, &str); 9] = [
         ("cut.jsonl.gz", gzip[..middle].to_vec(), "is cut off", "bytes"),
         ("flipped.jsonl.gz", flipped, "is damaged", "unread_bytes"),
@@ -145,7 +145,7 @@ fn damage_of_every_kind_gives_code_3_and_counts() {
 }
 
 #[test]
-fn a_file_of_which_no_record_is_taken_gives_code_3_in_every_format() {
+fn a_file_without_a_usable_record_gives_code_3_in_every_format() {
     let rows = |delimiter: char| {
         let rows = (0..50).map(|i| format!("{i}{delimiter}body {i}\n"));
         format!("id{delimiter}body\n{}", rows.collect::<String>())
@@ -193,7 +193,7 @@ fn a_file_of_which_no_record_is_taken_gives_code_3_in_every_format() {
             report["input"]["not_taken"]["rows"],
             report["records"]["rejected"]
         );
-        // Those without any record are no fault.
+        // Files without any record are not an error.
         sandbox.put("empty.csv", "id,text\n");
         sandbox.put("empty.json", "[]");
         sandbox.put("empty.jsonl", "");

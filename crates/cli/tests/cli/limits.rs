@@ -1,4 +1,4 @@
-//! Limits: memory for a long line, space on the disk.
+//! Limits of memory, and of space on the disk.
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -8,10 +8,10 @@ use crate::corpus::Corpus;
 use crate::sandbox::{Run, Sandbox, TWINPRINT, skip};
 
 #[test]
-fn a_line_of_a_gigabyte_is_rejected_without_being_held() {
+fn a_line_of_a_gigabyte_is_rejected_without_being_buffered() {
     const LINE: u64 = 1 << 30;
     let sandbox = Sandbox::new();
-    // A hole in the file reads as zeros and takes no space.
+    // The line is a hole in a sparse file: it reads as zeros and needs no disk space.
     let mut file = File::create(sandbox.path("long.jsonl")).unwrap();
     file.write_all(b"{\"id\":\"before\",\"text\":\"before\"}\n")
         .unwrap();
@@ -37,7 +37,7 @@ fn a_line_of_a_gigabyte_is_rejected_without_being_held() {
 }
 
 #[test]
-fn longer_documents_than_asked_for_are_rejected() {
+fn documents_longer_than_max_document_are_rejected() {
     let sandbox = Sandbox::new();
     let texts = [200, 99, 100_000].map(|n| format!("{}\n", "a ".repeat(n)));
     sandbox.put("a.txt", &texts[0]);
@@ -54,7 +54,7 @@ fn longer_documents_than_asked_for_are_rejected() {
     assert_eq!(rejected, ["a.txt", "c.txt"]);
 }
 
-/// A text of about `megabytes` MiB in which no two places are alike.
+/// A text of about `megabytes` MiB without repeated passages.
 fn long_text(megabytes: usize, chinese: bool) -> String {
     let mut state = 7u64;
     let mut text = String::with_capacity((megabytes + 1) << 20);
@@ -70,7 +70,7 @@ fn long_text(megabytes: usize, chinese: bool) -> String {
 }
 
 #[test]
-fn a_limit_of_memory_holds_or_the_run_is_refused() {
+fn a_run_stays_within_its_memory_limit_or_is_refused() {
     for chinese in [false, true] {
         let sandbox = Sandbox::new();
         let text = long_text(10, chinese);
@@ -112,7 +112,7 @@ fn a_limit_of_memory_holds_or_the_run_is_refused() {
                 assert!(peak <= 400 << 20, "{peak} bytes, chinese: {chinese} {options}");
             }
         }
-        // The search for partial copies takes more for a long record.
+        // The search for partial copies needs more memory for a long record.
         sandbox
             .run("dedup in.jsonl -o refused --memory 350MiB --parts")
             .fails(1, &["--memory"]);
@@ -123,13 +123,13 @@ fn a_limit_of_memory_holds_or_the_run_is_refused() {
             assert!(peak <= 600 << 20, "{peak} bytes, chinese: {chinese} --parts");
         }
         assert_eq!(sandbox.rows("parts/parts.jsonl").len(), 3);
-        // The estimate knows of long records.
-        let told = sandbox.run("dedup in.jsonl -o none --dry-run --memory 200MiB");
-        assert_eq!(told.code, Some(1), "{told:?}");
+        // The forecast takes long records into account.
+        let forecast = sandbox.run("dedup in.jsonl -o none --dry-run --memory 200MiB");
+        assert_eq!(forecast.code, Some(1), "{forecast:?}");
     }
 }
 
-/// Texts of this number of words, which differ in one word each.
+/// `texts` texts of `words` words each, which differ in one word.
 fn crowd(texts: u64, words: u64) -> String {
     let mut state = 5u64;
     let mut random = move |below: u64| {
@@ -147,7 +147,7 @@ fn crowd(texts: u64, words: u64) -> String {
 }
 
 #[test]
-fn a_limit_of_memory_holds_for_crowds_of_near_texts() {
+fn the_memory_limit_holds_for_many_similar_texts() {
     let sandbox = Sandbox::new();
     sandbox.put("short.jsonl", crowd(8000, 40));
     sandbox.put("long.jsonl", crowd(6000, 120));
@@ -169,7 +169,7 @@ fn a_limit_of_memory_holds_for_crowds_of_near_texts() {
 }
 
 #[test]
-fn all_pairs_of_a_crowd_are_written_within_a_limit_of_memory() {
+fn all_pairs_of_many_similar_texts_are_written_within_the_memory_limit() {
     let sandbox = Sandbox::new();
     sandbox.put("in.jsonl", crowd(3000, 40));
     let run = |out: &str, more: &str| {
@@ -185,7 +185,7 @@ fn all_pairs_of_a_crowd_are_written_within_a_limit_of_memory() {
     assert!(sandbox.text("bounded/pairs.jsonl") == sandbox.text("free/pairs.jsonl"));
 }
 
-/// Inputs of about three megabytes that do not repeat themselves.
+/// Inputs of about three megabytes without repeated texts.
 fn large() -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.put("in.jsonl", Corpus::new(11).jsonl(4000));
@@ -196,7 +196,7 @@ fn large() -> Sandbox {
 fn a_full_disk_is_reported_and_leaves_no_finished_output() {
     let sandbox = large();
     std::fs::create_dir(sandbox.path("disk")).unwrap();
-    // The mount is seen by this script alone and goes away with it.
+    // The mount is visible to this script only and disappears when the script ends.
     let script = "mount -t tmpfs -o size=1m tmpfs disk || exit 99
         code=0; \"$0\" dedup in.jsonl -o disk/out --quiet $1 || code=$?
         find disk >&2; exit $code";
@@ -208,20 +208,20 @@ fn a_full_disk_is_reported_and_leaves_no_finished_output() {
     };
     let mounted = |run: &Run| run.code != Some(99) && !run.stderr.contains("unshare: ");
     for options in ["", "--work-dir work"] {
-        // As the superuser, or as one inside a namespace of one's own where the system grants it.
+        // Run as the superuser, or in a user namespace where the system allows it.
         let run = run(&[], options)
             .filter(mounted)
             .or_else(|| run(&["--user", "--map-root-user"], options).filter(mounted));
         let Some(run) = run else {
             return skip(
                 "a_full_disk_is_reported_and_leaves_no_finished_output",
-                "no small disk can be mounted here; the library's own tests hold its writers to a full one",
+                "no small disk can be mounted here; the library's tests cover a full disk",
             );
         };
         let run = run.fails(1, &["disk/out", "free space"]);
-        let left = run.stderr.lines().filter(|line| line.starts_with("disk/out/"));
-        let left: Vec<&str> = left.collect();
-        assert!(left.is_empty(), "{left:?} is left behind");
+        let remaining = run.stderr.lines().filter(|line| line.starts_with("disk/out/"));
+        let remaining: Vec<&str> = remaining.collect();
+        assert!(remaining.is_empty(), "{remaining:?} is left behind");
     }
     assert!(!sandbox.path("work").exists(), "the work directory is gone");
 }
@@ -229,7 +229,7 @@ fn a_full_disk_is_reported_and_leaves_no_finished_output() {
 #[test]
 fn a_refused_write_is_reported() {
     let sandbox = large();
-    // No file may grow beyond 100 blocks of 1,024 bytes, and the signal that would kill is ignored.
+    // Files are limited to 100 blocks of 1,024 bytes, and SIGXFSZ is ignored.
     let limited = |options: &str| {
         sandbox.bash(&format!(
             "trap '' XFSZ; ulimit -f 100; exec twinprint dedup in.jsonl --quiet {options}"

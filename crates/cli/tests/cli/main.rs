@@ -1,7 +1,6 @@
 //! Tests of the built binary: its output, its errors, and the examples of its help, the README and the guides.
 //!
-//! They are one test target, so that one test binary is linked. Every module runs the `twinprint` that cargo built for
-//! this target.
+//! All modules form one test target, so that one test binary is linked. They run the `twinprint` that cargo built for this target.
 #![expect(clippy::unwrap_used, reason = "tests may panic")]
 
 mod against;

@@ -27,7 +27,7 @@ fn an_evaluation_writes_tables_a_page_and_figures() {
     assert!(json["true_pairs"][0].as_u64().unwrap() > 0);
     assert!(sandbox.text("eval.html").contains("<polyline"));
     sandbox.run("eval --docs docs.jsonl --at 1.5").fails(2, &["--at"]);
-    // A further profile is judged at the width that it names, and at the usual ones if it names none.
+    // A further profile is evaluated at the width in its name, or at the default widths if its name has none.
     let said = sandbox
         .run("eval --docs docs.jsonl --at 0.8 --also tp1-words-lntf-16 --also tp1-chars4-tf -q")
         .ok()
@@ -104,7 +104,7 @@ fn a_calibration_names_its_stop_words_and_its_table() {
 }
 
 #[test]
-fn an_id_says_whether_roots_are_taken() {
+fn a_profile_id_states_whether_root_idf_weights_are_used() {
     let sandbox = sandbox();
     sandbox.put("stop.txt", "the\nof\nand\n");
     sandbox.run("idf build docs.jsonl -o own.tpidf -q").ok();
@@ -112,15 +112,15 @@ fn an_id_says_whether_roots_are_taken() {
         let run = format!("fingerprint docs.jsonl -q --idf own.tpidf {options}");
         sandbox.run(&run).ok().stdout
     };
-    let (whole, root) = (rows(""), rows("--idf-root"));
-    assert_ne!(whole, root);
-    assert_eq!(rows("--profile tp1-words-lntf.own-64"), whole);
+    let (full, root) = (rows(""), rows("--idf-root"));
+    assert_ne!(full, root);
+    assert_eq!(rows("--profile tp1-words-lntf.own-64"), full);
     assert_eq!(rows("--profile tp1-words-lntf.root.own-64"), root);
     assert_eq!(rows("--profile tp1-words-lntf.root.own-64 --idf-root"), root);
     sandbox
         .run("fingerprint docs.jsonl --idf own.tpidf --idf-root --profile tp1-words-lntf.own-64")
         .fails(2, &["leave out --idf-root"]);
-    // A list of stop words is named behind all this, with or without a width.
+    // The id of the stop words comes after these, with or without a width.
     sandbox
         .run("dedup docs.jsonl -o out --stop-words stop.txt --idf own.tpidf --bits 128 -q")
         .ok();
@@ -134,9 +134,9 @@ fn an_id_says_whether_roots_are_taken() {
         format!("tp1-words-lntf.own+stop.{stop}"),
         id.clone(),
     ] {
-        let given = rows(&format!("--stop-words stop.txt --profile {profile}"));
+        let by_id = rows(&format!("--stop-words stop.txt --profile {profile}"));
         assert_eq!(
-            given,
+            by_id,
             rows("--stop-words stop.txt --profile tp1-words-lntf-128"),
             "{profile}"
         );
@@ -144,7 +144,7 @@ fn an_id_says_whether_roots_are_taken() {
 }
 
 #[test]
-fn a_table_of_idf_weights_is_part_of_the_profile() {
+fn the_idf_table_is_part_of_the_profile() {
     let sandbox = sandbox();
     let said = sandbox.run("idf build docs.jsonl -o own.tpidf -q").ok().stdout;
     assert!(said.contains("of 80 documents"), "{said}");

@@ -8,7 +8,7 @@ use crate::intake::{each, put_without_text, utf16};
 use crate::sandbox::{Run, Sandbox, TWINPRINT};
 
 #[test]
-fn no_document_at_all_is_an_error_that_names_the_fields() {
+fn an_input_without_a_document_is_an_error_that_names_the_fields() {
     each(
         "in.jsonl",
         "--text-key content",
@@ -49,7 +49,7 @@ fn a_dry_run_refuses_the_options_that_a_run_refuses() {
 }
 
 #[test]
-fn fields_to_sort_by_and_ids_are_looked_for_before_texts_are_read() {
+fn sort_fields_and_id_fields_are_checked_before_texts_are_read() {
     let sandbox = Sandbox::new();
     sandbox.put("in.csv", "id,text\n1,a b c\n2,d e f\n");
     sandbox
@@ -109,7 +109,7 @@ fn fields_to_sort_by_and_ids_are_looked_for_before_texts_are_read() {
 }
 
 #[test]
-fn a_table_without_the_text_is_an_error_that_names_its_columns_under_any_text() {
+fn with_any_text_a_table_without_the_text_column_is_an_error_that_names_its_columns() {
     let sandbox = Sandbox::new();
     sandbox.put("table/in.csv", utf16("id,text\n1,a b c\n"));
     sandbox
@@ -134,7 +134,7 @@ fn a_table_without_the_text_is_an_error_that_names_its_columns_under_any_text() 
 }
 
 #[test]
-fn shards_read_as_text_for_a_mistyped_field_show_in_the_summary() {
+fn the_summary_shows_files_read_as_text_after_a_mistyped_field() {
     let sandbox = Sandbox::new();
     sandbox.put("in/a.jsonl", Corpus::new(5).jsonl(5));
     sandbox.put("in/b.jsonl", Corpus::new(6).jsonl(5));
@@ -148,7 +148,7 @@ fn shards_read_as_text_for_a_mistyped_field_show_in_the_summary() {
 }
 
 #[test]
-fn a_dry_run_continues_past_a_part_without_documents() {
+fn a_dry_run_reads_on_if_its_sample_has_no_documents() {
     let sandbox = Sandbox::new();
     // Larger than the sample, and the only documents are at its end.
     let without = format!("{{\"body\":\"{}\"}}\n", "no text ".repeat(1000));
@@ -163,7 +163,7 @@ fn a_dry_run_continues_past_a_part_without_documents() {
 }
 
 #[test]
-fn a_full_stdout_is_named() {
+fn a_full_device_at_stdout_is_an_error() {
     let sandbox = Sandbox::new();
     put_without_text(&sandbox, 0);
     for command in [
@@ -181,7 +181,7 @@ fn a_full_stdout_is_named() {
 }
 
 #[test]
-fn under_any_text_data_without_texts_are_texts() {
+fn with_any_text_data_files_without_texts_are_read_as_text() {
     let sandbox = Sandbox::new();
     sandbox.put("in/main.rs", "fn main() { println!(\"a program\"); }");
     sandbox.put("in/messages.ndjson", "{\"reason\":\"a\"}\n".repeat(50));

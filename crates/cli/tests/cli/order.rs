@@ -3,8 +3,8 @@
 use crate::corpus::Corpus;
 use crate::sandbox::Sandbox;
 
-/// Pages of a few sites in turns: those of one share half of their text, too little for a duplicate. Beside them a
-/// packed file, blank lines, a mark of byte order and a last line without line feed.
+/// Pages of a few sites in alternation, and a compressed file. Pages of one site share half of their text, which is too little for
+/// a duplicate. The files have blank lines, a byte order mark and a last line without a line feed.
 fn inputs() -> Sandbox {
     let sandbox = Sandbox::new();
     let mut corpus = Corpus::new(12);
@@ -32,7 +32,7 @@ fn sorted(text: &str) -> Vec<&str> {
 }
 
 #[test]
-fn the_same_records_stand_next_to_their_relatives() {
+fn ordered_output_has_the_same_records_with_similar_documents_adjacent() {
     let sandbox = inputs();
     let run = |order: &str, more: &str| {
         let args =
@@ -49,7 +49,7 @@ fn the_same_records_stand_next_to_their_relatives() {
         assert!(plain != ordered && plain.ends_with('\n'), "{name}");
         assert_eq!(sorted(&plain), sorted(&ordered), "{name}");
     }
-    // What stands before the first record stays there.
+    // Bytes before the first record stay at the beginning.
     assert!(
         sandbox
             .text("similar/kept/sites.jsonl")
@@ -69,7 +69,7 @@ fn the_same_records_stand_next_to_their_relatives() {
     assert!(packed("zstd_after") < packed("zstd_before"), "{report:#}");
     assert_eq!(packed("files_left"), 0);
     assert!(sandbox.json("input/report.json")["order"].is_null());
-    // Sites changed with every line, and hardly do so now.
+    // In the input every line is of another site than the line before; in the ordered output few are.
     let text = sandbox.text("similar/kept/sites.jsonl");
     let sites = text
         .lines()
@@ -84,7 +84,7 @@ fn the_same_records_stand_next_to_their_relatives() {
 }
 
 #[test]
-fn annotated_records_are_put_in_order_too() {
+fn annotated_records_are_ordered() {
     let sandbox = inputs();
     for order in ["input", "similar"] {
         let args = format!("dedup sites.jsonl -o {order} --order {order} --mode annotate --quiet");
@@ -114,7 +114,7 @@ fn files_that_cannot_be_ordered_are_reported() {
         Some(1)
     );
     assert_eq!(sandbox.text("out/kept/notes/a.txt"), "some notes of my own");
-    // Nothing to put in order is no reason to fail.
+    // An empty input succeeds.
     sandbox.put("none.jsonl", "");
     sandbox.run("dedup none.jsonl -o none --order similar").ok();
     assert_eq!(sandbox.text("none/kept/none.jsonl"), "");

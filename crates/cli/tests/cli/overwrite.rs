@@ -1,5 +1,4 @@
-//! `--overwrite` replaces a result of twinprint's own, and nothing else; `--clusters` and `--columns` choose the files
-//! and the fields.
+//! `--overwrite` replaces only a result that twinprint wrote; `--clusters` and `--columns` choose the files and the fields.
 
 use std::io::Write;
 use std::process::Stdio;
@@ -19,7 +18,7 @@ fn with_result(command: &str) -> Sandbox {
 }
 
 #[test]
-fn a_result_is_replaced_if_asked() {
+fn a_result_is_replaced_only_with_overwrite() {
     for command in ["dedup", "cluster"] {
         let sandbox = with_result(command);
         let before = sandbox.tree("out");
@@ -47,14 +46,14 @@ fn a_result_is_replaced_if_asked() {
 #[test]
 fn files_that_twinprint_did_not_write_are_not_deleted() {
     let sandbox = with_result("dedup");
-    for place in ["mine.txt", "kept/mine.txt"] {
-        sandbox.put(&format!("out/{place}"), "mine");
+    for path in ["mine.txt", "kept/mine.txt"] {
+        sandbox.put(&format!("out/{path}"), "mine");
         let before = sandbox.tree("out");
         sandbox
             .run("dedup less.jsonl -o out --overwrite")
             .fails(1, &["mine.txt", "not part of it"]);
         assert_eq!(sandbox.tree("out"), before);
-        std::fs::remove_file(sandbox.path(&format!("out/{place}"))).unwrap();
+        std::fs::remove_file(sandbox.path(&format!("out/{path}"))).unwrap();
     }
     sandbox.put("other/notes.txt", "mine");
     sandbox
@@ -84,7 +83,7 @@ fn a_run_that_cannot_begin_leaves_the_result() {
     }
 }
 
-/// The earlier result goes only once the new one is whole.
+/// The earlier result is deleted only when the new one is complete.
 #[test]
 fn a_run_that_fails_later_leaves_the_result() {
     for command in ["dedup", "cluster"] {
@@ -131,25 +130,25 @@ fn a_run_that_is_killed_early_leaves_the_result() {
             .unwrap();
         let began = Instant::now();
         while !sandbox.path("out/.twinprint-next/.twinprint-unfinished").exists() {
-            assert!(began.elapsed() < Duration::from_mins(1), "it never began");
+            assert!(began.elapsed() < Duration::from_mins(1), "the run did not begin");
             std::thread::sleep(Duration::from_millis(5));
         }
         child
     };
     let mut killed = begin();
-    // One run at a time.
+    // A second run is refused meanwhile.
     sandbox
         .run("dedup less.jsonl -o out --overwrite")
         .fails(1, &["out: ", "another run"]);
     killed.kill().unwrap();
     killed.wait().unwrap();
-    let mut left = sandbox.tree("out");
-    left.retain(|name, _| !name.starts_with(".twinprint-next"));
-    assert!(left == before);
+    let mut remaining = sandbox.tree("out");
+    remaining.retain(|name, _| !name.starts_with(".twinprint-next"));
+    assert!(remaining == before);
     sandbox.run("dedup less.jsonl -o out --overwrite -q").ok();
     assert_eq!(sandbox.rows("out/clusters.jsonl").len(), 5);
     assert!(!sandbox.path("out/.twinprint-next").exists());
-    // A file that somebody puts there meanwhile is not deleted, and the earlier result stays then.
+    // If another program adds a file meanwhile, neither that file nor the earlier result is deleted.
     let before = sandbox.tree("out");
     let mut second = begin();
     sandbox.put("out/kept/mine.txt", "mine");
@@ -160,7 +159,7 @@ fn a_run_that_is_killed_early_leaves_the_result() {
 }
 
 #[test]
-fn the_files_that_list_groups_are_chosen() {
+fn the_clusters_option_chooses_the_files_that_list_groups() {
     let sandbox = Sandbox::new();
     sandbox.put("in.jsonl", Corpus::new(5).jsonl(20));
     for (files, there) in [
@@ -178,7 +177,7 @@ fn the_files_that_list_groups_are_chosen() {
             there,
             "{files}"
         );
-        // A folder with a result is passed over whatever is in it.
+        // A folder with a result is skipped as an input, whatever else it contains.
         sandbox.put("folder/in.jsonl", sandbox.text("in.jsonl"));
         std::fs::rename(sandbox.path(files), sandbox.path("folder/earlier")).unwrap();
         let run = sandbox.run("dedup folder -o again").ok();
@@ -191,7 +190,7 @@ fn the_files_that_list_groups_are_chosen() {
     }
 }
 
-/// The documents that kept ones stand for are all documents.
+/// The sum of `dup_count` is the number of documents.
 #[test]
 fn dup_counts_add_up_in_every_mode() {
     let sandbox = Sandbox::new();
@@ -220,7 +219,7 @@ fn dup_counts_add_up_in_every_mode() {
     );
     sandbox.run("dedup in.jsonl -o annotated -q --mode annotate").ok();
     assert_eq!(sum("annotated/annotated/in.jsonl"), 60);
-    // Other tools' fields, where records are copied.
+    // The columns of another tool in copied records.
     sandbox
         .run("dedup in.jsonl -o other -q --columns datatrove --prefix x_")
         .ok();

@@ -1,4 +1,4 @@
-//! HTML pages: files in any charset, fields, and pages beyond the limits.
+//! HTML pages: files in any charset, fields with HTML, and pages beyond the limits.
 
 use crate::sandbox::Sandbox;
 
@@ -11,7 +11,7 @@ fn article(name: &str) -> String {
 }
 
 #[test]
-fn pages_in_files_are_compared_by_their_content() {
+fn html_files_are_compared_by_their_main_content() {
     let sandbox = Sandbox::new();
     let article = article("kettle");
     sandbox.put(
@@ -72,7 +72,7 @@ fn pages_beyond_the_limits_are_rejected_with_the_reason() {
 }
 
 #[test]
-fn the_options_of_a_run_on_markup_are_taken_again() {
+fn the_configuration_of_a_run_on_html_fields_reproduces_it() {
     let sandbox = Sandbox::new();
     sandbox.put(
         "pages.jsonl",

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::corpus::Corpus;
 use crate::sandbox::Sandbox;
 
-/// Made words, which no other name has.
+/// `n` words that begin with `name`.
 fn words(name: &str, n: usize) -> String {
     (0..n)
         .map(|i| format!("{name}{}", i * i))
@@ -15,7 +15,7 @@ fn words(name: &str, n: usize) -> String {
         .join(" ")
 }
 
-/// Records of a passage with own words around it.
+/// `holders` records, each with the passage between words of its own.
 fn around(passage: &str, holders: usize, own: usize) -> String {
     let mut lines = String::new();
     for i in 0..holders {
@@ -72,11 +72,11 @@ fn partial_copies_are_reported_with_their_passages() {
 }
 
 #[test]
-fn a_passage_of_many_texts_is_listed_once_with_all_of_them() {
+fn a_passage_of_many_texts_is_listed_once_with_all_holders() {
     let sandbox = Sandbox::new();
     let passage = words("passage", 100);
     for holders in [64, 65, 70, 500] {
-        // Of equal texts one stands for all.
+        // One of the equal texts represents all of them.
         let lines = around(&passage, holders, 40);
         let first = lines.lines().next().unwrap().replace("t0", "copy").to_uppercase();
         let first = first.replace("\"ID\"", "\"id\"").replace("\"TEXT\"", "\"text\"");
@@ -137,7 +137,7 @@ fn a_passage_of_many_texts_is_listed_once_with_all_of_them() {
 }
 
 #[test]
-fn passages_left_out_are_counted() {
+fn omitted_passages_are_counted() {
     let sandbox = Sandbox::new();
     sandbox.put("in.jsonl", around(&words("notice", 40), 70, 150));
     let run = sandbox.run("dedup in.jsonl -o out --parts --mode report").ok();
@@ -159,7 +159,7 @@ fn passages_left_out_are_counted() {
 }
 
 #[test]
-fn places_are_those_of_the_text_that_a_record_holds() {
+fn ranges_are_those_of_the_original_text() {
     let sandbox = Sandbox::new();
     let sentence = |i: usize| {
         format!(
@@ -169,7 +169,7 @@ fn places_are_those_of_the_text_that_a_record_holds() {
     };
     let passage: Vec<String> = (0..12).map(sentence).collect();
     let passage = passage.join("\r\n");
-    // The last sign belongs to no word.
+    // The last character does not belong to a word.
     let expected = passage.trim_end_matches('…');
     let text = |name: &str| {
         format!(

@@ -12,7 +12,7 @@ fn with_news() -> Sandbox {
     sandbox
 }
 
-/// Wrong usage: status 2, and no output directory.
+/// Checks that the options are wrong usage: exit code 2, and no output directory.
 fn wrong_usage(options: &str, parts: &[&str]) {
     let sandbox = with_news();
     sandbox
@@ -20,12 +20,12 @@ fn wrong_usage(options: &str, parts: &[&str]) {
         .fails(2, parts);
     assert!(
         !sandbox.path("out").exists(),
-        "{options} made the output directory"
+        "{options} created the output directory"
     );
 }
 
 #[test]
-fn wrong_options_are_wrong_usage() {
+fn wrong_option_values_give_code_2() {
     wrong_usage("--threshold 2", &["--threshold: 2", "at most 1"]);
     wrong_usage("--threshold 0", &["--threshold: 0", "above 0"]);
     wrong_usage("--threshold NaN", &["--threshold: NaN"]);
@@ -63,7 +63,7 @@ fn wrong_options_are_wrong_usage() {
 }
 
 #[test]
-fn names_that_tell_no_format_are_refused() {
+fn file_names_without_a_known_format_are_refused() {
     let sandbox = Sandbox::new();
     sandbox.put("a.bin", "x\0");
     sandbox
@@ -79,7 +79,7 @@ fn names_that_tell_no_format_are_refused() {
             .run(&format!("dedup {name} -o any-{} --any-text --quiet", name.len()))
             .ok();
     }
-    // What those runs wrote is not read again.
+    // The results of these runs are not read as inputs.
     sandbox.run("dedup . -o beside --mode report").fails(
         1,
         &["no file to read in .", "2 (result of an earlier run)", "1 .bin"],
@@ -87,7 +87,7 @@ fn names_that_tell_no_format_are_refused() {
 }
 
 #[test]
-fn inputs_that_are_not_there_are_named() {
+fn missing_inputs_are_named() {
     let sandbox = with_news();
     sandbox
         .run("dedup nothere.jsonl -o out")
@@ -114,7 +114,7 @@ fn inputs_that_are_not_there_are_named() {
 }
 
 #[test]
-fn an_output_directory_in_use_is_left_alone() {
+fn a_nonempty_output_directory_is_not_changed() {
     let sandbox = with_news();
     sandbox.put("out/precious.txt", "do not touch");
     sandbox
@@ -164,7 +164,7 @@ fn a_file_in_place_of_a_directory_is_named() {
 }
 
 #[test]
-fn directories_that_a_run_made_go_with_it() {
+fn a_run_removes_the_directories_that_it_created() {
     let sandbox = with_news();
     fs::create_dir_all(sandbox.path("there/dir")).unwrap();
     for work in ["new/dir", "there/dir/below", "there/dir"] {
@@ -182,7 +182,7 @@ fn directories_that_a_run_made_go_with_it() {
         }
         fs::remove_dir_all(sandbox.path("out0")).unwrap();
     }
-    // The same of the output directory of a run that fails, and of the folder of a state.
+    // The same for the output directory of a failed run, and for the directory of a state.
     sandbox
         .run("dedup nothere.jsonl -o new/dir/out")
         .fails(1, &["nothere.jsonl"]);
@@ -209,7 +209,7 @@ fn unreadable_paths_are_named() {
     close("in/closed");
     let superuser = fs::read_dir(sandbox.path("in/closed")).is_ok();
     let as_nobody = |args: &str| {
-        // The superuser may read everything, so the run is somebody else's.
+        // The superuser may read everything, so the command runs as another user.
         if !superuser {
             return sandbox.run(args);
         }
@@ -226,7 +226,7 @@ fn unreadable_paths_are_named() {
             "the binary cannot be run as another user",
         );
     }
-    // A folder that cannot be listed is one reject, and the rest is read, whatever is written.
+    // A folder that cannot be listed is one reject in every mode, and the other files are read.
     sandbox.put("good.jsonl", "{\"text\":\"one record\"}\n");
     for (inputs, options) in [
         ("in", ""),
@@ -249,7 +249,7 @@ fn unreadable_paths_are_named() {
     sandbox.put("in/shut.txt", "shut");
     close("in/shut.txt");
     as_nobody("dedup in/shut.txt -o out2").fails(1, &["in/shut.txt:1: the file cannot be read", "chmod u+r"]);
-    // Beside another input it is one reject, whatever its name.
+    // An unreadable file with another input is one reject, whatever its name.
     sandbox.put("in/shut.unknown", "shut");
     sandbox.put("in/shut.jsonl.gz", "shut");
     sandbox.put("in/shut.parquet", "shut");
@@ -267,7 +267,7 @@ fn unreadable_paths_are_named() {
         }
     }
     as_nobody("dedup in/shut.txt nothere.txt -o out2").fails(1, &["nothere.txt: no such file"]);
-    // Met inside a folder it is one reject, and the rest is read.
+    // An unreadable file in a folder is one reject, and the other files are read.
     as_nobody("dedup in -o out3 --quiet").fails(3, &["in/shut.txt:1: the file cannot be read"]);
     let report = sandbox.json("out3/report.json");
     assert_eq!(report["records"]["rejected_by"]["unreadable file"], 1);
@@ -275,14 +275,14 @@ fn unreadable_paths_are_named() {
 }
 
 #[test]
-fn a_message_says_everything_once() {
+fn a_message_names_the_system_error_at_most_once() {
     let sandbox = Sandbox::new();
     sandbox.put("file", "");
     let run = sandbox
         .run("dedup file/below.jsonl -o out")
         .fails(1, &["file/below.jsonl"]);
-    let said = run.stderr.matches("os error").count();
-    assert!(said <= 1, "{}", run.stderr);
+    let mentions = run.stderr.matches("os error").count();
+    assert!(mentions <= 1, "{}", run.stderr);
 }
 
 #[test]
@@ -296,7 +296,7 @@ fn a_long_text_in_place_of_a_vector_is_shortened_in_the_error() {
 }
 
 #[test]
-fn a_vector_takes_nothing_that_is_for_texts() {
+fn vectors_refuse_options_for_texts() {
     let sandbox = Sandbox::new();
     sandbox.put("in.jsonl", "{\"v\":[1,2,3]}\n");
     for flag in [
@@ -323,7 +323,7 @@ fn a_vector_takes_nothing_that_is_for_texts() {
 }
 
 #[test]
-fn ids_do_not_break_rows() {
+fn tabs_and_line_feeds_in_ids_do_not_break_rows() {
     let sandbox = Sandbox::new();
     sandbox.put("in.jsonl", "{\"id\":\"a\\tb\\nc\",\"text\":\"one\"}\n");
     let run = sandbox.run("fingerprint in.jsonl --format-out tsv --quiet").ok();

@@ -1,9 +1,9 @@
-//! An archive sent to a service.
+//! `twinprint replay`: an archive is sent to a service.
 
 use crate::corpus::Corpus;
 use crate::sandbox::Sandbox;
 
-/// An archive of pages, each with its address.
+/// A compressed web archive of pages with their addresses.
 fn archive(pages: &[(&str, &str)]) -> Vec<u8> {
     let record = |(url, text): &(&str, &str)| {
         let page = format!("<nav>Home</nav><main><p>{text}</p></main>");
@@ -16,13 +16,13 @@ fn archive(pages: &[(&str, &str)]) -> Vec<u8> {
     pages.iter().flat_map(record).collect()
 }
 
-/// Runs a script while a service runs, whose address is in `$address`. What an earlier service told is removed before
-/// this one starts: the file would else be found with the old address, or while it is being emptied.
+/// Runs a script while a service runs. The address of the service is in `$address`. The output of an earlier service is removed
+/// before this one starts, so that the script does not read the old address.
 pub(crate) fn with_a_service(sandbox: &Sandbox, script: &str) -> crate::sandbox::Run {
     sandbox.bash(&format!(
-        "rm -f told\ntwinprint serve collections --listen 127.0.0.1:0 --log quiet > told & service=$!\n\
+        "rm -f printed\ntwinprint serve collections --listen 127.0.0.1:0 --log quiet > printed & service=$!\n\
          trap 'kill $service; wait $service' EXIT\n\
-         until grep -qs '^http.*:[0-9]' told; do sleep 0.1; done\naddress=$(cat told)/v1/collections/crawl\n{script}"
+         until grep -qs '^http.*:[0-9]' printed; do sleep 0.1; done\naddress=$(cat printed)/v1/collections/crawl\n{script}"
     ))
 }
 
@@ -53,7 +53,7 @@ fn pages_of_an_archive_are_sent_in_order_with_distinct_ids() {
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
-    let told: Vec<(&str, &str)> = rows
+    let answers: Vec<(&str, &str)> = rows
         .iter()
         .map(|row| (row["id"].as_str().unwrap(), row["verdict"].as_str().unwrap()))
         .collect();
@@ -63,8 +63,8 @@ fn pages_of_an_archive_are_sent_in_order_with_distinct_ids() {
         ("http://b.example/1", "exact"),
         ("http://c.example/1", "near"),
     ];
-    assert_eq!(told, expected);
-    // The same again moves nothing.
+    assert_eq!(answers, expected);
+    // A second replay of the archive changes nothing.
     let again = with_a_service(
         &sandbox,
         "twinprint replay crawl.warc.gz --to $address --summary --quiet",

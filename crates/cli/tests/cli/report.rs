@@ -1,4 +1,4 @@
-//! The pages of the report: text of a corpus is escaped, and the pages stay small.
+//! The pages of the report: text of a corpus is escaped, and the pages show the result.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::corpus::Corpus;
 use crate::sandbox::Sandbox;
 
-/// What a text or an id may try on a page.
+/// Texts and ids that try to inject markup or hidden characters.
 const ATTACKS: [&str; 6] = [
     "</script><img src=x onerror=alert(1)>",
     "</style></title><svg onload=alert(1)>",
@@ -17,8 +17,7 @@ const ATTACKS: [&str; 6] = [
     "`</code>` [link](javascript:alert(1)) <b>",
 ];
 
-/// Pairs of near-duplicates of which each attacks by its text and its id, borderline pairs, and records that are not
-/// documents.
+/// Near-duplicates with an attack in text and id, pairs around the threshold, and rejected records.
 fn attacks() -> String {
     let mut lines = String::new();
     let mut corpus = Corpus::new(5);
@@ -50,7 +49,7 @@ fn markup_in_a_corpus_is_escaped() {
     assert!(report["records"]["removed"].as_u64().unwrap() >= 6, "{report}");
     assert_eq!(report["rejects"].as_array().unwrap().len(), 3);
     let page = sandbox.text("out/report.html");
-    // The page's own tags, each of which is known.
+    // All tags are those of the page template.
     let tags = page.split('<').skip(1).map(|rest| {
         let end = rest
             .find(|c: char| !c.is_ascii_alphanumeric() && c != '/' && c != '!')
@@ -60,10 +59,10 @@ fn markup_in_a_corpus_is_escaped() {
     let foreign: Vec<&str> = tags
         .filter(|tag| matches!(*tag, "img" | "iframe" | "object" | "link" | "b"))
         .collect();
-    let own = page.matches("<link rel=\"icon\" href=\"data:,\">").count();
+    let known = page.matches("<link rel=\"icon\" href=\"data:,\">").count();
     assert_eq!(
         foreign.iter().filter(|&&tag| tag != "b").count(),
-        own,
+        known,
         "{foreign:?}"
     );
     assert_eq!(page.matches("<script").count(), 1);
@@ -75,7 +74,7 @@ fn markup_in_a_corpus_is_escaped() {
         let hidden = |c: char| {
             c.is_control() && c != '\n' || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
         };
-        assert!(!page.contains(hidden), "something hidden is left");
+        assert!(!page.contains(hidden), "a hidden character is not escaped");
         assert!(!page.contains("http://") && !page.contains("https://") && !page.contains("@import"));
     }
 }
@@ -116,7 +115,7 @@ fn pages_show_the_result() {
         .map(|stage| stage["name"].as_str().unwrap())
         .collect();
     assert_eq!(names, ["read", "match", "verify", "write", "report"]);
-    // Pairs are sorted by how doubtful they are, on their side of the threshold.
+    // On each side of the threshold, pairs are sorted by their distance from it.
     let jaccards = |key: &str| -> Vec<f64> {
         let pairs = report[key].as_array().unwrap();
         pairs
@@ -143,7 +142,7 @@ fn pages_show_the_result() {
 }
 
 #[test]
-fn reports_cover_runs_that_read_or_verify_nothing() {
+fn reports_of_empty_and_unverified_runs_are_complete() {
     let sandbox = Sandbox::new();
     sandbox.put("empty.jsonl", "\n");
     sandbox.run("dedup empty.jsonl -o none --quiet").ok();

@@ -1,4 +1,4 @@
-//! The format of rows: columns in order, one row per document, and the same fingerprints from every command.
+//! The format of rows: columns in order, one row per document, and the same fingerprints from all commands.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use crate::corpus::Corpus;
 use crate::fences::matches;
 use crate::sandbox::Sandbox;
 
-/// Columns in their order, `…` for their values.
+/// The columns in order, with `…` for each value.
 const CLUSTERS: &str = "{\"id\":…,\"source\":…,\"line\":…,\"cluster_id\":…,\"cluster_size\":…,\"is_leader\":…,\
     \"duplicate_of\":…,\"hamming\":…,\"jaccard\":…,\"fingerprint\":\"…\",\"dup_count\":…}";
 const PAIRS: &str = "{\"a\":…,\"b\":…,\"hamming\":…,\"jaccard\":…,\"containment\":…,\"a_source\":…,\"a_line\":…,\
@@ -25,7 +25,7 @@ fn inputs() -> Sandbox {
     sandbox
 }
 
-fn have_form(sandbox: &Sandbox, file: &str, form: &str) -> usize {
+fn count_rows_of_form(sandbox: &Sandbox, file: &str, form: &str) -> usize {
     let text = sandbox.text(file);
     for line in text.lines() {
         assert!(matches(&[form], &[line]), "{file}: {line}");
@@ -37,18 +37,18 @@ fn have_form(sandbox: &Sandbox, file: &str, form: &str) -> usize {
 fn rows_have_the_columns_that_the_documentation_names() {
     let sandbox = inputs();
     sandbox.run("dedup in.jsonl folder -o out --pairs --quiet").ok();
-    assert_eq!(have_form(&sandbox, "out/clusters.jsonl", CLUSTERS), 203);
-    assert!(have_form(&sandbox, "out/pairs.jsonl", PAIRS) > 20);
-    assert_eq!(have_form(&sandbox, "out/rejects.jsonl", REJECTS), 1);
+    assert_eq!(count_rows_of_form(&sandbox, "out/clusters.jsonl", CLUSTERS), 203);
+    assert!(count_rows_of_form(&sandbox, "out/pairs.jsonl", PAIRS) > 20);
+    assert_eq!(count_rows_of_form(&sandbox, "out/rejects.jsonl", REJECTS), 1);
     let rows = sandbox.rows("out/clusters.jsonl");
-    // A record is known by its id, else by its place, a whole file by its path.
+    // The id of a record is its id field, or its source and line. The id of a file is its path.
     assert_eq!(rows[0]["id"], "d0");
     assert_eq!(rows[200]["id"], "in.jsonl:202");
     assert_eq!(
         (&rows[201]["id"], &rows[201]["line"]),
         (&"folder/a.txt".into(), &1.into())
     );
-    // Unverified rows say so, and claim no Jaccard.
+    // Unverified rows have `verified` false and no Jaccard.
     sandbox
         .run("dedup in.jsonl folder -o paper --profile paper --quiet")
         .ok();
@@ -59,7 +59,7 @@ fn rows_have_the_columns_that_the_documentation_names() {
 }
 
 #[test]
-fn records_are_copied_as_they_are() {
+fn records_are_copied_unchanged() {
     let sandbox = inputs();
     sandbox.run("dedup in.jsonl folder -o out --quiet").ok();
     let kept = sandbox.text("out/kept/in.jsonl");
@@ -79,7 +79,7 @@ fn records_are_copied_as_they_are() {
 }
 
 #[test]
-fn both_commands_make_the_same_fingerprints() {
+fn dedup_and_fingerprint_give_the_same_fingerprints() {
     let sandbox = inputs();
     for bits in [64, 128] {
         let out = format!("out{bits}");
@@ -149,7 +149,7 @@ fn results_go_to_stdout_and_progress_to_stderr() {
             run.stdout
         );
     }
-    // Neither is a terminal, so neither is painted.
+    // Neither is a terminal, so neither has colours.
     assert!(!run.stdout.contains('\u{1b}') && !run.stderr.contains('\u{1b}'));
     let quiet = sandbox.run("dedup in.jsonl folder -o quiet --quiet").ok();
     assert_eq!((quiet.stdout.as_str(), quiet.stderr.as_str()), ("", ""));

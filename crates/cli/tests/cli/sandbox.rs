@@ -20,14 +20,13 @@ pub(crate) fn repository() -> PathBuf {
         .unwrap()
 }
 
-/// Reports that a test cannot run on this system. It writes to stderr directly, because the harness hides the prints of
-/// passing tests.
+/// Reports that a test cannot run on this system. Writes to stderr directly, because the harness hides the output of passing tests.
 pub(crate) fn skip(test: &str, reason: &str) {
     let line = format!("skipped: {test}: {reason}\n");
     io::stderr().write_all(line.as_bytes()).unwrap();
 }
 
-/// A fresh directory, deleted with the value.
+/// A new directory, which is deleted when the value is dropped.
 pub(crate) struct Sandbox {
     dir: TempDir,
 }
@@ -42,7 +41,7 @@ impl Sandbox {
         self.dir.path().join(name)
     }
 
-    /// Writes a file, making the folders above it.
+    /// Writes a file and creates the folders above it.
     pub(crate) fn put(&self, name: &str, bytes: impl AsRef<[u8]>) {
         let path = self.path(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -84,7 +83,7 @@ impl Sandbox {
         files
     }
 
-    /// A command whose working directory is this one, without standard input.
+    /// A command with this working directory and empty standard input.
     pub(crate) fn command(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         command.current_dir(self.dir.path()).stdin(Stdio::null());

@@ -1,4 +1,4 @@
-//! Input and options that a run does not use, and its reports of them.
+//! Inputs and options that a run does not use, and how it reports them.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -46,7 +46,7 @@ fn the_result_of_an_earlier_run_is_not_read() {
         assert_eq!(report["records"], first["records"], "{inputs}");
         std::fs::remove_dir_all(sandbox.path("out")).unwrap();
     }
-    // A result that is named is read.
+    // A result that is named as an input is read.
     let kept = first["records"]["kept"].as_u64().unwrap();
     for inputs in ["in/out/kept", "in/out/kept/*.jsonl", "in/*/kept/*.jsonl"] {
         sandbox.run(&format!("dedup {inputs} -o out --quiet")).ok();
@@ -65,7 +65,7 @@ fn file_names_outside_utf8_are_found_in_folders_but_refused_as_arguments() {
     let name = OsStr::from_bytes(b"caf\xe9.txt");
     std::fs::create_dir(sandbox.path("in")).unwrap();
     if std::fs::write(sandbox.path("in").join(name), "some text").is_err() {
-        // Some file systems have no such names.
+        // Some file systems do not allow such names.
         return;
     }
     let mut command = sandbox.command(TWINPRINT);
@@ -85,7 +85,7 @@ fn file_names_outside_utf8_are_found_in_folders_but_refused_as_arguments() {
 #[test]
 fn binary_files_are_not_read_as_text() {
     let sandbox = Sandbox::new();
-    // Every byte but zero, as often as in something packed.
+    // All byte values except zero, with the frequencies of compressed data.
     let binary: Vec<u8> = (0..4000u32)
         .map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8)
         .map(|b| b.max(1))

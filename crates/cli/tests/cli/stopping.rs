@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use crate::corpus::Corpus;
 use crate::sandbox::{Sandbox, TWINPRINT};
 
-/// Longest that a test waits for a child.
-const PATIENCE: Duration = Duration::from_mins(1);
+/// The longest time that a test waits for a child process.
+const MAX_WAIT: Duration = Duration::from_mins(1);
 
 fn signal(child: &Child, name: &str) {
     let status = Command::new("kill")
@@ -24,16 +24,16 @@ fn code(child: &mut Child) -> Option<i32> {
         if let Some(status) = child.try_wait().unwrap() {
             return status.code();
         }
-        if started.elapsed() > PATIENCE {
+        if started.elapsed() > MAX_WAIT {
             child.kill().unwrap();
-            panic!("it does not stop");
+            panic!("the child does not stop");
         }
         std::thread::sleep(Duration::from_millis(20));
     }
 }
 
 /// Waits until the child handles signals, by the mask in `/proc`.
-fn wait_until_it_listens(child: &Child) {
+fn wait_until_it_handles_signals(child: &Child) {
     let started = Instant::now();
     let status = format!("/proc/{}/status", child.id());
     let listens = |text: String| {
@@ -42,23 +42,26 @@ fn wait_until_it_listens(child: &Child) {
         mask.is_some_and(|mask| mask & (1 << 1) != 0 && mask & (1 << 14) != 0)
     };
     while !std::fs::read_to_string(&status).is_ok_and(listens) {
-        assert!(started.elapsed() < PATIENCE, "it does not listen");
+        assert!(started.elapsed() < MAX_WAIT, "the child does not handle signals");
         std::thread::sleep(Duration::from_millis(5));
     }
 }
 
 /// Waits until the child reports that it is stopping.
 fn wait_until_it_stops(child: &mut Child) {
-    let mut said = BufReader::new(child.stderr.take().unwrap());
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
     let mut line = String::new();
     while !line.contains("stopping") {
         line.clear();
-        assert!(said.read_line(&mut line).unwrap() > 0, "it said nothing");
+        assert!(
+            stderr.read_line(&mut line).unwrap() > 0,
+            "stderr ended without a message"
+        );
     }
 }
 
-/// A run that reads stdin, which stays open and silent, so that it cannot end by itself.
-fn endless(sandbox: &Sandbox, args: &str) -> Child {
+/// Starts a run that reads stdin. Its stdin stays open without input, so the run does not end by itself.
+fn start_endless(sandbox: &Sandbox, args: &str) -> Child {
     let mut child = sandbox
         .command(TWINPRINT)
         .args(args.split_whitespace())
@@ -67,15 +70,15 @@ fn endless(sandbox: &Sandbox, args: &str) -> Child {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // Half a record: it has begun to read, and waits for more.
+    // Half a record: the run begins to read and waits for more.
     let stdin = child.stdin.as_mut().unwrap();
     std::io::Write::write_all(stdin, &vec![b' '; 1 << 20]).unwrap();
-    wait_until_it_listens(&child);
+    wait_until_it_handles_signals(&child);
     child
 }
 
 #[test]
-fn an_interrupt_stops_a_run_that_works() {
+fn an_interrupt_stops_a_busy_run() {
     let sandbox = Sandbox::new();
     let lines = Corpus::new(5).jsonl(2000);
     sandbox.put("in.jsonl", lines.repeat(60));
@@ -86,10 +89,10 @@ fn an_interrupt_stops_a_run_that_works() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // The mark of a run, its work directory, and the rejects when reading begins.
+    // The marker of the run, its work directory, and the file of rejects, which is created when reading begins.
     let started = Instant::now();
     while std::fs::read_dir(sandbox.path("out")).map_or(0, Iterator::count) < 3 {
-        assert!(started.elapsed() < PATIENCE, "it never began");
+        assert!(started.elapsed() < MAX_WAIT, "the run did not begin");
         std::thread::sleep(Duration::from_millis(2));
     }
     signal(&child, "-INT");
@@ -103,12 +106,12 @@ fn an_interrupt_stops_a_run_that_works() {
     assert!(!sandbox.path("out").exists());
 }
 
-/// A run that has written something, and waits.
-fn killed(sandbox: &Sandbox, args: &str) {
-    let mut child = endless(sandbox, args);
+/// Starts a run, and kills it after it has written something.
+fn start_and_kill(sandbox: &Sandbox, args: &str) {
+    let mut child = start_endless(sandbox, args);
     let started = Instant::now();
     while sandbox.tree("out").is_empty() {
-        assert!(started.elapsed() < PATIENCE, "it never began");
+        assert!(started.elapsed() < MAX_WAIT, "the run did not begin");
         std::thread::sleep(Duration::from_millis(5));
     }
     sandbox
@@ -122,7 +125,7 @@ fn killed(sandbox: &Sandbox, args: &str) {
 fn the_output_of_a_killed_run_is_replaced() {
     let sandbox = Sandbox::new();
     sandbox.put("in.jsonl", Corpus::new(5).jsonl(20));
-    killed(&sandbox, "dedup - --format jsonl -o out");
+    start_and_kill(&sandbox, "dedup - --format jsonl -o out");
     assert!(!sandbox.tree("out").is_empty());
     let run = sandbox.run("dedup in.jsonl -o out").ok();
     assert!(
@@ -142,35 +145,35 @@ fn the_output_of_a_killed_run_is_replaced() {
 }
 
 #[test]
-fn temporary_files_of_a_killed_run_are_deleted_by_the_next() {
+fn temporary_files_of_a_killed_run_are_deleted_by_the_next_run() {
     let sandbox = Sandbox::new();
     sandbox.put("in.jsonl", Corpus::new(5).jsonl(20));
     sandbox.put("work/mine", "mine");
-    let left = || std::fs::read_dir(sandbox.path("work")).unwrap().count();
-    let mut child = endless(&sandbox, "dedup - --format jsonl -o out --work-dir work");
+    let entries = || std::fs::read_dir(sandbox.path("work")).unwrap().count();
+    let mut child = start_endless(&sandbox, "dedup - --format jsonl -o out --work-dir work");
     let started = Instant::now();
-    while left() < 2 {
-        assert!(started.elapsed() < PATIENCE, "it never began");
+    while entries() < 2 {
+        assert!(started.elapsed() < MAX_WAIT, "the run did not begin");
         std::thread::sleep(Duration::from_millis(5));
     }
-    // That of a run that is still going stays.
+    // The directory of a run that has not ended stays.
     sandbox
         .run("dedup in.jsonl -o other --work-dir work --quiet")
         .ok();
-    assert_eq!(left(), 2);
+    assert_eq!(entries(), 2);
     child.kill().unwrap();
     child.wait().unwrap();
-    assert_eq!(left(), 2);
+    assert_eq!(entries(), 2);
     sandbox.run("dedup in.jsonl -o out --work-dir work --quiet").ok();
-    assert_eq!(left(), 1);
+    assert_eq!(entries(), 1);
 }
 
 #[test]
-fn files_of_others_than_the_killed_run_are_kept() {
+fn files_that_the_killed_run_did_not_write_are_kept() {
     let sandbox = Sandbox::new();
     sandbox.put("in.jsonl", Corpus::new(5).jsonl(20));
-    killed(&sandbox, "dedup - --format jsonl -o out");
-    let left = sandbox.tree("out");
+    start_and_kill(&sandbox, "dedup - --format jsonl -o out");
+    let before = sandbox.tree("out");
     sandbox.put("out/kept/mine.txt", "mine");
     sandbox.run("dedup in.jsonl -o out").fails(
         1,
@@ -182,11 +185,11 @@ fn files_of_others_than_the_killed_run_are_kept() {
     );
     let after = sandbox.tree("out");
     assert_eq!(after["kept/mine.txt"], b"mine");
-    assert_eq!(after.len(), left.len() + 1);
+    assert_eq!(after.len(), before.len() + 1);
 }
 
 #[test]
-fn a_run_that_fails_leaves_nothing_and_can_be_run_again() {
+fn a_failed_run_leaves_no_files_and_can_be_repeated() {
     let sandbox = Sandbox::new();
     std::fs::create_dir(sandbox.path("there")).unwrap();
     sandbox.put("in.jsonl", Corpus::new(5).jsonl(20));
@@ -206,10 +209,10 @@ fn a_run_that_fails_leaves_nothing_and_can_be_run_again() {
 
 #[test]
 fn an_interrupt_stops_a_run_that_waits_for_input() {
-    // A second interrupt ends a run at once that is blocked in a read.
+    // A second interrupt ends a run that is blocked in a read.
     let sandbox = Sandbox::new();
     for args in ["dedup - --format jsonl -o out", "fingerprint - --format jsonl"] {
-        let mut child = endless(&sandbox, args);
+        let mut child = start_endless(&sandbox, args);
         signal(&child, "-INT");
         wait_until_it_stops(&mut child);
         signal(&child, "-INT");
@@ -218,18 +221,18 @@ fn an_interrupt_stops_a_run_that_waits_for_input() {
 }
 
 #[test]
-fn a_termination_stops_as_well() {
+fn a_termination_signal_stops_a_run() {
     let sandbox = Sandbox::new();
-    let mut child = endless(&sandbox, "fingerprint - --format jsonl");
+    let mut child = start_endless(&sandbox, "fingerprint - --format jsonl");
     signal(&child, "-TERM");
-    // Were its input over before it has heard the signal, it would come to its end.
+    // If its input ended before it handles the signal, the run would succeed.
     wait_until_it_stops(&mut child);
     drop(child.stdin.take());
     assert_eq!(code(&mut child), Some(130));
 }
 
 #[test]
-fn a_closed_pipe_is_no_error() {
+fn a_closed_pipe_is_not_an_error() {
     let sandbox = Sandbox::new();
     sandbox.put("in.jsonl", Corpus::new(5).jsonl(3000));
     let run = sandbox

@@ -1,4 +1,4 @@
-//! Stories of a collection: the same as those of `cluster`, in any batches, and durable after kill -9.
+//! Stories of a collection: equal to those of `cluster` for any batches, and durable after kill -9.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
@@ -9,10 +9,10 @@ use serde_json::Value;
 use crate::corpus::SUBJECTS;
 use crate::sandbox::{Sandbox, TWINPRINT};
 
-/// The options of both commands.
-const ALIKE: &str = "--story-threshold 0.35 --merge 0.3 --window 30h --half-life 20h";
+/// The story options of both commands.
+const STORY_OPTIONS: &str = "--story-threshold 0.35 --merge 0.3 --window 30h --half-life 20h";
 
-/// Reports an hour apart, some of them copies with a word changed: on two subjects first, on two others later.
+/// Reports an hour apart, some of them copies with a word changed. They are on two subjects first, and on two others later.
 fn news() -> String {
     let mut texts: Vec<String> = Vec::new();
     let mut lines = String::new();
@@ -69,10 +69,10 @@ fn a_collection_has_the_stories_of_cluster() {
     sandbox.put("news.jsonl", &news);
     sandbox
         .run(&format!(
-            "cluster news.jsonl -o out --quiet -k 16 --ahead 0 {ALIKE}"
+            "cluster news.jsonl -o out --quiet -k 16 --ahead 0 {STORY_OPTIONS}"
         ))
         .ok();
-    // A collection counts from 1.
+    // The ids of a collection begin at 1.
     let assigned: BTreeMap<String, u64> = sandbox
         .rows("out/assignments.jsonl")
         .iter()
@@ -83,8 +83,8 @@ fn a_collection_has_the_stories_of_cluster() {
             )
         })
         .collect();
-    let mut told = sandbox.rows("out/stories.jsonl");
-    for story in &mut told {
+    let mut expected = sandbox.rows("out/stories.jsonl");
+    for story in &mut expected {
         let story = story.as_object_mut().unwrap();
         story["story_id"] = (story["story_id"].as_u64().unwrap() + 1).into();
         let merged: Vec<u64> = story["merged"]
@@ -99,38 +99,41 @@ fn a_collection_has_the_stories_of_cluster() {
             story["merged"] = merged.into();
         }
     }
-    told.sort_by_key(|story| story["story_id"].as_u64());
-    assert!(told.len() > 3 && told.iter().any(|story| story["ended"] == true));
-    assert!(told.iter().any(|story| story["merged"].is_array()), "{told:?}");
+    expected.sort_by_key(|story| story["story_id"].as_u64());
+    assert!(expected.len() > 3 && expected.iter().any(|story| story["ended"] == true));
+    assert!(
+        expected.iter().any(|story| story["merged"].is_array()),
+        "{expected:?}"
+    );
     let lines: Vec<&str> = news.lines().collect();
-    for (n, (part, threads)) in [(120, "1"), (7, "2"), (50, "3")].into_iter().enumerate() {
+    for (n, (batch, threads)) in [(120, "1"), (7, "2"), (50, "3")].into_iter().enumerate() {
         let seen = format!("seen{n}");
         sandbox
-            .run(&format!("collection create {seen} --stories {ALIKE}"))
+            .run(&format!("collection create {seen} --stories {STORY_OPTIONS}"))
             .ok();
-        for part in lines.chunks(part) {
-            sandbox.put("part.jsonl", part.join("\n"));
+        for batch in lines.chunks(batch) {
+            sandbox.put("part.jsonl", batch.join("\n"));
             let mut add = sandbox.command(TWINPRINT);
             add.args(["collection", "add", &seen, "part.jsonl", "--summary", "--quiet"]);
             add.env("RAYON_NUM_THREADS", threads).stdout(Stdio::null());
             assert!(add.status().unwrap().success());
         }
-        assert_eq!(stories_of(&sandbox, &seen), assigned, "in parts of {part:?}");
+        assert_eq!(stories_of(&sandbox, &seen), assigned, "in batches of {batch:?}");
         let listed = sandbox
             .run(&format!("collection stories {seen} --min-size 1"))
             .ok();
         let mut listed = json(&listed.stdout);
         listed.sort_by_key(|story| story["story_id"].as_u64());
-        assert_eq!(listed, told);
+        assert_eq!(listed, expected);
     }
 }
 
 #[test]
-fn stories_are_listed_and_looked_into() {
+fn stories_are_listed_and_shown() {
     let sandbox = Sandbox::new();
     sandbox.put("news.jsonl", news());
     sandbox
-        .run(&format!("collection create seen --stories {ALIKE}"))
+        .run(&format!("collection create seen --stories {STORY_OPTIONS}"))
         .ok();
     sandbox.run("collection add seen news.jsonl --quiet").ok();
     let list = |flags: &str| {
@@ -168,12 +171,12 @@ fn stories_are_listed_and_looked_into() {
         .fails(2, &["stories"]);
 }
 
-/// The story reported for a document before a kill is the same after it, and later documents continue from there.
+/// After a kill every document is in the story that was reported for it, and the stories continue with later documents.
 #[test]
 fn after_a_kill_at_any_time_documents_are_in_their_reported_stories() {
     let sandbox = Sandbox::new();
     sandbox.run("collection create seen --stories").ok();
-    let mut told: BTreeMap<String, u64> = BTreeMap::new();
+    let mut reported: BTreeMap<String, u64> = BTreeMap::new();
     for cycle in 0..5u64 {
         let line = |n: u64| {
             let words = (0..30).map(|i| {
@@ -197,7 +200,7 @@ fn after_a_kill_at_any_time_documents_are_in_their_reported_stories() {
             let Ok(answer) = serde_json::from_str::<Value>(&line.unwrap()) else {
                 break;
             };
-            told.insert(
+            reported.insert(
                 answer["id"].as_str().unwrap().to_owned(),
                 answer["story_id"].as_u64().unwrap(),
             );
@@ -217,10 +220,10 @@ fn after_a_kill_at_any_time_documents_are_in_their_reported_stories() {
             became.extend(merged.map(|merged| (merged.as_u64().unwrap(), id)));
             became.insert(id, id);
         }
-        let there = stories_of(&sandbox, "seen");
-        for (id, story) in &told {
-            assert_eq!(there.get(id), became.get(story), "cycle {cycle}: {id}");
+        let stored = stories_of(&sandbox, "seen");
+        for (id, story) in &reported {
+            assert_eq!(stored.get(id), became.get(story), "cycle {cycle}: {id}");
         }
     }
-    assert!(told.len() > 500, "{}", told.len());
+    assert!(reported.len() > 500, "{}", reported.len());
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::sandbox::repository;
 
-/// The directories below `crates` that hold a crate.
+/// The directories below `crates` that contain a crate.
 pub(crate) fn crate_names() -> Vec<String> {
     let entries = fs::read_dir(repository().join("crates")).unwrap();
     let entries = entries.map(|entry| entry.unwrap());
@@ -42,7 +42,7 @@ pub(crate) fn add_rust_files(dir: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// The code of each line before `//`. A string that contains two slashes loses its end, which no rule reads.
+/// The part of each line before `//`. A string with two slashes is cut off too, which affects no rule.
 pub(crate) fn without_comments(text: &str) -> String {
     let code = text
         .lines()

@@ -61,7 +61,7 @@ mod tests {
         centre.add(0b1001);
         assert_eq!(centre.fingerprint(), 0b1000);
         centre.add(0b0001);
-        assert_eq!(centre.fingerprint(), 0b1000, "two of four are no majority");
+        assert_eq!(centre.fingerprint(), 0b1000, "two of four are not a majority");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Groups of small sets, checked against the invariants and by definition.
+//! Groups of small sets, compared with their invariants and their definition.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,14 +8,14 @@ use super::*;
 
 const THRESHOLD: f64 = 0.6;
 
-/// Sets of small numbers, all of which are near one another.
+/// A space of small sets in which every leader and every centre is nearby.
 #[derive(Default)]
 struct Sets {
     /// The set of the current item.
     item: BTreeSet<u8>,
     leaders: BTreeMap<u32, BTreeSet<u8>>,
     centres: BTreeMap<u64, u128>,
-    /// Least Jaccard with a founder.
+    /// Minimum Jaccard of items related to a founder.
     related: f64,
 }
 
@@ -115,7 +115,7 @@ proptest! {
             prop_assert!((similarity - placed.similarity.jaccard).abs() < 1e-12);
             let group = groups.resolve(placed.group);
             prop_assert!(group <= document);
-            // Its leader is in the same group.
+            // The leader is in the same group.
             prop_assert_eq!(groups.resolve(placed_group(&placed_groups(&groups, &sets, related), placed.leader)), group);
         }
         prop_assert_eq!(groups.live().map(|group| group.size).sum::<u64>(), sets.len() as u64);
@@ -123,7 +123,7 @@ proptest! {
 
     #[test]
     fn without_a_guard_all_duplicates_of_an_item_are_one_group(sets in stream()) {
-        // Every item that is not its leader's like leads, so that groups are the components of duplicates.
+        // Every item leads unless it equals its leader, so groups are the connected components of duplicates.
         let options = GroupOptions { lead_below: 1.1, ..GroupOptions::default() };
         let (groups, _, placed) = run(&sets, options, 0.0);
         let mut component: Vec<usize> = (0..sets.len()).collect();
@@ -144,7 +144,7 @@ proptest! {
     fn live_groups_stay_within_their_bounds(sets in stream(), live in 1usize..5, window in 0i64..20) {
         let options = GroupOptions { live, window: Some(window), ..GroupOptions::default() };
         let (mut groups, space, _) = run(&sets, options, 0.0);
-        // A group may come on top before the next item makes room.
+        // The last item may exceed the limit by one group, because groups are retired before an item is placed.
         prop_assert!(groups.live().len() <= live + 1);
         prop_assert_eq!(space.leaders.len(), groups.live().map(|group| group.leaders.len()).sum::<usize>());
         let now = sets.len() as i64 - 1;
@@ -156,7 +156,7 @@ proptest! {
     }
 }
 
-/// The group that each document is placed in by a second run.
+/// The group of each document in a second run.
 fn placed_groups(groups: &Groups, sets: &[BTreeSet<u8>], related: f64) -> Vec<u64> {
     let (_, _, placed) = run(sets, groups.options.clone(), related);
     placed.iter().map(|placed| placed.group).collect()
@@ -175,7 +175,7 @@ fn a_merged_group_keeps_the_older_id_and_reports_the_other() {
     assert_eq!((groups.resolve(1), groups.counts().merged), (0, 1));
     let group = groups.live().next().expect("a group");
     assert_eq!((group.id, group.size, group.merged.as_slice()), (0, 3, &[1][..]));
-    assert_eq!(space.leaders.len(), 3, "the third is not very like its leader");
+    assert_eq!(space.leaders.len(), 3, "the third item is a further leader");
 }
 
 #[test]

@@ -1,13 +1,13 @@
-//! The block-parallel grouping against the plain sequential loop.
+//! The block-parallel grouping compared with a plain sequential loop.
 
 use std::ops::Range;
 
 use super::*;
 use proptest::prelude::*;
 
-/// Points on a line: candidates within `reach`, duplicates within `near`; similarity falls with the distance. Two
-/// of every `every` points are open: pairs of open points, one of them core, are reported only as candidates, once
-/// the earlier point is placed.
+/// Points on a line: candidates within `reach`, duplicates within `near`. Similarity falls with the distance. Two of every `every`
+/// points are set-join members. Pairs of members, of which one is core, are reported only as candidates after the earlier point is
+/// placed.
 struct Line {
     positions: Vec<i64>,
     reach: i64,
@@ -23,8 +23,8 @@ impl Line {
 }
 
 impl Line {
-    /// Returns whether a pair is found only as items are placed.
-    fn meet(&self, a: u32, b: u32) -> bool {
+    /// Returns whether a pair is found only by the set join, as items are placed.
+    fn is_set_join_pair(&self, a: u32, b: u32) -> bool {
         let (a, b) = (self.join_role(a), self.join_role(b));
         a.min(b) != JoinRole::None && a.max(b) == JoinRole::Core
     }
@@ -42,7 +42,7 @@ impl Neighbors for Line {
         }
     }
     fn links(&self, item: u32, since: u32, out: &mut Vec<u32>) {
-        let link = |&id: &u32| self.gap(item, id) <= self.reach && !self.meet(id, item);
+        let link = |&id: &u32| self.gap(item, id) <= self.reach && !self.is_set_join_pair(id, item);
         out.extend((since..item).filter(link));
     }
     fn candidates(
@@ -55,8 +55,8 @@ impl Neighbors for Line {
         let mut ids = Vec::new();
         self.links(item, range.start, &mut ids);
         if self.join_role(item) != JoinRole::None {
-            let meets = |id: u32| self.meet(item, id) && self.gap(item, id) <= self.reach;
-            let near = self.placed.iter().filter(|(id, _)| meets(*id));
+            let is_candidate = |id: u32| self.is_set_join_pair(item, id) && self.gap(item, id) <= self.reach;
+            let near = self.placed.iter().filter(|(id, _)| is_candidate(*id));
             ids.extend(near.map(|(id, _)| *id));
         }
         for id in ids.into_iter().filter(|&id| range.contains(&id) && wanted(id)) {
@@ -68,11 +68,16 @@ impl Neighbors for Line {
         }
     }
     fn place(&mut self, item: u32, leads: bool) {
-        let meet = |&&(id, _): &&(u32, bool)| self.meet(item, id);
-        let last = self.placed.iter().filter(meet).map(|(id, _)| *id).max();
+        let is_set_join_pair = |&&(id, _): &&(u32, bool)| self.is_set_join_pair(item, id);
+        let last = self
+            .placed
+            .iter()
+            .filter(is_set_join_pair)
+            .map(|(id, _)| *id)
+            .max();
         assert!(
             last.is_none_or(|last| last < item),
-            "items that may meet are placed in order"
+            "set-join members are placed in order"
         );
         self.placed.push((item, leads));
     }
@@ -94,7 +99,7 @@ impl Verify for Line {
     }
 }
 
-/// The leaders by definition: each item joins the nearest verified earlier leader, or leads.
+/// The leaders by the definition: each item joins the nearest verified earlier leader, or leads.
 fn sequential(positions: &[i64], near: i64) -> Vec<u32> {
     let mut leader: Vec<u32> = Vec::new();
     for (i, x) in positions.iter().enumerate() {
@@ -108,7 +113,7 @@ fn sequential(positions: &[i64], near: i64) -> Vec<u32> {
 
 proptest! {
     #[test]
-    fn equals_the_sequential_loop(
+    fn groups_and_pairs_equal_those_of_the_sequential_loop(
         positions in prop::collection::vec(0i64..300, 0..120), near in 0i64..12, memory in 1usize..60,
         all in any::<bool>(), every in 1u32..9,
     ) {
@@ -134,7 +139,7 @@ proptest! {
 }
 
 #[test]
-fn it_stops_when_progress_returns_false() {
+fn grouping_stops_when_progress_returns_false() {
     let positions: Vec<i64> = (0..40).collect();
     let mut line = Line {
         positions,

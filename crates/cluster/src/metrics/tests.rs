@@ -1,10 +1,10 @@
-//! The measures against their definitions.
+//! The measures compared with their definitions.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// B-cubed by its definition: item by item.
+/// B-cubed by its definition, item by item.
 fn bcubed_by_items(found: &[u32], truth: &[u32], with_self: bool) -> Score {
     let n = found.len();
     let mean = |a: &[u32], b: &[u32]| {

@@ -123,24 +123,24 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_nearest_are_those_of_a_scan(
+        fn the_nearest_centres_equal_those_of_a_scan(
             puts in proptest::collection::vec((0u64..30, any::<u8>(), any::<bool>()), 1..60),
             query in any::<u8>(),
             most in 0usize..10,
         ) {
             let mut centres = Centres::default();
-            let mut held = std::collections::BTreeMap::new();
+            let mut stored = std::collections::BTreeMap::new();
             for (id, bits, removed) in puts {
                 if removed {
                     centres.remove(id);
-                    held.remove(&id);
+                    stored.remove(&id);
                 } else {
                     centres.put(id, [0, u64::from(bits), 0, 0, u64::from(bits) << 9, 0, 0, 0]);
-                    held.insert(id, bits);
+                    stored.insert(id, bits);
                 }
             }
             let mut expected: Vec<(u32, u64)> =
-                held.iter().map(|(&id, bits)| (2 * (bits ^ query).count_ones(), id)).collect();
+                stored.iter().map(|(&id, bits)| (2 * (bits ^ query).count_ones(), id)).collect();
             expected.sort_unstable();
             expected.truncate(most);
             let query = [0, u64::from(query), 0, 0, u64::from(query) << 9, 0, 0, 0];
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn of_many_the_nearest_are_found_block_by_block() {
+    fn the_nearest_of_several_blocks_are_found() {
         let mut state = 7u64;
         let mut draw = || {
             state = state
@@ -159,16 +159,16 @@ mod tests {
             state ^ state >> 29
         };
         let mut centres = Centres::default();
-        let mut held: Vec<(u64, Fingerprint)> = Vec::new();
+        let mut stored: Vec<(u64, Fingerprint)> = Vec::new();
         for id in 0..5 * BLOCK as u64 + 3 {
             let fingerprint = [0; 2 * ROWS].map(|_: u64| draw());
             centres.put(id, fingerprint);
-            held.push((id, fingerprint));
+            stored.push((id, fingerprint));
         }
         for least in [0.1, 0.3] {
             let query = [0; 2 * ROWS].map(|_: u64| draw());
             let distance = |to: &Fingerprint| to.iter().zip(query).map(|(a, b)| (a ^ b).count_ones()).sum();
-            let mut expected: Vec<(u32, u64)> = held.iter().map(|(id, to)| (distance(to), *id)).collect();
+            let mut expected: Vec<(u32, u64)> = stored.iter().map(|(id, to)| (distance(to), *id)).collect();
             expected.retain(|&(distance, _)| distance <= radius(least));
             expected.sort_unstable();
             expected.truncate(64);
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn loose_thresholds_reach_farther() {
+    fn lower_thresholds_have_a_larger_radius() {
         assert!(radius(0.2) > radius(0.5) && radius(0.5) > radius(0.9));
         assert_eq!(radius(1.0), 0);
     }

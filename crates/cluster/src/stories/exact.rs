@@ -44,14 +44,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn both_agree_with_the_library(x in 1e-6..1e12f64, y in 0.0..1000.0f64) {
+        fn both_functions_agree_with_the_standard_library(x in 1e-6..1e12f64, y in 0.0..1000.0f64) {
             prop_assert!((ln(x) - x.ln()).abs() <= 1e-12);
             prop_assert!((halved(y) / (-y).exp2() - 1.0).abs() <= 1e-12);
         }
     }
 
     #[test]
-    fn the_ends_of_the_ranges() {
+    fn both_functions_accept_the_ends_of_their_ranges() {
         assert!(ln(1.0).abs() < 1e-15);
         assert!((halved(0.0) - 1.0).abs() < 1e-15);
         assert!(halved(1e9) < 1e-300 && halved(f64::INFINITY) < 1e-300);

@@ -348,7 +348,7 @@ mod tests {
             let options = StoryOptions {
                 window: Some(20), half_life: Some(10), vocabulary: 30, threshold: 0.2, merge: Some(0.4), ..StoryOptions::default()
             };
-            let mut whole = Stories::new(options.clone());
+            let mut original = Stories::new(options.clone());
             let mut reloaded = Stories::new(options.clone());
             for (n, text) in (0..).zip(&news) {
                 if n == (at % news.len()) as u64 {
@@ -356,14 +356,14 @@ mod tests {
                     reloaded = Stories::decode(&bytes, options.clone()).unwrap();
                     prop_assert_eq!(reloaded.encode(), bytes);
                 }
-                prop_assert_eq!(place(&mut whole, n, n as i64, text), place(&mut reloaded, n, n as i64, text));
-                prop_assert_eq!(whole.take_retired().len(), reloaded.take_retired().len());
+                prop_assert_eq!(place(&mut original, n, n as i64, text), place(&mut reloaded, n, n as i64, text));
+                prop_assert_eq!(original.take_retired().len(), reloaded.take_retired().len());
             }
-            prop_assert_eq!(whole.encode(), reloaded.encode());
+            prop_assert_eq!(original.encode(), reloaded.encode());
         }
 
         #[test]
-        fn damaged_bytes_are_read_without_harm(news in news(12), at: prop::sample::Index, bit in 0u8..8) {
+        fn damaged_bytes_cause_no_panic(news in news(12), at: prop::sample::Index, bit in 0u8..8) {
             let mut stories = Stories::new(StoryOptions::default());
             for (n, text) in (0..).zip(&news) {
                 place(&mut stories, n, 0, text);

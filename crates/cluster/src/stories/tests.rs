@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// An item of words separated by spaces; capitals are stop words.
+/// An item of words separated by spaces. Words with a capital are stop words.
 struct Text {
     words: Vec<(String, WordRole, u32)>,
     opening: Vec<u32>,
@@ -16,8 +16,8 @@ impl Text {
         let mut words: Vec<(String, WordRole, u32)> = Vec::new();
         let mut opening = Vec::new();
         for word in text.split_whitespace() {
-            let place = words.iter().position(|(known, ..)| known == word);
-            let place = place.unwrap_or_else(|| {
+            let index = words.iter().position(|(known, ..)| known == word);
+            let index = index.unwrap_or_else(|| {
                 let stop = word.starts_with(char::is_uppercase);
                 words.push((
                     word.to_owned(),
@@ -26,8 +26,8 @@ impl Text {
                 ));
                 words.len() - 1
             });
-            words[place].2 += 1;
-            opening.push(place as u32);
+            words[index].2 += 1;
+            opening.push(index as u32);
         }
         Self {
             words,
@@ -124,7 +124,7 @@ fn words_of_a_single_site_do_not_name_a_story_of_several_sites() {
     for (_, text) in texts {
         Text::new(text).with(0, 0, 0, |item| stories.count_ahead(item));
     }
-    // Elsewhere, nobody speaks of it.
+    // Twelve texts without these words make them rare.
     for _ in 0..12 {
         Text::new("other subjects").with(0, 0, 0, |item| stories.count_ahead(item));
     }
@@ -208,7 +208,7 @@ fn with_a_half_life_a_story_follows_its_subject() {
 }
 
 #[test]
-fn equal_bits_are_equal_stories() {
+fn items_with_equal_leading_bits_are_one_story() {
     let options = StoryOptions {
         method: Method::EqualBits(16),
         ..StoryOptions::default()
@@ -220,11 +220,10 @@ fn equal_bits_are_equal_stories() {
 
 type Vector = BTreeMap<String, f64>;
 
-/// [`Stories`] by plain maps and by comparing with every centre; nothing decays.
+/// A naive implementation of [`Stories`] with plain maps. It compares an item with every centre, and nothing decays.
 struct NaiveStories {
     stories: BTreeMap<u64, Vector>,
-    /// True once two cosines, or a cosine and a limit, were closer together than the rounding of sums taken in
-    /// another order.
+    /// True after two cosines, or a cosine and a limit, differed by less than the rounding error of sums in another order.
     tied: bool,
 }
 
@@ -261,16 +260,16 @@ impl NaiveStories {
         };
         add(id, item);
         for &(_, other) in &near[1..] {
-            let (alike, merge) = (
+            let (similarity, merge) = (
                 cosine(&self.stories[&id], &self.stories[&other]),
                 options.merge.unwrap_or(2.0),
             );
-            self.tied |= close(alike, merge);
-            if alike >= merge {
-                let gone = self.stories.remove(&id.max(other)).expect("a story");
+            self.tied |= close(similarity, merge);
+            if similarity >= merge {
+                let merged = self.stories.remove(&id.max(other)).expect("a story");
                 id = id.min(other);
                 let centre = self.stories.get_mut(&id).expect("a story");
-                for (term, weight) in gone {
+                for (term, weight) in merged {
                     *centre.entry(term).or_default() += weight;
                 }
             }
@@ -305,7 +304,7 @@ proptest! {
             let expected = naive.place(document, &vector, &options);
             let found = stories.resolve(joined.story);
             if naive.tied && found != expected {
-                // Rounding decided; from here on the two have different stories.
+                // Rounding decided, and from here on the two implementations have different stories.
                 return Ok(());
             }
             prop_assert_eq!(found, expected);
@@ -314,17 +313,20 @@ proptest! {
 }
 
 #[test]
-fn a_removed_document_leaves_its_weight_in_the_story() {
+fn a_removed_document_leaves_its_weight_in_the_centre() {
     let (mut stories, found) = run(&NEWS, StoryOptions::default());
     assert_eq!((found[4], found[6]), (4, 4));
     let story = stories.get(4).expect("a story");
     let titled = stories.titled_by(story).expect("a title");
     assert!(stories.shrink(4, titled));
-    let left = stories.get(4).expect("a story").clone();
-    assert_eq!((left.size, left.members, left.titles().count()), (1, 2, 1));
-    let other = stories.titled_by(&left).expect("another title");
+    let remaining = stories.get(4).expect("a story").clone();
+    assert_eq!(
+        (remaining.size, remaining.members, remaining.titles().count()),
+        (1, 2, 1)
+    );
+    let other = stories.titled_by(&remaining).expect("another title");
     assert_ne!(other, titled);
-    // Removing the last document removes the story: nothing joins it any more, and nothing is left to retire.
+    // Removing the last document removes the story. No document joins it, and it is not retired.
     assert!(stories.shrink(4, other) && stories.get(4).is_none());
     assert!(!stories.shrink(4, other) && !stories.grow(4, 8, 8));
     assert_eq!(place(&mut stories, 8, 8, NEWS[4]).story, 8);

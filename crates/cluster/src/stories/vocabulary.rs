@@ -272,8 +272,8 @@ mod tests {
                     known.items = items;
                 }
             }
-            // The expected result, straight from the definition: words are evicted round by round, until at most half
-            // the capacity is used or nothing more can be evicted.
+            // The expected result by the definition: words are evicted in rounds, until at most half the capacity is used or no further
+            // word can be evicted.
             let mut expected: Vec<u32> = (0..items.len() as u32).collect();
             let mut rarest = 1;
             while expected.len() > most / 2 && rarest < 100 {
@@ -281,8 +281,8 @@ mod tests {
                 rarest *= 2;
             }
             vocabulary.evict(needed.iter().copied());
-            let left = (0..items.len() as u32).filter(|&word| !vocabulary.text(word).is_empty());
-            prop_assert_eq!(left.collect::<Vec<u32>>(), expected);
+            let remaining = (0..items.len() as u32).filter(|&word| !vocabulary.text(word).is_empty());
+            prop_assert_eq!(remaining.collect::<Vec<u32>>(), expected);
             prop_assert_eq!(vocabulary.free.len() + vocabulary.len(), items.len());
         }
     }
@@ -299,7 +299,7 @@ mod tests {
         assert_eq!(
             vocabulary.len(),
             1,
-            "all but the one needed, since half of four was asked for"
+            "all words except the needed one are evicted, down to half of four"
         );
         assert_eq!(vocabulary.text(words[2]), "c");
         let again = vocabulary.number("f", WordRole::Term);

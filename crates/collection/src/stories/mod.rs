@@ -196,7 +196,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_document_is_seen_at_its_own_time_or_at_the_present() {
+    fn a_document_without_a_plausible_time_gets_the_current_time() {
         let now = 1_700_000_000;
         assert_eq!(seen_at(None, now), now);
         assert_eq!(seen_at(Some("yesterday"), now), now);

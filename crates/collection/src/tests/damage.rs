@@ -1,5 +1,5 @@
-//! Files damaged page by page: a check finds it or nothing is wrong, a repair saves what can be read or makes nothing, and neither changes
-//! the file or lets a panic of the store out.
+//! Files damaged page by page. A check finds the damage, or all documents can be read. A repair saves the readable documents, or writes
+//! nothing. Neither changes the file, and every panic of the store is caught.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,16 +17,16 @@ use twinprint_io::guard::catches_panics;
 /// Bytes of a page of the store.
 const PAGE: usize = 4096;
 
-/// Panics of the store that nobody caught on the thread where they happened.
-static LET_OUT: AtomicUsize = AtomicUsize::new(0);
+/// The number of panics of the store that were not caught on their thread.
+static UNCAUGHT_PANICS: AtomicUsize = AtomicUsize::new(0);
 
-/// Panics of the store so far that nobody caught where they happened.
-pub(super) fn panics_let_out() -> usize {
-    LET_OUT.load(Ordering::Relaxed)
+/// Returns the number of panics of the store that were not caught on their thread.
+pub(super) fn uncaught_panics() -> usize {
+    UNCAUGHT_PANICS.load(Ordering::Relaxed)
 }
 
-/// Prints panics as the command does, and counts those of the store.
-pub(super) fn watch_panics() {
+/// Installs a panic hook that prints panics as the command does, and counts the uncaught ones of the store.
+pub(super) fn count_uncaught_panics() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         let print = take_hook();
@@ -35,7 +35,7 @@ pub(super) fn watch_panics() {
                 return;
             }
             if panic.location().is_some_and(|at| at.file().contains("redb-")) {
-                LET_OUT.fetch_add(1, Ordering::Relaxed);
+                UNCAUGHT_PANICS.fetch_add(1, Ordering::Relaxed);
             }
             print(panic);
         }));
@@ -64,25 +64,25 @@ fn document(n: u64) -> NewDocument {
 }
 
 /// A collection whose file is damaged in many ways.
-struct Victim {
-    room: tempfile::TempDir,
-    whole: Vec<u8>,
+struct DamagedCollection {
+    temp: tempfile::TempDir,
+    intact: Vec<u8>,
     documents: BTreeMap<String, Document>,
 }
 
-/// The fate of a damaged file.
+/// The outcome of a repair of a damaged file.
 #[derive(Debug, PartialEq, Eq)]
-enum End {
-    Whole,
+enum Outcome {
+    Intact,
     Saved { lost: u64 },
     Refused,
 }
 
-impl Victim {
+impl DamagedCollection {
     fn new(stories: bool) -> Self {
-        watch_panics();
-        let room = tempfile::tempdir().unwrap();
-        let dir = room.path().join("c");
+        count_uncaught_panics();
+        let temp = tempfile::tempdir().unwrap();
+        let dir = temp.path().join("c");
         let settings = Settings {
             stories,
             ..Settings::default()
@@ -92,26 +92,26 @@ impl Victim {
             let documents = (part * 40..(part + 1) * 40).map(document).collect();
             collection.add(documents, false, Durability::Synced).unwrap();
         }
-        // Pages of what is gone as well.
-        let gone: Vec<String> = (0..150).step_by(11).map(|n| format!("d{n}")).collect();
-        collection.delete(&gone, Durability::Synced).unwrap();
+        // Deletions leave pages of deleted documents in the file.
+        let deleted: Vec<String> = (0..150).step_by(11).map(|n| format!("d{n}")).collect();
+        collection.delete(&deleted, Durability::Synced).unwrap();
         let documents = all(&collection);
         drop(collection);
-        let whole = fs::read(dir.join(FILE)).unwrap();
+        let intact = fs::read(dir.join(FILE)).unwrap();
         Self {
-            room,
-            whole,
+            temp,
+            intact,
             documents,
         }
     }
 
-    fn place(&self, name: &str) -> PathBuf {
-        self.room.path().join(name)
+    fn path(&self, name: &str) -> PathBuf {
+        self.temp.path().join(name)
     }
 
-    /// The pages that hold anything.
+    /// The pages that contain data.
     fn pages(&self) -> Vec<usize> {
-        let pages = self.whole.chunks(PAGE).enumerate();
+        let pages = self.intact.chunks(PAGE).enumerate();
         let pages: Vec<usize> = pages
             .filter(|(_, page)| page.iter().any(|&byte| byte != 0))
             .map(|(number, _)| number)
@@ -120,55 +120,58 @@ impl Victim {
         pages
     }
 
-    /// Checks and repairs a collection with these bytes.
-    fn judge(&self, bytes: &[u8], damage: &str) -> End {
-        let (dir, mended) = (self.place("c"), self.place("mended"));
+    /// Checks and repairs a collection file with these bytes.
+    fn check_and_repair(&self, bytes: &[u8], damage: &str) -> Outcome {
+        let (dir, mended) = (self.path("c"), self.path("mended"));
         fs::write(dir.join(FILE), bytes).unwrap();
         let checked = Collection::verify_in(&dir);
         match &checked {
             Ok(_) => {
                 let read = all(&Collection::open_read_only(&dir).unwrap());
-                assert!(read == self.documents, "{damage}: whole, but not all is there");
+                assert!(
+                    read == self.documents,
+                    "{damage}: the check succeeds, but documents are missing"
+                );
             }
             Err(error) => {
                 assert!(
                     matches!(error, CollectionError::Damaged { .. }),
                     "{damage}: {error}"
                 );
-                let told = error.to_string();
+                let message = error.to_string();
                 for part in ["damaged", "collection repair"] {
-                    assert!(told.contains(part), "{damage}: no {part:?} in {told}");
+                    assert!(message.contains(part), "{damage}: no {part:?} in {message}");
                 }
             }
         }
         let repaired = Collection::repair(&dir, &mended);
-        let end = match repaired {
-            Ok(repaired) => self.judge_repaired(checked.is_ok(), repaired, damage),
+        let outcome = match repaired {
+            Ok(repaired) => self.check_repaired(checked.is_ok(), repaired, damage),
             Err(error) => {
                 assert!(
                     matches!(error, CollectionError::BeyondRepair { .. }) && checked.is_err(),
                     "{damage}: {error}"
                 );
-                assert!(!mended.exists(), "{damage}: half a collection stays");
-                End::Refused
+                assert!(!mended.exists(), "{damage}: an incomplete collection remains");
+                Outcome::Refused
             }
         };
         assert!(
             fs::read(dir.join(FILE)).unwrap() == bytes,
             "{damage}: the file changed"
         );
-        write_on(&dir);
-        end
+        write_after_damage(&dir);
+        outcome
     }
 
-    fn judge_repaired(&self, whole: bool, repaired: RepairReport, damage: &str) -> End {
-        let (dir, mended) = (self.place("c"), self.place("mended"));
+    fn check_repaired(&self, is_intact: bool, repaired: RepairReport, damage: &str) -> Outcome {
+        let (dir, mended) = (self.path("c"), self.path("mended"));
         Collection::verify_in(&mended).unwrap_or_else(|error| panic!("{damage}: {error}"));
         let saved = all(&Collection::open_read_only(&mended).unwrap());
         fs::remove_dir_all(&mended).unwrap();
         let lost = (self.documents.len() - saved.len()) as u64;
         assert_eq!(repaired.saved, saved.len() as u64, "{damage}");
-        assert!(repaired.lost.is_none_or(|told| told == lost), "{damage}");
+        assert!(repaired.lost.is_none_or(|reported| reported == lost), "{damage}");
         for (id, document) in &saved {
             let original = self.documents.get(id);
             let original = original.unwrap_or_else(|| panic!("{damage}: {id} was deleted"));
@@ -179,20 +182,20 @@ impl Victim {
             for id in self.documents.keys() {
                 assert!(
                     collection.get(id).is_err() || saved.contains_key(id),
-                    "{damage}: {id} can be read"
+                    "{damage}: {id} can be read but was not saved"
                 );
             }
         }
-        if whole {
+        if is_intact {
             assert_eq!(lost, 0, "{damage}");
-            return End::Whole;
+            return Outcome::Intact;
         }
-        End::Saved { lost }
+        Outcome::Saved { lost }
     }
 }
 
-/// Writing to what is left ends in an answer or an error as well, and so does closing it.
-fn write_on(dir: &Path) {
+/// Writes to a damaged collection and closes it. Each call returns a result or an error.
+fn write_after_damage(dir: &Path) {
     let Ok(collection) = Collection::open(dir) else {
         return;
     };
@@ -211,72 +214,73 @@ fn all(collection: &Collection) -> BTreeMap<String, Document> {
         .collect()
 }
 
-fn count(ends: &[End], of: impl Fn(&End) -> bool) -> usize {
-    ends.iter().filter(|end| of(end)).count()
+fn count(outcomes: &[Outcome], of: impl Fn(&Outcome) -> bool) -> usize {
+    outcomes.iter().filter(|outcome| of(outcome)).count()
 }
 
 #[test]
-fn a_page_of_zeros_costs_what_is_on_it() {
-    let victim = Victim::new(false);
-    let mut ends = Vec::new();
-    for page in victim.pages() {
-        let mut bytes = victim.whole.clone();
+fn a_zeroed_page_loses_only_its_own_documents() {
+    let damaged = DamagedCollection::new(false);
+    let mut outcomes = Vec::new();
+    for page in damaged.pages() {
+        let mut bytes = damaged.intact.clone();
         bytes[page * PAGE..(page + 1) * PAGE].fill(0);
-        ends.push(victim.judge(&bytes, &format!("page {page} is zero")));
+        outcomes.push(damaged.check_and_repair(&bytes, &format!("page {page} is zero")));
     }
-    let some = |end: &End| matches!(end, End::Saved { lost: 1..40 });
-    let none = |end: &End| *end == End::Saved { lost: 0 };
+    let some = |outcome: &Outcome| matches!(outcome, Outcome::Saved { lost: 1..40 });
+    let none = |outcome: &Outcome| *outcome == Outcome::Saved { lost: 0 };
     let tally = [
-        count(&ends, |end| *end == End::Whole),
-        count(&ends, some),
-        count(&ends, none),
-        count(&ends, |end| *end == End::Refused),
+        count(&outcomes, |outcome| *outcome == Outcome::Intact),
+        count(&outcomes, some),
+        count(&outcomes, none),
+        count(&outcomes, |outcome| *outcome == Outcome::Refused),
     ];
-    // Pages of old commits; of documents and texts; of the rest; of settings and roots.
-    assert!(tally.iter().all(|&many| many > 0), "{tally:?}: {ends:?}");
+    // Unused pages of old commits, pages of documents and texts, pages of other tables, pages of settings and roots.
+    assert!(tally.iter().all(|&many| many > 0), "{tally:?}: {outcomes:?}");
     assert!(tally[3] <= 6, "{tally:?}");
-    assert_eq!(panics_let_out(), 0);
+    assert_eq!(uncaught_panics(), 0);
 }
 
 #[test]
-fn flipped_bits_on_any_page_are_found_or_do_not_matter() {
+fn flipped_bits_on_any_page_are_found_or_harmless() {
     let mut state = 1u64;
     let mut random = |below: usize| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(7);
         (state >> 33) as usize % below
     };
-    let mut ends = Vec::new();
-    // Stories take their time.
+    let mut outcomes = Vec::new();
+    // Collections with stories are slower, so fewer pages are tested.
     for (stories, step) in [(false, 1), (true, 9)] {
-        let victim = Victim::new(stories);
-        for page in victim.pages().into_iter().step_by(step) {
-            let mut bytes = victim.whole.clone();
+        let damaged = DamagedCollection::new(stories);
+        for page in damaged.pages().into_iter().step_by(step) {
+            let mut bytes = damaged.intact.clone();
             let used: Vec<usize> = (page * PAGE..(page + 1) * PAGE)
                 .filter(|&at| bytes[at] != 0)
                 .collect();
-            // Links and lengths stand at the beginning.
-            let many = [used.len(), used.len().min(40)][random(2)];
-            let at = used[random(many)];
+            // Links and lengths are at the beginning of a page.
+            let range = [used.len(), used.len().min(40)][random(2)];
+            let at = used[random(range)];
             bytes[at] ^= 1 << random(8);
-            ends.push(victim.judge(&bytes, &format!("stories {stories}, byte {at} is flipped")));
+            outcomes
+                .push(damaged.check_and_repair(&bytes, &format!("stories {stories}, byte {at} is flipped")));
         }
     }
-    let whole = count(&ends, |end| *end == End::Whole);
-    assert!(whole > 0 && whole < ends.len(), "{ends:?}");
-    assert_eq!(panics_let_out(), 0);
+    let intact = count(&outcomes, |outcome| *outcome == Outcome::Intact);
+    assert!(intact > 0 && intact < outcomes.len(), "{outcomes:?}");
+    assert_eq!(uncaught_panics(), 0);
 }
 
 #[test]
-fn a_file_cut_short_is_damaged_and_the_rest_is_saved() {
-    let victim = Victim::new(false);
-    let pages = victim.pages();
-    let mut ends = Vec::new();
+fn documents_of_a_truncated_file_are_saved() {
+    let damaged = DamagedCollection::new(false);
+    let pages = damaged.pages();
+    let mut outcomes = Vec::new();
     for page in pages.iter().step_by(4) {
-        let bytes = &victim.whole[..page * PAGE];
-        ends.push(victim.judge(bytes, &format!("{page} pages are left")));
+        let bytes = &damaged.intact[..page * PAGE];
+        outcomes.push(damaged.check_and_repair(bytes, &format!("cut off after {page} pages")));
     }
-    assert_eq!(count(&ends, |end| *end == End::Whole), 0);
-    let saved = count(&ends, |end| matches!(end, End::Saved { .. }));
-    assert!(saved > 0 && saved < ends.len(), "{ends:?}");
-    assert_eq!(panics_let_out(), 0);
+    assert_eq!(count(&outcomes, |outcome| *outcome == Outcome::Intact), 0);
+    let saved = count(&outcomes, |outcome| matches!(outcome, Outcome::Saved { .. }));
+    assert!(saved > 0 && saved < outcomes.len(), "{outcomes:?}");
+    assert_eq!(uncaught_panics(), 0);
 }

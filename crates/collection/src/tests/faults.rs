@@ -1,11 +1,11 @@
-//! Collections on storage that fails, and on damaged bytes: what was acknowledged is there, what was not sent is not, and damage is a named
-//! error or does not matter.
+//! Collections on storage that fails, and on damaged bytes. Acknowledged documents are stored, documents that were not sent are not, and
+//! damage is a typed error or harmless.
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::Path;
 
-use super::damage::{panics_let_out, watch_panics};
+use super::damage::{count_uncaught_panics, uncaught_panics};
 use super::faulty_store::FaultyStore;
 use crate::{Collection, CollectionError, Content, Details, Durability, NewDocument, Settings, Verdict};
 
@@ -15,7 +15,7 @@ fn random(state: &mut u64) -> u64 {
     mixed ^ mixed >> 32
 }
 
-/// A text of its own for every `n`.
+/// A different text for every `n`.
 fn text(n: u64) -> String {
     let mut state = n;
     let words: Vec<String> = (0..70)
@@ -44,13 +44,13 @@ fn open(store: &FaultyStore, stories: bool) -> Result<Collection, CollectionErro
     Collection::with_backend(Path::new("faulty"), store.clone(), &settings)
 }
 
-/// What was sent, and of it what was acknowledged, by id; nothing stands for a deletion.
+/// The texts that were sent, by id. `None` is a deletion.
 #[derive(Default)]
 struct Sent {
     acknowledged: BTreeMap<String, Option<String>>,
-    /// The story told of each document, where stories are kept.
+    /// The reported story of each document, if the collection has stories.
     stories: BTreeMap<String, u64>,
-    /// Of a write that failed, what may be there instead.
+    /// The texts of a failed write, which may be stored instead of the acknowledged ones.
     doubtful: BTreeMap<String, Option<String>>,
 }
 
@@ -94,37 +94,37 @@ impl Sent {
         None
     }
 
-    /// Everything acknowledged is there, nothing else is, and every text is known for what it is.
+    /// Checks that all acknowledged documents are stored, that no other is, and that every text is an exact duplicate of itself.
     fn check(&self, collection: &Collection) {
         collection.verify().unwrap();
         for (id, &story) in &self.stories {
-            // Nothing merges here: what was told is what is there.
+            // No stories merge here, so the story is the reported one.
             if let Ok(document) = collection.get(id) {
                 assert_eq!(document.story_id, Some(story), "{id}");
             }
         }
         let (documents, _) = collection.documents(0, 10_000).unwrap();
-        let there: BTreeMap<&str, &str> = documents
+        let stored: BTreeMap<&str, &str> = documents
             .iter()
             .map(|document| (document.id.as_str(), document.text.as_deref().unwrap()))
             .collect();
         for (id, text) in &self.acknowledged {
-            let found = there.get(id.as_str()).map(|&text| text.to_owned());
-            let may = [Some(text), self.doubtful.get(id)];
+            let found = stored.get(id.as_str()).map(|&text| text.to_owned());
+            let allowed = [Some(text), self.doubtful.get(id)];
             assert!(
-                may.into_iter().flatten().any(|text| *text == found),
+                allowed.into_iter().flatten().any(|text| *text == found),
                 "{id}: {found:?}"
             );
         }
-        for (id, text) in &there {
-            let known = self.acknowledged.contains_key(*id)
+        for (id, text) in &stored {
+            let was_sent = self.acknowledged.contains_key(*id)
                 || self.doubtful.get(*id) == Some(&Some((*text).to_owned()));
-            assert!(known, "{id} was never sent");
-            let asked = NewDocument {
-                id: "asked".to_owned(),
+            assert!(was_sent, "{id} was never sent");
+            let query = NewDocument {
+                id: "query".to_owned(),
                 ..document(id[1..].parse().unwrap())
             };
-            let answer = collection.check(vec![asked]).unwrap().remove(0).unwrap();
+            let answer = collection.check(vec![query]).unwrap().remove(0).unwrap();
             assert_eq!(
                 (answer.verdict, answer.best.unwrap().id.as_str()),
                 (Verdict::Exact, *id)
@@ -134,7 +134,7 @@ impl Sent {
 }
 
 #[test]
-fn whatever_write_or_sync_fails_what_was_acknowledged_is_there() {
+fn acknowledged_documents_survive_a_failure_of_any_write_or_sync() {
     for stories in [false, true] {
         fail_everywhere(stories);
     }
@@ -172,15 +172,15 @@ fn fail_everywhere(stories: bool) {
             }
         }
         let mut state = n;
-        let left = FaultyStore::holding(store.power_cut(|| random(&mut state)));
-        sent.check(&open(&left, stories).unwrap());
-        // As after kill -9: the system still has every write.
-        sent.check(&open(&FaultyStore::holding(store.bytes()), stories).unwrap());
+        let after_power_cut = FaultyStore::with_bytes(store.power_cut(|| random(&mut state)));
+        sent.check(&open(&after_power_cut, stories).unwrap());
+        // After kill -9 the system still has every write.
+        sent.check(&open(&FaultyStore::with_bytes(store.bytes()), stories).unwrap());
     }
 }
 
 #[test]
-fn power_cuts_at_any_time_leave_what_was_acknowledged() {
+fn acknowledged_documents_survive_power_cuts_at_any_time() {
     for stories in [false, true] {
         cut_at_any_time(stories);
     }
@@ -191,11 +191,11 @@ fn cut_at_any_time(stories: bool) {
     let mut bytes = Vec::new();
     let mut sent = Sent::default();
     for cycle in 0..20u64 {
-        let store = FaultyStore::holding(bytes);
+        let store = FaultyStore::with_bytes(bytes);
         let collection = open(&store, stories).unwrap();
         sent.check(&collection);
-        let ahead = random(&mut state) % 300;
-        store.fail_after(ahead, ErrorKind::Other);
+        let calls = random(&mut state) % 300;
+        store.fail_after(calls, ErrorKind::Other);
         sent.write_until_failure(&collection, cycle * 100, 30);
         bytes = store.power_cut(|| random(&mut state));
         drop(collection);
@@ -204,7 +204,7 @@ fn cut_at_any_time(stories: bool) {
 }
 
 #[test]
-fn every_damaged_byte_is_harmless_or_named() {
+fn every_damaged_byte_is_harmless_or_reported() {
     for stories in [false, true] {
         damage_everywhere(stories);
     }
@@ -217,19 +217,19 @@ fn damage_everywhere(stories: bool) {
         let collection = open(&store, stories).unwrap();
         assert!(sent.write_until_failure(&collection, 0, 8).is_none());
     }
-    let whole = store.bytes();
-    // Bytes of data, and some of the empty rest.
-    let places: Vec<usize> = (0..whole.len())
-        .filter(|&at| whole[at] != 0 || at % 4099 == 0)
+    let intact = store.bytes();
+    // All nonzero bytes, and some of the zeros.
+    let offsets: Vec<usize> = (0..intact.len())
+        .filter(|&at| intact[at] != 0 || at % 4099 == 0)
         .collect();
-    assert!(places.len() > 1000, "{}", places.len());
-    watch_panics();
-    let (mut harmless, mut named) = (0, 0);
-    for at in places.into_iter().step_by(211) {
-        let mut bytes = whole.clone();
+    assert!(offsets.len() > 1000, "{}", offsets.len());
+    count_uncaught_panics();
+    let (mut harmless, mut reported) = (0, 0);
+    for at in offsets.into_iter().step_by(211) {
+        let mut bytes = intact.clone();
         bytes[at] ^= 1 << (at % 8);
-        let right = || -> Result<(), CollectionError> {
-            let collection = open(&FaultyStore::holding(bytes.clone()), stories)?;
+        let read_all = || -> Result<(), CollectionError> {
+            let collection = open(&FaultyStore::with_bytes(bytes.clone()), stories)?;
             for (id, text) in &sent.acknowledged {
                 match collection.get(id) {
                     Ok(document) => {
@@ -245,24 +245,27 @@ fn damage_everywhere(stories: bool) {
                     Err(error) => return Err(error),
                 }
                 if text.is_some() {
-                    let asked = NewDocument {
-                        id: "asked".to_owned(),
+                    let query = NewDocument {
+                        id: "query".to_owned(),
                         ..document(id[1..].parse().unwrap())
                     };
-                    let answer = collection.check(vec![asked])?.remove(0)?;
+                    let answer = collection.check(vec![query])?.remove(0)?;
                     assert_eq!(answer.verdict, Verdict::Exact, "byte {at}");
                 }
             }
             Ok(())
         };
-        match right() {
+        match read_all() {
             Ok(()) => harmless += 1,
             Err(
                 CollectionError::Damaged { .. } | CollectionError::Io { .. } | CollectionError::Newer { .. },
-            ) => named += 1,
+            ) => reported += 1,
             Err(error) => panic!("byte {at}: {error}"),
         }
     }
-    assert_eq!(panics_let_out(), 0);
-    assert!(named > 10 && harmless > 10, "{named} named, {harmless} harmless");
+    assert_eq!(uncaught_panics(), 0);
+    assert!(
+        reported > 10 && harmless > 10,
+        "{reported} reported, {harmless} harmless"
+    );
 }

@@ -1,19 +1,20 @@
-//! Storage that fails: at the n-th write or sync, and at a power cut, which loses, tears or keeps each write since the last sync.
+//! Storage with faults: writes and syncs that fail after a number of calls, and a power cut, which drops, truncates or keeps each write
+//! since the last sync.
 
 use std::io;
 use std::sync::{Arc, Mutex};
 
-/// What is on the disk, and what is not yet.
+/// The synced bytes of a disk, and the writes after them.
 #[derive(Debug, Default)]
 struct Database {
-    /// What survives for certain.
+    /// The bytes that survive a power cut.
     synced: Vec<u8>,
-    /// What reads see.
+    /// The bytes that reads return.
     seen: Vec<u8>,
-    /// Writes since the last sync, in order; a change of length is one as well.
+    /// Writes and changes of length since the last sync, in order.
     pending: Vec<Write>,
-    /// Writes and syncs that still succeed.
-    left: Option<u64>,
+    /// The number of further writes and syncs that succeed; all, if `None`.
+    calls_left: Option<u64>,
     failure: Option<io::ErrorKind>,
     calls: u64,
 }
@@ -24,13 +25,13 @@ enum Write {
     Length(usize),
 }
 
-/// A handle on the storage, which outlives what is opened on it.
+/// A handle to the storage, which outlives the collections opened on it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FaultyStore(Arc<Mutex<Database>>);
 
 impl FaultyStore {
-    /// Storage that holds these bytes.
-    pub(super) fn holding(bytes: Vec<u8>) -> Self {
+    /// Storage with these bytes, all synced.
+    pub(super) fn with_bytes(bytes: Vec<u8>) -> Self {
         let disk = Database {
             synced: bytes.clone(),
             seen: bytes,
@@ -39,14 +40,14 @@ impl FaultyStore {
         Self(Arc::new(Mutex::new(disk)))
     }
 
-    /// From now on `calls` writes and syncs succeed, and all later ones fail.
+    /// Lets the next `calls` writes and syncs succeed, and all later ones fail.
     pub(super) fn fail_after(&self, calls: u64, failure: io::ErrorKind) {
         let mut disk = self.0.lock().unwrap();
-        disk.left = Some(calls);
+        disk.calls_left = Some(calls);
         disk.failure = Some(failure);
     }
 
-    /// Writes and syncs so far.
+    /// The number of writes and syncs so far.
     pub(super) fn calls(&self) -> u64 {
         self.0.lock().unwrap().calls
     }
@@ -56,14 +57,13 @@ impl FaultyStore {
         self.0.lock().unwrap().seen.clone()
     }
 
-    /// What a power cut leaves: all that was synced, and of each write since then nothing, a part, or all, as `random` says, in any
-    /// combination.
+    /// The bytes after a power cut: all synced bytes, and of each later write nothing, a part, or all. `random` decides for each write.
     pub(super) fn power_cut(&self, mut random: impl FnMut() -> u64) -> Vec<u8> {
         let disk = self.0.lock().unwrap();
-        let mut left = disk.synced.clone();
+        let mut bytes_left = disk.synced.clone();
         for write in &disk.pending {
             match write {
-                Write::Length(length) if random().is_multiple_of(2) => left.resize(*length, 0),
+                Write::Length(length) if random().is_multiple_of(2) => bytes_left.resize(*length, 0),
                 Write::Length(_) => {}
                 Write::Bytes(at, bytes) => {
                     let kept = match random() % 4 {
@@ -71,21 +71,21 @@ impl FaultyStore {
                         1 => (random() as usize) % (bytes.len() + 1),
                         _ => bytes.len(),
                     };
-                    if left.len() < at + kept {
-                        left.resize(at + kept, 0);
+                    if bytes_left.len() < at + kept {
+                        bytes_left.resize(at + kept, 0);
                     }
-                    left[*at..at + kept].copy_from_slice(&bytes[..kept]);
+                    bytes_left[*at..at + kept].copy_from_slice(&bytes[..kept]);
                 }
             }
         }
-        left
+        bytes_left
     }
 }
 
 impl Database {
     fn attempt(&mut self) -> io::Result<()> {
         self.calls += 1;
-        match &mut self.left {
+        match &mut self.calls_left {
             Some(0) => Err(self.failure.unwrap_or(io::ErrorKind::Other).into()),
             Some(left) => {
                 *left -= 1;

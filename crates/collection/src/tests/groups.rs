@@ -1,4 +1,4 @@
-//! Groups against a twin that compares everything with everything, and what becomes of them when a leader goes.
+//! Groups compared with a brute-force twin, and groups whose leader is deleted.
 
 mod steps;
 mod twin;
@@ -8,22 +8,23 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{add, document, text, word};
 use crate::*;
 
-/// Text `n` of so many words, with words exchanged at some of twelve places: a few more or less decide whether two are duplicates.
+/// Text `n` of `words` words. The bits of `edits` choose which of twelve words are replaced: a few edits decide whether two texts are
+/// duplicates.
 fn edited(n: u64, words: u64, edits: u16) -> String {
-    let places: BTreeMap<u64, u64> = (0..12)
+    let edited_words: BTreeMap<u64, u64> = (0..12)
         .filter(|edit| edits >> edit & 1 == 1)
         .map(|edit| ((edit * 2 + 1) * words / 24, edit))
         .collect();
-    let words = (0..words).map(|i| match places.get(&i) {
+    let words = (0..words).map(|i| match edited_words.get(&i) {
         Some(edit) => format!("edited{edit}"),
-        // Long texts have many different words, and are found by their fingerprints alone.
+        // Long texts have many different words, so only their fingerprints find them.
         None if words > 100 => format!("{}{}", word(n, i), i % 8),
         None => word(n, i).to_owned(),
     });
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// A document that comes in.
+/// A document to be added.
 #[derive(Clone, Debug)]
 struct Incoming {
     id: u8,
@@ -65,7 +66,7 @@ fn collection() -> (tempfile::TempDir, Collection) {
 }
 
 #[test]
-fn members_that_never_were_duplicates_part_when_their_leader_goes() {
+fn members_that_are_not_duplicates_of_each_other_separate_when_their_leader_is_deleted() {
     let (_dir, collection) = collection();
     let (a, b) = (0b0000_0001_1111, 0b1111_1000_0000);
     let leader = add(&collection, "leader", edited(1, 160, 0));
@@ -82,18 +83,15 @@ fn members_that_never_were_duplicates_part_when_their_leader_goes() {
     let (a, b) = (collection.get("a").unwrap(), collection.get("b").unwrap());
     assert!(a.leads && b.leads && a.best.is_none() && b.best.is_none());
     let groups = [leader.group_id.unwrap(), a.group_id, b.group_id];
-    assert!(
-        groups.is_sorted(),
-        "{groups:?}: each text has a number of its own"
-    );
-    let told: Vec<_> = collection
+    assert!(groups.is_sorted(), "{groups:?}: each text has its own group");
+    let changes: Vec<_> = collection
         .changes(before + 1, 10)
         .unwrap()
         .into_iter()
-        .map(|told| (told.change, told.id, told.group_id))
+        .map(|change| (change.change, change.id, change.group_id))
         .collect();
     assert_eq!(
-        told,
+        changes,
         [
             (ChangeKind::Deleted, "leader".to_owned(), groups[0]),
             (ChangeKind::Regrouped, "b".to_owned(), b.group_id),
@@ -103,7 +101,7 @@ fn members_that_never_were_duplicates_part_when_their_leader_goes() {
 }
 
 #[test]
-fn a_page_that_drifts_while_its_past_is_deleted_does_not_stay_in_one_group() {
+fn a_page_that_drifts_while_earlier_versions_are_deleted_does_not_stay_in_one_group() {
     let (_dir, collection) = collection();
     let mut edits = 0u16;
     let mut seen = BTreeSet::new();
@@ -115,11 +113,11 @@ fn a_page_that_drifts_while_its_past_is_deleted_does_not_stay_in_one_group() {
             .delete(&[(n - 1).to_string()], Durability::Synced)
             .unwrap();
         let group = collection.get(&n.to_string()).unwrap().group_id;
-        assert!(seen.insert(group), "{n} has the number of an earlier text");
+        assert!(seen.insert(group), "{n} has the group of an earlier text");
         let members = collection.group(group, 0, 100).unwrap();
         assert_eq!(members.size, 1);
     }
-    // And where some stay, each is a duplicate of its leader.
+    // If some earlier versions stay, each document is a duplicate of its leader.
     for n in 0..12u16 {
         add(&collection, &format!("past {n}"), edited(1, 160, (1 << n) - 1));
     }
@@ -139,7 +137,7 @@ fn a_page_that_drifts_while_its_past_is_deleted_does_not_stay_in_one_group() {
 }
 
 #[test]
-fn copies_of_a_leader_take_its_place_and_nothing_else_changes() {
+fn a_copy_of_a_deleted_leader_becomes_the_leader_and_nothing_else_changes() {
     let (_dir, collection) = collection();
     let group = add(&collection, "leader", text(1, 160, 0)).group_id.unwrap();
     for n in 0..50 {
@@ -151,14 +149,14 @@ fn copies_of_a_leader_take_its_place_and_nothing_else_changes() {
     let near = add(&collection, "near", text(1, 160, 7));
     let seq = near.seq.unwrap();
     collection.delete(&["leader"], Durability::Synced).unwrap();
-    let told: Vec<_> = collection
+    let changes: Vec<_> = collection
         .changes(seq + 1, 10)
         .unwrap()
         .into_iter()
-        .map(|told| (told.change, told.id))
+        .map(|change| (change.change, change.id))
         .collect();
     assert_eq!(
-        told,
+        changes,
         [
             (ChangeKind::Deleted, "leader".to_owned()),
             (ChangeKind::Regrouped, "copy 49".to_owned())
@@ -178,10 +176,10 @@ fn copies_of_a_leader_take_its_place_and_nothing_else_changes() {
 }
 
 #[test]
-fn members_of_a_crowd_are_placed_again_with_a_leader_near_them() {
+fn members_of_a_large_group_are_placed_again_with_a_similar_leader() {
     let (_dir, collection) = collection();
     add(&collection, "leader", edited(1, 160, 0));
-    // Two kinds that are no duplicates of one another, each page of either with a word of its own.
+    // Pages of two kinds that are not duplicates of each other. Each page has one word of its own.
     let kinds = [0b0000_0000_1111, 0b1111_0000_0000];
     let page = |n: usize| {
         document(

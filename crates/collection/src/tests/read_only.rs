@@ -1,4 +1,4 @@
-//! Collections opened for reading alone, closed before or not.
+//! Collections opened read-only, after an orderly close or a kill.
 
 use std::fs;
 
@@ -7,39 +7,39 @@ use crate::database::FILE;
 use crate::{Collection, CollectionError, Durability, Settings, Verdict};
 
 #[test]
-fn readers_share_a_collection_and_leave_its_file_alone() {
-    let room = tempfile::tempdir().unwrap();
-    let place = |name: &str| room.path().join(name);
+fn readers_share_a_collection_and_do_not_change_its_file() {
+    let temp = tempfile::tempdir().unwrap();
+    let path = |name: &str| temp.path().join(name);
     let settings = Settings {
         stories: true,
         ..Settings::default()
     };
-    let written = Collection::create(&place("c"), settings).unwrap();
+    let writer = Collection::create(&path("c"), settings).unwrap();
     for n in 0..20 {
-        add(&written, &format!("d{n}"), text(n, 120, 0));
+        add(&writer, &format!("d{n}"), text(n, 120, 0));
     }
-    // As after kill -9.
-    fs::create_dir(place("killed")).unwrap();
-    fs::copy(place("c").join(FILE), place("killed").join(FILE)).unwrap();
+    // The state after kill -9.
+    fs::create_dir(path("killed")).unwrap();
+    fs::copy(path("c").join(FILE), path("killed").join(FILE)).unwrap();
     assert!(matches!(
-        Collection::open_read_only(&place("c")),
+        Collection::open_read_only(&path("c")),
         Err(CollectionError::InUse { .. })
     ));
-    let expected = written.get("d7").unwrap();
-    let checked = written.verify().unwrap();
-    drop(written);
+    let expected = writer.get("d7").unwrap();
+    let checked = writer.verify().unwrap();
+    drop(writer);
     for name in ["c", "killed"] {
-        let dir = place(name);
+        let dir = path(name);
         let before = fs::read(dir.join(FILE)).unwrap();
         let readers = [(); 2].map(|()| Collection::open_read_only(&dir).unwrap());
         assert_eq!(Collection::verify_in(&dir).unwrap(), checked);
         for reader in &readers {
             assert_eq!(reader.get("d7").unwrap(), expected);
-            let asked = vec![document("new", text(7, 120, 3))];
-            let answer = reader.check(asked.clone()).unwrap().remove(0).unwrap();
+            let query = vec![document("new", text(7, 120, 3))];
+            let answer = reader.check(query.clone()).unwrap().remove(0).unwrap();
             assert_eq!(answer.verdict, Verdict::Near);
             for refused in [
-                reader.add(asked, false, Durability::Synced).unwrap_err(),
+                reader.add(query, false, Durability::Synced).unwrap_err(),
                 reader.delete(&["d7"], Durability::Synced).unwrap_err(),
             ] {
                 assert!(

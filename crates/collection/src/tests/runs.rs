@@ -1,4 +1,5 @@
-//! Runs: what is held is durable with its run or not at all, runs come back, and collections of older versions have none.
+//! Runs: pending documents become durable with their run or not at all, stored runs are read back, and collections of older versions have
+//! none.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -35,7 +36,7 @@ fn entry(digest: u128, name: u128, added: &[u64]) -> EndedRun {
     }
 }
 
-/// Holds documents `from` to `from` + 9, in two calls; their numbers.
+/// Adds documents `from` to `from` + 9 as pending, in two calls. Returns their numbers.
 fn add_pending(collection: &Collection, from: u64) -> Result<Vec<u64>, CollectionError> {
     let mut numbers = Vec::new();
     for half in [from..from + 5, from + 5..from + 10] {
@@ -55,7 +56,7 @@ fn open(store: &FaultyStore, stories: bool) -> Result<Collection, CollectionErro
 }
 
 #[test]
-fn what_is_held_is_seen_at_once_and_goes_unless_the_run_ends() {
+fn pending_documents_are_searched_at_once_and_dropped_unless_the_run_is_committed() {
     for stories in [false, true] {
         let store = FaultyStore::default();
         let collection = open(&store, stories).unwrap();
@@ -73,7 +74,7 @@ fn what_is_held_is_seen_at_once_and_goes_unless_the_run_ends() {
 
         let numbers = add_pending(&collection, 0).unwrap();
         collection.commit_run(entry(7, 1, &numbers)).unwrap();
-        // Writes after it are as always.
+        // Later writes succeed.
         let further = vec![document("after", text(98, 80, 0))];
         collection.add(further, false, Durability::Synced).unwrap();
         drop(collection);
@@ -92,24 +93,24 @@ fn what_is_held_is_seen_at_once_and_goes_unless_the_run_ends() {
 }
 
 #[test]
-fn a_later_run_of_an_input_adds_to_what_is_remembered() {
+fn a_later_run_of_an_input_adds_to_the_stored_run() {
     let dir = tempfile::tempdir().unwrap();
-    let place = |name: &str| dir.path().join(name);
-    let collection = Collection::create(&place("c"), Settings::default()).unwrap();
+    let path = |name: &str| dir.path().join(name);
+    let collection = Collection::create(&path("c"), Settings::default()).unwrap();
     let numbers = add_pending(&collection, 0).unwrap();
     collection.commit_run(entry(7, 1, &numbers)).unwrap();
     collection.commit_run(entry(9, 3, &[])).unwrap();
-    let again = EndedRun {
+    let later = EndedRun {
         answers: Vec::new(),
         ended: 1_800_000_000,
         ..entry(7, 2, &[500])
     };
-    collection.commit_run(again).unwrap();
-    let checked = collection.backup(&place("copy")).unwrap();
+    collection.commit_run(later).unwrap();
+    let checked = collection.backup(&path("copy")).unwrap();
     assert_eq!(checked.runs, 2);
     drop(collection);
-    for place in [place("c"), place("copy")] {
-        let collection = Collection::open(&place).unwrap();
+    for path in [path("c"), path("copy")] {
+        let collection = Collection::open(&path).unwrap();
         let run = collection.past_run(7).unwrap().unwrap();
         assert_eq!(
             (run.answers.len(), run.added.len(), run.first_ended),
@@ -120,9 +121,9 @@ fn a_later_run_of_an_input_adds_to_what_is_remembered() {
     }
 }
 
-/// After any failure, and after a kill or a power cut then, there is the whole run or nothing of it.
+/// After a failure at any call, followed by a kill or a power cut, the run is stored completely or not at all.
 #[test]
-fn a_run_is_there_as_a_whole_or_not_at_all() {
+fn a_run_is_stored_completely_or_not_at_all() {
     for stories in [false, true] {
         let calls = {
             let store = FaultyStore::default();
@@ -138,7 +139,7 @@ fn a_run_is_there_as_a_whole_or_not_at_all() {
             let store = FaultyStore::default();
             let collection = open(&store, stories).unwrap();
             store.fail_after(n, kind);
-            let concluded = add_pending(&collection, 0)
+            let is_committed = add_pending(&collection, 0)
                 .and_then(|numbers| collection.commit_run(entry(7, 1, &numbers)))
                 .is_ok();
             drop(collection);
@@ -147,13 +148,13 @@ fn a_run_is_there_as_a_whole_or_not_at_all() {
                 state = state.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(1);
                 state >> 33
             });
-            for left in [cut, store.bytes()] {
-                let collection = open(&FaultyStore::holding(left), stories).unwrap();
-                let there = collection.has_run(7, 1).unwrap();
-                assert_eq!(collection.len(), if there { 10 } else { 0 }, "call {n}");
-                assert!(there || !concluded, "call {n}");
+            for bytes in [cut, store.bytes()] {
+                let collection = open(&FaultyStore::with_bytes(bytes), stories).unwrap();
+                let is_stored = collection.has_run(7, 1).unwrap();
+                assert_eq!(collection.len(), if is_stored { 10 } else { 0 }, "call {n}");
+                assert!(is_stored || !is_committed, "call {n}");
                 collection.verify().unwrap();
-                seen[usize::from(there)] = true;
+                seen[usize::from(is_stored)] = true;
             }
         }
         assert_eq!(seen, [true, true]);
@@ -161,7 +162,7 @@ fn a_run_is_there_as_a_whole_or_not_at_all() {
 }
 
 #[test]
-fn collections_of_older_versions_have_no_runs_until_the_first() {
+fn collections_of_older_versions_have_no_runs_until_one_is_committed() {
     for (packed, stories) in [
         (
             include_bytes!("../../testdata/collection-1.redb.zst").as_slice(),

@@ -1,4 +1,4 @@
-//! The stories of a collection against the engine fed by hand.
+//! The stories of a collection, compared with those of a story engine that gets the same documents directly.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -23,7 +23,7 @@ const SUBJECTS: [&str; 5] = [
 const DAY: i64 = 1_714_521_600;
 const NOW: u64 = 1_746_057_600;
 
-/// Report `n`: words of its subject and of its own, `edit` of them exchanged.
+/// Report `n`: words of its subject, and words of its own. The word at `edit` is replaced, unless it is 0.
 fn report(n: u64, edit: u64) -> String {
     let subject: Vec<&str> = SUBJECTS[(n % 5) as usize].split(' ').collect();
     let words = (0..70u64).map(|i| match i % 2 {
@@ -70,20 +70,21 @@ fn put(collection: &Collection, documents: Vec<NewDocument>) -> Vec<Answer> {
     answers.into_iter().map(Result::unwrap).collect()
 }
 
-/// The engine, told by hand what the collection decided.
-struct Twin {
+/// The reference: a story engine that gets the documents, groups and deletions of the collection.
+struct Reference {
     engine: Stories,
     clock: i64,
-    /// Of each document by id: its number, group and story.
+    /// The number, group and story of each document, by id.
     documents: BTreeMap<String, (u64, u64, u64)>,
-    /// What each document said last.
+    /// The latest text of each document.
     texts: BTreeMap<String, Content>,
+    /// The story of each group.
     labels: BTreeMap<u64, u64>,
-    /// Ids ever told for stories.
-    told: BTreeSet<u64>,
+    /// All story ids that were ever reported.
+    reported: BTreeSet<u64>,
 }
 
-impl Twin {
+impl Reference {
     fn new() -> Self {
         Self {
             engine: Stories::new(options(&settings()).unwrap()),
@@ -91,26 +92,26 @@ impl Twin {
             documents: BTreeMap::new(),
             texts: BTreeMap::new(),
             labels: BTreeMap::new(),
-            told: BTreeSet::new(),
+            reported: BTreeSet::new(),
         }
     }
 
-    /// Follows the members of a group that were placed again after change `seq`, because its leader has gone or has another text. They stay
-    /// in their stories; a group that one of them founds goes on with the story of that. `text` is that of a leader that has gone.
-    fn follow(&mut self, collection: &Collection, left: u64, seq: u64, text: Option<&Content>) {
+    /// Updates the members of group `old` that were placed again after change `seq`, because their leader was deleted or got another text.
+    /// They stay in their stories. A group that one of them founds continues its story. `text` is the text of a deleted leader.
+    fn regroup(&mut self, collection: &Collection, old: u64, seq: u64, text: Option<&Content>) {
         let changes = collection.changes(seq + 1, 10_000).unwrap();
         let placed: Vec<Change> = changes
             .into_iter()
-            .take_while(|told| told.change == ChangeKind::Regrouped)
+            .take_while(|change| change.change == ChangeKind::Regrouped)
             .collect();
-        // A member of the same text takes the place of its leader, and nothing else changes.
-        if let [heir] = &placed[..]
-            && text == Some(&self.texts[&heir.id])
+        // A member with the same text becomes the leader, and nothing else changes.
+        if let [successor] = &placed[..]
+            && text == Some(&self.texts[&successor.id])
         {
             return;
         }
         if text.is_some() && !placed.is_empty() {
-            self.labels.remove(&left);
+            self.labels.remove(&old);
         }
         for Change { id, group_id, .. } in placed {
             let (_, group, story) = self.documents.get_mut(&id).unwrap();
@@ -120,7 +121,7 @@ impl Twin {
     }
 
     fn put(&mut self, collection: &Collection, document: &NewDocument, answer: &Answer) {
-        // Another text may have the same fingerprint, and is a change.
+        // Another text counts as a change even if its fingerprint is the same.
         let before = self.texts.insert(document.id.clone(), document.content.clone());
         if answer.moved == Some(0) && before.as_ref() == Some(&document.content) {
             return;
@@ -141,11 +142,11 @@ impl Twin {
             }
         };
         assert_eq!(answer.story_id, Some(story));
-        self.told.insert(story);
+        self.reported.insert(story);
         self.labels.insert(group, story);
         self.documents.insert(document.id.clone(), (seq, group, story));
         if let Some(old) = old {
-            self.follow(collection, old.1, seq, None);
+            self.regroup(collection, old.1, seq, None);
             self.leave(old);
         }
     }
@@ -153,7 +154,7 @@ impl Twin {
     fn delete(&mut self, collection: &Collection, id: &str, seq: Option<u64>) {
         if let (Some(old), Some(text)) = (self.documents.remove(id), self.texts.remove(id)) {
             let seq = seq.unwrap();
-            self.follow(collection, old.1, seq, Some(&text));
+            self.regroup(collection, old.1, seq, Some(&text));
             self.leave(old);
         }
     }
@@ -165,7 +166,7 @@ impl Twin {
         }
     }
 
-    /// Every document in the story it was told, every story of its documents, live where the engine has it.
+    /// Checks that every document is in its story, and that the stories and their documents are those of the engine.
     fn compare(&self, collection: &Collection) {
         let mut members: BTreeMap<u64, Vec<(u64, &str)>> = BTreeMap::new();
         for (id, &(seq, _, story)) in &self.documents {
@@ -202,22 +203,22 @@ impl Twin {
                 assert_eq!((story.distinct, &story.merged), (live.members, &live.merged));
             }
         }
-        for &story in &self.told {
-            let there = members.contains_key(&self.engine.resolve(story));
+        for &story in &self.reported {
+            let exists = members.contains_key(&self.engine.resolve(story));
             match collection.story(story, 0, 1) {
-                Ok(detail) => assert!(there && detail.story.story_id == self.engine.resolve(story)),
-                Err(CollectionError::NoStory(_)) => assert!(!there, "{story}"),
+                Ok(detail) => assert!(exists && detail.story.story_id == self.engine.resolve(story)),
+                Err(CollectionError::NoStory(_)) => assert!(!exists, "{story}"),
                 Err(error) => panic!("{error}"),
             }
         }
-        // Ends with a look at whether the disk says the same as memory.
+        // `verify` compares the stored state with the state in memory.
         assert_eq!(collection.verify().unwrap().stories, list.stories.len() as u64);
     }
 }
 
 #[derive(Clone, Debug)]
 enum Step {
-    /// Some documents at once: id, report, edit, and hours gone by.
+    /// A batch of documents: id, report, edit, and hours since the last document.
     Add(Vec<(u8, u64, u64, i64)>),
     Delete(u8),
     Close,
@@ -245,37 +246,37 @@ proptest! {
     fn the_stories_of_a_collection_are_those_of_the_engine(steps in prop::collection::vec(step(), 1..50)) {
         let mut store = FaultyStore::default();
         let mut collection = open(&store);
-        let (mut twin, mut hours) = (Twin::new(), 0);
+        let (mut reference, mut hours) = (Reference::new(), 0);
         for step in steps {
             match step {
                 Step::Add(documents) => {
                     let documents: Vec<NewDocument> = documents
                         .into_iter()
-                        .map(|(id, n, edit, gone)| {
-                            hours += gone;
+                        .map(|(id, n, edit, elapsed)| {
+                        hours += elapsed;
                             document(&id.to_string(), report(n, edit), hours)
                         })
                         .collect();
                     let answers = put(&collection, documents.clone());
                     for (document, answer) in documents.iter().zip(&answers) {
-                        twin.put(&collection, document, answer);
+                        reference.put(&collection, document, answer);
                     }
                 }
                 Step::Delete(id) => {
                     let deleted = collection.delete(&[id.to_string()], Durability::Synced).unwrap();
-                    twin.delete(&collection, &id.to_string(), deleted[0]);
+                    reference.delete(&collection, &id.to_string(), deleted[0]);
                 }
                 Step::Close => {
                     drop(collection);
                     collection = open(&store);
                 }
                 Step::Kill => {
-                    // The bytes as they are, without an orderly end.
-                    store = FaultyStore::holding(store.bytes());
+                    // The collection is reopened from the current bytes, without an orderly close.
+                    store = FaultyStore::with_bytes(store.bytes());
                     collection = open(&store);
                 }
             }
         }
-        twin.compare(&collection);
+        reference.compare(&collection);
     }
 }

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Fingerprints around a few centres, so that degrees are high; some fingerprints have several items.
+/// Fingerprints around a few centres, so that rows have many neighbours. Some fingerprints have several items.
 fn clustered_fingerprints() -> impl Strategy<Value = Vec<u64>> {
     let member = (0u64..4, prop::collection::vec(0u32..64, 0..4));
     prop::collection::vec(member, 1..120).prop_map(|members| {
@@ -27,24 +27,24 @@ proptest! {
         let pairs = hot::join_rows(&rows, k, limit, &options, &mut found).unwrap();
         let edges = expand(&rows, pairs, &found.roles);
         prop_assert!(edges.len() as u64 <= limit, "{} edges", edges.len());
-        let held: BTreeSet<_> = edges.iter().copied().collect();
-        prop_assert_eq!(held.len(), edges.len(), "an edge came twice");
+        let edge_set: BTreeSet<_> = edges.iter().copied().collect();
+        prop_assert_eq!(edge_set.len(), edges.len(), "an edge occurs twice");
         for a in ids::<ItemId>(items.len()) {
             for b in ids::<ItemId>(a.index()) {
                 let within = (items[a.index()] ^ items[b.index()]).count_ones() <= k;
-                let edge = held.contains(&Edge::between(a, b));
+                let is_edge = edge_set.contains(&Edge::between(a, b));
                 let (least, most) = (found.roles[a].min(found.roles[b]), found.roles[a].max(found.roles[b]));
-                let left = most == JoinRole::Core && least != JoinRole::None;
-                prop_assert!(!edge || within);
-                prop_assert!(!within || edge || left, "{a:?} and {b:?} are lost");
+                let in_set_join = most == JoinRole::Core && least != JoinRole::None;
+                prop_assert!(!is_edge || within);
+                prop_assert!(!within || is_edge || in_set_join, "{a:?} and {b:?} are lost");
             }
         }
     }
 }
 
 #[test]
-fn a_crowd_of_equal_degrees_is_joined_whole_or_left_to_the_set_join() {
-    // All rows are within the radius of one another, so all have the same degree.
+fn rows_with_equally_many_neighbours_are_all_joined_or_all_left_to_the_set_join() {
+    // All rows are within the radius of one another, so all have the same number of neighbours.
     let items: Vec<u64> = (0..64).map(|bit| 1 << bit).collect();
     let rows = JoinRows::<u64>::new(ids(64).collect(), |item: ItemId| items[item.index()]);
     let mut found = Candidates {
@@ -54,7 +54,7 @@ fn a_crowd_of_equal_degrees_is_joined_whole_or_left_to_the_set_join() {
     let options = DedupOptions::new().unwrap();
     let pairs = hot::join_rows(&rows, 2, 2000, &options, &mut found).unwrap();
     assert!(pairs.is_empty() && found.hot.len() == 64);
-    assert!(found.roles.iter().all(|&open| open == JoinRole::Core));
+    assert!(found.roles.iter().all(|&role| role == JoinRole::Core));
     let pairs = hot::join_rows(&rows, 2, 2016, &options, &mut found).unwrap();
     assert_eq!(pairs.len(), 2016);
 }

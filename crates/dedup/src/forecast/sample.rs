@@ -259,7 +259,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sections_are_apart_and_cover_the_corpus_evenly() {
+    fn sections_are_disjoint_and_spread_evenly() {
         let one = sections(&[1 << 30]);
         assert_eq!(
             (one.len(), &one[0].files[..], one[0].max_bytes),

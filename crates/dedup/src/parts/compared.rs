@@ -196,12 +196,12 @@ mod tests {
     }
 
     #[test]
-    fn a_part_of_a_passage_is_cut_at_its_runs() {
+    fn a_part_of_a_passage_begins_and_ends_in_its_runs() {
         let passage = SharedPassage(vec![run(100..140, 10..50), run(147..200, 60..113)]);
         assert_eq!(passage.within(&(0..200)), Some(100..200));
         assert_eq!(passage.within(&(20..200)), Some(110..200));
         assert_eq!(passage.within(&(0..40)), Some(100..130));
-        // Differences between runs belong to neither end.
+        // A part that begins or ends between two runs is shortened to a run.
         assert_eq!(passage.within(&(55..113)), Some(147..200));
         assert_eq!(passage.within(&(10..55)), Some(100..140));
         assert_eq!(passage.within(&(30..70)), Some(120..157));
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_comes_back() {
+    fn a_written_text_is_read_back() {
         let dir = tempfile::tempdir().unwrap();
         let compared = ComparedText {
             text: TextId::new(7),

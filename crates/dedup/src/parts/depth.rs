@@ -58,7 +58,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn ranges_are_those_of_counting_every_character(
+        fn ranges_equal_those_of_counting_every_character(
             texts in prop::collection::vec(prop::collection::vec((0u64..40, 1u64..20), 0..4), 0..12),
             least in 1usize..6,
         ) {

@@ -286,7 +286,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn places_come_back_in_both_orders(
+        fn packed_ranges_of_both_orders_are_unpacked(
             passage in 0u32..1 << PASSAGE, text: u32, start in 0u64..1 << POSITION, end in 0u64..1 << POSITION,
             value in 0.0..1.0f64,
         ) {

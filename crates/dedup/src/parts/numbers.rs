@@ -217,7 +217,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(32))]
         #[test]
-        fn numbers_come_back(numbers: Vec<u128>, shift in 0u32..128) {
+        fn written_numbers_are_read_back(numbers: Vec<u128>, shift in 0u32..128) {
             let dir = tempfile::tempdir().unwrap();
             let numbers: Vec<u128> = numbers.iter().map(|number| number >> shift).collect();
             let mut writer = NumberWriter::create(dir.path()).unwrap();
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_that_is_missing_is_an_error() {
+    fn a_missing_number_is_an_error() {
         let dir = tempfile::tempdir().unwrap();
         let mut writer = NumberWriter::create(dir.path()).unwrap();
         writer.push_real(-0.5).unwrap();

@@ -315,7 +315,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn requests_and_answers_come_back(document: u32, position in 0u64..1 << POSITION, number in 0u64..1 << NUMBER, moved: u8) {
+        fn packed_requests_and_answers_are_unpacked(document: u32, position in 0u64..1 << POSITION, number in 0u64..1 << NUMBER, moved: u8) {
             let request = BoundaryRequest { document: DocumentId::new(document), position, number };
             prop_assert_eq!(BoundaryRequest::unpacked(request.packed()), request);
             let answer = BoundaryAnswer { number, byte: position, char: position / 3, moved: u64::from(moved) };

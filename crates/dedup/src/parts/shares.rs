@@ -165,7 +165,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn places_are_cut_by_characters(text in "[a-c是é ]{0,40}", places in prop::collection::vec((0u64..50, 0u64..9), 0..6)) {
+        fn ranges_are_cut_by_characters(text in "[a-c是é ]{0,40}", places in prop::collection::vec((0u64..50, 0u64..9), 0..6)) {
             let places = merged(places.into_iter().map(|(start, length)| start..start + length).collect());
             let characters: Vec<char> = text.chars().collect();
             let cut: Vec<&str> = cut(&text, places.clone()).collect();
@@ -178,9 +178,9 @@ mod tests {
     }
 
     #[test]
-    fn a_share_is_that_of_distinct_shingles() {
+    fn a_share_counts_distinct_shingles() {
         let mut shingler = Shingler::new(HashKey::new(1, 2));
-        // Eight words: six shingles. The first four words have two of them.
+        // Eight words have six shingles. The first four words have two of them.
         let mut of = TextPassages {
             text: TextId::new(5),
             passages: vec![

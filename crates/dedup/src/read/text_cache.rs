@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_is_found_from_the_next_batch_on() {
+    fn a_text_is_found_in_later_batches_only() {
         let cache = TextCache::new();
         let (text, class) = ([1, 2], [3, 4]);
         assert_eq!(cache.class(text, 1), None);

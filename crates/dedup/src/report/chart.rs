@@ -246,7 +246,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_hold_what_is_counted() {
+    fn columns_have_the_counts_of_their_ranges() {
         let chart = Chart::of_sizes(&BTreeMap::from([(2, 7), (3, 1), (11, 2), (13, 4), (200, 1)]));
         let shown: Vec<_> = chart
             .bars
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn the_top_line_is_round() {
+    fn the_maximum_of_the_axis_is_a_round_number() {
         assert_eq!(
             [0, 1, 3, 7, 99, 101, 641].map(round_up),
             [1, 1, 4, 8, 100, 200, 800]

@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn text_moved_beyond_the_cut_is_no_difference() {
+    fn text_that_moves_beyond_the_cut_is_not_a_difference() {
         let words: Vec<String> = (0..10_000).map(|i| format!("w{i} ")).collect();
         let a = words.concat();
         let b = words[500..].concat();

@@ -138,7 +138,7 @@ mod tests {
             let order = schedule(&edges, &IdVec::from(open.clone()));
             let mut position = vec![usize::MAX; 40];
             for (i, &item) in order.iter().enumerate() {
-                prop_assert_eq!(position[item.index()], usize::MAX, "no item twice");
+                prop_assert_eq!(position[item.index()], usize::MAX, "an item occurs twice");
                 position[item.index()] = i;
             }
             prop_assert_eq!(order.len(), 40);
@@ -148,7 +148,7 @@ mod tests {
             for a in 0..40 {
                 for b in a + 1..40 {
                     if open[a].min(open[b]) != JoinRole::None && open[a].max(open[b]) == JoinRole::Core {
-                        prop_assert!(position[a] < position[b], "{} and {} may meet", a, b);
+                        prop_assert!(position[a] < position[b], "{} and {} are not in order", a, b);
                     }
                 }
             }

@@ -49,8 +49,8 @@ mod tests {
     use super::*;
     use crate::ids::Id;
 
-    /// The order by a walk that reads every pair at every step.
-    fn plain(node: u32, pairs: &[(u32, u32)], distance: &dyn Fn(u32, u32) -> u32, seen: &mut Vec<u32>) {
+    /// The order by a naive walk, which reads all pairs at every step.
+    fn naive(node: u32, pairs: &[(u32, u32)], distance: &dyn Fn(u32, u32) -> u32, seen: &mut Vec<u32>) {
         if seen.contains(&node) {
             return;
         }
@@ -59,7 +59,7 @@ mod tests {
         let mut similar: Vec<u32> = pairs.iter().filter_map(other).collect();
         similar.sort_by_key(|&other| (distance(node, other), other));
         for other in similar {
-            plain(other, pairs, distance, seen);
+            naive(other, pairs, distance, seen);
         }
     }
 
@@ -71,13 +71,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn ranks_are_those_of_the_plain_walk(pairs in prop::collection::vec((0u32..30, 0u32..30), 0..60), salt: u32) {
+        fn ranks_equal_those_of_the_naive_walk(pairs in prop::collection::vec((0u32..30, 0u32..30), 0..60), salt: u32) {
             let pairs: Vec<(u32, u32)> = pairs.into_iter().filter(|(a, b)| a != b).collect();
             let distance = |a: u32, b: u32| (a ^ b ^ salt).count_ones();
             let ranks = ranks_of(30, &pairs, distance);
             let mut expected = Vec::new();
             for start in 0..30 {
-                plain(start, &pairs, &distance, &mut expected);
+                naive(start, &pairs, &distance, &mut expected);
             }
             prop_assert_eq!(expected.len(), 30);
             for (rank, &node) in (0u32..).zip(&expected) {
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_without_similar_ones_stay_in_order() {
+    fn texts_without_similar_texts_keep_their_order() {
         assert_eq!(ranks_of(4, &[], |_, _| 0), [0, 1, 2, 3]);
         assert_eq!(ranks_of(5, &[(0, 3), (4, 1)], |_, _| 0), [0, 2, 4, 1, 3]);
     }

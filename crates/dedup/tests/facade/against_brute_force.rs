@@ -1,4 +1,4 @@
-//! Small corpora of every kind of text: pairs, groups, records and counts are those of the plain definitions.
+//! Small corpora with texts of every kind: pairs, groups, records and counts equal those of the definitions.
 
 use std::collections::BTreeMap;
 
@@ -9,29 +9,29 @@ use crate::brute_force::{BruteForce, Pair};
 use crate::job::{Done, run};
 use crate::words::{Words, join};
 
-/// How one document is made.
+/// The parameters of a generated document.
 #[derive(Clone, Debug)]
 struct Recipe {
-    /// Which of the base texts.
+    /// The number of the base text.
     base: usize,
     edits: usize,
     seed: u64,
-    clothes: usize,
+    variant: usize,
     time: Option<u32>,
 }
 
-/// Units of the base texts: none, one, short, about the limit of 50 features, long. Even numbers are English.
+/// Units of each base text: none, one, short, around the limit of 50 features, long. Texts of even numbers are English.
 const LENGTHS: [usize; 12] = [0, 1, 4, 14, 30, 55, 48, 110, 60, 160, 300, 500];
 
 fn recipe() -> impl Strategy<Value = Recipe> {
     let edits = prop_oneof![3 => Just(0), 4 => 1usize..4, 2 => 4usize..30];
     let time = prop_oneof![1 => Just(None), 3 => (0u32..9).prop_map(Some)];
-    (0..LENGTHS.len(), edits, any::<u64>(), 0usize..6, time).prop_map(|(base, edits, seed, clothes, time)| {
+    (0..LENGTHS.len(), edits, any::<u64>(), 0usize..6, time).prop_map(|(base, edits, seed, variant, time)| {
         Recipe {
             base,
             edits,
             seed,
-            clothes,
+            variant,
             time,
         }
     })
@@ -42,8 +42,8 @@ fn text(recipe: &Recipe) -> String {
     let mut units = Words::new(recipe.base as u64).units(LENGTHS[recipe.base], chinese);
     Words::new(recipe.seed).edit(&mut units, recipe.edits, chinese);
     let text = join(&units, chinese);
-    // What normalising takes off again, and for the empty text what it does not.
-    match recipe.clothes {
+    // Normalisation removes these variants. Only the empty text changes by them.
+    match recipe.variant {
         0 => text.to_uppercase(),
         1 => format!("  «{text}»!\n"),
         2 => text.replace(' ', " — "),
@@ -87,7 +87,7 @@ proptest! {
     ) {
         let texts: Vec<String> = recipes.iter().map(text).collect();
         let mut times: Vec<Option<u32>> = recipes.iter().map(|recipe| recipe.time).collect();
-        // Where no document has a time, none is newest, which is refused.
+        // A run that keeps the newest document is refused if no document has a time.
         if let Some(first) = times.first_mut().filter(|_| options.keep == Keep::Newest) {
             first.get_or_insert(0);
         }
@@ -95,19 +95,19 @@ proptest! {
         let truth = BruteForce::new(&texts, &options);
         let radius = &done.report.radius;
         let duplicates = truth.duplicates(&options, radius.bits, radius.k);
-        let found = pairs_are_true_and_complete(&done, &duplicates);
-        groups_follow(&done, &truth, &found, &options, &times);
-        counts_add_up(&done, &truth, &found);
+        let found = assert_pairs_are_correct_and_complete(&done, &duplicates);
+        assert_groups_equal_the_definition(&done, &truth, &found, &options, &times);
+        assert_counts_add_up(&done, &truth, &found);
 
-        // Without the file only leaders are looked at, which must come to the same.
+        // Without the file of pairs, only leaders are compared. The result must be the same.
         let leaders_only = run(&texts, &times, &DedupOptions { pairs: PairRows::None, ..options });
         prop_assert_eq!(&leaders_only.clusters, &done.clusters);
     }
 }
 
-/// Every row is a duplicate with the right figures, and every duplicate that is promised has its row. Returns the rows'
-/// pairs as brute force sees them.
-fn pairs_are_true_and_complete(
+/// Checks that every row is a duplicate with the correct figures, and that every guaranteed duplicate has a row. Returns the pairs of
+/// the rows as brute force computes them.
+fn assert_pairs_are_correct_and_complete(
     done: &Done,
     duplicates: &BTreeMap<(usize, usize), Pair>,
 ) -> BTreeMap<(usize, usize), Pair> {
@@ -135,15 +135,15 @@ fn pairs_are_true_and_complete(
     }
     for (key, pair) in duplicates {
         assert!(
-            !pair.promised || found.contains_key(key),
+            !pair.guaranteed || found.contains_key(key),
             "{key:?} was not found: {pair:?}"
         );
     }
     found
 }
 
-/// The groups are those that the definition makes of the pairs found.
-fn groups_follow(
+/// Checks that the groups are those of the definition for the found pairs.
+fn assert_groups_equal_the_definition(
     done: &Done,
     truth: &BruteForce,
     found: &BTreeMap<(usize, usize), Pair>,
@@ -168,7 +168,7 @@ fn groups_follow(
         assert_eq!(row.hamming, pair.hamming, "{row:?}");
         assert!((row.jaccard.unwrap() - pair.jaccard).abs() < 1e-5, "{row:?}");
     }
-    // No two kept documents are duplicates that were found.
+    // No two kept documents are a found pair.
     for &(i, j) in found.keys() {
         assert!(
             leaders[i] != i || leaders[j] != j,
@@ -181,7 +181,7 @@ fn groups_follow(
     assert_eq!(done.copied("removed"), removed);
 }
 
-fn counts_add_up(done: &Done, truth: &BruteForce, found: &BTreeMap<(usize, usize), Pair>) {
+fn assert_counts_add_up(done: &Done, truth: &BruteForce, found: &BTreeMap<(usize, usize), Pair>) {
     let n = done.clusters.len();
     let report = &done.report;
     let records = &report.records;

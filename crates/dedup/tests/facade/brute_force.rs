@@ -1,4 +1,4 @@
-//! The plain definitions: every two texts compared, and the groups that follow.
+//! The definitions by brute force: all pairs of texts, and the groups of these pairs.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use twinprint_fingerprint::{HashKey, Width};
 use twinprint_text::overlap::{Overlap, Shingler, overlap};
 use twinprint_text::{Analyzer, Measure};
 
-/// What the definitions need to know of a text.
+/// The properties of a text that the definitions use.
 struct Text {
     canonical: String,
     measure: Measure,
@@ -23,9 +23,9 @@ pub(crate) struct Pair {
     pub(crate) containment: f64,
     pub(crate) hamming: u32,
     pub(crate) equal: bool,
-    /// Whether the engine promises to find the pair if it is at the threshold: its fingerprints are within the
-    /// radius, or one of the texts is short.
-    pub(crate) promised: bool,
+    /// Whether the engine guarantees to find the pair if it is at the threshold: its fingerprints are within the radius, or one of the texts
+    /// is short.
+    pub(crate) guaranteed: bool,
 }
 
 /// All texts of a corpus.
@@ -73,17 +73,17 @@ impl BruteForce {
         overlap(&sets[i], &sets[j])
     }
 
-    /// True if a text has no features. Such a text duplicates nothing.
+    /// True if a text has no features. Such a text is not a duplicate of any text.
     pub(crate) fn is_empty(&self, i: usize) -> bool {
         self.texts[i].features == 0
     }
 
-    /// True if two texts are one text: equal canonical form, with features in it.
+    /// True if two texts have features and equal canonical texts.
     fn equal(&self, i: usize, j: usize) -> bool {
         self.texts[i].canonical == self.texts[j].canonical && !self.is_empty(i)
     }
 
-    /// Bits in which two fingerprints differ.
+    /// The Hamming distance of two fingerprints.
     pub(crate) fn distance(&self, i: usize, j: usize, bits: u32) -> u32 {
         let (a, b) = (self.texts[i].fingerprint, self.texts[j].fingerprint);
         if bits == 64 {
@@ -104,11 +104,11 @@ impl BruteForce {
             containment: overlap.containment(),
             hamming,
             equal,
-            promised: equal || !empty && (hamming <= k || a.features.min(b.features) < min_features),
+            guaranteed: equal || !empty && (hamming <= k || a.features.min(b.features) < min_features),
         }
     }
 
-    /// Every two texts at the threshold.
+    /// All pairs of texts at the threshold.
     pub(crate) fn duplicates(
         &self,
         options: &DedupOptions,
@@ -122,8 +122,8 @@ impl BruteForce {
             .collect()
     }
 
-    /// The leader of each text, by the definition: texts in keep order, each joins the leader of highest Jaccard among
-    /// its duplicates (ties: smaller distance, then the earlier in keep order), else it leads. Equal texts go together.
+    /// The leader of each text by the definition. In keep order, each text joins the leader of highest Jaccard among its duplicates (ties:
+    /// smaller distance, then the earlier in keep order), or leads. Equal texts have the same leader.
     pub(crate) fn leaders(
         &self,
         duplicates: &BTreeMap<(usize, usize), Pair>,
@@ -135,7 +135,7 @@ impl BruteForce {
             Keep::First => {}
             Keep::Longest => order.sort_by_key(|&i| std::cmp::Reverse(self.texts[i].bytes)),
             Keep::Shortest => order.sort_by_key(|&i| self.texts[i].bytes),
-            // Those without a time come last.
+            // Texts without a time are last.
             Keep::Newest => order.sort_by_key(|&i| std::cmp::Reverse(times[i])),
         }
         let mut leader = vec![usize::MAX; self.texts.len()];
@@ -157,13 +157,13 @@ impl BruteForce {
                     best = Some((pair.jaccard, pair.hamming, earlier));
                 }
             }
-            let own = best.map_or(i, |best| best.2);
-            if own == i {
+            let leader_of_text = best.map_or(i, |best| best.2);
+            if leader_of_text == i {
                 leaders.push(i);
             }
             for (j, leader) in leader.iter_mut().enumerate() {
                 if i == j || self.equal(i, j) {
-                    *leader = own;
+                    *leader = leader_of_text;
                 }
             }
         }

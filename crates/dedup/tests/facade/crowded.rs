@@ -1,4 +1,4 @@
-//! Crowds: many different texts on one fingerprint, and many equal texts.
+//! Hot rows: many different texts with one fingerprint, and many equal texts.
 
 use std::collections::BTreeSet;
 
@@ -9,9 +9,9 @@ use crate::brute_force::BruteForce;
 use crate::job::run;
 use crate::words::{Words, join};
 
-/// One word is repeated until it outvotes all others, so that every text has that word's hash for its fingerprint.
+/// One word is repeated until it outvotes all others, so that the fingerprint of every text is the hash of this word.
 #[test]
-fn different_texts_on_one_fingerprint_are_told_apart() {
+fn different_texts_with_one_fingerprint_are_distinguished() {
     const TEXTS: usize = 2000;
     let mut words = Words::new(77);
     let head = vec!["again".to_owned(); 150];
@@ -20,7 +20,7 @@ fn different_texts_on_one_fingerprint_are_told_apart() {
     while texts.len() < TEXTS {
         let mut units = words.units(60, false);
         texts.push(join(&[head.clone(), units.clone()].concat(), false));
-        // Every tenth has a copy with two words changed.
+        // Every tenth text has a copy with two words changed.
         if texts.len() % 10 == 0 {
             words.edit(&mut units, 2, false);
             texts.push(join(&[head.clone(), units].concat(), false));
@@ -35,7 +35,7 @@ fn different_texts_on_one_fingerprint_are_told_apart() {
     let done = run(&texts, &[], &options);
     assert_eq!(
         done.report.search.fingerprints, 1,
-        "the crowd is on one fingerprint"
+        "all texts have one fingerprint"
     );
     let hot = &done.report.hot_rows;
     assert_eq!((hot.len(), hot[0].texts), (1, TEXTS as u64));
@@ -47,13 +47,13 @@ fn different_texts_on_one_fingerprint_are_told_apart() {
     let found: BTreeSet<_> = done.pairs.iter().map(|row| (row.a, row.b)).collect();
     assert_eq!(found, expected);
     assert!(expected.is_superset(&planted) && planted.len() > 150);
-    // Two million pairs share the fingerprint; looked at are those that share rare shingles.
+    // Two million pairs share the fingerprint. Only pairs that share rare shingles are verified.
     let verified = done.report.search.verified;
     assert!(verified < 20 * TEXTS as u64, "{verified} pairs were verified");
 }
 
 #[test]
-fn equal_texts_cost_one() {
+fn equal_texts_are_compared_once() {
     const COPIES: usize = 5000;
     let mut words = Words::new(3);
     let text = join(&words.units(200, false), false);
@@ -77,5 +77,5 @@ fn equal_texts_cost_one() {
             .all(|row| row.a == 0 && row.jaccard >= Some(1.0) && row.hamming == 0)
     );
     assert_eq!((report.largest[0].size, report.largest.len()), (COPIES as u32, 1));
-    assert!(report.hot_rows.is_empty(), "equal texts are no crowd");
+    assert!(report.hot_rows.is_empty(), "equal texts are not a hot row");
 }

@@ -1,4 +1,4 @@
-//! Runs `dedup` over texts and reads back what it wrote.
+//! Runs `dedup` over texts and reads its output.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -30,17 +30,17 @@ pub(crate) struct PairRow {
     pub(crate) a: usize,
     pub(crate) b: usize,
     pub(crate) hamming: u32,
-    /// Absent where nothing was verified.
+    /// Absent if the pair was not verified.
     pub(crate) jaccard: Option<f64>,
     pub(crate) containment: Option<f64>,
 }
 
-/// What a run wrote and returned.
+/// The output and the report of a run.
 pub(crate) struct Done {
     dir: TempDir,
     pub(crate) report: Report,
     pub(crate) clusters: Vec<ClusterRow>,
-    /// Empty unless asked for.
+    /// Empty unless the options choose pairs.
     pub(crate) pairs: Vec<PairRow>,
 }
 
@@ -56,7 +56,7 @@ impl Done {
     }
 }
 
-/// Deduplicates `texts`. Their ids are their positions, their `time` is what `times` says.
+/// Deduplicates `texts`. The id of a text is its position, and its `time` is from `times`.
 pub(crate) fn run(texts: &[String], times: &[Option<u32>], options: &DedupOptions) -> Done {
     let dir = tempfile::tempdir().unwrap();
     let mut lines = String::new();
@@ -102,7 +102,7 @@ fn rows<R: serde::de::DeserializeOwned>(path: &Path) -> Vec<R> {
         .collect()
 }
 
-/// Ids are written as strings, whatever they were.
+/// The rows of a file of pairs. It has ids as strings, whatever their type in the input.
 fn pair_rows(path: &Path) -> Vec<PairRow> {
     let mut values: Vec<serde_json::Value> = rows(path);
     for value in &mut values {

@@ -1,6 +1,6 @@
-//! The whole job as a library, held to plain definitions: what `dedup` finds, keeps and reports, against brute force.
+//! `dedup` as a library function, compared with brute force: pairs, groups, copied records and the report.
 //!
-//! One test target for all of it, so that one binary is linked.
+//! All modules form one test target, so that one test binary is linked.
 #![expect(clippy::unwrap_used, reason = "tests may panic")]
 
 mod against_brute_force;
@@ -8,6 +8,6 @@ mod brute_force;
 mod crowded;
 mod job;
 mod no_verify;
-mod original_places;
+mod original_ranges;
 mod short_texts;
 mod words;

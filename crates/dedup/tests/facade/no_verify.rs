@@ -1,5 +1,5 @@
-//! Without verification the fingerprints decide, whatever the length of a text: the pairs and groups are those of brute
-//! force over the fingerprints, at every radius of both widths.
+//! Runs without verification: the pairs and groups equal those of brute force over the fingerprints, at every radius of both widths and for
+//! texts of every length.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ fn texts() -> Vec<String> {
     texts
 }
 
-/// Pairs of texts with features whose fingerprints are within the radius.
+/// The pairs of texts with features whose fingerprints are within the radius.
 fn matches(truth: &BruteForce, n: usize, bits: u32, k: u32) -> BTreeMap<(usize, usize), u32> {
     let with_features: Vec<usize> = (0..n).filter(|&i| !truth.is_empty(i)).collect();
     let earlier = |&j: &usize| {
@@ -42,7 +42,7 @@ fn matches(truth: &BruteForce, n: usize, bits: u32, k: u32) -> BTreeMap<(usize, 
         .collect()
 }
 
-/// The leader of each text: the nearest of the leaders before it, the earliest of equally near ones, else itself.
+/// The leader of each text: the nearest leader before it (ties: the earliest), or itself.
 fn leaders(matches: &BTreeMap<(usize, usize), u32>, n: usize) -> Vec<usize> {
     let mut leaders: Vec<usize> = Vec::with_capacity(n);
     for i in 0..n {
@@ -69,8 +69,8 @@ fn check(done: &Done, truth: &BruteForce, bits: u32, k: u32) {
     assert_eq!(found.len(), done.pairs.len(), "a pair is written twice");
     assert_eq!(found, matches, "{bits} bits, radius {k}");
     let leaders = leaders(&matches, n);
-    let told: Vec<usize> = done.clusters.iter().map(|row| row.cluster_id).collect();
-    assert_eq!(told, leaders, "{bits} bits, radius {k}");
+    let actual: Vec<usize> = done.clusters.iter().map(|row| row.cluster_id).collect();
+    assert_eq!(actual, leaders, "{bits} bits, radius {k}");
     for (i, row) in done.clusters.iter().enumerate() {
         let distance = matches.get(&(leaders[i], i)).copied().unwrap_or(0);
         assert_eq!(

@@ -1,5 +1,5 @@
-//! Short texts, whose fingerprints hang on few votes: nothing is lost among them, nor across the limit above which
-//! fingerprints are trusted.
+//! Short texts, whose fingerprints depend on few votes: no pair is lost among them, or between a short text and one above the limit of
+//! features.
 
 use twinprint_dedup::{DedupOptions, PairRows};
 use twinprint_text::MIN_FEATURES;
@@ -15,9 +15,9 @@ fn options() -> DedupOptions {
     }
 }
 
-/// Precision of the pairs found, and recall of those that are promised: within the radius, or with a short text. Also
-/// how many true pairs `wanted` holds for.
-fn judge(texts: &[String], wanted: impl Fn(&BruteForce, usize, usize) -> bool) -> (f64, f64, usize) {
+/// Returns the precision of the found pairs, the recall of the guaranteed pairs (within the radius, or with a short text), and the number
+/// of true pairs that satisfy `wanted`.
+fn evaluate(texts: &[String], wanted: impl Fn(&BruteForce, usize, usize) -> bool) -> (f64, f64, usize) {
     let options = options();
     let done = run(texts, &[], &options);
     let truth = BruteForce::new(texts, &options);
@@ -28,9 +28,9 @@ fn judge(texts: &[String], wanted: impl Fn(&BruteForce, usize, usize) -> bool) -
         .iter()
         .filter(|row| duplicates.contains_key(&(row.a, row.b)))
         .count();
-    let promised = duplicates.iter().filter(|(_, pair)| pair.promised);
+    let guaranteed = duplicates.iter().filter(|(_, pair)| pair.guaranteed);
     let found: std::collections::BTreeSet<_> = done.pairs.iter().map(|row| (row.a, row.b)).collect();
-    let (lost, all) = promised.fold((0, 0), |(lost, all), (key, _)| {
+    let (lost, all) = guaranteed.fold((0, 0), |(lost, all), (key, _)| {
         (lost + usize::from(!found.contains(key)), all + 1)
     });
     let special = duplicates.keys().filter(|&&(i, j)| wanted(&truth, i, j)).count();
@@ -47,7 +47,7 @@ fn pairs_on_both_sides_of_the_limit_are_found() {
         let mut words = Words::new(23);
         let mut texts = Vec::new();
         for _ in 0..90 {
-            // An ideograph is rarely a word by itself, so that more of them make as many features.
+            // An ideograph is rarely a word, so texts of ideographs have fewer features per character.
             let length = 40 + words.below(31);
             let units = words.units(length, chinese);
             texts.push(join(&units, chinese));
@@ -56,7 +56,7 @@ fn pairs_on_both_sides_of_the_limit_are_found() {
                 words.edit(&mut copy, edits, chinese);
                 texts.push(join(&copy, chinese));
             }
-            // Longer by as much as a duplicate can be.
+            // A text that is longer by as much as a duplicate can be.
             let mut longer = units.clone();
             longer.extend(words.units(length / 6, chinese));
             texts.push(join(&longer, chinese));
@@ -64,14 +64,14 @@ fn pairs_on_both_sides_of_the_limit_are_found() {
         let across = |truth: &BruteForce, i: usize, j: usize| {
             (truth.features(i) < MIN_FEATURES) != (truth.features(j) < MIN_FEATURES)
         };
-        let (precision, recall, across) = judge(&texts, across);
+        let (precision, recall, across) = evaluate(&texts, across);
         assert!(across > 20, "only {across} pairs across the limit");
         assert_eq!((precision, recall), (1.0, 1.0), "chinese: {chinese}");
     }
 }
 
 #[test]
-fn variants_of_short_texts_are_told_from_other_texts() {
+fn variants_of_short_texts_are_found_and_other_texts_are_not() {
     for chinese in [false, true] {
         let mut words = Words::new(5);
         let mut texts = Vec::new();
@@ -90,15 +90,15 @@ fn variants_of_short_texts_are_told_from_other_texts() {
                 texts.push(join(&copy, chinese));
             }
         }
-        let (precision, recall, all) = judge(&texts, |_, _, _| true);
+        let (precision, recall, all) = evaluate(&texts, |_, _, _| true);
         assert!(all > 300, "only {all} pairs at the threshold");
         let f1 = 2.0 * precision * recall / (precision + recall);
         assert!(f1 >= 0.98, "precision {precision}, recall {recall}");
     }
 }
 
-/// Characters measure a text with few ideographs, also where most of it is Latin: then it has many shingles for its
-/// length, few features if its words are long, and a duplicate may have many more features.
+/// A text with few ideographs is compared by characters even if most of it is Latin. It then has many shingles for its length, and few
+/// features if its words are long. A duplicate of it may have many more features.
 #[test]
 fn a_short_text_of_long_words_is_found_in_one_of_many_short_words() {
     let mut words = Words::new(9);
@@ -118,7 +118,7 @@ fn a_short_text_of_long_words_is_found_in_one_of_many_short_words() {
     let kind = |truth: &BruteForce, i: usize, j: usize| {
         truth.features(i) < MIN_FEATURES && truth.features(j) >= 2 * MIN_FEATURES
     };
-    let (precision, recall, special) = judge(&texts, kind);
+    let (precision, recall, special) = evaluate(&texts, kind);
     assert!(special >= 15, "only {special} pairs of the kind");
     assert_eq!((precision, recall), (1.0, 1.0));
 }

@@ -1,4 +1,4 @@
-//! Made-up texts, the same for the same seed.
+//! Generated texts, which depend on the seed only.
 
 /// SplitMix64 (Steele, Lea, Flood 2014).
 pub(crate) struct Words {
@@ -22,7 +22,7 @@ impl Words {
         (self.next() % n.max(1) as u64) as usize
     }
 
-    /// One of about 40,000 made-up words.
+    /// One of about 40,000 generated words.
     pub(crate) fn word(&mut self) -> String {
         const SYLLABLES: [&str; 34] = [
             "ba", "ce", "di", "fo", "gu", "ha", "je", "ki", "lo", "mu", "na", "pe", "ri", "so", "tu", "va",
@@ -63,7 +63,7 @@ impl Words {
     }
 }
 
-/// Ideographs stand side by side, words apart.
+/// Joins ideographs without spaces, and words with spaces.
 pub(crate) fn join(units: &[String], chinese: bool) -> String {
     units.join(if chinese { "" } else { " " })
 }

@@ -4,7 +4,7 @@ use twinprint_io::progress::Silent;
 
 use crate::stop_at::StopAt;
 
-/// Records of made words, a third of them near-copies of others.
+/// Records of generated words, a third of them near copies of others.
 fn corpus(records: usize) -> String {
     let mut state = 11u64;
     let mut word = || {

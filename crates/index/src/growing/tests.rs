@@ -1,4 +1,4 @@
-//! The growing index against a map that is scanned.
+//! The growing index compared with its brute-force twin: a map that every lookup scans.
 
 use std::collections::BTreeMap;
 
@@ -7,13 +7,13 @@ use proptest::prelude::*;
 use super::*;
 use crate::samples::{Random, Shape, rows, shape};
 
-/// One change or lookup. Numbers choose an id or a row modulo what there is.
+/// One change or lookup. Numbers choose an id or a row, modulo the number of ids or rows.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Insert(usize),
     Remove(usize),
-    /// Inserts an id again that was removed.
-    Return(usize),
+    /// Inserts a removed id again.
+    InsertRemoved(usize),
     Maintain,
     MaintainInBackground,
     Merge,
@@ -24,7 +24,7 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         12 => any::<usize>().prop_map(Step::Insert),
         4 => any::<usize>().prop_map(Step::Remove),
-        2 => any::<usize>().prop_map(Step::Return),
+        2 => any::<usize>().prop_map(Step::InsertRemoved),
         3 => Just(Step::Maintain),
         5 => Just(Step::MaintainInBackground),
         1 => Just(Step::Merge),
@@ -32,7 +32,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// A growing index and its twin: a map of ids to fingerprints.
+/// A growing index and its brute-force twin, a map of ids to fingerprints.
 struct Twins<W> {
     index: GrowingIndex<W>,
     rows: BTreeMap<u64, W>,
@@ -74,7 +74,7 @@ impl<W: Width> Twins<W> {
         }
     }
 
-    /// Compares both answers; returns the number of rows.
+    /// Compares the results of both. Returns the number of rows.
     fn lookup(&self, query: W, k: u32) -> usize {
         let mut found = Vec::new();
         self.index.lookup(query, k, &mut found);
@@ -97,7 +97,7 @@ fn check<W: Width>(shape: Shape, steps: &[Step], k: u32, policy: MergePolicy, se
         match step {
             Step::Insert(row) => twins.insert(sample[row % sample.len()]),
             Step::Remove(number) => twins.remove_from(number as u64 % (twins.next_id + 1)),
-            Step::Return(number) => twins.insert_removed(number),
+            Step::InsertRemoved(number) => twins.insert_removed(number),
             Step::Maintain => twins.index.maintain(),
             Step::MaintainInBackground => twins.index.maintain_in_background(),
             Step::Merge => twins.index.merge(),
@@ -128,7 +128,7 @@ proptest! {
     }
 }
 
-/// Inserts, removes and returns rows in clumps, enough of them that tables are built; returns the number of rows found.
+/// Inserts, removes and reinserts enough clustered rows that tables are built. Returns the number of rows found.
 fn churn<W: Width>(k: u32, rows: u64, mut maintain: impl FnMut(&mut GrowingIndex<W>, u64)) -> usize {
     let policy = MergePolicy {
         tail_rows: 2048,
@@ -174,7 +174,7 @@ fn lookups_during_background_merges_find_what_a_scan_finds() {
 }
 
 #[test]
-fn rows_that_are_mostly_removed_leave_memory() {
+fn memory_of_removed_rows_is_freed() {
     let policy = MergePolicy {
         tail_rows: 16,
         size_ratio: 1,

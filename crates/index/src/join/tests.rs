@@ -1,4 +1,4 @@
-//! The join against brute force, by every kind of plan, on every shape of data.
+//! The join compared with brute force, for every kind of plan and every shape of data.
 
 use std::sync::Mutex;
 
@@ -8,7 +8,7 @@ use super::*;
 use crate::plan::Plan;
 use crate::samples::{SHAPES, Shape, plans, rows, shape};
 
-/// All pairs, one by one.
+/// All pairs within `k`, by comparing every two rows.
 fn brute<W: Width>(rows: &[W], k: u32) -> Vec<Pair> {
     let mut pairs = Vec::new();
     for (b, &y) in (0u32..).zip(rows) {
@@ -36,7 +36,7 @@ fn collect(join: impl FnOnce(&(dyn Fn(&[Pair]) + Sync)) -> JoinStats) -> Vec<Pai
     all
 }
 
-/// Compares the join by one plan with brute force.
+/// Compares the join with one plan with the expected pairs.
 fn check<W: Width>(rows: &[W], k: u32, plan: &JoinPlan, expected: &[Pair]) {
     let got = collect(|sink| self_join_with(rows, k, plan, &sink));
     assert!(
@@ -47,15 +47,15 @@ fn check<W: Width>(rows: &[W], k: u32, plan: &JoinPlan, expected: &[Pair]) {
     );
 }
 
-/// One worker: thousands of tiny joins would spend their time waking a second.
-fn alone<R: Send>(run: impl FnOnce() -> R + Send) -> R {
+/// Runs on one thread. Thousands of small joins would spend their time waking a second one.
+fn on_one_thread<R: Send>(run: impl FnOnce() -> R + Send) -> R {
     static POOL: std::sync::OnceLock<rayon::ThreadPool> = std::sync::OnceLock::new();
     POOL.get_or_init(|| rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap())
         .install(run)
 }
 
 fn check_all<W: Width>(rows: &[W], k: u32, widths: &[u32]) {
-    alone(|| check_each(rows, k, widths));
+    on_one_thread(|| check_each(rows, k, widths));
 }
 
 fn check_each<W: Width>(rows: &[W], k: u32, widths: &[u32]) {
@@ -98,7 +98,7 @@ proptest! {
     ) {
         let expected = |rows: &[u64]| brute(rows, k);
         let wide = rows::<u64>(shape, n, k.min(64), seed);
-        prop_assert_eq!(alone(|| collect(|sink| self_join(&wide, k, &sink))), expected(&wide));
+        prop_assert_eq!(on_one_thread(|| collect(|sink| self_join(&wide, k, &sink))), expected(&wide));
         check_all::<u16>(&rows(shape, n, k.min(16), seed), k, &[8; 16]);
         check_all::<u32>(&rows(shape, n, k.min(32), seed), k, &[8; 32]);
     }
@@ -126,7 +126,7 @@ fn large_buckets_and_many_tiles() {
 }
 
 #[test]
-fn a_plan_for_another_width_or_radius_is_not_followed() {
+fn a_plan_for_another_width_or_radius_is_not_used() {
     let sample = rows::<u64>(Shape::Clumped, 50, 6, 1);
     for plan in [Plan::halves(128, 6).unwrap(), Plan::halves(64, 5).unwrap()] {
         let plan = JoinPlan::from_plan(&plan, &[8, 8]).unwrap();

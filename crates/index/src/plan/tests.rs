@@ -1,4 +1,4 @@
-//! The checker against exhaustive error sets, and the catalogue against the checker.
+//! The checker compared with exhaustive error sets, and the catalogue verified by the checker.
 
 use proptest::prelude::*;
 
@@ -11,7 +11,7 @@ fn misses(plan: &Plan, errors: u128) -> bool {
         .all(|t| (errors & t.mask).count_ones() > t.radius)
 }
 
-/// Tries every error set.
+/// Returns whether a plan is exact, by trying every error set.
 fn exhaustive(plan: &Plan) -> bool {
     (0..1u128 << plan.bits)
         .filter(|e| e.count_ones() <= plan.k)
@@ -69,8 +69,8 @@ fn the_catalogue_is_exact_at_64_and_128_bits() {
 }
 
 #[test]
-fn one_error_more_is_too_many() {
-    // Each of these is tight: at k + 1 some error set is missed.
+fn plans_are_not_exact_beyond_their_radius() {
+    // At k + 1, each of these plans misses some error set.
     for mut plan in [
         Plan::blocks(64, 3, 4).unwrap(),
         Plan::blocks(64, 3, 6).unwrap(),
@@ -88,7 +88,7 @@ fn one_error_more_is_too_many() {
 }
 
 #[test]
-fn the_documents_plans_have_their_tables_and_key_widths() {
+fn published_plans_have_the_published_tables_and_key_widths() {
     let widths = |plan: &Plan| {
         let mut w: Vec<u32> = plan.tables.iter().map(|t| t.mask.count_ones()).collect();
         w.sort_unstable();
@@ -106,7 +106,7 @@ fn the_documents_plans_have_their_tables_and_key_widths() {
     assert_eq!(radii(Plan::halves(64, 3).unwrap()), [1, 1]);
     assert_eq!(radii(Plan::thirds(64, 3).unwrap()), [1, 0, 0]);
     assert_eq!(radii(Plan::even_parts(64, 10, 4).unwrap()), [2, 2, 2, 1]);
-    // A part beyond k + 1 is skipped.
+    // More than k + 1 parts are not needed.
     assert_eq!(radii(Plan::even_parts(64, 3, 5).unwrap()), [0, 0, 0, 0]);
 }
 

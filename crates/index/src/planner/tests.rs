@@ -1,4 +1,4 @@
-//! Choices that the planner must make whatever the exact constants of its cost model are.
+//! Choices of the planner that do not depend on the exact constants of its cost model.
 
 use super::*;
 use crate::Tables;
@@ -15,7 +15,7 @@ fn few_rows_are_scanned_and_many_are_not() {
             JoinPlan::Tables(_)
         ));
     }
-    // Every pair is within the radius: nothing beats comparing them.
+    // Every pair is within the radius, so a scan is cheapest.
     assert_eq!(
         plan_join_uniform(10_000_000, 64, 64).unwrap().plan,
         JoinPlan::Scan
@@ -28,14 +28,14 @@ fn few_rows_are_scanned_and_many_are_not() {
 
 #[test]
 fn every_plan_considered_is_exact() {
-    let prices = JoinCosts::of(64);
+    let costs = JoinCosts::of(64);
     for (bits, most) in [(16, 6), (64, 12), (128, 40)] {
         for k in 0..=most {
             for plan in catalogue(bits, k) {
                 assert_eq!(is_exact(&plan), Ok(()), "{plan}");
             }
             for s in 2..=k + 1 {
-                if let Some(plan) = balanced(1_000_000, bits, k, s, &prices) {
+                if let Some(plan) = balanced(1_000_000, bits, k, s, &costs) {
                     assert_eq!(is_exact(&plan), Ok(()), "{plan}");
                 }
             }
@@ -44,7 +44,7 @@ fn every_plan_considered_is_exact() {
 }
 
 #[test]
-fn the_chosen_comes_first_and_the_others_say_why_not() {
+fn the_chosen_plan_is_first_and_the_others_have_a_reason() {
     for choice in [
         plan_lookup(100_000_000, 64, 3, None).unwrap(),
         plan_lookup(100_000_000, 64, 3, Some(2_500_000_000)).unwrap(),
@@ -64,7 +64,7 @@ fn the_chosen_comes_first_and_the_others_say_why_not() {
 }
 
 #[test]
-fn memory_bounds_the_lookup_plan() {
+fn a_memory_limit_changes_the_lookup_plan() {
     let n = 10_000_000;
     let free = plan_lookup(n, 64, 3, None).unwrap();
     let halves = plan_lookup(n, 64, 3, Some(300_000_000)).unwrap();
@@ -74,8 +74,8 @@ fn memory_bounds_the_lookup_plan() {
     assert_eq!(tight.plan.name, "scan");
 }
 
-/// Rows of which most bits are usually the same, as with texts that share their commonest words.
-fn alike(n: usize) -> Vec<u128> {
+/// Rows with biased bits, as the fingerprints of texts that share their most common words.
+fn biased_rows(n: usize) -> Vec<u128> {
     let mut state = 1u64;
     let mut word = || {
         state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
@@ -87,29 +87,29 @@ fn alike(n: usize) -> Vec<u128> {
 }
 
 #[test]
-fn rows_that_are_alike_get_wider_tables() {
-    let rows = alike(100_000);
+fn biased_rows_get_wider_tables() {
+    let rows = biased_rows(100_000);
     let uniform = plan_lookup(rows.len(), 128, 12, None).unwrap();
     let choice = plan_lookup_of(&rows, 12, None).unwrap();
     assert_eq!(is_exact(&choice.plan), Ok(()));
     assert!(choice.plan.tables.len() < uniform.plan.tables.len());
     let candidates = |plan: &Plan| {
         let tables = Tables::build(&rows, plan).unwrap();
-        let asked = rows.iter().step_by(1000);
-        let candidates = asked.map(|&row| tables.lookup(row, 12, &mut Vec::new()).candidates);
+        let queries = rows.iter().step_by(1000);
+        let candidates = queries.map(|&row| tables.lookup(row, 12, &mut Vec::new()).candidates);
         candidates.sum::<u64>() as f64 / 100.0
     };
     let [few, many] = [candidates(&choice.plan), candidates(&uniform.plan)];
     assert!(few * 1.5 < many, "{few} and {many}");
-    // What the model takes for the number of candidates is about what is met.
-    let prices = JoinCosts::of(128);
+    // The number of candidates in the cost model is close to the measured one.
+    let costs = JoinCosts::of(128);
     let probes: f64 = choice
         .plan
         .tables
         .iter()
         .map(|table| crate::flips::ball_size(16.min(table.mask.count_ones()), table.radius))
         .sum();
-    let expected = (choice.alternatives[0].cost - probes * prices.probe) / prices.candidate;
+    let expected = (choice.alternatives[0].cost - probes * costs.probe) / costs.candidate;
     assert!((0.5..2.0).contains(&(expected / few)), "{expected} and {few}");
 }
 
@@ -124,7 +124,7 @@ fn clumped_rows_cost_more_than_uniform_ones() {
 }
 
 #[test]
-fn the_skew_of_uniform_and_of_equal_rows() {
+fn uniform_and_equal_rows_have_the_expected_skew() {
     let uniform: Vec<u64> = {
         let mut random = crate::samples::Random(5);
         (0..50_000).map(|_| random.next()).collect()
@@ -142,7 +142,7 @@ fn the_skew_of_uniform_and_of_equal_rows() {
     );
 }
 
-fn ask(n: u64, k: u32) -> Workload {
+fn workload(n: u64, k: u32) -> Workload {
     Workload {
         n,
         bits: 64,
@@ -158,13 +158,20 @@ fn ask(n: u64, k: u32) -> Workload {
 const SMALLER: [Codec; 2] = [Codec::Packed(DirectoryForm::EliasFano), Codec::HUFFMAN];
 
 #[test]
-fn a_codec_that_saves_space_gets_tables_that_plain_ones_do_not_beat() {
-    let prices = LookupCosts::default();
+fn a_compact_codec_gets_smaller_but_slower_tables_than_the_plain_one() {
+    let costs = LookupCosts::default();
     for n in [10_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000] {
         for k in [1, 3, 6, 10] {
-            let plain = plan_segment(&ask(n, k), &prices).unwrap();
+            let plain = plan_segment(&workload(n, k), &costs).unwrap();
             for codec in SMALLER {
-                let coded = plan_segment(&Workload { codec, ..ask(n, k) }, &prices).unwrap();
+                let coded = plan_segment(
+                    &Workload {
+                        codec,
+                        ..workload(n, k)
+                    },
+                    &costs,
+                )
+                .unwrap();
                 assert_eq!(is_exact(&coded.plan.plan), Ok(()));
                 let [plain, coded] = [&plain, &coded].map(|choice| &choice.alternatives[0]);
                 assert!(
@@ -177,14 +184,14 @@ fn a_codec_that_saves_space_gets_tables_that_plain_ones_do_not_beat() {
             }
         }
     }
-    // Three tables are beaten by two packed ones.
+    // Two packed tables cost less than three.
     let codec = Codec::Packed(DirectoryForm::EliasFano);
     let choice = plan_segment(
         &Workload {
             codec,
-            ..ask(10_000_000, 3)
+            ..workload(10_000_000, 3)
         },
-        &prices,
+        &costs,
     )
     .unwrap();
     assert_eq!(choice.plan.plan.tables.len(), 2);
@@ -193,7 +200,7 @@ fn a_codec_that_saves_space_gets_tables_that_plain_ones_do_not_beat() {
 }
 
 #[test]
-fn the_sizes_of_tables_are_those_that_are_written() {
+fn the_estimated_size_of_a_segment_is_close_to_its_file_size() {
     let mut random = crate::samples::Random(8);
     let rows: Vec<u64> = (0..200_000).map(|_| random.next()).collect();
     let directory = tempfile::tempdir().unwrap();
@@ -201,7 +208,7 @@ fn the_sizes_of_tables_are_those_that_are_written() {
         let choice = plan_segment(
             &Workload {
                 codec,
-                ..ask(rows.len() as u64, 3)
+                ..workload(rows.len() as u64, 3)
             },
             &LookupCosts::default(),
         )
@@ -226,10 +233,10 @@ fn the_sizes_of_tables_are_those_that_are_written() {
 }
 
 #[test]
-fn a_segment_gets_exact_disjoint_parts_and_the_rest_says_why_not() {
+fn a_segment_plan_is_exact_and_disjoint_and_the_alternatives_have_a_reason() {
     for n in [10, 100_000, 10_000_000, 1_000_000_000] {
         for k in [0, 1, 3, 6, 10] {
-            let choice = plan_segment(&ask(n, k), &LookupCosts::default()).unwrap();
+            let choice = plan_segment(&workload(n, k), &LookupCosts::default()).unwrap();
             assert_eq!(is_exact(&choice.plan.plan), Ok(()));
             let masks = choice.plan.plan.tables.iter().map(|t| t.mask);
             assert!(masks.clone().fold(0, |all, m| all ^ m) == masks.fold(0, |all, m| all | m));
@@ -251,71 +258,71 @@ fn a_segment_gets_exact_disjoint_parts_and_the_rest_says_why_not() {
 }
 
 #[test]
-fn the_more_fingerprints_there_are_the_less_space_each_may_take() {
+fn larger_segments_use_fewer_bytes_per_fingerprint() {
     for (n, most) in [(10_000_000, 24.0), (100_000_000, 18.0), (1_000_000_000, 14.0)] {
-        let choice = plan_segment(&ask(n, 3), &LookupCosts::default()).unwrap();
+        let choice = plan_segment(&workload(n, 3), &LookupCosts::default()).unwrap();
         let each = choice.alternatives[0].bytes / n as f64;
         assert!(each < most, "{n}: {}, {each} bytes", choice.plan);
     }
 }
 
 #[test]
-fn a_segment_for_little_memory_or_for_disk_has_fewer_tables_or_probes() {
-    let prices = LookupCosts::default();
-    let free = plan_segment(&ask(1_000_000_000, 3), &prices).unwrap();
+fn little_memory_disk_and_skew_cost_more() {
+    let costs = LookupCosts::default();
+    let free = plan_segment(&workload(1_000_000_000, 3), &costs).unwrap();
     let tight = Workload {
         memory: Some(14_000_000_000),
-        ..ask(1_000_000_000, 3)
+        ..workload(1_000_000_000, 3)
     };
-    let tight = plan_segment(&tight, &prices).unwrap();
+    let tight = plan_segment(&tight, &costs).unwrap();
     assert!(tight.alternatives[0].bytes <= 14e9);
     assert!(tight.alternatives[0].cost >= free.alternatives[0].cost);
     assert_eq!(tight.plan.plan.tables.len(), 2);
     let disk = Workload {
         medium: Medium::Disk,
-        ..ask(1_000_000_000, 3)
+        ..workload(1_000_000_000, 3)
     };
-    let disk = plan_segment(&disk, &prices).unwrap();
+    let disk = plan_segment(&disk, &costs).unwrap();
     assert!(disk.alternatives[0].cost > 10.0 * free.alternatives[0].cost);
     let clumped = Workload {
         skew_bits: 8.0,
-        ..ask(1_000_000_000, 3)
+        ..workload(1_000_000_000, 3)
     };
-    let clumped = plan_segment(&clumped, &prices).unwrap();
+    let clumped = plan_segment(&clumped, &costs).unwrap();
     assert!(clumped.alternatives[0].cost > free.alternatives[0].cost);
 }
 
 #[test]
-fn prices_are_measured_on_any_machine() {
-    let prices = measure(1 << 16);
-    for price in [
-        prices.online,
-        prices.batch,
-        prices.candidate,
-        prices.scanned,
-        prices.read,
+fn costs_are_measured_on_any_machine() {
+    let costs = measure(1 << 16);
+    for cost in [
+        costs.online,
+        costs.batch,
+        costs.candidate,
+        costs.scanned,
+        costs.read,
     ] {
-        assert!(price.is_finite() && price > 0.0, "{prices}");
+        assert!(cost.is_finite() && cost > 0.0, "{costs}");
     }
 }
 
 #[test]
-fn more_rows_than_there_are_fingerprints_take_space_too() {
+fn rows_beyond_the_number_of_possible_fingerprints_take_space() {
     for bits in [16, 32] {
         for n in [1 << bits, 1 << (bits + 1), 1_000_000_000_000] {
             for codec in [Codec::default(), SMALLER[0], SMALLER[1]] {
-                let asked = Workload {
+                let workload = Workload {
                     bits,
                     codec,
-                    ..ask(n, 3)
+                    ..workload(n, 3)
                 };
-                let choice = plan_segment(&asked, &LookupCosts::default()).unwrap();
+                let choice = plan_segment(&workload, &LookupCosts::default()).unwrap();
                 let least = choice
                     .alternatives
                     .iter()
                     .map(|a| a.bytes)
                     .fold(f64::MAX, f64::min);
-                // A bit for each row, at least.
+                // At least one bit per row.
                 assert!(least > n as f64 / 8.0, "{bits}, {n}, {codec:?}: {least}");
             }
         }

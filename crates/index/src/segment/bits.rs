@@ -117,7 +117,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn numbers_come_back(values: Vec<u128>, width in 0u32..=128) {
+        fn packed_numbers_are_unpacked(values: Vec<u128>, width in 0u32..=128) {
             let mask = 1u128.checked_shl(width).unwrap_or(0).wrapping_sub(1);
             let mut packer = Packer::default();
             let mut bytes = Vec::new();

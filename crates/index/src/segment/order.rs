@@ -180,7 +180,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn addresses_come_first_and_nothing_is_lost(mask: u128, thin: u128, row: u128, other: u128, at in 0u32..128) {
+        fn a_permutation_puts_the_address_first_and_is_reversible(mask: u128, thin: u128, row: u128, other: u128, at in 0u32..128) {
             for mask in [mask, mask & thin, 0, u128::MAX, 0xFFFF << at, ((1 << 22) - 1) << (at / 2)] {
                 check::<u16>(mask, row, other);
                 check::<u32>(mask, row, other);
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn the_leading_bits_leave_the_order_of_numbers() {
+    fn a_mask_of_leading_bits_does_not_change_the_order() {
         let order = Order::<u64>::new(0xFFFF_F000_0000_0000, 9);
         assert_eq!(order.permute(0x1234_5678), 0x1234_5678);
     }

@@ -1,4 +1,4 @@
-//! Segments against brute force, and against damage.
+//! Segments compared with brute force, and damaged segments.
 
 mod footers;
 mod resume;
@@ -14,7 +14,7 @@ use crate::plan::Plan;
 use crate::samples::{self, Random, SHAPES, Shape, plans, rows, shape};
 use twinprint_fingerprint::Width;
 
-/// Every way to store rows; pages of one row, of some, of more than there are.
+/// All codecs, with pages of one row, of some rows, and of more rows than the segments have.
 const CODECS: [Codec; 6] = [
     Codec::Packed(DirectoryForm::Plain),
     Codec::Packed(DirectoryForm::EliasFano),
@@ -24,8 +24,8 @@ const CODECS: [Codec; 6] = [
     Codec::Huffman { page_rows: 1 << 16 },
 ];
 
-/// A file that goes with the test.
-fn place(directory: &tempfile::TempDir) -> PathBuf {
+/// The path of a segment in a directory.
+fn path_in(directory: &tempfile::TempDir) -> PathBuf {
     directory.path().join("sample.seg")
 }
 
@@ -37,7 +37,7 @@ fn build<W: Width>(rows: &[(W, u64)], options: &Options, path: &Path) -> Segment
     builder.finish().unwrap()
 }
 
-/// Everything within k: (id, fingerprint, distance).
+/// All rows within `k`, by brute force: id, fingerprint, distance.
 fn brute<W: Width>(rows: &[(W, u64)], query: W, k: u32) -> Vec<(u64, W, u32)> {
     let mut out: Vec<(u64, W, u32)> = rows
         .iter()
@@ -48,13 +48,13 @@ fn brute<W: Width>(rows: &[(W, u64)], query: W, k: u32) -> Vec<(u64, W, u32)> {
     out
 }
 
-/// Queries that are rows, lie near rows, and lie anywhere.
+/// Queries that are equal to rows, close to rows, and random.
 fn queries<W: Width>(rows: &[(W, u64)], k: u32, seed: u64) -> Vec<W> {
     let rows: Vec<W> = rows.iter().map(|&(row, _)| row).collect();
     samples::queries(&rows, k, seed)
 }
 
-/// Ids in no order, some with gaps.
+/// Rows with ids, some of which have large gaps.
 fn numbered<W: Width>(rows: &[W], seed: u64) -> Vec<(W, u64)> {
     let mut random = Random(seed);
     let spread = 1 << random.below(50);
@@ -66,22 +66,22 @@ fn numbered<W: Width>(rows: &[W], seed: u64) -> Vec<(W, u64)> {
 
 fn check<W: Width>(rows: &[(W, u64)], options: &Options, k: u32, seed: u64) {
     let directory = tempfile::tempdir().unwrap();
-    let path = place(&directory);
+    let path = path_in(&directory);
     let built = build(rows, options, &path);
     assert_eq!(built.len(), rows.len() as u64);
     let loaded = Segment::<W>::load(&path).unwrap();
-    let asked = queries(rows, k, seed);
+    let queries = queries(rows, k, seed);
     let mut scratch = Scratch::default();
     for segment in [built, loaded] {
         for k in [k, k / 2, k + 3] {
-            let expected: Vec<_> = asked.iter().map(|&q| brute(rows, q, k)).collect();
-            let mut many = vec![Vec::new(); asked.len()];
+            let expected: Vec<_> = queries.iter().map(|&q| brute(rows, q, k)).collect();
+            let mut many = vec![Vec::new(); queries.len()];
             segment
-                .lookup_batch(&asked, k, &mut scratch, |q, id, row, d| {
+                .lookup_batch(&queries, k, &mut scratch, |q, id, row, d| {
                     many[q].push((id, row, d));
                 })
                 .unwrap();
-            for ((&query, expected), mut many) in asked.iter().zip(expected).zip(many) {
+            for ((&query, expected), mut many) in queries.iter().zip(expected).zip(many) {
                 many.sort_unstable();
                 assert_eq!(many, expected, "{} within {k}", segment.plan());
                 let mut one = Vec::new();
@@ -158,11 +158,11 @@ fn ten_thousand_rows_of_every_shape() {
 }
 
 #[test]
-fn little_memory_makes_the_same_file() {
+fn the_file_does_not_depend_on_the_memory_limit() {
     let directory = tempfile::tempdir().unwrap();
     let sample = numbered(&rows::<u64>(Shape::Clumped, 30_000, 6, 4), 7);
     let file = |memory, ids_below, codec| {
-        let path = place(&directory);
+        let path = path_in(&directory);
         let options = Options {
             memory,
             ids_below,
@@ -174,14 +174,14 @@ fn little_memory_makes_the_same_file() {
         fs::read(&path).unwrap()
     };
     for codec in CODECS {
-        let whole = file(1 << 30, None, codec);
-        assert!(file(0, None, codec) == whole);
-        assert!(file(1 << 10, Some(1 << 51), codec) == whole);
+        let expected = file(1 << 30, None, codec);
+        assert!(file(0, None, codec) == expected);
+        assert!(file(1 << 10, Some(1 << 51), codec) == expected);
     }
 }
 
-/// Checks that a damaged file gives the same answers as the intact one, or an error that names it.
-fn right_or_refused(path: &Path, rows: &[(u64, u64)], queries: &[u64]) {
+/// Checks that a damaged file gives correct results, or an error that names it.
+fn assert_correct_or_refused(path: &Path, rows: &[(u64, u64)], queries: &[u64]) {
     let mut scratch = Scratch::default();
     match Segment::<u64>::open(path) {
         Ok(segment) => {
@@ -199,18 +199,18 @@ fn right_or_refused(path: &Path, rows: &[(u64, u64)], queries: &[u64]) {
 }
 
 #[test]
-fn every_flipped_byte_and_every_truncation_is_seen() {
+fn every_flipped_byte_and_every_truncation_is_detected() {
     let directory = tempfile::tempdir().unwrap();
-    let path = place(&directory);
+    let path = path_in(&directory);
     let sample = numbered(&rows::<u64>(Shape::Clumped, 120, 3, 4), 7);
-    let asked = queries(&sample, 3, 1);
+    let queries = queries(&sample, 3, 1);
     for codec in [Codec::default(), Codec::Huffman { page_rows: 16 }] {
         let options = Options {
             codec,
             ..Options::default()
         };
         build(&sample, &options, &path);
-        every_flip_and_cut(&path, &sample, &asked);
+        check_flips_and_cuts(&path, &sample, &queries);
     }
     assert!(matches!(
         Segment::<u128>::open(&path),
@@ -218,68 +218,70 @@ fn every_flipped_byte_and_every_truncation_is_seen() {
     ));
 }
 
-fn every_flip_and_cut(path: &Path, sample: &[(u64, u64)], asked: &[u64]) {
-    let whole = fs::read(path).unwrap();
+fn check_flips_and_cuts(path: &Path, sample: &[(u64, u64)], queries: &[u64]) {
+    let intact = fs::read(path).unwrap();
     let mut refused = 0;
-    for at in 0..whole.len() {
-        let mut bytes = whole.clone();
+    for at in 0..intact.len() {
+        let mut bytes = intact.clone();
         bytes[at] ^= 1 << (at % 8);
         fs::write(path, &bytes).unwrap();
-        right_or_refused(path, sample, asked);
+        assert_correct_or_refused(path, sample, queries);
         refused += usize::from(Segment::<u64>::open(path).is_err());
     }
-    assert_eq!(refused, whole.len());
-    for len in 0..whole.len() {
-        fs::write(path, &whole[..len]).unwrap();
+    assert_eq!(refused, intact.len());
+    for len in 0..intact.len() {
+        fs::write(path, &intact[..len]).unwrap();
         assert!(Segment::<u64>::open(path).is_err());
     }
-    fs::write(path, &whole).unwrap();
+    fs::write(path, &intact).unwrap();
 }
 
-/// Files of this version, written once; see `FORMAT.md`.
-fn golden<W: Width>(name: &str, codec: Codec) {
-    let kept = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+/// Checks that a fixture of this format version is readable, and that the same bytes are still written. See `FORMAT.md`.
+fn check_fixture<W: Width>(name: &str, codec: Codec) {
+    let fixture = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
         .join("testdata")
         .join(name);
     let mut sample = numbered(&rows::<W>(Shape::Clumped, 60, 3, 11), 5);
     // Two ids for one fingerprint.
-    let twin = (sample[0].0, 3);
-    sample.push(twin);
+    let duplicate = (sample[0].0, 3);
+    sample.push(duplicate);
     let directory = tempfile::tempdir().unwrap();
-    let path = place(&directory);
+    let path = path_in(&directory);
     let options = Options {
         codec,
         ..Options::default()
     };
     build(&sample, &options, &path);
-    let made = fs::read(&path).unwrap();
+    let written = fs::read(&path).unwrap();
     if std::env::var_os("TWINPRINT_WRITE_GOLDEN").is_some() {
-        fs::write(&kept, &made).unwrap();
+        fs::write(&fixture, &written).unwrap();
     }
     assert!(
-        fs::read(&kept).unwrap() == made,
-        "{name} is not what is written now"
+        fs::read(&fixture).unwrap() == written,
+        "{name} differs from the file that is written now"
     );
-    let segment = Segment::<W>::open(&kept).unwrap();
+    let segment = Segment::<W>::open(&fixture).unwrap();
     let mut found = Vec::new();
     let mut scratch = Scratch::default();
     segment
-        .lookup(twin.0, 3, &mut scratch, |id, row, d| found.push((id, row, d)))
+        .lookup(duplicate.0, 3, &mut scratch, |id, row, d| {
+            found.push((id, row, d))
+        })
         .unwrap();
     found.sort_unstable();
-    assert_eq!(found, brute(&sample, twin.0, 3));
+    assert_eq!(found, brute(&sample, duplicate.0, 3));
     assert!(found.len() >= 2);
 }
 
 #[test]
-fn files_written_by_this_version_stay_readable_and_the_same() {
+fn fixtures_of_this_version_are_readable_and_unchanged() {
     let pages = Codec::Huffman { page_rows: 16 };
-    golden::<u64>("segment-1-plain-64.seg", Codec::Packed(DirectoryForm::Plain));
-    golden::<u64>(
+    check_fixture::<u64>("segment-1-plain-64.seg", Codec::Packed(DirectoryForm::Plain));
+    check_fixture::<u64>(
         "segment-1-elias-fano-64.seg",
         Codec::Packed(DirectoryForm::EliasFano),
     );
-    golden::<u128>("segment-1-plain-128.seg", Codec::Packed(DirectoryForm::Plain));
-    golden::<u64>("segment-1-huffman-64.seg", pages);
-    golden::<u128>("segment-1-huffman-128.seg", pages);
+    check_fixture::<u128>("segment-1-plain-128.seg", Codec::Packed(DirectoryForm::Plain));
+    check_fixture::<u64>("segment-1-huffman-64.seg", pages);
+    check_fixture::<u128>("segment-1-huffman-128.seg", pages);
 }

@@ -1,4 +1,4 @@
-//! The prefix index against brute force over families of sets.
+//! The prefix index compared with brute force over families of similar sets.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -6,13 +6,13 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Jaccard as a caller would compute it.
+/// The Jaccard of two sets, by its definition.
 fn jaccard(x: &BTreeSet<u64>, y: &BTreeSet<u64>) -> f64 {
     let both = x.intersection(y).count();
     both as f64 / (x.len() + y.len() - both) as f64
 }
 
-/// Families with near-duplicates: each set is a fresh draw, or an earlier set with a few tokens changed.
+/// Sets with near-duplicates: each set is random, or an earlier set with a few tokens changed.
 fn family() -> impl Strategy<Value = Vec<BTreeSet<u64>>> {
     let set = prop::collection::btree_set(0u64..60, 1..40);
     let edits = prop::collection::vec((any::<prop::sample::Index>(), 0u64..60), 0..6);
@@ -95,7 +95,7 @@ proptest! {
 
     #[test]
     fn a_prefix_is_long_enough_and_no_longer(size in 0usize..5000, percent in 1u32..=100) {
-        // In integers: the least overlap is ceil(percent * size / 100).
+        // In integers, the minimum overlap is ceil(percent * size / 100).
         let need = (size * percent as usize).div_ceil(100);
         let len = PrefixIndex::new(f64::from(percent) / 100.0).prefix_len(size);
         prop_assert_eq!(len, if size == 0 { 0 } else { size - need + 1 });
@@ -139,14 +139,14 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 
 proptest! {
     #[test]
-    fn sealed_and_young_are_told_apart_and_together_find_all(
+    fn sealed_and_young_entries_are_probed_separately_and_together(
         steps in steps(),
         least_run in 0usize..40,
         threshold in 0.001f64..=1.0,
         repeat in 1u32..9,
     ) {
         let mut index = PrefixIndex::with_least_run(threshold, least_run);
-        // Id, tokens, prefix of each insertion; any fixed order will do, here the tokens' own.
+        // The id, the tokens and the prefix of each insertion. The order of tokens is their numeric order.
         let mut inserted: Vec<(u32, BTreeSet<u64>, Vec<u64>)> = Vec::new();
         let mut sealed = 0;
         let (mut old, mut young, mut all) = (vec![3], vec![4], vec![5]);
@@ -181,7 +181,7 @@ proptest! {
                             prop_assert!(old.contains(id) || young.contains(id));
                         }
                     }
-                    // Neither ascending nor unique.
+                    // Ids that are neither ascending nor unique.
                     let id = (inserted.len() as u32).wrapping_mul(0x9E37_79B9) % (repeat * 16);
                     index.insert(id, size, &prefix);
                     inserted.push((id, set, prefix));
@@ -196,10 +196,10 @@ proptest! {
 }
 
 #[test]
-fn a_large_index_is_found_whole_through_merges_and_stays_lean() {
-    // Every set shares one of 20 tokens with thousands, one with its pair, and has the rest to itself.
+fn a_large_index_finds_all_sets_after_merges_and_stays_small() {
+    // Every set shares one of 20 tokens with thousands of sets, one with one other set, and the rest with none.
     let prefix_of = |id: u32| -> Vec<u64> {
-        // The shared ones come first, where they admit all fitting sizes.
+        // The shared tokens are first, where they admit all suitable sizes.
         let shared = [u64::MAX / 2 + u64::from(id % 20), u64::from(id / 2) << 8];
         let own = (2..12).map(|j| u64::from(id) << 8 | j);
         shared.into_iter().chain(own).map(scramble).collect()
@@ -232,7 +232,7 @@ fn a_large_index_is_found_whole_through_merges_and_stays_lean() {
 }
 
 #[test]
-fn sizes_far_out_are_compared_exactly() {
+fn extreme_sizes_are_compared_exactly() {
     for threshold in [0.0, 1e-300, 1e-9, 0.1, 1.0 / 3.0, 0.8, 1.0] {
         let sizes = [
             0u32,
@@ -270,7 +270,7 @@ fn sizes_far_out_are_compared_exactly() {
 }
 
 #[test]
-fn size_classes_never_fall() {
+fn size_classes_are_monotonic() {
     let sizes =
         || (0u32..5000).chain((3..32).flat_map(|b| [(1 << b) - 1, 1 << b, (1 << b) + (1 << (b - 2))]));
     let mut sizes: Vec<u32> = sizes().chain([u32::MAX]).collect();
@@ -280,7 +280,7 @@ fn size_classes_never_fall() {
 }
 
 #[test]
-fn thresholds_out_of_range_are_taken_to_the_nearest_end() {
+fn thresholds_out_of_range_are_clamped() {
     assert_eq!(PrefixIndex::new(f64::NAN).prefix_len(10), 10);
     assert_eq!(PrefixIndex::new(-1.0).prefix_len(10), 10);
     assert_eq!(PrefixIndex::new(7.0).prefix_len(10), 1);
@@ -288,7 +288,7 @@ fn thresholds_out_of_range_are_taken_to_the_nearest_end() {
 }
 
 #[test]
-fn counting_commutes_over_threads() {
+fn counts_of_several_threads_equal_those_of_one() {
     let (one, many) = (TokenOrder::new(), TokenOrder::new());
     let tokens: Vec<u64> = (0..10_000).map(|i| scramble(i % 700)).collect();
     one.count(&tokens);
@@ -302,7 +302,7 @@ fn counting_commutes_over_threads() {
 }
 
 #[test]
-fn an_entry_costs_few_bytes_and_a_hot_token_stays_cheap() {
+fn entries_use_few_bytes_and_a_frequent_token_is_found() {
     let mut index = PrefixIndex::new(0.8);
     let mut worst = 0.0f64;
     for id in 0..60_000u32 {
@@ -316,7 +316,7 @@ fn an_entry_costs_few_bytes_and_a_hot_token_stays_cheap() {
     let mut found = Vec::new();
     index.probe(50, &[scramble(123)], &mut found);
     assert_eq!(found, [12]);
-    // One token in every set: a list, not a search through a crowded table.
+    // One token is in every set. Its entries are a list, not entries of the table.
     for id in 0..60_000 {
         index.insert(id, 50, &[scramble(u64::MAX - 1)]);
     }
@@ -329,8 +329,8 @@ fn an_entry_costs_few_bytes_and_a_hot_token_stays_cheap() {
 }
 
 #[test]
-fn one_form_filled_in_differently_is_no_crowd() {
-    // Eleven tokens of which two are a set's own: 9 of 13 are shared, too few, though each prefix has one of the nine.
+fn sets_that_share_a_template_below_the_threshold_are_not_candidates() {
+    // Two of eleven tokens are unique to a set. 9 of 13 are shared, which is too few, although each prefix has one of the nine.
     let mut index = PrefixIndex::new(0.8);
     let mut found = Vec::new();
     for id in 0..1000u64 {

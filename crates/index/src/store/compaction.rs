@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn the_smaller_ones_are_merged_with_what_they_outweigh() {
+    fn small_segments_are_merged_with_those_that_they_outnumber() {
         let due_of = |rows: &[u64]| {
             let mut due: Vec<u64> = due(&entries(rows)).into_iter().collect();
             due.sort_unstable();
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn few_segments_are_left_after_many_flushes() {
+    fn few_segments_remain_after_many_flushes() {
         let (mut sizes, mut written) = (Vec::new(), 0);
         let mut most = 0;
         for _ in 0..1000 {
@@ -222,8 +222,8 @@ mod tests {
                     break;
                 }
                 let numbered = (1..).zip(std::mem::take(&mut sizes));
-                let (merged, stay): (Vec<_>, Vec<_>) = numbered.partition(|(n, _)| due.contains(n));
-                sizes = stay.into_iter().map(|(_, rows)| rows).collect();
+                let (merged, unmerged): (Vec<_>, Vec<_>) = numbered.partition(|(n, _)| due.contains(n));
+                sizes = unmerged.into_iter().map(|(_, rows)| rows).collect();
                 sizes.push(merged.iter().map(|(_, rows)| rows).sum());
                 written += sizes[sizes.len() - 1];
             }

@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_names_that_are_given_here_are_removed() {
+    fn only_data_files_and_temporary_files_are_recognised() {
         for whole in ["00000001.seg", "123456789.del"] {
             assert!(is_whole(whole) && !is_temporary(whole), "{whole}");
         }

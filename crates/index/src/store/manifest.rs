@@ -297,7 +297,7 @@ mod tests {
         }
 
         #[test]
-        fn every_flip_and_every_cut_is_seen(manifest in manifest(), mask in 1u8..) {
+        fn every_flipped_byte_and_every_truncation_is_detected(manifest in manifest(), mask in 1u8..) {
             let bytes = manifest.encode();
             for at in 0..bytes.len() {
                 let mut flipped = bytes.clone();
@@ -310,7 +310,7 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_with_a_right_checksum_decode_or_do_not(mut body: Vec<u8>, from in manifest(), at: prop::sample::Index, byte: u8) {
+        fn decoding_any_bytes_with_a_correct_checksum_causes_no_panic(mut body: Vec<u8>, from in manifest(), at: prop::sample::Index, byte: u8) {
             let _refused_or_not = Manifest::decode(&body);
             body = from.encode();
             body.truncate(body.len() - 4);
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn a_later_version_is_named() {
+    fn a_later_version_is_reported() {
         let manifest = Manifest {
             version: VERSION,
             bits: 64,

@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_marker_is_read_as_it_was_written_and_in_no_other_form() {
+    fn a_written_marker_is_read_back_and_a_damaged_one_is_not() {
         let marker = Marker {
             generation: 7,
             manifest: Digest::of(b"manifest"),

@@ -43,17 +43,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_scan_is_for_queries_without_number() {
+    fn a_scan_is_cheaper_for_very_many_queries() {
         let codec = Codec::default();
         let cheaper =
             |n, queries, k| scan_is_cheaper::<u64>(codec, n, queries, k, &LookupCosts::default()).unwrap();
-        // Measured in docs/scale.md: a scan compares ten million rows per second with a million queries, whose lookups
-        // take a second or two.
+        // Measured in docs/scale.md: a scan compares a million queries with ten million rows per second. Their lookups take one or two seconds.
         assert!(!cheaper(100_000_000, 1_000_000, 3));
         assert!(!cheaper(10_000_000, 1000, 3) && !cheaper(1 << 20, 1, 10));
         assert!(cheaper(1_000_000, 100_000_000, 3) && cheaper(10_000_000, 10_000_000, 10));
         assert!(!cheaper(0, 0, 3));
-        // Lookups in pages take longer, so that fewer queries are enough.
+        // Lookups in pages take longer, so a scan is cheaper for fewer queries.
         let enough = |codec| {
             let is_cheaper =
                 |queries| scan_is_cheaper::<u64>(codec, 10_000_000, queries, 3, &LookupCosts::default());

@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn deaths_belong_to_their_moment() {
+    fn deletions_are_visible_from_their_stamp_on() {
         let tombstones = Tombstones::settled(&[7]);
         tombstones.insert(9, 5);
         tombstones.insert(9, 8);
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_deletions_of_an_id_the_first_counts() {
+    fn the_first_of_several_deletions_of_an_id_counts() {
         for deaths in [[(16, 27), (16, 35)], [(16, 35), (16, 27)]] {
             let tombstones = Tombstones::since(deaths);
             assert_eq!((tombstones.until(26), tombstones.until(27)), (vec![], vec![16]));
@@ -144,7 +144,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_flip_and_every_cut_is_seen(ids in prop::collection::btree_set(any::<u64>(), 0..20), mask in 1u8..) {
+        fn every_flipped_byte_and_every_truncation_is_detected(ids in prop::collection::btree_set(any::<u64>(), 0..20), mask in 1u8..) {
             let ids: Vec<u64> = ids.into_iter().collect();
             let bytes = encode(&ids);
             prop_assert_eq!(decode(&bytes), Some(ids));
@@ -157,7 +157,7 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_decode_or_do_not(bytes: Vec<u8>) {
+        fn decoding_any_bytes_causes_no_panic(bytes: Vec<u8>) {
             let _refused_or_not = decode(&bytes);
         }
     }

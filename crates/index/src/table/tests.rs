@@ -1,4 +1,4 @@
-//! Lookups against brute force.
+//! Lookups compared with brute force.
 
 use proptest::prelude::*;
 
@@ -24,12 +24,12 @@ fn check<W: Width>(shape: Shape, n: usize, k: u32, seed: u64) {
         let tables = Tables::build(&sample, &plan).unwrap();
         let mut out = vec![Match { id: 0, distance: 0 }];
         for query in queries(&sample, k, seed) {
-            for asked in [k, k / 2, k + 3] {
-                let stats = tables.lookup(query, asked, &mut out);
+            for radius in [k, k / 2, k + 3] {
+                let stats = tables.lookup(query, radius, &mut out);
                 assert_eq!(
                     out,
-                    brute(&sample, query, asked),
-                    "{plan}, {query:?} within {asked}"
+                    brute(&sample, query, radius),
+                    "{plan}, {query:?} within {radius}"
                 );
                 assert!(stats.candidates as usize >= out.iter().filter(|m| m.id == 0).count());
             }
@@ -75,7 +75,7 @@ fn work_is_counted_and_an_inexact_plan_refused() {
     let plan = Plan::halves(64, 3).unwrap();
     let tables = Tables::build(&sample, &plan).unwrap();
     assert_eq!(tables.radius(), 3);
-    // Ids are held once: far less than two full copies.
+    // Ids are stored once, which takes far less than two full copies.
     assert!(tables.bytes() < 4096 * (8 + 8 + 4) + 2 * 4 * 4100 + 1000);
     let stats = tables.lookup(sample[0], 3, &mut Vec::new());
     assert_eq!(stats.probes, 2 * 13);

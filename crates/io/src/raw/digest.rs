@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn it_depends_on_what_is_read_and_not_on_how() {
+    fn the_digest_depends_on_the_numbers_and_not_on_their_batches() {
         let numbers: Vec<u64> = (0..2000).collect();
         let (one, two) = numbers.split_at(777);
         for has_ids in [false, true] {
@@ -91,7 +91,7 @@ mod tests {
         ];
         assert!((0..all.len()).all(|i| !all[..i].contains(&all[i])));
         assert_eq!(digest(&[(&numbers, &other)], false), all[0]);
-        // The expected digests follow the definition in FORMAT.md, because existing files contain such digests.
+        // The digests are those of FORMAT.md.
         let bytes = |numbers: &[u64]| -> Vec<u8> { numbers.iter().flat_map(|n| n.to_le_bytes()).collect() };
         let of = |bytes: &[u8]| twinprint_fingerprint::hash_one(&HashKey::PUBLIC, bytes);
         assert_eq!(all[0], of(&bytes(&numbers)));

@@ -12,7 +12,7 @@ fn u64s(numbers: &[u64]) -> Vec<u8> {
     numbers.iter().flat_map(|n| n.to_le_bytes()).collect()
 }
 
-/// Everything, with ids, positions counted from `first`.
+/// All fingerprints with their ids. Positions begin at `first`.
 fn read(raw: &RawFiles, first: u64) -> Result<Vec<(u64, u64)>, RawError> {
     let mut read = Vec::new();
     raw.read(first, |fingerprints, ids| {
@@ -28,7 +28,7 @@ fn some(n: u64) -> Vec<u64> {
 }
 
 #[test]
-fn stretches_follow_one_another_through_all_files() {
+fn fingerprints_and_ids_are_read_in_order_through_all_files() {
     let directory = tempfile::tempdir().unwrap();
     let numbers = some(300_000);
     let bytes = u64s(&numbers);
@@ -51,7 +51,7 @@ fn stretches_follow_one_another_through_all_files() {
             .into_iter()
             .eq(numbers.iter().copied().zip(7..))
     );
-    // Ids of their own, in a file beside.
+    // Ids in a separate file.
     let given: Vec<u64> = (0..300_000).rev().collect();
     let ids = file(directory.path(), "ids.u64", &u64s(&given));
     let raw = RawFiles::open(&files, &Ids::File(ids)).unwrap();
@@ -74,7 +74,7 @@ fn stretches_follow_one_another_through_all_files() {
 }
 
 #[test]
-fn what_is_no_file_of_fingerprints_is_named() {
+fn files_without_valid_fingerprints_are_named() {
     let directory = tempfile::tempdir().unwrap();
     let open = |path: &PathBuf| RawFiles::open(std::slice::from_ref(path), &Ids::Own);
     let odd = file(directory.path(), "odd.u64", &[0; 9]);
@@ -92,8 +92,8 @@ fn what_is_no_file_of_fingerprints_is_named() {
     assert!(matches!(open(&cut), Err(RawError::Damaged { .. })));
     let other = file(directory.path(), "other.u64.gz", &[1; 100]);
     assert!(matches!(open(&other), Err(RawError::Damaged { .. })));
-    let whole = file(directory.path(), "a.parquet.gz", &packed);
-    assert!(matches!(open(&whole), Err(RawError::PackedTable { .. })));
+    let table = file(directory.path(), "a.parquet.gz", &packed);
+    assert!(matches!(open(&table), Err(RawError::PackedTable { .. })));
 }
 
 #[cfg(feature = "tables")]
@@ -107,7 +107,7 @@ mod tables {
 
     use super::*;
 
-    /// A column as it is written.
+    /// The values of a column.
     enum Cells<'c> {
         Wide(&'c [i64], Option<&'c [i16]>),
         Narrow(&'c [i32]),
@@ -145,7 +145,7 @@ mod tables {
     }
 
     #[test]
-    fn columns_of_either_sign_are_read_group_after_group() {
+    fn signed_and_unsigned_columns_of_several_row_groups_are_read() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a.parquet");
         let many: Vec<i64> = (0..200_000).map(|i| i - 100_000).collect();
@@ -186,10 +186,10 @@ mod tables {
     }
 
     #[test]
-    fn what_does_not_fit_is_named_with_its_place() {
+    fn unsuitable_columns_and_values_are_named() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a.parquet");
-        let says = |schema: &str, columns: &[Cells], parts: &[&str]| {
+        let assert_error = |schema: &str, columns: &[Cells], parts: &[&str]| {
             table(&path, schema, &[columns]);
             let error = open(&path, &Ids::Own).and_then(|raw| read(&raw, 0)).unwrap_err();
             let text = error.to_string();
@@ -197,32 +197,32 @@ mod tables {
                 assert!(text.contains(part), "no {part:?} in {text}");
             }
         };
-        says(
+        assert_error(
             "required int64 hash;",
             &[Cells::Wide(&[1], None)],
             &["no column \"fingerprint\"; the columns are hash", "rename"],
         );
-        says(
+        assert_error(
             "required binary fingerprint (string);",
             &[Cells::Text("ff")],
             &["BYTE_ARRAY (String)", "64-bit integers"],
         );
-        says(
+        assert_error(
             "required int32 fingerprint;",
             &[Cells::Narrow(&[1])],
             &["32-bit integers"],
         );
-        says(
+        assert_error(
             "required int64 fingerprint; required binary id (string);",
             &[Cells::Wide(&[1], None), Cells::Text("x")],
             &["\"id\" contains BYTE_ARRAY", "positions"],
         );
-        says(
+        assert_error(
             "optional int64 fingerprint;",
             &[Cells::Wide(&[1, 2], Some(&[1, 0, 1]))],
             &["row 2 has no value in the column \"fingerprint\""],
         );
-        says(
+        assert_error(
             "required int64 fingerprint; required int64 id;",
             &[Cells::Wide(&[1, 1], None), Cells::Wide(&[1, -4], None)],
             &["row 2 has the negative id -4"],
@@ -231,7 +231,7 @@ mod tables {
         std::fs::write(&path, &bytes[..bytes.len() - 5]).unwrap();
         let text = open(&path, &Ids::Own).unwrap_err().to_string();
         assert!(text.contains("a.parquet") && text.contains("truncated"), "{text}");
-        // Files with ids do not go with files without.
+        // Files with ids cannot be mixed with files without.
         std::fs::write(&path, &bytes).unwrap();
         let without = file(directory.path(), "b.u64", &[0; 8]);
         let mixed = RawFiles::open(&[without, path], &Ids::Own).unwrap_err();
@@ -239,7 +239,7 @@ mod tables {
     }
 
     #[test]
-    fn every_cut_and_flip_of_a_table_is_an_error_or_numbers() {
+    fn every_truncated_or_changed_table_gives_an_error_or_numbers() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a.parquet");
         let groups: &[&[Cells]] = &[&[Cells::Wide(&[7, 5, 6], None), Cells::Wide(&[1, 2, 3], None)]];
@@ -293,7 +293,7 @@ fn written(form: RowFormat) -> Vec<u8> {
 }
 
 #[test]
-fn rows_have_four_forms() {
+fn rows_have_four_formats() {
     let text = |form| String::from_utf8(written(form)).unwrap();
     assert_eq!(
         text(RowFormat::Jsonl),
@@ -319,7 +319,7 @@ fn rows_have_four_forms() {
 
 #[cfg(feature = "tables")]
 #[test]
-fn rows_of_a_table_are_read_back_by_others() {
+fn rows_of_a_table_are_readable_by_the_parquet_crate() {
     use parquet::file::reader::{FileReader, SerializedFileReader};
     let directory = tempfile::tempdir().unwrap();
     let path = file(directory.path(), "rows.parquet", &written(RowFormat::Parquet));
@@ -346,7 +346,7 @@ fn rows_of_a_table_are_read_back_by_others() {
 }
 
 #[test]
-fn names_are_quoted_and_have_no_binary_form() {
+fn names_are_quoted_and_have_no_binary_format() {
     const NAMED: &[Column] = &[Column::new("query", ColumnKind::Name)];
     let write = |form| -> Result<String, RowError> {
         let mut writer = RowWriter::new(Vec::new(), form, NAMED, &[])?;
@@ -371,17 +371,20 @@ fn names_are_quoted_and_have_no_binary_form() {
 }
 
 #[test]
-fn a_new_file_is_there_when_it_is_whole() {
+fn a_new_file_appears_when_it_is_complete() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("rows");
-    let there = || std::fs::read_dir(&directory).unwrap().count();
-    let mut given_up = NewFile::create(&path).unwrap();
-    given_up.write_all(b"half").unwrap();
-    drop(given_up);
-    assert_eq!(there(), 0);
-    let mut whole = NewFile::create(&path).unwrap();
-    whole.write_all(b"whole").unwrap();
+    let file_count = || std::fs::read_dir(&directory).unwrap().count();
+    let mut dropped = NewFile::create(&path).unwrap();
+    dropped.write_all(b"half").unwrap();
+    drop(dropped);
+    assert_eq!(file_count(), 0);
+    let mut complete = NewFile::create(&path).unwrap();
+    complete.write_all(b"whole").unwrap();
     assert!(!path.exists());
-    whole.finish().unwrap();
-    assert_eq!((std::fs::read(&path).unwrap(), there()), (b"whole".to_vec(), 1));
+    complete.finish().unwrap();
+    assert_eq!(
+        (std::fs::read(&path).unwrap(), file_count()),
+        (b"whole".to_vec(), 1)
+    );
 }

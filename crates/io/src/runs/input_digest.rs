@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_difference_counts() {
+    fn every_difference_changes_the_digest() {
         let key = DigestKey { k0: 1, k1: 2 };
         let digest = |documents: &[(&str, &str)]| {
             let mut digest = InputDigest::new(key);

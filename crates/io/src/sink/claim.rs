@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_claim_is_open_once_the_output_is_whole() {
+    fn a_claim_is_open_when_the_output_is_complete() {
         let claim = RunClaim {
             run: 1,
             store: u128::MAX,

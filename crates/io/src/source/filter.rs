@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn extensions_are_spelled_letter_by_letter() {
+    fn a_pattern_names_an_extension_only_by_literal_characters() {
         for (pattern, path, spelled) in [
             ("*.py", "b/a.py", true),
             ("*.{py,rs}", "a.rs", true),

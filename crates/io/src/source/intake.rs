@@ -309,7 +309,7 @@ impl Intake {
 mod tests {
     use super::*;
 
-    fn place(file: u32, line: u64) -> RecordPosition {
+    fn position(file: u32, line: u64) -> RecordPosition {
         RecordPosition {
             file,
             source: format!("{file}"),
@@ -324,11 +324,11 @@ mod tests {
             ..Intake::default()
         };
         for (file, line) in [(1, 5), (0, 9), (1, 2), (0, 3), (2, 1), (0, 1)] {
-            intake.refuse(&place(file, line), "odd", "why");
+            intake.refuse(&position(file, line), "odd", "why");
         }
-        intake.refuse(&place(0, 2), "other", "why");
-        let places: Vec<_> = intake.examples.iter().map(|e| (e.file, e.line)).collect();
-        assert_eq!(places, [(0, 1), (0, 2), (0, 3), (0, 9)]);
+        intake.refuse(&position(0, 2), "other", "why");
+        let positions: Vec<_> = intake.examples.iter().map(|e| (e.file, e.line)).collect();
+        assert_eq!(positions, [(0, 1), (0, 2), (0, 3), (0, 9)]);
         assert_eq!((intake.accepted, intake.rejected), (2, 7));
         assert_eq!(intake.rejected_kinds(), "6 odd, 1 other");
     }

@@ -165,7 +165,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_identity_of_the_default_options_is_the_one_that_was_stored() {
+    fn the_identity_of_the_default_options_is_unchanged() {
         assert_eq!(
             SourceIdentity(&SourceOptions::default()).to_string(),
             "SourceOptions { text_key: \"text\", html: false, raw: false, id_key: Some(\"id\"), format: None, delimiter: None, \

@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_record_that_the_user_allows_is_beyond_memory_and_a_longer_one_too_long() {
+    fn a_record_within_the_limit_of_the_user_is_beyond_memory_and_a_longer_one_is_too_long() {
         let of = |max_document, max_held| {
             RecordLimits::of(&SourceOptions {
                 max_document,

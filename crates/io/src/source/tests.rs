@@ -1,4 +1,4 @@
-//! The splitter against a twin that sees all bytes at once, and stdin.
+//! The splitter compared with its brute-force twin, which splits all bytes at once; and stdin.
 
 use std::io::{self, Read};
 
@@ -58,9 +58,9 @@ fn split(
         record_limits(max),
         limit,
     );
-    let (mut told, mut count, mut lost) = (Vec::new(), 0, None);
+    let (mut lines, mut count, mut lost) = (Vec::new(), 0, None);
     while let Some(next) = splitter.next(broken) {
-        assert!(lost.is_none(), "nothing follows the rest of a broken stream");
+        assert!(lost.is_none(), "an item follows the rest of a broken stream");
         match next {
             SplitItem::RecordBlock(piece) => {
                 let mut records = 0;
@@ -75,7 +75,7 @@ fn split(
                         let long = length > max;
                         let blank = !long && line.iter().all(u8::is_ascii_whitespace);
                         assert_eq!(blank, span.part == SpanKind::Blank);
-                        told.push((number, if long { Err(length) } else { Ok(line.to_vec()) }));
+                        lines.push((number, if long { Err(length) } else { Ok(line.to_vec()) }));
                     }
                 }
                 assert_eq!(records, piece.records);
@@ -90,19 +90,19 @@ fn split(
                 match reason {
                     RejectReason::TooLong { bytes, limit } => {
                         assert_eq!((bytes, limit), (Some(raw_len), max));
-                        told.push((line, Err(raw_len)));
+                        lines.push((line, Err(raw_len)));
                     }
                     reason => lost = Some(reason),
                 }
             }
         }
     }
-    (told, count, lost)
+    (lines, count, lost)
 }
 
-fn twin(bytes: &[u8], max: u64, limit: u64) -> (Vec<SplitLine>, u64) {
+fn split_by_definition(bytes: &[u8], max: u64, limit: u64) -> (Vec<SplitLine>, u64) {
     let bytes = bytes.strip_prefix(BOM).unwrap_or(bytes);
-    let (mut told, mut count) = (Vec::new(), 0);
+    let (mut lines, mut count) = (Vec::new(), 0);
     for (line, number) in bytes.split_inclusive(|&b| b == b'\n').zip(1..) {
         if count == limit {
             break;
@@ -110,7 +110,7 @@ fn twin(bytes: &[u8], max: u64, limit: u64) -> (Vec<SplitLine>, u64) {
         let text = line.strip_suffix(b"\n").unwrap_or(line);
         let length = text.len() as u64;
         count += u64::from(length > max || text.iter().any(|b| !b" \t\r\x0c".contains(b)));
-        told.push((
+        lines.push((
             number,
             if length > max {
                 Err(length)
@@ -119,25 +119,25 @@ fn twin(bytes: &[u8], max: u64, limit: u64) -> (Vec<SplitLine>, u64) {
             },
         ));
     }
-    (told, count)
+    (lines, count)
 }
 
-/// Gives a few bytes at a time, then an error if it has one.
-struct Dribble<'a> {
+/// A reader that returns a few bytes at a time, and then an error or the end.
+struct SlowReader<'a> {
     bytes: &'a [u8],
     step: usize,
     error: bool,
 }
 
-impl Read for Dribble<'_> {
+impl Read for SlowReader<'_> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         if self.bytes.is_empty() && self.error {
             return Err(io::Error::other("broken"));
         }
-        let take = self.step.min(buf.len()).min(self.bytes.len());
-        buf[..take].copy_from_slice(&self.bytes[..take]);
-        self.bytes = &self.bytes[take..];
-        Ok(take)
+        let length = self.step.min(buf.len()).min(self.bytes.len());
+        buf[..length].copy_from_slice(&self.bytes[..length]);
+        self.bytes = &self.bytes[length..];
+        Ok(length)
     }
 }
 
@@ -157,25 +157,25 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1000))]
 
     #[test]
-    fn pieces_are_the_lines(
+    fn pieces_contain_the_lines(
         bytes in lines(), piece in 1usize..40, max in 0u64..70, limit in prop_oneof![0u64..10, Just(u64::MAX)], step in 1usize..20,
     ) {
-        let stream = Dribble { bytes: &bytes, step, error: false };
-        let (told, count, lost) = split(stream, piece, max, limit);
-        prop_assert_eq!((told, count), twin(&bytes, max, limit));
+        let stream = SlowReader { bytes: &bytes, step, error: false };
+        let (lines, count, lost) = split(stream, piece, max, limit);
+        prop_assert_eq!((lines, count), split_by_definition(&bytes, max, limit));
         prop_assert_eq!(lost, None);
     }
 
     #[test]
-    fn a_broken_stream_yields_its_whole_lines_and_one_reject(
+    fn a_broken_stream_yields_its_complete_lines_and_one_reject(
         bytes in lines(), piece in 1usize..40, max in 0u64..70, step in 1usize..20,
     ) {
-        let (told, count, lost) = split(Dribble { bytes: &bytes, step, error: true }, piece, max, u64::MAX);
+        let (lines, count, lost) = split(SlowReader { bytes: &bytes, step, error: true }, piece, max, u64::MAX);
         let whole = bytes.iter().rposition(|&b| b == b'\n').map_or(0, |p| p + 1);
-        let (expected, records) = twin(&bytes[..whole], max, u64::MAX);
-        prop_assert_eq!(told, expected);
+        let (expected, records) = split_by_definition(&bytes[..whole], max, u64::MAX);
+        prop_assert_eq!(lines, expected);
         prop_assert_eq!(count, records + 1);
-        // The bytes after the last line end, or after the mark, are lost.
+        // The bytes after the last line end, or after the byte order mark, are lost.
         let whole = whole.max(if bytes.starts_with(BOM) { BOM.len() } else { 0 });
         let loss = Loss {
             bytes: (bytes.len() - whole) as u64,
@@ -188,8 +188,8 @@ proptest! {
 }
 
 #[test]
-fn a_long_line_is_not_held() {
-    // Half a gigabyte of one line, then a short one.
+fn a_long_line_is_not_buffered() {
+    // A line of half a gigabyte, then a short one.
     let long = 512u64 << 20;
     let stream = io::repeat(b'x').take(long).chain(&b"\nshort\n"[..]);
     let max = 1 << 18;
@@ -204,7 +204,7 @@ fn a_long_line_is_not_held() {
     let first = splitter.next(broken);
     assert!(matches!(first, Some(SplitItem::Rejected { line: 1, raw_len, .. }) if raw_len == long));
     let Some(SplitItem::RecordBlock(piece)) = splitter.next(broken) else {
-        panic!("the short line follows")
+        panic!("expected the short line")
     };
     assert_eq!((piece.spans[0].line, piece.records), (2, 1));
     assert_eq!(piece.data, b"short\n");
@@ -224,7 +224,7 @@ fn from_stdin(bytes: &[u8], options: &SourceOptions) -> Result<super::discover::
 }
 
 #[test]
-fn stdin_is_spooled_and_known_by_its_magic_number() {
+fn stdin_is_spooled_and_its_codec_is_detected() {
     let options = SourceOptions {
         format: Some(Format::Jsonl),
         ..SourceOptions::default()
@@ -252,6 +252,6 @@ fn stdin_is_spooled_and_known_by_its_magic_number() {
     assert_eq!(
         std::fs::read_dir(dir.path()).expect("listed").count(),
         0,
-        "the copy is gone with its user"
+        "the copy of stdin is not deleted"
     );
 }

@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_dead_runs_left_is_deleted_and_nothing_else() {
+    fn only_directories_of_dead_runs_are_deleted() {
         let parent = tempfile::tempdir().unwrap();
         let path = |name: &str| parent.path().join(format!("{WORK_DIR}{name}"));
         for name in ["dead", "new"] {
@@ -184,27 +184,27 @@ mod tests {
         );
         let second = WorkDir::create(parent.path()).unwrap();
         assert!(first.path().exists() && first.path() != second.path());
-        let gone = first.path().to_owned();
+        let first_path = first.path().to_owned();
         drop(first);
-        assert!(!gone.exists() && second.path().exists());
+        assert!(!first_path.exists() && second.path().exists());
     }
 
     #[test]
-    fn the_directories_above_go_with_the_last_run() {
-        let room = tempfile::tempdir().unwrap();
-        let parent = room.path().join("new/dir");
+    fn the_last_run_removes_the_parent_directories() {
+        let temp = tempfile::tempdir().unwrap();
+        let parent = temp.path().join("new/dir");
         let first = WorkDir::create(&parent).unwrap();
         let second = WorkDir::create(&parent).unwrap();
         drop(first);
         assert!(second.path().exists());
         drop(second);
-        assert!(!room.path().join("new").exists());
+        assert!(!temp.path().join("new").exists());
 
         // A killed run created both directories.
         let dead = parent.join(format!("{WORK_DIR}2-dead"));
         fs::create_dir_all(&dead).unwrap();
         drop(WorkDir::create(&parent).unwrap());
-        assert!(!room.path().join("new").exists());
+        assert!(!temp.path().join("new").exists());
 
         fs::create_dir_all(&parent).unwrap();
         fs::write(parent.join("mine"), "").unwrap();
@@ -226,8 +226,8 @@ mod tests {
             fs::write(work.path().join(name), "").unwrap();
         }
         empty(work.path()).unwrap();
-        let left: Vec<_> = fs::read_dir(work.path()).unwrap().collect();
-        assert_eq!(left.len(), 1);
+        let remaining: Vec<_> = fs::read_dir(work.path()).unwrap().collect();
+        assert_eq!(remaining.len(), 1);
         assert!(work.path().join(LOCK).exists());
     }
 }

@@ -40,11 +40,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_that_is_not_there_is_on_the_disk_of_what_is() {
+    fn a_missing_path_is_on_the_disk_of_its_existing_parent() {
         let dir = tempfile::tempdir().unwrap();
-        let there = disk_space(dir.path()).unwrap();
-        let below = disk_space(&dir.path().join("not/yet")).unwrap();
-        assert!(there.free > 0 && there.disk == below.disk);
+        let existing = disk_space(dir.path()).unwrap();
+        let missing = disk_space(&dir.path().join("not/yet")).unwrap();
+        assert!(existing.free > 0 && existing.disk == missing.disk);
         assert!(disk_space(Path::new("relative/not/there")).is_some());
     }
 }

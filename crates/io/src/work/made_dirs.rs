@@ -59,9 +59,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_made_is_removed_if_it_is_empty() {
-        let room = tempfile::tempdir().unwrap();
-        let path = |name: &str| room.path().join(name);
+    fn created_directories_are_removed_if_they_are_empty() {
+        let temp = tempfile::tempdir().unwrap();
+        let path = |name: &str| temp.path().join(name);
         fs::create_dir(path("there")).unwrap();
         for (name, first) in [
             ("there/a/b", "there/a"),
@@ -88,6 +88,6 @@ mod tests {
         fs::remove_file(path("x/mine")).unwrap();
         made.take_over(&path("x/y/z"), 3);
         drop(made);
-        assert!(!path("x").exists() && room.path().exists());
+        assert!(!path("x").exists() && temp.path().exists());
     }
 }

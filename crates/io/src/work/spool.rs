@@ -249,7 +249,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_come_back_whatever_their_length() {
+    fn texts_of_any_length_are_read_back() {
         let dir = tempfile::tempdir().unwrap();
         let texts: Vec<String> = (0..300)
             .map(|i| "wort ".repeat([0, 1, 7, 900, 40_000][i % 5]) + &i.to_string())

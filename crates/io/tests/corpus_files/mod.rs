@@ -15,7 +15,7 @@ use flate2::write::GzEncoder;
 use tempfile::TempDir;
 use twinprint_io::source::{RecordKind, RejectReason, SortValue, SourceError, SourceOptions, Sources};
 
-/// A record without borrows.
+/// A record with owned contents.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Kind {
     Document {
@@ -39,14 +39,14 @@ impl Owned {
     pub fn text(&self) -> &str {
         match &self.kind {
             Kind::Document { text, .. } => text,
-            other => panic!("no document but {other:?}"),
+            other => panic!("expected a document, got {other:?}"),
         }
     }
 
     pub fn reason(&self) -> &RejectReason {
         match &self.kind {
             Kind::Rejected(reason) => reason,
-            other => panic!("no reject but {other:?}"),
+            other => panic!("expected a reject, got {other:?}"),
         }
     }
 }
@@ -67,7 +67,8 @@ impl Inputs {
         self.dir.path().join("in")
     }
 
-    pub fn beside(&self, name: &str) -> PathBuf {
+    /// The path of `name` next to the folder of inputs.
+    pub fn sibling(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
     }
 
@@ -75,7 +76,7 @@ impl Inputs {
         self.root().join(name).to_str().expect("UTF-8").to_owned()
     }
 
-    /// Writes a file, packed as its name says; its path.
+    /// Writes a file, compressed according to its extension. Returns its path.
     pub fn put(&self, name: &str, bytes: impl AsRef<[u8]>) -> String {
         self.put_raw(name, packed(name, bytes.as_ref()))
     }
@@ -89,10 +90,10 @@ impl Inputs {
 
     pub fn find(&self, inputs: &[&str], options: &SourceOptions) -> Result<Sources, SourceError> {
         let inputs: Vec<_> = inputs.iter().map(|&i| i.to_owned()).collect();
-        Sources::discover(&inputs, options, &self.beside("work"))
+        Sources::discover(&inputs, options, &self.sibling("work"))
     }
 
-    /// Reads everything, checking ordinals and counts on the way.
+    /// Reads all records, and checks their ordinals and counts.
     pub fn read(&self, inputs: &[&str], options: &SourceOptions) -> Vec<Owned> {
         read_all(&self.find(inputs, options).expect("found"), 1 << 20)
     }
@@ -168,7 +169,7 @@ pub fn gzip(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().expect("packed")
 }
 
-/// A file's bytes, unpacked as its name says; none if it is not there.
+/// The bytes of a file, decompressed according to its extension. `None` if the file does not exist.
 pub fn unpacked(path: &Path) -> Option<Vec<u8>> {
     let raw = fs::read(path).ok()?;
     let mut bytes = Vec::new();

@@ -13,29 +13,29 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use twinprint_io::sink::{Disk, RawFile, Storage};
 
-/// When to fail, and how.
+/// A storage that fails after a number of bytes or operations, with an error of a kind.
 #[derive(Debug, Clone)]
 pub struct Faulty {
-    /// Bytes that can still be written.
-    room: Arc<AtomicU64>,
-    /// Operations other than writing that still succeed.
-    operations: Arc<AtomicU64>,
+    /// The number of further bytes that can be written.
+    bytes_left: Arc<AtomicU64>,
+    /// The number of further operations, other than writes, that succeed.
+    operations_left: Arc<AtomicU64>,
     kind: io::ErrorKind,
 }
 
 impl Faulty {
     pub fn after_bytes(bytes: u64, kind: io::ErrorKind) -> Self {
         Self {
-            room: Arc::new(bytes.into()),
-            operations: Arc::new(u64::MAX.into()),
+            bytes_left: Arc::new(bytes.into()),
+            operations_left: Arc::new(u64::MAX.into()),
             kind,
         }
     }
 
     pub fn after_operations(operations: u64, kind: io::ErrorKind) -> Self {
         Self {
-            room: Arc::new(u64::MAX.into()),
-            operations: Arc::new(operations.into()),
+            bytes_left: Arc::new(u64::MAX.into()),
+            operations_left: Arc::new(operations.into()),
             kind,
         }
     }
@@ -43,7 +43,7 @@ impl Faulty {
     fn operation(&self) -> io::Result<()> {
         let less = |left: u64| left.checked_sub(1);
         let left = self
-            .operations
+            .operations_left
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
         left.map(|_| ()).map_err(|_| self.kind.into())
     }
@@ -93,14 +93,16 @@ struct FaultyFile {
 
 impl Write for FaultyFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        // As a disk does: what fits is written, the next write fails.
-        let room = self.storage.room.load(Ordering::Relaxed);
-        let fits = bytes.len().min(usize::try_from(room).unwrap_or(usize::MAX));
+        // Like a disk: the bytes that fit are written, and the next write fails.
+        let bytes_left = self.storage.bytes_left.load(Ordering::Relaxed);
+        let fits = bytes.len().min(usize::try_from(bytes_left).unwrap_or(usize::MAX));
         if fits == 0 && !bytes.is_empty() {
             return Err(self.storage.kind.into());
         }
         let written = self.file.write(&bytes[..fits])?;
-        self.storage.room.fetch_sub(written as u64, Ordering::Relaxed);
+        self.storage
+            .bytes_left
+            .fetch_sub(written as u64, Ordering::Relaxed);
         Ok(written)
     }
 

@@ -1,4 +1,4 @@
-//! The index and the cache compared with lists that are scanned.
+//! The index and the cache compared with their brute-force twins: lists that every lookup scans.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use super::*;
 
 const MEASURES: [Measure; 2] = [Measure::WordGrams, Measure::CharGrams];
 
-/// A leader of the brute-force twin: all its data, scanned by every lookup.
+/// A leader of the brute-force twin.
 #[derive(Clone, Debug)]
 struct TwinLeader {
     fingerprint: u128,
@@ -21,10 +21,10 @@ struct TwinLeader {
 #[derive(Clone, Debug)]
 enum Step {
     Insert(TwinLeader),
-    /// Removes the leader at this position, modulo their number.
+    /// Removes the leader at this position, modulo the number of leaders.
     Remove(usize),
     /// Inserts a removed leader again, under its old id.
-    Return(usize),
+    InsertRemoved(usize),
     Maintain(u8),
     Rebuild(Measure),
     Lookup(TwinLeader),
@@ -50,14 +50,14 @@ fn steps() -> impl Strategy<Value = Step> {
     prop_oneof![
         6 => leaders().prop_map(Step::Insert),
         2 => any::<usize>().prop_map(Step::Remove),
-        1 => any::<usize>().prop_map(Step::Return),
+        1 => any::<usize>().prop_map(Step::InsertRemoved),
         2 => any::<u8>().prop_map(Step::Maintain),
         1 => prop::sample::select(&MEASURES).prop_map(Step::Rebuild),
         3 => leaders().prop_map(Step::Lookup),
     ]
 }
 
-/// The index and its twin.
+/// The index and its brute-force twin.
 struct Pair {
     index: LeaderIndex,
     mask: u128,
@@ -93,7 +93,7 @@ impl Pair {
                     self.removed.insert(id, leader);
                 }
             }
-            Step::Return(at) => {
+            Step::InsertRemoved(at) => {
                 if let Some((id, leader)) =
                     nth(&self.removed, at).and_then(|id| self.removed.remove_entry(&id))
                 {

@@ -156,7 +156,7 @@ fn fingerprints_never_change() {
     }
 }
 
-/// ASCII runs of many batches, with few and with many distinct windows, alone and around other characters.
+/// Long ASCII runs with few and with many distinct windows, alone and between other characters.
 #[test]
 fn long_ascii_texts_are_the_vote_of_their_explained_features() {
     let few = "the cat sat on the mat ".repeat(500);

@@ -106,7 +106,7 @@ fn an_error_has_the_position_of_the_invalid_character() {
     let gbk = Charset::named("gbk").expect("a charset");
     let mut bytes = encoded("gbk", "图书");
     bytes.extend(b"\xff!");
-    let error = gbk.decode(&bytes).expect_err("0xff is none");
+    let error = gbk.decode(&bytes).expect_err("0xff is not a character");
     assert_eq!((error.offset, error.byte), (5, 0xff));
     let cut = gbk.decode(&bytes[..3]).expect_err("cut");
     assert_eq!((cut.offset, cut.byte), (3, bytes[2]));

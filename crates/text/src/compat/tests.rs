@@ -122,18 +122,18 @@ fn every_published_vector_without_a_dictionary() {
     for name in Recipe::names() {
         let recipe = Recipe::parse(name).unwrap();
         let published = &vectors[name];
-        for given in published["raw_features"].as_array().into_iter().flatten() {
-            let features = given["features"].as_array().unwrap().iter();
+        for vector in published["raw_features"].as_array().into_iter().flatten() {
+            let features = vector["features"].as_array().unwrap().iter();
             let features = features.map(|pair| (pair[0].as_str().unwrap(), pair[1].as_f64().unwrap()));
             assert_eq!(
                 recipe.fingerprint_weighted(features),
-                Some(number(&given["fingerprint"])),
+                Some(number(&vector["fingerprint"])),
                 "{name}"
             );
             texts += 1;
         }
-        for given in published["hashes"].as_array().into_iter().flatten() {
-            let hashes: Vec<&str> = given["in"]
+        for vector in published["hashes"].as_array().into_iter().flatten() {
+            let hashes: Vec<&str> = vector["in"]
                 .as_array()
                 .unwrap()
                 .iter()
@@ -141,17 +141,17 @@ fn every_published_vector_without_a_dictionary() {
                 .collect();
             assert_eq!(
                 plain(recipe, &hashes.join(" ")),
-                number(&given["fingerprint"]),
+                number(&vector["fingerprint"]),
                 "{name}"
             );
             texts += 1;
         }
-        for given in published["texts"].as_array().into_iter().flatten() {
+        for vector in published["texts"].as_array().into_iter().flatten() {
             if !recipe.needs_dictionaries() {
-                let text = given["text"].as_str().unwrap();
+                let text = vector["text"].as_str().unwrap();
                 assert_eq!(
                     plain(recipe, text),
-                    number(&given["fingerprint"]),
+                    number(&vector["fingerprint"]),
                     "{name}: {text}"
                 );
                 texts += 1;
@@ -197,21 +197,21 @@ fn every_published_vector_of_cppjieba() {
     let dictionaries = dictionaries(&data);
     let mut texts = 0;
     for name in ["cppjieba", "haoyuhu-gosimhash"] {
-        for given in vectors[name]["texts"].as_array().unwrap() {
-            let text = given["text"].as_str().unwrap();
-            let recipe = Recipe::parse(&format!("{name}-top{}", given["topn"])).unwrap();
+        for vector in vectors[name]["texts"].as_array().unwrap() {
+            let text = vector["text"].as_str().unwrap();
+            let recipe = Recipe::parse(&format!("{name}-top{}", vector["topn"])).unwrap();
             let mut fingerprinter =
                 RecipeFingerprinter::new(recipe, Some(Arc::clone(&dictionaries))).unwrap();
             assert_eq!(
                 fingerprinter.fingerprint(text).unwrap().bits,
-                number(&given["fingerprint"]),
+                number(&vector["fingerprint"]),
                 "{text}"
             );
-            let top = Keywords::Top(given["topn"].as_u64().unwrap() as u32);
+            let top = Keywords::Top(vector["topn"].as_u64().unwrap() as u32);
             let mut keywords = fingerprinter.keywords(text, top);
             keywords.sort_unstable_by_key(|keyword| keyword.word);
             // The published order of equally heavy keywords differs.
-            let mut published = given["keywords"].as_array().cloned().unwrap_or_default();
+            let mut published = vector["keywords"].as_array().cloned().unwrap_or_default();
             published.sort_by_key(|keyword| keyword[0].as_str().unwrap().to_owned());
             for (found, expected) in keywords.iter().zip(&published) {
                 assert_eq!(found.word, expected[0].as_str().unwrap());

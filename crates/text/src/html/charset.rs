@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn the_charset_is_taken_from_the_most_trusted_place() {
+    fn the_most_reliable_declaration_of_the_charset_is_used() {
         let (gbk, utf8): (&[u8], &[u8]) = (
             b"<p>\xd6\xd0\xce\xc4\xd2\xb3\xc3\xe6\xb5\xc4\xc4\xda\xc8\xdd</p>",
             "<p>中文页面</p>".as_bytes(),

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn taken(markup: &str) -> (Part, String) {
+fn extract(markup: &str) -> (Part, String) {
     let mut extractor = Extractor::new();
     let extracted = extractor.extract(markup).unwrap();
     (extracted.part, extracted.text.into_owned())
@@ -19,7 +19,7 @@ fn paragraph(name: &str, words: usize) -> String {
 }
 
 #[test]
-fn the_surroundings_of_an_article_are_left_out() {
+fn the_surroundings_of_an_article_are_omitted() {
     let article = paragraph("story", 120);
     for page in [
         format!(
@@ -34,7 +34,7 @@ fn the_surroundings_of_an_article_are_left_out() {
         ),
         format!("<ul><li><a href=/1>One</a><li><a href=/2>Two</a></ul><article>{article}</article>"),
     ] {
-        let (part, text) = taken(&page);
+        let (part, text) = extract(&page);
         assert_eq!(part, Part::Main);
         let words: Vec<&str> = text.split_whitespace().collect();
         assert_eq!(
@@ -46,24 +46,24 @@ fn the_surroundings_of_an_article_are_left_out() {
 }
 
 #[test]
-fn a_class_name_alone_does_not_take_the_content_away() {
+fn a_class_name_alone_does_not_remove_the_content() {
     let article = paragraph("w", 200);
-    let (_, text) = taken(&format!(
+    let (_, text) = extract(&format!(
         "<body class=has-sidebar><div class='page with-sidebar'>{article}</div>"
     ));
     assert_eq!(text.split_whitespace().count(), 200);
-    let (_, text) = taken(&format!("<form id=aspnet>{article}</form>"));
+    let (_, text) = extract(&format!("<form id=aspnet>{article}</form>"));
     assert_eq!(text.split_whitespace().count(), 200);
 }
 
 #[test]
 fn pages_without_a_main_block_give_all_visible_text() {
-    // A list of links: no words count, so the whole page is taken.
+    // In a list of links no words count, so the text of the whole page is extracted.
     let mut list = String::from("<body><h1>Index</h1><ul>");
     for i in 0..50 {
         let _ = write!(list, "<li><a href=/{i}>entry{i}</a></li>");
     }
-    let (_, text) = taken(&list);
+    let (_, text) = extract(&list);
     assert_eq!(text.split_whitespace().count(), 51);
     // A forum: many posts of equal weight.
     let mut posts = String::new();
@@ -74,59 +74,59 @@ fn pages_without_a_main_block_give_all_visible_text() {
             paragraph(&format!("p{i}x"), 30)
         );
     }
-    let (_, text) = taken(&format!("<div class=nav>Board</div><div>{posts}</div>"));
+    let (_, text) = extract(&format!("<div class=nav>Board</div><div>{posts}</div>"));
     assert_eq!(text.split_whitespace().count(), 360);
     // An empty block that is marked as the content.
-    let (_, text) = taken(&format!("<main>Loading</main><div>{}</div>", paragraph("w", 100)));
+    let (_, text) = extract(&format!("<main>Loading</main><div>{}</div>", paragraph("w", 100)));
     assert!(text.contains("w99"));
-    // Nearly all of it is links.
-    let (part, text) = taken("<nav><a href=/>one two three four five</a></nav><p>six");
+    // Nearly all words are in links.
+    let (part, text) = extract("<nav><a href=/>one two three four five</a></nav><p>six");
     assert_eq!(
         (part, text.as_str()),
         (Part::Visible, "one two three four five\nsix")
     );
     assert_eq!(
-        taken("<title> Some App </title><div id=root></div>"),
+        extract("<title> Some App </title><div id=root></div>"),
         (Part::Title, " Some App ".to_owned())
     );
-    assert_eq!(taken(""), (Part::Title, String::new()));
+    assert_eq!(extract(""), (Part::Title, String::new()));
 }
 
 #[test]
 fn only_visible_text_is_extracted() {
-    let (_, text) = taken(
+    let (_, text) = extract(
         "<p>seen<script>if (a<b) '<p>no'</script><style>p{}</style><!-- no --> \
          <span hidden>no <b>no</b> no</span><svg><text>no</text><path/></svg><select><option>no</select>\
          <textarea><p>no</textarea><button>no</button><template><p>no</template><noscript><p>no</noscript>also",
     );
     assert_eq!(text, "seen also");
-    assert_eq!(taken("<ruby>漢<rp>(<rt>かん<rp>)</ruby>字").1, "漢");
+    assert_eq!(extract("<ruby>漢<rp>(<rt>かん<rp>)</ruby>字").1, "漢");
     assert_eq!(
-        taken("a&amp;b &eacute; &#x4e2d;&nbsp;&lt;i&gt;").1,
+        extract("a&amp;b &eacute; &#x4e2d;&nbsp;&lt;i&gt;").1,
         "a&b é 中\u{a0}<i>"
     );
     assert_eq!(
-        taken("<?xml version='1.0'?><html><head><title/><script src='x'/></head><p>text</p></html>").1,
+        extract("<?xml version='1.0'?><html><head><title/><script src='x'/></head><p>text</p></html>").1,
         "text"
     );
 }
 
 #[test]
-fn missing_end_tags_do_little_harm() {
-    assert_eq!(taken("<ul><li>a<ul><li>b<li>c</ul><li>d</ul>").1, "a\nb\nc\nd");
+fn missing_end_tags_are_tolerated() {
+    assert_eq!(extract("<ul><li>a<ul><li>b<li>c</ul><li>d</ul>").1, "a\nb\nc\nd");
     assert_eq!(
-        taken("<table><tr><td>a<td>b<tr><td>c</div></p></table>d").1,
+        extract("<table><tr><td>a<td>b<tr><td>c</div></p></table>d").1,
         "a\nb\nc\nd"
     );
     assert_eq!(
-        taken("<div><table><tr><td>a</div>b</td><td>c</table></div>d").1,
+        extract("<div><table><tr><td>a</div>b</td><td>c</table></div>d").1,
         "ab\nc\nd"
     );
     assert_eq!(
-        taken("<dl><dt>a<dd>b<dt>c</dl><p>d<p>e<div>f").1,
+        extract("<dl><dt>a<dd>b<dt>c</dl><p>d<p>e<div>f").1,
         "a\nb\nc\nd\ne\nf"
     );
-    assert_eq!(taken("</div></p></table>a</body>b</html>c").1, "abc");
+    assert_eq!(extract("</div></p></table>a</body>b</html>c").1, "abc");
 }
 
 #[test]
@@ -153,18 +153,18 @@ fn malicious_pages_take_linear_time() {
         let _ = write!(attributes, " a{i}=b");
     }
     attributes.push_str(">text</div>");
-    assert_eq!(taken(&attributes).1, "text");
+    assert_eq!(extract(&attributes).1, "text");
     let long = format!("<div class=\"{}\">text</div>", "ad ".repeat(1 << 20));
-    assert_eq!(taken(&long).1, "text");
+    assert_eq!(extract(&long).1, "text");
     assert_eq!(
-        taken(&"&lol;&#99999999;&amp".repeat(100_000))
+        extract(&"&lol;&#99999999;&amp".repeat(100_000))
             .1
             .matches("lol")
             .count(),
         100_000
     );
     // Each of these takes quadratic time in parsers that search backwards.
-    for harm in [
+    for token in [
         "<",
         "</",
         "<!--",
@@ -192,10 +192,10 @@ fn malicious_pages_take_linear_time() {
         "<p><table></p>",
     ] {
         let mut extractor = Extractor::new();
-        let markup = harm.repeat(300_000);
-        // Either is an end.
+        let markup = token.repeat(300_000);
+        // The extractor may return a text or an error.
         let _ = extractor.extract(&markup);
-        let walls = format!("{}{}", "<div>".repeat(9_000), harm.repeat(100_000));
+        let walls = format!("{}{}", "<div>".repeat(9_000), token.repeat(100_000));
         let _ = extractor.extract(&walls);
     }
 }

@@ -54,7 +54,7 @@ fn roots_are_rounded() {
 }
 
 #[test]
-fn words_of_one_document_are_left_out_and_few_documents_are_an_error() {
+fn words_of_one_document_are_omitted_and_too_few_documents_are_an_error() {
     let feature = |text: &str| Feature {
         text: text.to_owned(),
         hash: 0,

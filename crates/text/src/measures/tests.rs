@@ -73,7 +73,7 @@ proptest! {
     }
 
     #[test]
-    fn vectors_behave(a in "[a-d ]{0,30}", b in "[a-d ]{0,30}") {
+    fn vector_measures_are_symmetric_and_ordered(a in "[a-d ]{0,30}", b in "[a-d ]{0,30}") {
         let (x, y) = (vector(&a), vector(&b));
         prop_assert!(close(cosine(&x, &y), cosine(&y, &x)));
         prop_assert!(close(cosine(&x, &x), 1.0) && close(manhattan(&x, &x), 0.0));

@@ -46,7 +46,7 @@ proptest! {
     }
 
     #[test]
-    fn equals_the_definition_where_characters_act_on_each_other(text in tricky_text()) {
+    fn equals_the_definition_for_characters_that_interact(text in tricky_text()) {
         prop_assert_eq!(normalise(&text), by_definition(&text));
     }
 

@@ -5,29 +5,31 @@ use crate::canonical;
 use crate::chars::is_mark;
 use crate::test_text::{any_text, plain_text, tricky_text};
 
-/// The middle one of three pieces of a text whose canonical forms joined are that of the whole, with its position in
-/// both.
+/// A range of an original text at whose ends the text can be cut: the canonical forms of the three pieces, joined, are the canonical
+/// text.
 struct Cut {
+    /// The range in characters of the canonical text.
     canonical: (usize, usize),
+    /// The length of the range in bytes of the original text.
     bytes: usize,
 }
 
-/// All such cuts, by brute force.
+/// All these ranges, by brute force.
 fn cuts(text: &str) -> Vec<Cut> {
     let whole = canonical(text);
-    let places: Vec<usize> = text
+    let positions: Vec<usize> = text
         .char_indices()
         .map(|(at, _)| at)
         .chain([text.len()])
         .collect();
     let mut cuts = Vec::new();
-    for (i, &from) in places.iter().enumerate() {
+    for (i, &from) in positions.iter().enumerate() {
         let before = canonical(&text[..from]);
         let Some(rest) = whole.strip_prefix(&before) else {
             continue;
         };
         let rest = rest.trim_start_matches(' ');
-        for &to in &places[i..] {
+        for &to in &positions[i..] {
             let (middle, after) = (canonical(&text[from..to]), canonical(&text[to..]));
             let fits = rest
                 .strip_prefix(&middle)
@@ -45,7 +47,7 @@ fn cuts(text: &str) -> Vec<Cut> {
     cuts
 }
 
-/// Checks every part of a text.
+/// Checks every range of a text.
 fn check(text: &str) {
     let whole: Vec<char> = canonical(text).chars().collect();
     let positions: Vec<usize> = (0..=whole.len()).collect();
@@ -66,8 +68,7 @@ fn check(text: &str) {
             let piece = &text[start.byte..end.byte];
             let stretch: String = whole[start.canonical..end.canonical].iter().collect();
             assert_eq!(canonical(piece), stretch, "{text:?} {from}..{to}");
-            // Nothing at either end can be dropped but what is not a word; a stroke makes another sign of the sign
-            // before it.
+            // No character at either end can be dropped, unless it does not belong to a word. A combining stroke changes the character before it.
             let ignorable = |dropped: &str| canonical(dropped).is_empty() || dropped == "\u{338}";
             let (first, without_first) = piece.split_at(piece.chars().next().unwrap().len_utf8());
             assert!(
@@ -110,7 +111,7 @@ fn examples() {
 }
 
 #[test]
-fn a_part_that_begins_or_ends_within_an_atom_is_shortened() {
+fn a_range_that_begins_or_ends_within_a_character_is_shortened() {
     // 株式会社 is one character of the original.
     let text = "東京㍿です";
     assert_eq!(canonical(text), "東京株式会社です");
@@ -170,16 +171,16 @@ fn every_character_next_to_every_kind_of_neighbour() {
 
 proptest! {
     #[test]
-    fn the_canonical_form_of_the_original_part_is_the_part(text in prop_oneof![any_text(), tricky_text(), plain_text()]) {
+    fn the_canonical_form_of_the_original_range_is_the_canonical_range(text in prop_oneof![any_text(), tricky_text(), plain_text()]) {
         check(&text);
     }
 
     #[test]
-    fn a_part_that_some_cut_gives_is_not_shortened(text in tricky_text()) {
+    fn a_range_between_possible_cuts_is_not_shortened(text in tricky_text()) {
         let whole: Vec<char> = canonical(&text).chars().collect();
         for cut in cuts(&text) {
             let (from, to) = cut.canonical;
-            // A letter is never parted from its marks.
+            // A letter is not separated from its marks.
             if is_mark(whole[from]) || whole.get(to).is_some_and(|&c| is_mark(c)) {
                 continue;
             }

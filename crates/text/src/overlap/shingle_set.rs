@@ -147,7 +147,7 @@ mod tests {
     use super::*;
     use crate::overlap::overlap;
 
-    /// Two sets that share much, little or nothing, of hashes anywhere or in a corner.
+    /// Two sets that share many, few or no hashes, from the whole hash space or a small interval.
     fn sets() -> impl Strategy<Value = (Vec<u64>, Vec<u64>)> {
         let size = prop_oneof![0usize..40, 100usize..700];
         (size, 0u32..40, any::<u64>(), 0.0..1.0f64, 0.5..1.0f64).prop_map(

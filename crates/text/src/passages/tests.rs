@@ -20,17 +20,17 @@ proptest! {
         let (mut all, mut one) = (Vec::new(), Vec::new());
         rolling(&hashes, length, &mut all);
         prop_assert_eq!(all.len(), (hashes.len() + 1).saturating_sub(length));
-        for (window, &whole) in hashes.windows(length).zip(&all) {
+        for (window, &expected) in hashes.windows(length).zip(&all) {
             rolling(window, length, &mut one);
-            prop_assert_eq!(&one, &[whole]);
+            prop_assert_eq!(&one, &[expected]);
         }
     }
 
     #[test]
-    fn the_least_of_every_window_is_picked(values in prop::collection::vec(0u64..20, 0..60), window in 1usize..9) {
-        let picked: Vec<u64> = pick(&values, window).into_iter().map(|at| values[at as usize]).collect();
+    fn the_minimum_of_every_window_is_selected(values in prop::collection::vec(0u64..20, 0..60), window in 1usize..9) {
+        let selected: Vec<u64> = pick(&values, window).into_iter().map(|at| values[at as usize]).collect();
         for window in values.windows(window) {
-            prop_assert!(picked.contains(window.iter().min().unwrap()));
+            prop_assert!(selected.contains(window.iter().min().unwrap()));
         }
     }
 
@@ -48,13 +48,13 @@ proptest! {
         distinct.sort_unstable();
         distinct.dedup();
         prop_assert_eq!(distinct, x);
-        for PlacedFingerprint { fingerprint, chars: place } in placed {
-            prop_assert_eq!(winnower.fingerprints(&a[place], Measure::WordGrams), [fingerprint]);
+        for PlacedFingerprint { fingerprint, chars: range } in placed {
+            prop_assert_eq!(winnower.fingerprints(&a[range], Measure::WordGrams), [fingerprint]);
         }
         let found = passages(&a, &b, Measure::WordGrams);
         let at = a.find(&copied).unwrap();
-        let holds = |p: &Passage| p.a.start <= at && at + copied.len() <= p.a.end && p.b.end == b.len();
-        prop_assert!(found.iter().any(holds), "{:?}", found);
+        let contains_run = |p: &Passage| p.a.start <= at && at + copied.len() <= p.a.end && p.b.end == b.len();
+        prop_assert!(found.iter().any(contains_run), "{:?}", found);
     }
 }
 
@@ -97,5 +97,9 @@ fn a_letter_keeps_its_marks() {
     assert_eq!(a.chars().take(end).collect::<String>(), format!("กก{run}"));
     let (a, b) = (format!("กก{run}\u{e49}ขข"), format!("คค{run}งง"));
     let found = passages(&a, &b, Measure::CharGrams);
-    assert_eq!(found[0].a.end, end + 1, "the mark goes with its letter");
+    assert_eq!(
+        found[0].a.end,
+        end + 1,
+        "the passage includes the mark of its last letter"
+    );
 }

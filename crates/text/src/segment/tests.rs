@@ -8,7 +8,7 @@ use crate::script::Script;
 use crate::shared_data::{data, records};
 use crate::test_text::{any_text, plain_text, tricky_text};
 
-static ORACLE: LazyLock<Jieba> = LazyLock::new(Jieba::new);
+static JIEBA: LazyLock<Jieba> = LazyLock::new(Jieba::new);
 
 fn words(canonical: &str) -> Vec<&str> {
     let mut spans = Vec::new();
@@ -19,7 +19,7 @@ fn words(canonical: &str) -> Vec<&str> {
         .collect()
 }
 
-/// Space by space, run by run, jieba called for every run.
+/// The words by the definition: jieba segments every run of ideographs between spaces.
 fn by_definition(canonical: &str, jieba: &Jieba) -> Vec<String> {
     let mut out = Vec::new();
     for word in canonical.split(' ').filter(|word| !word.is_empty()) {
@@ -51,7 +51,7 @@ fn examples() {
 #[test]
 fn long_texts_of_ideographs_are_cut_run_by_run() {
     let text = "中文分词 程序设计语言 我们 在 一起 ".repeat(300);
-    assert_eq!(words(text.trim()), by_definition(text.trim(), &ORACLE));
+    assert_eq!(words(text.trim()), by_definition(text.trim(), &JIEBA));
 }
 
 /// Words of the dictionary in random order, which is harder to segment than real text.
@@ -70,7 +70,7 @@ fn any_words_in_a_row_are_cut_as_jieba_cuts_them() {
     for _ in 0..5_000 {
         let text: String = (0..=next(8)).map(|_| all[next(all.len())]).collect();
         let canonical = canonical(&text);
-        assert_eq!(words(&canonical), by_definition(&canonical, &ORACLE));
+        assert_eq!(words(&canonical), by_definition(&canonical, &JIEBA));
     }
 }
 
@@ -86,10 +86,10 @@ fn chinese_data_are_cut_as_jieba_cuts_them() {
         "webpages-zh",
     ] {
         let records = records(&data.join(format!("{name}.docs.jsonl.zst")));
-        // All would take half a minute.
+        // Every eighth record, because all of them would take half a minute.
         for record in records.iter().step_by(8) {
             let canonical = canonical(record["text"].as_str().unwrap_or_default());
-            assert_eq!(words(&canonical), by_definition(&canonical, &ORACLE));
+            assert_eq!(words(&canonical), by_definition(&canonical, &JIEBA));
             ideographs += canonical
                 .chars()
                 .filter(|&c| Script::of(c) == Script::Ideograph)
@@ -103,6 +103,6 @@ proptest! {
     #[test]
     fn equal_the_definition(text in prop_oneof![any_text(), tricky_text(), plain_text()]) {
         let canonical = canonical(&text);
-        prop_assert_eq!(words(&canonical), by_definition(&canonical, &ORACLE));
+        prop_assert_eq!(words(&canonical), by_definition(&canonical, &JIEBA));
     }
 }

@@ -28,7 +28,7 @@ fn check<W: Width>(tally: &mut Tally<W>, hashes: &[W]) {
 }
 
 #[test]
-fn one_table_serves_many_documents_small_and_large() {
+fn one_table_is_reused_for_small_and_large_documents() {
     let mut tally = Tally::<u128>::new();
     for length in [0u128, 1, 31, 32, 33, 2000, 1, 5000, 40_000, 10] {
         check(&mut tally, &(0..length).map(|i| i * i % 7919).collect::<Vec<_>>());
@@ -47,7 +47,7 @@ fn a_document_may_have_more_features_than_announced() {
 }
 
 #[test]
-fn the_document_number_wraps_round() {
+fn the_document_number_wraps_around() {
     let mut tally = Tally::<u64>::new();
     check(&mut tally, &[1, 2, 1]);
     tally.document = u32::MAX - 1;

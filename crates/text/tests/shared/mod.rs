@@ -1,5 +1,5 @@
-//! Data for tests that are not part of the repository: `TWINPRINT_SHARED` names the directory that holds `data/`, by
-//! default `../shared` next to the workspace. Without it a test prints a note and passes.
+//! Test data that is not part of the repository. `TWINPRINT_SHARED` names the directory that contains `data/`, by default `../shared` next
+//! to the workspace. Without the data a test prints a note and passes.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

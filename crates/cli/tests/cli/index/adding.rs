@@ -1,4 +1,4 @@
-//! `index add` after one that was killed, with the note that it left.
+//! `index add` after an add that was killed, with its note in the index.
 
 use twinprint::raw::FingerprintDigest;
 
@@ -7,7 +7,7 @@ use crate::sandbox::Sandbox;
 
 const NOTE: &str = "seen/adding";
 
-/// An index of the ids 0 to 99, and files for further ones.
+/// An index of the ids 0 to 99, and files of further fingerprints and ids.
 fn sandbox() -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.put("old.u64", u64s((0..100).map(number)));
@@ -22,7 +22,7 @@ fn x() -> Vec<u64> {
     (100..150).map(number).collect()
 }
 
-/// The note of a killed `index add seen x.u64` of that many fingerprints, under the ids from `first` on.
+/// The note of a killed `index add seen x.u64`, whose ids begin at `first`.
 fn note(first: u64) -> String {
     let mut digest = FingerprintDigest::new(false);
     digest.add(&x(), &[]);
@@ -35,7 +35,7 @@ fn ids(sandbox: &Sandbox) -> u64 {
     stat["ids"].as_u64().unwrap()
 }
 
-/// Adds x.u64 and expects it under ids from `first` on; whether that was done by an earlier add.
+/// Adds x.u64 and checks that its ids begin at `first`. Returns whether an earlier add had committed it.
 fn add(sandbox: &Sandbox, first: u64) -> bool {
     let run = sandbox.run("index add seen x.u64 -q").ok();
     let last = first + 49;
@@ -49,7 +49,7 @@ fn add(sandbox: &Sandbox, first: u64) -> bool {
 }
 
 #[test]
-fn an_add_that_was_killed_before_its_commit_is_added() {
+fn an_add_that_was_killed_before_its_commit_is_repeated() {
     for between in [
         None,
         Some("index add seen y.u64 -q"),
@@ -72,14 +72,14 @@ fn an_add_that_was_killed_before_its_commit_is_added() {
 }
 
 #[test]
-fn an_add_that_was_killed_after_its_commit_is_not_added_again_if_it_is_the_next() {
+fn an_add_that_was_killed_after_its_commit_is_not_repeated_if_no_other_add_follows() {
     let sandbox = sandbox();
     assert!(!add(&sandbox, 100));
     let committed = sandbox.tree("seen");
     sandbox.put(NOTE, note(100));
     assert!(add(&sandbox, 100));
     assert!(sandbox.tree("seen") == committed);
-    // Deleting and merging are no adds.
+    // Deletions and compactions do not count as adds.
     sandbox.put(NOTE, note(100));
     sandbox.run("index delete seen 3 120").ok();
     sandbox.run("index compact seen").ok();
@@ -87,7 +87,7 @@ fn an_add_that_was_killed_after_its_commit_is_not_added_again_if_it_is_the_next(
     assert_eq!(ids(&sandbox), 148);
     // Without a kill, the same fingerprints get further ids.
     assert!(!add(&sandbox, 150));
-    // An add that is refused changes nothing, and is no add.
+    // A refused add changes nothing and does not count as an add.
     sandbox.put(NOTE, note(150));
     sandbox.run("index add seen x.u64 --memory 1").ok();
     assert!(!sandbox.path(NOTE).exists());
@@ -98,7 +98,7 @@ fn an_add_that_was_killed_after_its_commit_is_not_added_again_if_it_is_the_next(
     sandbox.put("odd.u64", [0; 9]);
     sandbox.run("index add seen odd.u64").fails(1, &["odd.u64"]);
     assert!(add(&sandbox, 150));
-    // Another add in between, also of as many fingerprints.
+    // Another add in between, of the same number of fingerprints.
     for between in ["", "--ids ids.u64", "--first-id 7"] {
         let next = sandbox.run("index stat seen --json").ok().stdout;
         let next: serde_json::Value = serde_json::from_str(&next).unwrap();
@@ -111,7 +111,7 @@ fn an_add_that_was_killed_after_its_commit_is_not_added_again_if_it_is_the_next(
 }
 
 #[test]
-fn a_note_of_other_fingerprints_or_a_part_of_one_is_ignored() {
+fn a_note_of_other_fingerprints_and_a_truncated_note_are_ignored() {
     let sandbox = sandbox();
     add(&sandbox, 100);
     let whole = note(100);
@@ -136,8 +136,8 @@ fn a_note_of_other_fingerprints_or_a_part_of_one_is_ignored() {
 #[cfg(unix)]
 fn a_pipe_is_refused() {
     let sandbox = sandbox();
-    let made = sandbox.command("mkfifo").args(["p.u64", "p.u64.gz"]).status();
-    assert!(made.unwrap().success());
+    let mkfifo = sandbox.command("mkfifo").args(["p.u64", "p.u64.gz"]).status();
+    assert!(mkfifo.unwrap().success());
     for command in [
         "index build p.u64 -o new",
         "index build p.u64.gz -o new",
@@ -152,7 +152,7 @@ fn a_pipe_is_refused() {
 }
 
 #[test]
-fn ids_to_delete_are_counts_like_others() {
+fn ids_to_delete_accept_the_number_syntax_of_counts() {
     let sandbox = sandbox();
     sandbox.put("gone", "9e1\n1_1\n");
     let said = sandbox.run("index delete seen 1e1 --ids gone").ok().stdout;

@@ -1,9 +1,9 @@
-//! `index export`: the export has everything live, and can be built again.
+//! `index export`: the export contains all live fingerprints, and an index can be built from it.
 
 use super::{number, rows, u64s};
 use crate::sandbox::Sandbox;
 
-/// An index of several segments, with ids far apart, replaced and deleted ones.
+/// An index of several segments, with distant ids, replaced ids and deleted ids.
 fn index() -> (Sandbox, Vec<(u64, u64)>) {
     let sandbox = Sandbox::new();
     sandbox.put("old.u64", u64s((0..500).map(number)));
@@ -33,7 +33,7 @@ fn live_fingerprints_are_exported_by_id() {
         .map(|(id, fingerprint)| format!("{{\"id\":{id},\"fingerprint\":\"{fingerprint:016x}\"}}\n"));
     let jsonl: String = jsonl.collect();
     assert_eq!(sandbox.run("index export seen -q").ok().stdout, jsonl);
-    // With as little memory as it takes.
+    // With the least memory that is enough.
     let said = sandbox
         .run("index export seen -o out.jsonl --memory 32KiB -q")
         .ok()

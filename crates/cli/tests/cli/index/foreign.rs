@@ -1,9 +1,9 @@
-//! Files that are not of the index, and the end of the id range.
+//! Files that belong to another index, and the end of the id range.
 
 use super::{number, rows, u64s};
 use crate::sandbox::Sandbox;
 
-/// Two indexes of as many fingerprints each, with ids deleted.
+/// Two indexes with the same number of fingerprints and of deleted ids.
 fn sandbox() -> Sandbox {
     let sandbox = Sandbox::new();
     for (name, first) in [("a", 0), ("b", 10_000)] {
@@ -48,7 +48,7 @@ fn files_of_another_index_are_refused_by_every_command() {
 }
 
 #[test]
-fn a_build_touches_no_index_whose_manifest_is_lost() {
+fn a_build_does_not_touch_an_index_without_a_manifest() {
     let sandbox = sandbox();
     std::fs::remove_file(sandbox.path("b/manifest")).unwrap();
     let before = sandbox.tree("b");
@@ -56,7 +56,7 @@ fn a_build_touches_no_index_whose_manifest_is_lost() {
         .run("index build a.u64 -o b -q")
         .fails(1, &["b has no manifest", "00000001.seg", "nothing was removed"]);
     assert_eq!(sandbox.tree("b"), before);
-    // Deleted ids alone, and a directory that never was an index.
+    // Only a file of deleted ids, and a directory that was never an index.
     sandbox.put("c/00000012.del", &before["00000002.del"]);
     sandbox.put("c/notes.txt", "mine");
     let before = sandbox.tree("c");
@@ -70,7 +70,7 @@ fn a_build_touches_no_index_whose_manifest_is_lost() {
 }
 
 #[test]
-fn ids_up_to_the_last_but_one_can_be_given_and_the_remaining_number_is_reported() {
+fn ids_up_to_the_largest_are_accepted_and_the_remaining_number_is_reported() {
     let sandbox = Sandbox::new();
     let last = u64::MAX - 1;
     sandbox.put("one.u64", u64s([number(1)]));
@@ -78,7 +78,7 @@ fn ids_up_to_the_last_but_one_can_be_given_and_the_remaining_number_is_reported(
     sandbox.put("last.u64", u64s([last]));
     sandbox.put("more.u64", u64s([7, 5]));
     sandbox.run("index build one.u64 --ids last.u64 -o seen -q").ok();
-    // No position is left, and ids of their own need none.
+    // No free id remains after the last one, but given ids need none.
     sandbox.run("index add seen two.u64 -q").fails(
         2,
         &[
@@ -114,7 +114,7 @@ fn ids_up_to_the_last_but_one_can_be_given_and_the_remaining_number_is_reported(
 }
 
 #[test]
-fn an_index_of_an_early_version_is_whole_but_not_bound() {
+fn an_index_of_an_early_version_passes_check_with_a_note_until_its_next_change() {
     let testdata = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../index/testdata/index");
     for (version, bound) in [(1, false), (2, false), (3, true)] {
         let sandbox = Sandbox::new();

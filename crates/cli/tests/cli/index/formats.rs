@@ -1,4 +1,4 @@
-//! The formats of fingerprint files, and of rows.
+//! Formats of fingerprint files and of rows.
 
 use std::process::Stdio;
 
@@ -6,7 +6,7 @@ use super::{number, rows, u64s};
 use crate::corpus::Corpus;
 use crate::sandbox::{Sandbox, TWINPRINT};
 
-/// Old ones, and new ones each of which is a neighbour of one of the old.
+/// Old fingerprints, and new ones, each a neighbour of an old one.
 fn sandbox() -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.put("old.u64", u64s((0..300).map(number)));
@@ -14,7 +14,7 @@ fn sandbox() -> Sandbox {
     sandbox
 }
 
-/// Bytes that the binary writes to stdout.
+/// The bytes that the binary writes to stdout.
 fn bytes(sandbox: &Sandbox, args: &str) -> Vec<u8> {
     let mut command = sandbox.command(TWINPRINT);
     let output = command
@@ -26,9 +26,8 @@ fn bytes(sandbox: &Sandbox, args: &str) -> Vec<u8> {
     output.stdout
 }
 
-/// A table that `index query` writes, of which the columns are renamed to those of fingerprints by reading it as such.
 #[test]
-fn rows_are_the_same_in_every_form() {
+fn rows_are_the_same_in_every_format() {
     let sandbox = sandbox();
     sandbox.run("index build old.u64 -o seen -q").ok();
     let query = "index query seen --queries new.u64";
@@ -46,7 +45,7 @@ fn rows_are_the_same_in_every_form() {
     assert_eq!(bytes(&sandbox, &format!("{query} --format bin")), u64s(numbers));
     let parquet = bytes(&sandbox, &format!("{query} --format parquet"));
     assert!(parquet.starts_with(b"PAR1") && parquet.ends_with(b"PAR1"));
-    // A file has its form from its name, and is the same.
+    // The extension of a file determines its format.
     sandbox.run(&format!("{query} -o found.parquet")).ok();
     assert_eq!(sandbox.tree(".")["found.parquet"], parquet);
     sandbox.run(&format!("{query} -o found.csv")).ok();
@@ -60,7 +59,7 @@ fn rows_are_the_same_in_every_form() {
 }
 
 #[test]
-fn packed_files_and_ids_of_their_own_are_read() {
+fn compressed_files_and_given_ids_are_read() {
     let sandbox = sandbox();
     let old = u64s((0..300).map(number));
     sandbox.put("a.u64.gz", Corpus::gzip(&old[..800]));
@@ -78,17 +77,17 @@ fn packed_files_and_ids_of_their_own_are_read() {
     };
     assert_eq!(found("packed", ""), expected);
 
-    // Ids in no order, and far apart.
+    // Unordered ids that are far apart.
     let id = |i: u64| (number(i) >> 20) | 1;
     sandbox.put("ids.u64", u64s((0..300).map(id)));
     sandbox.run("index build old.u64 --ids ids.u64 -o own -q").ok();
     let own: Vec<_> = (0..40).map(|i| (i, id(i), 1)).collect();
     assert_eq!(found("own", ""), own);
-    // Queries may have names of their own too.
+    // Queries may have given ids, too.
     sandbox.put("names.u64", u64s((0..40).map(|i| 1000 - i)));
     let named: Vec<_> = (0..40).map(|i| (1000 - i, id(i), 1)).collect();
     assert_eq!(found("own", "--ids names.u64"), named);
-    // What is added without ids gets free ones.
+    // An add without ids uses the next free ids.
     let said = sandbox.run("index add own new.u64 -q").ok().stdout;
     let next = (0..300).map(id).max().unwrap() + 1;
     assert!(said.contains(&format!("ids {next} to {}", next + 39)), "{said}");
@@ -96,16 +95,15 @@ fn packed_files_and_ids_of_their_own_are_read() {
     sandbox.put("less.u64", u64s([id(7), id(3)]));
     sandbox.put("two.u64", u64s([number(4000), number(5000)]));
     sandbox.run("index add own two.u64 --ids less.u64 -q").ok();
-    let left = found("own", "-k 1");
-    assert!(!left.contains(&(7, id(7), 1)) && left.contains(&(8, id(8), 1)));
+    let found = found("own", "-k 1");
+    assert!(!found.contains(&(7, id(7), 1)) && found.contains(&(8, id(8), 1)));
     let stat: serde_json::Value =
         serde_json::from_str(&sandbox.run("index stat own --json").ok().stdout).unwrap();
     assert_eq!(stat["next_id"], next + 40);
 }
 
-/// The fingerprints that dedup writes.
 #[test]
-fn a_table_of_fingerprints_is_an_input() {
+fn the_table_of_fingerprints_that_dedup_writes_is_an_input() {
     let sandbox = Sandbox::new();
     sandbox.put("news.jsonl", Corpus::new(3).jsonl(60));
     sandbox
@@ -134,7 +132,7 @@ fn a_table_of_fingerprints_is_an_input() {
 }
 
 #[test]
-fn files_that_do_not_fit_are_named_with_the_fix() {
+fn unsuitable_files_are_named_with_the_fix() {
     let sandbox = sandbox();
     let refused = |args: &str, code: i32, says: &[&str]| {
         sandbox.run(args).fails(code, says);
@@ -179,7 +177,7 @@ fn files_that_do_not_fit_are_named_with_the_fix() {
         1,
         &["old.csv", "*.u64", "*.parquet"],
     );
-    // A failed command does not block the next one.
+    // A failed build does not prevent the next one.
     sandbox.run("index build old.u64 --ids same.u64 -o seen -q").ok();
     let before = sandbox.tree("seen");
     sandbox

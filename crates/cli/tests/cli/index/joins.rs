@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{number, rows, u64s};
 use crate::sandbox::Sandbox;
 
-/// Fingerprints that are alike in one way or another.
+/// Fingerprints with a distribution of neighbours: `uniform`, `clumped` or `equal`.
 fn shape(name: &str, n: u64, seed: u64) -> Vec<u64> {
     let random = |i: u64| number(seed * 1_000_003 + i);
     let few = |i: u64| 1 << (random(i) % 64) | 1 << (random(i + n) % 64);
@@ -35,7 +35,7 @@ fn pairs(csv: &str) -> Vec<(u64, u64, u64)> {
     pairs
 }
 
-/// All pairs of ids; of one side with itself the smaller id first.
+/// All pairs of ids within `k`. In a self-join the smaller id is first.
 fn brute(a: &[(u64, u64)], b: Option<&[(u64, u64)]>, k: u32) -> Vec<(u64, u64, u64)> {
     let mut pairs = Vec::new();
     for &(id, x) in a {
@@ -50,8 +50,8 @@ fn brute(a: &[(u64, u64)], b: Option<&[(u64, u64)]>, k: u32) -> Vec<(u64, u64, u
     pairs
 }
 
-/// What rows of groups stand for, and how many rows there are.
-fn expanded(jsonl: &str, itself: bool) -> (Vec<(u64, u64, u64)>, usize) {
+/// The pairs that rows of groups represent, and the number of rows.
+fn expanded(jsonl: &str, is_self_join: bool) -> (Vec<(u64, u64, u64)>, usize) {
     let mut pairs = Vec::new();
     let ids = |row: &Value, name: &str| -> Vec<u64> {
         let ids = row[name].as_array().unwrap();
@@ -60,11 +60,11 @@ fn expanded(jsonl: &str, itself: bool) -> (Vec<(u64, u64, u64)>, usize) {
     for line in jsonl.lines() {
         let row: Value = serde_json::from_str(line).unwrap();
         let (a, b, hamming) = (ids(&row, "a"), ids(&row, "b"), row["hamming"].as_u64().unwrap());
-        assert!(!itself || a[0] <= b[0], "{line}");
+        assert!(!is_self_join || a[0] <= b[0], "{line}");
         for &x in &a {
             for &y in &b {
-                if !itself || a != b || x < y {
-                    let (x, y) = if itself && x > y { (y, x) } else { (x, y) };
+                if !is_self_join || a != b || x < y {
+                    let (x, y) = if is_self_join && x > y { (y, x) } else { (x, y) };
                     pairs.push((x, y, hamming));
                 }
             }
@@ -74,7 +74,7 @@ fn expanded(jsonl: &str, itself: bool) -> (Vec<(u64, u64, u64)>, usize) {
     (pairs, jsonl.lines().count())
 }
 
-/// The sides of a join, and their fingerprints.
+/// The arguments of a join, and the ids and fingerprints of its sides.
 type Case<'c> = (&'c str, &'c [(u64, u64)], Option<&'c [(u64, u64)]>);
 
 fn numbered(fingerprints: &[u64], first: u64) -> Vec<(u64, u64)> {
@@ -82,14 +82,14 @@ fn numbered(fingerprints: &[u64], first: u64) -> Vec<(u64, u64)> {
 }
 
 #[test]
-fn joins_are_those_of_brute_force() {
+fn joins_equal_those_of_brute_force() {
     for (name, n) in [("uniform", 900), ("clumped", 300), ("equal", 60)] {
         let sandbox = Sandbox::new();
         let (a, b, more) = (shape(name, n, 1), shape(name, n / 2, 2), shape(name, n / 3, 3));
         for (file, rows) in [("a.u64", &a), ("b.u64", &b), ("more.u64", &more)] {
             sandbox.put(file, u64s(rows.iter().copied()));
         }
-        // One index of several segments with deletions, one as it was built.
+        // One index of several segments with deletions, and one directly after its build.
         sandbox.run("index build a.u64 -o many -q").ok();
         sandbox.run("index add many more.u64 -q").ok();
         sandbox.run("index delete many 0 5 17").ok();
@@ -123,7 +123,7 @@ fn joins_are_those_of_brute_force() {
                 let (groups, lines) = expanded(&run(""), b.is_none());
                 assert_eq!(groups, expected, "{name}: groups of {sides} within {k}");
                 assert!(name != "equal" || lines <= 1, "{lines} rows for one fingerprint");
-                // However little memory there is, the rows are the same, and in the same order.
+                // Less memory does not change the rows or their order.
                 assert_eq!(
                     run("--memory 1MiB --work-dir ."),
                     run(""),
@@ -135,7 +135,7 @@ fn joins_are_those_of_brute_force() {
 }
 
 #[test]
-fn groups_have_four_forms_too() {
+fn groups_have_four_formats() {
     let sandbox = Sandbox::new();
     sandbox.put("a.u64", u64s([7, 8, 7, 1 << 60]));
     let run = |form: &str| {
@@ -159,7 +159,7 @@ fn groups_have_four_forms_too() {
 }
 
 #[test]
-fn a_join_that_would_be_too_large_writes_nothing() {
+fn a_join_with_too_many_rows_writes_nothing() {
     let sandbox = Sandbox::new();
     sandbox.put("a.u64", u64s(vec![5; 200]));
     sandbox
@@ -191,7 +191,7 @@ fn a_join_that_would_be_too_large_writes_nothing() {
 }
 
 #[test]
-fn a_scan_and_lookups_find_the_same() {
+fn a_scan_and_lookups_find_the_same_rows() {
     for (name, n) in [("uniform", 900), ("clumped", 200), ("equal", 50)] {
         let sandbox = Sandbox::new();
         sandbox.put("a.u64", u64s(shape(name, n, 1)));

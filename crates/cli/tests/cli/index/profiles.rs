@@ -1,4 +1,4 @@
-//! Profiles of stored fingerprints: stored, never mixed, and sufficient to look up texts.
+//! Profiles of fingerprints in an index: they are stored, never mixed, and used to look up texts.
 
 use serde_json::{Value, json};
 
@@ -6,13 +6,12 @@ use super::u64s;
 use crate::corpus::Corpus;
 use crate::sandbox::Sandbox;
 
-/// Fingerprints of the documents by a profile, as a file that others could have written; and of each whether it has any
-/// feature.
+/// Writes the fingerprints of the documents by a profile to a file, and returns each with whether its text has any feature.
 fn stored(sandbox: &Sandbox, profile: &str, name: &str) -> Vec<(u64, bool)> {
-    let made = sandbox
+    let run = sandbox
         .run(&format!("fingerprint old.jsonl --profile {profile} -q"))
         .ok();
-    let fingerprints: Vec<(u64, bool)> = made
+    let fingerprints: Vec<(u64, bool)> = run
         .stdout
         .lines()
         .map(|line| {
@@ -21,7 +20,7 @@ fn stored(sandbox: &Sandbox, profile: &str, name: &str) -> Vec<(u64, bool)> {
             (u64::from_str_radix(digits, 16).unwrap(), row["features"] != 0)
         })
         .collect();
-    sandbox.put(name, u64s(fingerprints.iter().map(|made| made.0)));
+    sandbox.put(name, u64s(fingerprints.iter().map(|row| row.0)));
     fingerprints
 }
 
@@ -32,7 +31,7 @@ fn sandbox() -> Sandbox {
 }
 
 #[test]
-fn texts_are_found_among_fingerprints_made_elsewhere() {
+fn texts_are_found_among_fingerprints_of_other_programs() {
     let sandbox = sandbox();
     for profile in ["1e0ng", "mfonda", "tp1-words-lntf-64", "tp1-chars4-tf-64"] {
         let fingerprints = stored(&sandbox, profile, "old.u64");
@@ -40,14 +39,14 @@ fn texts_are_found_among_fingerprints_made_elsewhere() {
         sandbox
             .run(&format!("index build old.u64 -o {index} --profile {profile} -q"))
             .ok();
-        // The index knows how its fingerprints were made.
+        // The index stores the profile of its fingerprints.
         for more in ["", &format!("--profile {profile}")] {
             let args = format!("index query {index} --text old.jsonl -k 2 -q {more}");
             let found = sandbox.run(&args).ok().stdout;
             let mut expected = Vec::new();
-            // A text without features is like any other such.
-            let said = fingerprints.iter().enumerate().filter(|(_, (_, any))| *any);
-            for (i, (x, _)) in said {
+            // A text without features has no meaningful fingerprint and is not looked up.
+            let with_features = fingerprints.iter().enumerate().filter(|(_, (_, any))| *any);
+            for (i, (x, _)) in with_features {
                 let mut near: Vec<(u32, usize)> = (0..)
                     .zip(&fingerprints)
                     .map(|(j, (y, _))| ((x ^ y).count_ones(), j))
@@ -129,7 +128,7 @@ fn two_profiles_are_never_compared() {
         sandbox.run(&args).fails(2, &[says]);
     }
     assert!(!sandbox.path("other/manifest").exists());
-    // `dedup` asks with the same care.
+    // `dedup --against` also refuses another profile.
     sandbox
         .run("dedup old.jsonl -o out --against leon")
         .fails(1, &["1e0ng", "take that profile with --profile"]);

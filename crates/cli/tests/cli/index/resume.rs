@@ -1,4 +1,4 @@
-//! Builds that are interrupted at any moment, and resumed.
+//! Builds that are interrupted at any time and resumed.
 
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -7,7 +7,7 @@ use super::{number, rows, u64s};
 use crate::sandbox::{Sandbox, TWINPRINT};
 
 const N: u64 = 60_000;
-/// Where a build keeps how far it is.
+/// The journal of the build.
 const JOURNAL: &str = "seen/00000001.seg.new.resume";
 
 fn sandbox() -> Sandbox {
@@ -25,8 +25,8 @@ fn answers(sandbox: &Sandbox) -> Vec<(u64, u64, u64)> {
     )
 }
 
-/// Ends a build after some time by a signal; whether it came to its end before.
-fn ended(sandbox: &Sandbox, signal: &str, after: Duration) -> bool {
+/// Starts a build and sends it a signal after some time. Returns whether the build succeeded before the signal.
+fn signalled_build_succeeds(sandbox: &Sandbox, signal: &str, after: Duration) -> bool {
     let mut child = sandbox
         .command(TWINPRINT)
         .args("index build a.u64 -o seen --memory 4MiB -q".split(' '))
@@ -39,7 +39,7 @@ fn ended(sandbox: &Sandbox, signal: &str, after: Duration) -> bool {
         std::thread::sleep(Duration::from_micros(200));
     }
     let id = child.id().to_string();
-    let _gone = sandbox
+    let _may_have_ended = sandbox
         .command("kill")
         .args([signal, &id])
         .stderr(Stdio::null())
@@ -48,13 +48,13 @@ fn ended(sandbox: &Sandbox, signal: &str, after: Duration) -> bool {
 }
 
 #[test]
-fn a_build_that_was_ended_is_no_index_or_a_whole_one() {
+fn an_interrupted_build_leaves_no_index_or_a_complete_one() {
     let sandbox = sandbox();
     let expected: Vec<_> = (0..500).map(|i| (i, i * 100, 1)).collect();
-    // How long it takes here.
+    // The duration of a build on this machine.
     let started = Instant::now();
     sandbox.run("index build a.u64 -o seen --memory 4MiB -q").ok();
-    let whole = started.elapsed();
+    let duration = started.elapsed();
     assert_eq!(answers(&sandbox), expected);
     let files = sandbox.tree("seen");
     let (mut killed, steps) = (0, 16);
@@ -62,9 +62,9 @@ fn a_build_that_was_ended_is_no_index_or_a_whole_one() {
         std::fs::remove_dir_all(sandbox.path("seen")).unwrap();
         std::fs::create_dir(sandbox.path("seen")).unwrap();
         let signal = if step % 4 == 3 { "-INT" } else { "-KILL" };
-        let ended_by_itself = ended(&sandbox, signal, whole * step / steps);
-        if ended_by_itself || sandbox.path("seen/manifest").exists() {
-            // Whoever has a manifest is whole.
+        let succeeded = signalled_build_succeeds(&sandbox, signal, duration * step / steps);
+        if succeeded || sandbox.path("seen/manifest").exists() {
+            // An index with a manifest is complete.
             sandbox.run("index check seen").ok();
             assert_eq!(answers(&sandbox), expected);
             continue;
@@ -73,23 +73,24 @@ fn a_build_that_was_ended_is_no_index_or_a_whole_one() {
         sandbox
             .run("index query seen --queries queries.u64")
             .fails(1, &["seen is not an index"]);
-        // The same command again resumes the build or starts over; either way it is the same index, and nothing else is
-        // left. The journal is removed after the file has its name.
-        let kept = sandbox.path(JOURNAL).exists() && sandbox.path("seen/00000001.seg.new.tmp").exists();
+        // The same command resumes the build or starts over. The result is the same index without other files.
+        // The journal is removed after the segment is renamed, so both files are checked.
+        let is_resumable =
+            sandbox.path(JOURNAL).exists() && sandbox.path("seen/00000001.seg.new.tmp").exists();
         let run = sandbox.run("index build a.u64 -o seen --memory 4MiB -q").ok();
         assert_eq!(
             run.stderr.contains("resuming an interrupted build after table"),
-            kept,
+            is_resumable,
             "{}",
             run.stderr
         );
         assert!(sandbox.tree("seen") == files);
     }
-    assert!(killed > 3, "only {killed} were killed on the way");
+    assert!(killed > 3, "only {killed} builds were interrupted");
 }
 
-/// Kills builds until one has left complete tables, and returns its stderr.
-fn left_with_a_table(sandbox: &Sandbox) -> String {
+/// Interrupts builds until one leaves a complete table, and returns its stderr.
+fn interrupt_after_a_table(sandbox: &Sandbox) -> String {
     let mut after = Duration::from_millis(2);
     for _ in 0..200 {
         let _none_yet = std::fs::remove_dir_all(sandbox.path("seen"));
@@ -108,7 +109,7 @@ fn left_with_a_table(sandbox: &Sandbox) -> String {
             std::thread::sleep(Duration::from_micros(200));
         }
         let id = child.id().to_string();
-        let _gone = sandbox
+        let _may_have_ended = sandbox
             .command("kill")
             .args(["-INT", &id])
             .stderr(Stdio::null())
@@ -119,7 +120,7 @@ fn left_with_a_table(sandbox: &Sandbox) -> String {
         }
         after = (after * 2).min(Duration::from_mins(1));
     }
-    panic!("no build could be ended after a table");
+    panic!("no build was interrupted after a complete table");
 }
 
 #[test]
@@ -127,7 +128,7 @@ fn only_the_same_command_on_the_same_input_resumes() {
     let sandbox = sandbox();
     sandbox.run("index build a.u64 -o whole -q").ok();
     sandbox.run("index build a.u64 -o other -k 4 -q").ok();
-    let said = left_with_a_table(&sandbox);
+    let said = interrupt_after_a_table(&sandbox);
     assert!(
         said.contains("interrupted; the same command resumes the build"),
         "{said}"
@@ -151,8 +152,8 @@ fn only_the_same_command_on_the_same_input_resumes() {
     );
     assert_eq!(run.stdout, "seen: 60,000 fingerprints\n");
     assert!(sandbox.tree("seen") == sandbox.tree("whole"));
-    // Other settings, and a journal that is damaged.
-    left_with_a_table(&sandbox);
+    // Other settings, and a damaged journal.
+    interrupt_after_a_table(&sandbox);
     let run = sandbox.run("index build a.u64 -o seen -k 4").ok();
     assert!(
         run.stderr.contains("with other settings; starting over"),
@@ -160,7 +161,7 @@ fn only_the_same_command_on_the_same_input_resumes() {
         run.stderr
     );
     assert!(sandbox.tree("seen") == sandbox.tree("other"));
-    left_with_a_table(&sandbox);
+    interrupt_after_a_table(&sandbox);
     let mut journal = sandbox.tree("seen")["00000001.seg.new.resume"].clone();
     journal[20] ^= 1;
     sandbox.put(JOURNAL, journal);
@@ -173,8 +174,8 @@ fn only_the_same_command_on_the_same_input_resumes() {
     assert!(sandbox.tree("seen") == sandbox.tree("whole"));
 }
 
-/// Gives a file other content, of the same length and with the same time of its last change.
-fn change_unseen(sandbox: &Sandbox, name: &str, content: Vec<u8>) {
+/// Replaces the content of a file, keeping its length and its modification time.
+fn change_content_only(sandbox: &Sandbox, name: &str, content: Vec<u8>) {
     let path = sandbox.path(name);
     let before = std::fs::metadata(&path).unwrap();
     assert_eq!(before.len(), content.len() as u64);
@@ -184,10 +185,10 @@ fn change_unseen(sandbox: &Sandbox, name: &str, content: Vec<u8>) {
 }
 
 #[test]
-fn the_content_of_the_input_counts_and_not_its_name_or_time() {
+fn the_input_is_identified_by_content_not_by_name_or_time() {
     let sandbox = sandbox();
     sandbox.run("index build a.u64 -o whole -q").ok();
-    // The same content written again, under another name, in two files, and packed.
+    // The same content in a rewritten file, in two files of other names, and in a compressed file.
     let numbers = u64s((0..N).map(number));
     let (first, second) = numbers.split_at(8 * 1000);
     sandbox.put("first.u64", first);
@@ -196,7 +197,7 @@ fn the_content_of_the_input_counts_and_not_its_name_or_time() {
         "index build a.u64 -o seen",
         "index build first.u64 second.u64 -o seen",
     ] {
-        left_with_a_table(&sandbox);
+        interrupt_after_a_table(&sandbox);
         sandbox.put("a.u64", &numbers);
         let run = sandbox.run(command).ok();
         assert!(
@@ -206,14 +207,14 @@ fn the_content_of_the_input_counts_and_not_its_name_or_time() {
         );
         assert!(sandbox.tree("seen") == sandbox.tree("whole"), "{command}");
     }
-    // Other content of the same length and time: one number, two exchanged, one less.
+    // Other content of the same length and time: one number changed, and two numbers swapped. Then one number removed.
     let mut other = numbers.clone();
     other[8 * 30_000] ^= 1;
     let mut exchanged = numbers.clone();
     exchanged[..16].rotate_left(8);
     for content in [other, exchanged] {
-        left_with_a_table(&sandbox);
-        change_unseen(&sandbox, "a.u64", content);
+        interrupt_after_a_table(&sandbox);
+        change_content_only(&sandbox, "a.u64", content);
         let run = sandbox.run("index build a.u64 -o seen").ok();
         assert!(
             run.stderr.contains("it had a different input; starting over"),
@@ -226,7 +227,7 @@ fn the_content_of_the_input_counts_and_not_its_name_or_time() {
         std::fs::remove_dir_all(sandbox.path("changed")).unwrap();
         sandbox.put("a.u64", &numbers);
     }
-    left_with_a_table(&sandbox);
+    interrupt_after_a_table(&sandbox);
     sandbox.put("a.u64", &numbers[8..]);
     let run = sandbox.run("index build a.u64 -o seen").ok();
     assert!(run.stderr.contains("starting over"), "{}", run.stderr);
@@ -234,7 +235,7 @@ fn the_content_of_the_input_counts_and_not_its_name_or_time() {
 }
 
 #[test]
-fn little_memory_and_much_give_the_same_index() {
+fn the_index_does_not_depend_on_the_memory_limit() {
     let sandbox = sandbox();
     sandbox.run("index build a.u64 -o much -q").ok();
     sandbox.run("index build a.u64 -o little --memory 4MiB -q").ok();
@@ -242,7 +243,7 @@ fn little_memory_and_much_give_the_same_index() {
     sandbox
         .run("index build a.u64 -o other --memory lots")
         .fails(2, &["--memory", "64MiB"]);
-    let run = sandbox.run("index build a.u64 -o told").ok();
+    let run = sandbox.run("index build a.u64 -o estimated").ok();
     assert!(
         run.stderr.contains("60,000 fingerprints at") && run.stderr.contains("write"),
         "{}",
@@ -250,7 +251,7 @@ fn little_memory_and_much_give_the_same_index() {
     );
 }
 
-/// The least memory that an error names.
+/// The minimum memory that an error names.
 fn least(stderr: &str) -> String {
     let (_, after) = stderr
         .split_once("--memory: at least ")
@@ -260,7 +261,7 @@ fn least(stderr: &str) -> String {
 }
 
 #[test]
-fn too_little_memory_is_refused_with_the_least_that_is_enough() {
+fn too_little_memory_is_refused_with_the_minimum() {
     let sandbox = sandbox();
     sandbox.run("index build a.u64 -o seen -q").ok();
     let before = sandbox.tree("seen");
@@ -282,7 +283,7 @@ fn too_little_memory_is_refused_with_the_least_that_is_enough() {
         sandbox.run(&format!("{command} --memory {least}")).ok();
         let _only_of_build = std::fs::remove_dir_all(sandbox.path("new"));
         if command.starts_with("index add") {
-            // The same fingerprints again, by other ids.
+            // The add stored the same fingerprints under other ids.
             assert!(sandbox.tree("seen") != before);
             std::fs::remove_dir_all(sandbox.path("seen")).unwrap();
             sandbox.run("index build a.u64 -o seen -q").ok();

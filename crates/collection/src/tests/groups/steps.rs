@@ -1,4 +1,4 @@
-//! Collections and their twins through any steps, power cuts and reopening.
+//! Random sequences of changes, power cuts and reopening, on a collection and its brute-force twin.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -55,7 +55,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// A collection on storage that can lose what was not synced, and the twin of it.
+/// A collection on storage that can lose unsynced writes, and its brute-force twin.
 struct Pair {
     storage: FaultyStore,
     settings: Settings,
@@ -124,16 +124,16 @@ impl Pair {
             .row
     }
 
-    /// Cuts the power in the middle of a write, or after it. What was acknowledged is there; of the rest all or nothing.
+    /// Cuts the power during or after a write. Acknowledged changes are stored. An unacknowledged write is stored completely or not at all.
     fn cut(&mut self, before: Option<Twin>) -> Result<(), TestCaseError> {
         let mut state = self.random();
         let bytes = self.storage.power_cut(|| {
             state = state.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(1);
             state >> 33
         });
-        self.storage = FaultyStore::holding(bytes);
+        self.storage = FaultyStore::with_bytes(bytes);
         self.open();
-        // Expired documents go now, if they have not gone with the write.
+        // A write deletes the expired documents that the lost write would have deleted.
         self.collection().delete(&["nobody"], Durability::Synced).unwrap();
         let after = self.twin.compare(self.collection());
         match before {
@@ -146,7 +146,7 @@ impl Pair {
         }
     }
 
-    /// Writes, on storage that may fail at any call. Returns what the collection answered, if it did.
+    /// Writes, on storage that may fail at any call. Returns the answer of the collection, or `None` after a failure.
     fn write<T>(
         &mut self,
         write: impl FnOnce(&Collection) -> Result<T, CollectionError>,
@@ -169,7 +169,7 @@ impl Pair {
         match step {
             Step::Add(batch) => {
                 let rows: Vec<Row> = batch.iter().map(|incoming| self.row(incoming)).collect();
-                // Asked about alone, a document gets the answer that it gets when it comes in.
+                // `check` of a single document gives the answer that `add` gives.
                 let checked = match &batch[..] {
                     [one] => Some(self.check(one.document())),
                     _ => None,
@@ -189,15 +189,15 @@ impl Pair {
                 )?;
                 for (answer, expected) in answers.into_iter().flatten().zip(expected) {
                     let answer = answer.unwrap();
-                    let told = (
+                    let actual = (
                         answer.verdict,
                         answer.as_new,
                         answer.group_id.unwrap(),
                         answer.best.is_some(),
                     );
-                    prop_assert_eq!(told, expected);
+                    prop_assert_eq!(actual, expected);
                     if let Some(checked) = &checked {
-                        let told = |answer: &Answer| {
+                        let key = |answer: &Answer| {
                             let best = answer.best.as_ref().map(|best| best.id.clone());
                             (
                                 answer.verdict,
@@ -207,7 +207,7 @@ impl Pair {
                                 best,
                             )
                         };
-                        prop_assert_eq!(told(checked), told(&answer));
+                        prop_assert_eq!(key(checked), key(&answer));
                     }
                 }
             }
@@ -222,13 +222,13 @@ impl Pair {
                 let source = format!("source{source}");
                 loop {
                     let ids = self.collection().ids_of_source(&source, 2).unwrap();
-                    let mine = self
+                    let expected = self
                         .twin
                         .documents
                         .values()
                         .filter(|document| document.source == source);
-                    let mine: Vec<&str> = mine.map(|document| document.id.as_str()).take(2).collect();
-                    prop_assert_eq!(&ids, &mine);
+                    let expected: Vec<&str> = expected.map(|document| document.id.as_str()).take(2).collect();
+                    prop_assert_eq!(&ids, &expected);
                     if ids.is_empty() {
                         return Ok(());
                     }
@@ -248,15 +248,15 @@ impl Pair {
             }
             Step::Check(incoming) => {
                 let row = self.row(&incoming);
-                let id = "asked".to_owned();
-                let asked = NewDocument {
+                let id = "query".to_owned();
+                let query = NewDocument {
                     id: id.clone(),
                     ..incoming.document()
                 };
-                let answer = self.check(asked);
+                let answer = self.check(query);
                 let canonical = twinprint_text::canonical(&incoming.text());
                 let source = incoming.source();
-                let asked = Document {
+                let query = Document {
                     id,
                     source,
                     canonical,
@@ -265,7 +265,7 @@ impl Pair {
                     group: 0,
                     follows: None,
                 };
-                let decided = self.twin.decide(&asked);
+                let decided = self.twin.decide(&query);
                 prop_assert_eq!(
                     answer.verdict,
                     decided.map_or(Verdict::New, |(verdict, _, _)| verdict)
@@ -282,7 +282,7 @@ impl Pair {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
     #[test]
-    fn groups_are_those_of_a_twin_that_compares_everything(k in prop_oneof![Just(16u32), Just(24)], steps in prop::collection::vec(step(), 1..40)) {
+    fn groups_equal_those_of_the_brute_force_twin(k in prop_oneof![Just(16u32), Just(24)], steps in prop::collection::vec(step(), 1..40)) {
         let mut pair = Pair::new(k);
         for step in steps {
             pair.take(step)?;

@@ -1,4 +1,4 @@
-//! A collection's contents, found the slow way.
+//! The brute-force twin of a collection: it compares each document with all others.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::Incoming;
 use crate::row::Row;
 use crate::*;
 
-/// A document of the twin.
+/// A stored document.
 #[derive(Clone)]
 pub(super) struct Document {
     pub(super) id: String,
@@ -19,11 +19,11 @@ pub(super) struct Document {
     pub(super) row: Row,
     pub(super) expires: u64,
     pub(super) group: u64,
-    /// The leader it follows; none of a leader.
+    /// Its leader; `None` if the document is a leader.
     pub(super) follows: Option<u64>,
 }
 
-/// A collection's contents, found the slow way.
+/// The documents and changes of a collection.
 #[derive(Clone)]
 pub(super) struct Twin {
     pub(super) threshold: f64,
@@ -31,19 +31,19 @@ pub(super) struct Twin {
     pub(super) now: u64,
     pub(super) next: u64,
     pub(super) documents: BTreeMap<u64, Document>,
-    /// The feed: kind, id and group by number.
+    /// The feed of changes: kind, id and group by number.
     pub(super) changes: BTreeMap<u64, (ChangeKind, String, u64)>,
 }
 
 impl Twin {
-    fn likeness(&self, a: &Document, b: &Document) -> Option<(f64, u32)> {
+    fn similarity(&self, a: &Document, b: &Document) -> Option<(f64, u32)> {
         let measure = a.row.measure.with(b.row.measure);
         let mut shingler = Shingler::new(HashKey::PUBLIC);
-        let (mine, theirs) = (
+        let (shingles_a, shingles_b) = (
             shingler.shingle(&a.canonical, measure),
             shingler.shingle(&b.canonical, measure),
         );
-        let jaccard = overlap(&mine, &theirs).jaccard();
+        let jaccard = overlap(&shingles_a, &shingles_b).jaccard();
         let distance = (a.row.fingerprint ^ b.row.fingerprint).count_ones();
         let by_fingerprint = a.row.by_fingerprint && b.row.by_fingerprint && distance <= self.k;
         let by_shingles = a.row.set_size > 0 && b.row.set_size > 0 && a.row.measure == b.row.measure;
@@ -51,22 +51,22 @@ impl Twin {
         duplicates.then_some((jaccard, distance))
     }
 
-    /// The group that a document joins, and the leader of it.
-    pub(super) fn decide(&self, asked: &Document) -> Option<(Verdict, u64, u64)> {
+    /// The verdict, the group that a document joins, and its leader.
+    pub(super) fn decide(&self, query: &Document) -> Option<(Verdict, u64, u64)> {
         let leader_of = |seq: u64| self.documents[&seq].follows.unwrap_or(seq);
         let mut documents = self.documents.iter();
-        if let Some((&same, document)) = documents.find(|(_, other)| other.canonical == asked.canonical) {
+        if let Some((&same, document)) = documents.find(|(_, other)| other.canonical == query.canonical) {
             return Some((Verdict::Exact, document.group, leader_of(same)));
         }
         let leaders = self.documents.iter().filter(|(_, other)| other.follows.is_none());
-        let near = leaders.filter_map(|(&seq, leader)| Some((self.likeness(asked, leader)?, seq)));
+        let near = leaders.filter_map(|(&seq, leader)| Some((self.similarity(query, leader)?, seq)));
         let best = near.min_by(|((a, near_a), seq_a), ((b, near_b), seq_b)| {
             b.total_cmp(a).then(near_a.cmp(near_b)).then(seq_a.cmp(seq_b))
         });
         best.map(|(_, seq)| (Verdict::Near, self.documents[&seq].group, seq))
     }
 
-    fn tell(&mut self, kind: ChangeKind, id: &str, group: u64) -> u64 {
+    fn record(&mut self, kind: ChangeKind, id: &str, group: u64) -> u64 {
         let seq = self.next;
         self.next += 1;
         self.changes.insert(seq, (kind, id.to_owned(), group));
@@ -80,13 +80,13 @@ impl Twin {
             .map(|(&seq, _)| seq)
     }
 
-    /// Takes documents out together, and places again the members that lost their leaders.
-    fn remove(&mut self, gone: &[u64]) {
-        let gone: Vec<Document> = gone
+    /// Removes documents, and places the members of their groups again.
+    fn remove(&mut self, removed: &[u64]) {
+        let removed: Vec<Document> = removed
             .iter()
             .map(|seq| self.documents.remove(seq).unwrap())
             .collect();
-        let leaders: BTreeMap<u64, String> = gone
+        let leaders: BTreeMap<u64, String> = removed
             .into_iter()
             .filter(|document| document.follows.is_none())
             .map(|document| (document.group, document.canonical))
@@ -108,7 +108,7 @@ impl Twin {
                     self.documents.get_mut(&seq).unwrap().follows = Some(heir).filter(|&heir| heir != seq);
                 }
                 let id = self.documents[&heir].id.clone();
-                self.tell(ChangeKind::Regrouped, &id, group);
+                self.record(ChangeKind::Regrouped, &id, group);
                 continue;
             }
             let members = self.take_out(&members);
@@ -116,7 +116,7 @@ impl Twin {
         }
     }
 
-    /// Takes documents out of sight, the latest first.
+    /// Removes members until they are placed again, the latest first.
     fn take_out(&mut self, members: &[u64]) -> Vec<(u64, Document)> {
         let members = members.iter().rev();
         members
@@ -129,7 +129,7 @@ impl Twin {
             let decided = self.decide(&member);
             let group = decided.map_or(seq, |(_, group, _)| group);
             let follows = decided.map(|(_, _, leader)| leader);
-            self.tell(ChangeKind::Regrouped, &member.id, group);
+            self.record(ChangeKind::Regrouped, &member.id, group);
             let placed = Document {
                 group,
                 follows,
@@ -150,21 +150,22 @@ impl Twin {
         self.delete(&due, ChangeKind::Expired);
     }
 
-    fn delete(&mut self, gone: &[u64], kind: ChangeKind) {
-        for seq in gone {
+    fn delete(&mut self, deleted: &[u64], kind: ChangeKind) {
+        for seq in deleted {
             let Document { id, group, .. } = self.documents[seq].clone();
-            self.tell(kind, &id, group);
+            self.record(kind, &id, group);
         }
-        self.remove(gone);
+        self.remove(deleted);
     }
 
     pub(super) fn delete_ids(&mut self, ids: &[String]) {
         self.expire();
-        let gone: Vec<u64> = ids.iter().filter_map(|id| self.of_id(id)).collect();
-        self.delete(&gone, ChangeKind::Deleted);
+        let deleted: Vec<u64> = ids.iter().filter_map(|id| self.of_id(id)).collect();
+        self.delete(&deleted, ChangeKind::Deleted);
     }
 
-    /// Takes a document in; what is to be answered: verdict, of an update what it is as if it were new, group, and whether it follows a leader.
+    /// Adds a document. Returns the expected answer: verdict, the verdict as a new document (for an update), group, and whether it has a
+    /// leader.
     pub(super) fn put(&mut self, incoming: &Incoming, row: Row) -> (Verdict, Option<Verdict>, u64, bool) {
         let expires = incoming.ttl.map_or(u64::MAX, |ttl| self.now + ttl);
         let mut document = Document {
@@ -183,8 +184,8 @@ impl Twin {
             if before.canonical == document.canonical {
                 let kept = self.documents.get_mut(&old).unwrap();
                 (kept.expires, kept.source) = (expires, document.source);
-                self.tell(ChangeKind::Updated, &document.id, before.group);
-                let as_new = self.standing(old);
+                self.record(ChangeKind::Updated, &document.id, before.group);
+                let as_new = self.verdict_as_new(old);
                 return (
                     Verdict::Updated,
                     Some(as_new),
@@ -193,32 +194,32 @@ impl Twin {
                 );
             }
             if before.follows.is_none() {
-                // Its members are placed after it.
-                let led = self
+                // The followers are placed after their leader.
+                let followers = self
                     .documents
                     .iter()
                     .filter(|(_, member)| member.follows == Some(old));
-                let led: Vec<u64> = led.map(|(&seq, _)| seq).collect();
-                members = self.take_out(&led);
+                let followers: Vec<u64> = followers.map(|(&seq, _)| seq).collect();
+                members = self.take_out(&followers);
                 number = Some(before.group);
             }
             self.documents.remove(&old);
         }
         let decided = self.decide(&document);
-        let beside = decided.map_or(Verdict::New, |(verdict, _, _)| verdict);
-        let verdict = old.map_or(beside, |_| Verdict::Updated);
+        let as_new = decided.map_or(Verdict::New, |(verdict, _, _)| verdict);
+        let verdict = old.map_or(as_new, |_| Verdict::Updated);
         let seq = self.next;
         document.group = decided.map(|(_, group, _)| group).or(number).unwrap_or(seq);
         document.follows = decided.map(|(_, _, leader)| leader);
-        self.tell(verdict.into(), &document.id, document.group);
+        self.record(verdict.into(), &document.id, document.group);
         let (group, follows) = (document.group, document.follows.is_some());
         self.documents.insert(seq, document);
         self.place(members);
-        (verdict, old.map(|_| self.standing(seq)), group, follows)
+        (verdict, old.map(|_| self.verdict_as_new(seq)), group, follows)
     }
 
-    /// Tells new, exact or near of a document.
-    fn standing(&self, seq: u64) -> Verdict {
+    /// The verdict of a stored document as if it were new.
+    fn verdict_as_new(&self, seq: u64) -> Verdict {
         let document = &self.documents[&seq];
         let mut others = self.documents.iter().filter(|&(&other, _)| other != seq);
         if document.follows.is_none() {
@@ -230,7 +231,7 @@ impl Twin {
         }
     }
 
-    /// Fails unless a collection holds exactly this.
+    /// Checks that a collection has exactly these documents, groups and changes.
     pub(super) fn compare(&self, collection: &Collection) -> Result<(), TestCaseError> {
         let checked = collection
             .verify()
@@ -252,23 +253,23 @@ impl Twin {
                 followed.map(|leader| &leader.id)
             );
             if let (Some(best), Some(leader)) = (stored.best, followed) {
-                let likeness = if document.canonical == leader.canonical {
+                let similarity = if document.canonical == leader.canonical {
                     Some((1.0, 0))
                 } else {
-                    self.likeness(document, leader)
+                    self.similarity(document, leader)
                 };
-                // Stored as JSON, a number may move by its last bit.
+                // JSON may change the last bit of a number.
                 let rounded = |jaccard: f64| (jaccard * 1e12).round();
                 prop_assert_eq!(
                     best.jaccard.map(|jaccard| (rounded(jaccard), best.hamming)),
-                    likeness.map(|(jaccard, distance)| (rounded(jaccard), distance)),
+                    similarity.map(|(jaccard, distance)| (rounded(jaccard), distance)),
                     "{} follows {}",
                     document.id,
                     best.id
                 );
             }
         }
-        let there = collection
+        let actual = collection
             .groups(0, 0, 1000)
             .map_err(|error| TestCaseError::fail(error.to_string()))?
             .groups;
@@ -280,16 +281,16 @@ impl Twin {
             let named = |seq: &u64| self.documents[seq].id.clone();
             (group, members.len() as u64, named(leader), named(&members[0]))
         });
-        let there = there
+        let actual = actual
             .into_iter()
             .map(|group| (group.group_id, group.size, group.leader.id, group.canonical.id));
-        prop_assert_eq!(there.collect::<Vec<_>>(), expected.collect::<Vec<_>>());
+        prop_assert_eq!(actual.collect::<Vec<_>>(), expected.collect::<Vec<_>>());
         let changes = collection
             .changes(0, 10_000)
             .map_err(|error| TestCaseError::fail(error.to_string()))?;
         let changes: BTreeMap<_, _> = changes
             .into_iter()
-            .map(|told| (told.seq, (told.change, told.id, told.group_id)))
+            .map(|change| (change.seq, (change.change, change.id, change.group_id)))
             .collect();
         prop_assert_eq!(&changes, &self.changes);
         Ok(())

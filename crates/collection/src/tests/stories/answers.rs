@@ -1,16 +1,16 @@
-//! What is told of stories: as lists, through endings of every kind, after documents have gone.
+//! Story queries: lists, stories after every kind of close, stories of deleted and expired documents.
 
 use super::*;
 use crate::RepairReport;
 
-/// Reports an hour apart: on two subjects in the first half of `hours`, on three others in the second.
+/// Reports an hour apart, on two subjects in the first half of `hours`, and on three others in the second.
 fn hourly(hours: u64) -> Vec<NewDocument> {
     let of_half = |n: &u64| (n % 5 < 2) == (*n < hours / 2);
     let report = |n: u64| document(&n.to_string(), report(n, 0), n as i64);
     (0..hours).filter(of_half).map(report).collect()
 }
 
-/// A collection of such reports, taken in one by one.
+/// A collection of these reports, added one by one.
 fn reports(hours: u64) -> Collection {
     let collection = open(&FaultyStore::default());
     for document in hourly(hours) {
@@ -20,15 +20,15 @@ fn reports(hours: u64) -> Collection {
 }
 
 #[test]
-fn batches_threads_and_endings_do_not_show() {
-    let told = |collection: &Collection| -> Vec<(String, Option<u64>)> {
+fn batches_threads_and_reopening_do_not_change_the_stories() {
+    let assigned = |collection: &Collection| -> Vec<(String, Option<u64>)> {
         let (documents, _) = collection.documents(0, 10_000).unwrap();
         documents
             .into_iter()
             .map(|document| (document.id, document.story_id))
             .collect()
     };
-    // More than are left in the log at an end, so that the state is saved as well.
+    // More documents than the log may contain at a close, so the state is saved too.
     let hours = 900;
     let one_by_one = reports(hours);
     for (batch, threads) in [(1000, 1), (7, 2), (100, 4)] {
@@ -46,7 +46,7 @@ fn batches_threads_and_endings_do_not_show() {
                 collection = open(&store);
             }
         }
-        assert_eq!(told(&collection), told(&one_by_one));
+        assert_eq!(assigned(&collection), assigned(&one_by_one));
         let all = StoryQuery {
             min_size: 1,
             limit: 1000,
@@ -61,17 +61,17 @@ fn batches_threads_and_endings_do_not_show() {
 }
 
 #[test]
-fn lists_are_by_time_and_in_parts() {
+fn lists_are_sorted_by_time_and_paginated() {
     let collection = reports(120);
     let all = StoryQuery {
         min_size: 1,
         limit: 1000,
         ..StoryQuery::default()
     };
-    let whole = collection.stories(&all).unwrap().stories;
-    assert!(whole.iter().any(|story| story.ended) && whole.iter().any(|story| !story.ended));
+    let all_stories = collection.stories(&all).unwrap().stories;
+    assert!(all_stories.iter().any(|story| story.ended) && all_stories.iter().any(|story| !story.ended));
     let key = |story: &Story| (story.last.clone().unwrap(), story.story_id);
-    assert!(whole.windows(2).all(|pair| key(&pair[0]) > key(&pair[1])));
+    assert!(all_stories.windows(2).all(|pair| key(&pair[0]) > key(&pair[1])));
     let hour = |n: i64| DAY + n * 3600;
     for ended in [None, Some(true), Some(false)] {
         for (since, until) in [
@@ -82,13 +82,13 @@ fn lists_are_by_time_and_in_parts() {
         ] {
             for min_size in [1, 3] {
                 let stamp = |seconds: Option<i64>| seconds.and_then(twinprint_stream::time::stamp);
-                let expected: Vec<&Story> = whole
+                let expected: Vec<&Story> = all_stories
                     .iter()
                     .filter(|story| ended.is_none_or(|ended| story.ended == ended) && story.size >= min_size)
                     .filter(|story| stamp(since).is_none_or(|since| story.last.as_ref().unwrap() >= &since))
                     .filter(|story| stamp(until).is_none_or(|until| story.last.as_ref().unwrap() <= &until))
                     .collect();
-                let mut parts = Vec::new();
+                let mut listed = Vec::new();
                 let mut query = StoryQuery {
                     ended,
                     since,
@@ -98,36 +98,36 @@ fn lists_are_by_time_and_in_parts() {
                     after: None,
                 };
                 loop {
-                    let part = collection.stories(&query).unwrap();
-                    assert!(part.stories.len() <= 3);
-                    parts.extend(part.stories);
-                    query.after = part.next_after;
+                    let page = collection.stories(&query).unwrap();
+                    assert!(page.stories.len() <= 3);
+                    listed.extend(page.stories);
+                    query.after = page.next_after;
                     if query.after.is_none() {
                         break;
                     }
                 }
                 assert!(
-                    parts.iter().eq(expected),
+                    listed.iter().eq(expected),
                     "{ended:?} {since:?} {until:?} {min_size}"
                 );
             }
         }
     }
-    let wrong = StoryQuery {
+    let invalid = StoryQuery {
         after: Some("nowhere".to_owned()),
         ..StoryQuery::default()
     };
     assert!(matches!(
-        collection.stories(&wrong),
+        collection.stories(&invalid),
         Err(CollectionError::Invalid(_))
     ));
-    // The documents of a story in parts.
-    let large = whole.iter().max_by_key(|story| story.size).unwrap();
+    // The documents of a story are paginated.
+    let large = all_stories.iter().max_by_key(|story| story.size).unwrap();
     let (mut after, mut members) = (0, Vec::new());
     loop {
-        let part = collection.story(large.story_id, after, 2).unwrap();
-        members.extend(part.members);
-        match part.next_after {
+        let page = collection.story(large.story_id, after, 2).unwrap();
+        members.extend(page.members);
+        match page.next_after {
             Some(next) => after = next,
             None => break,
         }
@@ -140,7 +140,7 @@ fn lists_are_by_time_and_in_parts() {
 }
 
 #[test]
-fn documents_that_go_take_their_titles_along_and_the_last_its_story() {
+fn a_deleted_document_is_not_the_title_and_the_last_deletion_removes_the_story() {
     let collection = reports(120);
     let all = StoryQuery {
         min_size: 1,
@@ -159,9 +159,12 @@ fn documents_that_go_take_their_titles_along_and_the_last_its_story() {
             members.iter().partition(|member| titled(&member.id));
         assert_eq!(of_title.len(), 1, "{story:?}");
         collection.delete(&[&of_title[0].id], Durability::Synced).unwrap();
-        let left = collection.story(story.story_id, 0, 1000).unwrap();
-        assert_ne!(left.story.title, story.title);
-        assert_eq!((left.story.size, left.story.ended), (story.size - 1, ended));
+        let remaining = collection.story(story.story_id, 0, 1000).unwrap();
+        assert_ne!(remaining.story.title, story.title);
+        assert_eq!(
+            (remaining.story.size, remaining.story.ended),
+            (story.size - 1, ended)
+        );
         let rest: Vec<&str> = rest.iter().map(|member| member.id.as_str()).collect();
         collection.delete(&rest, Durability::Synced).unwrap();
         assert!(matches!(
@@ -173,21 +176,24 @@ fn documents_that_go_take_their_titles_along_and_the_last_its_story() {
 }
 
 #[test]
-fn expired_documents_leave_and_ended_stories_stay() {
+fn expired_documents_are_removed_from_ended_stories() {
     let collection = open(&FaultyStore::default());
     let mut short = document("short", report(1, 0), 0);
     short.ttl = Some(50);
     let story = put(&collection, vec![short, document("long", report(1, 9), 1)])[1]
         .story_id
         .unwrap();
-    // Much later another subject comes, and the story has ended.
+    // A much later document of another subject ends the story.
     put(&collection, vec![document("other", report(2, 0), 100)]);
     assert!(collection.story(story, 0, 10).unwrap().story.ended);
     collection.set_clock(NOW + 60);
     put(&collection, vec![document("another", report(3, 0), 101)]);
-    let left = collection.story(story, 0, 10).unwrap();
-    assert_eq!((left.story.size, left.members[0].id.as_str()), (1, "long"));
-    // A duplicate after the end begins a story; the group is the same.
+    let remaining = collection.story(story, 0, 10).unwrap();
+    assert_eq!(
+        (remaining.story.size, remaining.members[0].id.as_str()),
+        (1, "long")
+    );
+    // A duplicate after the end of the story joins the group and begins a new story.
     let again = put(&collection, vec![document("again", report(1, 12), 102)]).remove(0);
     assert_eq!((again.verdict, again.story_id), (Verdict::Near, again.seq));
     let more = put(&collection, vec![document("more", report(1, 13), 103)]).remove(0);
@@ -202,50 +208,50 @@ fn expired_documents_leave_and_ended_stories_stay() {
 }
 
 #[test]
-fn copies_have_the_stories_and_repair_makes_them_anew() {
+fn backups_contain_the_stories_and_repair_rebuilds_them() {
     let dir = tempfile::tempdir().unwrap();
-    let place = |name: &str| dir.path().join(name);
-    let collection = Collection::create(&place("c"), settings()).unwrap();
+    let path = |name: &str| dir.path().join(name);
+    let collection = Collection::create(&path("c"), settings()).unwrap();
     let documents = |from: u64, to: u64| {
         (from..to)
             .map(|n| document(&n.to_string(), report(n, 0), n as i64))
             .collect::<Vec<_>>()
     };
     put(&collection, documents(0, 90));
-    let checked = collection.backup(&place("backup")).unwrap();
+    let checked = collection.backup(&path("backup")).unwrap();
     assert_eq!(
-        Collection::restore(&place("backup"), &place("again")).unwrap(),
+        Collection::restore(&path("backup"), &path("again")).unwrap(),
         checked
     );
-    let again = Collection::open(&place("again")).unwrap();
+    let restored = Collection::open(&path("again")).unwrap();
     let all = StoryQuery {
         min_size: 1,
         limit: 1000,
         ..StoryQuery::default()
     };
-    assert_eq!(collection.stories(&all).unwrap(), again.stories(&all).unwrap());
-    // Both go on alike.
+    assert_eq!(collection.stories(&all).unwrap(), restored.stories(&all).unwrap());
+    // Both collections continue with the same stories.
     assert_eq!(
         put(&collection, documents(90, 120)),
-        put(&again, documents(90, 120))
+        put(&restored, documents(90, 120))
     );
     let stories = collection.stories(&all).unwrap();
-    drop(again);
+    drop(restored);
     assert_eq!(
-        Collection::repair(&place("again"), &place("mended")).unwrap(),
+        Collection::repair(&path("again"), &path("mended")).unwrap(),
         RepairReport {
             saved: 120,
             lost: Some(0)
         }
     );
     assert_eq!(
-        Collection::open(&place("mended")).unwrap().stories(&all).unwrap(),
+        Collection::open(&path("mended")).unwrap().stories(&all).unwrap(),
         stories
     );
 }
 
 #[test]
-fn without_stories_there_are_none_and_with_them_a_text_is_needed() {
+fn a_collection_without_stories_has_none_and_one_with_stories_requires_texts() {
     let dir = tempfile::tempdir().unwrap();
     let plain = Collection::create(&dir.path().join("plain"), Settings::default()).unwrap();
     assert_eq!(super::super::add(&plain, "a", report(1, 0)).story_id, None);

@@ -24,7 +24,7 @@ fn unrelated_fingerprints_allow_the_widest_radius() {
 }
 
 #[test]
-fn a_clump_narrows_the_radius() {
+fn clustered_fingerprints_reduce_the_radius() {
     let rows: Vec<u128> = random(3000, 7)
         .iter()
         .map(|r| r & 0xFFFF_FFFF_FFFF_FFFF)
@@ -36,8 +36,8 @@ fn a_clump_narrows_the_radius() {
 }
 
 #[test]
-fn relatives_do_not_narrow_it_below_what_suffices() {
-    // Families of 60 around random centres, about 8 bits away.
+fn similar_documents_do_not_reduce_the_radius_below_sufficient_recall() {
+    // Clusters of 60 fingerprints around random centres, about 8 bits away.
     let rows: Vec<u128> = random(50, 5)
         .iter()
         .flat_map(|centre| {
@@ -54,8 +54,7 @@ fn relatives_do_not_narrow_it_below_what_suffices() {
     );
 }
 
-/// The choice at 128 bits if `within[k]` candidates a document are within radius k; the last number is repeated up to
-/// `widest`.
+/// The radius chosen at 128 bits if `within[k]` candidates per document are within radius k. The last number is repeated up to `widest`.
 fn chosen(within: &[f64], widest: u32, threshold: f64) -> Radius {
     let last = within[within.len() - 1];
     let histogram = Histogram {
@@ -72,7 +71,7 @@ fn chosen(within: &[f64], widest: u32, threshold: f64) -> Radius {
 }
 
 #[test]
-fn the_reason_is_what_stopped_the_choice() {
+fn the_reason_names_what_limited_the_radius() {
     let sufficient = (0..40)
         .find(|&k| recall(128, k, 0.8) >= SUFFICIENT_RECALL)
         .unwrap();
@@ -88,7 +87,7 @@ fn the_reason_is_what_stopped_the_choice() {
     };
     let (budget, limit) = (CANDIDATE_BUDGET + 1.0, CANDIDATE_LIMIT + 1.0);
     for (within, widest, k, choice, said) in [
-        // The next radius is beyond the budget, and this one suffices.
+        // The next radius exceeds the budget, and this one is sufficient.
         (
             steps(&[(sufficient + 2, budget)]),
             24,
@@ -96,7 +95,7 @@ fn the_reason_is_what_stopped_the_choice() {
             RadiusChoice::Affordable,
             "with about 5 candidates a document or fewer: 0.0",
         ),
-        // The budget ends below what suffices, and the next radius is beyond the limit.
+        // The budget ends below a sufficient radius, and the next radius exceeds the limit.
         (
             steps(&[(4, limit)]),
             24,
@@ -136,16 +135,16 @@ fn the_reason_is_what_stopped_the_choice() {
         let radius = chosen(&within, widest, 0.8);
         assert_eq!((radius.k, radius.choice), (k, choice), "{radius:?}");
         assert!(radius.reason.contains(said), "{}", radius.reason);
-        let claims = radius.choice == RadiusChoice::Sufficient;
+        let is_sufficient = radius.choice == RadiusChoice::Sufficient;
         assert!(
-            !claims || radius.expected_recall >= SUFFICIENT_RECALL,
+            !is_sufficient || radius.expected_recall >= SUFFICIENT_RECALL,
             "{radius:?}"
         );
     }
 }
 
 #[test]
-fn what_is_given_stays() {
+fn a_given_width_and_radius_are_not_changed() {
     let rows = random(10, 3);
     let radius = choose(&rows, criteria(Auto::Fixed(64), Auto::Fixed(3), 0.8), 42);
     assert_eq!((radius.bits, radius.k, radius.expected_candidates), (64, 3, None));
@@ -167,7 +166,7 @@ fn recall_grows_with_the_radius_and_falls_with_the_threshold() {
 }
 
 #[test]
-fn low_thresholds_ask_for_wider_radii_while_the_corpus_is_small() {
+fn low_thresholds_allow_wider_radii_if_the_corpus_is_small() {
     let rows = random(3000, 7);
     let at = |threshold| choose(&rows, criteria(Auto::Auto, Auto::Auto, threshold), 42);
     assert_eq!((at(0.8).bits, at(0.8).k), (128, DEFAULT_MAX_RADIUS));

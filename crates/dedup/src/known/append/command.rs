@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_decides_the_output_counts_and_nothing_else() {
+    fn the_hash_depends_on_inputs_and_options_that_affect_the_output() {
         let inputs = ["a.jsonl".to_owned()];
         let source = SourceOptions::default();
         let options = DedupOptions::new().unwrap();

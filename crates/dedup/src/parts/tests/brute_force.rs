@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// A text of own words with passages of the corpus between, by their numbers.
+/// A text as pieces: the number of a passage, and the number of own words after it.
 fn text() -> impl Strategy<Value = Vec<(usize, usize)>> {
     prop::collection::vec((0usize..3, 0usize..30), 0..3)
 }
@@ -14,13 +14,13 @@ fn text() -> impl Strategy<Value = Vec<(usize, usize)>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
     #[test]
-    fn every_pair_that_brute_force_finds_is_a_pair_or_holds_one_passage(
+    fn every_pair_of_brute_force_is_found_as_a_pair_or_in_a_passage(
         texts in prop::collection::vec(text(), 2..30),
         lengths in prop::array::uniform3(PartsReport::NOTICED_WORDS..120),
         longer in 1usize..5,
         many in 2usize..12,
     ) {
-        // Own words are longer than those of the passages.
+        // The words of a text outside passages are longer than those of the passages.
         let own = |seed, n| words(seed, n).iter().map(|word| word.repeat(longer)).collect::<Vec<_>>();
         let passages: Vec<Vec<String>> = lengths.iter().zip(1..).map(|(&length, seed)| words(seed, length)).collect();
         let write = |(i, pieces): (usize, &Vec<(usize, usize)>)| {
@@ -37,7 +37,7 @@ proptest! {
         for pair in &expected {
             prop_assert!(outcome.connects(pair.a, pair.b), "{:?} and {:?}: {:?}", pair.a, pair.b, outcome);
         }
-        // Texts that share a passage of few texts are a pair, whatever else they share.
+        // Texts that share a passage of few texts are a pair, whatever other passages they share.
         let holders = |passage: usize| {
             let holds = |pieces: &[(usize, usize)]| pieces.iter().any(|piece| piece.0 == passage);
             let holders = ids::<TextId>(texts.len()).zip(&texts).filter(|(_, pieces)| holds(pieces));
@@ -51,28 +51,28 @@ proptest! {
         for holders in &outcome.passages {
             prop_assert!(holders.len() > many);
         }
-        // Nothing else is a pair, and every pair is measured right.
+        // No other pair is found, and the measures of every pair are correct.
         for pair in &outcome.pairs {
             prop_assert!(expected.contains(pair), "{:?}", pair);
         }
         for holders in &outcome.passages {
             let texts: BTreeSet<TextId> = holders.iter().map(|holder| holder.text).collect();
-            prop_assert_eq!(texts.len(), holders.len(), "a holder is named once");
+            prop_assert_eq!(texts.len(), holders.len(), "a holder occurs once");
             let reference = holders.iter().find(|holder| holder.is_reference).unwrap();
-            let whole = format!(" {} ", corpus.cut(reference).concat());
+            let reference = format!(" {} ", corpus.cut(reference).concat());
             for holder in holders {
-                for place in corpus.cut(holder) {
-                    // Both ends of a place are runs of the reference.
-                    let words: Vec<&str> = place.split(' ').collect();
+                for range in corpus.cut(holder) {
+                // Both ends of the range occur in the reference.
+                let words: Vec<&str> = range.split(' ').collect();
                     for run in [&words[..4], &words[words.len() - 4..]] {
                         let run = format!(" {} ", run.join(" "));
-                        prop_assert!(whole.contains(&run), "{:?} in {:?}", run, whole);
+                        prop_assert!(reference.contains(&run), "{:?} in {:?}", run, reference);
                     }
                 }
             }
         }
-        // As many as there are have the same outcome on one thread.
-        let one = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
-        prop_assert_eq!(one.install(|| corpus.search(many)), outcome);
+        // One thread has the same outcome as all.
+        let one_thread = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+        prop_assert_eq!(one_thread.install(|| corpus.search(many)), outcome);
     }
 }

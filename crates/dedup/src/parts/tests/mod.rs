@@ -20,7 +20,7 @@ use twinprint_io::work::SpoolWriter;
 
 const LEAST: f64 = 0.3;
 
-/// Made words; the same for the same seed.
+/// `n` generated words, which depend on the seed only.
 fn words(seed: u64, n: usize) -> Vec<String> {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     let word = |_| {
@@ -78,7 +78,7 @@ impl Corpus {
         Texts::new(&self.classes, &self.spool, &self.keep)
     }
 
-    /// Every pair with a containment of at least [`LEAST`], by measuring all.
+    /// All pairs with a containment of at least [`LEAST`], from a comparison of all texts.
     fn by_brute_force(&self) -> Vec<TextPair> {
         let texts = self.numbered();
         let mut measuring = PairMeasurer::new(shingle_sets::key_of(&self.classes));
@@ -90,8 +90,7 @@ impl Corpus {
         pairs
     }
 
-    /// Pairs, passages with their holders, and what was left out, where more than `many` texts make a fingerprint
-    /// common.
+    /// The pairs, the passages with their holders, and the counts of omitted ones. A fingerprint of more than `many` texts is common.
     fn search(&self, many: usize) -> Outcome {
         let texts = self.numbered();
         let key = shingle_sets::key_of(&self.classes);
@@ -111,14 +110,14 @@ impl Corpus {
             phrases: shared.left.phrases,
             limited: shared.left.limited,
         };
-        let mut left = 0;
+        let mut holders_left = 0;
         passages
             .each(|holders, holder| {
-                if left == 0 {
-                    left = holders;
+                if holders_left == 0 {
+                    holders_left = holders;
                     outcome.passages.push(Vec::new());
                 }
-                left -= 1;
+                holders_left -= 1;
                 outcome.passages.last_mut().unwrap().push(holder);
                 Ok(())
             })
@@ -126,14 +125,14 @@ impl Corpus {
         outcome
     }
 
-    /// The words of a place of a holder.
+    /// The text of each range of a holder.
     fn cut(&self, holder: &Holder) -> Vec<String> {
         let text: Vec<char> = self.texts[holder.text.index()].chars().collect();
-        let places = holder
+        let ranges = holder
             .places
             .iter()
-            .map(|place| &text[place.start as usize..place.end as usize]);
-        places.map(|place| place.iter().collect()).collect()
+            .map(|range| &text[range.start as usize..range.end as usize]);
+        ranges.map(|range| range.iter().collect()).collect()
     }
 }
 
@@ -149,12 +148,12 @@ struct Outcome {
 impl Outcome {
     /// True if two texts are a pair, or share a passage.
     fn connects(&self, a: TextId, b: TextId) -> bool {
-        let hold = |passage: &Vec<Holder>| {
+        let shares = |passage: &Vec<Holder>| {
             [a, b]
                 .iter()
                 .all(|&text| passage.iter().any(|holder| holder.text == text))
         };
-        self.pairs.iter().any(|pair| (pair.a, pair.b) == (a, b)) || self.passages.iter().any(hold)
+        self.pairs.iter().any(|pair| (pair.a, pair.b) == (a, b)) || self.passages.iter().any(shares)
     }
 }
 

@@ -1,15 +1,15 @@
-//! Texts with several passages, and texts that are pairs and holders.
+//! Texts with several passages, and texts that are in pairs and holders of passages.
 
 use super::*;
 
-/// Texts of a passage of all, and one that every two have of their own, some words after it.
-fn twins(between: usize) -> Corpus {
+/// Texts that all share a passage. Every two of them also share a second passage, `between` words after the first.
+fn texts_in_twos(between: usize) -> Corpus {
     let text = |i: u64| {
-        let twin = words(300 + i / 2, 60);
+        let second_passage = words(300 + i / 2, 60);
         let all = [
             &words(1, 60),
             &words(500 + i, between),
-            &twin[..],
+            &second_passage[..],
             &words(700 + i, 40),
         ];
         all.concat().join(" ")
@@ -18,9 +18,9 @@ fn twins(between: usize) -> Corpus {
 }
 
 #[test]
-fn what_two_texts_have_beside_a_passage_of_many_makes_them_a_pair() {
+fn two_texts_that_share_more_than_a_passage_of_many_are_a_pair() {
     for between in [0, 3, 10] {
-        let corpus = twins(between);
+        let corpus = texts_in_twos(between);
         let outcome = corpus.search(PartsReport::MAX_PAIRED_TEXTS);
         let pairs: Vec<(u32, u32)> = outcome
             .pairs
@@ -40,7 +40,7 @@ fn what_two_texts_have_beside_a_passage_of_many_makes_them_a_pair() {
 }
 
 #[test]
-fn a_template_with_own_words_between_is_found_whatever_the_number_of_its_holders() {
+fn a_template_with_different_words_in_its_gaps_is_found_for_any_number_of_holders() {
     let templates = [1, 2, 3].map(|seed| words(seed, 20));
     let text = |i: u64| {
         let mut text = words(1000 + i, 30);
@@ -64,7 +64,7 @@ fn a_template_with_own_words_between_is_found_whatever_the_number_of_its_holders
 }
 
 #[test]
-fn a_passage_that_another_family_shares_in_part_is_found() {
+fn a_passage_that_other_texts_share_in_part_is_found() {
     let [x, f, g] = [(1, 20), (2, 20), (3, 15)].map(|(seed, n)| words(seed, n));
     let text = |i: u64| {
         around(
@@ -84,7 +84,7 @@ fn a_passage_that_another_family_shares_in_part_is_found() {
 }
 
 #[test]
-fn few_texts_with_two_passages_of_many_in_a_row_make_no_passage_of_their_own() {
+fn two_adjacent_passages_are_not_reported_as_a_third() {
     let [f, g] = [words(1, 60), words(2, 60)];
     let text = |i: u64| match i {
         0..70 => around(i, 20, &f, 20),
@@ -99,7 +99,7 @@ fn few_texts_with_two_passages_of_many_in_a_row_make_no_passage_of_their_own() {
 }
 
 #[test]
-fn a_near_duplicate_of_the_reference_does_not_report_its_footer() {
+fn a_footer_is_not_reported_because_of_a_near_duplicate_of_its_reference() {
     let footer = words(1, 40);
     let mut texts: Vec<String> = (0..100).map(|i| around(i, 400, &footer, 100)).collect();
     texts.push(texts[0].clone() + " twin");
@@ -111,7 +111,7 @@ fn a_near_duplicate_of_the_reference_does_not_report_its_footer() {
 }
 
 #[test]
-fn a_passage_of_ten_thousand_texts_has_them_all() {
+fn a_passage_of_ten_thousand_texts_has_all_holders() {
     let passage = words(1, 40);
     let corpus = Corpus::new((0..10_000).map(|i| around(i, 20, &passage, 10)).collect());
     let outcome = corpus.search(PartsReport::MAX_PAIRED_TEXTS);
@@ -149,7 +149,7 @@ fn a_passage_that_is_small_in_every_text_is_counted() {
     let outcome = Corpus::new(texts.clone()).search(PartsReport::MAX_PAIRED_TEXTS);
     assert!(outcome.pairs.is_empty() && outcome.passages.is_empty());
     assert_eq!((outcome.small, outcome.phrases), (1, 0));
-    // One text that is the notice and little else makes it a passage of all.
+    // One text that is mostly the notice makes the notice a passage of all texts.
     texts.push(around(100, 20, &notice, 20));
     let outcome = Corpus::new(texts).search(PartsReport::MAX_PAIRED_TEXTS);
     assert_eq!((outcome.passages.len(), outcome.small), (1, 0));

@@ -3,8 +3,8 @@
 use super::*;
 
 #[test]
-fn candidates_hold_every_pair_that_brute_force_finds() {
-    // Every third text holds the middle of an earlier one.
+fn candidates_include_every_pair_of_brute_force() {
+    // Every third text contains the middle of an earlier one.
     let mut texts: Vec<Vec<String>> = Vec::new();
     for i in 0..60usize {
         let mut text = words(i as u64, 80 + i);
@@ -26,7 +26,7 @@ fn candidates_hold_every_pair_that_brute_force_finds() {
 }
 
 #[test]
-fn a_cancelled_search_ends_and_one_without_memory_is_refused() {
+fn a_cancelled_search_stops_and_a_search_beyond_the_memory_limit_is_refused() {
     let corpus = Corpus::new((0..70).map(|i| around(i, 40, &words(7, 60), 40)).collect());
     let texts = corpus.numbered();
     let key = shingle_sets::key_of(&corpus.classes);
@@ -52,7 +52,7 @@ fn a_cancelled_search_ends_and_one_without_memory_is_refused() {
 }
 
 #[test]
-fn a_passage_is_found_whatever_the_number_of_its_holders() {
+fn a_passage_is_found_for_any_number_of_holders() {
     let passage = words(5, 100);
     for holders in [2u32, 3, 63, 64, 65, 66, 70, 128, 300] {
         let corpus = Corpus::new(
@@ -83,8 +83,8 @@ fn a_passage_is_found_whatever_the_number_of_its_holders() {
 }
 
 #[test]
-fn a_share_is_measured_in_the_same_way_whatever_the_number_of_holders() {
-    // 60 short words between 90 long ones: 58 of 148 shingles, a seventh of the characters.
+fn a_share_is_measured_in_the_same_way_for_any_number_of_holders() {
+    // 60 short words between 90 long ones: 58 of 148 shingles, but only a seventh of the characters.
     let passage: Vec<String> = words(5, 60).iter().map(|word| word[..4].to_owned()).collect();
     let long = |seed| {
         words(seed, 45)
@@ -116,9 +116,9 @@ fn a_share_is_measured_in_the_same_way_whatever_the_number_of_holders() {
 }
 
 #[test]
-fn passages_that_are_small_alone_are_reported_if_they_make_up_the_share_of_one_text_together() {
+fn small_passages_are_reported_if_they_reach_the_share_together() {
     let passages = [words(1, 40), words(2, 40), words(3, 40)];
-    // Two passages of a fifth each, and one that stands in other texts alone.
+    // Half of the texts have two passages of a fifth each. The other half has a third passage only.
     let text = |i: u64| match i % 2 {
         0 => [
             around(i, 40, &passages[0], 20),
@@ -133,8 +133,8 @@ fn passages_that_are_small_alone_are_reported_if_they_make_up_the_share_of_one_t
 }
 
 #[test]
-fn a_passage_that_differs_from_text_to_text_is_reported_once() {
-    // A notice with a year, which many texts share in turn.
+fn a_passage_with_a_varying_word_is_reported_once() {
+    // A notice with one of five years in it.
     let (before, after) = (words(1, 60), words(2, 60));
     let text = |i: u64| {
         let year = [format!("year{}", i % 5)];
@@ -153,22 +153,22 @@ fn a_passage_that_differs_from_text_to_text_is_reported_once() {
 }
 
 #[test]
-fn quotations_of_any_part_of_a_text_are_holders_of_it() {
-    let whole = words(3, 519);
-    let quotation = |i: usize| around(i as u64, 30, &whole[i * 7 % 400..i * 7 % 400 + 120], 30);
-    let texts = std::iter::once(whole.join(" ")).chain((1..300).map(quotation));
+fn texts_with_overlapping_quotations_of_a_text_are_holders_of_one_passage() {
+    let quoted_text = words(3, 519);
+    let quotation = |i: usize| around(i as u64, 30, &quoted_text[i * 7 % 400..i * 7 % 400 + 120], 30);
+    let texts = std::iter::once(quoted_text.join(" ")).chain((1..300).map(quotation));
     let corpus = Corpus::new(texts.collect());
     let outcome = corpus.search(20);
     let [only] = outcome.passages.as_slice() else {
         panic!("{:?}", outcome.passages.len())
     };
     assert_eq!(only.len(), 300);
-    // At both ends of the text fewer quotations overlap.
+    // Fewer quotations overlap at both ends of the text.
     assert!(only[0].is_reference && only[0].share > 0.85);
     let passage = corpus.cut(&only[0]).concat();
     for holder in &only[1..] {
         let i = holder.text.index();
-        let quoted: Vec<&str> = whole[i * 7 % 400..i * 7 % 400 + 120]
+        let quoted: Vec<&str> = quoted_text[i * 7 % 400..i * 7 % 400 + 120]
             .iter()
             .map(String::as_str)
             .collect();

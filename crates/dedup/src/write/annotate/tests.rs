@@ -43,7 +43,7 @@ fn object(columns: Columns, record: &str) -> Result<String, String> {
 }
 
 #[test]
-fn fields_go_before_the_last_brace() {
+fn fields_are_added_before_the_last_brace() {
     assert_eq!(
         object(Columns::Twinprint, "\u{feff}{ \"text\" : \"}\" } \r\n").unwrap(),
         "\u{feff}{ \"text\" : \"}\" ,\"x_cluster_id\":3,\"x_cluster_size\":4,\"x_is_leader\":false,\
@@ -56,7 +56,7 @@ fn fields_go_before_the_last_brace() {
 }
 
 #[test]
-fn a_field_of_the_same_name_is_refused_however_it_is_written() {
+fn an_existing_field_of_the_same_name_is_refused_in_any_spelling() {
     for record in [
         "{\"x_cc_id\":1}",
         "{\"a\":{\"x_cc_id\":0},\"x_cc\\u005fid\":null}",
@@ -68,14 +68,14 @@ fn a_field_of_the_same_name_is_refused_however_it_is_written() {
         );
     }
     assert!(object(Columns::Duplodocus, "{\"a\":{\"x_cc_id\":0},\"cc_id\":1}").is_ok());
-    // Found in the file's own charset, in which the record is not UTF-8.
+    // The field is also found in a record whose charset is not UTF-8.
     let gbk = Charset::named("gbk").unwrap();
     let record = b"{\"text\":\"\xc4\xe3\",\"x_cc_id\":0}";
     assert!(annotated(Columns::Duplodocus, gbk, None, record).is_err());
 }
 
 #[test]
-fn fields_keep_to_the_charset_of_the_file() {
+fn fields_are_written_in_the_charset_of_the_file() {
     let gbk = Charset::named("gbk").unwrap();
     let record = annotated(Columns::Twinprint, gbk, None, b"{\"text\":\"\xc4\xe3\"}").unwrap();
     let text = gbk.decode(&record).unwrap();
@@ -107,7 +107,7 @@ fn fields_keep_to_the_charset_of_the_file() {
 }
 
 proptest! {
-    /// Against the csv crate: rows written with fields added read back as the row and the fields.
+    /// The csv crate reads a row with added fields back as the row and the fields.
     #[test]
     fn rows_read_back(
         fields in proptest::collection::vec("[a,;\"\r\n ]{0,5}", 2..5),

@@ -1,4 +1,4 @@
-//! Joins of segments against brute force, within little and much memory.
+//! Joins of segments compared with brute force, with little and much memory.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -9,7 +9,7 @@ use super::*;
 use crate::samples::{rows, shape};
 use crate::segment::{Builder, Options};
 
-/// A segment of distinct rows, and the rows in its order.
+/// A segment of distinct rows, and the rows in the order of the segment.
 fn segment<W: Width>(directory: &tempfile::TempDir, name: &str, rows: &[W]) -> (Segment<W>, Vec<W>) {
     let mut builder = Builder::new(&directory.path().join(name), &Options::default()).unwrap();
     for (id, &row) in (0..).zip(rows) {
@@ -26,7 +26,7 @@ fn segment<W: Width>(directory: &tempfile::TempDir, name: &str, rows: &[W]) -> (
     (segment, ordered)
 }
 
-/// All pairs that a join gives, and the rows it was told to have done.
+/// All pairs that a join reports. Checks that its progress adds up to its work.
 fn gathered(
     k: u32,
     memory: u64,
@@ -65,18 +65,22 @@ fn check<W: Width>(a: &[W], b: &[W], k: u32) {
         }
         pairs
     };
-    // All at once, and in chunks of the least length.
+    // All rows at once, and in chunks of the minimum length.
     for memory in [u64::MAX, 0] {
-        let own = gathered(k, memory, |join, sink| {
+        let self_join = gathered(k, memory, |join, sink| {
             join.with_itself(&a, &|pairs: &[Pair]| sink(pairs)).unwrap();
             join.work_with_itself::<W>(a.rows())
         });
-        assert_eq!(own, brute(&a_rows, &a_rows, true), "with itself within {k}");
+        assert_eq!(self_join, brute(&a_rows, &a_rows, true), "self-join within {k}");
         let both = gathered(k, memory, |join, sink| {
             join.between(&a, &b, &|pairs: &[Pair]| sink(pairs)).unwrap();
             join.work_between::<W>(a.rows(), b.rows())
         });
-        assert_eq!(both, brute(&a_rows, &b_rows, false), "of two within {k}");
+        assert_eq!(
+            both,
+            brute(&a_rows, &b_rows, false),
+            "join of two segments within {k}"
+        );
     }
 }
 
@@ -93,7 +97,7 @@ proptest! {
 }
 
 #[test]
-fn chunks_meet_one_another() {
+fn pairs_of_rows_in_different_chunks_are_found() {
     let all = rows::<u64>(crate::samples::Shape::Uniform, 4 * MIN_CHUNK_ROWS, 3, 1);
     check(&all[..3 * MIN_CHUNK_ROWS - 7], &all[MIN_CHUNK_ROWS * 2..], 3);
     let join = |memory| StoredJoin {
@@ -104,13 +108,13 @@ fn chunks_meet_one_another() {
     };
     assert_eq!(join(0).self_chunk::<u64>(1 << 20), MIN_CHUNK_ROWS);
     assert_eq!(join(u64::MAX).self_chunk::<u64>(1 << 20), 1 << 20);
-    // A hundred bytes per row and the rows that pass.
+    // About a hundred bytes per row, and the candidate rows.
     let some = join(1 << 30).chunk::<u64>(1 << 30);
     assert!((4_000_000..20_000_000).contains(&some), "{some}");
 }
 
 #[test]
-fn the_least_memory_is_that_of_the_smallest_chunk() {
+fn the_minimum_memory_is_that_of_the_smallest_chunk() {
     let least = |rows: &[u64]| StoredJoin::least_memory::<u64>(3, rows);
     assert_eq!((least(&[0]), least(&[1000])), (0, 40_000));
     let [some, many] = [1 << 22, 1 << 32].map(|rows| least(&[rows]));
@@ -120,7 +124,7 @@ fn the_least_memory_is_that_of_the_smallest_chunk() {
 }
 
 #[test]
-fn a_join_that_is_stopped_says_so() {
+fn a_stopped_join_returns_an_error() {
     let directory = tempfile::tempdir().unwrap();
     let (a, _) = segment(
         &directory,
@@ -134,7 +138,7 @@ fn a_join_that_is_stopped_says_so() {
         stop: &|| stop.load(Ordering::Relaxed),
         done: &|_| (),
     };
-    // By who takes the pairs.
+    // The callback that receives the pairs stops the join.
     let sink = |_: &[Pair]| stop.store(true, Ordering::Relaxed);
     assert!(matches!(join.with_itself(&a, &sink), Err(SegmentError::Stopped)));
     assert!(matches!(join.between(&a, &a, &sink), Err(SegmentError::Stopped)));

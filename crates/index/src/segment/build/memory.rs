@@ -67,7 +67,7 @@ mod tests {
     use crate::plan::Plan;
 
     #[test]
-    fn the_least_memory_grows_with_the_rows() {
+    fn the_minimum_memory_grows_with_the_rows() {
         let mut options = Options {
             plan: Some(Plan::halves(64, 3).unwrap()),
             ..Options::default()

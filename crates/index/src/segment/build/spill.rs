@@ -198,7 +198,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn records_come_back_from_memory_and_from_disk() {
+    fn records_are_read_back_from_memory_and_from_disk() {
         let directory = tempfile::tempdir().unwrap();
         for budget in [0, 3 * BLOCK_BYTES, usize::MAX] {
             let mut spill = Spill::new(directory.path(), budget);

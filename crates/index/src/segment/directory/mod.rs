@@ -151,7 +151,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn buckets_are_those_of_a_search(addresses in prop::collection::vec(0u32..1 << 10, 0..2000), bits in 10u32..13) {
+        fn buckets_equal_those_of_a_search(addresses in prop::collection::vec(0u32..1 << 10, 0..2000), bits in 10u32..13) {
             check(&addresses, bits);
             let few: Vec<u32> = addresses.iter().map(|x| x & 7).collect();
             check(&few, 3);
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn crowds_of_one_address() {
+    fn directories_with_many_rows_at_one_address() {
         check(&[vec![300; 70_000], vec![0, 1, 299, 301, 511]].concat(), 9);
         check(&vec![0; 70_000], 8);
     }

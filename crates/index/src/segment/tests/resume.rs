@@ -1,4 +1,4 @@
-//! Builds that are ended at some moment and gone on with.
+//! Builds that are interrupted and resumed.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -19,14 +19,14 @@ fn options(plan: Plan, codec: Codec, memory: u64) -> Options {
     }
 }
 
-/// With a flag that is set once so many rows were told of.
-fn stopping(options: &Options, after: u64) -> Options {
+/// Options that stop a build after it has reported `after` rows.
+fn stopping_after(options: &Options, after: u64) -> Options {
     let stop = Arc::new(AtomicBool::new(false));
-    let (set, told) = (Arc::clone(&stop), AtomicU64::new(0));
+    let (set, reported) = (Arc::clone(&stop), AtomicU64::new(0));
     Options {
         stop: Some(stop),
         written: Some(ProgressCallback::new(move |rows| {
-            if told.fetch_add(rows, Ordering::Relaxed) + rows >= after {
+            if reported.fetch_add(rows, Ordering::Relaxed) + rows >= after {
                 set.store(true, Ordering::Relaxed);
             }
         })),
@@ -34,7 +34,7 @@ fn stopping(options: &Options, after: u64) -> Options {
     }
 }
 
-fn pushed<W: Width>(rows: &[(W, u64)], options: &Options, path: &Path) -> Builder<W> {
+fn builder_of<W: Width>(rows: &[(W, u64)], options: &Options, path: &Path) -> Builder<W> {
     let mut builder = Builder::new(path, options).unwrap();
     for &(row, id) in rows {
         builder.push(row, id).unwrap();
@@ -43,7 +43,7 @@ fn pushed<W: Width>(rows: &[(W, u64)], options: &Options, path: &Path) -> Builde
     builder
 }
 
-fn found<W: Width>(path: &Path, options: &Options) -> Option<Interrupted<W>> {
+fn resumable<W: Width>(path: &Path, options: &Options) -> Option<Interrupted<W>> {
     match Interrupted::find(path, options).unwrap() {
         Resumable::Nothing => None,
         Resumable::Unusable(error) => panic!("{error}"),
@@ -67,32 +67,31 @@ fn names(directory: &Path) -> Vec<String> {
     names
 }
 
-/// Ends a build after `after` rows, and again and again those that go on with it; the file at last, and how often it
-/// was gone on with.
-fn in_pieces<W: Width>(rows: &[(W, u64)], options: &Options, after: u64) -> (Vec<u8>, usize) {
+/// Interrupts a build after `after` rows, and resumes it with interruptions until it ends. Returns the file and the number of resumptions.
+fn with_interruptions<W: Width>(rows: &[(W, u64)], options: &Options, after: u64) -> (Vec<u8>, usize) {
     let directory = tempfile::tempdir().unwrap();
-    let path = place(&directory);
-    let mut ended = pushed(rows, &stopping(options, after), &path).finish();
+    let path = path_in(&directory);
+    let mut ended = builder_of(rows, &stopping_after(options, after), &path).finish();
     let mut times = 0;
-    let mut whole = 0;
+    let mut complete = 0;
     while let Err(error) = ended {
         assert!(matches!(error, SegmentError::Stopped), "{error}");
-        let Some(interrupted) = found::<W>(&path, options) else {
+        let Some(interrupted) = resumable::<W>(&path, options) else {
             assert!(names(directory.path()).is_empty());
-            assert_eq!(whole, 0, "what was kept is still there");
-            ended = pushed(rows, options, &path).finish();
+            assert_eq!(complete, 0, "the complete tables are lost");
+            ended = builder_of(rows, options, &path).finish();
             continue;
         };
         assert_eq!(names(directory.path()), ["sample.seg.resume", "sample.seg.tmp"]);
         assert_eq!(interrupted.notes(), b"notes");
         assert_eq!(interrupted.len(), rows.len() as u64);
-        assert!((whole + 1..interrupted.tables()).contains(&interrupted.whole()));
-        whole = interrupted.whole();
+        assert!((complete + 1..interrupted.tables()).contains(&interrupted.whole()));
+        complete = interrupted.whole();
         drop(interrupted);
         times += 1;
-        // Enough to read a table back, write one, and begin another.
-        let further = 2 * rows.len() as u64 + 1;
-        ended = match Interrupted::find(&path, &stopping(options, further)).unwrap() {
+        // Enough rows to read a table, write one, and begin another.
+        let next_stop = 2 * rows.len() as u64 + 1;
+        ended = match Interrupted::find(&path, &stopping_after(options, next_stop)).unwrap() {
             Resumable::Tables(interrupted) => interrupted.finish(),
             other => panic!("{other:?}"),
         };
@@ -103,7 +102,7 @@ fn in_pieces<W: Width>(rows: &[(W, u64)], options: &Options, after: u64) -> (Vec
 
 fn uninterrupted<W: Width>(rows: &[(W, u64)], options: &Options) -> Vec<u8> {
     let directory = tempfile::tempdir().unwrap();
-    let path = place(&directory);
+    let path = path_in(&directory);
     let options = Options {
         resume: None,
         ..options.clone()
@@ -113,10 +112,10 @@ fn uninterrupted<W: Width>(rows: &[(W, u64)], options: &Options) -> Vec<u8> {
 }
 
 #[test]
-fn every_codec_and_plan_goes_on_to_the_same_file() {
+fn resumed_builds_of_every_codec_and_plan_give_the_same_file() {
     let n = 1200;
     let mut sample = numbered(&rows::<u64>(Shape::Clumped, n, 6, 4), 7);
-    // Several ids for a fingerprint.
+    // Two fingerprints have two ids each.
     sample.extend([(sample[0].0, 3), (sample[n - 1].0, 1 << 40)]);
     let mut values: Vec<u64> = sample.iter().map(|&(row, _)| row).collect();
     values.sort_unstable();
@@ -127,8 +126,8 @@ fn every_codec_and_plan_goes_on_to_the_same_file() {
         for codec in CODECS {
             for memory in [0, 1 << 30] {
                 let options = options(plan.clone(), codec, memory);
-                let whole = uninterrupted(&sample, &options);
-                assert!(in_pieces(&sample, &options, u64::MAX) == (whole.clone(), 0));
+                let expected = uninterrupted(&sample, &options);
+                assert!(with_interruptions(&sample, &options, u64::MAX) == (expected.clone(), 0));
                 let first = sample.len() as u64;
                 let most = first + (u64::from(tables) - 1) * distinct;
                 for after in [
@@ -140,8 +139,8 @@ fn every_codec_and_plan_goes_on_to_the_same_file() {
                     first + distinct,
                     most,
                 ] {
-                    let (file, times) = in_pieces(&sample, &options, after);
-                    assert!(file == whole, "{codec:?} {tables} {memory} {after}");
+                    let (file, times) = with_interruptions(&sample, &options, after);
+                    assert!(file == expected, "{codec:?} {tables} {memory} {after}");
                     assert_eq!(times > 0, first < after && after <= most, "{tables} {after}");
                 }
             }
@@ -153,12 +152,12 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(6))]
 
     #[test]
-    fn any_rows_stopped_anywhere_go_on_to_the_same_file(shape in shape(), n in 0usize..300, k in 0u32..4, seed: u64, after in 0u64..1200, codec in 0..CODECS.len()) {
+    fn builds_interrupted_at_any_row_give_the_same_file(shape in shape(), n in 0usize..300, k in 0u32..4, seed: u64, after in 0u64..1200, codec in 0..CODECS.len()) {
         fn check<W: Width>(rows: &[W], k: u32, seed: u64, after: u64, codec: Codec) {
             let rows = numbered(rows, seed);
             for plan in plans::<W>(k) {
                 let options = options(plan, codec, (seed % 2) << 20);
-                assert!(in_pieces(&rows, &options, after).0 == uninterrupted(&rows, &options));
+                assert!(with_interruptions(&rows, &options, after).0 == uninterrupted(&rows, &options));
             }
         }
         check::<u64>(&rows(shape, n, k, seed), k, seed, after, CODECS[codec]);
@@ -170,16 +169,16 @@ proptest! {
 /// Copies of a directory.
 type Copies = Arc<Mutex<Vec<tempfile::TempDir>>>;
 
-/// The directories that a kill leaves, at every seventh report of progress.
-fn kills(rows: &[(u64, u64)], options: &Options) -> Vec<tempfile::TempDir> {
+/// Copies of the directory of a build at every seventh report of progress, as a kill would leave it.
+fn copies_during_build(rows: &[(u64, u64)], options: &Options) -> Vec<tempfile::TempDir> {
     let directory = tempfile::tempdir().unwrap();
-    let path = place(&directory);
+    let path = path_in(&directory);
     let copies = Copies::default();
     let (to, from) = (Arc::clone(&copies), directory.path().to_owned());
-    let told = AtomicU64::new(0);
+    let reports = AtomicU64::new(0);
     let options = Options {
         written: Some(ProgressCallback::new(move |_| {
-            if !told.fetch_add(1, Ordering::Relaxed).is_multiple_of(7) {
+            if !reports.fetch_add(1, Ordering::Relaxed).is_multiple_of(7) {
                 return;
             }
             let copy = tempfile::tempdir().unwrap();
@@ -190,49 +189,49 @@ fn kills(rows: &[(u64, u64)], options: &Options) -> Vec<tempfile::TempDir> {
         })),
         ..options.clone()
     };
-    pushed(rows, &options, &path).finish().unwrap();
+    builder_of(rows, &options, &path).finish().unwrap();
     std::mem::take(&mut *copies.lock().unwrap())
 }
 
 #[test]
-fn a_build_that_was_killed_goes_on_to_the_same_file() {
+fn a_killed_build_is_resumed_or_restarted_to_the_same_file() {
     let sample = numbered(&rows::<u64>(Shape::Uniform, 400, 3, 4), 7);
     for codec in [Codec::default(), Codec::HUFFMAN] {
         let options = options(Plan::thirds(64, 3).unwrap(), codec, 0);
-        let whole = uninterrupted(&sample, &options);
-        let (mut times, mut anew) = (0, 0);
-        for directory in kills(&sample, &options) {
-            let path = place(&directory);
-            if let Some(interrupted) = found::<u64>(&path, &options) {
-                times += 1;
+        let expected = uninterrupted(&sample, &options);
+        let (mut resumed, mut restarted) = (0, 0);
+        for directory in copies_during_build(&sample, &options) {
+            let path = path_in(&directory);
+            if let Some(interrupted) = resumable::<u64>(&path, &options) {
+                resumed += 1;
                 interrupted.finish().unwrap();
             } else {
-                anew += 1;
-                pushed(&sample, &options, &path).finish().unwrap();
+                restarted += 1;
+                builder_of(&sample, &options, &path).finish().unwrap();
             }
-            assert!(fs::read(&path).unwrap() == whole);
+            assert!(fs::read(&path).unwrap() == expected);
             assert_eq!(names(directory.path()), ["sample.seg"]);
         }
-        assert!(times > anew && anew > 30, "{times} {anew}");
+        assert!(resumed > restarted && restarted > 30, "{resumed} {restarted}");
     }
 }
 
-/// A directory with a build that was stopped in its second table, and what it was of.
-fn stopped(codec: Codec) -> (tempfile::TempDir, Vec<(u64, u64)>, Options) {
+/// A directory with a build that was stopped in its second table, with its rows and options.
+fn stopped_build(codec: Codec) -> (tempfile::TempDir, Vec<(u64, u64)>, Options) {
     let sample = numbered(&rows::<u64>(Shape::Clumped, 300, 6, 4), 7);
     let directory = tempfile::tempdir().unwrap();
     let options = options(Plan::halves(64, 3).unwrap(), codec, 1 << 30);
-    let builder = pushed(&sample, &stopping(&options, 310), &place(&directory));
+    let builder = builder_of(&sample, &stopping_after(&options, 310), &path_in(&directory));
     assert!(matches!(builder.finish(), Err(SegmentError::Stopped)));
     (directory, sample, options)
 }
 
-/// The journal of this version, written once; see `FORMAT.md`.
+/// The fixture of a journal of this version; see `FORMAT.md`.
 #[test]
-fn a_journal_written_by_this_version_stays_readable_and_the_same() {
-    let kept = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("testdata/journal-1-64.resume");
+fn a_journal_of_this_version_is_readable_and_unchanged() {
+    let fixture = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("testdata/journal-1-64.resume");
     let directory = tempfile::tempdir().unwrap();
-    let path = place(&directory);
+    let path = path_in(&directory);
     let options = Options {
         address_bits: vec![5, 5],
         ..options(Plan::halves(64, 3).unwrap(), Codec::default(), 1 << 30)
@@ -240,24 +239,27 @@ fn a_journal_written_by_this_version_stays_readable_and_the_same() {
     let sample: Vec<(u64, u64)> = (0..60)
         .map(|id: u64| (id.wrapping_mul(0x9E37_79B9_7F4A_7C15), id))
         .collect();
-    let ended = pushed(&sample, &stopping(&options, 61), &path).finish();
+    let ended = builder_of(&sample, &stopping_after(&options, 61), &path).finish();
     assert!(matches!(ended, Err(SegmentError::Stopped)));
     let journal = journal::place(&path);
-    let made = fs::read(&journal).unwrap();
+    let written = fs::read(&journal).unwrap();
     if std::env::var_os("TWINPRINT_WRITE_GOLDEN").is_some() {
-        fs::write(&kept, &made).unwrap();
+        fs::write(&fixture, &written).unwrap();
     }
-    assert!(fs::read(&kept).unwrap() == made, "it is not what is written now");
-    let read = Journal::decode(&made, &journal).unwrap();
+    assert!(
+        fs::read(&fixture).unwrap() == written,
+        "the fixture differs from the journal that is written now"
+    );
+    let read = Journal::decode(&written, &journal).unwrap();
     assert_eq!((read.whole, read.work.as_slice()), (1, b"sample".as_slice()));
-    assert_eq!(read.encode(), made);
+    assert_eq!(read.encode(), written);
 }
 
 #[test]
-fn a_damaged_journal_is_not_believed() {
-    let (directory, sample, options) = stopped(Codec::default());
-    let path = place(&directory);
-    let whole = uninterrupted(&sample, &options);
+fn a_damaged_journal_is_not_used() {
+    let (directory, sample, options) = stopped_build(Codec::default());
+    let path = path_in(&directory);
+    let expected = uninterrupted(&sample, &options);
     let journal = journal::place(&path);
     let bytes = fs::read(&journal).unwrap();
     for at in 0..bytes.len() {
@@ -270,23 +272,23 @@ fn a_damaged_journal_is_not_believed() {
             assert!(error.to_string().contains("sample.seg.resume"), "{error}");
         }
     }
-    // Of a later version.
+    // A journal of a later version.
     let mut later = bytes[..bytes.len() - 4].to_vec();
     later[8] += 1;
     fs::write(&journal, crate::bytes::sealed(later)).unwrap();
     let error = unusable::<u64>(&path, &options);
     assert!(matches!(error, SegmentError::Version { got: 2, .. }), "{error}");
-    // A build that begins anew takes nothing from it.
-    pushed(&sample, &options, &path).finish().unwrap();
-    assert!(fs::read(&path).unwrap() == whole);
+    // A new build ignores it.
+    builder_of(&sample, &options, &path).finish().unwrap();
+    assert!(fs::read(&path).unwrap() == expected);
     assert_eq!(names(directory.path()), ["sample.seg"]);
 }
 
 #[test]
-fn a_journal_that_is_wrong_behind_a_right_checksum_ends_somehow() {
+fn a_damaged_journal_with_a_correct_checksum_causes_no_panic() {
     for codec in [Codec::default(), Codec::Huffman { page_rows: 16 }] {
-        let (directory, _, options) = stopped(codec);
-        let path = place(&directory);
+        let (directory, _, options) = stopped_build(codec);
+        let path = path_in(&directory);
         let [file, journal] = unfinished(&path);
         let (kept, bytes) = (fs::read(&file).unwrap(), fs::read(&journal).unwrap());
         let body = &bytes[..bytes.len() - 4];
@@ -303,10 +305,10 @@ fn a_journal_that_is_wrong_behind_a_right_checksum_ends_somehow() {
 }
 
 #[test]
-fn a_file_that_is_damaged_before_its_length_is_not_believed() {
-    let (directory, sample, options) = stopped(Codec::Packed(DirectoryForm::EliasFano));
-    let path = place(&directory);
-    let whole = uninterrupted(&sample, &options);
+fn a_damaged_unfinished_file_is_not_used() {
+    let (directory, sample, options) = stopped_build(Codec::Packed(DirectoryForm::EliasFano));
+    let path = path_in(&directory);
+    let expected = uninterrupted(&sample, &options);
     let [file, journal] = unfinished(&path);
     let bytes = fs::read(&journal).unwrap();
     let length = Journal::decode(&bytes, &journal).unwrap().length as usize;
@@ -325,19 +327,19 @@ fn a_file_that_is_damaged_before_its_length_is_not_believed() {
         unusable::<u64>(&path, &options),
         SegmentError::Io { .. }
     ));
-    // What lies behind is nothing.
-    for behind in [&kept[..length], &[&kept[..length], &[7; 9000]].concat()] {
-        fs::write(&file, behind).unwrap();
+    // Bytes after the recorded length do not matter.
+    for bytes_of_file in [&kept[..length], &[&kept[..length], &[7; 9000]].concat()] {
+        fs::write(&file, bytes_of_file).unwrap();
         fs::write(&journal, &bytes).unwrap();
-        found::<u64>(&path, &options).unwrap().finish().unwrap();
-        assert!(fs::read(&path).unwrap() == whole);
+        resumable::<u64>(&path, &options).unwrap().finish().unwrap();
+        assert!(fs::read(&path).unwrap() == expected);
     }
 }
 
 #[test]
-fn other_work_does_not_go_on_from_it() {
-    let (directory, sample, options) = stopped(Codec::default());
-    let path = place(&directory);
+fn a_build_with_other_options_does_not_resume() {
+    let (directory, sample, options) = stopped_build(Codec::default());
+    let path = path_in(&directory);
     let others = [
         Options {
             resume: Some(b"other".to_vec()),
@@ -376,26 +378,26 @@ fn other_work_does_not_go_on_from_it() {
         unusable::<u128>(&path, &wide),
         SegmentError::OtherWork { .. }
     ));
-    let silent = Options {
+    let without_resume = Options {
         resume: None,
         ..options.clone()
     };
     assert!(matches!(
-        Interrupted::<u64>::find(&path, &silent).unwrap(),
+        Interrupted::<u64>::find(&path, &without_resume).unwrap(),
         Resumable::Nothing
     ));
-    // More memory and a bound of ids are no other work.
+    // Another memory limit and a bound of ids do not prevent resumption.
     let same = Options {
         memory: 0,
         ids_below: Some(1 << 60),
         ..options.clone()
     };
-    found::<u64>(&path, &same).unwrap().finish().unwrap();
+    resumable::<u64>(&path, &same).unwrap().finish().unwrap();
     assert!(fs::read(&path).unwrap() == uninterrupted(&sample, &options));
-    // Other work begins anew, and ends as if there had been nothing.
-    let (directory, sample, _) = stopped(Codec::default());
-    let path = place(&directory);
-    let mut builder = pushed(&sample, &others[1], &path);
+    // A build with other options starts over, as if there were no journal.
+    let (directory, sample, _) = stopped_build(Codec::default());
+    let path = path_in(&directory);
+    let mut builder = builder_of(&sample, &others[1], &path);
     assert!(names(directory.path()).is_empty());
     builder.push(7, 7).unwrap();
     assert_eq!(builder.finish().unwrap().len(), 301);
@@ -403,10 +405,10 @@ fn other_work_does_not_go_on_from_it() {
 }
 
 #[test]
-fn a_build_that_goes_on_can_be_stopped_while_it_looks() {
-    let (directory, _, options) = stopped(Codec::default());
-    let path = place(&directory);
-    let stopped = Interrupted::<u64>::find(&path, &stopping(&options, 0));
+fn a_resumed_build_can_be_stopped_while_it_reads_the_journal() {
+    let (directory, _, options) = stopped_build(Codec::default());
+    let path = path_in(&directory);
+    let stopped = Interrupted::<u64>::find(&path, &stopping_after(&options, 0));
     assert!(matches!(stopped, Err(SegmentError::Stopped)));
-    found::<u64>(&path, &options).unwrap().finish().unwrap();
+    resumable::<u64>(&path, &options).unwrap().finish().unwrap();
 }

@@ -1,4 +1,4 @@
-//! Builds that do not come to their end.
+//! Builds that are stopped or fail.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -9,21 +9,21 @@ use super::*;
 use crate::storage::{Disk, RawFile, Storage};
 
 #[test]
-fn a_build_that_is_stopped_leaves_nothing() {
+fn a_stopped_build_leaves_no_files() {
     let directory = tempfile::tempdir().unwrap();
     let stop = Arc::new(AtomicBool::new(false));
     let options = Options {
         stop: Some(stop.clone()),
         ..Options::default()
     };
-    let mut builder = Builder::<u64>::new(&place(&directory), &options).unwrap();
+    let mut builder = Builder::<u64>::new(&path_in(&directory), &options).unwrap();
     builder.push(1, 2).unwrap();
     stop.store(true, Ordering::Relaxed);
     assert!(matches!(builder.finish(), Err(SegmentError::Stopped)));
     assert_eq!(fs::read_dir(&directory).unwrap().count(), 0);
 }
 
-/// A disk of which one operation fails.
+/// A disk on which one operation fails.
 #[derive(Debug, Clone, Copy)]
 struct Failing(&'static str);
 
@@ -83,29 +83,29 @@ impl RawFile for FailingFile {
 }
 
 #[test]
-fn a_build_that_fails_leaves_nothing_under_another_name() {
+fn a_failed_build_leaves_no_temporary_file() {
     for operation in ["create", "write", "sync", "rename", "sync_dir"] {
         let directory = tempfile::tempdir().unwrap();
         let options = Options {
             storage: Some(Arc::new(Failing(operation))),
             ..Options::default()
         };
-        let mut builder = Builder::<u64>::new(&place(&directory), &options).unwrap();
+        let mut builder = Builder::<u64>::new(&path_in(&directory), &options).unwrap();
         builder.push(1, 2).unwrap();
         assert!(
             matches!(builder.finish(), Err(SegmentError::Io { .. })),
             "{operation}"
         );
-        // Once it has its name, only the name's durability is in doubt.
-        let left: Vec<PathBuf> = fs::read_dir(&directory)
+        // After the rename the file is complete. Only the durability of its name is in doubt.
+        let remaining: Vec<PathBuf> = fs::read_dir(&directory)
             .unwrap()
             .map(|entry| entry.unwrap().path())
             .collect();
-        let named = operation == "sync_dir";
+        let is_renamed = operation == "sync_dir";
         assert_eq!(
-            left,
-            if named {
-                vec![place(&directory)]
+            remaining,
+            if is_renamed {
+                vec![path_in(&directory)]
             } else {
                 Vec::new()
             },

@@ -1,4 +1,4 @@
-//! Lookups in what grows against brute force.
+//! Lookups in the memtable compared with brute force.
 
 use proptest::prelude::*;
 
@@ -11,7 +11,7 @@ fn memtable<W: Width>(capacity: u32, k: u32) -> Memtable<W> {
     Memtable::new(capacity, &plan).unwrap()
 }
 
-/// (id, fingerprint, stamp of death) in the order of adding.
+/// Id, fingerprint and stamp of deletion, in the order of insertion.
 type Model<W> = Vec<(u64, W, u64)>;
 
 fn brute<W: Width>(model: &Model<W>, query: W, k: u32, point: ReadPoint) -> Vec<(u32, u64, W)> {
@@ -40,7 +40,7 @@ fn check<W: Width>(shape: Shape, n: usize, k: u32, seed: u64) {
     let mut model: Model<W> = Vec::new();
     let mut points = vec![ReadPoint { entries: 0, stamp: 0 }];
     for (stamp, row) in (1..).zip(rows::<W>(shape, n, k, seed)) {
-        // A third of them come again with another fingerprint.
+        // A third of the ids get another fingerprint later.
         let id = random.below(n as u64 * 2 / 3);
         table.kill(id, stamp);
         if let Some(old) = model.iter_mut().find(|(i, _, died)| *i == id && *died == ALIVE) {
@@ -84,7 +84,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn every_read_point_answers_like_brute_force(shape in shape(), n in 2usize..200, k in 0u32..=10, seed: u64) {
+    fn lookups_at_every_read_point_equal_brute_force(shape in shape(), n in 2usize..200, k in 0u32..=10, seed: u64) {
         check::<u64>(shape, n, k, seed);
         check::<u128>(shape, n / 2 + 2, 2 * k, seed);
         check::<u16>(shape, n, k.min(16), seed);
@@ -92,12 +92,12 @@ proptest! {
 }
 
 #[test]
-fn a_crowd_on_one_address_costs_no_more_than_two_scans() {
+fn many_rows_at_one_address_cost_at_most_two_scans() {
     let table = memtable::<u64>(1 << 12, 3);
-    // Only the lower half differs, and so much that few of them match.
+    // The rows differ in their lower half only, and so much that few of them match.
     let mut random = Random(5);
-    let crowd: Vec<u64> = (0..1 << 12).map(|_| random.next() >> 32).collect();
-    for (id, &row) in (0..).zip(&crowd) {
+    let rows_at_one_address: Vec<u64> = (0..1 << 12).map(|_| random.next() >> 32).collect();
+    for (id, &row) in (0..).zip(&rows_at_one_address) {
         table.push(id, row);
     }
     let mut found = 0;
@@ -105,7 +105,7 @@ fn a_crowd_on_one_address_costs_no_more_than_two_scans() {
         entries: 1 << 12,
         stamp: 0,
     };
-    let stats = table.lookup(crowd[7], 3, point, &mut |_, _, _| {
+    let stats = table.lookup(rows_at_one_address[7], 3, point, &mut |_, _, _| {
         found += 1;
         true
     });
@@ -132,7 +132,7 @@ fn a_lookup_ends_when_the_callback_returns_false() {
 }
 
 #[test]
-fn readers_need_not_wait_for_the_writer() {
+fn readers_do_not_wait_for_the_writer() {
     let n = 20_000;
     let sample = rows::<u64>(Shape::Clumped, n, 3, 3);
     let table = memtable::<u64>(n as u32, 3);
@@ -151,10 +151,10 @@ fn readers_need_not_wait_for_the_writer() {
                     let entries = counted.load(Ordering::Acquire);
                     let query = sample[random.below(n as u64) as usize];
                     let seen: u32 = looked_up(table, query, 1, ReadPoint { entries, stamp: 0 }).len() as u32;
-                    let there = sample[..entries as usize].iter();
+                    let inserted = sample[..entries as usize].iter();
                     assert_eq!(
                         seen as usize,
-                        there.filter(|row| row.distance(query) <= 1).count()
+                        inserted.filter(|row| row.distance(query) <= 1).count()
                     );
                     if entries as usize == n {
                         return;

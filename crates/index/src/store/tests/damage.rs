@@ -1,11 +1,11 @@
-//! Files that are not as they were written.
+//! Damaged files.
 
 use std::fs;
 use std::path::Path;
 
 use super::*;
 
-/// A small index with several segments and tombstones, and what lives in it.
+/// A small index with several segments and tombstones. Returns its live fingerprints.
 fn index(path: &Path) -> Living {
     let index = Index::create(path, &settings(), &options(8, Upkeep::FlushOnly, Unsynced)).unwrap();
     let changes = changes(30, 3);
@@ -17,8 +17,8 @@ fn index(path: &Path) -> Living {
     living(&changes)
 }
 
-/// Answers are right, or an error names the file.
-fn right_or_named(path: &Path, file: &str, living: &Living) -> bool {
+/// Checks that results are correct or that an error names the file. Returns whether there was an error.
+fn is_refused(path: &Path, file: &str, living: &Living) -> bool {
     let outcome = read::<u64>(path).and_then(|committed| same(&committed.snapshot, living));
     let checked = check::<u64>(path);
     let named =
@@ -27,18 +27,18 @@ fn right_or_named(path: &Path, file: &str, living: &Living) -> bool {
         assert!(named(error), "{file}: {error}");
         // An index that cannot be read is not opened for writing, and its files stay unchanged.
         let opened = Index::<u64>::open(path, &options(8, Upkeep::FlushOnly, Unsynced));
-        let untouched = opened.and_then(|index| same(&index.snapshot(), living));
-        assert!(untouched.is_err());
+        let outcome = opened.and_then(|index| same(&index.snapshot(), living));
+        assert!(outcome.is_err());
     }
     match checked {
         Err(error) => assert!(named(&error), "{file}: {error}"),
-        Ok(_) => assert!(outcome.is_ok(), "{file}: the check accepts what answers do not"),
+        Ok(_) => assert!(outcome.is_ok(), "{file}: the check succeeds, but reading fails"),
     }
     outcome.is_err()
 }
 
 #[test]
-fn every_byte_flipped_and_every_cut_gives_the_right_answer_or_names_the_file() {
+fn every_flipped_byte_and_every_truncation_gives_correct_results_or_names_the_file() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     let living = index(path);
@@ -50,7 +50,7 @@ fn every_byte_flipped_and_every_cut_gives_the_right_answer_or_names_the_file() {
         if name == "lock" {
             continue;
         }
-        // The segment's own tests flip all of its bytes.
+        // The tests of segments flip all of their bytes.
         let step = if file.extension().is_some_and(|ending| ending == "seg") {
             13
         } else {
@@ -61,15 +61,15 @@ fn every_byte_flipped_and_every_cut_gives_the_right_answer_or_names_the_file() {
             let mut damaged = bytes.clone();
             damaged[at] ^= 1 << (at % 8);
             fs::write(&file, &damaged).unwrap();
-            errors += usize::from(right_or_named(path, &name, &living));
+            errors += usize::from(is_refused(path, &name, &living));
             fs::write(&file, &bytes[..at]).unwrap();
-            assert!(right_or_named(path, &name, &living), "{name} cut to {at} bytes");
+            assert!(is_refused(path, &name, &living), "{name} cut to {at} bytes");
         }
         if step == 1 {
-            assert_eq!(errors, bytes.len(), "{name}: every byte is under a checksum");
+            assert_eq!(errors, bytes.len(), "{name}: a byte is not covered by a checksum");
         }
         fs::remove_file(&file).unwrap();
-        assert!(right_or_named(path, &name, &living), "{name} is missing");
+        assert!(is_refused(path, &name, &living), "{name} is missing");
         fs::write(&file, &bytes).unwrap();
         same(&read(path).unwrap().snapshot, &living).unwrap();
         seen.push(name);

@@ -1,4 +1,4 @@
-//! Deleting what is there, and what is not.
+//! Deletion of stored and of unknown ids.
 
 use std::path::Path;
 
@@ -39,7 +39,7 @@ fn only_stored_ids_are_deleted_and_counted() {
         (after.generation, after.tombstones),
         (before.generation, before.tombstones)
     );
-    // 30 is in both segments, of which the first has it as replaced.
+    // 30 is in both segments. In the first one it is replaced.
     assert_eq!(index.delete_known([4, 30, 30, 58, 1, 66]).unwrap(), 4);
     assert_eq!(index.delete_known([4, 30, 8]).unwrap(), 1);
     index.commit().unwrap();
@@ -57,7 +57,7 @@ fn only_stored_ids_are_deleted_and_counted() {
 }
 
 #[test]
-fn uncommitted_additions_are_deleted_too() {
+fn uncommitted_additions_can_be_deleted() {
     let directory = tempfile::tempdir().unwrap();
     let index = index(directory.path());
     assert_eq!(index.delete_known([60, 61, 78]).unwrap(), 2);
@@ -71,7 +71,7 @@ fn uncommitted_additions_are_deleted_too() {
 }
 
 #[test]
-fn every_radius_has_tables() {
+fn lookups_are_complete_at_every_radius() {
     for radius in 0..=64 {
         let directory = tempfile::tempdir().unwrap();
         let settings = Settings { radius, ..settings() };

@@ -1,4 +1,4 @@
-//! A disk that remembers what was done to it in which order, and what of that a kill or a power cut would leave.
+//! A recording disk. It reconstructs the files that a kill or a power cut after any operation leaves.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use crate::samples::Random;
 use crate::storage::{Disk, RawFile, Storage};
 
-/// Something done to a disk.
+/// An operation on a disk.
 #[derive(Clone, Debug)]
 enum Step {
     Create(PathBuf),
@@ -19,14 +19,14 @@ enum Step {
     Rename(PathBuf, PathBuf),
     Remove(PathBuf),
     SyncDir,
-    /// The number of changes acknowledged by then, and the number sent.
+    /// The number of acknowledged changes, and the number of changes that may be stored.
     Note {
         acknowledged: usize,
         sent: usize,
     },
 }
 
-/// A storage that records every step and passes it on.
+/// A storage that records every operation and executes it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Recorder {
     steps: Arc<Mutex<Vec<Step>>>,
@@ -49,11 +49,11 @@ impl Recorder {
 
     /// The state of the disk and the program after some steps.
     pub(super) fn after(&self, steps: usize) -> CommitPoint {
-        let mut moment = CommitPoint::default();
+        let mut point = CommitPoint::default();
         for step in &self.steps.lock().unwrap()[..steps] {
-            moment.take(step);
+            point.apply(step);
         }
-        moment
+        point
     }
 }
 
@@ -122,14 +122,14 @@ impl RawFile for RecordedFile {
     }
 }
 
-/// A file's content: what was written, and how much of it is synced.
+/// The content of a file, and the length that is synced.
 #[derive(Clone, Debug, Default)]
 struct Content {
     bytes: Vec<u8>,
     synced: usize,
 }
 
-/// A directory: names and which content each has.
+/// A directory: the content of each name.
 type Names = BTreeMap<PathBuf, usize>;
 
 /// A disk between two steps.
@@ -137,28 +137,28 @@ type Names = BTreeMap<PathBuf, usize>;
 pub(super) struct CommitPoint {
     contents: Vec<Content>,
     names: Names,
-    /// The names when the directory was last synced, and what was done to them since.
+    /// The names at the last sync of the directory, and the changes since then.
     durable_names: Names,
     unsynced: Vec<(PathBuf, Option<usize>)>,
     pub(super) acknowledged: usize,
     pub(super) sent: usize,
 }
 
-/// A way in which the program ends.
+/// A kind of crash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum End {
-    /// Only the program ends: everything written is on the disk.
+pub(super) enum Crash {
+    /// Only the program ends. All written bytes are on the disk.
     Kill,
-    /// Nothing that was not synced is there.
+    /// All unsynced names and content are lost.
     CutLosingAll,
-    /// Names are there, unsynced content is not.
+    /// All names are kept, and unsynced content is lost.
     CutLosingContent,
-    /// Some unsynced names are there, and some unsynced content, partly wrong.
+    /// Some unsynced names are kept, and some unsynced content, parts of which are wrong.
     CutAtRandom(u64),
 }
 
 impl CommitPoint {
-    fn take(&mut self, step: &Step) {
+    fn apply(&mut self, step: &Step) {
         match step {
             Step::Create(path) => {
                 self.contents.push(Content::default());
@@ -198,13 +198,17 @@ impl CommitPoint {
         &mut self.contents[content]
     }
 
-    /// Writes what an end leaves into an empty directory.
-    pub(super) fn leave(&self, end: End, directory: &Path) {
-        let mut random = Random(if let End::CutAtRandom(seed) = end { seed } else { 0 });
-        let names = match end {
-            End::Kill | End::CutLosingContent => self.names.clone(),
-            End::CutLosingAll => self.durable_names.clone(),
-            End::CutAtRandom(_) => {
+    /// Writes the files after a crash into an empty directory.
+    pub(super) fn write_remains(&self, crash: Crash, directory: &Path) {
+        let mut random = Random(if let Crash::CutAtRandom(seed) = crash {
+            seed
+        } else {
+            0
+        });
+        let names = match crash {
+            Crash::Kill | Crash::CutLosingContent => self.names.clone(),
+            Crash::CutLosingAll => self.durable_names.clone(),
+            Crash::CutAtRandom(_) => {
                 let mut names = self.durable_names.clone();
                 for (path, content) in &self.unsynced {
                     if random.below(2) == 0 {
@@ -216,14 +220,14 @@ impl CommitPoint {
         };
         for (path, content) in names {
             let content = &self.contents[content];
-            let bytes = match end {
-                End::Kill => content.bytes.clone(),
-                End::CutLosingAll | End::CutLosingContent => content.bytes[..content.synced].to_vec(),
-                End::CutAtRandom(_) => {
+            let bytes = match crash {
+                Crash::Kill => content.bytes.clone(),
+                Crash::CutLosingAll | Crash::CutLosingContent => content.bytes[..content.synced].to_vec(),
+                Crash::CutAtRandom(_) => {
                     let unsynced = (content.bytes.len() - content.synced) as u64;
                     let upto = content.synced + random.below(unsynced + 1) as usize;
                     let mut bytes = content.bytes[..upto].to_vec();
-                    // A sector that was allocated but not written.
+                    // Sectors that were allocated but not written are zero.
                     let from = upto
                         .saturating_sub(random.below(600) as usize)
                         .max(content.synced);

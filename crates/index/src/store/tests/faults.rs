@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::*;
 use crate::storage::RawFile;
 
-/// Fails once, at the operation numbered `at`. A write that fails has written half.
+/// A storage that fails once, at the operation number `at`. A failing write writes half of its bytes.
 #[derive(Clone, Debug)]
 pub(super) struct FailsOnce {
     at: u64,
@@ -61,7 +61,6 @@ impl Storage for FailsOnce {
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
-        // Whether a file that nobody needs goes is no matter.
         self.operation()?;
         Unsynced.remove(path)
     }
@@ -91,19 +90,19 @@ impl RawFile for FailingFile {
     }
 }
 
-/// Makes changes until one fails: how many were made, how many of them were committed, and the error.
+/// Makes changes until one fails. Returns the number of changes made, the number committed, and the error.
 fn work(index: &Index<u64>, changes: &[Change]) -> (usize, usize, Option<StoreError>) {
     let mut committed = 0;
     for (i, &change) in changes.iter().enumerate() {
         if let Err(error) = apply(index, change, i + 1) {
             return (i, committed, Some(error));
         }
-        let kept = match i {
+        let result = match i {
             i if i % 5 == 3 => index.commit(),
             i if i % 13 == 11 => index.compact(),
             _ => continue,
         };
-        if let Err(error) = kept {
+        if let Err(error) = result {
             return (i + 1, committed, Some(error));
         }
         committed = i + 1;
@@ -112,7 +111,7 @@ fn work(index: &Index<u64>, changes: &[Change]) -> (usize, usize, Option<StoreEr
 }
 
 #[test]
-fn after_any_failure_changes_are_refused_and_answers_go_on() {
+fn after_any_failure_changes_are_refused_and_queries_are_answered() {
     let changes = changes(30, 2);
     for kind in [ErrorKind::StorageFull, ErrorKind::Other] {
         let mut failed = 0;
@@ -128,7 +127,7 @@ fn after_any_failure_changes_are_refused_and_answers_go_on() {
                 }
             };
             let (made, committed, error) = work(&index, &changes);
-            // A failing change is not made: the memtable before it could not be written.
+            // A failing change is not applied, because the full memtable before it could not be written.
             same(&index.snapshot(), &living(&changes[..made])).unwrap();
             if let Some(error) = &error {
                 failed += 1;

@@ -1,5 +1,5 @@
-//! Files of several indexes, mixed up in one directory. Every operation gives the right answer or a typed error, and
-//! what is refused stays as it is.
+//! Files of several indexes, mixed in one directory. Every operation gives correct results or a typed error, and a refused directory is
+//! not changed.
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::segment::{self, Builder, Segment};
 /// The files of a directory, by name.
 type Files = BTreeMap<String, Vec<u8>>;
 
-/// An index as it was at one moment.
+/// The files and the live fingerprints of an index at one time.
 #[derive(Clone)]
 struct State {
     files: Files,
@@ -26,12 +26,12 @@ impl State {
         Manifest::decode(&self.files["manifest"]).unwrap()
     }
 
-    /// Its manifest binds its files by digests, and files that it does not name are refused.
+    /// Whether the manifest binds the files by digests. Files that such a manifest does not name are refused.
     fn is_bound(&self) -> bool {
         self.manifest().version == manifest::VERSION
     }
 
-    /// The marker of a writer that opened it.
+    /// The marker of a writer that opened this state.
     fn marker(&self) -> Marker {
         Marker {
             generation: self.manifest().generation,
@@ -61,7 +61,7 @@ static STATES: LazyLock<Vec<State>> = LazyLock::new(|| {
     states.extend([1, 2].map(early));
     states
 });
-/// The place of the index that [`built`] makes.
+/// The position of the index of [`built`] in [`STATES`].
 const BUILT: usize = 4;
 
 /// An index without segments.
@@ -82,7 +82,7 @@ fn one(path: &Path) -> Result<(Segment<u64>, u64), StoreError> {
     Ok((builder.finish()?, 2))
 }
 
-/// An index that was made of one segment.
+/// An index that was created from one segment.
 fn built() -> State {
     let directory = tempfile::tempdir().unwrap();
     let options = options(64, Upkeep::FlushOnly, Unsynced);
@@ -103,10 +103,10 @@ fn early(version: u8) -> State {
     }
 }
 
-/// Two indexes of two segments each, from which ids are deleted, the first one at two moments. All have as many ids and
-/// files of equal names.
+/// Two indexes of two segments each with deleted ids: the first at two times, the second at one. All have files of the same names and
+/// about the same number of ids.
 fn changed() -> [State; 3] {
-    // As it is when the writer has ended.
+    // The state after the writer has ended.
     let state = |path: &Path, changes: &[Change]| State {
         files: files(path)
             .into_iter()
@@ -142,27 +142,27 @@ fn changed() -> [State; 3] {
     [early, late, other]
 }
 
-/// A file that holds fingerprints or deletions.
-fn is_whole(name: &str) -> bool {
+/// Whether a file contains fingerprints or deletions.
+fn is_data_file(name: &str) -> bool {
     [".seg", ".del"].iter().any(|ending| name.ends_with(ending))
 }
 
-/// Tries everything on a directory with these files, and returns `true` if answers were given. The manifest names the
-/// right state.
-fn right_or_refused(mixed: &Files, states: &[State]) -> bool {
+/// Tries all operations on a directory with these files. Each must give the results of the state of the manifest, or refuse. Returns
+/// `true` if the index can be read.
+fn is_readable(mixed: &Files, states: &[State]) -> bool {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     put(path, mixed);
     let manifest = mixed.get("manifest");
-    let right = states
+    let state_of_manifest = states
         .iter()
         .find(|state| manifest == state.files.get("manifest"));
-    // Without digests, a file may be one of another state of the same length.
-    let is_bound = right.is_none_or(|state| state.is_bound() || state.files == *mixed);
+    // Without digests, a file of another state with the same length is not detected.
+    let is_bound = state_of_manifest.is_none_or(|state| state.is_bound() || state.files == *mixed);
     let answered = read::<u64>(path).and_then(|read| {
-        let right = right.expect("no state has that manifest");
+        let state_of_manifest = state_of_manifest.expect("no state has that manifest");
         if is_bound {
-            same(&read.snapshot, &right.living)?;
+            same(&read.snapshot, &state_of_manifest.living)?;
         }
         Ok(())
     });
@@ -171,37 +171,42 @@ fn right_or_refused(mixed: &Files, states: &[State]) -> bool {
         assert_eq!(answered.is_ok(), checked.is_ok(), "{answered:?} but {checked:?}");
     }
     assert!(files(path) == *mixed, "reading changes nothing: {answered:?}");
-    if let (Some(right), Ok(checked), true) = (right, &checked, is_bound) {
-        assert_eq!(checked.living, right.living.len() as u64);
-        assert_eq!(checked.unbound == 0, right.is_bound());
+    if let (Some(state_of_manifest), Ok(checked), true) = (state_of_manifest, &checked, is_bound) {
+        assert_eq!(checked.living, state_of_manifest.living.len() as u64);
+        assert_eq!(checked.unbound == 0, state_of_manifest.is_bound());
     }
-    // No new index is made of what is there, or in place of it.
-    let whole: Files = mixed
+    // No new index is created from these files or in place of them.
+    let data_files: Files = mixed
         .iter()
-        .filter(|(name, _)| is_whole(name))
+        .filter(|(name, _)| is_data_file(name))
         .map(|(n, b)| (n.clone(), b.clone()))
         .collect();
-    // Whole files that the manifest does not name are left over or refused.
-    let left_by_a_writer = right.is_some_and(|right| {
+    // Data files that the manifest does not name were left by a writer, or are refused.
+    let left_by_a_writer = state_of_manifest.is_some_and(|state_of_manifest| {
         let marker = mixed.get("writing").and_then(|bytes| Marker::decode(bytes));
-        marker.is_some_and(|marker| marker.fits(right.marker()))
+        marker.is_some_and(|marker| marker.fits(state_of_manifest.marker()))
     });
-    if let Some(right) = right.filter(|right| right.is_bound() && !left_by_a_writer) {
-        let unnamed = whole.keys().find(|name| !right.files.contains_key(*name));
+    if let Some(state_of_manifest) =
+        state_of_manifest.filter(|state_of_manifest| state_of_manifest.is_bound() && !left_by_a_writer)
+    {
+        let unnamed = data_files
+            .keys()
+            .find(|name| !state_of_manifest.files.contains_key(*name));
         assert!(answered.is_err() || unnamed.is_none(), "{unnamed:?} is accepted");
     }
-    let claims = mixed.get("manifest.tmp") == states[BUILT].files.get("manifest");
-    let claimed =
-        |name: &str, bytes: &[u8]| claims && states[BUILT].files.get(name).is_some_and(|own| own == bytes);
-    let unclaimed = whole.iter().any(|(name, bytes)| !claimed(name, bytes));
+    let has_build_manifest = mixed.get("manifest.tmp") == states[BUILT].files.get("manifest");
+    let claimed = |name: &str, bytes: &[u8]| {
+        has_build_manifest && states[BUILT].files.get(name).is_some_and(|own| own == bytes)
+    };
+    let unclaimed = data_files.iter().any(|(name, bytes)| !claimed(name, bytes));
     let options = options(64, Upkeep::FlushOnly, Unsynced);
     let created = Index::<u64>::create(path, &settings(), &options).map(drop);
     if manifest.is_some() || unclaimed {
         let error = created.unwrap_err();
         let expected = match &error {
             StoreError::Occupied { file, .. } => manifest.is_none() && file.exists(),
-            StoreError::Exists { .. } => right.is_some(),
-            StoreError::Damaged { .. } => manifest.is_some() && right.is_none(),
+            StoreError::Exists { .. } => state_of_manifest.is_some(),
+            StoreError::Damaged { .. } => manifest.is_some() && state_of_manifest.is_none(),
             _ => false,
         };
         assert!(expected, "{error}");
@@ -211,7 +216,7 @@ fn right_or_refused(mixed: &Files, states: &[State]) -> bool {
             &settings(),
             &options,
             |_| -> Result<(Segment<u64>, u64), StoreError> {
-                panic!("a directory that is not free is refused before the work");
+                panic!("an occupied directory must be refused before the build");
             },
         );
         assert_eq!(built.unwrap_err().to_string(), error.to_string());
@@ -220,18 +225,18 @@ fn right_or_refused(mixed: &Files, states: &[State]) -> bool {
         created.unwrap();
         let checked = check::<u64>(path).unwrap();
         assert_eq!((checked.rows, checked.left_over.len()), (0, 0));
-        let again = tempfile::tempdir().unwrap();
-        put(again.path(), mixed);
-        create_from(again.path(), &settings(), &options, one).unwrap();
-        let made = files(again.path());
+        let copy = tempfile::tempdir().unwrap();
+        put(copy.path(), mixed);
+        create_from(copy.path(), &settings(), &options, one).unwrap();
+        let created = files(copy.path());
         assert!(
-            made == states[BUILT].files,
+            created == states[BUILT].files,
             "{:?}",
-            made.keys().collect::<Vec<_>>()
+            created.keys().collect::<Vec<_>>()
         );
         return false;
     }
-    // A writer continues from the right state, or leaves everything as it is.
+    // A writer continues from the state of the manifest, or changes nothing.
     let opened = Index::<u64>::open(path, &options);
     assert_eq!(
         opened.is_ok(),
@@ -246,7 +251,7 @@ fn right_or_refused(mixed: &Files, states: &[State]) -> bool {
     if !is_bound {
         return true;
     }
-    let mut living = right.unwrap().living.clone();
+    let mut living = state_of_manifest.unwrap().living.clone();
     index.delete(20).unwrap();
     index.add(77, 1234).unwrap();
     index.commit().unwrap();
@@ -260,7 +265,7 @@ fn right_or_refused(mixed: &Files, states: &[State]) -> bool {
 }
 
 #[test]
-fn a_file_of_another_index_or_moment_is_refused_in_every_place() {
+fn a_file_of_another_state_is_refused_under_every_name() {
     let states = &*STATES;
     let (mut same_bytes, mut refused) = (0, 0);
     for own in states {
@@ -271,7 +276,7 @@ fn a_file_of_another_index_or_moment_is_refused_in_every_place() {
             for (from, other) in states.iter().flat_map(|state| &state.files) {
                 let mut mixed = own.files.clone();
                 mixed.insert(name.clone(), other.clone());
-                let answered = right_or_refused(&mixed, states);
+                let answered = is_readable(&mixed, states);
                 let is_manifest = name == "manifest" && from == "manifest";
                 if other == bytes {
                     assert!(answered, "{name} in place of itself");
@@ -289,32 +294,32 @@ fn a_file_of_another_index_or_moment_is_refused_in_every_place() {
     );
 }
 
-/// Something that happens to a directory; files are chosen by number.
+/// A change of a directory. Files are chosen by number.
 #[derive(Clone, Debug)]
 enum Step {
-    /// A file of some state gets the name of some file, or its own.
+    /// A file of a state is copied, under the name of another file or its own.
     Copy {
         state: usize,
         file: usize,
         to: Option<usize>,
     },
     Swap(usize, usize),
-    /// A segment or file of deleted ids gets a number of its own.
+    /// A segment or a file of deleted ids gets another number.
     Rename(usize, u64),
     Truncate(usize, usize),
     Remove(usize),
-    /// A build was killed: the segment or the manifest of a state has its temporary name.
+    /// A killed build: the segment or the manifest of a state has its temporary name.
     Build {
         state: usize,
         manifest: bool,
     },
-    /// A writer that opened a state was killed.
+    /// A killed writer: the marker of a state is present.
     Write(usize),
 }
 
 fn step() -> impl Strategy<Value = Step> {
     let copy = (0usize..7, 0usize..8, prop::option::of(0usize..8));
-    // Most often that of one build.
+    // Half of the time the state of a build.
     let build = (prop_oneof![Just(BUILT), 0usize..7], any::<bool>());
     prop_oneof![
         4 => copy.prop_map(|(state, file, to)| Step::Copy { state, file, to }),
@@ -327,7 +332,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// The name of one of some files.
+/// The name of a file by number, modulo the number of files.
 fn name(files: &Files, number: usize) -> Option<String> {
     files
         .keys()
@@ -335,7 +340,7 @@ fn name(files: &Files, number: usize) -> Option<String> {
         .cloned()
 }
 
-fn take(files: &mut Files, states: &[State], step: &Step) -> Option<()> {
+fn apply_step(files: &mut Files, states: &[State], step: &Step) -> Option<()> {
     match *step {
         Step::Copy { state, file, to } => {
             let from = name(&states[state].files, file)?;
@@ -349,7 +354,7 @@ fn take(files: &mut Files, states: &[State], step: &Step) -> Option<()> {
             files.insert(b, of_a);
         }
         Step::Rename(file, number) => {
-            let from = name(files, file).filter(|name| is_whole(name))?;
+            let from = name(files, file).filter(|name| is_data_file(name))?;
             let ending = from.rsplit_once('.')?.1.to_owned();
             let bytes = files.remove(&from)?;
             files.insert(format!("{number:08}.{ending}"), bytes);
@@ -382,58 +387,58 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
-    fn however_files_are_mixed_answers_are_right_or_refused(begin in 0usize..7, steps in prop::collection::vec(step(), 1..6)) {
+    fn mixed_files_give_correct_results_or_are_refused(begin in 0usize..7, steps in prop::collection::vec(step(), 1..6)) {
         let mut mixed = STATES[begin].files.clone();
         for step in &steps {
-            let _nothing_to_do = take(&mut mixed, &STATES, step);
+            let _nothing_to_do = apply_step(&mut mixed, &STATES, step);
         }
-        right_or_refused(&mixed, &STATES);
+        is_readable(&mixed, &STATES);
     }
 }
 
 #[test]
-fn an_empty_or_earlier_manifest_does_not_cost_the_segments_beside_it() {
+fn segments_that_an_empty_or_earlier_manifest_does_not_name_are_not_deleted() {
     let [early, late, _, empty, ..] = &STATES[..] else {
         unreachable!()
     };
     for manifest in [empty, early] {
         let mut mixed = late.files.clone();
         mixed.insert("manifest".to_owned(), manifest.files["manifest"].clone());
-        assert!(!right_or_refused(&mixed, &STATES));
+        assert!(!is_readable(&mixed, &STATES));
         if manifest.files.len() > 1 {
             mixed.extend(manifest.files.clone());
-            assert!(!right_or_refused(&mixed, &STATES));
+            assert!(!is_readable(&mixed, &STATES));
         }
         let directory = tempfile::tempdir().unwrap();
         put(directory.path(), &mixed);
         let error = Index::<u64>::open(directory.path(), &Options::default()).unwrap_err();
         assert!(matches!(error, StoreError::Unnamed { .. }), "{error}");
-        // Such files are removed if a writer of that index left them.
+        // These files are removed only if a writer of that index left them.
         mixed.insert("writing".to_owned(), manifest.marker().encode());
-        assert!(right_or_refused(&mixed, &STATES));
+        assert!(is_readable(&mixed, &STATES));
         mixed.insert("writing".to_owned(), late.marker().encode());
-        assert!(!right_or_refused(&mixed, &STATES));
+        assert!(!is_readable(&mixed, &STATES));
     }
 }
 
 #[test]
-fn a_build_leaves_an_index_alone_whose_manifest_is_lost() {
+fn a_build_does_not_change_an_index_whose_manifest_is_lost() {
     let state = &STATES[0];
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     put(path, &state.files);
     fs::remove_file(path.join("manifest")).unwrap();
-    let left = files(path);
+    let before = files(path);
     let options = options(64, Upkeep::FlushOnly, Unsynced);
     let error = create_from(path, &settings(), &options, one).unwrap_err();
     assert!(matches!(error, StoreError::Occupied { .. }), "{error}");
     assert!(error.to_string().contains("00000001.seg"), "{error}");
     assert!(!path.join("lock").exists());
-    assert!(files(path) == left);
-    // The manifest makes it whole again.
+    assert!(files(path) == before);
+    // With its manifest the index can be read again.
     fs::write(path.join("manifest"), &state.files["manifest"]).unwrap();
     same(&read(path).unwrap().snapshot, &state.living).unwrap();
-    // Files that are none of an index are no obstacle, and stay.
+    // Files that do not belong to an index do not prevent a build, and stay.
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("my.seg"), "mine").unwrap();
     create_from(directory.path(), &settings(), &options, one).unwrap();

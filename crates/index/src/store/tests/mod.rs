@@ -1,4 +1,4 @@
-//! An index against what it should hold, whatever happens to it.
+//! Indexes compared with maps: after changes, crashes, failures and damage, and with concurrent readers.
 
 mod crash;
 mod damage;
@@ -22,7 +22,7 @@ use crate::samples::Random;
 use crate::segment::Scratch;
 use crate::storage::unsynced::Unsynced;
 
-/// A change.
+/// A change of an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Change {
     Add(u64, u64),
@@ -43,7 +43,7 @@ fn living(changes: &[Change]) -> Living {
     living
 }
 
-/// Makes a change and says so.
+/// Makes a change and records it as the checkpoint.
 fn apply(index: &Index<u64>, change: Change, checkpoint: usize) -> Result<(), StoreError> {
     match change {
         Change::Add(id, fingerprint) => index.add(id, fingerprint)?,
@@ -52,7 +52,7 @@ fn apply(index: &Index<u64>, change: Change, checkpoint: usize) -> Result<(), St
     index.mark(checkpoint as u64)
 }
 
-/// Changes of few ids to fingerprints near a few centres, so that ids come again and fingerprints are found.
+/// Changes of few ids to fingerprints near a few centres, so that ids recur and lookups find fingerprints.
 fn change() -> impl Strategy<Value = Change> {
     let fingerprint = (0u64..3, 0u32..64, 0u32..64).prop_map(near);
     prop_oneof![
@@ -65,7 +65,7 @@ fn near((centre, a, b): (u64, u32, u32)) -> u64 {
     centre.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 1 << a ^ 1 << b
 }
 
-/// As many changes of that kind.
+/// `n` such changes.
 fn changes(n: usize, seed: u64) -> Vec<Change> {
     let mut random = Random(seed);
     let mut one = || {
@@ -80,7 +80,7 @@ fn changes(n: usize, seed: u64) -> Vec<Change> {
     (0..n).map(|_| one()).collect()
 }
 
-/// Options without a thread and with small memtables, so that everything happens soon.
+/// Options with small memtables, so that flushes are frequent.
 fn options(memtable: u32, upkeep: Upkeep, storage: impl Storage + 'static) -> Options {
     Options {
         memtable,
@@ -97,7 +97,7 @@ fn settings() -> Settings {
     }
 }
 
-/// Compares every kind of answer with brute force.
+/// Compares every kind of query with brute force.
 fn same(snapshot: &Snapshot<u64>, living: &Living) -> Result<(), StoreError> {
     let mut all = snapshot.iter().collect::<Result<Vec<_>, _>>()?;
     all.sort_unstable_by_key(|&(_, id)| id);

@@ -1,4 +1,4 @@
-//! Any sequence of changes, commits, compactions and reopenings.
+//! Random sequences of changes, commits, compactions and reopening, compared with a map.
 
 use super::*;
 use crate::segment::{self, Builder, DirectoryForm};
@@ -10,11 +10,11 @@ enum Step {
     Bulk(Living),
     Commit,
     Compact,
-    /// Without a commit before.
+    /// Reopens the index without a commit.
     Reopen,
-    /// Keeps a snapshot and looks at it again at the end.
+    /// Keeps a snapshot, which is compared at the end.
     Keep,
-    Look,
+    Compare,
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -25,7 +25,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => Just(Step::Compact),
         1 => Just(Step::Reopen),
         1 => Just(Step::Keep),
-        2 => Just(Step::Look),
+        2 => Just(Step::Compare),
     ]
 }
 
@@ -82,13 +82,9 @@ fn run(steps: &[Step], memtable: u32, upkeep: Upkeep, codec: Codec) -> Result<()
                 index.compact()?;
                 committed = done.len();
                 let snapshot = index.snapshot();
-                assert_eq!(
-                    snapshot.rows(),
-                    living(&done).len() as u64,
-                    "nothing deleted is left"
-                );
+                assert_eq!(snapshot.rows(), living(&done).len() as u64, "deleted rows remain");
                 let mut segments = snapshot.segments();
-                // A whole segment that another program built stays as it is.
+                // A complete segment of another builder is not changed.
                 let bulk = steps.iter().any(|step| matches!(step, Step::Bulk(_)));
                 assert!(
                     segments
@@ -101,16 +97,15 @@ fn run(steps: &[Step], memtable: u32, upkeep: Upkeep, codec: Codec) -> Result<()
                 drop(index);
                 index = Index::open(directory.path(), &options)?;
                 let checkpoint = index.checkpoint() as usize;
-                // Full memtables commit by themselves, and nothing comes back that is older than the last commit.
+                // Full memtables are committed automatically, so the checkpoint may be later than the last explicit commit.
                 assert!((committed..=done.len()).contains(&checkpoint));
-                // A memtable may have been flushed between a change and its mark: then the index holds that change as
-                // well.
+                // A memtable may have been flushed between a change and its mark. Then the index contains that change, too.
                 let snapshot = index.snapshot();
-                let held = snapshot
+                let stored = snapshot
                     .iter()
                     .map(|row| row.map(|(fingerprint, id)| (id, fingerprint)));
-                let held = held.collect::<Result<Living, _>>()?;
-                let unmarked = checkpoint < done.len() && living(&done[..checkpoint]) != held;
+                let stored = stored.collect::<Result<Living, _>>()?;
+                let unmarked = checkpoint < done.len() && living(&done[..checkpoint]) != stored;
                 done.truncate(checkpoint + usize::from(unmarked));
                 if unmarked {
                     index.mark(done.len() as u64)?;
@@ -119,7 +114,7 @@ fn run(steps: &[Step], memtable: u32, upkeep: Upkeep, codec: Codec) -> Result<()
                 same(&index.snapshot(), &living(&done))?;
             }
             Step::Keep => kept.push((index.snapshot(), living(&done))),
-            Step::Look => same(&index.snapshot(), &living(&done))?,
+            Step::Compare => same(&index.snapshot(), &living(&done))?,
         }
     }
     same(&index.snapshot(), &living(&done))?;
@@ -142,7 +137,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
     #[test]
-    fn any_sequence_of_changes_answers_like_a_map(
+    fn any_sequence_of_changes_gives_the_results_of_a_map(
         steps in prop::collection::vec(step(), 0..120),
         memtable in 1u32..24,
         upkeep in upkeep(),
@@ -163,11 +158,7 @@ fn create_refuses_an_existing_index_and_open_a_missing_one() {
         Index::<u64>::open(path, &options),
         Err(StoreError::NotAnIndex { .. })
     ));
-    assert_eq!(
-        std::fs::read_dir(path).unwrap().count(),
-        0,
-        "nothing was put there"
-    );
+    assert_eq!(std::fs::read_dir(path).unwrap().count(), 0, "files were created");
     let index = Index::<u64>::create(path, &settings(), &options).unwrap();
     for second in [
         Index::<u64>::create(path, &settings(), &options),
@@ -205,7 +196,7 @@ fn create_refuses_an_existing_index_and_open_a_missing_one() {
 }
 
 #[test]
-fn a_segment_that_others_built_becomes_an_index() {
+fn an_index_is_created_from_a_built_segment() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     create_from(path, &settings(), &Options::default(), |file| {

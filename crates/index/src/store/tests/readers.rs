@@ -1,11 +1,11 @@
-//! Readers while a writer and its background work.
+//! Readers during writes and background work.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::*;
 
 #[test]
-fn every_moment_that_a_reader_sees_is_one_that_was() {
+fn readers_see_only_states_that_existed() {
     let directory = tempfile::tempdir().unwrap();
     let options = options(64, Upkeep::Background, Unsynced);
     let index = Index::create(directory.path(), &settings(), &options).unwrap();
@@ -37,7 +37,7 @@ fn every_moment_that_a_reader_sees_is_one_that_was() {
             scope.spawn(|| {
                 let mut last = 0;
                 while !done.load(Ordering::Acquire) || last == 0 {
-                    // As another process would, whatever is renamed and removed meanwhile.
+                    // Reads like another process, while files are renamed and removed.
                     let committed = read::<u64>(directory.path()).unwrap();
                     assert!(committed.generation >= last);
                     last = committed.generation;

@@ -1,11 +1,10 @@
-//! Indexes made of one segment whose build comes to an end too early: by a failure, a kill or a power cut at any
-//! operation.
+//! Indexes of one segment whose build is interrupted by a failure, a kill or a power cut at any operation.
 
 use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::disk::{End, Recorder};
+use super::disk::{Crash, Recorder};
 use super::faults::FailsOnce;
 use super::*;
 use crate::plan::Plan;
@@ -13,7 +12,7 @@ use crate::segment::{self, Builder, Interrupted, ProgressCallback, Resumable, Se
 
 const N: u64 = 300;
 
-fn made(storage: &Arc<dyn Storage>) -> segment::Options {
+fn segment_options(storage: &Arc<dyn Storage>) -> segment::Options {
     segment::Options {
         plan: Some(Plan::thirds(64, 3).unwrap()),
         storage: Some(Arc::clone(storage)),
@@ -22,16 +21,20 @@ fn made(storage: &Arc<dyn Storage>) -> segment::Options {
     }
 }
 
-/// Makes the index, or goes on making it.
-fn make(path: &Path, storage: Arc<dyn Storage>, segment: &segment::Options) -> Result<usize, StoreError> {
+/// Creates the index, or resumes its build. Returns the number of complete tables at the beginning.
+fn create_or_resume(
+    path: &Path,
+    storage: Arc<dyn Storage>,
+    segment: &segment::Options,
+) -> Result<usize, StoreError> {
     let options = Options {
         storage,
         ..Options::default()
     };
-    let mut whole = 0;
+    let mut complete = 0;
     create_from::<u64, StoreError>(path, &settings(), &options, |path| {
         let built = if let Resumable::Tables(interrupted) = Interrupted::find(path, segment)? {
-            whole = interrupted.whole();
+            complete = interrupted.whole();
             assert_eq!(interrupted.notes(), N.to_le_bytes());
             interrupted.finish()?
         } else {
@@ -44,7 +47,7 @@ fn make(path: &Path, storage: Arc<dyn Storage>, segment: &segment::Options) -> R
         };
         Ok((built, N))
     })?;
-    Ok(whole)
+    Ok(complete)
 }
 
 /// The files of an index.
@@ -62,56 +65,60 @@ fn expected() -> BTreeMap<String, Vec<u8>> {
     let directory = tempfile::tempdir().unwrap();
     let storage: Arc<dyn Storage> = Arc::new(Unsynced);
     assert_eq!(
-        make(directory.path(), storage.clone(), &made(&storage)).unwrap(),
+        create_or_resume(directory.path(), storage.clone(), &segment_options(&storage)).unwrap(),
         0
     );
     files(directory.path())
 }
 
-/// Options with which a build stops once it told of so many rows.
-fn stopping(storage: &Arc<dyn Storage>, after: u64) -> segment::Options {
+/// Options that stop a build after it has reported `after` rows.
+fn stopping_after(storage: &Arc<dyn Storage>, after: u64) -> segment::Options {
     let stop = Arc::new(AtomicBool::new(false));
-    let (set, told) = (Arc::clone(&stop), AtomicU64::new(0));
+    let (set, reported) = (Arc::clone(&stop), AtomicU64::new(0));
     segment::Options {
         stop: Some(stop),
         written: Some(ProgressCallback::new(move |rows| {
-            let all = told.fetch_add(rows, Ordering::Relaxed) + rows;
+            let all = reported.fetch_add(rows, Ordering::Relaxed) + rows;
             set.fetch_or(all >= after, Ordering::Relaxed);
         })),
-        ..made(storage)
+        ..segment_options(storage)
     }
 }
 
-fn stopped(result: &Result<usize, StoreError>) {
-    let stopped = matches!(result, Err(StoreError::Segment(SegmentError::Stopped)));
-    assert!(stopped, "{result:?}");
+fn assert_stopped(result: &Result<usize, StoreError>) {
+    let is_stopped = matches!(result, Err(StoreError::Segment(SegmentError::Stopped)));
+    assert!(is_stopped, "{result:?}");
 }
 
-/// After any end the same again makes the same index; from which table on it was made.
-fn again(path: &Path, expected: &BTreeMap<String, Vec<u8>>) -> usize {
+/// Repeats the build after a crash, and checks that it gives the same index. Returns the number of tables that were already complete.
+fn repeat(path: &Path, expected: &BTreeMap<String, Vec<u8>>) -> usize {
     let storage: Arc<dyn Storage> = Arc::new(Unsynced);
-    let whole = make(path, storage.clone(), &made(&storage)).unwrap();
+    let complete = create_or_resume(path, storage.clone(), &segment_options(&storage)).unwrap();
     assert!(files(path) == *expected);
     check::<u64>(path).unwrap();
-    whole
+    complete
 }
 
 #[test]
-fn after_any_failure_it_is_gone_on_to_the_same_index() {
+fn a_build_is_resumed_to_the_same_index_after_any_failure() {
     let expected = expected();
     let mut from = [0; 3];
-    // From the beginning, and by what goes on after the first table.
-    for begun in [false, true] {
+    // A new build, and a build that resumes after the first table.
+    for is_resumed in [false, true] {
         for at in 0.. {
             let directory = tempfile::tempdir().unwrap();
             let path = directory.path();
-            if begun {
+            if is_resumed {
                 let storage: Arc<dyn Storage> = Arc::new(Unsynced);
-                stopped(&make(path, storage.clone(), &stopping(&storage, N + 1)));
+                assert_stopped(&create_or_resume(
+                    path,
+                    storage.clone(),
+                    &stopping_after(&storage, N + 1),
+                ));
             }
             let failing = FailsOnce::new(at, ErrorKind::StorageFull);
             let storage: Arc<dyn Storage> = Arc::new(failing.clone());
-            let ended = make(path, storage.clone(), &made(&storage));
+            let ended = create_or_resume(path, storage.clone(), &segment_options(&storage));
             if files(path).contains_key("manifest") {
                 assert!(files(path).len() >= 3);
                 check::<u64>(path).unwrap();
@@ -122,49 +129,49 @@ fn after_any_failure_it_is_gone_on_to_the_same_index() {
                 break;
             }
             assert!(ended.is_err());
-            from[again(path, &expected)] += 1;
+            from[repeat(path, &expected)] += 1;
         }
     }
     assert!(from.iter().all(|&times| times > 3), "{from:?}");
 }
 
 #[test]
-fn after_a_kill_or_a_power_cut_it_is_gone_on_to_the_same_index() {
+fn a_build_is_resumed_to_the_same_index_after_a_kill_or_a_power_cut() {
     let expected = expected();
     let directory = tempfile::tempdir().unwrap();
     let recorder = Recorder::default();
     let storage: Arc<dyn Storage> = Arc::new(recorder.clone());
-    // In three attempts.
-    stopped(&make(
+    // The build needs three attempts.
+    assert_stopped(&create_or_resume(
         directory.path(),
         storage.clone(),
-        &stopping(&storage, N + 1),
+        &stopping_after(&storage, N + 1),
     ));
-    stopped(&make(
+    assert_stopped(&create_or_resume(
         directory.path(),
         storage.clone(),
-        &stopping(&storage, 2 * N + 1),
+        &stopping_after(&storage, 2 * N + 1),
     ));
     assert_eq!(
-        make(directory.path(), storage.clone(), &made(&storage)).unwrap(),
+        create_or_resume(directory.path(), storage.clone(), &segment_options(&storage)).unwrap(),
         2
     );
     let mut from = [0; 3];
     for steps in 0..=recorder.len() {
-        let moment = recorder.after(steps);
-        let random = End::CutAtRandom(steps as u64 + 9);
-        for end in [End::Kill, End::CutLosingAll, End::CutLosingContent, random] {
+        let point = recorder.after(steps);
+        let random = Crash::CutAtRandom(steps as u64 + 9);
+        for crash in [Crash::Kill, Crash::CutLosingAll, Crash::CutLosingContent, random] {
             let directory = tempfile::tempdir().unwrap();
             let path = directory.path();
-            moment.leave(end, path);
+            point.write_remains(crash, path);
             if path.join("manifest").exists() {
                 check::<u64>(path).unwrap();
                 Index::<u64>::open(path, &Options::default()).unwrap();
                 let lock = ("lock".to_owned(), Vec::new());
-                let left: BTreeMap<_, _> = files(path).into_iter().chain([lock]).collect();
-                assert!(left == expected);
+                let remaining: BTreeMap<_, _> = files(path).into_iter().chain([lock]).collect();
+                assert!(remaining == expected);
             } else {
-                from[again(path, &expected)] += 1;
+                from[repeat(path, &expected)] += 1;
             }
         }
     }
@@ -172,11 +179,15 @@ fn after_a_kill_or_a_power_cut_it_is_gone_on_to_the_same_index() {
 }
 
 #[test]
-fn until_it_is_whole_it_is_no_index_and_says_how_to_finish_it() {
+fn an_unfinished_build_is_refused_with_the_way_to_finish_it() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     let storage: Arc<dyn Storage> = Arc::new(Unsynced);
-    stopped(&make(path, storage.clone(), &stopping(&storage, N + 1)));
+    assert_stopped(&create_or_resume(
+        path,
+        storage.clone(),
+        &stopping_after(&storage, N + 1),
+    ));
     let names: Vec<String> = files(path).into_keys().collect();
     assert_eq!(names, ["00000001.seg.new.resume", "00000001.seg.new.tmp", "lock"]);
     let refused = [
@@ -189,14 +200,18 @@ fn until_it_is_whole_it_is_no_index_and_says_how_to_finish_it() {
         assert!(matches!(error, StoreError::Unfinished { .. }), "{error}");
         assert!(error.to_string().contains("is not an index yet"), "{error}");
     }
-    // Whoever makes another index there has no use for it.
+    // `create` removes the files of the unfinished build.
     drop(Index::<u64>::create(path, &settings(), &Options::default()).unwrap());
     let names: Vec<String> = files(path).into_keys().collect();
     assert_eq!(names, ["lock", "manifest"]);
-    // Nor has one who builds a segment without asking for it.
+    // So does a build without `resume`.
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
-    stopped(&make(path, storage.clone(), &stopping(&storage, N + 1)));
+    assert_stopped(&create_or_resume(
+        path,
+        storage.clone(),
+        &stopping_after(&storage, N + 1),
+    ));
     create_from::<u64, StoreError>(path, &settings(), &Options::default(), |path| {
         let builder = Builder::new(path, &segment::Options::default())?;
         let segment: Segment<u64> = builder.finish()?;
@@ -208,7 +223,7 @@ fn until_it_is_whole_it_is_no_index_and_says_how_to_finish_it() {
 }
 
 #[test]
-fn an_index_can_be_made_where_a_build_ended_before_its_manifest_had_its_name() {
+fn an_index_can_be_created_where_a_build_ended_before_the_rename_of_its_manifest() {
     let expected = expected();
     let mut failed = 0;
     for at in 0.. {
@@ -224,7 +239,7 @@ fn an_index_can_be_made_where_a_build_ended_before_its_manifest_had_its_name() {
         let refused = Index::<u64>::create(path, &wrong, &Options::default()).unwrap_err();
         assert!(matches!(refused, StoreError::Label { .. }), "{refused}");
         assert!(files(path) == before);
-        // It ends at any operation, and can be made again, or built.
+        // `create` fails at any operation, and can be repeated. The build can be repeated, too.
         let failing = FailsOnce::new(at, ErrorKind::StorageFull);
         let options = options(8, Upkeep::FlushOnly, failing.clone());
         let created = Index::<u64>::create(path, &settings(), &options).map(drop);
@@ -242,7 +257,7 @@ fn an_index_can_be_made_where_a_build_ended_before_its_manifest_had_its_name() {
                 files(copy.path()).into_keys().collect::<Vec<_>>(),
                 ["lock", "manifest"]
             );
-            assert_eq!(again(path, &expected), 0);
+            assert_eq!(repeat(path, &expected), 0);
         }
         if !failing.failed() {
             break;

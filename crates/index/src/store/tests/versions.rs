@@ -1,4 +1,4 @@
-//! Indexes as released versions of the format wrote them: two segments, with ids deleted from one.
+//! Fixtures of indexes of every released format version: two segments, with ids deleted from one.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ fn testdata() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/index")
 }
 
-/// Puts the files with the manifest of a version into a directory.
+/// Copies the files, with the manifest of a version, into a directory.
 pub(super) fn put(version: u8, path: &Path) {
     for name in ["00000001.seg", "00000002.del", "00000004.seg"] {
         fs::copy(testdata().join(name), path.join(name)).unwrap();
@@ -23,7 +23,7 @@ pub(super) fn put(version: u8, path: &Path) {
     fs::write(path.join("manifest"), manifest).unwrap();
 }
 
-/// Splitmix64.
+/// A pseudorandom fingerprint (SplitMix64).
 fn fingerprint(id: u64) -> u64 {
     Random(id.wrapping_mul(0x9E37_79B9_7F4A_7C15)).next()
 }
@@ -46,7 +46,7 @@ fn every_version_is_read_and_the_next_commit_binds_its_files() {
         same(&read.snapshot, &expected()).unwrap();
         let checked = check::<u64>(path).unwrap();
         assert_eq!((checked.living, checked.segments), (58, 2));
-        // The manifest of an early version binds nothing: neither the segment with deleted ids nor the other one.
+        // A manifest of an early version binds no files.
         assert_eq!(checked.unbound, if version < 3 { 2 } else { 0 });
         let index = Index::<u64>::open(path, &options(8, Upkeep::FlushOnly, Unsynced)).unwrap();
         index.delete(59).unwrap();
@@ -61,7 +61,7 @@ fn every_version_is_read_and_the_next_commit_binds_its_files() {
 }
 
 #[test]
-fn the_next_commit_of_an_early_version_knows_its_files_again() {
+fn after_the_next_commit_of_an_early_version_other_files_are_refused() {
     for name in ["00000001.seg", "00000002.del", "00000004.seg"] {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path();
@@ -85,16 +85,16 @@ fn the_next_commit_of_an_early_version_knows_its_files_again() {
     }
 }
 
-/// A manifest of version 3 with one segment, as version 2 wrote it.
+/// Converts a manifest of version 3 with one segment to version 2.
 fn as_version_2(manifest: &[u8]) -> Vec<u8> {
-    // Without both digests and the checksum at the end.
+    // Version 2 has neither digest. The checksum at the end is recomputed.
     let mut body = manifest[..manifest.len() - 36].to_vec();
     body[8] = 2;
     sealed(body)
 }
 
 #[test]
-fn a_compaction_binds_the_files_even_if_there_is_nothing_to_merge() {
+fn a_compaction_binds_the_files_even_if_it_merges_nothing() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     create_from(path, &settings(), &Options::default(), |file| {
@@ -107,14 +107,14 @@ fn a_compaction_binds_the_files_even_if_there_is_nothing_to_merge() {
     fs::write(path.join("manifest"), as_version_2(&manifest)).unwrap();
     assert_eq!(check::<u64>(path).unwrap().unbound, 1);
     let open = || Index::<u64>::open(path, &options(8, Upkeep::FlushOnly, Unsynced)).unwrap();
-    // Nothing has changed.
+    // A commit without changes binds nothing.
     open().commit().unwrap();
     assert_eq!(check::<u64>(path).unwrap().unbound, 1);
     open().compact().unwrap();
     let checked = check::<u64>(path).unwrap();
     assert_eq!((checked.unbound, checked.generation, checked.segments), (0, 2, 1));
     same(&read(path).unwrap().snapshot, &Living::from([(3, 7)])).unwrap();
-    // Once is enough.
+    // A second compaction changes nothing.
     open().compact().unwrap();
     assert_eq!(check::<u64>(path).unwrap(), checked);
 }

@@ -202,7 +202,7 @@ mod tests {
 
     use super::*;
 
-    /// UTF-16 with unpaired surrogates.
+    /// Bytes of UTF-16, in which some units are lone surrogates.
     fn units() -> impl Strategy<Value = Vec<u8>> {
         let unit = prop_oneof![
             3 => any::<u16>(),
@@ -216,10 +216,10 @@ mod tests {
         })
     }
 
-    /// Yields a few bytes at a time.
-    struct Slowly<'a>(&'a [u8], usize);
+    /// A reader that returns a few bytes at a time.
+    struct SlowReader<'a>(&'a [u8], usize);
 
-    impl Read for Slowly<'_> {
+    impl Read for SlowReader<'_> {
         fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
             let most = self.1.min(buf.len());
             self.0.read(&mut buf[..most])
@@ -228,13 +228,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_stream_comes_back(bytes in units(), big in any::<bool>(), step in 1..9usize) {
+        fn every_stream_is_restored(bytes in units(), big in any::<bool>(), step in 1..9usize) {
             let charset = if big { Charset::UTF_16BE } else { Charset::UTF_16LE };
             let mut recoded = Vec::new();
-            FromUtf16::new(Slowly(&bytes, step), charset).read_to_end(&mut recoded).unwrap();
-            let mut back = Vec::new();
-            to_utf16(&recoded, charset, &mut back);
-            prop_assert_eq!(&back, &bytes);
+            FromUtf16::new(SlowReader(&bytes, step), charset).read_to_end(&mut recoded).unwrap();
+            let mut restored = Vec::new();
+            to_utf16(&recoded, charset, &mut restored);
+            prop_assert_eq!(&restored, &bytes);
             prop_assert_eq!(stored_bytes(&recoded), bytes.len() as u64);
             let is_text = charset.decode(&bytes).is_ok();
             prop_assert_eq!(std::str::from_utf8(&recoded).is_ok(), is_text);
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_text_is_named_with_its_place() {
+    fn undecodable_units_are_reported_with_their_offset() {
         let reason = |bytes: &[u8]| {
             let mut recoded = Vec::new();
             FromUtf16::new(bytes, Charset::UTF_16LE)

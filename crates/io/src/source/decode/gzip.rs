@@ -168,7 +168,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn members_are_told_as_they_are(
+        fn members_are_reported_with_their_ranges(
             parts in proptest::collection::vec((proptest::collection::vec(any::<u8>(), 0..200), 0..3usize), 1..8),
             reads in proptest::collection::vec(1..90usize, 1..9),
             buffer in 1..64usize,
@@ -197,10 +197,9 @@ mod tests {
                 let mut buf = vec![0; *sizes.next().expect("a cycle")];
                 let end = gzip.read(&mut buf);
                 found.extend(progress.take_members());
-                // A member is reported together with its last byte. So a caller that has all bytes of the member also
-                // knows its range.
-                let whole = expected.iter().take_while(|m| m.unpacked.end <= read.len() as u64).count();
-                prop_assert!(found.len() >= whole);
+                // A member is reported together with its last byte.
+                let complete = expected.iter().take_while(|m| m.unpacked.end <= read.len() as u64).count();
+                prop_assert!(found.len() >= complete);
                 match end {
                     Ok(0) => break Ok(()),
                     Ok(n) => read.extend_from_slice(&buf[..n]),

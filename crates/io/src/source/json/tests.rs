@@ -1,4 +1,4 @@
-//! The streaming picker against a twin that parses the whole line into a tree.
+//! The streaming picker compared with its brute-force twin, which parses the whole line into a tree.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -50,7 +50,7 @@ fn numbers_as_ids_keep_every_digit() {
 }
 
 #[test]
-fn dotted_keys_descend_or_match_as_they_are() {
+fn dotted_keys_descend_or_match_literally() {
     let text = |line, key| pick(line, &options(key)).map(|p| p.text.into_owned());
     assert_eq!(
         text(r#"{"a":{"b":{"c":"deep"}}}"#, "a.b.c").as_deref(),
@@ -63,7 +63,7 @@ fn dotted_keys_descend_or_match_as_they_are() {
 }
 
 #[test]
-fn one_field_may_serve_twice_and_the_last_one_counts() {
+fn one_field_may_have_two_roles_and_the_last_occurrence_counts() {
     let mut both = options("a");
     both.id_key = Some("a".to_owned());
     both.sort_key = Some("a".to_owned());
@@ -84,7 +84,7 @@ fn one_field_may_serve_twice_and_the_last_one_counts() {
 }
 
 #[test]
-fn what_is_wrong_is_said_with_its_place() {
+fn reasons_name_the_error_and_its_position() {
     let reason = |line| pick(line, &options("text")).expect_err("no document");
     let key = "text".to_owned();
     assert_eq!(reason("[1]"), RejectReason::NotAnObject { found: "an array" });
@@ -156,15 +156,15 @@ fn what_is_wrong_is_said_with_its_place() {
 }
 
 #[test]
-fn deep_nesting_beside_the_text_is_no_harm() {
+fn deep_nesting_in_another_field_is_accepted() {
     let line = format!(r#"{{"x":{}{},"text":"t"}}"#, "[".repeat(5_000), "]".repeat(5_000));
     assert_eq!(pick(&line, &options("text")).expect("a document").text, "t");
     let inside = format!(r#"{{"text":{}{}}}"#, "[".repeat(5_000), "]".repeat(5_000));
     assert!(pick(&inside, &options("text")).is_err());
 }
 
-/// Finds the value of a key in a parsed tree, by the rule in the module's documentation.
-fn twin<'v>(value: &'v Value, path: &str, found: &mut Option<&'v Value>) {
+/// Finds the value of a key in a parsed tree, by the rule of the module.
+fn find_in_tree<'v>(value: &'v Value, path: &str, found: &mut Option<&'v Value>) {
     let Some(object) = value.as_object() else { return };
     for (key, inner) in object {
         if key == path {
@@ -173,7 +173,7 @@ fn twin<'v>(value: &'v Value, path: &str, found: &mut Option<&'v Value>) {
             .strip_prefix(key.as_str())
             .and_then(|rest| rest.strip_prefix('.'))
         {
-            twin(inner, rest, found);
+            find_in_tree(inner, rest, found);
         }
     }
 }
@@ -195,9 +195,9 @@ fn tree() -> impl Strategy<Value = Value> {
     })
 }
 
-/// The id may be a number that a path to the text goes through by name.
+/// The id may be a number whose key is the beginning of the path of the text.
 #[test]
-fn one_path_may_begin_like_another() {
+fn one_path_may_begin_with_another() {
     let options = SourceOptions {
         text_key: "a.b".to_owned(),
         id_key: Some("a".to_owned()),
@@ -211,13 +211,13 @@ fn one_path_may_begin_like_another() {
 
 proptest! {
     #[test]
-    fn picks_what_the_tree_holds(value in tree(), text in "a|b|a\\.b|a\\.b\\.c|é", id in "a|c|b\\.a") {
+    fn picks_the_values_of_the_tree(value in tree(), text in "a|b|a\\.b|a\\.b\\.c|é", id in "a|c|b\\.a") {
         let line = value.to_string();
         let options = SourceOptions { text_key: text.clone(), id_key: Some(id.clone()), ..SourceOptions::default() };
         let picked = pick(&line, &options);
         let (mut the_text, mut the_id) = (None, None);
-        twin(&value, &text, &mut the_text);
-        twin(&value, &id, &mut the_id);
+        find_in_tree(&value, &text, &mut the_text);
+        find_in_tree(&value, &id, &mut the_id);
         match (&picked, the_text) {
             (Ok(picked), Some(Value::String(expected))) => {
                 prop_assert_eq!(picked.text.as_ref(), expected);
@@ -257,7 +257,7 @@ fn a_document_needs_no_id() {
 }
 
 #[test]
-fn the_raw_form_is_taken_whatever_the_type() {
+fn raw_values_of_any_type_are_picked() {
     let raw = SourceOptions {
         raw: true,
         ..options("v")

@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_whose_chunks_were_joined_before_is_left_as_it_is() {
+    fn a_body_that_is_not_chunked_any_more_is_unchanged() {
         for body in [
             "<p>page</p>",
             "3 apples\n and more",
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn chunks_that_break_in_the_middle_are_reported() {
+    fn invalid_chunks_after_valid_ones_are_reported() {
         for body in [
             "3\r\nabc\r\nno size\r\nmore",
             "3\r\nabc\r\n3\r\nlonger than three\r\n",

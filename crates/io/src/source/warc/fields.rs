@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_are_read_as_they_are_written() {
+    fn fields_are_parsed() {
         let found = read("A: one\r\nb :two \n C:\r\nno field\r\n\r\nD: x:y\r\n  folded\r\n\tagain\nE:last");
         let expected = [
             ("A", "one"),

@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn status_lines_of_all_sorts_are_read() {
+    fn status_lines_of_all_variants_are_parsed() {
         for line in [
             "HTTP/1.1 200 OK",
             "HTTP/1.0 200",
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn interim_responses_are_passed_over() {
+    fn interim_responses_are_skipped() {
         let before = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n";
         assert_eq!(
             status(&format!("{before}HTTP/1.1 404 Not Found\r\n\r\nbody")),
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_are_found_folded_and_in_any_number() {
+    fn folded_fields_and_many_fields_are_read() {
         let many = "X-Field: value\r\n".repeat(1000);
         let head = format!(
             "HTTP/1.1 200 OK\r\n{many}content-TYPE : text/html;\r\n\tcharset=gbk\r\nContent-Type: image/png\r\n\
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_of_a_page_is_told_from_all_of_it() {
+    fn a_partial_response_is_distinguished_from_a_complete_one() {
         let of = |fields: &str| match read(&format!("HTTP/1.1 206 Partial Content\r\n{fields}\r\n")) {
             Message::Response(http) => http.without_page(),
             other => panic!("{other:?}"),

@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn records_begin_on_a_line_or_with_a_field_behind_the_version() {
+    fn records_begin_on_a_new_line_or_have_a_field_after_the_version() {
         let find = |text: &str| NextRecord::behind(b'x').find(text.as_bytes());
         for version in ["0.17", "0.18", "1.0", "1.1"] {
             for end in ["\r\n", "\n"] {
@@ -152,7 +152,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_record_is_found_however_the_bytes_arrive(
+        fn a_record_is_found_in_pieces_of_any_size(
             tokens in prop::collection::vec(
                 prop::sample::select(vec!["WARC/", "WARC-", "1.", "0", "18", "\r", "\n", "x", "W", "WARC/1.0\r\nWARC-"]), 0..20),
             steps in prop::collection::vec(1usize..30, 1..5),

@@ -23,7 +23,7 @@ fn check(markup: &str) -> Part {
             continue;
         }
         let (Some(start), Some(end)) = (trace.start(at), trace.end(at + c.len_utf8())) else {
-            // A part of what one reference gives.
+            // The character is one of two that a single reference gives.
             assert!(
                 ["&NotEqualTilde;", "&fjlig;"]
                     .iter()
@@ -54,7 +54,7 @@ fn check(markup: &str) -> Part {
 }
 
 #[test]
-fn a_part_of_the_text_is_cut_out_of_the_markup() {
+fn ranges_of_the_text_are_mapped_to_ranges_of_the_markup() {
     let markup = "<title>Tea</title><nav>Home</nav><main>\r\n<p>Caf&eacute; au <b>lait</b>, &#x4e2d;&#25991; &amp; more\r\nof it</p>\
         <aside>no</aside><p>And &nosuch; or &lt;i&gt; &amp c</main>";
     let mut extractor = Extractor::new();
@@ -82,7 +82,7 @@ fn a_part_of_the_text_is_cut_out_of_the_markup() {
 }
 
 #[test]
-fn a_reference_of_two_letters_is_not_cut_in_two() {
+fn a_reference_of_two_letters_is_not_split() {
     let markup = "<p>a &fjlig;ord here</p>";
     let mut extractor = Extractor::new();
     let (page, trace) = extractor.extract_traced(markup).unwrap();
@@ -94,7 +94,7 @@ fn a_reference_of_two_letters_is_not_cut_in_two() {
 }
 
 #[test]
-fn every_part_of_a_page_is_traced() {
+fn every_kind_of_extracted_part_is_traced() {
     assert_eq!(
         check("<title>&lt;No&gt; <b>text</title><script>x</script>"),
         Part::Title

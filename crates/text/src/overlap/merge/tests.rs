@@ -58,7 +58,7 @@ proptest! {
         keep in any::<u64>(),
     ) {
         check(&a, &b);
-        // Mostly the same.
+        // A second set with mostly the same elements.
         let near: BTreeSet<u64> = a.iter().copied().filter(|x| x % 10 != keep % 10).chain([keep]).collect();
         check(&a, &near);
     }

@@ -7,7 +7,7 @@ use crate::canonical::canonical;
 use crate::overlap::overlap;
 use crate::test_text::{any_text, plain_text, tricky_text};
 
-/// The shingles as strings, straight from the definition.
+/// The shingles as strings, by the definition.
 fn by_definition(canonical: &str, measure: Measure) -> BTreeSet<String> {
     let (units, n, glue): (Vec<String>, usize, &str) = match measure {
         Measure::CharGrams => (
@@ -96,7 +96,7 @@ fn grams_continue_across_chunks() {
 
 proptest! {
     #[test]
-    fn overlaps_as_the_sets_of_strings_do(
+    fn overlaps_equal_those_of_sets_of_strings(
         a in prop_oneof![plain_text(), tricky_text(), any_text()],
         b in plain_text(),
         cut in any::<prop::sample::Index>(),

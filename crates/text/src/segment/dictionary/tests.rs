@@ -4,11 +4,10 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Rules opposite to those of [`JiebaRs`]: any character may be a word, and the shorter of equally likely words is
-/// taken.
-struct Contrary;
+/// Rules opposite to those of [`JiebaRs`]: any character may be a word, and of equally likely words the shorter is chosen.
+struct OppositeRules;
 
-impl Rules for Contrary {
+impl Rules for OppositeRules {
     const PREFERS_LONGER_ON_TIE: bool = false;
     const ALLOWS_LONE_PREFIX: bool = true;
 
@@ -88,7 +87,7 @@ proptest! {
         let words: Vec<(&str, u64)> = words.iter().map(|(word, n)| (word.as_str(), *n)).collect();
         let dictionary = dictionary(&words);
         prop_assert_eq!(lengths::<JiebaRs>(&dictionary, &run), by_definition::<JiebaRs>(&words, &run));
-        prop_assert_eq!(lengths::<Contrary>(&dictionary, &run), by_definition::<Contrary>(&words, &run));
+        prop_assert_eq!(lengths::<OppositeRules>(&dictionary, &run), by_definition::<OppositeRules>(&words, &run));
     }
 }
 

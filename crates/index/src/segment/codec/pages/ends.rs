@@ -172,7 +172,7 @@ mod tests {
     use crate::segment::bits::Packer;
     use proptest::prelude::*;
 
-    fn check<W: Width>(mut rows: Vec<W>, asked: &[W]) {
+    fn check<W: Width>(mut rows: Vec<W>, queries: &[W]) {
         rows.sort_unstable();
         rows.dedup();
         let mut packer = Packer::default();
@@ -186,7 +186,7 @@ mod tests {
             starts: &[],
             width: PhantomData,
         };
-        for &row in asked.iter().chain(&rows) {
+        for &row in queries.iter().chain(&rows) {
             read.prefetch(row);
             assert_eq!(
                 read.page_of(row) as usize,
@@ -197,16 +197,16 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_page_is_that_of_a_search(lasts: Vec<u128>, crowd in prop::collection::vec(0u128..300, 0..200), asked: Vec<u128>, shift in 0u32..128) {
-            let lasts: Vec<u128> = lasts.into_iter().chain(crowd.iter().map(|&row| row << shift)).collect();
-            let asked: Vec<u128> = asked.into_iter().chain(crowd.iter().map(|&row| (row << shift).wrapping_add(1))).collect();
-            check(lasts.clone(), &asked);
+        fn the_page_equals_that_of_a_binary_search(lasts: Vec<u128>, clustered in prop::collection::vec(0u128..300, 0..200), queries: Vec<u128>, shift in 0u32..128) {
+            let lasts: Vec<u128> = lasts.into_iter().chain(clustered.iter().map(|&row| row << shift)).collect();
+            let queries: Vec<u128> = queries.into_iter().chain(clustered.iter().map(|&row| (row << shift).wrapping_add(1))).collect();
+            check(lasts.clone(), &queries);
             let narrow = |rows: &[u128]| rows.iter().map(|&row| (row ^ row >> 64) as u64).collect::<Vec<_>>();
-            check(narrow(&lasts), &narrow(&asked));
+            check(narrow(&lasts), &narrow(&queries));
             let narrow = |rows: &[u128]| rows.iter().map(|&row| (row ^ row >> 64) as u32).collect::<Vec<_>>();
-            check(narrow(&lasts), &narrow(&asked));
+            check(narrow(&lasts), &narrow(&queries));
             let narrow = |rows: &[u128]| rows.iter().map(|&row| (row ^ row >> 64) as u16).collect::<Vec<_>>();
-            check(narrow(&lasts), &narrow(&asked));
+            check(narrow(&lasts), &narrow(&queries));
         }
     }
 }

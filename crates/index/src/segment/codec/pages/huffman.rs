@@ -114,19 +114,18 @@ mod tests {
 
     use super::*;
 
-    /// The bits of a code of unbounded length, by repeatedly joining the two rarest symbols: the twin that the code is
-    /// tested against.
+    /// The bits of an optimal code of unbounded length, by repeatedly joining the two rarest symbols.
     fn unbounded(counts: &[u64]) -> u64 {
-        let mut left: Vec<u64> = counts.iter().copied().filter(|&count| count > 0).collect();
-        if left.len() == 1 {
-            return left[0];
+        let mut remaining: Vec<u64> = counts.iter().copied().filter(|&count| count > 0).collect();
+        if remaining.len() == 1 {
+            return remaining[0];
         }
         let mut bits = 0;
-        while left.len() > 1 {
-            left.sort_unstable_by(|a, b| b.cmp(a));
-            let joined = left.pop().unwrap() + left.pop().unwrap();
+        while remaining.len() > 1 {
+            remaining.sort_unstable_by(|a, b| b.cmp(a));
+            let joined = remaining.pop().unwrap() + remaining.pop().unwrap();
             bits += joined;
-            left.push(joined);
+            remaining.push(joined);
         }
         bits
     }
@@ -137,7 +136,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn codes_are_read_back_and_short(counts in prop::collection::vec(prop_oneof![0u64..3, 0u64..100, 0u64..1 << 40], 0..=128)) {
+        fn codes_are_decoded_and_close_to_optimal(counts in prop::collection::vec(prop_oneof![0u64..3, 0u64..100, 0u64..1 << 40], 0..=128)) {
             let lengths = lengths(&counts);
             let codes = codes(&lengths).unwrap();
             let decoder = Decoder::new(&lengths).unwrap();
@@ -154,13 +153,13 @@ mod tests {
             let best = unbounded(&counts);
             prop_assert!(cost(&counts, &lengths) >= best);
             if counts.iter().filter(|&&count| count > 0).count() <= 12 {
-                // With this few symbols the bound on the code length has no effect.
+                // With so few symbols, the limit of the code length has no effect.
                 prop_assert_eq!(cost(&counts, &lengths), best);
             }
         }
 
         #[test]
-        fn any_lengths_are_a_code_or_are_refused(lengths in prop::collection::vec(prop_oneof![0u8..4, 0u8..=15, any::<u8>()], 0..=128)) {
+        fn lengths_that_are_not_a_code_are_refused(lengths in prop::collection::vec(prop_oneof![0u8..4, 0u8..=15, any::<u8>()], 0..=128)) {
             let sum: f64 = lengths.iter().filter(|&&l| l > 0).map(|&l| (-f64::from(l)).exp2()).sum();
             let used = lengths.iter().filter(|&&l| l > 0).count();
             let short = lengths.iter().all(|&l| u32::from(l) <= MAX_LENGTH);
@@ -171,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn skewed_counts_stay_within_the_bound() {
+    fn codes_of_skewed_counts_stay_within_the_length_limit() {
         let counts: Vec<u64> = (0..40).map(|i| 1 << i).collect();
         let lengths = lengths(&counts);
         assert_eq!(lengths.iter().max(), Some(&(MAX_LENGTH as u8)));

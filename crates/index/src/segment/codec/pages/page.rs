@@ -147,7 +147,7 @@ mod tests {
     use super::*;
     use crate::samples::{rows, shape};
 
-    /// The twin: a string of ones and zeros as the format specifies it.
+    /// A naive encoder: a string of ones and zeros, as the format specifies it.
     fn naive<W: Width>(rows: &[W], lengths: &[u8]) -> String {
         let number = |n: u128, bits: u32| -> String { (0..bits).map(|i| bit(n >> i & 1 == 1)).collect() };
         let mut out = String::new();
@@ -160,7 +160,7 @@ mod tests {
                 .rev()
                 .find(|&b| row.bit(b) != rows[i - 1].bit(b))
                 .unwrap();
-            // Canonical codes are assigned in the order of (length, symbol), each one more than the one before.
+            // Canonical codes are assigned in the order of (length, symbol). Each code is the previous one plus 1.
             let mut symbols: Vec<(u8, usize)> =
                 lengths.iter().copied().zip(0..).filter(|c| c.0 > 0).collect();
             symbols.sort_unstable();
@@ -213,7 +213,7 @@ mod tests {
         let mut page = Page::new(&bytes, 0..end, &decoder, rows.len() as u32);
         assert_eq!((&mut page).collect::<Vec<W>>(), rows);
         assert!(page.is_whole());
-        // For any bytes, decoding ends and yields ascending rows.
+        // For any bytes, decoding ends and returns ascending rows.
         if end > 0 {
             bytes[flip % end as usize] ^= 1 << (flip % 8);
             let read: Vec<W> = Page::new(&bytes, 0..end, &decoder, rows.len() as u32).collect();

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// A record of a type with a body.
+/// A record with a type and a body.
 fn record(kind: &str, extra: &str, body: &[u8]) -> Vec<u8> {
     let head = format!(
         "WARC/1.0\r\nWARC-Type: {kind}\r\n{extra}Content-Length: {}\r\n\r\n",
@@ -16,33 +16,33 @@ fn page(text: &str) -> Vec<u8> {
     record("response", "", body.as_bytes())
 }
 
-/// The spans of a file that arrives in pieces of `step` bytes, as the splitter hands them on.
+/// The spans of a file that is scanned in pieces of `step` bytes.
 fn spans(file: &[u8], step: usize, max: u64) -> Vec<(SpanKind, Vec<u8>)> {
     scanned(file, step, max, false)
 }
 
 fn scanned(file: &[u8], step: usize, max: u64, any_status: bool) -> Vec<(SpanKind, Vec<u8>)> {
     let mut scan = WarcScan::new(max, any_status);
-    let (mut held, mut told) = (Vec::new(), Vec::new());
-    let mut take = |held: &mut Vec<u8>, spans: Vec<Span>| {
+    let (mut buffer, mut found_spans) = (Vec::new(), Vec::new());
+    let mut take = |buffer: &mut Vec<u8>, spans: Vec<Span>| {
         let mut at = 0;
         for span in spans {
-            told.push((span.part, held[at..span.end].to_vec()));
+            found_spans.push((span.part, buffer[at..span.end].to_vec()));
             at = span.end;
         }
-        held.drain(..at);
+        buffer.drain(..at);
     };
     for piece in file.chunks(step) {
-        let from = held.len();
-        held.extend_from_slice(piece);
+        let from = buffer.len();
+        buffer.extend_from_slice(piece);
         let mut found = Vec::new();
-        scan.scan(&held, from, &mut found).unwrap();
-        take(&mut held, found);
+        scan.scan(&buffer, from, &mut found).unwrap();
+        take(&mut buffer, found);
     }
     let mut found = Vec::new();
-    let _ = scan.finish(&held, &mut found);
-    take(&mut held, found);
-    told
+    let _ = scan.finish(&buffer, &mut found);
+    take(&mut buffer, found);
+    found_spans
 }
 
 fn records(file: &[u8], step: usize) -> Vec<(SpanKind, Vec<u8>)> {
@@ -50,7 +50,7 @@ fn records(file: &[u8], step: usize) -> Vec<(SpanKind, Vec<u8>)> {
 }
 
 #[test]
-fn records_are_told_by_what_they_are() {
+fn records_are_classified_by_their_content() {
     let parts = [
         (
             SpanKind::Other(Some("warcinfo")),
@@ -161,7 +161,7 @@ fn responses_are_documents_by_their_status() {
 }
 
 #[test]
-fn markup_is_sniffed_however_it_arrives() {
+fn markup_is_detected_in_pieces_of_any_size() {
     for (body, part) in [
         ("  \n<!DOCTYPE html><p>text", SpanKind::Record),
         ("<html><p>text", SpanKind::Record),
@@ -213,12 +213,12 @@ fn records_need_no_line_ends_between_them() {
 }
 
 #[test]
-fn a_header_that_is_cut_off_ends_where_the_next_record_begins() {
+fn a_truncated_header_ends_where_the_next_record_begins() {
     let cut = b"WARC/1.0\r\nWARC-Type: response\r\n".to_vec();
     let file = [page("one"), cut.clone(), page("two")].concat();
     for step in [1, 13, 1 << 20] {
-        let told = records(&file, step);
-        let bytes: Vec<_> = told.iter().map(|(_, bytes)| bytes.clone()).collect();
+        let found = records(&file, step);
+        let bytes: Vec<_> = found.iter().map(|(_, bytes)| bytes.clone()).collect();
         assert_eq!(
             bytes,
             [page("one"), cut.clone(), page("two")],
@@ -228,71 +228,71 @@ fn a_header_that_is_cut_off_ends_where_the_next_record_begins() {
 }
 
 #[test]
-fn a_giant_length_costs_one_record_of_any_kind() {
+fn a_huge_length_rejects_one_record_of_any_kind() {
     for kind in ["response", "request", "metadata", "conversion", "novel"] {
         let bad =
             format!("WARC/0.18\r\nWARC-Type: {kind}\r\nContent-Length: 999999999999\r\n\r\ntext\r\n\r\n");
         let file = [page("one"), bad.into_bytes(), page("two"), page("three")].concat();
         for (step, max) in [(1, 1 << 20), (13, 1 << 20), (1 << 20, 1 << 20)] {
-            let told = spans(&file, step, max);
-            let parts: Vec<_> = told.iter().map(|(part, _)| *part).collect();
+            let found = spans(&file, step, max);
+            let parts: Vec<_> = found.iter().map(|(part, _)| *part).collect();
             assert_eq!(parts, [SpanKind::Record; 4], "{kind} in steps of {step}");
-            assert_eq!(told[2].1, page("two"), "{kind}");
-            assert_eq!(told.concat_bytes(), file);
+            assert_eq!(found[2].1, page("two"), "{kind}");
+            assert_eq!(found.concat_bytes(), file);
         }
     }
-    // A page that would be too long anyway is not believed to hold the records that follow.
+    // A record with a length above the limit does not include the records after it.
     let bad = b"WARC/1.0\r\nWARC-Type: conversion\r\nContent-Type: text/plain\r\nContent-Length: 99999999\r\n\r\ntext\r\n\r\n";
     let many: Vec<Vec<u8>> = (0..100).map(|i| page(&i.to_string())).collect();
     let file = [page("one"), bad.to_vec(), many.concat()].concat();
     for step in [50, 1 << 20] {
-        let told = spans(&file, step, 400);
-        assert_eq!(told.len(), 102, "in steps of {step}");
-        assert_eq!(told.concat_bytes(), file);
+        let found = spans(&file, step, 400);
+        assert_eq!(found.len(), 102, "in steps of {step}");
+        assert_eq!(found.concat_bytes(), file);
     }
 }
 
 #[test]
-fn a_length_beyond_what_is_held_costs_one_record_that_is_no_document() {
+fn a_wrong_length_above_the_buffer_limit_affects_one_record() {
     let pages: Vec<Vec<u8>> = (0..1500).map(|i| page(&i.to_string().repeat(600))).collect();
-    for said in [MAX_OTHER_BYTES, MAX_OTHER_BYTES + 500, 2_000_000, 1 << 40] {
-        let bad = format!("WARC/1.0\r\nWARC-Type: warcinfo\r\nContent-Length: {said}\r\n\r\nshort\r\n\r\n");
+    for length in [MAX_OTHER_BYTES, MAX_OTHER_BYTES + 500, 2_000_000, 1 << 40] {
+        let bad = format!("WARC/1.0\r\nWARC-Type: warcinfo\r\nContent-Length: {length}\r\n\r\nshort\r\n\r\n");
         let file = [page("one"), bad.clone().into_bytes(), pages.concat()].concat();
         for step in [1 << 16, 1 << 20, 1 << 23] {
-            let told = spans(&file, step, 64 << 20);
+            let found = spans(&file, step, 64 << 20);
             let records = [page("one"), bad.clone().into_bytes()];
             let expected = records
                 .iter()
                 .chain(&pages)
                 .map(|record| (SpanKind::Record, record));
             assert!(
-                told.iter().map(|(part, bytes)| (*part, bytes)).eq(expected),
-                "{said} in steps of {step}"
+                found.iter().map(|(part, bytes)| (*part, bytes)).eq(expected),
+                "{length} in steps of {step}"
             );
         }
     }
 }
 
 #[test]
-fn a_wrong_length_costs_one_record() {
-    let wrong = |said: usize| {
+fn a_wrong_length_affects_one_record() {
+    let wrong = |length: usize| {
         let body = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<p>a page of some length</p>";
-        format!("WARC/1.0\r\nWARC-Type: response\r\nContent-Length: {said}\r\n\r\n{body}\r\n\r\n")
+        format!("WARC/1.0\r\nWARC-Type: response\r\nContent-Length: {length}\r\n\r\n{body}\r\n\r\n")
             .into_bytes()
     };
-    for said in [3, 60, 100, 200, 400, 100_000] {
-        let bad = wrong(said);
+    for length in [3, 60, 100, 200, 400, 100_000] {
+        let bad = wrong(length);
         let file = [page("one"), bad.clone(), page("two"), page("three")].concat();
         for step in [1, 13, 1 << 20] {
-            let told = records(&file, step);
-            let texts: Vec<_> = told
+            let found = records(&file, step);
+            let texts: Vec<_> = found
                 .iter()
                 .map(|(part, bytes)| (*part, String::from_utf8_lossy(bytes).into_owned()))
                 .collect();
-            assert_eq!(told.concat_bytes(), file);
-            assert_eq!(told.first().unwrap().1, page("one"));
-            assert_eq!(told.last().unwrap().1, page("three"), "{said} {texts:#?}");
-            assert_eq!(told[told.len() - 2].1, page("two"), "{said} {texts:#?}");
+            assert_eq!(found.concat_bytes(), file);
+            assert_eq!(found.first().unwrap().1, page("one"));
+            assert_eq!(found.last().unwrap().1, page("three"), "{length} {texts:#?}");
+            assert_eq!(found[found.len() - 2].1, page("two"), "{length} {texts:#?}");
         }
     }
 }
@@ -307,14 +307,14 @@ fn garbage_between_records_is_one_span() {
     ]
     .concat();
     for step in [1, 13, 1 << 20] {
-        let told = records(&file, step);
-        assert_eq!(told.len(), 4, "{told:?}");
-        assert_eq!(told[2].1, page("two"));
+        let found = records(&file, step);
+        assert_eq!(found.len(), 4, "{found:?}");
+        assert_eq!(found[2].1, page("two"));
     }
 }
 
 #[test]
-fn long_records_that_are_no_documents_are_not_held() {
+fn long_records_that_are_not_documents_are_not_buffered() {
     let long = record(
         "response",
         "",
@@ -325,17 +325,18 @@ fn long_records_that_are_no_documents_are_not_held() {
         .concat(),
     );
     let file = [page("one"), long.clone(), page("two")].concat();
-    let told = spans(&file, 100, 400);
-    assert_eq!(told.first().unwrap().1, page("one"));
-    assert_eq!(told.last().unwrap().1, page("two"));
-    assert!(told.iter().all(|(_, bytes)| bytes.len() <= 500));
+    let found = spans(&file, 100, 400);
+    assert_eq!(found.first().unwrap().1, page("one"));
+    assert_eq!(found.last().unwrap().1, page("two"));
+    assert!(found.iter().all(|(_, bytes)| bytes.len() <= 500));
     assert_eq!(
-        told.iter()
+        found
+            .iter()
             .filter(|(part, _)| *part == SpanKind::Other(Some("no text")))
             .count(),
         1
     );
-    assert_eq!(told.concat_bytes(), file);
+    assert_eq!(found.concat_bytes(), file);
 }
 
 trait ConcatBytes {
@@ -348,10 +349,10 @@ impl ConcatBytes for Vec<(SpanKind, Vec<u8>)> {
     }
 }
 
-/// The spans, with each one that continues another joined to it.
-fn joined(told: Vec<(SpanKind, Vec<u8>)>) -> Vec<(SpanKind, Vec<u8>)> {
+/// The spans, in which continuations are joined to the span that they continue.
+fn joined(found: Vec<(SpanKind, Vec<u8>)>) -> Vec<(SpanKind, Vec<u8>)> {
     let mut joined: Vec<(SpanKind, Vec<u8>)> = Vec::new();
-    for (part, bytes) in told {
+    for (part, bytes) in found {
         match joined.last_mut().filter(|_| part == SpanKind::Other(None)) {
             Some((_, before)) => before.extend_from_slice(&bytes),
             None => joined.push((part, bytes)),
@@ -362,7 +363,7 @@ fn joined(told: Vec<(SpanKind, Vec<u8>)>) -> Vec<(SpanKind, Vec<u8>)> {
 
 proptest! {
     #[test]
-    fn spans_do_not_depend_on_how_the_bytes_arrive(
+    fn spans_do_not_depend_on_the_size_of_pieces(
         tokens in prop::collection::vec(prop::sample::select(vec![
             "WARC/1.0\r\n", "WARC/0.18\n", "WARC-Type: response\r\n", "WARC-Type: request\r\n", "Content-Length: 12\r\n",
             "Content-Length: 40\r\n", "Content-Length: 500\r\n", "\r\n", "\n", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 404 Gone\r\n",
@@ -376,7 +377,7 @@ proptest! {
         let (whole, pieces) = (records(&file, 1 << 20), records(&file, step));
         prop_assert_eq!(whole.concat_bytes(), file.clone());
         prop_assert_eq!(whole, pieces);
-        // With little held, nothing is lost either.
+        // With a small buffer, no bytes are lost either.
         for max in [0, 5, 30, 100] {
             let pieces = spans(&file, step, max);
             prop_assert_eq!(pieces.concat_bytes(), file.clone());

@@ -1,5 +1,9 @@
+<<<<<<< HEAD:crates/dedup/tests/facade/original_places.rs
 //! Places of passages in the original texts: what is cut out of a record by them is exactly the passage, however the
 //! record writes it.
+=======
+//! Original ranges of passages: the text that a range selects in a record is exactly the passage, in any spelling or markup.
+>>>>>>> h-tests:crates/dedup/tests/facade/original_ranges.rs
 
 use std::fmt::Write as _;
 use std::fs;
@@ -12,12 +16,12 @@ use twinprint_io::progress::Silent;
 use twinprint_io::source::SourceOptions;
 use twinprint_text::canonical;
 
-/// Passages of four texts each, and one of very many.
+/// The number of passages with four holders each, and the number of holders of one further passage.
 const PASSAGES: usize = 900;
 const HOLDERS: usize = 4;
 const HOLDERS_OF_ONE: usize = 100;
 
-/// Drawn numbers; the same for the same seed.
+/// A pseudorandom generator, which depends on the seed only.
 struct Random(u64);
 
 impl Random {
@@ -34,7 +38,7 @@ impl Random {
     }
 }
 
-/// Letters of one word, as they are compared.
+/// One word in its canonical spelling.
 fn word(random: &mut Random, chinese: bool) -> String {
     const ENGLISH: &[&str] = &[
         "fi", "fl", "ffi", "a", "re", "tion", "st", "é", "ü", "ç", "ï", "mo", "na", "ke", "ß", "ox", "7",
@@ -51,7 +55,7 @@ fn word(random: &mut Random, chinese: bool) -> String {
     (0..syllables).map(|_| random.of(ENGLISH)).collect()
 }
 
-/// The same letters as a record may write them.
+/// The word in a random spelling with the same canonical text.
 fn written(random: &mut Random, word: &str) -> String {
     let mut written = String::new();
     let style = random.below(7);
@@ -60,7 +64,7 @@ fn written(random: &mut Random, word: &str) -> String {
         match (style, c) {
             (1, _) => written.extend(c.to_uppercase()),
             (2, '!'..='~') => written.extend(char::from_u32(c as u32 + 0xFEE0)),
-            // Mathematical letters, two units of UTF-16 each.
+            // Mathematical letters, which are two UTF-16 units each.
             (3, 'a'..='z') => written.extend(char::from_u32(0x1D41A + c as u32 - 'a' as u32)),
             (4, 'é') => written.push_str("e\u{301}"),
             (4, 'ü') => written.push_str("u\u{308}"),
@@ -74,7 +78,7 @@ fn written(random: &mut Random, word: &str) -> String {
             written.push_str(random.of(&["\u{AD}", "\u{200B}", "\u{200D}", "\u{FEFF}"]));
         }
     }
-    // Capitals of more than one letter in lower case are other letters.
+    // Upper case changes some letters, such as ß. Such a spelling is not used.
     if canonical(&written) == word {
         written
     } else {
@@ -82,9 +86,9 @@ fn written(random: &mut Random, word: &str) -> String {
     }
 }
 
-/// Words as a record may write them, with signs between; those of Chinese need none.
+/// The words in random spellings with spaces and punctuation between them, which are optional in Chinese.
 fn text(random: &mut Random, words: &[String], chinese: bool) -> String {
-    const SIGNS: &[&str] = &[
+    const SEPARATORS: &[&str] = &[
         " ", " ", " ", ", ", "\r\n", " — ", "…", ": “", "” (", ") ", "\n\n", "。", "，", "　", " 🎉 ",
         " \u{AD} ", "_", "/", "\t",
     ];
@@ -92,13 +96,13 @@ fn text(random: &mut Random, words: &[String], chinese: bool) -> String {
     for word in words {
         text.push_str(&written(random, word));
         if !chinese || random.below(6) == 0 {
-            text.push_str(random.of(SIGNS));
+            text.push_str(random.of(SEPARATORS));
         }
     }
     text
 }
 
-/// A text as markup: characters as references, elements and comments between them.
+/// The text as HTML, with character references, elements and comments.
 fn markup(random: &mut Random, text: &str) -> String {
     let mut markup = String::new();
     for c in text.chars() {
@@ -115,21 +119,21 @@ fn markup(random: &mut Random, text: &str) -> String {
     markup
 }
 
-/// The originals of all records, and the words that stand in each by its number.
+/// The original texts of all records.
 fn originals(as_markup: bool) -> Vec<String> {
     let mut random = Random(20);
     let mut originals = Vec::new();
     for passage in 0..=PASSAGES {
         let chinese = passage % 2 == 1;
         let words = |random: &mut Random, n: usize| (0..n).map(|_| word(random, chinese)).collect::<Vec<_>>();
-        // Enough for the containment asked for beside the most own words.
+        // Long enough for the minimum containment even with the most words around it.
         let length = if chinese { 90 } else { 60 } + random.below(60);
         let passage_words = words(&mut random, length);
         for _ in 0..if passage == 0 { HOLDERS_OF_ONE } else { HOLDERS } {
             let (before, after) = (random.below(60), random.below(60));
             let own = [words(&mut random, before), words(&mut random, after)];
-            let whole = [&own[0][..], &passage_words, &own[1]].concat();
-            let original = text(&mut random, &whole, chinese);
+            let all_words = [&own[0][..], &passage_words, &own[1]].concat();
+            let original = text(&mut random, &all_words, chinese);
             originals.push(if as_markup {
                 markup(&mut random, &original)
             } else {
@@ -140,11 +144,11 @@ fn originals(as_markup: bool) -> Vec<String> {
     originals
 }
 
-/// The rows of both files of a run over records.
+/// The rows of `parts.jsonl` and `passages.jsonl` of a run over the records.
 fn rows(dir: &Path, originals: &[String], options: &SourceOptions) -> (Vec<Value>, Vec<Value>) {
     let mut lines = String::new();
     for (id, original) in originals.iter().enumerate() {
-        // Between them stand blank lines, and records that are rejected.
+        // Blank lines and rejected records between the documents must not shift the ranges.
         if id % 97 == 0 {
             lines += "\n{\"id\": \"no text\"}\n";
         }
@@ -174,23 +178,23 @@ fn rows(dir: &Path, originals: &[String], options: &SourceOptions) -> (Vec<Value
     (read("parts.jsonl"), read("passages.jsonl"))
 }
 
-/// A place in one record: from and to in characters of the canonical text, and in characters and bytes of the original.
-struct Place {
+/// A range in one record, in characters of the canonical text, and in characters and bytes of the original text.
+struct Range {
     record: usize,
     canonical: [usize; 2],
     chars: [usize; 2],
     bytes: [usize; 2],
 }
 
-/// All places that rows name.
-fn places((pairs, holders): &(Vec<Value>, Vec<Value>)) -> Vec<Place> {
+/// All ranges in the rows.
+fn ranges((pairs, holders): &(Vec<Value>, Vec<Value>)) -> Vec<Range> {
     let id = |value: &Value| value.as_str().unwrap().parse().unwrap();
     let numbers = |value: &Value, from: usize| [from, from + 1].map(|i| value[i].as_u64().unwrap() as usize);
-    let mut places = Vec::new();
+    let mut ranges = Vec::new();
     for row in pairs {
         for (i, canonical) in row["passages"].as_array().unwrap().iter().enumerate() {
             for (side, from) in [("a", 0), ("b", 2)] {
-                places.push(Place {
+                ranges.push(Range {
                     record: id(&row[side]),
                     canonical: numbers(canonical, from),
                     chars: numbers(&row["original_chars"][i], from),
@@ -201,7 +205,7 @@ fn places((pairs, holders): &(Vec<Value>, Vec<Value>)) -> Vec<Place> {
     }
     for row in holders {
         for (i, canonical) in row["canonical_chars"].as_array().unwrap().iter().enumerate() {
-            places.push(Place {
+            ranges.push(Range {
                 record: id(&row["id"]),
                 canonical: numbers(canonical, 0),
                 chars: numbers(&row["original_chars"][i], 0),
@@ -209,35 +213,35 @@ fn places((pairs, holders): &(Vec<Value>, Vec<Value>)) -> Vec<Place> {
             });
         }
     }
-    places
+    ranges
 }
 
-/// Checks every place; `shown` is the text that a piece of an original shows.
-fn check(originals: &[String], places: &[Place], shown: impl Fn(&str) -> String) {
-    for place in places {
-        let original = &originals[place.record];
-        let [from, to] = place.canonical;
+/// Checks every range. `shown` returns the text of a part of an original text.
+fn check(originals: &[String], ranges: &[Range], shown: impl Fn(&str) -> String) {
+    for range in ranges {
+        let original = &originals[range.record];
+        let [from, to] = range.canonical;
         let passage: String = canonical(&shown(original))
             .chars()
             .skip(from)
             .take(to - from)
             .collect();
-        let cut = &original[place.bytes[0]..place.bytes[1]];
+        let cut = &original[range.bytes[0]..range.bytes[1]];
         assert_eq!(canonical(&shown(cut)), passage, "{cut}");
         let by_chars: String = original
             .chars()
-            .skip(place.chars[0])
-            .take(place.chars[1] - place.chars[0])
+            .skip(range.chars[0])
+            .take(range.chars[1] - range.chars[0])
             .collect();
         assert_eq!(cut, by_chars);
-        // Nothing can be dropped at either end without losing a part of the passage.
+        // The range is the shortest: without its first or last character, a part of the passage is missing.
         let mut inner = cut.chars();
         inner.next();
         let after_first = inner.as_str();
         inner = cut.chars();
         inner.next_back();
         assert_ne!(canonical(&shown(after_first)), passage, "{cut}");
-        // A character reference in markup is the same without its semicolon.
+        // A character reference has the same meaning without its semicolon.
         if !cut.ends_with(';') {
             assert_ne!(canonical(&shown(inner.as_str())), passage, "{cut}");
         }
@@ -245,20 +249,20 @@ fn check(originals: &[String], places: &[Place], shown: impl Fn(&str) -> String)
 }
 
 #[test]
-fn cutting_the_original_gives_the_passage() {
+fn original_ranges_select_the_passage() {
     let originals = originals(false);
     let dir = tempfile::tempdir().unwrap();
     let rows = rows(dir.path(), &originals, &SourceOptions::default());
     assert_eq!(rows.0.len(), PASSAGES * HOLDERS * (HOLDERS - 1) / 2);
     assert_eq!(rows.1.len(), HOLDERS_OF_ONE);
-    let places = places(&rows);
-    assert!(places.len() >= 10_000, "{}", places.len());
-    check(&originals, &places, str::to_owned);
+    let ranges = ranges(&rows);
+    assert!(ranges.len() >= 10_000, "{}", ranges.len());
+    check(&originals, &ranges, str::to_owned);
 }
 
 #[cfg(feature = "html")]
 #[test]
-fn cutting_the_markup_of_a_page_gives_the_passage() {
+fn original_ranges_in_html_select_the_passage() {
     let originals = originals(true);
     let dir = tempfile::tempdir().unwrap();
     let options = SourceOptions {
@@ -266,11 +270,11 @@ fn cutting_the_markup_of_a_page_gives_the_passage() {
         ..SourceOptions::default()
     };
     let rows = rows(dir.path(), &originals, &options);
-    let places = places(&rows);
-    assert!(places.len() >= 10_000, "{}", places.len());
+    let ranges = ranges(&rows);
+    assert!(ranges.len() >= 10_000, "{}", ranges.len());
     let shown = |markup: &str| {
         let mut extractor = twinprint_text::html::Extractor::new();
         extractor.extract(markup).unwrap().text.into_owned()
     };
-    check(&originals, &places, shown);
+    check(&originals, &ranges, shown);
 }
