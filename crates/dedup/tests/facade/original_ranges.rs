@@ -1,9 +1,4 @@
-<<<<<<< HEAD:crates/dedup/tests/facade/original_places.rs
-//! Places of passages in the original texts: what is cut out of a record by them is exactly the passage, however the
-//! record writes it.
-=======
 //! Original ranges of passages: the text that a range selects in a record is exactly the passage, in any spelling or markup.
->>>>>>> h-tests:crates/dedup/tests/facade/original_ranges.rs
 
 use std::fmt::Write as _;
 use std::fs;
