@@ -160,6 +160,8 @@ impl WordVector for U64s {
     fn count_ones(self) -> Self {
         // The method of Muła: a table lookup counts the ones of each nibble, and the sum of absolute differences adds
         // up the eight bytes of each lane.
+        //
+        // SAFETY: `self` is a vector, which exists only on a CPU with AVX2.
         Self(unsafe {
             let table = _mm_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4);
             let table = _mm256_broadcastsi128_si256(table);

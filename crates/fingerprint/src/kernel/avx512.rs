@@ -126,6 +126,8 @@ impl WordVector for U64s {
     #[inline(always)]
     fn or_xor(self, x: Self, y: Self) -> Self {
         // The constant is the truth table of a | (b ^ c) for the ternary-logic instruction.
+        //
+        // SAFETY: `self` is a vector, which exists only on a CPU with AVX-512.
         Self(unsafe { _mm512_ternarylogic_epi64::<0b1111_0110>(self.0, x.0, y.0) })
     }
 
@@ -145,6 +147,8 @@ impl WordVector for U64s {
     fn min_small(self, other: Self) -> Self {
         // The minimum of bytes is the same for lanes below 256. It is used because the minimum of 64-bit lanes is
         // several times slower on some CPUs.
+        //
+        // SAFETY: `self` is a vector, which exists only on a CPU with AVX-512.
         Self(unsafe { _mm512_min_epu8(self.0, other.0) })
     }
 

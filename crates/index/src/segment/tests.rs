@@ -265,7 +265,7 @@ fn check_fixture<W: Width>(name: &str, codec: Codec) {
     let mut scratch = Scratch::default();
     segment
         .lookup(duplicate.0, 3, &mut scratch, |id, row, d| {
-            found.push((id, row, d))
+            found.push((id, row, d));
         })
         .unwrap();
     found.sort_unstable();
