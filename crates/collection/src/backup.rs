@@ -1,6 +1,7 @@
-//! Backup and restore: the store is copied row by row.
+//! Backup and restore: every entry of every table is copied into a new file.
 //!
-//! A backup is a collection. It contains everything, with the secrets, and can be opened and checked like any other.
+//! A backup is itself a collection. It contains all data, including the secret keys, and can be opened and verified
+//! like any other collection.
 
 use std::path::Path;
 
@@ -15,16 +16,17 @@ use super::database::{
 use super::error::CollectionError;
 use super::integrity::IntegrityReport;
 
-/// The number of entries that are copied in one transaction.
+/// The number of table entries that a backup copies in one transaction.
 const BATCH: usize = 10_000;
 
 impl Collection {
-    /// Copies the present state into a directory that does not exist or is empty. Other threads may read and write meanwhile; their writes
-    /// are not in the copy. The copy is read and [verified](Self::verify).
+    /// Copies the collection into a directory, which must be empty or not exist yet. Other threads may read and write
+    /// during the copy. Writes after the start of the backup are not in the copy. Finally the copy is
+    /// [verified](Self::verify).
     ///
     /// # Errors
-    /// [`CollectionError::NotEmpty`] or [`CollectionError::InUse`] for a directory in use, [`CollectionError::Io`] if the disk fails,
-    /// [`CollectionError::Damaged`].
+    /// [`CollectionError::NotEmpty`] or [`CollectionError::InUse`] if `dir` cannot be used, [`CollectionError::Io`] if
+    /// the disk fails, [`CollectionError::Damaged`] if the collection or the copy is damaged.
     ///
     /// # Examples
     ///
@@ -53,10 +55,12 @@ impl Collection {
         self.backup_unless(dir, &|| false)
     }
 
-    /// [`backup`](Self::backup) that ends soon after `cancelled` returns true, except while the copy is verified.
+    /// Does the same as [`backup`](Self::backup), but stops soon after `cancelled` returns true. The verification at
+    /// the end cannot be cancelled.
     ///
     /// # Errors
-    /// As [`backup`](Self::backup), and [`CollectionError::Cancelled`]; the directory then contains no backup.
+    /// The errors of [`backup`](Self::backup), and [`CollectionError::Cancelled`]. After an error, `dir` contains no
+    /// backup.
     pub fn backup_unless(
         &self,
         dir: &Path,
@@ -79,16 +83,17 @@ impl Collection {
         Ok(checked)
     }
 
-    /// Copies a backup into a directory that does not exist or is empty, and verifies the copy.
+    /// Copies a backup into the directory `dir`, which must be empty or not exist yet, and verifies the copy.
     ///
     /// # Errors
-    /// [`CollectionError::NotThere`] if there is no backup, and the errors of [`backup`](Self::backup).
+    /// [`CollectionError::NotThere`] if the directory `backup` contains no backup, and the errors of
+    /// [`backup`](Self::backup).
     pub fn restore(backup: &Path, dir: &Path) -> Result<IntegrityReport, CollectionError> {
         Self::open_read_only(backup)?.backup(dir)
     }
 }
 
-/// A copy from one store to another.
+/// Copies all tables of one store into another. Stops with an error once `cancelled` returns true.
 struct StoreCopy<'a> {
     from: &'a Database,
     to: &'a Database,
@@ -116,7 +121,7 @@ impl StoreCopy<'_> {
             self.copy(transaction, STORY_STATE)?;
             self.copy(transaction, STORY_LOG)?;
         }
-        // The settings are copied last: an incomplete copy has none and cannot be opened.
+        // The settings are copied last. An incomplete copy therefore has no settings, and cannot be opened by mistake.
         self.copy(transaction, META)
     }
 

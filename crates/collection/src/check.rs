@@ -1,4 +1,5 @@
-//! Checks: the verdict that a document would get, the leaders similar to it, and the groups of a list of documents. Nothing is stored.
+//! Queries about documents that are not stored: the verdict that a document would get, the leaders similar to it, and
+//! the groups within a list of documents.
 
 use rayon::prelude::*;
 use redb::ReadTransaction;
@@ -15,40 +16,42 @@ use super::settings::StoredContent;
 use super::shared::Shared;
 use super::verify::{Asked, Found, Match, Rule, find};
 
-/// A leader that is similar to a text: a duplicate or a near miss.
+/// A stored leader that is similar to the queried document: a duplicate or a near miss.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Hit {
-    /// True if a document with the text would join the group: its Jaccard reaches the threshold, or there are no shingles to verify.
+    /// True if the queried document would join the leader's group: the Jaccard reaches the threshold, or the collection
+    /// has no shingles to verify.
     pub duplicate: bool,
-    /// The group that it leads.
+    /// The number of the group that the leader leads.
     pub group_id: u64,
-    /// The leader, with its distance and similarity.
+    /// The leader's id, and its distance and similarity to the queried document.
     #[serde(flatten)]
     pub best: BestMatch,
-    /// The address of the leader.
+    /// The URL of the leader.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
 }
 
-/// The leaders that are similar to a text.
+/// The result of [`Collection::similar`]: the stored leaders that are similar to a document.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Similar {
-    /// Duplicates, then near misses, each with the highest Jaccard first.
+    /// The duplicates, then the near misses. Both are ordered by descending Jaccard.
     pub hits: Vec<Hit>,
-    /// The number of leaders that were found. `hits` contains at most `limit` of them.
+    /// The total number of similar leaders. `hits` contains only the first of them, up to the `limit` of the query.
     pub found: u64,
-    /// True if there were more candidates than texts may be compared (`max_texts`), so a more distant duplicate may have been missed.
+    /// True if only the `max_texts` nearest candidates were compared, so that a more distant duplicate may be missing.
     pub limited: bool,
 }
 
 impl Collection {
-    /// Returns the answers that documents would get if each of them were added now. Stores nothing. Works in parallel, on the threads of
-    /// rayon's current pool.
+    /// Returns, for each document, the answer that it would get if it alone were added now. Stores nothing. The
+    /// documents are checked in parallel on rayon's current thread pool.
     ///
     /// # Errors
-    /// [`CollectionError::Damaged`]. A document that is not allowed gets its own error.
+    /// [`CollectionError::Damaged`]. An invalid document gets an error in its place of the result and does not affect
+    /// the others.
     pub fn check(
         &self,
         documents: Vec<NewDocument>,
@@ -78,12 +81,13 @@ impl Collection {
         })
     }
 
-    /// Returns at most `limit` leaders within `k` of a document, or found by its shingles: duplicates, and near misses below the threshold.
-    /// The most similar come first. `None` stands for the radius of the collection.
+    /// Finds stored leaders that are similar to a document. Returns at most `limit` of them, the most similar first:
+    /// duplicates, then near misses. Candidates are the leaders within the Hamming distance `k` and, for a short text,
+    /// those that share shingles with it. If `k` is `None`, the radius of the collection is used.
     ///
     /// # Errors
-    /// [`CollectionError::Invalid`] or [`CollectionError::Limit`] for a document that is not allowed or a radius above the collection's,
-    /// [`CollectionError::Damaged`].
+    /// [`CollectionError::Invalid`] or [`CollectionError::Limit`] if the document is invalid or `k` is above the
+    /// collection's radius, [`CollectionError::Damaged`].
     ///
     /// # Examples
     ///
@@ -125,7 +129,7 @@ impl Collection {
         let now = shared.now();
         let prepared = shared.preparer.prepare(document, now)?;
         shared.consistent(|live, transaction| {
-            // With the threshold 0, every candidate that can be verified is returned.
+            // With the threshold 0, near misses are returned as well as duplicates.
             let rule = Rule {
                 k,
                 threshold: 0.0,
@@ -165,11 +169,11 @@ impl Collection {
         })
     }
 
-    /// Groups a list of documents by the rules of the collection, without comparing them with the stored documents. Returns the ids of each
-    /// group, the leader first. Groups are in the order of their leaders in the list.
+    /// Groups the documents of a list by the collection's settings. The stored documents are not compared. Returns the
+    /// ids of each group, the leader first. The groups have the order of their leaders in the list.
     ///
     /// # Errors
-    /// [`CollectionError::Invalid`] or [`CollectionError::Limit`] for a document that is not allowed.
+    /// [`CollectionError::Invalid`] or [`CollectionError::Limit`] if a document is invalid.
     pub fn collapse(&self, documents: Vec<NewDocument>) -> Result<Vec<Vec<String>>, CollectionError> {
         let shared = &*self.shared;
         let now = shared.now();
@@ -200,7 +204,7 @@ impl Collection {
             if let Some(members) = groups.get_mut(group as usize) {
                 members.push(document.id.clone());
             }
-            // Equal ids in the list are different documents.
+            // The position in the list serves as the id, because two documents of the list may have the same id.
             let id = u128::from(ordinal);
             live.insert(Row {
                 ordinal,
@@ -265,7 +269,8 @@ impl Shared {
             self.add_group(&mut answer, live, transaction, known)?;
             return Ok(answer);
         }
-        // When the text of a leader changes, the leader is placed before its members, so it cannot join them.
+        // An update of a leader is placed before the members of its group. So it cannot join any of them, and the check
+        // skips the documents of that group.
         let follows = |row: &Row| known.is_some_and(|known| known.leads && row.group == known.group);
         let there = |row: &Row| !row.is_expired(now) && row.id != prepared.row.id && !follows(row);
         let same = live.by_text(prepared.row.text).find(|row| there(row));
@@ -306,7 +311,8 @@ impl Shared {
         Ok(answer)
     }
 
-    /// Completes an answer with the group of a row, its story and its canonical document.
+    /// Adds to `answer` the group of the document `row`, the story of that document, and the group's canonical
+    /// document.
     fn add_group(
         &self,
         answer: &mut Answer,

@@ -1,4 +1,4 @@
-//! The handle of an open collection: creation, opening and its state.
+//! The handle [`Collection`]: creates and opens a collection, and reports its state.
 
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -18,10 +18,11 @@ use super::shared::{Commits, Shared};
 use super::write_request::{MAX_QUEUED_WRITES, WriteRequest};
 use super::writer;
 
-/// An open collection: durable documents, with their duplicate groups and stories.
+/// A handle of an open collection, which stores documents durably with their duplicate groups and stories.
 ///
-/// A `Collection` is a cheap handle. Clones share one opening, and dropping the last one closes the collection. All methods can be called
-/// from several threads at the same time: reads run in parallel, and one thread of the collection executes all writes.
+/// A `Collection` is a cheap handle. Clones share the open file, and dropping the last clone closes the collection. All
+/// methods can be called from several threads at the same time: reads run in parallel, and one thread of the collection
+/// executes all writes.
 ///
 /// # Examples
 ///
@@ -61,14 +62,15 @@ pub struct Collection {
     pub(crate) writer: Arc<WriterThread>,
 }
 
-/// The writing thread and the queue to it. Both are `None` in a collection that is open for reading only.
+/// The writing thread of a collection, and its queue of requests. Both are `None` if the collection is open for reading
+/// only.
 pub(crate) struct WriterThread {
     pub(crate) requests: Mutex<Option<SyncSender<WriteRequest>>>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl std::fmt::Debug for Collection {
-    /// Prints the path only: the keys are secret.
+    /// Prints only the path, because the keys of the collection are secret.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Collection")
             .field("path", &self.shared.store.path)
@@ -84,18 +86,19 @@ impl Drop for WriterThread {
         if let Ok(thread) = self.thread.get_mut()
             && let Some(thread) = thread.take()
         {
-            // A panic of the thread has made the collection refuse writes already.
+            // If the writing thread has panicked, the callers of its writes have already got errors.
             let _panicked = thread.join();
         }
     }
 }
 
 impl Collection {
-    /// Creates a collection in a directory that does not exist or is empty, and opens it.
+    /// Creates a collection in a directory, which must be empty or not exist yet, and opens the collection.
     ///
     /// # Errors
-    /// [`CollectionError::Invalid`] or [`CollectionError::Limit`] for settings that are not allowed, [`CollectionError::NotEmpty`] or
-    /// [`CollectionError::InUse`] for a directory in use, [`CollectionError::Io`] if the disk fails.
+    /// [`CollectionError::Invalid`] or [`CollectionError::Limit`] if a setting is invalid,
+    /// [`CollectionError::NotEmpty`] or [`CollectionError::InUse`] if `dir` cannot be used, [`CollectionError::Io`] if
+    /// the disk fails.
     #[expect(
         clippy::needless_pass_by_value,
         reason = "the settings become the collection's"
@@ -108,31 +111,34 @@ impl Collection {
         Self::open(dir)
     }
 
-    /// True if a directory contains the file of a collection. The file is not read.
+    /// True if a directory contains a file with the name of a collection's file. The contents of the file are not
+    /// checked.
     pub fn is_at(dir: &Path) -> bool {
         dir.join(FILE).is_file()
     }
 
-    /// Opens a collection and reads the rows of all documents into memory. On a medium that cannot be written, the collection answers queries
-    /// and [refuses](Self::refusal) writes.
+    /// Opens a collection and reads the rows of all documents into memory. If the file is not writable, the collection
+    /// answers queries and [refuses](Self::refusal) writes.
     ///
     /// # Errors
-    /// [`CollectionError::NotThere`], [`CollectionError::InUse`] if another process has it open, [`CollectionError::Newer`],
-    /// [`CollectionError::Damaged`].
+    /// [`CollectionError::NotThere`], [`CollectionError::InUse`] if another process has the collection open,
+    /// [`CollectionError::Newer`], [`CollectionError::Damaged`].
     pub fn open(dir: &Path) -> Result<Self, CollectionError> {
         Self::over(open_in(dir, Database::open)?)
     }
 
-    /// Opens a collection for reading only. Its file is not changed and need not be writable. Several processes may have it open in this way,
-    /// while none has it open for writing.
+    /// Opens a collection for reading only. The file is not changed and need not be writable. Several processes can
+    /// have a collection open for reading at the same time, but only while no process has it open for writing.
     ///
     /// # Errors
-    /// As [`open`](Self::open); [`CollectionError::InUse`] if a process has it open for writing.
+    /// The errors of [`open`](Self::open), except that [`CollectionError::InUse`] means that a process has the
+    /// collection open for writing.
     pub fn open_read_only(dir: &Path) -> Result<Self, CollectionError> {
         Self::over(open_in(dir, Database::read)?)
     }
 
-    /// A collection in any storage, created if that is empty: for tests with storage that fails.
+    /// Opens a collection in the given storage, and creates it if the storage is empty. Tests use storage that fails on
+    /// purpose.
     #[cfg(test)]
     pub(crate) fn with_backend(
         name: &Path,
@@ -147,7 +153,8 @@ impl Collection {
         Self::over(store)
     }
 
-    /// Opens the collection in a database.
+    /// Opens the collection that an open database contains: reads the settings, loads the documents and starts the
+    /// writing thread.
     pub(crate) fn over(store: Database) -> Result<Self, CollectionError> {
         let config = store.config()?;
         let profile = config
@@ -156,8 +163,9 @@ impl Collection {
             .map_err(|error| store.damaged(error.to_string()))?;
         if profile.checksum() != config.profile_checksum {
             return Err(CollectionError::invalid(format!(
-                "{}: created with another version of the profile {} (another version of Unicode or of the segmenter); export it with the \
-                 version that created it and import it into a new collection",
+                "{}: the collection was created with another version of the profile {} (another version of Unicode or \
+                 of the segmenter); export the collection with the version of twinprint that created it, and import \
+                 the export into a new collection",
                 store.path.display(),
                 profile.id()
             )));
@@ -185,12 +193,13 @@ impl Collection {
         })
     }
 
-    /// The number of this opening. No other opening of a collection in this process has the same.
+    /// A number that identifies this opening of the collection. Each call that opens a collection in this process gets
+    /// a different number. Clones of the handle have the same number.
     pub fn opening(&self) -> u64 {
         self.shared.opening
     }
 
-    /// True if there are other handles of this opening. Dropping the last one closes the collection, which waits for the disk.
+    /// True if clones of this handle exist. Dropping the last handle closes the collection, which waits for the disk.
     pub fn is_shared(&self) -> bool {
         Arc::strong_count(&self.writer) > 1
     }
@@ -200,14 +209,15 @@ impl Collection {
         &self.shared.settings
     }
 
-    /// The profile of its fingerprints.
+    /// The profile of the collection's fingerprints.
     pub fn profile(&self) -> &Profile {
         self.shared.preparer.profile()
     }
 
-    /// The reason why the collection refuses writes; `None` if it accepts them.
+    /// The error that every write would return; `None` if the collection accepts writes.
     ///
-    /// A collection refuses writes after a failed write and on a medium that cannot be written, until it is opened again.
+    /// A collection refuses writes after a failed write, or if its file is not writable. It accepts writes again after
+    /// it has been closed and opened again.
     pub fn refusal(&self) -> Option<CollectionError> {
         self.shared.refusal()
     }
@@ -217,7 +227,7 @@ impl Collection {
         self.shared.waiting.load(Ordering::Relaxed)
     }
 
-    /// Counts and times of the commits since the collection was opened.
+    /// The number of commits since the collection was opened, and the time they took.
     pub fn commits(&self) -> Commits {
         self.shared
             .commits
@@ -226,7 +236,7 @@ impl Collection {
             .unwrap_or_default()
     }
 
-    /// Sets the clock, for tests of expiry.
+    /// Sets the clock of the collection to a fixed time, for tests of expiry.
     #[cfg(test)]
     pub(crate) fn set_clock(&self, unix_seconds: u64) {
         self.shared.clock.store(unix_seconds, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! Creation of a collection: its file is written under a temporary name, and renamed when it is complete.
+//! Creation of a collection: the file is written under a temporary name, and renamed when it is complete.
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -12,17 +12,19 @@ use super::error::CollectionError;
 use super::settings::Settings;
 use super::tables::Tables;
 
-/// The file of a new collection while it is written. Unless it is published, dropping it removes the file and the directories it created.
+/// The file of a new collection while it is written. Dropping this value before [`publish`](Self::publish) removes the
+/// file and the directories that were created for it.
 pub(crate) struct NewDatabase {
     path: PathBuf,
     unfinished: PathBuf,
     published: bool,
-    /// The last field: it is dropped after the file is removed, when the directories are empty.
+    /// Removes the directories that were created. It must be the last field, because the file in them has to be removed
+    /// first.
     _made: MadeDirs,
 }
 
 impl NewDatabase {
-    /// Creates the directory unless it exists, and checks that it is empty.
+    /// Creates the directory `dir` if it does not exist, and checks that it is empty.
     pub(crate) fn begin(dir: &Path) -> Result<Self, CollectionError> {
         let made = MadeDirs::missing(dir);
         storage::Disk
@@ -47,12 +49,12 @@ impl NewDatabase {
         })
     }
 
-    /// The path under which the file is written.
+    /// The temporary path of the file until it is published.
     pub(crate) fn unfinished(&self) -> &Path {
         &self.unfinished
     }
 
-    /// Renames the complete file to its final name, durably.
+    /// Renames the complete file to its final name. The rename is durable when this returns.
     pub(crate) fn publish(mut self) -> Result<(), CollectionError> {
         storage::Disk
             .publish(&self.unfinished, &self.path)
@@ -65,13 +67,14 @@ impl NewDatabase {
 impl Drop for NewDatabase {
     fn drop(&mut self) {
         if !self.published {
-            // A file that cannot be deleted makes the next attempt fail with an error about it.
+            // The error is ignored: if the file cannot be deleted, the next attempt to create the collection reports
+            // it.
             let _left = fs::remove_file(&self.unfinished);
         }
     }
 }
 
-/// Deletes the incomplete file of a killed process, unless a process is still writing it.
+/// Deletes an incomplete file that a killed process left. Fails if a process is still writing the file.
 fn delete_unfinished(path: &Path) -> io::Result<()> {
     let file = match File::options().write(true).open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -83,7 +86,7 @@ fn delete_unfinished(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Writes settings, new secrets and empty tables.
+/// Initializes a new store: writes the settings, new random secrets and empty tables.
 pub(crate) fn write_settings(store: &Database, settings: &Settings) -> Result<(), CollectionError> {
     let secrets = std::array::from_fn(|_| random());
     let config = Config {
@@ -95,7 +98,7 @@ pub(crate) fn write_settings(store: &Database, settings: &Settings) -> Result<()
     write_config(store, &config)
 }
 
-/// Writes a configuration and empty tables.
+/// Initializes a new store with an existing configuration, including its secrets, and empty tables.
 pub(crate) fn write_config(store: &Database, config: &Config) -> Result<(), CollectionError> {
     let json = serde_json::to_vec(config).map_err(|error| CollectionError::Invalid(error.to_string()))?;
     store.writing(|db| {
@@ -108,7 +111,8 @@ pub(crate) fn write_config(store: &Database, config: &Config) -> Result<(), Coll
     })
 }
 
-/// Returns a random number. The keys of the standard library's maps come from the system's source of randomness.
+/// Returns a random number. It comes from the random keys of the standard library's hash maps, which the operating
+/// system provides.
 fn random() -> u64 {
     use std::hash::{BuildHasher, RandomState};
     RandomState::new().hash_one(0)

@@ -1,4 +1,4 @@
-//! The file of a collection: its tables in the embedded store redb. Every value has a checksum.
+//! The file of a collection: a store of the embedded database redb, and its tables. Every value has a checksum.
 //!
 //! | table | key | value |
 //! |---|---|---|
@@ -24,9 +24,10 @@
 //! | `story_state` | number of a part | bytes of the saved state |
 //! | `story_log` | number of an entry | a step since the state was saved |
 //!
-//! `state` contains the next sequence number, the number of rows, and the exclusive or of their checksums. So a row that was lost with its
-//! page is noticed when the collection is opened. The store commits atomically and syncs before it reports success. It is the write-ahead
-//! log of everything in memory.
+//! The entry `state` contains the next sequence number, the number of rows, and the exclusive or of the checksums of
+//! all rows. So opening a collection detects a row that was lost together with its page of the file. The store commits
+//! atomically and syncs before it reports success. Everything in memory is rebuilt from the store, so the store has the
+//! role of a write-ahead log.
 
 use std::fs::File;
 use std::io;
@@ -40,11 +41,12 @@ use super::read_only_file::ReadOnlyFile;
 use super::settings::Settings;
 use twinprint_io::guard::guarded;
 
-/// The file of a collection in its directory.
+/// The name of a collection's file in the collection's directory.
 pub(crate) const FILE: &str = "collection.redb";
-/// The formats of a collection without stories and with them. The latter is the newest known format.
+/// The format numbers of a collection: the first without stories, the second with stories. The second is the newest
+/// format that this version reads.
 pub(crate) const FORMATS: [u32; 2] = [1, 2];
-/// The size of the cache of the store in bytes.
+/// The size of redb's page cache, in bytes.
 const CACHE_BYTES: usize = 128 << 20;
 
 pub(crate) const META: TableDefinition<'static, &str, &[u8]> = TableDefinition::new("meta");
@@ -65,25 +67,26 @@ pub(crate) const STORY_MEMBERS: TableDefinition<'static, (u64, u64), ()> =
 pub(crate) const STORY_STATE: TableDefinition<'static, u64, &[u8]> = TableDefinition::new("story_state");
 pub(crate) const STORY_LOG: TableDefinition<'static, u64, &[u8]> = TableDefinition::new("story_log");
 
-/// The value `config`.
+/// The value of the entry `config` in the table `meta`: the configuration that a collection was created with.
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Config {
     pub(crate) format: u32,
     /// The checksum of the profile, which includes the versions of Unicode and of the segmenter.
     pub(crate) profile_checksum: u64,
     pub(crate) settings: Settings,
-    /// The keys of names, shingles and features, two words each. Only a backup contains them, too.
+    /// The secret keys for hashing names, shingles and features, two words each. Apart from the collection's own file,
+    /// only its backups contain them.
     pub(crate) secrets: [u64; 6],
 }
 
-/// The value `state`.
+/// The value of the entry `state` in the table `meta`: counts and a checksum that detect lost rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct State {
-    /// The number of the next change.
+    /// The number that the next change will get.
     pub(crate) next: u64,
-    /// The number of rows.
+    /// The number of rows in the table `rows`.
     pub(crate) rows: u64,
-    /// The exclusive or of the checksums of the rows.
+    /// The exclusive or of the checksums of all rows.
     pub(crate) digest: u64,
 }
 
@@ -101,13 +104,13 @@ impl State {
     }
 }
 
-/// The stored record of a group.
+/// The stored record of a group: the numbers of its leader and canonical document, its size and its story.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct GroupRecord {
     pub(crate) leader: u64,
     pub(crate) canonical: u64,
     pub(crate) size: u64,
-    /// The story that its next member joins if that is live; 0 if the collection keeps no stories.
+    /// The story that the group's next member joins if the story is live; 0 if the collection keeps no stories.
     pub(crate) story: u64,
 }
 
@@ -132,45 +135,46 @@ impl GroupRecord {
     }
 }
 
-/// Decodes little-endian numbers; `None` if the bytes are not exactly `N` of them.
+/// Decodes `N` little-endian 64-bit numbers; `None` if `bytes` has another length.
 pub(crate) fn words<const N: usize>(bytes: &[u8]) -> Option<[u64; N]> {
     let (words, rest) = bytes.as_chunks::<8>();
     let words: &[[u8; 8]; N] = words.try_into().ok()?;
     rest.is_empty().then(|| words.map(u64::from_le_bytes))
 }
 
-/// An open store.
+/// An open store: the file of a collection. Calls of redb go through it, because a damaged file may make redb panic.
 pub(crate) struct Database {
     pub(crate) path: PathBuf,
-    /// The reason why the medium accepts no writes; `None` if it accepts them.
+    /// The reason why the file is not writable; `None` if it is writable, or if it was opened for reading on purpose.
     pub(crate) unwritable: Option<String>,
-    /// `None` while it is closed.
+    /// `None` only while the store is being dropped.
     handle: Option<Handle>,
 }
 
-/// An open store of redb.
+/// A redb database, open for writing or only for reading.
 enum Handle {
     Writing(redb::Database),
     Reading(ReadOnlyDatabase),
 }
 
 impl Database {
-    /// Opens the store in a file, for reading only if the file cannot be written.
+    /// Opens the store in a file. If the file is not writable, the store is opened for reading only.
     pub(crate) fn open(path: &Path) -> Result<Self, CollectionError> {
         match File::options().read(true).write(true).open(path) {
             Err(error) if refuses_writes(&error) => {
                 let mut store = Self::read(path)?;
-                store.unwritable = Some(format!("it cannot be written ({error})"));
+                store.unwritable = Some(format!("the file cannot be written ({error})"));
                 Ok(store)
             }
             _ => Self::guarded(path, || builder().open(path).map(Handle::Writing)),
         }
     }
 
-    /// Opens the store in a file and never changes the file.
+    /// Opens the store in a file for reading only. The file is never changed.
     ///
-    /// redb opens a store that was not closed only to repair it, and does not open one whose bookkeeping is damaged. A reader needs neither
-    /// repair nor bookkeeping: it reads the last commit, which is durable.
+    /// If a store was not closed properly, redb must repair it before it can write. If the allocator state of a store
+    /// is damaged, redb does not open the store for writing at all. A reader needs neither the repair nor the allocator
+    /// state: it reads the last commit, which is durable.
     pub(crate) fn read(path: &Path) -> Result<Self, CollectionError> {
         let file = ReadOnlyFile::open(path)?;
         Self::guarded(path, || {
@@ -180,7 +184,7 @@ impl Database {
         })
     }
 
-    /// Compares every page in use with its checksum, without changing the file.
+    /// Compares every used page of the file with the checksum of the page. The file is not changed.
     pub(crate) fn check_pages(path: &Path) -> Result<(), CollectionError> {
         let file = ReadOnlyFile::open(path)?;
         let open = || {
@@ -191,18 +195,18 @@ impl Database {
         Self::guarded(path, open).map(drop).map_err(|error| match error {
             CollectionError::Damaged { path, what } => CollectionError::Damaged {
                 path,
-                what: format!("its pages have wrong checksums ({what})"),
+                what: format!("pages of the file have wrong checksums ({what})"),
             },
             error => error,
         })
     }
 
-    /// Creates a store in a file that does not exist.
+    /// Creates a store in a new file.
     pub(crate) fn create(path: &Path) -> Result<Self, CollectionError> {
         Self::guarded(path, || builder().create(path).map(Handle::Writing))
     }
 
-    /// Opens a store in any storage, and creates it if the storage is empty.
+    /// Opens a store in the given storage, and creates the store if the storage is empty.
     #[cfg(test)]
     pub(crate) fn with_backend(
         path: &Path,
@@ -221,7 +225,8 @@ impl Database {
             path: path.to_owned(),
             what,
         };
-        let opened = guarded(open).ok_or_else(|| damaged("the store cannot be read".to_owned()))?;
+        let opened =
+            guarded(open).ok_or_else(|| damaged("the file cannot be read as a redb store".to_owned()))?;
         match opened {
             Ok(handle) => Ok(Self {
                 path: path.to_owned(),
@@ -238,12 +243,13 @@ impl Database {
         }
     }
 
-    /// True if it was opened for reading only.
+    /// True if the store was opened for reading only.
     pub(crate) fn is_read_only(&self) -> bool {
         matches!(self.handle, Some(Handle::Reading(_)))
     }
 
-    /// The error for a failure while reading.
+    /// Converts an error of redb: damaged bytes become [`CollectionError::Damaged`], failures of the disk become
+    /// [`CollectionError::Io`].
     pub(crate) fn unreadable(&self, error: impl Into<redb::Error>) -> CollectionError {
         match error.into() {
             redb::Error::Io(error) if !is_damage(&error) => CollectionError::io(&self.path, &error),
@@ -258,15 +264,16 @@ impl Database {
         }
     }
 
-    /// Runs a function that calls redb, on this thread. A panic of redb, which damaged pages cause, becomes an error.
+    /// Runs a function that calls redb, on this thread. If redb panics, as it does on damaged pages, the panic becomes
+    /// an error.
     pub(crate) fn guard<T>(
         &self,
         f: impl FnOnce() -> Result<T, CollectionError>,
     ) -> Result<T, CollectionError> {
-        guarded(f).unwrap_or_else(|| Err(self.damaged("a page of the store is invalid")))
+        guarded(f).unwrap_or_else(|| Err(self.damaged("a page of the file is invalid")))
     }
 
-    /// Runs a function in a read transaction.
+    /// Runs a function in a read transaction of the store.
     pub(crate) fn reading<T>(
         &self,
         read: impl FnOnce(&ReadTransaction) -> Result<T, CollectionError>,
@@ -281,7 +288,7 @@ impl Database {
         })
     }
 
-    /// Runs a function that writes to the store.
+    /// Runs a function that writes to the store. Fails if the store is open for reading only.
     pub(crate) fn writing<T>(
         &self,
         write: impl FnOnce(&redb::Database) -> Result<T, CollectionError>,
@@ -298,20 +305,21 @@ impl Database {
         let why = self.unwritable.clone();
         CollectionError::ReadOnly {
             path: self.path.clone(),
-            why: why.unwrap_or_else(|| "it is open for reading only".to_owned()),
+            why: why
+                .unwrap_or_else(|| "the collection is open for reading only; open it for writing".to_owned()),
         }
     }
 }
 
 impl Drop for Database {
-    /// Closes the store. redb writes when it is closed, and may panic.
+    /// Closes the store. redb writes to the file while it closes, so it may panic. The panic is caught.
     fn drop(&mut self) {
         let handle = self.handle.take();
         let _panicked = guarded(|| drop(handle));
     }
 }
 
-/// True if opening a file for writing failed because of its medium or its mode.
+/// True if a file could not be opened for writing because its file system is read-only or because of its permissions.
 fn refuses_writes(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -319,7 +327,7 @@ fn refuses_writes(error: &io::Error) -> bool {
     )
 }
 
-/// True if an error is caused by invalid bytes or a file that is too short, and not by the medium.
+/// True if an error means that the file contains invalid bytes or is too short; false if reading itself failed.
 fn is_damage(error: &io::Error) -> bool {
     matches!(
         error.kind(),

@@ -1,4 +1,4 @@
-//! Documents that are added or checked, and the answers about them.
+//! The documents that callers add or check, and the answers that they get.
 
 use serde::{Deserialize, Serialize};
 use twinprint_fingerprint::{HashKey, Width, hash_one};
@@ -9,38 +9,40 @@ use super::limits::{
     check_text,
 };
 
-/// The size of the hash that [`NewDocument::name_by_text`] appends to an id, with its separator, in bytes.
+/// The number of bytes that [`NewDocument::name_by_text`] appends to an id: a separator and a hash.
 const ID_HASH_BYTES: usize = 17;
 
-/// The content of a document.
+/// The content of a document: a text, HTML, or only a fingerprint.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Content {
     /// A text.
     Text(String),
-    /// HTML markup, of which the main content is the text (feature `html`).
+    /// An HTML page. Its main content becomes the text of the document. Needs the crate feature `html`.
     Html(String),
-    /// A fingerprint that was computed elsewhere with the collection's profile.
+    /// A fingerprint that the caller has computed with the collection's profile.
     Fingerprint(u128),
 }
 
 /// A document to add or to check.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewDocument {
-    /// The external name. A document with the id of a stored one is an update of it.
+    /// The caller's name of the document. If a stored document has the same id, it is updated.
     pub id: String,
-    /// The content, which decides similarity.
+    /// The content, which alone decides the similarity to other documents.
     pub content: Content,
-    /// Data that is stored with it.
+    /// Data that is stored with the document.
     pub details: Details,
-    /// Seconds until it expires; `None` stands for the collection's own setting.
+    /// The seconds until the document expires. If it is `None`, the setting [`ttl`](crate::Settings::ttl) of the
+    /// collection applies.
     pub ttl: Option<u64>,
 }
 
 impl NewDocument {
-    /// Appends a hash of the content to the id.
+    /// Appends a hash of the content to the document's id.
     ///
-    /// For documents that are named by their position in a file: another document at the same position gets another id. If the id would
-    /// be too long, its end is cut and included in the hash.
+    /// This is meant for ids that consist of a position in a file. If another document is at that position later, it
+    /// gets another id and does not update the first document. An id that would become too long is shortened. The
+    /// removed end then becomes part of the hash.
     pub fn name_by_text(&mut self) {
         let end = self.id.floor_char_boundary(MAX_ID_BYTES - ID_HASH_BYTES);
         let cut = hash_one(&HashKey::PUBLIC, &self.id.as_bytes()[end..]).low_u64();
@@ -54,10 +56,10 @@ impl NewDocument {
         self.id = format!("{}#{hash:016x}", &self.id[..end]);
     }
 
-    /// Checks every part of a self.
+    /// Checks that the id, the content, the details and the time to live are within their limits.
     ///
     /// # Errors
-    /// [`CollectionError::Limit`] or [`CollectionError::Invalid`] for the first part that is not allowed.
+    /// [`CollectionError::Limit`] or [`CollectionError::Invalid`] for the first value that is not allowed.
     pub(crate) fn check(&self) -> Result<(), CollectionError> {
         check_id(&self.id)?;
         let details = &self.details;
@@ -77,7 +79,9 @@ impl NewDocument {
             MAX_TIME_BYTES,
         )?;
         if details.score.is_some_and(|score| !score.is_finite()) {
-            return Err(CollectionError::invalid("score: not a finite number"));
+            return Err(CollectionError::invalid(
+                "score: the value is not a finite number",
+            ));
         }
         if let Content::Text(text) | Content::Html(text) = &self.content {
             check_text(text)?;
@@ -85,7 +89,9 @@ impl NewDocument {
         let fields = serde_json::to_vec(&details.fields).map_or(0, |json| json.len());
         check_limit("fields in bytes of JSON", fields, MAX_FIELDS_BYTES)?;
         match self.ttl {
-            Some(0) => Err(CollectionError::invalid("ttl: 0 seconds would keep nothing")),
+            Some(0) => Err(CollectionError::invalid(
+                "ttl: with 0 seconds the document would expire at once; give at least 1, or no ttl",
+            )),
             Some(ttl) if ttl > MAX_TTL_SECONDS => Err(CollectionError::Limit {
                 what: "ttl in seconds",
                 limit: MAX_TTL_SECONDS,
@@ -96,30 +102,31 @@ impl NewDocument {
     }
 }
 
-/// Data that is stored with a document and has no influence on similarity.
+/// Data that is stored with a document. It does not influence the similarity of documents.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Details {
-    /// Its address.
+    /// The URL of the document.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// The site or feed that it belongs to; the host of its URL if it is not given.
+    /// The site or feed that the document belongs to. If it is absent, the host of the URL is the source.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// The time when it was found or written, in RFC 3339, or in any format whose texts sort by time.
+    /// The time when the document was found or written, in RFC 3339 or in another format whose alphabetical order is
+    /// the order of time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time: Option<String>,
-    /// Its quality, for the choice of a group's canonical document.
+    /// The quality of the document. If the collection chooses canonical documents by score, the highest score wins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score: Option<f64>,
-    /// Further fields of the caller.
+    /// Other fields that the caller wants to store with the document.
     #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
     #[cfg_attr(feature = "openapi", schema(value_type = Object))]
     pub fields: serde_json::Map<String, serde_json::Value>,
 }
 
 impl Details {
-    /// The source, or else the host of the URL.
+    /// Returns the given source; if there is no source, the host of the URL.
     pub(crate) fn source(&self) -> Option<&str> {
         self.source
             .as_deref()
@@ -127,7 +134,7 @@ impl Details {
     }
 }
 
-/// Returns the host of a URL.
+/// Returns the host of a URL; `None` if the URL has no host.
 fn host(url: &str) -> Option<&str> {
     let (_, rest) = url.split_once("://")?;
     let authority = rest.split(['/', '?', '#']).next()?;
@@ -139,18 +146,18 @@ fn host(url: &str) -> Option<&str> {
     (!host.is_empty()).then_some(host)
 }
 
-/// The relation of a document to the stored ones.
+/// The relation of a document to the stored documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum Verdict {
-    /// No stored document is a duplicate of it: it leads a group of its own.
+    /// No stored document is a duplicate of this document. If it is stored, it leads a new group.
     New,
-    /// A document of the same canonical text is stored.
+    /// A stored document has the same canonical text.
     Exact,
-    /// A near-duplicate is stored.
+    /// A stored document is a near-duplicate: its text differs, but the similarity reaches the threshold.
     Near,
-    /// A document of the same id is stored, and this one replaces it.
+    /// A stored document has the same id. The new document replaces it.
     Updated,
 }
 
@@ -158,26 +165,27 @@ pub enum Verdict {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = Best))]
 pub struct BestMatch {
-    /// Its id. Collections made before 0.1 call it `doc_id`.
+    /// The id of the stored document. Collections created before version 0.1 call this field `doc_id`.
     #[serde(alias = "doc_id")]
     pub id: String,
-    /// The Hamming distance of the fingerprints.
+    /// The Hamming distance between the fingerprints of the two documents.
     pub hamming: u32,
-    /// The exact Jaccard of the shingle sets; `None` if there were no shingles to verify.
+    /// The exact Jaccard of the two shingle sets; `None` if no shingles were compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jaccard: Option<f64>,
-    /// The number of common shingles over that of the smaller text.
+    /// The number of common shingles, divided by the number of shingles of the smaller text; `None` if no shingles were
+    /// compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub containment: Option<f64>,
 }
 
-/// The id and address of a stored document.
+/// The id and the URL of a stored document.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = Named))]
 pub struct DocumentRef {
-    /// Its id.
+    /// The id of the document.
     pub id: String,
-    /// Its address.
+    /// The URL of the document.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
 }
@@ -189,49 +197,51 @@ pub struct DocumentRef {
 pub struct Answer {
     /// The id of the document.
     pub id: String,
-    /// Its relation to the stored documents.
+    /// The relation of the document to the stored documents.
     pub verdict: Verdict,
-    /// The group that it belongs to; `None` for a check that found no duplicate.
+    /// The group that the document belongs to, or would join; `None` if a check found no duplicate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group_id: Option<u64>,
-    /// The story that it is in, or that its group is in; `None` if the collection keeps no stories, and for a check that found no duplicate.
+    /// The story of the document; for a check, the story of the group that the document would join. `None` if the
+    /// collection keeps no stories or a check found no duplicate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub story_id: Option<u64>,
-    /// The canonical document of the group.
+    /// The canonical document of the group `group_id`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub canonical: Option<DocumentRef>,
-    /// The document that the verdict is based on; `None` if there is no duplicate.
+    /// The stored document that the verdict is based on; `None` if no stored document is a duplicate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub best: Option<BestMatch>,
-    /// For an update, the Hamming distance of the new fingerprint to the old one.
+    /// For an update, the Hamming distance between the old and the new fingerprint; otherwise `None`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moved: Option<u32>,
-    /// For an update, its relation to the other documents.
+    /// For an update, the verdict that the document would have got as a new document; otherwise `None`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub as_new: Option<Verdict>,
-    /// True for an update that does not change the canonical text.
+    /// True if the document is an update that does not change the canonical text.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unchanged: bool,
-    /// True if texts were compared, false if only fingerprints were.
+    /// True if duplicates are verified by comparing shingles; false if the verdict is based on fingerprints only.
     pub verified: bool,
-    /// True if there were more candidates than texts may be compared (`max_texts`), so a more distant duplicate may have been missed.
+    /// True if only the `max_texts` nearest candidates were compared, so that a more distant duplicate may have been
+    /// missed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub limited: bool,
-    /// The number of the change; `None` for a check.
+    /// The number of the change that stored the document; `None` if nothing was stored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seq: Option<u64>,
-    /// True if the change survives a power cut from now on.
+    /// True if the change already survives a power cut, or if nothing was stored.
     pub durable: bool,
 }
 
-/// The durability of a write when it is acknowledged.
+/// The guarantee that a write has when its result is returned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Durability {
     /// The write is on the disk. It survives a crash of the process or the system and a power cut.
     #[default]
     Synced,
-    /// The write is in memory and visible to every later call. It is on the disk within a second. A crash before that loses the write as a
-    /// whole, together with all writes after it.
+    /// The write is in memory and visible to every later call. It is on the disk within a second. If the process or the
+    /// system crashes before that, the whole write is lost, together with all later writes.
     Buffered,
 }
 

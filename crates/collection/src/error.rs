@@ -2,94 +2,115 @@
 
 use std::path::{Path, PathBuf};
 
-/// The error of a call on a collection.
+/// The reason why a call on a collection failed.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CollectionError {
     /// The directory contains no collection.
-    #[error("{}: no collection here ({why})", .path.display())]
+    #[error("{}: the directory contains no collection ({why}); check the path", .path.display())]
     NotThere {
         /// The directory.
         path: PathBuf,
-        /// The missing part.
+        /// The file that is missing.
         why: String,
     },
-    /// The directory for a new collection or a backup is not empty.
-    #[error("{}: the directory is not empty; choose another", .path.display())]
+    /// The target directory of a new collection, a backup, a restore or a repair is not empty.
+    #[error(
+        "{}: the directory is not empty; choose an empty directory, or a path that does not exist",
+        .path.display()
+    )]
     NotEmpty {
         /// The directory.
         path: PathBuf,
     },
-    /// Another process has the collection open for writing, or has it open for reading while this one opens it for
-    /// writing.
-    #[error("{}: the collection is open in another process; while one writes to it, no other may have it open", .path.display())]
+    /// Another process has the collection open for writing, or this process opens it for writing while others have it
+    /// open for reading.
+    #[error(
+        "{}: the collection is open in another process; close it there first (only readers can share a collection)",
+        .path.display()
+    )]
     InUse {
         /// The directory.
         path: PathBuf,
     },
-    /// A parameter or a document is not allowed.
+    /// A parameter, a setting or a document is invalid. The text names the value and says what is wrong.
     #[error("{0}")]
     Invalid(String),
     /// The text has no features, and the collection refuses such texts.
-    #[error("the text has no words: it is empty or only punctuation, and this collection refuses such texts")]
+    #[error(
+        "the text has no words (it is empty or has only punctuation), and this collection refuses texts without words"
+    )]
     EmptyText,
     /// A value exceeds its limit.
     #[error("{what}: {got} is more than the limit of {limit}")]
     Limit {
-        /// The name of the value.
+        /// The name of the value that is too large.
         what: &'static str,
-        /// The limit.
+        /// The largest value that is allowed.
         limit: u64,
-        /// The given value.
+        /// The value that was given.
         got: u64,
     },
-    /// No document has the id.
-    #[error("no document {id:?}")]
+    /// The collection contains no document with this id.
+    #[error("the collection has no document with the id {id:?}")]
     NoDocument {
         /// The id.
         id: String,
     },
-    /// No story has the number.
-    #[error("no story {0}")]
+    /// The collection contains no story with this number.
+    #[error("the collection has no story {0}")]
     NoStory(u64),
     /// The collection was created without stories.
-    #[error("this collection keeps no stories; only a new collection can be created with them")]
-    NoStories,
-    /// No group has the number.
-    #[error("no group {0}")]
-    NoGroup(u64),
-    /// The stored bytes differ from the written ones.
     #[error(
-        "{}: damaged: {what}; restore a backup, or save what can still be read with twinprint collection repair {} TO", .path.display(), dir(.path)
+        "this collection keeps no stories; to get stories, create a new collection with the setting stories = true"
+    )]
+    NoStories,
+    /// The collection contains no group with this number.
+    #[error("the collection has no group {0}")]
+    NoGroup(u64),
+    /// The file of the collection is damaged: bytes that were read differ from those that were written.
+    #[error(
+        "{}: the collection is damaged: {what}; restore a backup, or recover the readable documents with \
+         twinprint collection repair {} TO",
+        .path.display(), dir(.path)
     )]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// The damaged part.
+        /// The damage that was found.
         what: String,
     },
-    /// The collection is damaged, and no document can be saved.
-    #[error("{}: damaged: {what}; no document can be saved, and nothing was written; restore a backup", .path.display())]
+    /// A repair failed, because no document of the damaged collection can be recovered.
+    #[error(
+        "{}: the collection is damaged: {what}; no document can be recovered, so no new collection was created; \
+         restore a backup",
+        .path.display()
+    )]
     BeyondRepair {
         /// The file.
         path: PathBuf,
-        /// The damaged part.
+        /// The damage that was found.
         what: String,
     },
-    /// The collection refuses writes: it is open for reading only, or a write failed.
+    /// The collection refuses writes: it is open for reading only, its file is not writable, or an earlier write
+    /// failed.
     #[error("{}: {why}", .path.display())]
     ReadOnly {
         /// The file.
         path: PathBuf,
-        /// The reason.
+        /// The reason why the collection refuses writes.
         why: String,
     },
-    /// The collection was created by a newer version.
-    #[error("{}: written in format {got}, and this version reads up to {known}; use a newer twinprint", .path.display())]
+    /// A newer version of twinprint created the collection, in a format that this version cannot read.
+    #[error(
+        "{}: the collection has format {got}, but this version of twinprint reads formats up to {known}; \
+         use a newer version",
+        .path.display()
+    )]
     Newer {
         /// The file.
         path: PathBuf,
-        /// Its format.
+        /// The format of the collection.
         got: u32,
         /// The newest format that this version reads.
         known: u32,
@@ -99,24 +120,24 @@ pub enum CollectionError {
     Io {
         /// The file or directory.
         path: PathBuf,
-        /// The message of the system.
+        /// The error message of the operating system.
         why: String,
     },
-    /// The queue of writes is full.
-    #[error("{waiting} documents wait to be written, and the queue is full; try again in a moment")]
+    /// The collection's queue of writes is full. The same call can succeed a moment later.
+    #[error("the queue of writes is full ({waiting} writes are waiting); try again in a moment")]
     Busy {
-        /// The number of waiting documents.
+        /// The number of writes in the queue.
         waiting: u64,
     },
     /// The caller cancelled the operation.
-    #[error("cancelled")]
+    #[error("the operation was cancelled")]
     Cancelled,
-    /// The collection is closed or closing.
-    #[error("the collection is closed")]
+    /// The collection is closed, or is being closed.
+    #[error("the collection is closed; open it again")]
     Closed,
 }
 
-/// The directory of a collection's file.
+/// Returns the directory that contains a collection's file.
 fn dir(file: &Path) -> std::path::Display<'_> {
     file.parent().unwrap_or(file).display()
 }

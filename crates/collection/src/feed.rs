@@ -1,4 +1,4 @@
-//! A feed: the records of input files as documents for a collection.
+//! Reads the records of input files as documents that can be added to a collection.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -15,47 +15,51 @@ use twinprint_stream::fields::{RecordFields, for_each_record};
 use super::document::{Content, Details, NewDocument};
 use super::limits::{MAX_TIME_BYTES, MAX_TITLE_BYTES, MAX_URL_BYTES};
 
-/// The input that is read at a time, in bytes.
+/// The number of bytes of input that are read at a time.
 const READ_BYTES: usize = 8 << 20;
-/// The largest number of records in one call of the consumer.
+/// The largest number of records that one call of the consumer gets.
 const MAX_RECORDS: usize = 200;
-/// The size of texts in bytes after which the consumer is called.
+/// The total size of texts, in bytes, above which the consumer is called.
 const MAX_TEXT_BYTES: usize = 4 << 20;
 
-/// The options of a feed.
+/// The options of [`feed`].
 #[derive(Clone, Copy)]
 pub struct FeedOptions<'a> {
     /// The options for reading the inputs.
     pub source: &'a SourceOptions,
-    /// The names of the fields that contain time, address, score and title. `None` reads text and id only, which saves some microseconds
-    /// per record.
+    /// The names of the fields that contain the time, URL, score and title of a record. If it is `None`, only the text
+    /// and the id are read, which saves a few microseconds per record.
     pub keys: Option<&'a FieldKeys>,
-    /// Receives progress and warnings.
+    /// The object that receives progress and warnings.
     pub progress: &'a dyn Progress,
 }
 
 /// One record of an input.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InputRecord {
-    /// Its number among the records of all inputs, documents and rejected ones, from 0.
+    /// The number of the record, from 0. All documents and rejected records of all inputs are counted.
     pub number: u64,
-    /// Its file and line.
+    /// The file and line of the record.
     pub position: RecordPosition,
-    /// The document, or the reason for which the record is rejected.
+    /// The document, or the reason why the record was rejected.
     ///
-    /// The id is that of the record, or the name of a file that is one document, or else file, line and a hash of the text. An id that is a
-    /// URL is also the URL of the document, unless the record names another.
+    /// The id of the document is the record's id if it has one. Otherwise, if the file is one document, the id is the
+    /// name of the file. In all other cases the id consists of the file, the line and a hash of the text. If the id is
+    /// a URL and the record has no URL of its own, the id is also the document's URL.
     pub document: Result<NewDocument, String>,
-    /// The names of details that were left out, because they are not valid or too long.
+    /// The names of the details that were left out because their values are invalid or too long.
     pub left_out: Vec<&'static str>,
 }
 
-/// Reads the inputs and calls `consume` with all records in order, some at a time. Returns the account of the records.
+/// Reads the inputs and passes all records to `consume`, in order, up to 200 per call. Returns the counts of documents,
+/// rejects and losses by file.
 ///
-/// Memory is bounded by a few batches of input (8 MiB each). `cancel` ends the work soon after it is set.
+/// At most a few batches of input (8 MiB each) are in memory at a time. If another thread sets `cancel` to true,
+/// reading stops soon afterwards.
 ///
 /// # Errors
-/// An error that ends the reading, an input without documents, or an error of `consume`, which ends the work.
+/// Fails if an input cannot be read, if the inputs contain no documents, or if `consume` returns an error. The first
+/// error stops the reading.
 ///
 /// # Examples
 ///
@@ -116,11 +120,11 @@ pub fn feed<E: From<JobError>>(
     Ok(sources.intake().map_err(JobError::from)?)
 }
 
-/// Calls `consume` with the records in batches of inputs that were found already, as [`feed`] does: with the documents whose number is
-/// `wanted` and with all rejected records. Returns the number of records that were read.
+/// Does the same as [`feed`] for inputs that the caller has already opened. Passes to `consume` all rejected records,
+/// and the documents for whose record number `wanted` returns true. Returns the number of records that were read.
 ///
 /// # Errors
-/// As [`feed`].
+/// The errors of [`feed`].
 pub fn feed_from<E: From<JobError>>(
     sources: &Sources,
     batches: BatchReader,
@@ -188,7 +192,8 @@ pub fn feed_from<E: From<JobError>>(
     Ok(number)
 }
 
-/// Returns the document of a record. Details that are not valid or too long are left out, and named in `left_out`.
+/// Makes a document from a record. Details whose values are invalid or too long are left out, and their names are added
+/// to `left_out`.
 fn document(
     id: String,
     text: String,

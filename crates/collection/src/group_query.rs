@@ -1,4 +1,4 @@
-//! Queries of groups.
+//! Queries for groups of duplicates.
 
 use redb::{ReadTransaction, ReadableTable as _};
 use serde::{Deserialize, Serialize};
@@ -11,52 +11,54 @@ use super::limits::MAX_LIST_ROWS;
 use super::seal::unseal;
 use super::shared::Shared;
 
-/// The largest number of groups that one call of [`Collection::groups`] reads while it looks for large ones.
+/// The largest number of groups that one call of [`Collection::groups`] reads while it searches for groups of the
+/// minimum size.
 const MAX_GROUPS_READ: usize = 100 * MAX_LIST_ROWS;
 
 /// A group of duplicates.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Group {
-    /// Its number.
+    /// The number of the group.
     pub group_id: u64,
-    /// The number of its documents.
+    /// The number of documents in the group.
     pub size: u64,
     /// The document that the other members were verified against.
     pub leader: DocumentRef,
-    /// The document that stands for the group.
+    /// The member that represents the group, chosen by the setting `canonical`.
     pub canonical: DocumentRef,
-    /// Some of its members, ascending by number.
+    /// A page of the members, ascending by document number. Empty in a list of groups.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub members: Vec<DocumentRef>,
-    /// The `after` of the next call; `None` after the last member.
+    /// The value of `after` that continues this page of members; `None` if no members follow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_after: Option<u64>,
 }
 
-/// Some of the groups.
+/// A page of the list of groups.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct GroupList {
-    /// Groups, ascending by number.
+    /// The groups of this page, ascending by number.
     pub groups: Vec<Group>,
-    /// The `after` of the next call; `None` after the last group.
+    /// The value of `after` that continues this list; `None` if no groups follow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_after: Option<u64>,
 }
 
-/// Some of the members of a group.
+/// Selects a page of the members of a group.
 #[derive(Clone, Copy)]
 struct MemberRange {
-    /// The number after which the members begin.
+    /// Only members with document numbers above this one are selected.
     after: u64,
-    /// The largest number of members.
+    /// The largest number of members to return.
     limit: usize,
 }
 
 impl Collection {
-    /// Returns at most `limit` groups with numbers above `after` and at least `min_size` documents, without their members. A call that reads
-    /// very many small groups returns early, possibly without a group, and with a `next_after`.
+    /// Returns at most `limit` groups with numbers above `after` that have at least `min_size` documents. The members
+    /// are not included. A call that would have to skip very many smaller groups returns early, possibly with no group.
+    /// The caller continues with `next_after`.
     ///
     /// # Errors
     /// [`CollectionError::Damaged`].
@@ -97,7 +99,7 @@ impl Collection {
             let mut next_after = None;
             for (read, entry) in range.enumerate() {
                 let (key, value) = entry.map_err(|error| shared.store.unreadable(error))?;
-                // The time of one call is bounded; the caller asks for more.
+                // This bounds the time of one call. The caller continues with `next_after`.
                 if groups.len() == limit || read == MAX_GROUPS_READ {
                     break;
                 }
@@ -119,7 +121,8 @@ impl Collection {
         })
     }
 
-    /// Returns a group with at most `limit` members whose numbers are above `after`. Reads only these members, however large the group is.
+    /// Returns a group with at most `limit` of its members, those with document numbers above `after`. The time does
+    /// not depend on the size of the group, because only the returned members are read.
     ///
     /// # Errors
     /// [`CollectionError::NoGroup`] if no group has the number, [`CollectionError::Damaged`].
@@ -141,7 +144,7 @@ impl Collection {
 }
 
 impl Shared {
-    /// Reads a group with some of its members, or without members.
+    /// Completes the stored record of a group with ids and URLs. Includes a page of members if `members` selects one.
     fn group(
         &self,
         transaction: &ReadTransaction,

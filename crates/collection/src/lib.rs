@@ -1,9 +1,10 @@
 //! Durable collections of documents that answer "new, or seen before?" atomically.
 //!
-//! A [`Collection`] is a directory. [`Collection::add`] stores documents and returns a verdict for each: new, a copy, a near-duplicate, or an
-//! update of the document with the same id. Of concurrent near-duplicates exactly one is new. A write that was acknowledged as
-//! [`Durability::Synced`] survives a power cut. Collections also keep the groups of duplicates and, if their [`Settings`] say so, stories:
-//! loose clusters of documents about one event.
+//! A [`Collection`] is stored in a directory. [`Collection::add`] stores documents and returns a verdict for each: new,
+//! a copy, a near-duplicate, or an update of the document with the same id. If near-duplicates are added at the same
+//! time, exactly one of them is new. A write that was acknowledged as [`Durability::Synced`] survives a power cut. A
+//! collection also keeps the groups of duplicates and, if its [`Settings`] ask for it, stories: loose clusters of
+//! documents about one event.
 //!
 //! # Examples
 //!
@@ -39,7 +40,7 @@
 //! assert_eq!(groups.len(), 1);
 //! assert_eq!((groups[0].leader.id.as_str(), groups[0].size), ("a", 2));
 //!
-//! // The documents are still there after a restart.
+//! // The documents are still stored after a restart.
 //! drop(collection);
 //! assert_eq!(Collection::open(&dir)?.len(), 3);
 //! # Ok(())
@@ -48,16 +49,18 @@
 //!
 //! # Structure
 //!
-//! * On disk, the embedded store redb contains the documents. It is the write-ahead log of everything else (`database`).
-//! * In memory, the rows of all documents are indexed for search (`live`). They are read when a collection is opened, and the index is
-//!   built from them.
-//! * A collection with stories also holds their engine in memory (`stories`).
-//! * One thread executes all writes (`writer`) and decides each document (`commit`). The callers' threads prepare the documents (`prepare`).
+//! * On disk, the embedded database redb stores the documents. Everything in memory is rebuilt from it, so it has the
+//!   role of a write-ahead log (`database`).
+//! * In memory, an index over the rows of all documents answers searches (`live`). The rows are read and the index is
+//!   built when a collection is opened.
+//! * A collection with stories also keeps the live stories in memory (`stories`).
+//! * One thread executes all writes (`writer`) and decides the verdict and group of each document (`commit`). Before
+//!   that, the callers' threads compute fingerprints and hashes of the documents (`prepare`).
 //!
 //! # Invariants
 //!
-//! * Memory contains the committed state, and changes only after a commit.
-//! * After a failed write the collection refuses writes.
+//! * The state in memory is that of the last commit. It changes only after a commit.
+//! * After a failed write the collection refuses all further writes until it is opened again.
 //! * Every value has a checksum, which is verified when the value is read.
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! Limits on the parts of documents and on lists.
+//! Limits on the fields of documents and on the length of lists.
 
 use super::error::CollectionError;
 
@@ -6,20 +6,20 @@ use super::error::CollectionError;
 pub(crate) const MAX_ID_BYTES: usize = 2048;
 /// The largest size of a URL or of a source in bytes.
 pub(crate) const MAX_URL_BYTES: usize = 8192;
-/// The largest size of a time in bytes.
+/// The largest size of a document's time, as text in bytes.
 pub(crate) const MAX_TIME_BYTES: usize = 64;
 /// The largest size of a title in bytes.
 pub(crate) const MAX_TITLE_BYTES: usize = 4096;
-/// The largest size of a text in bytes.
+/// The largest size of a document's text, in bytes.
 pub const MAX_TEXT: usize = 16 << 20;
-/// The largest size of the further fields of a document, as JSON in bytes.
+/// The largest size of a document's `fields`, as JSON in bytes.
 pub(crate) const MAX_FIELDS_BYTES: usize = 64 << 10;
 /// The longest time to live of a document in seconds: a thousand years.
 pub(crate) const MAX_TTL_SECONDS: u64 = 31_557_600_000;
-/// The largest number of rows of any list.
+/// The largest number of entries that any list or page returns.
 pub(crate) const MAX_LIST_ROWS: usize = 10_000;
 
-/// Checks that a size does not exceed its limit.
+/// Checks that `got` is at most `limit`. The error calls the value `what`.
 pub(crate) fn check_limit(what: &'static str, got: usize, limit: usize) -> Result<(), CollectionError> {
     if got > limit {
         return Err(CollectionError::Limit {
@@ -34,7 +34,9 @@ pub(crate) fn check_limit(what: &'static str, got: usize, limit: usize) -> Resul
 /// Checks that an id has from one byte to [`MAX_ID_BYTES`].
 pub(crate) fn check_id(id: &str) -> Result<(), CollectionError> {
     if id.is_empty() {
-        return Err(CollectionError::invalid("id: an id has one byte at least"));
+        return Err(CollectionError::invalid(
+            "id: the id is empty; give an id of at least one byte",
+        ));
     }
     check_limit("id in bytes", id.len(), MAX_ID_BYTES)
 }

@@ -1,7 +1,9 @@
-//! The documents of a collection in memory: rows by number, id and text, and the index of the leaders.
+//! The rows of a collection's documents in memory: searchable by number, id and text, with a similarity index of the
+//! leaders.
 //!
-//! One [`Live`] holds the committed documents. A second, small one holds those that the current transaction has added. Expired
-//! documents stay until they are removed: callers check the expiry of every row that they find.
+//! One [`Live`] contains the committed documents. A second, small one contains the documents that the current
+//! transaction has added. Expired documents stay until they are deleted, so callers must check the expiry of every row
+//! that they find.
 
 use std::collections::BTreeSet;
 
@@ -12,36 +14,37 @@ use twinprint_text::Measure;
 
 use super::row::Row;
 
-/// Rows by number, id and text, and the index of those that lead a group.
+/// The rows of documents in memory, searchable by number, id and text, with a similarity index of the group leaders.
 pub(crate) struct Live {
     rows: FxHashMap<u64, Row>,
     ids: FxHashMap<u128, u64>,
     texts: FxHashMap<u128, EqualTexts>,
-    /// By number. Leaders only.
+    /// The similarity index. It contains only the leaders of groups, by number.
     leaders: LeaderIndex,
-    /// By time of expiry, then number. Documents that never expire are left out.
+    /// The documents that expire at some time, ordered by that time, then by number.
     expiring: BTreeSet<(i64, u64)>,
-    /// The story into which each merged story was merged.
+    /// For each merged story, the story that it was merged into.
     redirects: FxHashMap<u64, u64>,
 }
 
-/// Two stories that became one.
+/// Records that one story was merged into another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct StoryMerge {
-    /// The story that no longer exists.
+    /// The story that was merged and no longer exists.
     pub(crate) from: u64,
-    /// The story that it is part of.
+    /// The story that contains the documents of both.
     pub(crate) into: u64,
 }
 
-/// The numbers of the documents of one text: nearly always one.
+/// The numbers of the documents that have the same text. Nearly always it is one document.
 enum EqualTexts {
     One(u64),
     Many(BTreeSet<u64>),
 }
 
 impl Live {
-    /// No documents, of fingerprints of `bits` bits that are searched within `k`.
+    /// Creates an empty set of rows for fingerprints of `bits` bits, which are searched within the radius `k`. Short
+    /// texts are searched for a Jaccard of at least `threshold`.
     pub(crate) fn new(bits: u32, k: u32, threshold: f64) -> Self {
         Self {
             rows: FxHashMap::default(),
@@ -63,18 +66,19 @@ impl Live {
         self.rows.len()
     }
 
-    /// The row of a number.
+    /// The row of the document with this number.
     pub(crate) fn row(&self, ordinal: u64) -> Option<&Row> {
         self.rows.get(&ordinal)
     }
 
-    /// Records that stories were merged.
+    /// Records that stories were merged, so that [`story`](Self::story) follows the merges.
     pub(crate) fn redirect(&mut self, merged: impl IntoIterator<Item = StoryMerge>) {
         let redirects = merged.into_iter().map(|merge| (merge.from, merge.into));
         self.redirects.extend(redirects);
     }
 
-    /// The story into which a story was merged, or the story itself; `None` for 0.
+    /// The story that now contains the documents of `story`: the one it was merged into, or `story` itself. `None` if
+    /// `story` is 0, which means that the document has no story.
     pub(crate) fn story(&self, mut story: u64) -> Option<u64> {
         while let Some(&into) = self.redirects.get(&story) {
             story = into;
@@ -87,12 +91,12 @@ impl Live {
         self.rows.into_values()
     }
 
-    /// The document of an id.
+    /// The row of the document whose id has this hash.
     pub(crate) fn by_id(&self, id: u128) -> Option<&Row> {
         self.rows.get(self.ids.get(&id)?)
     }
 
-    /// The documents of a text, ascending by number.
+    /// The rows of the documents whose text has this hash, ascending by number.
     pub(crate) fn by_text(&self, text: u128) -> impl DoubleEndedIterator<Item = &Row> {
         let (one, many) = match self.texts.get(&text) {
             None => (None, None),
@@ -103,8 +107,9 @@ impl Live {
         ordinals.filter_map(|ordinal| self.rows.get(ordinal))
     }
 
-    /// The numbers of the leaders that may be duplicates of a row, with Hamming distances, each once and ascending: all within `k` if
-    /// the fingerprint of the row is reliable, and all that may share enough shingles if its text is short.
+    /// The leaders that may be duplicates of a document: their numbers, ascending, with their Hamming distances. If the
+    /// document has a reliable fingerprint, the result contains all leaders within `k`. If its text is short, the
+    /// result contains all leaders that may share enough shingles with it.
     pub(crate) fn candidates(&self, row: &Row, k: u32) -> Vec<Neighbor> {
         let mut candidates = Vec::new();
         if row.by_fingerprint {
@@ -128,11 +133,11 @@ impl Live {
         candidates
     }
 
-    /// Adds a row; one of the same number must have been removed before.
+    /// Adds a row. A row with the same number must have been removed before.
     pub(crate) fn insert(&mut self, row: Row) {
         let ordinal = row.ordinal;
         self.ids.insert(row.id, ordinal);
-        // A text without features duplicates nothing, not even its copy.
+        // A text without features is a duplicate of no text, not even of an equal one, so it is not found by its text.
         if row.features > 0 {
             self.insert_text(row.text, ordinal);
         }
@@ -168,7 +173,7 @@ impl Live {
         }
     }
 
-    /// Removes a row.
+    /// Removes the row of the document with this number and returns it.
     pub(crate) fn remove(&mut self, ordinal: u64) -> Option<Row> {
         let row = self.rows.remove(&ordinal)?;
         if self.ids.get(&row.id) == Some(&ordinal) {
@@ -197,13 +202,15 @@ impl Live {
         Some(row)
     }
 
-    /// The numbers of at most `limit` documents that have expired by `now`, the earliest expiry first.
+    /// The numbers of at most `limit` documents that have expired at the time `now`. Those that expired first come
+    /// first.
     pub(crate) fn expired(&self, now: i64, limit: usize) -> Vec<u64> {
         let due = self.expiring.range(..=(now, u64::MAX));
         due.take(limit).map(|&(_, ordinal)| ordinal).collect()
     }
 
-    /// Merges and rebuilds the parts of the index for which that is due. Never waits for a merge.
+    /// Maintains the similarity index: rebuilds the search of short texts if it contains too many removed texts, and
+    /// starts due merges in the background. Does not wait for merges.
     pub(crate) fn tidy(&mut self) {
         for measure in [Measure::WordGrams, Measure::CharGrams] {
             if self.leaders.is_rebuild_due(measure) {
@@ -217,14 +224,14 @@ impl Live {
         self.leaders.maintain_in_background();
     }
 
-    /// Merges the tables of the index, after many rows have been added.
+    /// Merges all tables of the similarity index, after many rows have been added.
     pub(crate) fn arrange(&mut self) {
         self.leaders.merge();
         self.tidy();
     }
 }
 
-/// The shingles by which a short text is found.
+/// The shingles by which a document is found in the search of short texts.
 fn prefix(row: &Row) -> ShinglePrefix<'_> {
     ShinglePrefix {
         measure: row.measure,

@@ -1,4 +1,4 @@
-//! Opening of a collection: its rows and stories are read into memory.
+//! Opening of a collection: the rows and the stories are read into memory.
 
 use std::path::Path;
 
@@ -13,14 +13,15 @@ use super::settings::Settings;
 use super::stories::StoryEngine;
 use super::stories::saved;
 
-/// The documents and stories of a collection in memory.
+/// The part of a collection that is in memory: the rows of the documents, and the stories.
 pub(crate) struct Memory {
     pub(crate) live: Live,
     /// `None` if the collection keeps no stories.
     pub(crate) stories: Option<StoryEngine>,
 }
 
-/// Opens the file of the collection in a directory.
+/// Passes the path of a collection's file in the directory `dir` to `open`. Fails if the directory contains no such
+/// file.
 pub(crate) fn open_in<T>(
     dir: &Path,
     open: impl FnOnce(&Path) -> Result<T, CollectionError>,
@@ -29,7 +30,7 @@ pub(crate) fn open_in<T>(
     if !path.is_file() {
         return Err(CollectionError::NotThere {
             path: dir.to_owned(),
-            why: format!("it has no {FILE}"),
+            why: format!("the file {FILE} is missing"),
         });
     }
     open(&path).map_err(|error| match error {
@@ -38,7 +39,7 @@ pub(crate) fn open_in<T>(
     })
 }
 
-/// Reads the rows and the stories in parallel.
+/// Reads the rows and the stories of a collection into memory, in parallel.
 pub(crate) fn load(
     store: &Database,
     profile: &Profile,
@@ -58,7 +59,8 @@ pub(crate) fn load(
     Ok(Memory { live, stories })
 }
 
-/// Reads all rows, compares their number and checksum with the stored ones, and builds the index of the leaders.
+/// Reads all rows, compares their number and their combined checksum with the values stored in the entry `state`, and
+/// builds the index of the leaders.
 fn load_rows(store: &Database, profile: &Profile, settings: &Settings) -> Result<Live, CollectionError> {
     store.reading(|transaction| {
         let state = store.state(&store.table(transaction, META)?)?;
@@ -71,7 +73,7 @@ fn load_rows(store: &Database, profile: &Profile, settings: &Settings) -> Result
         })?;
         if (rows, digest) != (state.rows, state.digest) {
             return Err(store.damaged(format!(
-                "{rows} rows were found instead of {}, or their checksums differ",
+                "{rows} rows were read and {} were expected, or the checksum over all rows differs",
                 state.rows
             )));
         }
@@ -80,7 +82,7 @@ fn load_rows(store: &Database, profile: &Profile, settings: &Settings) -> Result
     })
 }
 
-/// The keys of a collection.
+/// The hash keys of a collection, from the secrets in its configuration.
 pub(crate) fn keys(config: &Config) -> Keys {
     let [a, b, c, d, e, f] = config.secrets;
     Keys {

@@ -1,7 +1,8 @@
-//! Lookups that queries share: records, groups and documents, in memory and on disk.
+//! Lookups of documents and groups that several queries share.
 //!
-//! Memory follows the disk a moment after each commit. A query that finds a document in one and not in the other is repeated if there was a
-//! commit in the meantime. Without a commit, the difference is damage.
+//! After a commit, the index in memory is updated a moment later than the store on disk. So a query may find a document
+//! in one of the two and not in the other. If a commit came during the query, the query is repeated. Otherwise the
+//! collection is damaged.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -16,13 +17,14 @@ use super::record::DocumentRecord;
 use super::row::Row;
 use super::shared::Shared;
 
-/// The largest number of attempts at a query while there are commits.
+/// The largest number of times that a query is tried while commits disturb it.
 const MAX_ATTEMPTS: usize = 50;
-/// The pause before another attempt.
+/// The pause before a query is tried again.
 const RETRY_PAUSE: Duration = Duration::from_millis(2);
 
 impl Shared {
-    /// Runs a query on the memory and the disk of one commit: a query that finds them different is repeated.
+    /// Runs a query on the index in memory and the store on disk at the same commit. If a commit came between the two
+    /// reads and the query failed because they differ, the query is repeated.
     pub(crate) fn consistent<T>(
         &self,
         query: impl Fn(&Live, &ReadTransaction) -> Result<T, CollectionError>,
@@ -45,17 +47,21 @@ impl Shared {
         }
     }
 
-    /// Reads the record of a document.
+    /// Reads the stored record of the document with this number. If the record is missing, the collection is damaged.
     pub(crate) fn record(
         &self,
         transaction: &ReadTransaction,
         number: u64,
     ) -> Result<DocumentRecord, CollectionError> {
         let record = self.store.read_document(transaction, number)?;
-        record.ok_or_else(|| self.store.damaged(format!("document {number} is lost")))
+        record.ok_or_else(|| {
+            self.store
+                .damaged(format!("the record of document {number} is lost"))
+        })
     }
 
-    /// Returns the leader of a document's group with the stored similarity to it; `None` for a leader.
+    /// Returns the leader of a document's group, with the document's similarity to it from `stored`; `None` if the
+    /// document is a leader.
     pub(crate) fn followed(
         &self,
         transaction: &ReadTransaction,
@@ -70,17 +76,20 @@ impl Shared {
         Ok(Some(BestMatch { id, ..best }))
     }
 
-    /// Reads the record of a document's group.
+    /// Reads the stored record of the group that a document belongs to.
     pub(crate) fn group_of(
         &self,
         transaction: &ReadTransaction,
         row: &Row,
     ) -> Result<GroupRecord, CollectionError> {
         let group = self.store.read_group(transaction, row.group)?;
-        group.ok_or_else(|| self.store.damaged(format!("group {} is lost", row.group)))
+        group.ok_or_else(|| {
+            self.store
+                .damaged(format!("the record of group {} is lost", row.group))
+        })
     }
 
-    /// Reads the id and address of a document.
+    /// Reads the id and the URL of the document with this number.
     pub(crate) fn document_ref(
         &self,
         transaction: &ReadTransaction,

@@ -1,7 +1,8 @@
-//! Preparation of documents: text, fingerprint, hashes, shingles, compressed bytes.
+//! Preparation of a document before it is stored or checked: main text, fingerprint, hashes, shingles and compressed
+//! bytes.
 //!
-//! This is nearly all the work for a document. It depends only on the document and the settings, so callers do it on their own
-//! threads, and the single writer has little left to do.
+//! The preparation is nearly all the work for a document. It depends only on the document and the settings. So callers
+//! prepare documents on their own threads, and the single writing thread has little left to do.
 
 use std::sync::Arc;
 
@@ -21,14 +22,16 @@ use super::row::Row;
 use super::settings::{Settings, StoredContent};
 use super::story_item::{CountedText, StoryItem};
 
-/// Bytes of canonical text above which a text of few features is searched by its fingerprint too.
+/// A text with few features is searched by its shingles. If its canonical text is longer than this number of bytes, it
+/// is searched by its fingerprint as well.
 const MAX_SHORT_TEXT_BYTES: usize = 600;
-/// The zstd level of stored texts: fast, since texts are read one by one.
+/// The zstd level of stored texts. A fast level is used because every text is compressed on its own, when it is added.
 const LEVEL: i32 = 1;
-/// Largest number of idle tools in the pool.
+/// The largest number of idle [`Tools`] in the pool.
 const MAX_IDLE_TOOLS: usize = 16;
 
-/// The kinds of content that a collection hashes. Stored hashes depend on the numbers.
+/// The kinds of content that a collection hashes. The number of the kind is part of every stored hash, so the numbers
+/// must not change.
 #[derive(Clone, Copy)]
 enum HashDomain {
     Id = 0,
@@ -37,18 +40,18 @@ enum HashDomain {
     Identity = 3,
 }
 
-/// The secrets of a collection.
+/// The secret hash keys of a collection.
 #[derive(Clone, Copy)]
 pub(crate) struct Keys {
-    /// The key of the hashes of ids and texts.
+    /// The key for hashing ids and texts.
     pub(crate) names: (u64, u64),
-    /// The key of the shingle hashes.
+    /// The key for hashing shingles.
     pub(crate) shingles: HashKey,
-    /// The key of the feature hashes: the public one, unless the collection is keyed.
+    /// The key for hashing features: a secret key if the setting `keyed` is true, otherwise the public key.
     pub(crate) features: HashKey,
 }
 
-/// Prepares documents for the writer, on any thread.
+/// Computes everything about a document that does not depend on other documents. Can be used from any thread.
 pub(crate) struct DocumentPreparer {
     pub(crate) keys: Keys,
     profile: Profile,
@@ -61,7 +64,7 @@ pub(crate) struct DocumentPreparer {
     idle: ObjectPool<Tools>,
 }
 
-/// The buffers and contexts of one thread.
+/// The reusable buffers that one thread needs to prepare a document.
 struct Tools {
     texts: TextPreparer,
     words: twinprint_text::Words,
@@ -70,31 +73,32 @@ struct Tools {
     compressor: Option<zstd::bulk::Compressor<'static>>,
 }
 
-/// A document ready to be placed.
+/// A prepared document: everything is computed except its number and its group, which depend on the stored documents.
 pub(crate) struct Prepared {
     pub(crate) id: String,
     pub(crate) details: Details,
-    /// The row without number, group and leadership, which the writer decides.
+    /// The document's row. The writing thread sets the fields `ordinal`, `group`, `story` and `leads`.
     pub(crate) row: Row,
-    /// The text; `None` for a document that is only a fingerprint.
+    /// The prepared text; `None` if the document is only a fingerprint.
     pub(crate) text: Option<PreparedText>,
-    /// The bytes that the store keeps for the text: the compressed text, its shingles or nothing.
+    /// The bytes to store for the text: the compressed text, the shingles of the text, or nothing.
     pub(crate) stored: Vec<u8>,
-    /// The length of the text in bytes.
+    /// The length of the document's text in bytes.
     pub(crate) bytes: u64,
-    /// The features for its story, and the same encoded and compressed; `None` if the collection has no stories.
+    /// The features that place the document in a story, and the same features encoded and compressed; `None` if the
+    /// collection keeps no stories.
     pub(crate) item: Option<(StoryItem, Vec<u8>)>,
 }
 
 impl Prepared {
-    /// Its shingle set by a measure; `None` without a text.
+    /// The shingle set of the document, in words or characters; `None` if the document has no text.
     pub(crate) fn set(&self, measure: Measure) -> Option<Arc<ShingleSet>> {
         Some(Arc::clone(self.text.as_ref()?.shingle_set(measure)))
     }
 }
 
 impl DocumentPreparer {
-    /// A preparer for a collection.
+    /// Creates a preparer for a collection with these settings, profile and keys.
     pub(crate) fn new(settings: &Settings, profile: Profile, keys: Keys) -> Self {
         Self {
             keys,
@@ -109,17 +113,18 @@ impl DocumentPreparer {
         }
     }
 
-    /// The profile of the collection.
+    /// The profile of the collection's fingerprints.
     pub(crate) fn profile(&self) -> &Profile {
         &self.profile
     }
 
-    /// The keyed hash of an id.
+    /// The hash of a document's id, under the collection's secret key.
     pub(crate) fn id(&self, id: &str) -> u128 {
         self.hash(id.as_bytes(), HashDomain::Id)
     }
 
-    /// A number that identifies the collection: it follows from the secrets, so no other collection has it.
+    /// A number that identifies the collection. It is computed from the collection's secret keys, so only backups of
+    /// the collection have the same number.
     pub(crate) fn identity(&self) -> u128 {
         self.hash(b"collection", HashDomain::Identity)
     }
@@ -144,11 +149,11 @@ impl DocumentPreparer {
         })
     }
 
-    /// Prepares a document that arrived at `now`, in seconds since 1970. Linear in its text.
+    /// Prepares a document that arrived at the Unix time `now`. The time is linear in the length of the text.
     ///
     /// # Errors
-    /// [`CollectionError::Invalid`] if a part of the document is not allowed, [`CollectionError::EmptyText`] if the collection rejects
-    /// texts without features.
+    /// [`CollectionError::Invalid`] or [`CollectionError::Limit`] if a field of the document is invalid,
+    /// [`CollectionError::EmptyText`] if the text has no features and the collection refuses such texts.
     pub(crate) fn prepare(&self, document: NewDocument, now: i64) -> Result<Prepared, CollectionError> {
         document.check()?;
         let ttl = document.ttl.or(self.ttl);
@@ -230,7 +235,7 @@ impl DocumentPreparer {
         })
     }
 
-    /// Checks that the collection accepts a text: an error if it has no features and the collection rejects such texts.
+    /// Fails if a text has no features and the collection refuses such texts.
     pub(crate) fn check_features(&self, text: &str) -> Result<(), CollectionError> {
         if !self.reject_empty {
             return Ok(());
@@ -248,19 +253,20 @@ impl DocumentPreparer {
         let bits = self.profile.bits();
         if bits < 128 && fingerprint >> bits != 0 {
             return Err(CollectionError::Invalid(format!(
-                "fingerprint: wider than the {bits} bits of the profile {}",
+                "fingerprint: the value has more than the {bits} bits of the profile {}",
                 self.profile.id()
             )));
         }
         if self.keys.features != HashKey::PUBLIC {
             return Err(CollectionError::invalid(
-                "fingerprint: this collection's fingerprints are made under a secret key; send the text",
+                "fingerprint: this collection makes fingerprints under a secret key and accepts no others; send text",
             ));
         }
         Ok(())
     }
 
-    /// The shingle set of a stored text; `None` if the store keeps no text, or only the shingles by another measure.
+    /// The shingle set of a stored document by `measure`, from its bytes in the table of texts. `None` if the
+    /// collection stores no texts, or stores only shingles and those have the other measure, `own`.
     pub(crate) fn stored_set(&self, stored: &[u8], own: Measure, measure: Measure) -> Option<ShingleSet> {
         match self.store {
             StoredContent::None => None,
@@ -281,14 +287,14 @@ impl DocumentPreparer {
     }
 }
 
-/// The text of its stored bytes; `None` if they are damaged.
+/// Decompresses a stored text; `None` if the bytes are damaged.
 pub(crate) fn decompress(stored: &[u8]) -> Option<String> {
     let bytes = zstd::bulk::decompress(stored, MAX_TEXT).ok()?;
     String::from_utf8(bytes).ok()
 }
 
 impl Tools {
-    /// The features for the story of a text, and the same encoded and compressed.
+    /// The features that place a text in a story, and the same features encoded and compressed.
     fn item(
         &mut self,
         details: &Details,
@@ -338,7 +344,7 @@ impl Tools {
     #[expect(clippy::unused_self, reason = "as with the feature")]
     fn main_text(&mut self, _: &str) -> Result<String, CollectionError> {
         Err(CollectionError::invalid(
-            "html: built without the feature html; send text",
+            "html: this build cannot read HTML (the crate feature html is off); send the text",
         ))
     }
 }

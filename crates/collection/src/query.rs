@@ -1,4 +1,4 @@
-//! Queries of documents and changes.
+//! Queries for stored documents and for changes.
 
 use redb::{ReadTransaction, ReadableTable as _};
 use serde::{Deserialize, Serialize};
@@ -16,46 +16,46 @@ use super::row::Row;
 use super::settings::StoredContent;
 use super::shared::Shared;
 
-/// A stored document.
+/// A stored document with its details, its text, its group and its story.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Document {
-    /// Its id.
+    /// The id of the document.
     pub id: String,
-    /// Data that is stored with it.
+    /// Data that is stored with the document.
     #[serde(flatten)]
     pub details: Details,
-    /// Its text; `None` if the collection does not keep texts.
+    /// The text of the document; `None` if the collection does not store texts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// Its fingerprint in hexadecimal; `None` if it is made under a secret key.
+    /// The fingerprint in hexadecimal; `None` if the collection makes fingerprints under a secret key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<String>,
-    /// The group that it belongs to.
+    /// The number of the group that the document belongs to.
     pub group_id: u64,
-    /// The story that it is in; `None` if the collection keeps no stories.
+    /// The number of the story that the document is in; `None` if the collection keeps no stories.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub story_id: Option<u64>,
-    /// True if it leads the group.
+    /// True if the document is the leader of its group.
     pub leads: bool,
-    /// The verdict when its text was added.
+    /// The verdict that the document got when its current text was added.
     pub verdict: Verdict,
-    /// The leader of its group and the similarity to it; `None` for a leader.
+    /// The leader of the document's group, and the similarity to it; `None` if the document is the leader.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub best: Option<BestMatch>,
-    /// The number of its last change.
+    /// The number of the document's last change.
     pub seq: u64,
-    /// Unix time in seconds at which it was added.
+    /// The Unix time in seconds when the document's current text was added.
     pub added: i64,
-    /// Unix time in seconds at which it last changed.
+    /// The Unix time in seconds when the document last changed.
     pub changed: i64,
-    /// Unix time in seconds at which it expires; `None` for never.
+    /// The Unix time in seconds when the document expires; `None` if it never expires.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires: Option<i64>,
 }
 
 impl Collection {
-    /// The number of documents. Expired documents count until they are removed.
+    /// The number of stored documents. An expired document counts until it is deleted.
     pub fn len(&self) -> usize {
         self.shared.live.read().map_or(0, |live| live.len())
     }
@@ -65,7 +65,7 @@ impl Collection {
         self.len() == 0
     }
 
-    /// Returns the document with an id.
+    /// Returns the stored document with this id.
     ///
     /// # Errors
     /// [`CollectionError::NoDocument`] if no document has the id, [`CollectionError::Damaged`].
@@ -82,8 +82,8 @@ impl Collection {
         })
     }
 
-    /// Returns at most `limit` documents with numbers above `after`, ascending by number, and the `after` of the next call; `None` after the
-    /// last document. At most 10,000 documents are returned.
+    /// Returns a page of the stored documents, ascending by number: at most `limit`, and at most 10,000, with numbers
+    /// above `after`. Also returns the value of `after` that continues the list; `None` if no documents follow.
     ///
     /// # Errors
     /// [`CollectionError::Damaged`].
@@ -131,7 +131,7 @@ impl Collection {
             for entry in range.take(limit.clamp(1, MAX_LIST_ROWS)) {
                 let (key, _) = entry.map_err(|error| shared.store.unreadable(error))?;
                 last = Some(key.value());
-                // Memory may not contain the latest commit yet.
+                // A document of the latest commit may be missing in memory for a moment. It is then skipped.
                 if let Some(row) = live.row(key.value()).filter(|row| !row.is_expired(shared.now())) {
                     documents.push(shared.stored(transaction, row, live.story(row.story))?);
                 }
@@ -140,15 +140,16 @@ impl Collection {
         })
     }
 
-    /// Compares two stored texts: distances, similarities, and the features and bits that differ.
+    /// Compares the texts of two stored documents: distance, similarities, and the features and fingerprint bits in
+    /// which they differ.
     ///
     /// # Errors
-    /// [`CollectionError::NoDocument`] if no document has an id, [`CollectionError::Invalid`] if the collection keeps no texts,
-    /// [`CollectionError::Damaged`].
+    /// [`CollectionError::NoDocument`] if no document has the id `a` or `b`, [`CollectionError::Invalid`] if the
+    /// collection stores no texts, [`CollectionError::Damaged`].
     pub fn explain(&self, a: &str, b: &str) -> Result<Comparison, CollectionError> {
         if self.shared.settings.store != StoredContent::Text {
             return Err(CollectionError::invalid(
-                "explain: this collection keeps no texts (store is not text)",
+                "explain: this collection stores no texts to compare (its setting store is not text)",
             ));
         }
         let (a, b) = (self.get(a)?, self.get(b)?);
@@ -157,7 +158,8 @@ impl Collection {
             .map_err(|error| CollectionError::Invalid(error.to_string()))?;
         let mut comparison = compare(&text(a), &text(b), &public, true);
         if self.shared.settings.keyed {
-            // The fingerprints of the collection are secret, and those of the public key decided nothing.
+            // `compare` has used the public key. The collection's own fingerprints are secret, so no fingerprint is
+            // returned.
             comparison.fingerprints = [String::new(), String::new()];
             if let Some(explanation) = &mut comparison.explanation {
                 explanation.bits.clear();
@@ -166,7 +168,7 @@ impl Collection {
         Ok(comparison)
     }
 
-    /// Returns at most `limit` changes with numbers from `since`, ascending.
+    /// Returns the stored changes from number `since` on, at most `limit` and at most 10,000, ascending by number.
     ///
     /// # Errors
     /// [`CollectionError::Damaged`].
@@ -179,7 +181,8 @@ impl Collection {
         })
     }
 
-    /// Returns the number of the oldest change that is still stored; `None` if there is none. The latest million changes are stored.
+    /// Returns the number of the oldest stored change; `None` if no change is stored. Only the latest million changes
+    /// are stored.
     ///
     /// # Errors
     /// [`CollectionError::Damaged`].
@@ -194,7 +197,7 @@ impl Collection {
 }
 
 impl Shared {
-    /// Reads a document.
+    /// Reads the stored document of a row.
     fn stored(
         &self,
         transaction: &ReadTransaction,
@@ -206,7 +209,7 @@ impl Shared {
             StoredContent::Text => {
                 let lost = || {
                     self.store
-                        .damaged(format!("document {} has lost its text", row.ordinal))
+                        .damaged(format!("the text of document {} is lost", row.ordinal))
                 };
                 let stored = self.store.read_text(transaction, row.ordinal)?.ok_or_else(lost)?;
                 Some(decompress(&stored).ok_or_else(lost)?)

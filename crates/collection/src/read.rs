@@ -1,4 +1,4 @@
-//! Reading and unsealing of stored values, in read and write transactions.
+//! Reads stored values and verifies their checksums, in read and write transactions.
 
 use redb::{ReadOnlyTable, ReadTransaction, ReadableTable};
 
@@ -9,15 +9,16 @@ use super::record::{DocumentRecord, SourceCounts};
 use super::row::Row;
 use super::seal::unseal;
 
-/// A table whose keys are numbers.
+/// A table whose keys are numbers, in a read or a write transaction.
 pub(crate) trait NumberedTable: ReadableTable<u64, &'static [u8]> {}
 impl<T: ReadableTable<u64, &'static [u8]>> NumberedTable for T {}
-/// A table whose keys are names.
+/// A table whose keys are names, in a read or a write transaction.
 pub(crate) trait NamedTable: ReadableTable<&'static str, &'static [u8]> {}
 impl<T: ReadableTable<&'static str, &'static [u8]>> NamedTable for T {}
 
 impl Database {
-    /// Reads a value by number and verifies its checksum.
+    /// Reads the value with this number from the table called `name`, and verifies the value's checksum; `None` if the
+    /// table has no such key.
     pub(crate) fn sealed(
         &self,
         table: &impl NumberedTable,
@@ -33,7 +34,8 @@ impl Database {
         }
     }
 
-    /// Reads a value by name and verifies its checksum.
+    /// Reads the value with the key `key` from the table called `name`, and verifies the value's checksum; `None` if
+    /// the table has no such key.
     pub(crate) fn sealed_by_name(
         &self,
         table: &impl NamedTable,
@@ -45,13 +47,17 @@ impl Database {
         };
         match unseal(name, key.as_bytes(), value.value()) {
             Some(bytes) => Ok(Some(bytes.to_vec())),
-            None => Err(self.damaged(format!("the entry {key:?} of {name} has a wrong checksum"))),
+            None => Err(self.damaged(format!(
+                "the entry {key:?} of the table {name} has a wrong checksum"
+            ))),
         }
     }
 
-    /// The error for a value with a wrong checksum.
+    /// The error for a stored value whose checksum is wrong.
     pub(crate) fn wrong_checksum(&self, table: &str, number: u64) -> CollectionError {
-        self.damaged(format!("entry {number} of {table} has a wrong checksum"))
+        self.damaged(format!(
+            "entry {number} of the table {table} has a wrong checksum"
+        ))
     }
 
     pub(crate) fn document(
@@ -62,9 +68,11 @@ impl Database {
         let Some(bytes) = self.sealed(table, "documents", number)? else {
             return Ok(None);
         };
-        serde_json::from_slice(&bytes)
-            .map(Some)
-            .map_err(|error| self.damaged(format!("entry {number} of documents: {error}")))
+        serde_json::from_slice(&bytes).map(Some).map_err(|error| {
+            self.damaged(format!(
+                "entry {number} of the table documents is invalid: {error}"
+            ))
+        })
     }
 
     pub(crate) fn group(
@@ -78,7 +86,7 @@ impl Database {
         let record = GroupRecord::decode(&bytes);
         record
             .map(Some)
-            .ok_or_else(|| self.damaged(format!("entry {group} of groups is too short")))
+            .ok_or_else(|| self.damaged(format!("entry {group} of the table groups has a wrong length")))
     }
 
     pub(crate) fn text(
@@ -99,26 +107,28 @@ impl Database {
         };
         serde_json::from_slice(&bytes)
             .map(Some)
-            .map_err(|error| self.damaged(format!("source {source:?}: {error}")))
+            .map_err(|error| self.damaged(format!("the record of source {source:?} is invalid: {error}")))
     }
 
     pub(crate) fn state(&self, table: &impl NamedTable) -> Result<State, CollectionError> {
         self.sealed_by_name(table, "meta", "state")?
             .and_then(|bytes| State::decode(&bytes))
-            .ok_or_else(|| self.damaged("it has no state"))
+            .ok_or_else(|| self.damaged("the entry state of the table meta is missing or invalid"))
     }
 
-    /// Reads the configuration that the collection was created with.
+    /// Reads the configuration that the collection was created with: its format, settings and secrets.
     ///
     /// # Errors
     /// [`CollectionError::Damaged`], or [`CollectionError::Newer`] for a newer format.
     pub(crate) fn config(&self) -> Result<Config, CollectionError> {
         self.reading(|transaction| {
             let Ok(table) = transaction.open_table(META) else {
-                return Err(self.damaged("it is not a collection's store, or was never finished"));
+                return Err(
+                    self.damaged("the file is not that of a collection, or its creation was interrupted")
+                );
             };
             let bytes = self.sealed_by_name(&table, "meta", "config")?;
-            let bytes = bytes.ok_or_else(|| self.damaged("it has no settings"))?;
+            let bytes = bytes.ok_or_else(|| self.damaged("the file contains no settings"))?;
             let format = serde_json::from_slice::<serde_json::Value>(&bytes)
                 .ok()
                 .and_then(|config| config.get("format")?.as_u64())
@@ -131,11 +141,12 @@ impl Database {
                     known,
                 });
             }
-            serde_json::from_slice(&bytes).map_err(|error| self.damaged(format!("settings: {error}")))
+            serde_json::from_slice(&bytes)
+                .map_err(|error| self.damaged(format!("the settings are invalid: {error}")))
         })
     }
 
-    /// Calls `each` with every row and its checksum.
+    /// Reads the table of rows and calls `each` with every row and its checksum.
     pub(crate) fn each_row(
         &self,
         transaction: &ReadTransaction,
@@ -153,7 +164,7 @@ impl Database {
         Ok(())
     }
 
-    /// Reads a whole table. Returns the number of its entries.
+    /// Reads every entry of a table, so that damaged pages are found. Returns the number of entries.
     pub(crate) fn entries<K: redb::Key + 'static, V: redb::Value + 'static>(
         &self,
         table: &ReadOnlyTable<K, V>,
@@ -161,14 +172,15 @@ impl Database {
         let mut entries = 0;
         for entry in table.iter().map_err(|error| self.unreadable(error))? {
             let (key, value) = entry.map_err(|error| self.unreadable(error))?;
-            // Decoding panics on bytes that are not of the type.
+            // Reading a key or value whose bytes do not fit its type panics, and the caller turns the panic into an
+            // error.
             let _ = (key.value(), value.value());
             entries += 1;
         }
         Ok(entries)
     }
 
-    /// Opens a table in a read transaction.
+    /// Opens a table of the store in a read transaction.
     pub(crate) fn table<K: redb::Key + 'static, V: redb::Value + 'static>(
         &self,
         transaction: &ReadTransaction,
@@ -179,7 +191,7 @@ impl Database {
             .map_err(|error| self.unreadable(error))
     }
 
-    /// Opens a table that older versions did not create; `None` if it does not exist.
+    /// Opens a table that may be missing, because older versions did not create it; `None` if it does not exist.
     pub(crate) fn table_if_there<K: redb::Key + 'static, V: redb::Value + 'static>(
         &self,
         transaction: &ReadTransaction,
@@ -192,7 +204,8 @@ impl Database {
         }
     }
 
-    /// Reads the record of a document in a read transaction.
+    /// Reads the document's entry in the table of documents, in a read transaction; `None` if no document has this
+    /// number.
     pub(crate) fn read_document(
         &self,
         transaction: &ReadTransaction,
@@ -201,7 +214,7 @@ impl Database {
         self.document(&self.table(transaction, DOCUMENTS)?, number)
     }
 
-    /// Reads the stored text of a document in a read transaction.
+    /// Reads the document's entry in the table of texts, in a read transaction; `None` if the document has no entry.
     pub(crate) fn read_text(
         &self,
         transaction: &ReadTransaction,
@@ -210,7 +223,7 @@ impl Database {
         self.text(&self.table(transaction, TEXTS)?, number)
     }
 
-    /// Reads the record of a group in a read transaction.
+    /// Reads the group's entry in the table of groups, in a read transaction; `None` if no group has this number.
     pub(crate) fn read_group(
         &self,
         transaction: &ReadTransaction,
@@ -219,7 +232,7 @@ impl Database {
         self.group(&self.table(transaction, GROUPS)?, group)
     }
 
-    /// Reads the counts of a source in a read transaction.
+    /// Reads the counts of a source, in a read transaction; `None` if no document of the source was ever stored.
     pub(crate) fn read_source(
         &self,
         transaction: &ReadTransaction,
@@ -228,7 +241,7 @@ impl Database {
         self.source(&self.table(transaction, SOURCES)?, source)
     }
 
-    /// Reads at most `limit` changes with numbers from `since`.
+    /// Reads the stored changes from number `since` on, at most `limit`, ascending by number.
     pub(crate) fn read_changes(
         &self,
         transaction: &ReadTransaction,

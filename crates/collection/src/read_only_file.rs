@@ -1,10 +1,11 @@
-//! A storage of redb that reads a file and never changes it.
+//! A storage backend for redb that reads a file and never changes it.
 //!
-//! redb writes when it opens a store for checking or after a kill. This storage keeps those writes in memory and drops them at the end. The
-//! file is opened for reading only, so it may be on a medium that cannot be written.
+//! redb writes to a store that it opens to check it, or that was not closed properly. This backend keeps those writes
+//! in memory and drops them at the end. The file is opened for reading only, so it may be on a read-only file system.
 //!
-//! A shared lock of the whole file excludes writing processes and admits other readers. Since no process writes, redb gets every lock that it
-//! requests. On a file system without locks, there is no lock.
+//! A shared lock on the whole file excludes processes that write and admits other readers. Since no process writes, the
+//! backend grants every lock that redb requests. If the file system does not support locks, the file is read without a
+//! lock.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -19,10 +20,10 @@ use redb::{BackendError, StorageBackend};
 
 use super::error::CollectionError;
 
-/// The size of the pages in which writes are kept, in bytes.
+/// The size in bytes of the pages in which writes are kept in memory.
 const PAGE_BYTES: u64 = 4096;
 
-/// The storage: a file and the writes in memory.
+/// The storage backend: a file, and the writes that are kept in memory.
 #[derive(Debug)]
 pub(super) struct ReadOnlyFile {
     file: FileBackend,
@@ -30,20 +31,21 @@ pub(super) struct ReadOnlyFile {
     header_locked: AtomicBool,
 }
 
-/// The pages that differ from the file.
+/// The pages that redb has written, which hide the pages of the file.
 #[derive(Debug)]
 struct Overlay {
     length: u64,
-    /// The length of the prefix that is read from the file. The bytes behind it are zero unless they were written.
+    /// Bytes up to this offset are read from the file. Bytes after it are zero unless redb has written them.
     file_length: u64,
     pages: BTreeMap<u64, Vec<u8>>,
 }
 
 impl ReadOnlyFile {
-    /// Opens a file.
+    /// Opens a file for reading and takes a shared lock on it.
     ///
     /// # Errors
-    /// [`CollectionError::InUse`] if a process has it open for writing, [`CollectionError::Damaged`] if it is empty, [`CollectionError::Io`].
+    /// [`CollectionError::InUse`] if a process has the file open for writing, [`CollectionError::Damaged`] if the file
+    /// is empty, [`CollectionError::Io`].
     pub(super) fn open(path: &Path) -> Result<Self, CollectionError> {
         let failed = |error: io::Error| CollectionError::io(path, &error);
         let damaged = |what: String| CollectionError::Damaged {
@@ -77,8 +79,9 @@ impl ReadOnlyFile {
         self.written.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reads from the first `file_length` bytes of the file. Bytes behind them, and bytes that cannot be read, are zero. No page of the store
-    /// is all zeros, so redb recognises such a page as damaged and continues with the others. After an error it would read nothing more.
+    /// Reads from the first `file_length` bytes of the file. Bytes after them, and bytes that cannot be read, are
+    /// returned as zeros. No page of a store consists of zeros only, so redb recognises a page of zeros as damaged and
+    /// continues with the other pages. If this returned an error instead, redb would read nothing more.
     fn read_file(&self, file_length: u64, offset: u64, out: &mut [u8]) {
         let present = file_length.saturating_sub(offset).min(out.len() as u64);
         let (present, behind) = out.split_at_mut(present as usize);
@@ -89,16 +92,16 @@ impl ReadOnlyFile {
     }
 }
 
-/// A part of a range of bytes that is in one page.
+/// The part of a byte range that is in one page.
 struct PagePart {
     page: u64,
-    /// The position of the part in the page.
+    /// The offset of the part within the page.
     start: usize,
-    /// The bytes of the part, relative to the begin of the range.
+    /// The bytes of the part, counted from the start of the byte range.
     bytes: std::ops::Range<usize>,
 }
 
-/// Splits a range of bytes by pages.
+/// Splits a byte range at the page boundaries.
 fn page_parts(offset: u64, length: usize) -> impl Iterator<Item = PagePart> {
     let mut done = 0;
     std::iter::from_fn(move || {
@@ -140,7 +143,7 @@ impl StorageBackend for ReadOnlyFile {
     fn set_len(&self, length: u64) -> io::Result<()> {
         let mut written = self.written();
         written.length = length;
-        // After a later extension, the truncated bytes are zero.
+        // If the storage is extended again later, the truncated bytes must read as zeros.
         written.file_length = written.file_length.min(length);
         drop(written.pages.split_off(&length.div_ceil(PAGE_BYTES)));
         if let Some(page) = written.pages.get_mut(&(length / PAGE_BYTES))
@@ -198,8 +201,10 @@ impl StorageBackend for ReadOnlyFile {
         Ok(())
     }
 
-    /// redb first asks whether there are handles with another way of locking; there are none. Then it locks the header and asks whether a
-    /// process guarantees the state of a store that was not closed. The shared lock guarantees it: no process changes the last commit.
+    /// redb asks two questions with this call. Before it has locked the header, it asks whether another process uses
+    /// another locking protocol; the answer is no. After it has locked the header, it asks whether a process guarantees
+    /// the last commit of a store that was not closed; the answer is yes, because the shared lock keeps every process
+    /// from writing.
     fn query_lock_range(&self, _: Bound<u64>, _: Bound<u64>) -> Result<bool, BackendError> {
         Ok(self.header_locked.load(Ordering::Relaxed))
     }

@@ -1,7 +1,8 @@
-//! Repair: a new collection with the readable documents of a damaged one.
+//! Repair of a damaged collection: its readable documents are added to a new collection.
 //!
-//! Documents are read some hundred at a time. If that fails, each number is looked up alone, so a damaged page loses only its own documents
-//! and those that are reached through it. The damaged file is never changed.
+//! Documents are read in batches of some hundred. If a batch cannot be read, each of its documents is looked up alone
+//! by its number. So a damaged page loses only its own documents and, if it is an inner page of a tree, those below it.
+//! The damaged file is never changed.
 
 use std::path::Path;
 
@@ -19,33 +20,37 @@ use super::row::Row;
 use super::seal::unseal;
 use super::settings::StoredContent;
 
-/// The number of documents that are read and added at a time.
+/// The number of documents that a repair reads and adds at a time.
 const BATCH_DOCUMENTS: usize = 500;
 
-/// The result of a repair.
+/// The counts of a repair that succeeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RepairReport {
-    /// The number of documents in the new collection.
+    /// The number of documents that were recovered into the new collection.
     pub saved: u64,
-    /// The number of documents that were lost; `None` if the damaged collection does not state how many it had.
+    /// The number of documents that were lost. `None` if it is unknown, because the damaged collection's count of
+    /// documents cannot be read.
     pub lost: Option<u64>,
 }
 
 impl Collection {
-    /// Creates a new collection with the documents of a damaged one whose record and text are readable. They are added in their order.
+    /// Creates a new collection in `dir` from a damaged one. Every document whose record and text can be read is added
+    /// to it, in the original order.
     ///
-    /// Groups and stories get new numbers, a document without a time gets the present one for its story, and runs are not copied. The
-    /// collection must store texts. The new collection is verified.
+    /// Only collections that store texts can be repaired. Groups and stories get new numbers. A document without a time
+    /// is placed in a story as if it had the time of the repair. Runs are not copied. Finally the new collection is
+    /// verified.
     ///
     /// # Errors
-    /// [`CollectionError::BeyondRepair`] if no document or no settings can be read, [`CollectionError::Invalid`] if the collection stores no
-    /// texts, [`CollectionError::NotEmpty`], [`CollectionError::InUse`], [`CollectionError::Io`]. Then no collection is created.
+    /// [`CollectionError::BeyondRepair`] if the settings or all documents are unreadable, [`CollectionError::Invalid`]
+    /// if the collection stores no texts, [`CollectionError::NotEmpty`], [`CollectionError::InUse`],
+    /// [`CollectionError::Io`]. After an error, `dir` contains no new collection.
     pub fn repair(damaged: &Path, dir: &Path) -> Result<RepairReport, CollectionError> {
         let store = open_in(damaged, Database::read).map_err(beyond_repair)?;
         let config = store.config().map_err(beyond_repair)?;
         if config.settings.store != StoredContent::Text {
             return Err(CollectionError::invalid(
-                "repair: the collection keeps no texts from which it can be rebuilt; restore a backup",
+                "repair: the collection stores no texts, so it cannot be rebuilt from them; restore a backup",
             ));
         }
         let new = NewDatabase::begin(dir)?;
@@ -57,7 +62,7 @@ impl Collection {
             collection: &collection,
         }
         .save()?;
-        // The collection is closed before its file is verified.
+        // The collection must be closed before its file can be verified.
         drop(collection);
         Self::verify_file(new.unfinished())?;
         new.publish()?;
@@ -65,7 +70,8 @@ impl Collection {
     }
 }
 
-/// Replaces the error that recommends a repair: the repair itself failed.
+/// Replaces [`CollectionError::Damaged`], which recommends a repair, by [`CollectionError::BeyondRepair`], because the
+/// repair itself failed.
 fn beyond_repair(error: CollectionError) -> CollectionError {
     match error {
         CollectionError::Damaged { path, what } => CollectionError::BeyondRepair { path, what },
@@ -73,15 +79,15 @@ fn beyond_repair(error: CollectionError) -> CollectionError {
     }
 }
 
-/// The state of one document number.
+/// The result of reading one document of a damaged collection.
 enum NumberState {
     Whole(Box<NewDocument>),
     Damaged,
-    /// The document has expired.
+    /// The document has expired and is not copied.
     Expired,
 }
 
-/// A repair: the damaged store and the new collection.
+/// A repair in progress: the damaged store, and the new collection that it is copied to.
 struct Repair<'a> {
     store: &'a Database,
     collection: &'a Collection,
@@ -116,13 +122,14 @@ impl Repair<'_> {
         if saved == 0 && lost != Some(0) {
             return Err(CollectionError::BeyondRepair {
                 path: self.store.path.clone(),
-                what: "the documents or their texts cannot be read".to_owned(),
+                what: "none of the documents and their texts can be read".to_owned(),
             });
         }
         Ok(RepairReport { saved, lost })
     }
 
-    /// Reads some documents with numbers from `from`. Returns them and the number at which the next batch begins.
+    /// Reads the next batch of documents, whose numbers are at least `from` and below `end`. Returns the documents, and
+    /// the number at which the next batch begins.
     fn read_batch(&self, from: u64, end: u64) -> (Vec<NumberState>, u64) {
         let in_order = self
             .store
@@ -145,10 +152,10 @@ impl Repair<'_> {
         })
     }
 
-    /// Reads some documents in table order.
+    /// Reads the next batch of documents in the order of the table.
     ///
     /// # Errors
-    /// An error if a page cannot be read or numbers are out of order.
+    /// Fails if a page cannot be read, or if the numbers are not ascending.
     fn read_range(
         &self,
         transaction: &ReadTransaction,
@@ -165,7 +172,7 @@ impl Repair<'_> {
         {
             let (key, sealed) = entry.map_err(|error| self.store.unreadable(error))?;
             let number = key.value();
-            // A damaged page may refer to any other page.
+            // A damaged page may refer to any other page of the file, so the numbers are checked.
             if number < next || number >= end {
                 return Err(self.store.wrong_checksum("documents", number));
             }
@@ -176,7 +183,7 @@ impl Repair<'_> {
         Ok((states, if more { next } else { end }))
     }
 
-    /// Reads the record of a number, its text and its row.
+    /// Decodes the record of a document, and reads the document's text and row.
     fn read_document(
         &self,
         transaction: &ReadTransaction,
@@ -189,7 +196,7 @@ impl Repair<'_> {
             return Ok(NumberState::Damaged);
         };
         let mut ttl = None;
-        // A document whose row cannot be read is saved.
+        // If the row cannot be read, the document is still recovered, because its record and text are sufficient.
         let row = self.store.guard(|| {
             let rows = self.store.table(transaction, ROWS)?;
             self.store.sealed(&rows, "rows", number)
@@ -217,7 +224,7 @@ impl Repair<'_> {
         })))
     }
 
-    /// Returns one more than the highest number that can be read.
+    /// Returns one more than the highest document or change number that can be read.
     fn end(&self) -> u64 {
         let tables = [ROWS, DOCUMENTS, TEXTS, CHANGES];
         let last = |table: TableDefinition<'static, u64, &'static [u8]>| {

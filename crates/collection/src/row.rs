@@ -1,44 +1,49 @@
-//! The row of a document: the part that is in memory, and its encoding on disk.
+//! The row of a document: the data about it that is kept in memory, and the encoding of that data on disk.
 //!
-//! A row contains everything that decides the group of a document, except the text. All rows are read when a collection is opened. The
-//! indexes for fingerprints, ids and equal texts are built from them, so no index on disk can disagree with the documents.
+//! A row contains everything that decides the group of a document, except the text. All rows are read when a collection
+//! is opened, and the indexes for fingerprints, ids and equal texts are built from them. These indexes are not stored,
+//! so they cannot disagree with the documents.
 
 use twinprint_text::Measure;
 
 use super::document::Verdict;
 
-/// The row of a document: about 100 bytes, and 8 for each token of its prefix.
+/// The data about a document that is kept in memory: about 100 bytes, and 8 bytes per token of the prefix of a short
+/// text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Row {
-    /// The number of the change that added the document. It identifies the document inside the collection.
+    /// The number of the document: that of the change that added it. It identifies the document within the collection.
     pub(crate) ordinal: u64,
-    /// The fingerprint, in the low bits; the profile states how many.
+    /// The fingerprint, in the low bits. The profile states its width.
     pub(crate) fingerprint: u128,
-    /// The keyed hash of the id.
+    /// The hash of the document's id, under a secret key of the collection.
     pub(crate) id: u128,
-    /// The keyed hash of the canonical text, or of the fingerprint of a document without a text.
+    /// The hash of the canonical text, under a secret key of the collection. If the document has no text, the
+    /// fingerprint is hashed.
     pub(crate) text: u128,
-    /// The group that it belongs to.
+    /// The number of the group that the document belongs to.
     pub(crate) group: u64,
-    /// Unix time in seconds at which it expires; [`i64::MAX`] for never.
+    /// The Unix time in seconds when the document expires; [`i64::MAX`] if it never expires.
     pub(crate) expires: i64,
-    /// The number of distinct features.
+    /// The number of distinct features of the text.
     pub(crate) features: u32,
-    /// The unit of its shingles.
+    /// The unit of the text's shingles: words or characters.
     pub(crate) measure: Measure,
-    /// The story that it joined, which may have been merged since; 0 if the collection keeps no stories.
+    /// The story that the document joined, which may have been merged into another since; 0 if the collection keeps no
+    /// stories.
     pub(crate) story: u64,
-    /// True if it leads its group.
+    /// True if the document is the leader of its group.
     pub(crate) leads: bool,
-    /// True if the fingerprint is searched: it is based on enough features.
+    /// True if the document is searched and found by its fingerprint, because the text is long enough for a reliable
+    /// one.
     pub(crate) by_fingerprint: bool,
     /// The size of the shingle set of a short text; 0 for other texts.
     pub(crate) set_size: u32,
-    /// The prefix by which a short text is found; empty for other texts.
+    /// The prefix of the shingle set, by which a short text is found; empty for other texts.
     pub(crate) prefix: Box<[u64]>,
 }
 
-/// The size of a row without story and prefix, in bytes.
+/// The size of an encoded row in bytes, without the story and the prefix.
 const FIXED_BYTES: usize = 16 * 3 + 8 + 8 + 4 + 1 + 4;
 const CHAR_GRAMS: u8 = 1;
 const LEADS: u8 = 2;
@@ -46,8 +51,8 @@ const BY_FINGERPRINT: u8 = 4;
 const IN_STORY: u8 = 8;
 
 impl Row {
-    /// Encodes the row, little-endian: fingerprint, id, text, group, expires, features, flags, size of the set, story (where it
-    /// has one), prefix.
+    /// Encodes the row in little-endian order: fingerprint, id, text, group, expires, features, flags, size of the
+    /// shingle set, story (only if it is not 0), prefix. The number is the key of the table and is not encoded.
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(FIXED_BYTES + 8 + self.prefix.len() * 8 + super::seal::SEAL_BYTES);
         for hash in [self.fingerprint, self.id, self.text] {
@@ -73,7 +78,7 @@ impl Row {
         out
     }
 
-    /// Decodes the row of a number; `None` if the bytes are not a row.
+    /// Decodes the row of the document with the number `ordinal`; `None` if the bytes are not a row.
     pub(crate) fn decode(ordinal: u64, bytes: &[u8]) -> Option<Self> {
         let mut rest = bytes;
         let fingerprint = u128::from_le_bytes(take(&mut rest)?);
@@ -114,7 +119,8 @@ impl Row {
         })
     }
 
-    /// The relation of its document to the others: new, exact or near. `copies` are the documents of its text.
+    /// The verdict that describes the row's document now: new if it leads a group, exact if another document has the
+    /// same text, otherwise near. `copies` are all documents with that text.
     pub(crate) fn relation<'r>(&self, mut copies: impl Iterator<Item = &'r Self>) -> Verdict {
         if self.leads {
             Verdict::New
@@ -125,7 +131,7 @@ impl Row {
         }
     }
 
-    /// True if the document has expired at a time, in Unix seconds.
+    /// True if the document has expired at the Unix time `now`, in seconds.
     pub(crate) fn is_expired(&self, now: i64) -> bool {
         self.expires <= now
     }

@@ -1,14 +1,14 @@
-//! Checksums of stored values.
+//! Checksums of stored values, called seals.
 //!
-//! Every value ends in eight bytes: SipHash-1-3 of the table, the key and the value. The embedded store does not check what it reads. With the
-//! checksum, a flipped byte and a value under another key or in another table are errors. The checksum protects against accidents, not
-//! against an attacker that can write to the file.
+//! Every stored value ends with a checksum of eight bytes: SipHash-1-3 of the table's name, the key and the value. redb
+//! does not verify what it reads. The checksum detects a flipped byte, and a value that appears under a wrong key or in
+//! a wrong table. It protects against accidents, not against an attacker who can write to the file.
 
 use std::hash::Hasher;
 
 use siphasher::sip::SipHasher13;
 
-/// The size of the checksum in bytes.
+/// The size of a value's checksum in bytes.
 pub(crate) const SEAL_BYTES: usize = 8;
 
 fn checksum(table: &str, key: &[u8], value: &[u8]) -> u64 {
@@ -20,20 +20,20 @@ fn checksum(table: &str, key: &[u8], value: &[u8]) -> u64 {
     hasher.finish()
 }
 
-/// Appends the checksum to a value.
+/// Appends the checksum to a value that will be stored in `table` under `key`.
 pub(crate) fn seal(table: &str, key: &[u8], mut value: Vec<u8>) -> Vec<u8> {
     let checksum = checksum(table, key, &value);
     value.extend_from_slice(&checksum.to_le_bytes());
     value
 }
 
-/// Returns the value without its checksum; `None` if the checksum is wrong.
+/// Verifies the checksum of a stored value and returns the value without it; `None` if the checksum is wrong.
 pub(crate) fn unseal<'v>(table: &str, key: &[u8], sealed: &'v [u8]) -> Option<&'v [u8]> {
     let (value, written) = sealed.split_last_chunk::<SEAL_BYTES>()?;
     (checksum(table, key, value) == u64::from_le_bytes(*written)).then_some(value)
 }
 
-/// Returns the checksum of a sealed value.
+/// Returns the checksum at the end of a stored value, without verifying it.
 pub(crate) fn seal_of(sealed: &[u8]) -> u64 {
     sealed
         .last_chunk::<SEAL_BYTES>()

@@ -1,31 +1,35 @@
-//! The settings of a collection. They are chosen when it is created and never change.
+//! The settings of a collection. They are chosen when the collection is created, and never change.
 
 use serde::{Deserialize, Serialize};
 use twinprint_text::Profile;
 
 use super::error::CollectionError;
 
-/// The default radius of candidates, for fingerprints of 128 bits whose candidates are verified.
+/// The default radius in which candidates are searched. It suits fingerprints of 128 bits whose candidates are
+/// verified.
 ///
-/// On the labelled sets of revisions, newswire and web pages this radius contains 97 to 99.9 % of the pairs at Jaccard 0.8 or more.
+/// On the labelled sets of revisions, newswire and web pages, 97 to 99.9 % of the pairs with a Jaccard of 0.8 or more
+/// are within this radius.
 const DEFAULT_RADIUS: u32 = 16;
-/// The default of the largest number of texts that one document is compared with.
+/// The default of `max_texts`: the largest number of texts that one document is compared with.
 const DEFAULT_MAX_TEXTS: u32 = 64;
-/// The default of the largest number of live stories. Memory and the time to place a document grow with it.
+/// The default of `story_live`: the largest number of live stories. Memory, and the time to place a document, grow with
+/// the number of live stories.
 const DEFAULT_STORY_LIVE: u32 = 10_000;
 
-/// The part of a text that a collection stores. Verdicts are verified on it.
+/// The part of each document's text that a collection stores and on which it verifies duplicates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = Store))]
 pub enum StoredContent {
-    /// The text, compressed to about half its size. Verdicts are verified, and documents can be read, explained and exported.
+    /// The whole text, compressed to about half its size. Duplicates are verified, and documents can be read, explained
+    /// and exported with their texts.
     #[default]
     Text,
-    /// The hashes of its shingles, 8 bytes per shingle, under a secret key of the collection. Verdicts are verified, and the text is not
-    /// stored. Chinese texts are compared with Chinese texts only.
+    /// The hashes of the text's shingles, 8 bytes per shingle, under a secret key of the collection. Duplicates are
+    /// verified, although the text itself is not stored. Chinese texts are compared with Chinese texts only.
     Shingles,
-    /// Only the fingerprint. Verdicts are based on the Hamming distance and not verified.
+    /// Nothing except the fingerprint. Verdicts are based on the Hamming distance alone and are not verified.
     None,
 }
 
@@ -34,18 +38,18 @@ pub enum StoredContent {
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum CanonicalBy {
-    /// The document that was added first.
+    /// The document of the group that was added first.
     #[default]
     First,
-    /// The document with the highest score.
+    /// The document of the group with the highest score.
     Score,
-    /// The document with the latest time.
+    /// The document of the group with the latest time.
     Newest,
-    /// The document with the shortest URL.
+    /// The document of the group with the shortest URL.
     ShortestUrl,
 }
 
-/// The settings of a collection.
+/// The settings of a collection, chosen when the collection is created.
 ///
 /// # Examples
 ///
@@ -72,56 +76,67 @@ pub enum CanonicalBy {
 #[serde(deny_unknown_fields, default)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Settings {
-    /// The id of the profile of the fingerprints, 64 or 128 bits wide.
+    /// The id of the profile that makes the fingerprints. Their width must be 64 or 128 bits.
     #[cfg_attr(feature = "openapi", schema(example = "tp1-words-lntf-128"))]
     pub profile: String,
-    /// The radius of candidates: at most 12 at 64 bits, 24 at 128.
+    /// The radius in which candidates are searched: at most 12 for fingerprints of 64 bits, and 24 for those of 128
+    /// bits.
     #[cfg_attr(feature = "openapi", schema(maximum = 24))]
     pub k: u32,
-    /// The least Jaccard of a duplicate, in (0, 1].
+    /// The minimum Jaccard of a duplicate: above 0 and at most 1.
     #[cfg_attr(feature = "openapi", schema(exclusive_minimum = 0.0, maximum = 1.0))]
     pub threshold: f64,
-    /// The part of a text that is stored.
+    /// The part of each document's text that the collection stores.
     pub store: StoredContent,
     /// The rule that chooses the canonical document of a group.
     pub canonical: CanonicalBy,
-    /// The largest number of texts that one document is compared with, the nearest first. An answer that reached it is marked as limited.
+    /// The largest number of texts that one document is compared with, the nearest first. If a document has more
+    /// candidates, its answer is marked as `limited`.
     #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 10000))]
     pub max_texts: u32,
-    /// The seconds after which documents without a time to live of their own expire; `None` for never.
+    /// The seconds after which a document expires that has no time to live of its own. If it is absent, such a document
+    /// never expires.
     #[cfg_attr(feature = "openapi", schema(minimum = 1))]
     pub ttl: Option<u64>,
-    /// Refuses texts without features (empty, or only punctuation). Otherwise each of them is new and leads a group of its own.
+    /// If true, the collection refuses texts without features, which are empty or have only punctuation. If false, each
+    /// such text is new and leads a group of its own.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub reject_empty: bool,
-    /// Computes fingerprints under a secret key, so that nobody can write pages for a chosen fingerprint. Such fingerprints are never returned.
+    /// If true, fingerprints are made under a secret key, so that nobody can write a page that gets a chosen
+    /// fingerprint. The collection then never returns fingerprints.
     pub keyed: bool,
-    /// Keeps stories: loose clusters of the documents by terms and time. Every document then needs a text, whatever part of it is stored.
+    /// If true, the collection keeps stories: loose clusters of documents by terms and time. Every added document then
+    /// needs a text, even if the collection does not store it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub stories: bool,
-    /// The least cosine of a document and the centre of its story, in (0, 1].
+    /// The minimum cosine between a document and the centre of a story that it may join: above 0 and at most 1.
     #[serde(skip_serializing_if = "is_default_threshold")]
     #[cfg_attr(feature = "openapi", schema(exclusive_minimum = 0.0, maximum = 1.0))]
     pub story_threshold: f64,
-    /// The least cosine of the centres of two stories that are merged, in (0, 1]; 1 merges none.
+    /// The minimum cosine between the centres of two stories at which they are merged: above 0 and at most 1. With 1,
+    /// stories are never merged.
     #[serde(skip_serializing_if = "is_default_merge")]
     #[cfg_attr(feature = "openapi", schema(exclusive_minimum = 0.0, maximum = 1.0))]
     pub story_merge: f64,
-    /// The seconds without new members after which a story ends, by the latest time of any document; `None` for never.
+    /// A story ends after this number of seconds without new members. The clock is the latest time of any document. If
+    /// it is absent, stories do not end by time.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(minimum = 1))]
     pub story_window: Option<u64>,
-    /// The seconds after which the weight of a document in its story's centre is halved; `None` for never.
+    /// The seconds after which the weight of a document in the centre of its story is halved. If it is absent, weights
+    /// do not decay.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(minimum = 1))]
     pub story_half_life: Option<u64>,
-    /// The largest number of live stories. Beyond it, the stories without new members for the longest time end.
+    /// The largest number of live stories. If there are more, the stories that have had no new members for the longest
+    /// time end.
     #[serde(skip_serializing_if = "is_default_live")]
     #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 1_000_000))]
     pub story_live: u32,
 }
 
-// Default values are not written, so that older versions can read the settings of collections without stories.
+// Default values of the story settings are not written. So older versions of twinprint can read the settings of a
+// collection without stories.
 #[expect(
     clippy::trivially_copy_pass_by_ref,
     clippy::float_cmp,
@@ -168,10 +183,11 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Checks all settings and returns the profile.
+    /// Checks that all settings are valid and returns the profile of the fingerprints.
     ///
     /// # Errors
-    /// [`CollectionError::Invalid`] or [`CollectionError::Limit`] for the first setting that is not allowed, with the allowed values.
+    /// [`CollectionError::Invalid`] or [`CollectionError::Limit`] for the first setting that is not allowed. The
+    /// message states the allowed values.
     pub fn check(&self) -> Result<Profile, CollectionError> {
         let invalid = |why: String| CollectionError::Invalid(why);
         let profile = Profile::parse(&self.profile).map_err(|error| invalid(error.to_string()))?;
@@ -187,7 +203,7 @@ impl Settings {
             128 => 24,
             bits => {
                 return Err(invalid(format!(
-                    "profile: a collection's fingerprints have 64 or 128 bits, not {bits}"
+                    "profile: its fingerprints have {bits} bits, but a collection needs 64 or 128; give another profile"
                 )));
             }
         };
@@ -200,24 +216,28 @@ impl Settings {
         }
         if !(self.threshold > 0.0 && self.threshold <= 1.0) {
             return Err(invalid(format!(
-                "threshold: {} is not above 0 and at most 1",
+                "threshold: {} is not allowed; give a number above 0 and at most 1",
                 self.threshold
             )));
         }
         if !(1..=10_000).contains(&self.max_texts) {
             return Err(invalid(format!(
-                "max_texts: {} is not between 1 and 10000",
+                "max_texts: {} is not allowed; give a number from 1 to 10000",
                 self.max_texts
             )));
         }
         if self.ttl == Some(0) {
-            return Err(invalid("ttl: 0 seconds would keep nothing".to_owned()));
+            return Err(invalid(
+                "ttl: with 0 seconds every document would expire at once; give at least 1, or no ttl"
+                    .to_owned(),
+            ));
         }
         self.check_stories()?;
         Ok(profile)
     }
 
-    /// True if details of documents decide anything: time and title decide stories, and time, URL or score the canonical document.
+    /// True if the collection uses the details of documents and does not only store them. Stories depend on time and
+    /// title; the canonical document may depend on time, URL or score.
     pub fn uses_details(&self) -> bool {
         self.stories || self.canonical != CanonicalBy::First
     }
@@ -230,18 +250,22 @@ impl Settings {
         ] {
             if !(cosine > 0.0 && cosine <= 1.0) {
                 return Err(CollectionError::Invalid(format!(
-                    "{name}: {cosine} is not above 0 and at most 1"
+                    "{name}: {cosine} is not allowed; give a number above 0 and at most 1"
                 )));
             }
         }
         if self.story_window == Some(0) {
-            return invalid("story_window: 0 seconds would end every story at once");
+            return invalid(
+                "story_window: with 0 seconds every story would end at once; give at least 1, or none",
+            );
         }
         if self.story_half_life == Some(0) {
-            return invalid("story_half_life: 0 seconds would leave a story without a centre");
+            return invalid(
+                "story_half_life: with 0 seconds no document would have weight; give at least 1, or none",
+            );
         }
         if !(1..=1_000_000).contains(&self.story_live) {
-            return invalid("story_live: not between 1 and 1000000");
+            return invalid("story_live: the number is not allowed; give one from 1 to 1000000");
         }
         let chosen = |s: &Self| {
             (
@@ -254,7 +278,7 @@ impl Settings {
         };
         if !self.stories && chosen(self) != chosen(&Self::default()) {
             return invalid(
-                "story_…: these settings are for a collection that keeps stories; give stories = true as well",
+                "story_…: these settings have no effect without stories; give stories = true as well",
             );
         }
         Ok(())

@@ -1,7 +1,8 @@
-//! The state of an open collection that all its threads share.
+//! The state of an open collection, which all its threads share.
 //!
-//! The documents in memory are those of the last commit: [`Shared::apply`] changes them after a commit, never before. While a commit is
-//! under way, disk and memory may differ; readers recognise that by an odd [`version`](Shared::version).
+//! The documents in memory are those of the last commit: [`Shared::apply`] changes them after a commit, never before.
+//! During a commit, disk and memory may differ, and [`version`](Shared::version) is odd. So readers can detect that
+//! they have read two different states.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError, RwLock};
@@ -19,57 +20,58 @@ use super::settings::Settings;
 use super::stories::StoryEngine;
 use super::verify::{SetCache, StoredShingles};
 
-/// The number of openings of collections in this process so far.
+/// Counts how often this process has opened a collection. Each opening gets the next number.
 static OPENINGS: AtomicU64 = AtomicU64::new(0);
 
-/// The state of an open collection.
+/// The state of an open collection, which the handles and the writing thread share.
 pub(crate) struct Shared {
     pub(crate) store: Database,
     pub(crate) settings: Settings,
     pub(crate) preparer: DocumentPreparer,
     pub(crate) live: RwLock<Live>,
-    /// `None` if the collection keeps no stories; `Some(None)` after a failed write whose stories could not be reloaded. A thread that holds
-    /// this lock may take a read lock of `live`, and no other lock.
+    /// The story engine. `None` if the collection keeps no stories; `Some(None)` if a write failed and the stories
+    /// could not be read again. A thread that holds this lock may take a read lock of `live`, but no other lock.
     pub(crate) stories: Option<RwLock<Option<StoryEngine>>>,
     pub(crate) cache: SetCache,
-    /// Odd while disk and memory may differ.
+    /// Changes with every commit. It is odd while disk and memory may differ.
     pub(crate) version: AtomicU64,
-    /// The number of writes in the queue.
+    /// The number of writes that wait in the queue.
     pub(crate) waiting: AtomicU64,
-    /// The first failure of a write. Once set, the collection refuses writes.
+    /// The message of the first write that failed. Once it is set, the collection refuses writes.
     poisoned: OnceLock<String>,
     pub(crate) commits: Mutex<Commits>,
-    /// Unix time in seconds, set by tests; 0 stands for the clock of the system.
+    /// The Unix time in seconds that a test has set; 0 if the system's clock is used.
     pub(crate) clock: AtomicU64,
     pub(crate) opening: u64,
 }
 
-/// The changes of memory that follow a commit.
+/// The changes that a commit makes to the state in memory.
 pub(crate) struct MemoryChanges {
-    /// Rows that were added or changed.
+    /// The rows that were added or changed.
     pub(crate) added: Live,
-    /// The numbers of rows that were removed or changed.
+    /// The numbers of the documents whose rows were removed or changed.
     pub(crate) removed: FxHashSet<u64>,
-    /// Stories that were merged.
+    /// The merges of stories.
     pub(crate) merged: Vec<StoryMerge>,
 }
 
-/// Counts and times of the commits of an opening.
+/// Statistics of the commits since a collection was opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Commits {
     /// The number of commits.
     pub count: u64,
-    /// The number of writes in them.
+    /// The number of writes in all commits.
     pub writes: u64,
-    /// Their total time in seconds, with syncs.
+    /// The total time of all commits in seconds, including the syncs of the file.
     pub seconds: f64,
-    /// The time of the longest one in seconds.
+    /// The time of the longest commit in seconds.
     pub longest: f64,
 }
 
 impl Shared {
-    /// The state of a collection that was just opened.
+    /// Creates the shared state of a collection that was just opened. If the file is not writable, the collection
+    /// refuses writes.
     pub(crate) fn new(
         store: Database,
         settings: Settings,
@@ -93,7 +95,7 @@ impl Shared {
         }
     }
 
-    /// Unix time in seconds.
+    /// The current Unix time in seconds, from the system's clock or as set by a test.
     pub(crate) fn now(&self) -> i64 {
         let set = self.clock.load(Ordering::Relaxed);
         let seconds = if set == 0 {
@@ -106,7 +108,7 @@ impl Shared {
         i64::try_from(seconds).unwrap_or(i64::MAX)
     }
 
-    /// The reason why the collection refuses writes.
+    /// The error that every write returns; `None` if the collection accepts writes.
     pub(crate) fn refusal(&self) -> Option<CollectionError> {
         self.poisoned.get().map(|why| CollectionError::ReadOnly {
             path: self.store.path.clone(),
@@ -114,7 +116,7 @@ impl Shared {
         })
     }
 
-    /// The shingles of stored documents, as a transaction sees them.
+    /// A source of the shingle sets of stored documents, which reads them in the given transaction.
     pub(crate) fn shingles<'a>(&'a self, transaction: &'a ReadTransaction) -> StoredShingles<'a> {
         StoredShingles {
             store: &self.store,
@@ -124,19 +126,19 @@ impl Shared {
         }
     }
 
-    /// Makes the collection refuse writes.
+    /// Makes the collection refuse all writes from now on, because of an error.
     pub(crate) fn poison(&self, error: &CollectionError) {
-        // Only the first failure is reported.
+        // If an earlier error is set, it stays: only the first failure is reported.
         let _later = self.poisoned.set(error.to_string());
     }
 
-    /// True if documents have expired that can be removed.
+    /// True if at least one document has expired and can be deleted, because the collection accepts writes.
     pub(crate) fn has_expired(&self) -> bool {
         let live = self.live.read();
         live.is_ok_and(|live| !live.expired(self.now(), 1).is_empty()) && self.poisoned.get().is_none()
     }
 
-    /// Applies a commit to memory.
+    /// Applies the changes of a commit to the state in memory.
     pub(crate) fn apply(&self, changes: MemoryChanges) {
         if let Ok(mut live) = self.live.write() {
             for ordinal in changes.removed {
@@ -151,25 +153,26 @@ impl Shared {
         self.end_change();
     }
 
-    /// Notes that disk and memory may differ from now on. Only the writing thread calls this and [`end_change`](Self::end_change).
+    /// Makes `version` odd: disk and memory may differ from now on. Only the writing thread calls this and
+    /// [`end_change`](Self::end_change).
     pub(crate) fn begin_change(&self) {
         self.version.fetch_or(1, Ordering::AcqRel);
     }
 
-    /// Notes that disk and memory agree again.
+    /// Makes `version` even: disk and memory are in the same state again.
     pub(crate) fn end_change(&self) {
         let version = self.version.load(Ordering::Acquire);
         self.version.store((version | 1) + 1, Ordering::Release);
     }
 
-    /// Does outstanding maintenance of the documents in memory.
+    /// Does due maintenance of the index in memory, such as merges of its tables.
     pub(crate) fn tidy(&self) {
         if let Ok(mut live) = self.live.write() {
             live.tidy();
         }
     }
 
-    /// Counts a commit.
+    /// Adds a commit to the statistics.
     pub(crate) fn count_commit(&self, took: Duration, writes: usize) {
         if let Ok(mut commits) = self.commits.lock() {
             commits.count += 1;
@@ -179,7 +182,8 @@ impl Shared {
         }
     }
 
-    /// True if a collection that closes should save the state of its stories, because replaying their log would be slow.
+    /// True if the state of the stories should be saved when the collection closes, because replaying the story log at
+    /// the next opening would be slow.
     pub(crate) fn is_story_save_due(&self) -> bool {
         let Some(stories) = self.stories.as_ref().filter(|_| self.refusal().is_none()) else {
             return false;

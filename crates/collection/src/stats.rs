@@ -1,4 +1,4 @@
-//! Counts of the collection and of its sources.
+//! Statistics of a collection and of its sources.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -14,7 +14,7 @@ use super::record::SourceCounts;
 use super::seal::unseal;
 use super::shared::{Commits, Shared};
 
-/// Counts of a collection.
+/// Statistics of a collection, with a page of the list of its sources.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Stats {
@@ -24,50 +24,50 @@ pub struct Stats {
     pub groups: u64,
     /// The number of the latest change.
     pub seq: u64,
-    /// The size of the file in bytes.
+    /// The size of the collection's file in bytes.
     pub bytes: u64,
     /// The number of writes that wait for the writing thread.
     pub waiting: u64,
-    /// The commits since the collection was opened.
+    /// Statistics of the commits since the collection was opened.
     pub commits: Commits,
-    /// The reason why the collection refuses writes; `None` if it accepts them.
+    /// The reason why the collection refuses writes; `None` if it accepts writes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refusal: Option<String>,
-    /// Some of the sources, by descending number of documents, then by name.
+    /// A page of the sources, ordered by descending number of documents, then by name.
     pub sources: Vec<SourceStats>,
-    /// The `after` of the next call; `None` after the last source.
+    /// The value of `after` that continues the list of sources; `None` if no sources follow.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_after: Option<String>,
 }
 
-/// Counts of a source.
+/// A source of documents with its counts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SourceStats {
-    /// Its name.
+    /// The name of the source.
     pub source: String,
-    /// Its counts.
+    /// The counts of the source's documents.
     #[serde(flatten)]
     pub counts: SourceCounts,
 }
 
-/// The position of a source in the list: by descending number of documents, then by name.
+/// The sort key of a source in the list of sources: first its number of documents, descending, then its name.
 type SourcePosition = (Reverse<u64>, String);
 
-/// Parses the position of a source: its number of documents, a dot, its name.
+/// Parses the position of a source in the list, such as "12.a.example": its number of documents, a dot, its name.
 fn parse_position(text: &str) -> Result<SourcePosition, CollectionError> {
     let parts = text
         .split_once('.')
         .and_then(|(documents, name)| Some((Reverse(documents.parse().ok()?), name.to_owned())));
     parts.ok_or_else(|| {
         CollectionError::invalid(format!(
-            "after: {text:?} is not the next_after of a list of sources"
+            "after: {text:?} is not a position in the list of sources; give the next_after of an earlier answer"
         ))
     })
 }
 
 impl Collection {
-    /// Returns the ids of at most `limit` documents of a source.
+    /// Returns the ids of the documents of a source, at most `limit` and at most 10,000 of them.
     ///
     /// # Errors
     /// [`CollectionError::Damaged`].
@@ -88,13 +88,15 @@ impl Collection {
         })
     }
 
-    /// Returns the counts of the collection, and of one source or of at most `limit` sources after a position.
+    /// Returns statistics of the collection and counts of its sources. If `source` is given, only that source is
+    /// included. Otherwise a page of at most `limit` sources is included, which starts after the position `after`.
     ///
-    /// Sources are ordered by descending number of documents. There is no index in this order, so every call reads the counts of all sources.
-    /// A source whose number of documents changes between two calls may be listed twice or not at all; every other source is listed once.
+    /// Sources are ordered by descending number of documents. No index has this order, so every call reads the counts
+    /// of all sources. If the number of documents of a source changes between two calls, the source may be listed twice
+    /// or not at all. Every other source is listed once.
     ///
     /// # Errors
-    /// [`CollectionError::Invalid`] if `after` is not a [`Stats::next_after`], [`CollectionError::Damaged`].
+    /// [`CollectionError::Invalid`] if `after` is not a value of [`Stats::next_after`], [`CollectionError::Damaged`].
     pub fn stats(
         &self,
         source: Option<&str>,
@@ -133,7 +135,8 @@ impl Collection {
 }
 
 impl Shared {
-    /// The first `limit` sources after a position, and the position of the last one if there are more. Memory is proportional to `limit`.
+    /// Returns the first `limit` sources after a position. If more sources follow, also returns the position of the
+    /// last returned one. Memory is proportional to `limit`, not to the number of sources.
     fn sources(
         &self,
         transaction: &ReadTransaction,
@@ -150,7 +153,7 @@ impl Shared {
                 .and_then(|bytes| serde_json::from_slice(bytes).ok())
                 .ok_or_else(|| {
                     self.store
-                        .damaged(format!("source {name:?} has a wrong checksum"))
+                        .damaged(format!("the record of source {name:?} has a wrong checksum"))
                 })?;
             let position = (Reverse(counts.documents), name);
             let compare = |other: &SourcePosition| position.cmp(&(other.0, other.1.as_str()));

@@ -1,7 +1,7 @@
-//! The features of a document by which it is placed in a story: its title, site, words and opening.
+//! The features by which a document is placed in a story: its title, site, words and opening.
 //!
-//! An item does not need the text again and is stored in the log of the stories, so that a placement can be replayed whether the
-//! collection keeps texts or not.
+//! The item of a document is stored in the story log. So a placement can be replayed without the text, which the
+//! collection may not store.
 
 use serde::{Deserialize, Serialize};
 use twinprint_cluster::stories::{Representative, StoryWord, WordRole};
@@ -9,7 +9,7 @@ use twinprint_fingerprint::HashKey;
 
 use twinprint_stream::words::{WordCounts, host, title};
 
-/// The story features of a document.
+/// The features by which a document is placed in a story.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct StoryItem {
     title: String,
@@ -18,14 +18,14 @@ pub(crate) struct StoryItem {
     opening: Vec<u32>,
 }
 
-/// A canonical text with the counts of its words.
+/// A canonical text together with the counts of its words.
 pub(crate) struct CountedText<'a> {
     pub(crate) canonical: &'a str,
     pub(crate) counts: &'a WordCounts,
 }
 
 impl StoryItem {
-    /// The item of a document. Its title is `title`, or else taken from the text.
+    /// Makes the item of a document. If `given_title` is `None`, the title is taken from the text.
     pub(crate) fn new(
         given_title: Option<&str>,
         url: Option<&str>,
@@ -44,19 +44,19 @@ impl StoryItem {
         }
     }
 
-    /// Encodes the item, without compression.
+    /// Encodes the item as JSON, without compression.
     pub(crate) fn encode(&self) -> Vec<u8> {
         // Strings and numbers can always be serialized.
         serde_json::to_vec(self).unwrap_or_default()
     }
 
-    /// Decodes a compressed item; `None` if the bytes are not one.
+    /// Decompresses and decodes an item; `None` if the bytes are not an item.
     pub(crate) fn unpack(packed: &[u8]) -> Option<Self> {
         let bytes = zstd::stream::decode_all(packed).ok()?;
         serde_json::from_slice(&bytes).ok()
     }
 
-    /// Calls `place` with the item as the type that the story engine accepts.
+    /// Converts the item to the type that the story engine accepts, and passes it to `place`.
     pub(crate) fn represent<T>(
         &self,
         document: u64,

@@ -1,4 +1,4 @@
-//! Queries of stories: a list by time, and one story with its documents.
+//! Queries for stories: a list of stories by time, and one story with its documents.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -17,75 +17,78 @@ use super::stories::StoryEngine;
 use super::story_record::{StoryRecord, StoryTerm};
 use twinprint_stream::time;
 
-/// The largest number of stories that one call reads while it looks for large ones.
+/// The largest number of stories that one call of [`Collection::stories`] reads while it searches for stories of the
+/// minimum size.
 const MAX_STORIES_READ: usize = 100 * MAX_LIST_ROWS;
 
 /// A story: a loose cluster of documents about one event or subject.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Story {
-    /// Its number: that of the change that added its first document.
+    /// The number of the story: that of the change that added its first document.
     pub story_id: u64,
-    /// The number of its documents.
+    /// The number of documents in the story.
     pub size: u64,
-    /// The number of documents that were placed in it, without copies.
+    /// The number of documents that joined the story by their words. Duplicates, which joined with their group, are not
+    /// counted.
     pub distinct: u32,
-    /// The time of its first document, in RFC 3339.
+    /// The time of the story's first document, in RFC 3339.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first: Option<String>,
-    /// The time of its last document, in RFC 3339.
+    /// The time of the story's last document, in RFC 3339.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last: Option<String>,
-    /// The terms that characterise it, by descending weight.
+    /// The terms that characterise the story, by descending weight.
     pub topic: Vec<StoryTerm>,
-    /// The title of its most central document.
+    /// The title of the story's most central document.
     pub title: String,
-    /// True if it can gain no more members.
+    /// True if the story has ended: no document will join it any more.
     pub ended: bool,
-    /// The numbers of the stories that were merged into it.
+    /// The numbers of the stories that were merged into this one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub merged: Vec<u64>,
 }
 
-/// Some of the stories.
+/// A page of the list of stories.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct StoryList {
-    /// Stories, by descending time of their last document.
+    /// The stories of this page, by descending time of their last document.
     pub stories: Vec<Story>,
-    /// The `after` of the next query; `None` after the last story.
+    /// The value of `after` that continues this list; `None` if no stories follow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_after: Option<String>,
 }
 
-/// A story with some of its documents.
+/// A story with a page of its documents.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct StoryDetail {
-    /// The story.
+    /// The story itself.
     #[serde(flatten)]
     pub story: Story,
-    /// Documents, ascending by number.
+    /// The documents of this page, ascending by number.
     pub members: Vec<DocumentRef>,
-    /// The `after` of the next call; `None` after the last document.
+    /// The value of `after` that continues this list of documents; `None` if no documents follow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_after: Option<u64>,
 }
 
-/// A query of the list of stories.
+/// Selects a page of the list of stories.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoryQuery {
-    /// `Some(false)` selects live stories, `Some(true)` ended ones, `None` both.
+    /// `Some(false)` selects live stories, `Some(true)` selects ended stories, and `None` selects both.
     pub ended: Option<bool>,
-    /// The least time of a story's last document, in Unix seconds.
+    /// Selects stories whose last document is from this Unix time or later.
     pub since: Option<i64>,
-    /// The latest time of a story's last document, in Unix seconds.
+    /// Selects stories whose last document is from this Unix time or earlier.
     pub until: Option<i64>,
-    /// The least number of documents of a story.
+    /// Selects stories with at least this number of documents.
     pub min_size: u64,
-    /// The position after which the list begins: [`StoryList::next_after`] of the last query.
+    /// The position after which the page begins: the [`StoryList::next_after`] of the previous page. `None` selects the
+    /// first page.
     pub after: Option<String>,
-    /// The largest number of stories.
+    /// The largest number of stories on the page.
     pub limit: usize,
 }
 
@@ -102,10 +105,10 @@ impl Default for StoryQuery {
     }
 }
 
-/// The position of a story in the list: the time of its last document in seconds, and its number.
+/// The sort key of a story in the list of stories: the Unix time of its last document, and its number.
 type StoryPosition = (i64, u64);
 
-/// Converts the record of a story to its public form.
+/// Converts the stored record of a story to the form that queries return.
 fn story(story_id: u64, record: StoryRecord, ended: bool) -> Story {
     let [first, last] = record.seen.map(time::stamp);
     Story {
@@ -121,24 +124,26 @@ fn story(story_id: u64, record: StoryRecord, ended: bool) -> Story {
     }
 }
 
-/// Parses the position of a story: the time of its last document, a dot, its number.
+/// Parses the position of a story in the list, such as "1714521600.7": the time of its last document, a dot, its
+/// number.
 fn parse_position(text: &str) -> Result<StoryPosition, CollectionError> {
     let parts = text
         .split_once('.')
         .and_then(|(last, story)| Some((last.parse().ok()?, story.parse().ok()?)));
     parts.ok_or_else(|| {
         CollectionError::invalid(format!(
-            "after: {text:?} is not the next_after of a list of stories"
+            "after: {text:?} is not a position in the list of stories; give the next_after of an earlier answer"
         ))
     })
 }
 
 impl Collection {
-    /// Returns stories by descending time of their last document. A story that gains a document between two calls moves to the front.
+    /// Returns a page of the list of stories, ordered by descending time of the last document. A story that gains a
+    /// document between two calls moves towards the front of the list.
     ///
     /// # Errors
-    /// [`CollectionError::NoStories`] if the collection keeps none, [`CollectionError::Invalid`] if `after` is not a
-    /// [`StoryList::next_after`], [`CollectionError::Damaged`].
+    /// [`CollectionError::NoStories`] if the collection keeps no stories, [`CollectionError::Invalid`] if `after` is
+    /// not a value of [`StoryList::next_after`], [`CollectionError::Damaged`].
     ///
     /// # Examples
     ///
@@ -170,7 +175,7 @@ impl Collection {
         let limit = query.limit.clamp(1, MAX_LIST_ROWS);
         let upper = match (before, query.until) {
             (Some((last, story)), until) if until.is_none_or(|until| last <= until) => (last, story),
-            // No story has the number 0, so the bound is just after all stories of that second.
+            // No story has the number 0, so this exclusive bound is just after all stories of the second `until`.
             (_, Some(until)) => (until.saturating_add(1), 0),
             _ => (i64::MAX, u64::MAX),
         };
@@ -211,7 +216,7 @@ impl Collection {
                 let Some(position) = live.last().copied().max(waiting) else {
                     return Ok(list);
                 };
-                // The time of one call is bounded; the caller asks for more.
+                // This bounds the time of one call. The caller continues with `next_after`.
                 if list.stories.len() == limit || read == MAX_STORIES_READ {
                     return Ok(list);
                 }
@@ -222,8 +227,11 @@ impl Collection {
                     waiting = next_ended()?;
                 }
                 let record = shared.story_record(stories, transaction, position.1)?;
-                let (record, has_ended) =
-                    record.ok_or_else(|| shared.store.damaged(format!("story {} is lost", position.1)))?;
+                let (record, has_ended) = record.ok_or_else(|| {
+                    shared
+                        .store
+                        .damaged(format!("the record of story {} is lost", position.1))
+                })?;
                 if record.size >= query.min_size {
                     list.stories.push(story(position.1, record, has_ended));
                 }
@@ -233,11 +241,12 @@ impl Collection {
         })
     }
 
-    /// Returns a story, or the story that it was merged into, with at most `limit` documents whose numbers are above `after`.
+    /// Returns the story with this number and a page of its documents: at most `limit`, with numbers above `after`. If
+    /// the story was merged into another one, that other story is returned.
     ///
     /// # Errors
-    /// [`CollectionError::NoStories`] if the collection keeps none, [`CollectionError::NoStory`] if no story has the number,
-    /// [`CollectionError::Damaged`].
+    /// [`CollectionError::NoStories`] if the collection keeps no stories, [`CollectionError::NoStory`] if no story has
+    /// the number, [`CollectionError::Damaged`].
     pub fn story(&self, number: u64, after: u64, limit: usize) -> Result<StoryDetail, CollectionError> {
         self.shared.with_stories(|stories, transaction| {
             let shared = &*self.shared;
@@ -249,7 +258,8 @@ impl Collection {
             let mut numbers = shared.story_members(transaction, parts, after, limit + 1)?;
             let more = numbers.len() > limit;
             numbers.truncate(limit);
-            // The keys of the table have no checksum, but the rows name their story. Rows of the last commit may not be in memory yet.
+            // The keys of the table `story_members` have no checksum, so they are compared with the stories that the
+            // documents' rows name. A row of the last commit may not be in memory yet, and is then not compared.
             let live = shared.live.read().map_err(|_| CollectionError::Closed)?;
             let rows = numbers.iter().filter_map(|&number| live.row(number));
             let strays = rows
@@ -257,7 +267,7 @@ impl Collection {
                 .count();
             if strays > 0 || after == 0 && !more && numbers.len() as u64 != record.size {
                 return Err(shared.store.damaged(format!(
-                    "story {number} does not have the documents that its record states"
+                    "the documents of story {number} are not those that its record and the rows state"
                 )));
             }
             let members = numbers
@@ -273,7 +283,8 @@ impl Collection {
 }
 
 impl Shared {
-    /// Runs a query on the committed stories, in memory and on disk.
+    /// Runs a query on the committed stories: on the engine in memory and the store on disk, both after the same
+    /// commit.
     pub(crate) fn with_stories<T>(
         &self,
         query: impl FnOnce(&StoryEngine, &ReadTransaction) -> Result<T, CollectionError>,
@@ -287,7 +298,8 @@ impl Shared {
         self.store.reading(|transaction| query(engine, transaction))
     }
 
-    /// Returns the record of a story, and true if the story has ended.
+    /// Returns the record of the story with this number, and whether the story has ended; `None` if no story has the
+    /// number.
     pub(crate) fn story_record(
         &self,
         stories: &StoryEngine,
@@ -307,8 +319,9 @@ impl Shared {
         Ok(Some((record, true)))
     }
 
-    /// Returns at most `limit` documents of a story with numbers above `after`, ascending. `parts` are the story and the stories merged into
-    /// it. O((parts + limit) log parts): a merge of one range per part.
+    /// Returns the numbers of at most `limit` documents of a story, ascending, all above `after`. `parts` are the
+    /// numbers of the story and of the stories that were merged into it. The sorted lists of all parts are merged, in
+    /// O((parts + limit) log parts).
     fn story_members(
         &self,
         transaction: &ReadTransaction,

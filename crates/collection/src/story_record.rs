@@ -1,41 +1,41 @@
-//! The record of a story: its size, times and topic. It is stored when the story ends.
+//! The record of a story: its size, times and topic. The record is stored when the story ends.
 
 use serde::{Deserialize, Serialize};
 use twinprint_cluster::stories::{Story, Topic};
 
-/// A word or name of a topic.
+/// A term of a story's topic: a word or a name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct StoryTerm {
     /// The text of the term.
     pub term: String,
-    /// The weight by which terms are ordered. Weights of different topics are not comparable.
+    /// The weight by which the terms of one topic are ordered. Weights of different topics are not comparable.
     pub weight: f64,
-    /// The number of documents of the story that contain it, without copies.
+    /// The number of documents of the story that contain the term. Duplicates are not counted.
     pub documents: u32,
 }
 
-/// The record of a story.
+/// The record of a story: made from the engine while the story is live, and stored when the story ends.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct StoryRecord {
-    /// The number of its documents.
+    /// The number of documents in the story.
     pub(crate) size: u64,
-    /// The number of documents that were placed in it, without copies.
+    /// The number of documents that joined the story by their words. Duplicates are not counted.
     pub(crate) distinct: u32,
-    /// The times of its first and last document, in seconds since 1970.
+    /// The times of the story's first and last document, as Unix time in seconds.
     pub(crate) seen: [i64; 2],
     pub(crate) topic: Vec<StoryTerm>,
     pub(crate) title: String,
-    /// The number of the document with the title; `None` if that is no longer stored.
+    /// The number of the document that the title is taken from; `None` if that document is no longer stored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) titled_by: Option<u64>,
-    /// The stories that were merged into it.
+    /// The numbers of the stories that were merged into this one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) merged: Vec<u64>,
 }
 
 impl StoryRecord {
-    /// The record of a story of the engine.
+    /// Makes the record of a story from the engine's data.
     pub(crate) fn new(story: &Story, topic: Topic, titled_by: Option<u64>) -> Self {
         Self {
             size: story.size,
@@ -49,7 +49,7 @@ impl StoryRecord {
     }
 }
 
-/// The terms of a topic, with weights rounded to four decimals.
+/// Returns the terms of a topic, with weights rounded to four decimals.
 fn terms(topic: &Topic) -> Vec<StoryTerm> {
     let terms = topic.terms.iter().map(|term| StoryTerm {
         term: term.text.clone(),

@@ -1,4 +1,4 @@
-//! The tables of stories in a write transaction.
+//! The tables that store stories, in a write transaction.
 
 use redb::{ReadableTable as _, Table, WriteTransaction};
 
@@ -8,7 +8,7 @@ use crate::record::json;
 use crate::seal::{seal, unseal};
 use crate::story_record::StoryRecord;
 
-/// The tables of stories, open for writing.
+/// The tables that store stories, open for writing.
 pub(crate) struct StoryTables<'t> {
     store: &'t Database,
     ended: Table<'t, u64, &'static [u8]>,
@@ -19,7 +19,7 @@ pub(crate) struct StoryTables<'t> {
 }
 
 impl<'t> StoryTables<'t> {
-    /// Opens the tables; creates them in a new database.
+    /// Opens the tables that store stories. In a new store, creates them.
     pub(crate) fn open(
         store: &'t Database,
         transaction: &'t WriteTransaction,
@@ -35,7 +35,7 @@ impl<'t> StoryTables<'t> {
         })
     }
 
-    /// Adds a document to the list of its story's documents, or removes it.
+    /// Adds a document to the list of a story's documents if `present` is true; otherwise removes it from the list.
     pub(crate) fn set_member(
         &mut self,
         story: u64,
@@ -51,7 +51,7 @@ impl<'t> StoryTables<'t> {
         changed.map_err(|error| store.unreadable(error))
     }
 
-    /// Stores the record of an ended story.
+    /// Stores the record of an ended story and its position in the list of stories by time.
     pub(crate) fn put_ended(&mut self, story: u64, record: &StoryRecord) -> Result<(), CollectionError> {
         let store = self.store;
         let inserted = self.times.insert((record.seen[1], story), ());
@@ -62,10 +62,11 @@ impl<'t> StoryTables<'t> {
         Ok(())
     }
 
-    /// Removes a document from the record of an ended story, and the record with its last document.
+    /// Removes a document from the record of an ended story: reduces the size, and drops a title that was taken from
+    /// the document. If the story has no documents left, its record is removed.
     pub(crate) fn shrink_ended(&mut self, story: u64, document: u64) -> Result<(), CollectionError> {
         let store = self.store;
-        let lost = || store.damaged(format!("story {story} is lost"));
+        let lost = || store.damaged(format!("the record of story {story} is lost"));
         let before = self.ended.get(story).map_err(|error| store.unreadable(error))?;
         let before = before.ok_or_else(lost)?;
         let mut record =
@@ -84,7 +85,7 @@ impl<'t> StoryTables<'t> {
         removed.map_err(|error| store.unreadable(error))
     }
 
-    /// Appends an entry to the log.
+    /// Appends an encoded entry to the story log.
     pub(crate) fn append_log(&mut self, number: u64, entry: Vec<u8>) -> Result<(), CollectionError> {
         let store = self.store;
         let sealed = seal("story_log", &number.to_le_bytes(), entry);
@@ -93,7 +94,7 @@ impl<'t> StoryTables<'t> {
         Ok(())
     }
 
-    /// Replaces the saved state, and empties the log.
+    /// Replaces the saved state of the stories by `parts`, and empties the story log.
     pub(crate) fn save_state(&mut self, parts: &[&[u8]]) -> Result<(), CollectionError> {
         let store = self.store;
         let emptied = self.state.retain(|_, _| false);

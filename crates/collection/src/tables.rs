@@ -1,4 +1,4 @@
-//! The tables of a write transaction.
+//! The tables of a collection in a write transaction.
 
 use redb::{ReadableTable, Table, WriteTransaction};
 use rustc_hash::FxHashMap;
@@ -12,10 +12,11 @@ use super::row::Row;
 use super::seal::{seal, seal_of};
 use super::story_tables::StoryTables;
 
-/// The largest number of changes that are kept. Older ones are dropped.
+/// The largest number of changes that are stored. Older changes are dropped.
 pub(crate) const MAX_CHANGES: u64 = 1_000_000;
 
-/// All tables, open for writing. Counts of sources and the state are written by [`finish`](Self::finish).
+/// All tables of a collection, open for writing. The counts of sources and the entry `state` are changed in memory and
+/// written by [`finish`](Self::finish).
 pub(crate) struct Tables<'t> {
     store: &'t Database,
     meta: Table<'t, &'static str, &'static [u8]>,
@@ -29,12 +30,13 @@ pub(crate) struct Tables<'t> {
     changes: Table<'t, u64, &'static [u8]>,
     stories: Option<StoryTables<'t>>,
     pub(crate) state: State,
-    /// The counts of the sources that this transaction changes.
+    /// The counts of the sources that this transaction has changed so far.
     counted: FxHashMap<String, SourceCounts>,
 }
 
 impl<'t> Tables<'t> {
-    /// Opens all tables, with those of stories if asked for; creates them in a new database.
+    /// Opens all tables of a collection, and those of its stories if `stories` is true. In a new store, creates the
+    /// tables.
     pub(crate) fn open(
         store: &'t Database,
         transaction: &'t WriteTransaction,
@@ -73,7 +75,7 @@ impl<'t> Tables<'t> {
         })
     }
 
-    /// The database of the tables.
+    /// The store that contains the tables.
     pub(crate) fn store(&self) -> &'t Database {
         self.store
     }
@@ -82,14 +84,14 @@ impl<'t> Tables<'t> {
         self.store.unreadable(error)
     }
 
-    /// Returns the number of a new change.
+    /// Reserves the number for a new change, and returns it.
     pub(crate) fn next_number(&mut self) -> u64 {
         let number = self.state.next;
         self.state.next += 1;
         number
     }
 
-    /// Writes an entry of `meta`.
+    /// Stores a value in the table `meta` under the key `name`.
     pub(crate) fn put_meta(&mut self, name: &str, value: Vec<u8>) -> Result<(), CollectionError> {
         let sealed = seal("meta", name.as_bytes(), value);
         self.meta
@@ -98,15 +100,15 @@ impl<'t> Tables<'t> {
         Ok(())
     }
 
-    /// The tables of stories.
+    /// The tables that store stories.
     ///
     /// # Errors
-    /// [`CollectionError::NoStories`] if the collection keeps none.
+    /// [`CollectionError::NoStories`] if the collection keeps no stories.
     pub(crate) fn stories(&mut self) -> Result<&mut StoryTables<'t>, CollectionError> {
         self.stories.as_mut().ok_or(CollectionError::NoStories)
     }
 
-    /// Writes a row; replaces the one of its number.
+    /// Stores a row in the table of rows. Replaces the row with the same number.
     pub(crate) fn put_row(&mut self, row: &Row) -> Result<(), CollectionError> {
         let sealed = seal("rows", &row.ordinal.to_le_bytes(), row.encode());
         let before = self
@@ -122,12 +124,13 @@ impl<'t> Tables<'t> {
         Ok(())
     }
 
-    /// The error for a row that is missing.
+    /// The error for a row that should be stored but is missing.
     pub(crate) fn lost(&self, number: u64) -> CollectionError {
-        self.store.damaged(format!("row {number} is lost"))
+        self.store
+            .damaged(format!("the row of document {number} is lost"))
     }
 
-    /// Removes a row.
+    /// Removes the row with this number from the table of rows.
     pub(crate) fn remove_row(&mut self, number: u64) -> Result<(), CollectionError> {
         let before = self
             .rows
@@ -142,13 +145,16 @@ impl<'t> Tables<'t> {
         Ok(())
     }
 
-    /// Reads the record of a document.
+    /// Reads the document's entry in the table of documents.
     pub(crate) fn document(&self, number: u64) -> Result<DocumentRecord, CollectionError> {
         let record = self.store.document(&self.documents, number)?;
-        record.ok_or_else(|| self.store.damaged(format!("document {number} is lost")))
+        record.ok_or_else(|| {
+            self.store
+                .damaged(format!("the record of document {number} is lost"))
+        })
     }
 
-    /// Writes the record of a document.
+    /// Stores the document's entry in the table of documents.
     pub(crate) fn put_document(
         &mut self,
         number: u64,
@@ -162,7 +168,7 @@ impl<'t> Tables<'t> {
         Ok(())
     }
 
-    /// Writes the stored text of a document.
+    /// Stores the compressed text of a document, or its shingles, in the table of texts.
     pub(crate) fn put_text(&mut self, number: u64, stored: &[u8]) -> Result<(), CollectionError> {
         let sealed = seal("texts", &number.to_le_bytes(), stored.to_vec());
         self.texts
@@ -171,7 +177,7 @@ impl<'t> Tables<'t> {
         Ok(())
     }
 
-    /// Removes the record and the text of a document, and removes it from its source.
+    /// Removes a document from the tables of documents and texts and from the list of its source.
     pub(crate) fn remove_document(
         &mut self,
         number: u64,
@@ -186,7 +192,8 @@ impl<'t> Tables<'t> {
         self.set_source(record, number, false)
     }
 
-    /// Adds a document to the list of its source's documents, or removes it.
+    /// Adds a document to the list of its source's documents if `present` is true; otherwise removes it from the list.
+    /// Updates the source's count of documents.
     pub(crate) fn set_source(
         &mut self,
         record: &DocumentRecord,
@@ -212,7 +219,7 @@ impl<'t> Tables<'t> {
         })
     }
 
-    /// Changes the counts of a document's source.
+    /// Applies `change` to the counts of the document's source. Does nothing if the document has no source.
     pub(crate) fn count(
         &mut self,
         record: &DocumentRecord,
@@ -231,13 +238,13 @@ impl<'t> Tables<'t> {
         Ok(())
     }
 
-    /// Reads the record of a group.
+    /// Reads the group's entry in the table of groups.
     pub(crate) fn group(&self, group: u64) -> Result<GroupRecord, CollectionError> {
         let record = self.store.group(&self.groups, group)?;
-        record.ok_or_else(|| self.store.damaged(format!("group {group} is lost")))
+        record.ok_or_else(|| self.store.damaged(format!("the record of group {group} is lost")))
     }
 
-    /// Writes the record of a group.
+    /// Stores the group's entry in the table of groups.
     pub(crate) fn put_group(&mut self, group: u64, record: GroupRecord) -> Result<(), CollectionError> {
         let sealed = seal("groups", &group.to_le_bytes(), record.encode());
         self.groups
@@ -246,7 +253,7 @@ impl<'t> Tables<'t> {
         Ok(())
     }
 
-    /// Removes the record of a group.
+    /// Removes the group's entry from the table of groups.
     pub(crate) fn remove_group(&mut self, group: u64) -> Result<(), CollectionError> {
         let removed = self.groups.remove(group);
         removed.map_err(|error| self.store.unreadable(error))?;
@@ -277,7 +284,7 @@ impl<'t> Tables<'t> {
             .collect()
     }
 
-    /// Appends a change, and drops the oldest one beyond [`MAX_CHANGES`].
+    /// Appends a change to the table of changes, and drops the change that is [`MAX_CHANGES`] numbers older.
     pub(crate) fn put_change(&mut self, change: &Change) -> Result<(), CollectionError> {
         let sealed = seal("changes", &change.seq.to_le_bytes(), json(change)?);
         self.changes
@@ -290,7 +297,7 @@ impl<'t> Tables<'t> {
         Ok(())
     }
 
-    /// Writes the changed counts of sources and the state.
+    /// Writes the changed counts of sources and the entry `state`, which the transaction has kept in memory.
     pub(crate) fn finish(mut self) -> Result<(), CollectionError> {
         for (source, counts) in std::mem::take(&mut self.counted) {
             let sealed = seal("sources", source.as_bytes(), json(&counts)?);

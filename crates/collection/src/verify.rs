@@ -1,4 +1,4 @@
-//! Verification: the candidates of a document in order of distance, compared by their shingles.
+//! Verification: compares a document with its candidates by their shingle sets, the nearest candidates first.
 
 use std::sync::{Arc, Mutex};
 
@@ -14,30 +14,31 @@ use super::prepare::{DocumentPreparer, Prepared};
 use super::row::Row;
 use super::settings::{Settings, StoredContent};
 
-/// The number of leaders of one group that a document is compared with when the group is divided.
+/// The largest number of leaders that [`find_nearest`] compares a document with.
 const NEAREST: usize = 8;
-/// Bytes of the cache of shingle sets.
+/// The largest size of the cache of shingle sets, in bytes.
 const MAX_CACHE_BYTES: usize = 64 << 20;
 
-/// A leader that a document may follow.
+/// A verified duplicate of a document: a leader whose group the document may join.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Match {
     pub(crate) ordinal: u64,
     pub(crate) distance: u32,
-    /// Jaccard and containment; `None` if there are no shingles to verify.
+    /// Jaccard and containment of the two shingle sets; `None` if no shingles were compared.
     pub(crate) similarity: Option<(f64, f64)>,
 }
 
-/// The duplicates of one document.
+/// The duplicates of one document that a search has found.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Found {
     pub(crate) matches: Vec<Match>,
-    /// There were more candidates than may be compared.
+    /// True if only the nearest `max_texts` candidates were compared, because the document has more of them.
     pub(crate) limited: bool,
 }
 
 impl Found {
-    /// The leader of highest Jaccard; ties go to the smaller distance, then to the earlier.
+    /// The duplicate of highest Jaccard. Ties go to the smaller Hamming distance, then to the earlier document. `None`
+    /// if no duplicate was found.
     pub(crate) fn best(&self) -> Option<Match> {
         self.matches.iter().copied().min_by(|a, b| {
             let jaccard = |m: &Match| m.similarity.map_or(0.0, |(jaccard, _)| jaccard);
@@ -49,24 +50,24 @@ impl Found {
     }
 }
 
-/// A source of the shingles of documents.
+/// A source of shingle sets: the memory or the store.
 pub(crate) trait Shingles: Sync {
-    /// The set of a document by a measure; `None` if the store does not hold it.
+    /// Returns the shingle set of a document, in words or characters; `None` if it is not available.
     fn of(&self, row: &Row, measure: Measure) -> Result<Option<Arc<ShingleSet>>, CollectionError>;
 }
 
-/// A document that is compared with leaders.
+/// The document of a search: it is compared with leaders to find its duplicates.
 #[derive(Clone, Copy)]
 pub(crate) struct Asked<'a> {
     row: &'a Row,
-    /// The source of its own shingles; `None` if there are none to verify.
+    /// The source of the document's own shingle set; `None` if duplicates are not verified.
     own: Option<&'a dyn Shingles>,
-    /// The document is known to be a text, not only a fingerprint.
+    /// True if the document is known to be a text, not only a fingerprint.
     is_text: bool,
 }
 
 impl<'a> Asked<'a> {
-    /// A document that is not stored yet.
+    /// Makes a search for a document that is not stored yet.
     pub(crate) fn new(prepared: &'a Prepared, settings: &Settings) -> Self {
         let is_text = prepared.text.is_some();
         Self {
@@ -76,17 +77,18 @@ impl<'a> Asked<'a> {
         }
     }
 
-    /// The row of the document.
+    /// The row of the searched document.
     pub(crate) fn row(&self) -> &'a Row {
         self.row
     }
 
-    /// Its Jaccard and containment to a document of the same text.
+    /// The Jaccard and containment of the document and an exact copy of it: both are 1. `None` if the document is only
+    /// a fingerprint.
     pub(crate) fn likeness_to_copy(&self) -> Option<(f64, f64)> {
         self.is_text.then_some((1.0, 1.0))
     }
 
-    /// A stored document.
+    /// Makes a search for a document that is stored, for example to place it in a group again.
     pub(crate) fn stored(row: &'a Row, shingles: &'a dyn Shingles, settings: &Settings) -> Self {
         let is_text = settings.store != StoredContent::None;
         Self {
@@ -97,19 +99,20 @@ impl<'a> Asked<'a> {
     }
 }
 
-/// The rule by which documents are duplicates.
+/// The conditions under which a leader is a duplicate of a document.
 #[derive(Clone, Copy)]
 pub(crate) struct Rule {
     /// The largest Hamming distance of a candidate.
     pub(crate) k: u32,
-    /// The least Jaccard of a match.
+    /// The minimum Jaccard of a duplicate.
     pub(crate) threshold: f64,
-    /// The largest number of candidates that are compared, the nearest first.
+    /// The largest number of candidates that are compared. If a document has more candidates, only the nearest are
+    /// compared.
     pub(crate) compared: usize,
 }
 
 impl Rule {
-    /// The rule of a collection.
+    /// Makes the rule that follows from the settings of a collection.
     pub(crate) fn of(settings: &Settings) -> Self {
         Self {
             k: settings.k,
@@ -119,7 +122,8 @@ impl Rule {
     }
 }
 
-/// Verifies the candidates of a document among those leaders in `live` that `there` admits.
+/// Searches the leaders in `live` for duplicates of a document, and verifies them. Leaders for which `there` returns
+/// false are skipped.
 pub(crate) fn find(
     asked: Asked<'_>,
     live: &Live,
@@ -149,22 +153,22 @@ pub(crate) fn find(
     Ok(found)
 }
 
-/// A leader whose text is still to be compared.
+/// A candidate leader: near enough, but not yet compared by its shingles.
 #[derive(Clone, Copy)]
 struct CandidateLeader<'r> {
     row: &'r Row,
-    /// The Hamming distance of its fingerprint.
+    /// The Hamming distance between the fingerprints of the leader and the searched document.
     distance: u32,
 }
 
 impl CandidateLeader<'_> {
-    /// The key of the order: by distance, then by ordinal.
+    /// The sort key of candidates: by distance, then by number.
     fn nearest_first(&self) -> (u32, u64) {
         (self.distance, self.row.ordinal)
     }
 }
 
-/// Compares a document with one leader; `None` if they are no duplicates.
+/// Compares a document with one leader; `None` if the leader is not a duplicate.
 fn compare(
     asked: Asked<'_>,
     leader: CandidateLeader<'_>,
@@ -191,7 +195,8 @@ fn compare(
     }))
 }
 
-/// As [`find`], with the [`NEAREST`] of the given leaders. O(n log n) in their number.
+/// Searches a list of leaders for duplicates of a document. Unlike [`find`], compares only the [`NEAREST`] ones. O(n
+/// log n) for n leaders.
 pub(crate) fn find_nearest(
     asked: Asked<'_>,
     leaders: &[Row],
@@ -214,14 +219,14 @@ pub(crate) fn find_nearest(
     Ok(found)
 }
 
-/// The shingles of the prepared document, whatever the row.
+/// A prepared document as a source of its own shingle set. The row is ignored.
 impl Shingles for Prepared {
     fn of(&self, _: &Row, measure: Measure) -> Result<Option<Arc<ShingleSet>>, CollectionError> {
         Ok(self.set(measure))
     }
 }
 
-/// The shingles of prepared documents whose numbers are their positions.
+/// A list of prepared documents as a source of shingle sets. The number of a document is its position in the list.
 impl Shingles for Vec<Prepared> {
     fn of(&self, row: &Row, measure: Measure) -> Result<Option<Arc<ShingleSet>>, CollectionError> {
         Ok(self
@@ -230,7 +235,7 @@ impl Shingles for Vec<Prepared> {
     }
 }
 
-/// The shingles of stored texts, as a transaction sees them.
+/// A source of the shingle sets of stored documents. Reads the texts in a read transaction and caches the sets.
 pub(crate) struct StoredShingles<'a> {
     pub(crate) store: &'a Database,
     pub(crate) transaction: &'a ReadTransaction,
@@ -246,7 +251,7 @@ impl Shingles for StoredShingles<'_> {
         let Some(bytes) = self.store.read_text(self.transaction, row.ordinal)? else {
             return Err(self
                 .store
-                .damaged(format!("document {} has lost its text", row.ordinal)));
+                .damaged(format!("the text of document {} is lost", row.ordinal)));
         };
         let Some(set) = self.preparer.stored_set(&bytes, row.measure, measure) else {
             return Ok(None);
@@ -257,7 +262,8 @@ impl Shingles for StoredShingles<'_> {
     }
 }
 
-/// A cache of shingle sets that threads share. The text of a number never changes, so an entry is always valid.
+/// A cache of shingle sets that threads share. A document that changes its text gets a new number, so a cached set
+/// never becomes invalid.
 pub(crate) struct SetCache {
     sets: Mutex<ShingleSetCache<u64>>,
 }

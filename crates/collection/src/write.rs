@@ -1,4 +1,4 @@
-//! Writes of a collection: documents are prepared on the caller's threads and queued for the writing thread.
+//! Writes: documents are prepared on the caller's threads and then queued for the writing thread.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -14,18 +14,19 @@ use super::settings::StoredContent;
 use super::write_request::{MAX_QUEUED_WRITES, WriteDurability, WriteOp, WriteRequest, WriteResult};
 
 impl Collection {
-    /// Adds documents in order: each one is compared with those before it, too. They are committed together or not at all.
+    /// Adds documents in order. Each document is compared with the stored documents and with those before it in the
+    /// list. All documents are committed together, or none of them.
     ///
-    /// Returns one answer per document. A document that is not allowed gets its own error and changes nothing. A document whose id exists
-    /// is an update. With `only_new`, duplicates are answered and not stored. Documents are prepared in parallel, on the threads of rayon's
-    /// current pool.
+    /// Returns one answer per document. An invalid document gets an error in its place and does not affect the others.
+    /// A document with the id of a stored document updates that document. If `only_new` is true, duplicates get an
+    /// answer but are not stored. Documents are prepared in parallel on rayon's current thread pool.
     ///
     /// # Errors
     /// [`CollectionError::ReadOnly`] if the collection refuses writes, [`CollectionError::Busy`] if too many writes wait.
     ///
     /// # Examples
     ///
-    /// Of near-duplicates that are added together, exactly one is new:
+    /// If near-duplicates are added together, exactly one of them is new:
     ///
     /// ```
     /// # use twinprint_collection::{Collection, Content, Details, Durability, NewDocument, Settings, Verdict};
@@ -56,7 +57,7 @@ impl Collection {
         self.put(documents, only_new, WriteDurability::Chosen(durability))
     }
 
-    /// Prepares and writes documents.
+    /// Prepares documents and adds them, with any durability, as [`add`](Self::add) describes.
     pub(crate) fn put(
         &self,
         documents: Vec<NewDocument>,
@@ -87,25 +88,29 @@ impl Collection {
             .collect())
     }
 
-    /// Prepares a document that is stored. A collection that keeps texts or stories needs its text.
+    /// Prepares a document that will be stored. Refuses a fingerprint without a text if the collection stores texts or
+    /// keeps stories.
     fn prepare_to_store(&self, document: NewDocument, now: i64) -> Result<Prepared, CollectionError> {
         let settings = &self.shared.settings;
         if matches!(document.content, Content::Fingerprint(_)) {
             if settings.stories {
                 return Err(CollectionError::invalid(
-                    "fingerprint: this collection keeps stories, so a document to be added needs a text; a check does not",
+                    "fingerprint: this collection keeps stories, so an added document needs a text; \
+                     only checks accept fingerprints",
                 ));
             }
             if settings.store != StoredContent::None {
                 return Err(CollectionError::invalid(
-                    "fingerprint: this collection keeps texts, so a document to be added needs one; a check does not",
+                    "fingerprint: this collection stores texts, so an added document needs one; \
+                     only checks accept fingerprints",
                 ));
             }
         }
         self.shared.preparer.prepare(document, now)
     }
 
-    /// Deletes documents by id, together. Returns the number of the change for each id, or `None` if no document has the id.
+    /// Deletes the documents with these ids, in one commit. Returns for each id the number of the change; `None` if no
+    /// document has the id.
     ///
     /// # Errors
     /// [`CollectionError::ReadOnly`] if the collection refuses writes, [`CollectionError::Busy`] if too many writes wait.
@@ -125,7 +130,7 @@ impl Collection {
         Ok(deleted.collect())
     }
 
-    /// Sends writes to the writing thread and waits for their results.
+    /// Sends writes to the writing thread as one request, and waits for their results.
     pub(crate) fn write(
         &self,
         ops: Vec<WriteOp>,
@@ -157,7 +162,7 @@ impl Collection {
             self.shared.waiting.fetch_sub(count, Ordering::Relaxed);
             return Err(error);
         }
-        // If no result comes, the writing thread has ended, and the request with it.
+        // If the channel is closed without a result, the writing thread has ended and dropped the request.
         results.recv().map_err(|_| CollectionError::Closed)?
     }
 

@@ -1,4 +1,4 @@
-//! Requests to the writing thread and their results.
+//! The requests to the writing thread, and their results.
 
 use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
@@ -12,37 +12,39 @@ use super::prepare::Prepared;
 /// The largest number of writes that may wait for the writing thread.
 pub(crate) const MAX_QUEUED_WRITES: u64 = 20_000;
 
-/// One write.
+/// One write: a document to add, a document to delete, or a run to store.
 pub(crate) enum WriteOp {
-    /// Adds or updates a document; with `only_new`, a duplicate is answered and not stored.
+    /// Adds or updates a document. If `only_new` is true, a duplicate gets an answer but is not stored.
     Put { prepared: Arc<Prepared>, only_new: bool },
     /// Deletes the document whose id has this keyed hash.
     Delete(u128),
-    /// Stores the record of a run.
+    /// Stores a run with its answers.
     RecordRun(Box<EndedRun>),
 }
 
 /// The moment at which a write becomes durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WriteDurability {
-    /// As the caller chose.
+    /// The durability that the caller has chosen.
     Chosen(Durability),
-    /// With the next synced write; the write is rolled back if none comes.
+    /// The write becomes durable with the next synced write. If the collection is closed before that, the write is
+    /// rolled back.
     Pending,
 }
 
 /// The result of one write.
 #[derive(Debug)]
 pub(crate) enum WriteResult {
-    /// The answer for a document.
+    /// The answer for a document that was added.
     Answer(Box<Answer>),
-    /// The number of the change; `None` if there was no such document.
+    /// The number of the change that deleted a document; `None` if no such document was stored.
     Deleted(Option<u64>),
-    /// The record of the run is stored.
+    /// The run is stored.
     RunRecorded,
 }
 
-/// Writes that are committed together or not at all.
+/// A request to the writing thread: writes that are committed together or not at all, and the channel for their
+/// results.
 pub(crate) struct WriteRequest {
     pub(crate) ops: Vec<WriteOp>,
     pub(crate) durability: WriteDurability,

@@ -1,4 +1,4 @@
-//! The state that all requests share.
+//! The state of a service, which all requests share.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::registry::CollectionRegistry;
 use crate::tokens::Tokens;
 use crate::worker_pool::WorkerPool;
 
-/// The state that all requests share.
+/// The state of a service, which all requests share.
 pub(crate) struct App {
     pub(crate) log: Log,
     pub(crate) registry: CollectionRegistry,
@@ -31,19 +31,19 @@ pub(crate) struct App {
     pub(crate) backup_dir: Option<PathBuf>,
     pub(crate) workers: WorkerPool,
     pub(crate) body_memory: BodyMemory,
-    /// One permit for each export that may run.
+    /// One permit for each export that may run at the same time.
     pub(crate) export_permits: Arc<Semaphore>,
-    /// Set when shutdown begins. Jobs end at their next step.
+    /// True once shutdown has begun. Running jobs check it at every step and end.
     pub(crate) shutting_down: Arc<AtomicBool>,
-    /// The OpenAPI description, in JSON.
+    /// The OpenAPI description of the service, as JSON.
     pub(crate) openapi: String,
 }
 
-/// The application state as handlers receive it.
+/// The state of the service as request handlers receive it.
 pub(crate) type SharedApp = Arc<App>;
 
 impl App {
-    /// Opens the collections and the job list.
+    /// Opens the collections and the job list, and creates the shared state.
     pub(crate) fn open(
         tokens: Option<Tokens>,
         options: &ServiceOptions,

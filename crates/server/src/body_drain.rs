@@ -1,9 +1,10 @@
-//! Reads or abandons the part of a request body that its handler left unread.
+//! Handles the part of a request body that the request's handler did not read: discards it, or closes the connection.
 //!
-//! A handler may answer before it has read the body: no token, no such collection, a wrong media type. The next request
-//! on the connection begins after that body, so the connection can be kept only if the rest of the body is read. A short
-//! rest is read and discarded; otherwise the answer says `Connection: close`. hyper does neither reliably. Handlers need
-//! not care, because every request passes through [`respond`].
+//! A handler may answer before it has read the whole body, for example if the token is missing, the collection does not
+//! exist or the media type is wrong. The next request on the connection begins after that body. So the connection can
+//! be kept only if the unread part of the body is read, too. A short unread part is read and discarded. Otherwise the
+//! answer contains `Connection: close`. hyper does neither reliably. Every request passes through [`respond`], so
+//! handlers need not care.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -17,19 +18,20 @@ use http_body_util::BodyExt;
 use hyper::body::{Body as _, Frame, Incoming, SizeHint};
 use tokio::sync::oneshot;
 
-/// Maximum bytes that are discarded to keep a connection.
+/// If more than this number of bytes of a body is unread, the connection is closed instead of being kept.
 const MAX_DRAINED_BYTES: u64 = 256 << 10;
-/// Maximum time to discard them.
+/// The maximum time to discard the unread part of a body.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// A request body that is sent back through a channel when its handler drops it.
+/// A request body that is sent back through a channel when its handler drops it, so that the unread part can be
+/// discarded.
 struct ReturningBody {
     body: Option<Incoming>,
     progress: ReadProgress,
     sender: Option<oneshot::Sender<(Incoming, ReadProgress)>>,
 }
 
-/// The part of a body that a handler has read.
+/// How far a handler has read a request body.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ReadProgress {
     Untouched,
@@ -70,13 +72,14 @@ impl hyper::body::Body for ReturningBody {
 impl Drop for ReturningBody {
     fn drop(&mut self) {
         if let (Some(body), Some(sender)) = (self.body.take(), self.sender.take()) {
-            // The receiver is gone if the whole request was dropped.
+            // The send fails if the whole request was dropped, which does not matter.
             let _receiver_gone = sender.send((body, self.progress));
         }
     }
 }
 
-/// Passes a request to its handler and drains the rest of its body. Adds `Connection: close` if the body cannot be drained.
+/// Passes a request to its handler, and then discards the unread part of the body. If that is not possible, adds
+/// `Connection: close` to the answer.
 pub(crate) async fn respond<F: Future<Output = Response>>(
     request: hyper::Request<Incoming>,
     handler: impl FnOnce(Request) -> F,
@@ -97,9 +100,10 @@ pub(crate) async fn respond<F: Future<Output = Response>>(
         Ok((body, progress)) => match progress {
             ReadProgress::Finished => true,
             ReadProgress::Failed => false,
-            // Reading would send `100 Continue` and so ask the client for the body.
+            // The client waits for `100 Continue`. Reading would send that, and so ask the client for a body that
+            // nobody needs.
             ReadProgress::Untouched if expects_continue => false,
-            // The body has used up its time already.
+            // The request has already timed out while the body was read, so no more time is spent on it.
             _ if response.status() == StatusCode::REQUEST_TIMEOUT => false,
             _ => drain(body).await,
         },
@@ -118,7 +122,7 @@ fn expects_continue(headers: &HeaderMap) -> bool {
     expect.is_some_and(|expect| expect.as_bytes().eq_ignore_ascii_case(b"100-continue"))
 }
 
-/// Discards the rest of a body within the limits of bytes and time. Returns whether the body has ended.
+/// Discards the unread part of a body within limits of bytes and time. Returns true if the end of the body was reached.
 async fn drain(mut body: Incoming) -> bool {
     if body.size_hint().lower() > MAX_DRAINED_BYTES {
         return false;

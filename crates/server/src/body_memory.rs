@@ -1,4 +1,4 @@
-//! A memory budget for the bodies of all requests.
+//! A memory budget that the bodies of all requests share.
 
 use std::sync::Arc;
 
@@ -6,16 +6,16 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::problem::Problem;
 
-/// Bytes of one semaphore permit.
+/// The number of bytes that one permit of the semaphore stands for.
 const PERMIT_BYTES: usize = 1 << 10;
 
-/// The memory budget for the bodies of all requests.
+/// The memory budget that the bodies of all requests share.
 pub(crate) struct BodyMemory {
     permits: Arc<Semaphore>,
     capacity_bytes: usize,
 }
 
-/// Reserved memory of a [`BodyMemory`]. Dropping it returns the memory.
+/// Memory that is reserved from a [`BodyMemory`]. Dropping the reservation returns the memory to the budget.
 #[derive(Default)]
 pub(crate) struct MemoryReservation(Option<OwnedSemaphorePermit>);
 
@@ -28,15 +28,16 @@ impl BodyMemory {
         }
     }
 
-    /// Adds `bytes` to a reservation, rounded up to whole permits.
+    /// Reserves another `bytes` bytes of the budget and adds them to a reservation. The number is rounded up to whole
+    /// permits.
     ///
     /// # Errors
-    /// 429 if the budget is exhausted.
+    /// 429 if less than `bytes` of the budget is free.
     pub(crate) fn reserve(&self, reservation: &mut MemoryReservation, bytes: usize) -> Result<(), Problem> {
         let permits = u32::try_from(bytes.div_ceil(PERMIT_BYTES)).unwrap_or(u32::MAX);
         let exhausted = |_| Problem {
             limit: Some(self.capacity_bytes as u64),
-            ..Problem::busy("the memory for request bodies is full; retry in a moment")
+            ..Problem::busy("the memory for request bodies is exhausted; retry in a moment")
         };
         let added = Arc::clone(&self.permits)
             .try_acquire_many_owned(permits)

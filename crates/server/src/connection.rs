@@ -1,11 +1,12 @@
-//! One connection, from accept to close.
+//! Serves one connection, from accept to close.
 //!
-//! hyper writes into a buffer. The buffer is sent whenever hyper is pending, so the answers to pipelined requests leave
-//! together, and no answer waits for input. hyper's own `pipeline_flush` holds answers back while any input follows their
-//! request, even half a request or an empty line.
+//! hyper writes into a buffer. The buffer is sent whenever hyper waits for something. So the answers to pipelined
+//! requests are sent together, and no answer waits until the client sends more. hyper's own option `pipeline_flush`
+//! delays answers while any input follows their request, even half a request or an empty line.
 //!
-//! To close, the service shuts down its sending side and reads for a moment longer. The system resets a socket that is
-//! closed with unread input, and a reset discards the last answer if the client has not read it yet.
+//! To close a connection, the service shuts down its sending side and continues to read for a moment. If it closed the
+//! socket with unread input, the system would reset the connection, and the client could lose the last answer before
+//! reading it.
 
 use std::convert::Infallible;
 use std::io;
@@ -33,21 +34,22 @@ use crate::connection_slots::ConnectionSlot;
 use crate::problem::Problem;
 use crate::write_timeout::WriteTimeoutStream;
 
-/// Bytes of answers that are buffered before they are sent.
+/// The size in bytes of the buffer that collects answers before they are sent.
 const WRITE_BUFFER_BYTES: usize = 16 << 10;
-/// Bytes that are read at a time while a connection is closed.
+/// The number of bytes that are read at a time while a connection is being closed.
 const DISCARD_BUFFER_BYTES: usize = 16 << 10;
 
-/// Paths that are answered on monitoring slots.
+/// The paths that are answered on monitoring slots. Other requests there are refused.
 const MONITORING_PATHS: [&str; 3] = ["/livez", "/readyz", "/metrics"];
 
 type BufferedStream = BufWriter<WriteTimeoutStream>;
 
-/// The stream as hyper uses it: writes are buffered, and flushes are left to [`ConnectionServer::serve`].
+/// The stream that hyper reads from and writes to. Writes are buffered, and hyper's flushes are ignored:
+/// [`ConnectionServer::serve`] flushes instead.
 struct DeferredFlush(Arc<Mutex<BufferedStream>>);
 
 fn lock(stream: &Mutex<BufferedStream>) -> MutexGuard<'_, BufferedStream> {
-    // One task polls both sides, so the lock is never contended.
+    // The lock is never contended, because one task polls both the reading and the writing side.
     stream.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -58,8 +60,9 @@ impl AsyncRead for DeferredFlush {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let mut stream = lock(&self.0);
-        // hyper reads after it has consumed all earlier input. The answers to that input are sent first: a client may
-        // wait for them before it sends the next request. The next write reports an error of this flush.
+        // hyper reads when it has consumed all earlier input. The answers to that input are sent first, because a
+        // client may wait for them before it sends its next request. An error of this flush is reported by the next
+        // write.
         let _reported_by_next_write = Pin::new(&mut *stream).poll_flush(cx);
         Pin::new(&mut *stream).poll_read(cx, buffer)
     }
@@ -82,24 +85,24 @@ impl AsyncWrite for DeferredFlush {
         true
     }
 
-    /// Does nothing: the buffer is sent once hyper is pending.
+    /// Does nothing: [`ConnectionServer::serve`] sends the buffer once hyper is pending.
     fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(Ok(()))
     }
 
-    /// Sends the buffer. [`close`] shuts the socket down.
+    /// Sends the buffer but does not shut the socket down. [`close`] does that later.
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut *lock(&self.0)).poll_flush(cx)
     }
 }
 
-/// The body of an answer. Its request is in progress until the body is dropped.
+/// The body of an answer. The request counts as in progress until the body is dropped.
 struct AnswerBody {
     body: Body,
     _in_progress: Option<RequestInProgress>,
 }
 
-/// Clears the flag of a connection's current request when it is dropped.
+/// Marks the current request of a connection as finished when it is dropped.
 struct RequestInProgress(Arc<AtomicBool>);
 
 impl Drop for RequestInProgress {
@@ -128,7 +131,7 @@ impl hyper::body::Body for AnswerBody {
     }
 }
 
-/// The parts that all connections share.
+/// The HTTP settings, routes and state that all connections share.
 #[derive(Clone)]
 pub(crate) struct ConnectionServer {
     pub(crate) http: http1::Builder,
@@ -137,7 +140,7 @@ pub(crate) struct ConnectionServer {
 }
 
 impl ConnectionServer {
-    /// Serves a connection until it ends or its slot is evicted.
+    /// Serves a connection until it ends or is evicted from its slot.
     pub(crate) async fn serve(&self, socket: TcpStream, slot: ConnectionSlot, watcher: Watcher) {
         let stream = WriteTimeoutStream::new(socket, SharedApp::clone(&self.app));
         let shared = Arc::new(Mutex::new(BufWriter::with_capacity(WRITE_BUFFER_BYTES, stream)));
@@ -180,7 +183,8 @@ impl ConnectionServer {
         }
     }
 
-    /// Answers a request. `begun` is `None` if the slot was evicted before the request began.
+    /// Answers a request. `begun` is `None` if the connection was evicted from its slot before the request began. The
+    /// request is then refused.
     async fn answer(
         &self,
         request: hyper::Request<Incoming>,
@@ -198,7 +202,7 @@ impl ConnectionServer {
             }
             .into_response()
         } else if is_ambiguous {
-            let detail = "two Host fields, or a Transfer-Encoding other than chunked";
+            let detail = "the request has two Host headers, or a Transfer-Encoding other than chunked";
             Problem::new(StatusCode::BAD_REQUEST, detail).into_response()
         } else {
             let answered = body_drain::respond(request, |request| async {
@@ -218,7 +222,8 @@ impl ConnectionServer {
     }
 }
 
-/// True if a proxy could split these bytes into other requests than hyper does (request smuggling).
+/// True if a proxy in front of the service could interpret these bytes as other requests than hyper does, which would
+/// allow request smuggling.
 fn is_ambiguous(request: &hyper::Request<Incoming>) -> bool {
     let mut codings = request.headers().get_all(header::TRANSFER_ENCODING).iter();
     let is_chunked = |coding: &HeaderValue| coding.as_bytes().eq_ignore_ascii_case(b"chunked");
@@ -226,7 +231,7 @@ fn is_ambiguous(request: &hyper::Request<Incoming>) -> bool {
     !is_plain || request.headers().get_all(header::HOST).iter().count() > 1
 }
 
-/// Closes a connection: shuts down the sending side, then discards input for a limited time and number of bytes.
+/// Closes a connection: shuts down the sending side, then discards input within limits of time and bytes.
 async fn close(mut stream: BufferedStream, app: &SharedApp) {
     if stream.shutdown().await.is_err() {
         return;
@@ -241,6 +246,6 @@ async fn close(mut stream: BufferedStream, app: &SharedApp) {
             }
         }
     };
-    // A client that sends for longer is disconnected.
+    // If the client still sends when the time is over, it is disconnected.
     let _still_sending = tokio::time::timeout(app.limits.linger_timeout, discard).await;
 }

@@ -1,9 +1,9 @@
 //! Limits the number of connections and evicts idle ones.
 //!
-//! Every connection holds a slot. When all slots are taken, the connection that has been idle longest is evicted. When
-//! every connection has a request in progress, a new connection gets one of a few monitoring slots, which serve the
-//! monitoring routes only. The service therefore stays observable under any load: requests on monitoring slots are
-//! short, and idle connections there are evicted as well.
+//! Every connection occupies a slot. If all slots are taken when a new connection arrives, the connection that has been
+//! idle longest is evicted. If every connection has a request in progress, the new connection gets one of a few
+//! monitoring slots, on which only the monitoring routes are served. So the service can be observed under any load:
+//! monitoring requests are short, and idle connections on monitoring slots are evicted as well.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,16 +12,16 @@ use std::time::Instant;
 
 use tokio::sync::Notify;
 
-/// Number of monitoring slots.
+/// The number of monitoring slots.
 const MONITORING_SLOTS: usize = 64;
-/// Value of [`SlotState::idle_since`] while a request is in progress.
+/// The value of [`SlotState::idle_since`] while the connection has a request in progress.
 const BUSY: u64 = 0;
-/// Value of [`SlotState::idle_since`] after eviction.
+/// The value of [`SlotState::idle_since`] after the connection was evicted.
 const EVICTED: u64 = u64::MAX;
 
 /// The slots of all connections.
 pub(crate) struct ConnectionSlots {
-    /// Number of slots, without monitoring slots.
+    /// The number of regular slots. Monitoring slots are not included.
     capacity: usize,
     started: Instant,
     table: Mutex<SlotTable>,
@@ -36,31 +36,31 @@ struct SlotTable {
 
 /// The state of the connection in a slot.
 struct SlotState {
-    /// Milliseconds, from 1, between the start of the service and the moment the connection became idle; or [`BUSY`]
+    /// The time at which the connection became idle, in milliseconds since the start of the service plus 1; or [`BUSY`]
     /// or [`EVICTED`].
     idle_since: AtomicU64,
     evicted: Notify,
 }
 
-/// The slot of one connection. Dropping it frees the slot.
+/// The slot that one connection occupies. Dropping it frees the slot.
 pub(crate) struct ConnectionSlot {
     slots: Arc<ConnectionSlots>,
     id: u64,
     state: Arc<SlotState>,
-    /// True for a monitoring slot.
+    /// True if this is a monitoring slot.
     pub(crate) is_monitoring: bool,
 }
 
-/// The result of asking for a slot.
+/// The result of [`ConnectionSlots::take`].
 pub(crate) struct TakenSlot {
-    /// `None` if all connections are busy, those in monitoring slots included.
+    /// The new slot; `None` if every connection is busy, including those on monitoring slots.
     pub(crate) slot: Option<ConnectionSlot>,
-    /// True if another connection was evicted to free the slot.
+    /// True if another connection was evicted to free this slot.
     pub(crate) evicted: bool,
 }
 
 impl ConnectionSlots {
-    /// Slots for `capacity` connections, and the monitoring slots.
+    /// Creates slots for `capacity` regular connections, and the monitoring slots in addition.
     pub(crate) fn new(capacity: usize) -> Self {
         Self {
             capacity,
@@ -70,7 +70,7 @@ impl ConnectionSlots {
     }
 
     fn table(&self) -> MutexGuard<'_, SlotTable> {
-        // No code that holds the lock can panic.
+        // Poisoning is ignored, because no code can panic while it has this lock.
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -78,7 +78,8 @@ impl ConnectionSlots {
         u64::try_from(self.started.elapsed().as_millis()).map_or(EVICTED - 1, |now| now + 1)
     }
 
-    /// Takes a slot, and evicts an idle connection if all are taken. Linear in the number of connections if it evicts.
+    /// Takes a slot for a new connection. If all slots are taken, evicts the connection that has been idle longest, in
+    /// time linear in the number of connections.
     pub(crate) fn take(self: &Arc<Self>) -> TakenSlot {
         let mut table = self.table();
         let mut evicted = false;
@@ -121,13 +122,13 @@ impl ConnectionSlots {
         }
     }
 
-    /// Evicts the connection that has been idle longest. Returns whether there was one.
+    /// Evicts the regular connection that has been idle longest. Returns false if all regular connections are busy.
     pub(crate) fn evict_longest_idle(&self) -> bool {
         evict_longest_idle(&mut self.table().regular)
     }
 }
 
-/// Evicts the connection that has been idle longest. Returns false if all are busy.
+/// Evicts the connection in `slots` that has been idle longest. Returns false if all of them are busy.
 fn evict_longest_idle(slots: &mut BTreeMap<u64, Arc<SlotState>>) -> bool {
     loop {
         let idle = slots.iter().filter_map(|(&id, state)| {
@@ -140,7 +141,8 @@ fn evict_longest_idle(slots: &mut BTreeMap<u64, Arc<SlotState>>) -> bool {
         let Some(state) = slots.get(&id) else {
             return false;
         };
-        // The exchange fails if the connection has started a request since the scan; the scan is then repeated.
+        // The exchange fails if this connection has started a request since the search for the longest idle one. The
+        // search is then repeated.
         let exchanged =
             state
                 .idle_since
@@ -154,12 +156,12 @@ fn evict_longest_idle(slots: &mut BTreeMap<u64, Arc<SlotState>>) -> bool {
 }
 
 impl ConnectionSlot {
-    /// Number of slots of the service, without monitoring slots.
+    /// The number of regular slots of the service.
     pub(crate) fn capacity(&self) -> usize {
         self.slots.capacity
     }
 
-    /// Marks the connection as busy. Returns false if it has been evicted.
+    /// Marks the connection as busy, because a request begins. Returns false if the connection was evicted before.
     pub(crate) fn begin_request(&self) -> bool {
         let update = |since| (since != EVICTED).then_some(BUSY);
         self.state
@@ -168,7 +170,7 @@ impl ConnectionSlot {
             .is_ok()
     }
 
-    /// Marks the connection as idle. No effect if it is idle already or evicted.
+    /// Marks the connection as idle. Does nothing if it is already idle or was evicted.
     pub(crate) fn set_idle(&self) {
         let now = self.slots.now();
         let _idle_or_evicted =
@@ -177,7 +179,7 @@ impl ConnectionSlot {
                 .compare_exchange(BUSY, now, Ordering::AcqRel, Ordering::Acquire);
     }
 
-    /// Resolves when the connection is evicted.
+    /// Waits until the connection is evicted.
     pub(crate) async fn evicted(&self) {
         self.state.evicted.notified().await;
     }

@@ -1,4 +1,4 @@
-//! `Content-Encoding` of request bodies: gzip or zstd, applied once.
+//! The `Content-Encoding` of request bodies: none, gzip or zstd. More than one coding is refused.
 
 use std::io::{self, Read};
 
@@ -6,10 +6,10 @@ use axum::http::{HeaderMap, StatusCode, header};
 
 use crate::problem::Problem;
 
-/// Base-2 logarithm of the largest zstd window, 8 MiB as RFC 9659 requires for HTTP.
+/// The base-2 logarithm of the largest zstd window that is accepted: 8 MiB, as RFC 9659 requires for HTTP.
 const ZSTD_MAX_WINDOW_LOG: u32 = 23;
 
-/// A content coding that the service accepts.
+/// A content coding of request bodies that the service accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ContentCoding {
     Identity,
@@ -18,17 +18,17 @@ pub(crate) enum ContentCoding {
 }
 
 impl ContentCoding {
-    /// Reads the coding from the headers of a request.
+    /// Reads the content coding from the headers of a request.
     ///
     /// # Errors
-    /// 415 for any other coding, and for more than one.
+    /// 415 if the coding is not supported, or if several codings are applied.
     pub(crate) fn from_headers(headers: &HeaderMap) -> Result<Self, Problem> {
         let mut values = headers.get_all(header::CONTENT_ENCODING).iter();
         let (first, second) = (values.next(), values.next());
         let unsupported = || {
             Err(Problem::new(
                 StatusCode::UNSUPPORTED_MEDIA_TYPE,
-                "Content-Encoding must be gzip or zstd, applied once, or absent",
+                "the Content-Encoding is not supported; send gzip or zstd, applied once, or no Content-Encoding",
             ))
         };
         if second.is_some() {
@@ -43,10 +43,10 @@ impl ContentCoding {
         }
     }
 
-    /// Decompresses a body to at most `max_bytes`.
+    /// Decompresses a body, which may have at most `max_bytes` after decompression.
     ///
     /// # Errors
-    /// 400 if the body is not in this coding, 413 if it is larger.
+    /// 400 if the body is not valid in this coding, 413 if it is larger than `max_bytes`.
     pub(crate) fn unpack(self, packed: &[u8], max_bytes: usize) -> Result<Vec<u8>, Problem> {
         let invalid = |error: io::Error| {
             Problem::new(
@@ -55,7 +55,7 @@ impl ContentCoding {
             )
         };
         let mut bytes = Vec::new();
-        // One byte more than allowed, to detect a larger body.
+        // One byte more than allowed is read, so that a larger body is detected.
         let read_limit = max_bytes as u64 + 1;
         match self {
             Self::Identity => bytes.extend_from_slice(packed),

@@ -1,25 +1,27 @@
 //! Protection against cross-site request forgery and DNS rebinding.
 //!
-//! A browser sends a request that looks like a form to any site without a CORS preflight: POST, a media type of forms, no
-//! custom headers. Every request other than GET must therefore send `Content-Type: application/json` (or
-//! `application/x-ndjson`), or, without a body, the header `X-Twinprint`. Such requests need a preflight, and this service
-//! never grants one. Queries that use POST follow the same rule, so there is one rule. In addition, `Origin` and
-//! `Sec-Fetch-Site`, in which browsers name the page, are compared with the name of the service.
+//! Any web page can make a browser send a request to another site without a CORS preflight if the request looks like a
+//! form: a POST with a media type of forms and no custom header. Every request other than GET must therefore have
+//! `Content-Type: application/json` (or `application/x-ndjson`) or, if it has no body, the header `X-Twinprint`.
+//! Browsers send a preflight before such a request from another site, and this service never grants one. Queries that
+//! use POST follow the same rule, for simplicity. In addition, the headers `Origin` and `Sec-Fetch-Site`, in which
+//! browsers name the page that sends the request, are compared with the name of the service.
 
 use axum::http::{HeaderMap, StatusCode, header};
 
 use crate::problem::Problem;
 
-/// The header of requests without a body. Its value has no meaning.
+/// The header that requests without a body must have. Its value has no meaning.
 const PREFLIGHT_HEADER: &str = "x-twinprint";
 
 fn header_text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
-    // "?" stands for a value that is not text: it equals no expected value.
+    // A value that is not text is replaced by "?", which equals no expected value.
     headers.get(name).map(|value| value.to_str().unwrap_or("?"))
 }
 
-/// Refuses requests whose `Host` is not a name of this machine. Without tokens, this prevents a web page from reaching the
-/// service through a domain name of its own that resolves to this machine (DNS rebinding).
+/// Refuses requests whose `Host` is not a name of this machine. A service without tokens needs this against DNS
+/// rebinding: a web page could otherwise reach the service through the page's own domain name, if that resolves to this
+/// machine.
 pub(crate) fn require_local_host(headers: &HeaderMap) -> Result<(), Problem> {
     let host = header_text(headers, "host").unwrap_or_default();
     let name = match host.strip_prefix('[') {
@@ -31,7 +33,8 @@ pub(crate) fn require_local_host(headers: &HeaderMap) -> Result<(), Problem> {
     }
     Err(Problem::new(
         StatusCode::MISDIRECTED_REQUEST,
-        "without tokens the service answers requests for localhost, 127.0.0.1 and [::1] only",
+        "a service without tokens only answers requests for the hosts localhost, 127.0.0.1 and [::1]; \
+         use one of these, or a token file",
     ))
 }
 
@@ -40,12 +43,15 @@ pub(crate) fn require_same_origin(headers: &HeaderMap) -> Result<(), Problem> {
     let cross_site = |header: &str| {
         Err(Problem::new(
             StatusCode::FORBIDDEN,
-            format!("{header} names another site; requests from pages of other sites are refused"),
+            format!(
+                "the header {header} names another site, and requests from pages of other sites are refused"
+            ),
         ))
     };
     if headers.contains_key(header::ORIGIN) {
         let host = header_text(headers, "host").unwrap_or_default();
-        // The scheme differs behind a TLS proxy. Name and port are those the browser asked for.
+        // Only name and port are compared, as the browser has requested them. The scheme may differ, because a proxy
+        // may have terminated TLS.
         let origin = header_text(headers, "origin").and_then(|origin| origin.split_once("://"));
         if host.is_empty() || !origin.is_some_and(|(_, origin)| origin.eq_ignore_ascii_case(host)) {
             return cross_site("Origin");
@@ -65,7 +71,7 @@ pub(crate) fn require_same_origin(headers: &HeaderMap) -> Result<(), Problem> {
     }
     Err(Problem::new(
         StatusCode::UNSUPPORTED_MEDIA_TYPE,
-        "send Content-Type: application/json, or, without a body, X-Twinprint: 1",
+        "the request lacks a required header; send Content-Type: application/json, or X-Twinprint: 1 if it has no body",
     ))
 }
 

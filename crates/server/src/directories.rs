@@ -1,11 +1,12 @@
-//! The directories of a service: created if missing, and checked not to contain each other.
+//! Creates the directories of a service, and checks that the backups are not inside the directory of the collections.
 
 use std::io::ErrorKind;
 use std::path::Path;
 
 use crate::error::ServeError;
 
-/// Creates a directory and its parents. The directory may exist. `expected` names it in the error about a file at `path`.
+/// Creates a directory and its parents unless they exist. If a file is at `path`, the error calls the directory
+/// `expected`.
 pub(crate) fn create(path: &Path, expected: &'static str) -> Result<(), ServeError> {
     let path = path.to_owned();
     std::fs::create_dir_all(&path).map_err(|source| match source.kind() {
@@ -14,7 +15,8 @@ pub(crate) fn create(path: &Path, expected: &'static str) -> Result<(), ServeErr
     })
 }
 
-/// Creates the backup directory. Refuses one inside the directory of the collections: the next start would serve the backups.
+/// Creates the directory for backups. Refuses a directory inside that of the collections, because the service would
+/// open the backups as collections at its next start.
 pub(crate) fn create_backup_dir(collections: &Path, backups: &Path) -> Result<(), ServeError> {
     let failed = |source| ServeError::Directory {
         path: backups.to_owned(),

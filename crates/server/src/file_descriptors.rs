@@ -1,13 +1,15 @@
-//! The limit of file descriptors, which bounds the number of connections.
+//! The system's limit on open file descriptors, which bounds the number of connections.
 
 use serde_json::json;
 
 use crate::log::Log;
 
-/// Descriptors kept free for files of the collections and for monitoring connections.
+/// The number of file descriptors that connections do not use. They remain for the files of collections and for
+/// monitoring connections.
 const RESERVED_DESCRIPTORS: u64 = 512;
 
-/// Raises the soft limit of descriptors to the hard limit. Returns how many of the `wanted` connections fit into it.
+/// Raises the process's limit on file descriptors as far as the system allows. Returns how many of the `wanted`
+/// connections the new limit permits.
 pub(crate) fn connection_capacity(wanted: usize, log: Log) -> usize {
     let Some(granted) = raise_limit() else {
         return wanted;
@@ -19,18 +21,21 @@ pub(crate) fn connection_capacity(wanted: usize, log: Log) -> usize {
     let capacity = usize::try_from(available).unwrap_or(wanted).min(wanted);
     if capacity < wanted {
         let fields = json!({"descriptors": granted, "connections": capacity, "wanted": wanted});
-        log.error("the system grants too few file descriptors", fields);
+        log.error(
+            "the system allows too few file descriptors for the wanted connections",
+            fields,
+        );
     }
     capacity
 }
 
-/// The limit after raising it. `None` if there is no limit.
+/// Raises the soft limit to the hard limit. Returns the new limit; `None` if there is no limit.
 #[cfg(unix)]
 fn raise_limit() -> Option<u64> {
     use rustix::process::{Resource, getrlimit, setrlimit};
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;
-    // Some systems refuse their own hard limit; the soft limit then stays as it was.
+    // Some systems refuse to set the soft limit to their own hard limit. The soft limit then stays as it was.
     let _unchanged = setrlimit(Resource::Nofile, limit);
     getrlimit(Resource::Nofile).current
 }

@@ -1,11 +1,12 @@
-//! `Idempotency-Key`: a repeated write gets the first answer and is not executed again
-//! (draft-ietf-httpapi-idempotency-key-header).
+//! The header `Idempotency-Key`: if a client repeats a write, it gets the answer to the first request, and the write is
+//! not executed again (draft-ietf-httpapi-idempotency-key-header).
 //!
-//! The latest keys and answers are kept in memory. After a key has expired, or after a restart, the document id makes a
-//! repeat harmless: it is an update that changes nothing. A failed request releases its key.
+//! The latest keys and their answers are kept in memory. After a key has expired, or after a restart of the service, a
+//! repeated write is executed again. That is harmless, because a document with the same id and text is an update that
+//! changes nothing. If a request fails, its key can be used again.
 //!
-//! A key is bound to the hash of the body. The hash of an import is known at its end only; until then the key is in
-//! progress, whatever a second request sends.
+//! A key is bound to the hash of the request's body. The hash of an import is known only at its end. Until then, every
+//! other request with the key is refused, whatever its body is.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Mutex;
@@ -18,33 +19,33 @@ use sha2::{Digest, Sha256};
 
 use crate::problem::Problem;
 
-/// Maximum keys in memory.
+/// The maximum number of keys in memory.
 const MAX_KEYS: usize = 4096;
-/// Maximum bytes of a key.
+/// The maximum length of a key in bytes.
 const MAX_KEY_BYTES: usize = 255;
-/// Maximum bytes of all answers in memory.
+/// The maximum total size of all answers in memory, in bytes.
 const MAX_ANSWER_BYTES: usize = 64 << 20;
 
 /// The SHA-256 hash of a key or of a body.
 pub(crate) type Hash = [u8; 32];
 
-/// An answer that can be sent more than once.
+/// An answer that is kept so that it can be sent again to a repeated request.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ReplayableAnswer {
     status: StatusCode,
-    /// JSON, or empty.
+    /// The body: JSON, or empty.
     body: Vec<u8>,
 }
 
 impl ReplayableAnswer {
-    /// An answer in JSON.
+    /// Makes an answer with a body in JSON.
     pub(crate) fn json(status: StatusCode, answer: &impl Serialize) -> Result<Self, Problem> {
         let body = serde_json::to_vec(answer)
             .map_err(|error| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()))?;
         Ok(Self { status, body })
     }
 
-    /// An answer without a body.
+    /// Makes an answer without a body.
     pub(crate) fn empty(status: StatusCode) -> Self {
         Self {
             status,
@@ -68,7 +69,7 @@ enum KeyState {
     Answered(FirstRequest),
 }
 
-/// The first request with a key: the hash of its body, and its answer.
+/// The first request with a key: the hash of its body, and the answer that it got.
 #[derive(Clone)]
 pub(crate) struct FirstRequest {
     body: Hash,
@@ -76,16 +77,16 @@ pub(crate) struct FirstRequest {
 }
 
 impl FirstRequest {
-    /// The answer for a repeat with the same body.
+    /// Returns the answer to the first request for a repeated request, whose body has the hash `body`.
     ///
     /// # Errors
-    /// 422 if the body differs.
+    /// 422 if the body differs from that of the first request.
     pub(crate) fn replay(self, body: &Hash) -> Result<ReplayableAnswer, Problem> {
         if self.body == *body {
             return Ok(self.answer);
         }
         Err(Problem::unprocessable(
-            "this Idempotency-Key was used with another body",
+            "this Idempotency-Key was used before with another body; use a new key for a new request",
         ))
     }
 }
@@ -93,13 +94,13 @@ impl FirstRequest {
 #[derive(Default)]
 struct KeyTable {
     states: HashMap<Hash, KeyState>,
-    /// Keys, the oldest first.
+    /// The keys in the order of their first use, the oldest first.
     order: VecDeque<Hash>,
     answer_bytes: usize,
 }
 
 impl KeyTable {
-    /// Drops the oldest keys until both limits are met.
+    /// Drops the oldest keys until the limits on keys and on bytes of answers are met.
     fn expire(&mut self) {
         while (self.order.len() > MAX_KEYS || self.answer_bytes > MAX_ANSWER_BYTES)
             && let Some(oldest) = self.order.pop_front()
@@ -111,27 +112,28 @@ impl KeyTable {
     }
 }
 
-/// The recent idempotency keys with their answers.
+/// The recently used idempotency keys with their answers.
 #[derive(Default)]
 pub(crate) struct IdempotencyKeys {
     table: Mutex<KeyTable>,
 }
 
-/// A write in progress under a key. Dropping it without an answer releases the key.
+/// A write that is being executed under a key. If it is dropped without an answer, the key can be used again.
 pub(crate) struct Attempt<'a> {
     keys: &'a IdempotencyKeys,
     key: Option<Hash>,
 }
 
-/// The result of looking up a key.
+/// The result of looking up the key of a request.
 pub(crate) enum KeyLookup<'a> {
-    /// The request is the first one: execute it.
+    /// This is the first request with the key, so it must be executed.
     Execute(Attempt<'a>),
-    /// A request with this key was answered before: replay its answer if the body is the same.
+    /// An earlier request with this key was answered. If its body was the same, its answer is sent again.
     Replay(FirstRequest),
 }
 
-/// The hash of a request's key, together with the request and its token. `None` if the request has no key.
+/// Hashes the key of a request together with its token and with `request`, which names the operation. `None` if the
+/// request has no key.
 pub(crate) fn hash_key(headers: &HeaderMap, request: &str) -> Result<Option<Hash>, Problem> {
     let Some(key) = headers.get("idempotency-key") else {
         return Ok(None);
@@ -139,7 +141,7 @@ pub(crate) fn hash_key(headers: &HeaderMap, request: &str) -> Result<Option<Hash
     if key.is_empty() || key.len() > MAX_KEY_BYTES {
         return Err(Problem::limit(
             StatusCode::BAD_REQUEST,
-            "Idempotency-Key in bytes, at least one",
+            "Idempotency-Key in bytes (at least 1)",
             MAX_KEY_BYTES as u64,
             Some(key.len() as u64),
         ));
@@ -156,7 +158,7 @@ pub(crate) fn hash_key(headers: &HeaderMap, request: &str) -> Result<Option<Hash
 }
 
 impl IdempotencyKeys {
-    /// Looks up a key and registers it if it is new. A request without a key is always executed.
+    /// Looks up a key, and registers it as in progress if it is new. A request without a key is always executed.
     ///
     /// # Errors
     /// 409 while the first request with the key is in progress.
@@ -167,13 +169,14 @@ impl IdempotencyKeys {
                 key: None,
             }));
         };
-        let poisoned = |_| Problem::busy("the idempotency keys are lost; restart the service");
+        let poisoned =
+            |_| Problem::busy("the idempotency keys are lost after an internal error; restart the service");
         let mut table = self.table.lock().map_err(poisoned)?;
         match table.states.get(&key) {
             Some(KeyState::InProgress) => {
                 return Err(Problem::new(
                     StatusCode::CONFLICT,
-                    "the first request with this Idempotency-Key is still in progress",
+                    "the first request with this Idempotency-Key is still in progress; retry after it has ended",
                 ));
             }
             Some(KeyState::Answered(first)) => return Ok(KeyLookup::Replay(first.clone())),
@@ -190,7 +193,7 @@ impl IdempotencyKeys {
 }
 
 impl Attempt<'_> {
-    /// Stores the answer to a request whose body has the hash `body`.
+    /// Stores the answer to the executed request, whose body has the hash `body`.
     pub(crate) fn store(mut self, body: Hash, answer: &ReplayableAnswer) {
         if let Some(key) = self.key.take()
             && let Ok(mut table) = self.keys.table.lock()

@@ -1,51 +1,51 @@
-//! The result of an import, as answers and problems contain it.
+//! The report of an import, which is part of the answer or of the problem object.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// Maximum rejected lines that a report lists.
+/// The maximum number of rejected lines that a report lists.
 const MAX_LISTED_REJECTS: usize = 100;
-/// Maximum characters of a reason. A reason quotes the invalid value, which may be long.
+/// The maximum length of a reject's reason in characters. A reason quotes the invalid value, which may be long.
 const MAX_REASON_CHARS: usize = 300;
 
-/// The result of an import, or of the part that was imported before the import ended early.
+/// The report of an import. If the import ended early, it covers the lines that were imported until then.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, ToSchema)]
 #[schema(as = Imported)]
 pub(crate) struct ImportReport {
-    /// Lines that are not blank: those taken and those rejected.
+    /// The number of lines that are not blank: the sum of `taken` and `rejected`.
     pub(crate) lines: u64,
-    /// Lines whose documents were added.
+    /// The number of lines whose documents were added.
     pub(crate) taken: u64,
-    /// Lines that are not valid documents, and documents that the collection refused.
+    /// The number of lines that are not valid documents, or whose documents the collection refused.
     pub(crate) rejected: u64,
-    /// Documents added, by verdict.
+    /// The number of added documents, by verdict.
     pub(crate) verdicts: BTreeMap<String, u64>,
-    /// The first rejected lines, at most 100, with their reasons.
+    /// The first 100 rejected lines, with the reasons.
     #[schema(max_items = 100)]
     pub(crate) rejects: Vec<RejectedLine>,
 }
 
-/// A line that was rejected.
+/// A line of an import that was rejected.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 #[schema(as = Reject)]
 pub(crate) struct RejectedLine {
-    /// The line number, from 1. Blank lines count.
+    /// The number of the line in the body, from 1. Blank lines are counted, too.
     pub(crate) line: u64,
-    /// The reason.
+    /// The reason why the line was rejected.
     pub(crate) reason: String,
 }
 
 impl ImportReport {
-    /// Counts a document that was added.
+    /// Counts a line whose document was added.
     pub(crate) fn add_taken(&mut self, verdict: &str) {
         self.lines += 1;
         self.taken += 1;
         *self.verdicts.entry(verdict.to_owned()).or_default() += 1;
     }
 
-    /// Counts a rejected line.
+    /// Counts a rejected line and lists it, unless the list is full.
     pub(crate) fn add_rejected(&mut self, line: u64, reason: &str) {
         self.lines += 1;
         self.rejected += 1;
@@ -55,7 +55,7 @@ impl ImportReport {
         }
     }
 
-    /// Adds the report of later lines.
+    /// Adds the report of the lines that follow.
     pub(crate) fn merge(&mut self, later: Self) {
         self.lines += later.lines;
         self.taken += later.taken;

@@ -1,7 +1,7 @@
-//! Jobs: work that continues after its request is answered. Clients can query and cancel it.
+//! Jobs: work that continues after its request was answered. Clients can query and cancel jobs.
 //!
-//! The job list is a file in the directory of the service, rewritten at each change. Job numbers therefore stay unique
-//! across restarts, and a job that was running when the service ended is reported as interrupted.
+//! The list of jobs is a file in the directory of the service, which is rewritten at each change. So job numbers stay
+//! unique across restarts, and a job that was running when the service ended is reported as interrupted.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -20,17 +20,17 @@ use crate::log::Log;
 use crate::model::{Job, JobList, JobState};
 use crate::problem::Problem;
 
-/// File name of the job list. It is not a valid name of a collection.
+/// The file name of the job list. It is not a valid name of a collection.
 const LIST_FILE: &str = ".jobs.json";
-/// Maximum jobs in the list. The oldest ended job is dropped for a new one.
+/// The maximum number of jobs in the list. When the list is full, a new job replaces the oldest job that has ended.
 const MAX_LISTED_JOBS: usize = 1000;
-/// Maximum jobs running at the same time.
+/// The maximum number of jobs that run at the same time.
 const MAX_RUNNING_JOBS: usize = 16;
-/// Documents deleted per commit.
+/// The number of documents that the deletion of a source deletes per commit.
 const DELETE_BATCH_DOCUMENTS: usize = 1000;
-/// Pause before a deletion is retried when the write queue of the collection is full.
+/// The pause before a deletion is tried again because the collection's queue of writes was full.
 const BUSY_RETRY_DELAY: Duration = Duration::from_millis(100);
-/// Maximum characters of a source's name in the description of a job.
+/// The maximum length of a source's name in the description of a job, in characters.
 const MAX_SOURCE_CHARS: usize = 100;
 
 struct JobEntry {
@@ -38,17 +38,19 @@ struct JobEntry {
     cancelled: Arc<AtomicBool>,
 }
 
-/// The jobs of a service.
+/// The jobs of a service: those that are running, and the latest that have ended.
 pub(crate) struct Jobs {
-    /// The file of the list. Locked from a change until the change is written, so that changes are written in order.
+    /// The path of the list's file. A thread keeps this lock from changing a job until the list is written, so that the
+    /// changes are written in order.
     file: Mutex<PathBuf>,
-    /// Locked for access in memory only, so that queries do not wait for the disk.
+    /// The jobs by number. A thread keeps this lock only while it accesses memory, so that queries never wait for the
+    /// disk.
     entries: Mutex<BTreeMap<u64, JobEntry>>,
     shutting_down: Arc<AtomicBool>,
     log: Log,
 }
 
-/// A job in progress.
+/// A job while it is running, as its work sees it.
 struct RunningJob<'a> {
     jobs: &'a Jobs,
     id: u64,
@@ -56,15 +58,16 @@ struct RunningJob<'a> {
 }
 
 impl RunningJob<'_> {
-    /// True once the job must end: it was cancelled, or the service shuts down.
+    /// True once the job must end, because it was cancelled or the service is shutting down.
     fn must_end(&self) -> bool {
         self.cancelled.load(Ordering::Relaxed) || self.jobs.shutting_down.load(Ordering::Relaxed)
     }
 }
 
 impl Jobs {
-    /// Reads the job list of a directory and removes the directories of interrupted backups. Running jobs end once
-    /// `shutting_down` is set.
+    /// Reads the job list in `dir`. Jobs that were running when the service ended become interrupted, and their
+    /// unfinished backups are removed from `backups`. Jobs that are started later end soon after `shutting_down`
+    /// becomes true.
     pub(crate) fn open(
         dir: &Path,
         backups: Option<&Path>,
@@ -83,7 +86,7 @@ impl Jobs {
                 if let (Some(backups), Some(name)) = (backups, &job.directory)
                     && Path::new(name).file_name() == Some(name.as_ref())
                 {
-                    // The directory is usually gone already.
+                    // The error is ignored, because the directory usually does not exist any more.
                     let _missing = std::fs::remove_dir_all(backups.join(name));
                 }
             }
@@ -98,12 +101,13 @@ impl Jobs {
         })
     }
 
-    /// The job with a number.
+    /// Returns the job with this number.
     pub(crate) fn get(&self, id: u64) -> Option<Job> {
         Some(self.entries.lock().ok()?.get(&id)?.job.clone())
     }
 
-    /// At most `limit` jobs, newest first. The list starts after the job `after`, or at the newest job without it.
+    /// Returns at most `limit` jobs, the newest first. If `after` is given, only jobs with smaller numbers are
+    /// returned.
     pub(crate) fn list(&self, after: Option<u64>, limit: usize) -> JobList {
         let Ok(entries) = self.entries.lock() else {
             return JobList {
@@ -121,12 +125,12 @@ impl Jobs {
         JobList { jobs, next_after }
     }
 
-    /// Number of jobs in progress.
+    /// The number of jobs that are running.
     pub(crate) fn running(&self) -> usize {
         self.entries.lock().map_or(0, |entries| count_running(&entries))
     }
 
-    /// Cancels a job, which ends at its next step. Returns the job as it is now.
+    /// Cancels a job. The job ends at its next step. Returns the present description of the job.
     pub(crate) fn cancel(&self, id: u64) -> Option<Job> {
         let entries = self.entries.lock().ok()?;
         let entry = entries.get(&id)?;
@@ -134,7 +138,7 @@ impl Jobs {
         Some(entry.job.clone())
     }
 
-    /// Changes a job and writes the list.
+    /// Changes the description of a job and writes the list to its file.
     fn update(&self, id: u64, change: impl FnOnce(&mut Job)) {
         let Ok(file) = self.file.lock() else {
             return;
@@ -146,15 +150,16 @@ impl Jobs {
         if let Some(list) = changed
             && let Err(error) = write_list(&file, &list)
         {
-            // The job continues. A restart may report its previous state.
+            // The job continues although the change was not written. After a restart, the service may report an older
+            // state of the job.
             self.log.error("jobs", json!({"error": error.to_string()}));
         }
     }
 
-    /// Adds a job to the list. `describe` returns the job for a number.
+    /// Adds a new job to the list. `describe` makes the job's description from its number.
     ///
     /// # Errors
-    /// 429 if too many jobs are running, 503 if the list cannot be written.
+    /// 429 if too many jobs are running, 503 if the list cannot be written to its file.
     fn register(&self, describe: impl FnOnce(u64) -> Job) -> Result<(Job, Arc<AtomicBool>), Problem> {
         let lost = || Problem::busy("the job list is lost after an internal error; restart the service");
         let file = self.file.lock().map_err(|_| lost())?;
@@ -162,7 +167,7 @@ impl Jobs {
         if count_running(&entries) >= MAX_RUNNING_JOBS {
             return Err(Problem {
                 limit: Some(MAX_RUNNING_JOBS as u64),
-                ..Problem::busy("too many jobs at the same time; retry in a moment")
+                ..Problem::busy("too many jobs are running; retry when one of them has ended")
             });
         }
         let id = entries.last_key_value().map_or(1, |(last, _)| last + 1);
@@ -183,7 +188,8 @@ impl Jobs {
         let list = all_jobs(&entries);
         drop(entries);
         if let Err(error) = write_list(&file, &list) {
-            // A number that is not on the disk could be assigned again after a restart.
+            // The job must be removed again: after a restart its number, which is not on disk, could be given to
+            // another job.
             self.entries.lock().map_err(|_| lost())?.remove(&id);
             let detail = format!("the job list cannot be written: {error}");
             return Err(Problem::unavailable(detail));
@@ -191,7 +197,8 @@ impl Jobs {
         Ok((job, cancelled))
     }
 
-    /// Starts a job that deletes all documents of a source. Documents added to the source meanwhile may be deleted as well.
+    /// Starts a job that deletes all documents of a source. Documents that are added to the source while the job runs
+    /// may be deleted as well.
     pub(crate) fn delete_source(
         self: &Arc<Self>,
         name: &str,
@@ -213,7 +220,7 @@ impl Jobs {
         })
     }
 
-    /// Starts a job that copies a collection into a new directory under `backups` and checks the copy.
+    /// Starts a job that copies a collection into a new directory under `backups` and verifies the copy.
     pub(crate) fn back_up(
         self: &Arc<Self>,
         name: &str,
@@ -239,7 +246,7 @@ impl Jobs {
         })
     }
 
-    /// Registers a job and runs `work` on a blocking thread.
+    /// Adds a job to the list and runs `work` on a blocking thread.
     fn spawn(
         self: &Arc<Self>,
         describe: impl FnOnce(u64) -> Job,
@@ -254,7 +261,8 @@ impl Jobs {
                 id: registered.id,
                 cancelled,
             };
-            // All state that `work` shares is behind locks, which report a panic by poisoning.
+            // `AssertUnwindSafe` is justified: all state that `work` shares is behind locks, which are poisoned by a
+            // panic.
             let result = catch_unwind(AssertUnwindSafe(|| work(&running, &registered)));
             jobs.update(registered.id, |job| match result {
                 Ok(Ok(())) => job.state = JobState::Done,
@@ -266,7 +274,8 @@ impl Jobs {
                 }
                 Err(_) => {
                     job.state = JobState::Failed;
-                    job.problem = Some("internal error: the job failed; the log has the cause".to_owned());
+                    job.problem =
+                        Some("internal error: the job failed; the log contains the cause".to_owned());
                 }
             });
         });
@@ -294,7 +303,8 @@ impl RunningJob<'_> {
     }
 
     fn back_up(&self, collection: &Collection, to: &Path) -> Result<(), CollectionError> {
-        // `create_dir` fails if the directory exists, so a failed backup only removes its own directory.
+        // `create_dir` fails if the directory exists. So a failed backup never removes a directory that it has not
+        // created.
         std::fs::create_dir(to).map_err(|error| CollectionError::Io {
             path: to.to_owned(),
             why: error.to_string(),
@@ -312,7 +322,8 @@ impl RunningJob<'_> {
                 Ok(())
             }
             Err(error) => {
-                // An incomplete copy must not be mistaken for a backup. If it cannot be removed, it does not open as a collection.
+                // The incomplete copy is removed, so that nobody takes it for a backup. If it cannot be removed, it
+                // still cannot be opened as a collection.
                 let _stays = std::fs::remove_dir_all(to);
                 Err(error)
             }
@@ -339,14 +350,14 @@ fn all_jobs(entries: &BTreeMap<u64, JobEntry>) -> Vec<Job> {
     entries.values().map(|entry| entry.job.clone()).collect()
 }
 
-/// Replaces the list atomically: writes a temporary file and renames it.
+/// Replaces the file of the job list atomically: writes a temporary file and renames it.
 fn write_list(file: &Path, list: &[Job]) -> io::Result<()> {
     let new = file.with_extension("new");
     let mut to = File::create(&new)?;
     to.write_all(&serde_json::to_vec(list)?)?;
     to.sync_all()?;
     std::fs::rename(&new, file)?;
-    // Some systems cannot sync a directory. The sync of the file is sufficient there.
+    // Some systems cannot sync a directory. On these, the sync of the file alone is sufficient.
     if let Some(dir) = file.parent()
         && let Ok(dir) = File::open(dir)
     {

@@ -2,16 +2,16 @@
 //!
 //! # Structure
 //!
-//! [`Service::start`] opens the collections and accepts connections (`service`, `connection`). A request passes
-//! authorization (`tokens`, `csrf`), reaches its handler in `route`, and does its work in a bounded pool
-//! (`worker_pool`). `app` holds the state that all handlers share.
+//! [`Service::start`] opens the collections and accepts connections (`service`, `connection`). A request is first
+//! authorized (`tokens`, `csrf`). Then its handler in `route` does the work in a bounded pool of threads
+//! (`worker_pool`). `app` contains the state that all handlers share.
 //!
 //! # Invariants
 //!
-//! * The threads that serve connections never compute and never wait for the disk.
-//! * Every queue is bounded. A request beyond the bound is answered with 429.
-//! * Every error is a problem object (RFC 9457).
-//! * No answer contains a secret key or a fingerprint made with one.
+//! * The threads that serve connections do no long computations and never wait for the disk.
+//! * Every queue is bounded. If a queue is full, the request is answered with status 429.
+//! * Every error is answered with a problem object (RFC 9457).
+//! * No answer contains a secret key, or a fingerprint that was made with a secret key.
 //! * The service never fetches a URL.
 #![forbid(unsafe_code)]
 

@@ -5,33 +5,35 @@ use std::time::Duration;
 /// The limits of a service. The defaults suit a crawler on the same machine or network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Maximum bytes of a request body as sent. Default: 16 MiB.
+    /// The maximum size of a request body as it is sent, in bytes. Default: 16 MiB.
     pub body_bytes: usize,
-    /// Maximum bytes of a request body after decompression. Default: 32 MiB.
+    /// The maximum size of a request body after decompression, in bytes. Default: 32 MiB.
     pub unpacked_body_bytes: usize,
-    /// Maximum ratio of the decompressed to the sent size of a body. 1 MiB is allowed at any ratio. Default: 100.
+    /// The maximum ratio of the decompressed size of a body to the size as sent. A body may decompress to 1 MiB at any
+    /// ratio. Default: 100.
     pub unpack_ratio: usize,
-    /// Maximum bytes of all request bodies in memory. Default: 256 MiB.
+    /// The maximum total size of all request bodies in memory, in bytes. Default: 256 MiB.
     pub total_body_bytes: usize,
-    /// Maximum documents of one batch. Default: 1000.
+    /// The maximum number of documents in one batch. Default: 1000.
     pub batch_documents: usize,
-    /// Time for a client to send all headers of a request. Default: 10 s.
+    /// The maximum time in which a client must send all headers of a request. Default: 10 s.
     pub header_timeout: Duration,
-    /// Time for a client to send a body, or the next part of an import. Default: 30 s.
+    /// The maximum time in which a client must send a body, or the next part of an import. Default: 30 s.
     pub body_timeout: Duration,
-    /// Time to answer a request. Default: 60 s.
+    /// The maximum time to answer a request. Default: 60 s.
     pub request_timeout: Duration,
-    /// Time after which a client that reads nothing of its answer is disconnected. Default: 30 s.
+    /// The time after which a client is disconnected that reads nothing of its answer. Default: 30 s.
     pub write_timeout: Duration,
-    /// Time to read and discard input after the last answer of a connection. Default: 2 s.
+    /// The maximum time for which input is read and discarded after the last answer on a connection. Default: 2 s.
     pub linger_timeout: Duration,
-    /// Maximum open connections, without those reserved for monitoring. Default: 1024.
+    /// The maximum number of open connections. Connections that are reserved for monitoring are not included. Default:
+    /// 1024.
     pub connections: usize,
-    /// Maximum requests that run or wait for a worker. Default: 256.
+    /// The maximum number of requests that are executed or wait for a worker thread. Default: 256.
     pub requests: usize,
-    /// Maximum exports at the same time. Default: 8.
+    /// The maximum number of exports that run at the same time. Default: 8.
     pub exports: usize,
-    /// Time for requests to finish after shutdown begins. Default: 30 s.
+    /// The maximum time that requests in progress have to finish after shutdown has begun. Default: 30 s.
     pub shutdown_timeout: Duration,
 }
 

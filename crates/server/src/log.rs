@@ -1,6 +1,7 @@
-//! The log: one line for each event, on stderr.
+//! The log of the service: one line per event, on stderr.
 //!
-//! A request is logged with its route, not its path: paths contain document ids, which belong to the collection only.
+//! A request is logged with its route, not with its path. Paths contain document ids, which must not leave the
+//! collection.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -11,16 +12,16 @@ use serde_json::Value;
 /// The format of the log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LogFormat {
-    /// A readable line for each event.
+    /// One line of readable text per event.
     #[default]
     Text,
-    /// A JSON object for each event: `time` (Unix seconds), `level`, `event`, and the fields of the event.
+    /// One JSON object per event, with `time` (Unix seconds), `level`, `event`, and the fields of the event.
     Json,
-    /// Readable lines for errors only.
+    /// One line of readable text per error. Other events are not logged.
     Quiet,
 }
 
-/// The log. Copies write to the same stream.
+/// The log of the service. It can be copied; all copies write to stderr.
 #[derive(Clone, Copy)]
 pub(crate) struct Log {
     format: LogFormat,
@@ -31,26 +32,26 @@ impl Log {
         Self { format }
     }
 
-    /// True if events below errors are written.
+    /// True if events other than errors are logged.
     pub(crate) fn logs_info(self) -> bool {
         self.format != LogFormat::Quiet
     }
 
-    /// Writes an event of normal operation. `fields` is a JSON object.
+    /// Logs an event of normal operation. `fields` is a JSON object.
     pub(crate) fn info(self, event: &str, fields: Value) {
         if self.logs_info() {
             self.write("info", event, fields);
         }
     }
 
-    /// Writes an error. `fields` is a JSON object.
+    /// Logs an error. `fields` is a JSON object.
     pub(crate) fn error(self, event: &str, fields: Value) {
         self.write("error", event, fields);
     }
 
     fn write(self, level: &str, event: &str, fields: Value) {
         let line = format_line(self.format, level, event, fields);
-        // A closed stderr must not stop the service.
+        // The error is ignored, because a closed stderr must not stop the service.
         let _closed = std::io::stderr().lock().write_all(line.as_bytes());
     }
 }

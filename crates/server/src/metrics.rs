@@ -1,7 +1,7 @@
-//! Metrics for Prometheus.
+//! The metrics of the service, for Prometheus.
 //!
-//! The metrics of collections are gathered into a separate registry at each scrape, because collections are created and
-//! deleted while the service runs.
+//! The metrics of collections are put into a new registry at each scrape, because collections are created and deleted
+//! while the service runs.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use prometheus::{
 
 use crate::registry::CollectionRegistry;
 
-/// Upper bounds of the histogram buckets of request times, in seconds.
+/// The upper bounds of the histogram buckets for the times of requests, in seconds.
 const TIME_BUCKETS: [f64; 12] = [
     0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 10.0, 60.0,
 ];
@@ -25,25 +25,25 @@ pub(crate) struct Metrics {
     verdicts: IntCounterVec,
     waiting: IntGauge,
     jobs: IntGauge,
-    /// Open connections.
+    /// The number of open connections.
     pub(crate) connections: IntGauge,
-    /// Connections that were closed or refused because too many were open.
+    /// The number of connections that were closed or refused because too many were open.
     pub(crate) refused_connections: IntCounter,
-    /// Connections closed because the client stopped reading.
+    /// The number of connections that were closed because the client stopped reading.
     pub(crate) slow_connections: IntCounter,
 }
 
-/// The current load, sampled at a scrape.
+/// The load of the service at the time of a scrape.
 #[derive(Clone, Copy)]
 pub(crate) struct ServiceLoad {
-    /// Requests that run or wait for a worker.
+    /// The number of requests that are executed or wait for a worker thread.
     pub(crate) admitted_requests: usize,
-    /// Jobs in progress.
+    /// The number of jobs that are running.
     pub(crate) running_jobs: usize,
 }
 
 impl Metrics {
-    /// Registers all metrics, with all counters at zero.
+    /// Creates and registers all metrics of the service. All counters start at zero.
     pub(crate) fn new() -> Result<Self, prometheus::Error> {
         let registry = Registry::new();
         let metrics = Self {
@@ -94,19 +94,20 @@ impl Metrics {
         registry.register(Box::new(metrics.slow_connections.clone()))?;
         registry.register(Box::new(metrics.waiting.clone()))?;
         registry.register(Box::new(metrics.jobs.clone()))?;
-        // The collector reads /proc, which other systems do not have.
+        // This collector reads `/proc`, which exists only on Linux.
         #[cfg(target_os = "linux")]
         registry.register(Box::new(
             prometheus::process_collector::ProcessCollector::for_self(),
         ))?;
-        // Verdicts are exported from the start: a rate needs a first sample of zero.
+        // The counters of all verdicts exist from the start, because Prometheus needs a first sample of zero to compute
+        // a rate.
         for verdict in ["new", "exact", "near", "updated"] {
             metrics.count_verdicts(verdict, 0);
         }
         Ok(metrics)
     }
 
-    /// Counts an answered request.
+    /// Counts a request that was answered, and the time it took.
     pub(crate) fn count_request(&self, route: &str, status: u16, elapsed: Duration) {
         self.requests
             .with_label_values(&[route, &status.to_string()])
@@ -116,12 +117,13 @@ impl Metrics {
             .observe(elapsed.as_secs_f64());
     }
 
-    /// Counts documents with a verdict.
+    /// Counts documents that were added with this verdict.
     pub(crate) fn count_verdicts(&self, verdict: &'static str, count: u64) {
         self.verdicts.with_label_values(&[verdict]).inc_by(count);
     }
 
-    /// All metrics in the text format of Prometheus, each family in one piece.
+    /// Returns all metrics in the text format of Prometheus. All lines of one metric are adjacent, as the format
+    /// requires.
     pub(crate) fn text(
         &self,
         collections: &CollectionRegistry,
@@ -136,7 +138,7 @@ impl Metrics {
     }
 }
 
-/// A registry with the metrics of the collections that exist now.
+/// Makes a registry with the metrics of the collections that exist now.
 fn collection_metrics(collections: &CollectionRegistry) -> Result<Registry, prometheus::Error> {
     let gauge = |name: &str, help: &str| IntGaugeVec::new(Opts::new(name, help), &["collection"]);
     let documents = gauge("twinprint_collection_documents", "Documents stored.")?;

@@ -1,4 +1,4 @@
-//! The OpenAPI 3.1 description, generated from the routes and their types.
+//! The OpenAPI 3.1 description of the service, generated from the routes and their types.
 
 use utoipa::OpenApi;
 use utoipa::openapi::content::ContentBuilder;
@@ -60,14 +60,14 @@ use crate::route::{collections, documents, export, health, import, jobs, queries
 )]
 struct ApiDescription;
 
-/// Adds the bearer token as an optional security scheme.
+/// Adds the bearer token to the description, as an optional security scheme.
 struct SecuritySchemes;
 
 impl utoipa::Modify for SecuritySchemes {
     fn modify(&self, openapi: &mut utoipa::openapi::OpenApi) {
         let components = openapi.components.get_or_insert_default();
         components.add_security_scheme("token", SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer)));
-        // The empty requirement describes a service without a token file.
+        // The empty requirement stands for a service without a token file, which needs no token.
         openapi.security = Some(vec![
             utoipa::openapi::SecurityRequirement::default(),
             utoipa::openapi::SecurityRequirement::new("token", Vec::<String>::new()),
@@ -75,7 +75,7 @@ impl utoipa::Modify for SecuritySchemes {
     }
 }
 
-/// Adds the problem object as the default response of every route that can fail.
+/// Adds the problem object to the description, as the default response of every route that can fail.
 struct ProblemResponses;
 
 impl utoipa::Modify for ProblemResponses {
@@ -100,8 +100,8 @@ impl utoipa::Modify for ProblemResponses {
     }
 }
 
-/// The description in JSON.
+/// Returns the OpenAPI description as JSON.
 pub(crate) fn document() -> String {
-    // Serialization cannot fail: the description consists of strings and maps.
+    // Serialization cannot fail, because the description consists of strings and maps.
     ApiDescription::openapi().to_pretty_json().unwrap_or_default()
 }

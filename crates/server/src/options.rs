@@ -20,22 +20,24 @@ use crate::log::LogFormat;
 /// ```
 #[derive(Clone, Debug)]
 pub struct ServiceOptions {
-    /// The directory of the collections, one subdirectory for each. Created if missing.
+    /// The directory of the collections, with one subdirectory per collection. It is created if it does not exist.
     pub dir: PathBuf,
-    /// The directory for backups, outside of `dir`. `None` disables backups.
+    /// The directory for backups. It must be outside `dir`. If it is `None`, the service makes no backups.
     pub backup_dir: Option<PathBuf>,
-    /// The address and port to listen on. Port 0 selects a free port.
+    /// The address and port on which the service listens. With port 0 the system chooses a free port.
     pub listen: SocketAddr,
-    /// The token file. Without one, the service listens on a loopback address only.
+    /// The file of the tokens that clients must send. If it is `None`, the service needs no tokens, but listens on a
+    /// loopback address only.
     pub token_file: Option<PathBuf>,
     /// Limits on requests and connections.
     pub limits: Limits,
-    /// The format of the log on stderr.
+    /// The format of the service's log on stderr.
     pub log_format: LogFormat,
 }
 
 impl ServiceOptions {
-    /// The options of a service on 127.0.0.1:8080 with default limits and a text log, without tokens or backups.
+    /// Options with defaults: the service listens on 127.0.0.1:8080 with the default limits and a text log, and has no
+    /// tokens and no backups.
     pub fn new(dir: impl Into<PathBuf>) -> Self {
         Self {
             dir: dir.into(),

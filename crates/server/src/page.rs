@@ -1,7 +1,8 @@
-//! The web page at `/`: collections, groups, a check of a given text, and a comparison of two documents.
+//! The web page at `/`. It shows collections and groups, checks a given text, and compares two documents.
 //!
-//! The page consists of an HTML file, a style sheet and a script without dependencies. It gets all data from the HTTP
-//! API. Its content security policy allows these files only. Text from documents is inserted as text, never as markup.
+//! The page consists of an HTML file, a style sheet and a script, without dependencies. It gets all data from the HTTP
+//! API. Its content security policy allows only these files. Text from documents is always inserted as text, never as
+//! markup.
 
 use askama::Template;
 use axum::http::{HeaderName, HeaderValue, header};
@@ -21,7 +22,7 @@ pub(crate) async fn page() -> Response {
     let page = PageTemplate {
         version: env!("CARGO_PKG_VERSION"),
     };
-    // Rendering cannot fail: the only variable is a string.
+    // Rendering cannot fail, because the only variable of the template is a string.
     file("text/html; charset=utf-8", page.render().unwrap_or_default())
 }
 

@@ -16,20 +16,20 @@ pub(crate) struct Problem {
     pub(crate) status: u16,
     /// The standard name of the status.
     pub(crate) title: String,
-    /// The error, and how to fix it.
+    /// A description of the error, and how to fix it.
     pub(crate) detail: String,
-    /// The limit that was exceeded.
+    /// The limit that was exceeded; absent if the problem is not about a limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) limit: Option<u64>,
-    /// The value that exceeded the limit.
+    /// The value that exceeded the limit, if it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) got: Option<u64>,
-    /// The result of an import until it failed.
+    /// For an import that failed: the report of the lines that were imported before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) import: Option<Box<ImportReport>>,
 }
 
-/// The detail of a problem, as a response extension for the log.
+/// The detail of a problem. It is attached to the response, so that it can be logged.
 #[derive(Clone)]
 pub(crate) struct ProblemDetail(pub(crate) String);
 
@@ -45,16 +45,16 @@ impl Problem {
         }
     }
 
-    /// A problem about an exceeded limit. `quantity` names what is limited, with its unit.
+    /// Makes a problem about an exceeded limit. `quantity` names the limited quantity, with its unit.
     pub(crate) fn limit(status: StatusCode, quantity: &str, limit: u64, got: Option<u64>) -> Self {
         Self {
             limit: Some(limit),
             got,
-            ..Self::new(status, format!("{quantity}: the limit is {limit}"))
+            ..Self::new(status, format!("{quantity}: at most {limit} allowed"))
         }
     }
 
-    /// Adds the result of an import that ended early.
+    /// Adds the report of an import that ended early.
     pub(crate) fn with_import(self, report: ImportReport) -> Self {
         Self {
             import: Some(Box::new(report)),
@@ -62,17 +62,17 @@ impl Problem {
         }
     }
 
-    /// 422: valid JSON with an invalid value.
+    /// Makes a problem with status 422: the request is valid JSON, but contains an invalid value.
     pub(crate) fn unprocessable(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, detail)
     }
 
-    /// 503, with `Retry-After`.
+    /// Makes a problem with status 503 and the header `Retry-After`.
     pub(crate) fn unavailable(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, detail)
     }
 
-    /// 429, with `Retry-After`.
+    /// Makes a problem with status 429 and the header `Retry-After`.
     pub(crate) fn busy(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::TOO_MANY_REQUESTS, detail)
     }

@@ -1,9 +1,10 @@
-//! The collections of a service: one directory each, opened when the service starts.
+//! The collections of a service. Each has a directory of its own and is opened when the service starts.
 //!
-//! A collection that cannot be opened is listed with its error, and the others are served.
+//! If a collection cannot be opened, it is listed with the error, and the other collections are served.
 //!
-//! Creating and deleting is serialized by [`lock_changes`](CollectionRegistry::lock_changes). The list itself is locked
-//! only for reads and changes in memory, never during disk access, so the other collections are served meanwhile.
+//! [`lock_changes`](CollectionRegistry::lock_changes) ensures that only one collection is created or deleted at a time.
+//! The list itself is locked only while it is read or changed in memory, never while the disk is accessed. So the other
+//! collections are served meanwhile.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -21,36 +22,36 @@ use crate::error::ServeError;
 use crate::log::Log;
 use crate::problem::Problem;
 
-/// Maximum collections of one service.
+/// The maximum number of collections of one service.
 const MAX_COLLECTIONS: usize = 1000;
-/// Maximum bytes of a collection's name.
+/// The maximum length of a collection's name in bytes.
 const MAX_NAME_BYTES: usize = 64;
-/// Time between two checks whether a deleted collection is still in use.
+/// The interval at which a deleted collection is checked for requests that still use it.
 const CLOSE_POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Prefix of the directory of a collection that is being deleted.
+/// The prefix of the name of a directory whose collection is being deleted.
 const DELETED_PREFIX: &str = ".deleted-";
 
 type Collections = BTreeMap<String, Result<Collection, CollectionError>>;
 
-/// The open collections, by name.
+/// The collections of the service by name, each open or with the error that prevented opening it.
 pub(crate) struct CollectionRegistry {
     dir: PathBuf,
     collections: RwLock<Collections>,
-    /// Held while a collection is created or deleted.
+    /// The lock that a request takes to create or delete a collection.
     changes: Arc<Mutex<()>>,
-    /// Number of deletions, which makes the names of deleted directories unique.
+    /// The number of deletions so far. It makes the names of the directories of deleted collections unique.
     deletions: AtomicU64,
 }
 
-/// True for a valid name of a collection. It is also the name of its directory.
+/// True if `name` is a valid name for a collection. The collection's directory has the same name.
 fn is_valid_name(name: &str) -> bool {
     let is_allowed = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'-' | b'_');
     (1..=MAX_NAME_BYTES).contains(&name.len()) && name.bytes().all(is_allowed)
 }
 
 impl CollectionRegistry {
-    /// Opens all collections in a directory. Creates the directory if it is missing.
+    /// Opens all collections in the directory `dir`, which is created if it does not exist.
     pub(crate) fn open(dir: &Path, log: Log) -> Result<Self, ServeError> {
         let failed = |error: std::io::Error| ServeError::Directory {
             path: dir.to_owned(),
@@ -62,7 +63,8 @@ impl CollectionRegistry {
             let entry = entry.map_err(failed)?;
             let name = entry.file_name().into_string().unwrap_or_default();
             if name.starts_with(DELETED_PREFIX) {
-                // An interrupted deletion left this directory. It stays hidden if it cannot be removed.
+                // An interrupted deletion has left this directory. If it cannot be removed now, it stays and is
+                // ignored.
                 let _stays = std::fs::remove_dir_all(entry.path());
             }
             if !is_valid_name(&name) || !entry.path().is_dir() {
@@ -70,11 +72,12 @@ impl CollectionRegistry {
             }
             let opened = Collection::open(&entry.path());
             match &opened {
-                // An interrupted creation left this directory. The collection can be created again.
+                // An interrupted creation has left this directory, which contains no collection. The collection can be
+                // created again.
                 Err(CollectionError::NotThere { .. }) => continue,
                 Ok(_) => log.info("opened", json!({"collection": name})),
                 Err(error) => log.error(
-                    "cannot open",
+                    "a collection cannot be opened",
                     json!({"collection": name, "error": error.to_string()}),
                 ),
             }
@@ -90,22 +93,26 @@ impl CollectionRegistry {
 
     fn not_found(name: &str) -> Problem {
         let shown: String = name.chars().take(MAX_NAME_BYTES).collect();
-        Problem::new(StatusCode::NOT_FOUND, format!("no collection {shown:?}"))
+        Problem::new(
+            StatusCode::NOT_FOUND,
+            format!("the service has no collection {shown:?}"),
+        )
     }
 
     fn read(&self) -> Result<RwLockReadGuard<'_, Collections>, Problem> {
         self.collections.read().map_err(|_| poisoned())
     }
 
-    /// Waits until no other request creates or deletes a collection, and excludes others while the guard lives.
+    /// Waits until no other request creates or deletes a collection, and keeps other requests from doing so until the
+    /// guard is dropped.
     pub(crate) async fn lock_changes(&self) -> OwnedMutexGuard<()> {
         Arc::clone(&self.changes).lock_owned().await
     }
 
-    /// The collection with a name.
+    /// Returns the collection with this name.
     ///
     /// # Errors
-    /// 404 if there is none, 503 if it could not be opened.
+    /// 404 if no collection has the name, 503 if the collection could not be opened.
     pub(crate) fn get(&self, name: &str) -> Result<Collection, Problem> {
         match self.read()?.get(name) {
             Some(Ok(collection)) => Ok(collection.clone()),
@@ -114,7 +121,7 @@ impl CollectionRegistry {
         }
     }
 
-    /// All collections, ordered by name, or the errors that prevented opening them.
+    /// Returns all collections ordered by name, each with the error if it could not be opened.
     pub(crate) fn list(&self) -> Vec<(String, Result<Collection, CollectionError>)> {
         let collections = self.read();
         let pair = |(name, opened): (&String, &Result<_, _>)| (name.clone(), opened.clone());
@@ -124,15 +131,16 @@ impl CollectionRegistry {
         )
     }
 
-    /// Creates a collection. Returns false if it exists with the same settings. Callers hold
+    /// Creates a collection. Returns false if it already exists with the same settings. The caller must have taken
     /// [`lock_changes`](Self::lock_changes).
     ///
     /// # Errors
-    /// 409 if it exists with other settings or if there are too many collections, 422 for an invalid name or settings.
+    /// 409 if the collection exists with other settings or if the service has too many collections, 422 if the name or
+    /// a setting is invalid.
     pub(crate) fn create(&self, name: &str, settings: Settings) -> Result<bool, Problem> {
         if !is_valid_name(name) {
             return Err(Problem::unprocessable(
-                "the name of a collection consists of 1 to 64 lower-case letters, digits, '-' and '_'",
+                "the name of the collection is invalid; give 1 to 64 lower-case letters, digits, '-' and '_'",
             ));
         }
         settings.check()?;
@@ -144,7 +152,7 @@ impl CollectionRegistry {
                     return Err(Problem::new(
                         StatusCode::CONFLICT,
                         format!(
-                            "collection {name:?} exists with other settings, and settings cannot be changed"
+                            "the collection {name:?} exists with other settings, which cannot change; give another name"
                         ),
                     ));
                 }
@@ -165,19 +173,21 @@ impl CollectionRegistry {
         Ok(true)
     }
 
-    /// Deletes a collection with all its documents. Callers hold [`lock_changes`](Self::lock_changes).
+    /// Deletes a collection with all its documents. The caller must have taken [`lock_changes`](Self::lock_changes).
     ///
     /// # Errors
-    /// 404 if there is none, 503 if the directory cannot be removed.
+    /// 404 if no collection has the name, 503 if the directory cannot be removed.
     pub(crate) fn delete(&self, name: &str) -> Result<(), Problem> {
-        let failed = |error: std::io::Error| Problem::unavailable(format!("collection {name:?}: {error}"));
+        let failed = |error: std::io::Error| {
+            Problem::unavailable(format!("the collection {name:?} cannot be deleted: {error}"))
+        };
         if !self.read()?.contains_key(name) {
             return Err(Self::not_found(name));
         }
         let number = self.deletions.fetch_add(1, Ordering::Relaxed);
         let renamed = self.dir.join(format!("{DELETED_PREFIX}{number}-{name}"));
-        // The rename comes first: the next start must not open a half-deleted collection. Requests that still use the
-        // collection finish on their own.
+        // The directory is renamed first, so that the next start of the service cannot open a half-deleted collection.
+        // Requests that still use the collection can finish.
         std::fs::rename(self.dir.join(name), &renamed).map_err(failed)?;
         let removed = self.collections.write().map_err(|_| poisoned())?.remove(name);
         if let Some(Ok(collection)) = removed {
@@ -186,7 +196,7 @@ impl CollectionRegistry {
         std::fs::remove_dir_all(&renamed).map_err(failed)
     }
 
-    /// Closes all collections. Buffered writes are synced.
+    /// Closes all collections and syncs their buffered writes.
     pub(crate) fn close(&self) {
         if let Ok(mut collections) = self.collections.write() {
             collections.clear();
@@ -194,7 +204,8 @@ impl CollectionRegistry {
     }
 }
 
-/// Closes a deleted collection after its last request. Closing waits for the disk, which serving threads must not do.
+/// Waits for the last request that uses a deleted collection, and closes the collection. Closing waits for the disk,
+/// which threads that serve connections must not do.
 fn close_when_unused(collection: Collection) {
     while collection.is_shared() {
         std::thread::sleep(CLOSE_POLL_INTERVAL);

@@ -1,6 +1,7 @@
-//! Request bodies: media type, size, time and memory are limited here, and only here.
+//! Reads request bodies. This is the only place that limits their media type, size, time and memory.
 //!
-//! Reading waits for the network and is asynchronous. Decompressing and parsing compute and belong to the worker pool.
+//! A body is read asynchronously, because reading waits for the network. Decompressing and parsing are computations,
+//! which belong to the worker pool.
 
 use std::time::Duration;
 
@@ -15,32 +16,34 @@ use crate::content_coding::ContentCoding;
 use crate::limits::Limits;
 use crate::problem::Problem;
 
-/// Bytes that a body may decompress to at any ratio.
+/// A body may decompress to this number of bytes at any ratio.
 const RATIO_EXEMPT_BYTES: usize = 1 << 20;
-/// Maximum bytes of a body that a serving thread may parse.
+/// The maximum size of a body that a thread that serves connections may parse, in bytes.
 const SHORT_BODY_BYTES: usize = 1024;
-/// Maximum characters of a parser's message in an answer. The message quotes the value, which may be long.
+/// The maximum length of a JSON parser's message in an answer, in characters. The message quotes the invalid value,
+/// which may be long.
 const MAX_QUOTED_CHARS: usize = 300;
-/// Maximum characters of a JSON path in an answer.
+/// The maximum length of a JSON path in an answer, in characters.
 const MAX_PATH_CHARS: usize = 200;
 
-/// A request body as sent, with the memory reserved for it.
+/// A request body as it was sent, with the memory that is reserved for it.
 pub(crate) struct RequestBody {
     bytes: Vec<u8>,
     coding: ContentCoding,
-    /// Maximum bytes after decompression.
+    /// The maximum size after decompression, in bytes.
     max_unpacked_bytes: usize,
     _reservation: MemoryReservation,
 }
 
 impl RequestBody {
-    /// Reads a body that declares itself to be JSON. Web pages of other sites cannot send such a body without permission.
+    /// Reads a body whose `Content-Type` must be JSON. Web pages of other sites cannot send such a body without
+    /// permission.
     pub(crate) async fn receive(app: &App, headers: &HeaderMap, body: Body) -> Result<Self, Problem> {
         require_type(headers, "application/json")?;
         Self::read(app, headers, body).await
     }
 
-    /// Like [`receive`](Self::receive), but the body may be empty.
+    /// Does the same as [`receive`](Self::receive), but accepts an empty body of any type.
     pub(crate) async fn receive_optional(
         app: &App,
         headers: &HeaderMap,
@@ -53,7 +56,7 @@ impl RequestBody {
         Ok(body)
     }
 
-    /// The body of a request that has none.
+    /// Returns an empty body, for requests without one.
     pub(crate) fn empty() -> Self {
         Self {
             bytes: Vec::new(),
@@ -81,12 +84,12 @@ impl RequestBody {
         })
     }
 
-    /// The bytes as sent, before decompression.
+    /// Returns the bytes as they were sent, before decompression.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Decompresses and parses the body. The parser limits the depth.
+    /// Decompresses the body and parses it as JSON. The parser limits the nesting depth.
     pub(crate) fn json<T: DeserializeOwned>(&self) -> Result<T, Problem> {
         match self.coding {
             ContentCoding::Identity => parse_json(&self.bytes),
@@ -94,12 +97,12 @@ impl RequestBody {
         }
     }
 
-    /// True if parsing is short enough for a serving thread.
+    /// True if the body is so short that a thread that serves connections may parse it.
     pub(crate) fn is_short(&self) -> bool {
         self.coding == ContentCoding::Identity && self.bytes.len() <= SHORT_BODY_BYTES
     }
 
-    /// Like [`json`](Self::json), but an empty body gives the default value.
+    /// Does the same as [`json`](Self::json), but returns the default value for an empty body.
     pub(crate) fn json_or_default<T: DeserializeOwned + Default>(&self) -> Result<T, Problem> {
         if self.bytes.is_empty() {
             Ok(T::default())
@@ -109,10 +112,10 @@ impl RequestBody {
     }
 }
 
-/// Parses JSON. The parser limits the depth.
+/// Parses JSON. The parser limits the nesting depth.
 ///
 /// # Errors
-/// 400 if the bytes are not JSON, 422 if the JSON is not a `T`.
+/// 400 if the bytes are not JSON, 422 if the JSON has another structure than `T`.
 pub(crate) fn parse_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     serde_json::from_slice(bytes).map_err(|error| {
         let message: String = error.to_string().chars().take(MAX_QUOTED_CHARS).collect();
@@ -125,8 +128,8 @@ pub(crate) fn parse_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem
     })
 }
 
-/// The path of the invalid value, such as `: documents[3].text`. Parses a second time, so that valid bodies do not pay for
-/// tracking the path.
+/// Returns the path of the invalid value, such as `: documents[3].text`. The body is parsed a second time to find it,
+/// so that valid bodies do not pay for tracking the path.
 fn error_path<T: DeserializeOwned>(bytes: &[u8]) -> String {
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
     match serde_path_to_error::deserialize::<_, T>(&mut deserializer) {
@@ -138,7 +141,7 @@ fn error_path<T: DeserializeOwned>(bytes: &[u8]) -> String {
     }
 }
 
-/// Refuses a body of another media type with 415.
+/// Refuses a body with 415 unless its media type is `expected`.
 pub(crate) fn require_type(headers: &HeaderMap, expected: &str) -> Result<(), Problem> {
     let value = headers
         .get(header::CONTENT_TYPE)
@@ -151,7 +154,7 @@ pub(crate) fn require_type(headers: &HeaderMap, expected: &str) -> Result<(), Pr
     }
     Err(Problem::new(
         StatusCode::UNSUPPORTED_MEDIA_TYPE,
-        format!("send Content-Type: {expected}"),
+        format!("the media type of the body is not supported; send Content-Type: {expected}"),
     ))
 }
 
@@ -163,7 +166,7 @@ fn too_large(limit: usize, got: Option<u64>) -> Problem {
     Problem::limit(StatusCode::PAYLOAD_TOO_LARGE, "body in bytes", limit as u64, got)
 }
 
-/// The problem of a body that arrives too slowly.
+/// Returns the problem for a body that was sent too slowly.
 pub(crate) fn too_slow(timeout: Duration) -> Problem {
     Problem::limit(
         StatusCode::REQUEST_TIMEOUT,
@@ -173,9 +176,12 @@ pub(crate) fn too_slow(timeout: Duration) -> Problem {
     )
 }
 
-/// The problem of a body that is cut off.
+/// Returns the problem for a body that ended before its announced length.
 pub(crate) fn cut_off(error: &axum::Error) -> Problem {
-    Problem::new(StatusCode::BAD_REQUEST, format!("the body ended early: {error}"))
+    Problem::new(
+        StatusCode::BAD_REQUEST,
+        format!("the body ended before it was complete: {error}"),
+    )
 }
 
 async fn read_all(

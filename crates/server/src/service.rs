@@ -1,6 +1,6 @@
-//! The service: accepts connections within limits and shuts down in order.
+//! The service: accepts connections within its limits, and shuts down in an orderly way.
 //!
-//! The accept loop drives hyper directly, because the server of axum limits neither the time of headers nor the number
+//! The accept loop calls hyper directly, because axum's server limits neither the time to send headers nor the number
 //! of connections.
 
 use std::io;
@@ -26,16 +26,17 @@ use crate::tokens::Tokens;
 use crate::write_timeout::SEND_BUFFER_BYTES;
 use crate::{file_descriptors, openapi, route};
 
-/// Maximum bytes of a request line with its headers.
+/// The maximum size of a request line together with the headers, in bytes.
 const MAX_HEADER_BYTES: usize = 64 << 10;
-/// Connections that the system queues until they are accepted.
+/// The number of connections that the system queues until the service accepts them.
 const ACCEPT_BACKLOG: u32 = 1024;
-/// Pause after a failed accept, so that the loop does not spin while descriptors are exhausted.
+/// The pause after a connection could not be accepted. It keeps the loop from spinning while no file descriptors are
+/// free.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(20);
 
-/// A running HTTP service over a directory of collections.
+/// A running HTTP service for the collections in a directory.
 ///
-/// The service runs on threads of its own. [`stop`](Self::stop), or dropping it, shuts it down in order.
+/// The service runs on its own threads. Call [`stop`](Self::stop) or drop this value to shut it down in an orderly way.
 ///
 /// ```
 /// use twinprint_server::{LogFormat, Service, ServiceOptions};
@@ -53,7 +54,7 @@ const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(20);
 /// ```
 pub struct Service {
     address: SocketAddr,
-    /// Dropped to begin shutdown.
+    /// Dropping this sender begins the shutdown.
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -67,13 +68,14 @@ impl std::fmt::Debug for Service {
 }
 
 impl Service {
-    /// Opens the collections and starts to answer requests, on threads of its own.
+    /// Opens the collections and starts to answer requests, on the service's own threads.
     ///
-    /// A collection that cannot be opened does not prevent the start: its routes answer 503, and the others are served.
+    /// If a collection cannot be opened, the service starts nevertheless: requests for that collection get 503, and the
+    /// other collections are served.
     ///
     /// # Errors
-    /// Fails if a directory, the token file, the job list or the address cannot be used, and if the address is not a
-    /// loopback address although there is no token file.
+    /// Fails if a directory, the token file, the job list or the address cannot be used. Also fails if no token file is
+    /// given and the address is not a loopback address.
     pub fn start(options: &ServiceOptions) -> Result<Self, ServeError> {
         if options.token_file.is_none() && !options.listen.ip().is_loopback() {
             return Err(ServeError::TokensRequired(options.listen));
@@ -98,7 +100,8 @@ impl Service {
             .name("twinprint-serve".to_owned())
             .spawn(move || {
                 runtime.block_on(accept_connections(&app, listener, stopped));
-                // Work that outlives its request ends before the collections are closed.
+                // Work whose request has already timed out may still run. It must end before the collections are
+                // closed.
                 runtime.shutdown_timeout(app.limits.shutdown_timeout);
                 app.registry.close();
                 app.log.info("stopped", json!({}));
@@ -111,13 +114,15 @@ impl Service {
         })
     }
 
-    /// The address the service listens on, with the port the system chose for port 0.
+    /// The address on which the service listens. If the options say port 0, it contains the port that the system has
+    /// chosen.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Shuts the service down: closes the listener, answers the requests in progress within
-    /// [`Limits::shutdown_timeout`](crate::Limits::shutdown_timeout), syncs buffered writes and closes the collections.
+    /// Shuts the service down: stops accepting connections, waits at most
+    /// [`Limits::shutdown_timeout`](crate::Limits::shutdown_timeout) for requests in progress, syncs buffered writes
+    /// and closes the collections.
     pub fn stop(mut self) {
         self.shut_down();
     }
@@ -125,7 +130,7 @@ impl Service {
     fn shut_down(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
-            // A panic of the thread was logged when it happened.
+            // A panic of the service's thread was already logged when it happened.
             let _panicked = thread.join();
         }
     }
@@ -137,7 +142,7 @@ impl Drop for Service {
     }
 }
 
-/// Binds the listener. Accepted connections inherit its send buffer size.
+/// Opens the listening socket. Accepted connections inherit the size of its send buffer.
 fn bind(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = match address {
         SocketAddr::V4(_) => TcpSocket::new_v4(),
@@ -150,7 +155,7 @@ fn bind(address: SocketAddr) -> io::Result<TcpListener> {
     socket.listen(ACCEPT_BACKLOG)
 }
 
-/// Serves connections until `stopped` resolves, which it does when its sender is dropped.
+/// Accepts and serves connections until `stopped` resolves, which happens when its sender is dropped.
 async fn accept_connections(app: &SharedApp, listener: TcpListener, mut stopped: oneshot::Receiver<()>) {
     let graceful = GracefulShutdown::new();
     let capacity = file_descriptors::connection_capacity(app.limits.connections, app.log);
@@ -161,9 +166,10 @@ async fn accept_connections(app: &SharedApp, listener: TcpListener, mut stopped:
         .max_header_size(MAX_HEADER_BYTES)
         .max_buf_size(MAX_HEADER_BYTES)
         .keep_alive(true)
-        // Without vectored writes hyper flattens an answer into one buffer; the connection buffers whole answers anyway.
+        // With vectored writes turned off, hyper collects an answer in one buffer. The connection buffers whole answers
+        // anyway.
         .writev(false)
-        // A client that closes its sending side after its last request still gets the answer.
+        // A client may close its sending side after its last request. It still gets the answer.
         .half_close(true);
     let server = ConnectionServer {
         http,
@@ -175,7 +181,7 @@ async fn accept_connections(app: &SharedApp, listener: TcpListener, mut stopped:
             accepted = listener.accept() => match accepted {
                 Ok((socket, _)) => socket,
                 Err(error) => {
-                    // The usual cause is a lack of file descriptors, so an idle connection is closed to free one.
+                    // The usual cause is that no file descriptor is free. So an idle connection is closed to free one.
                     app.log.error("a connection could not be accepted", json!({"error": error.to_string()}));
                     slots.evict_longest_idle();
                     tokio::time::sleep(ACCEPT_RETRY_DELAY).await;
@@ -191,7 +197,7 @@ async fn accept_connections(app: &SharedApp, listener: TcpListener, mut stopped:
         let Some(slot) = taken.slot else {
             continue;
         };
-        // Small answers are sent at once, without Nagle's algorithm.
+        // Nagle's algorithm is turned off, so that small answers are sent at once.
         let _unsupported = socket.set_nodelay(true);
         app.metrics.connections.inc();
         let (server, watcher) = (server.clone(), graceful.watcher());

@@ -8,8 +8,8 @@
 //! expires = 2027-01-01T00:00:00Z   # optional
 //! ```
 //!
-//! The file holds hashes, so reading it does not reveal a token. Tokens are random secrets, so a fast hash is sufficient.
-//! Hashes are compared in constant time.
+//! The file contains only hashes, so whoever reads it does not learn a token. Tokens are random secrets, so a fast hash
+//! is sufficient. Hashes are compared in constant time.
 
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -21,15 +21,15 @@ use sha2::{Digest, Sha256};
 use crate::error::ServeError;
 use crate::problem::Problem;
 
-/// A permission of a token.
+/// A permission that a token may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Scope {
-    /// Query.
+    /// Permission to query collections.
     Read,
-    /// Add and delete documents.
+    /// Permission to add and delete documents.
     Write,
-    /// Create, back up and delete collections.
+    /// Permission to create, back up and delete collections.
     Admin,
 }
 
@@ -53,7 +53,7 @@ struct Token {
     name: String,
     scopes: Vec<Scope>,
     hash: [u8; 32],
-    /// Unix time in seconds.
+    /// The Unix time in seconds when the token expires; `None` if it never expires.
     expires: Option<i64>,
 }
 
@@ -63,11 +63,14 @@ impl TryFrom<TokenEntry> for Token {
     fn try_from(entry: TokenEntry) -> Result<Self, String> {
         let name = entry.name;
         let hash = parse_sha256(&entry.sha256)
-            .ok_or_else(|| format!("token {name:?}: sha256 is not 64 hexadecimal digits"))?;
+            .ok_or_else(|| format!("token {name:?}: sha256 does not consist of 64 hexadecimal digits"))?;
         let expires = entry.expires.map(|time| unix_seconds(&time).ok_or(time));
-        let expires = expires
-            .transpose()
-            .map_err(|time| format!("token {name:?}: expires is {time}, not a date and time with a zone"))?;
+        let expires = expires.transpose().map_err(|time| {
+            format!(
+                "token {name:?}: expires is {time}, which lacks the date, the time or the zone; \
+                     write it like 2027-01-01T00:00:00Z"
+            )
+        })?;
         Ok(Self {
             name,
             scopes: entry.scopes,
@@ -77,13 +80,13 @@ impl TryFrom<TokenEntry> for Token {
     }
 }
 
-/// The tokens of a file.
+/// The tokens that a token file lists.
 pub(crate) struct Tokens {
     tokens: Vec<Token>,
 }
 
 impl Tokens {
-    /// Reads a token file.
+    /// Reads and checks a token file.
     pub(crate) fn read(path: &Path) -> Result<Self, ServeError> {
         let invalid = |reason: String| ServeError::TokenFile {
             path: path.to_owned(),
@@ -98,15 +101,15 @@ impl Tokens {
         let tokens = file.token.into_iter().map(Token::try_from);
         let tokens = tokens.collect::<Result<Vec<_>, String>>()?;
         if tokens.is_empty() {
-            return Err("the file has no [[token]]".to_owned());
+            return Err("the file contains no [[token]]; list at least one".to_owned());
         }
         Ok(Self { tokens })
     }
 
-    /// Checks that the bearer token of a request has `scope`.
+    /// Checks that a request has a valid bearer token with the permission `scope`.
     ///
     /// # Errors
-    /// 401 without a valid token, 403 if the token does not have the scope.
+    /// 401 if the request has no valid token, 403 if its token does not have the scope.
     pub(crate) fn check(&self, headers: &HeaderMap, scope: Scope) -> Result<(), Problem> {
         let unauthorized = |detail: &str| Err(Problem::new(StatusCode::UNAUTHORIZED, detail));
         let sent = headers
@@ -115,10 +118,10 @@ impl Tokens {
             .and_then(|value| value.split_once(' '))
             .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
         let Some((_, sent)) = sent else {
-            return unauthorized("send a token: Authorization: Bearer …");
+            return unauthorized("the request has no token; send the header Authorization: Bearer …");
         };
         let hash: [u8; 32] = Sha256::digest(sent.trim().as_bytes()).into();
-        // Every hash is compared in full, so that the time reveals nothing about them.
+        // Each hash is compared in full and no token is skipped, so that the time reveals nothing about the hashes.
         let mut found = None;
         for token in &self.tokens {
             let difference = token
@@ -159,8 +162,8 @@ fn parse_sha256(text: &str) -> Option<[u8; 32]> {
     Some(bytes)
 }
 
-/// Unix time of a date and time with a zone, by `days_from_civil` in Hinnant's "chrono-compatible low-level date
-/// algorithms". `None` if the date, the time or the zone is missing.
+/// Returns the Unix time of a date and time with a zone; `None` if the date, the time or the zone is missing. Uses
+/// `days_from_civil` of Hinnant's "chrono-compatible low-level date algorithms".
 fn unix_seconds(time: &toml::value::Datetime) -> Option<i64> {
     let (date, clock) = (time.date?, time.time?);
     let offset_minutes = match time.offset? {

@@ -1,4 +1,5 @@
-//! A bounded pool for blocking work: computation and disk access, away from the threads that serve connections.
+//! A bounded pool of threads for work that computes or waits for the disk, so that the threads that serve connections
+//! do not block.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,22 +9,22 @@ use tokio::sync::Semaphore;
 
 use crate::problem::Problem;
 
-/// Requests that run at the same time, for each processor. More than one, because requests that wait for the disk use
-/// no processor.
+/// The number of requests per processor that are executed at the same time. It is more than one, because a request that
+/// waits for the disk uses no processor.
 const RUNNING_PER_PROCESSOR: usize = 8;
 
-/// A pool that admits a limited number of requests and runs fewer of them at a time.
+/// A pool of threads that admits a limited number of requests, and executes fewer of them at the same time.
 pub(crate) struct WorkerPool {
-    /// Permits of admitted requests: those that run and those that wait.
+    /// The permits of admitted requests: those that are executed and those that wait.
     admitted: Arc<Semaphore>,
     capacity: usize,
-    /// Permits of running requests.
+    /// The permits of the requests that are executed.
     running: Arc<Semaphore>,
     timeout: Duration,
 }
 
 impl WorkerPool {
-    /// A pool that admits `capacity` requests and answers each within `timeout`.
+    /// Creates a pool that admits `capacity` requests and answers each of them within `timeout`.
     pub(crate) fn new(capacity: usize, timeout: Duration) -> Self {
         let processors = std::thread::available_parallelism().map_or(2, usize::from);
         Self {
@@ -34,32 +35,33 @@ impl WorkerPool {
         }
     }
 
-    /// Number of requests that run or wait.
+    /// The number of admitted requests: those that are executed and those that wait.
     pub(crate) fn admitted(&self) -> usize {
         self.capacity - self.admitted.available_permits()
     }
 
-    /// Runs `work` on the calling thread. For work that is shorter than waking up another thread.
+    /// Runs `work` on the calling thread. This is meant for work that takes less time than waking up another thread.
     ///
     /// # Errors
     /// 429 if the pool is full, 500 if `work` panics, and the errors of `work`.
     pub(crate) fn run_inline<T>(&self, work: impl FnOnce() -> Result<T, Problem>) -> Result<T, Problem> {
         let _admitted = self.admitted.try_acquire().map_err(|_| self.full())?;
-        // All state that `work` shares is behind locks, which report a panic by poisoning.
+        // `AssertUnwindSafe` is justified: all state that `work` shares is behind locks, which are poisoned by a panic.
         std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).unwrap_or_else(|_| Err(panicked()))
     }
 
     fn full(&self) -> Problem {
         Problem {
             limit: Some(self.capacity as u64),
-            ..Problem::busy("too many requests at the same time; retry in a moment")
+            ..Problem::busy("too many requests are in progress; retry in a moment")
         }
     }
 
     /// Runs `work` on a worker thread.
     ///
     /// # Errors
-    /// 429 if the pool is full, 504 after the timeout (`work` continues), 500 if `work` panics, and the errors of `work`.
+    /// 429 if the pool is full, 504 after the timeout (`work` still runs to its end), 500 if `work` panics, and the
+    /// errors of `work`.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
@@ -67,8 +69,8 @@ impl WorkerPool {
         self.run_with_guard(std::future::ready(()), work).await
     }
 
-    /// Like [`run`](Self::run), but first waits for `guard`, which is dropped after `work` has ended. The wait occupies no
-    /// thread.
+    /// Does the same as [`run`](Self::run), but waits for `guard` first, without occupying a thread. The result of
+    /// `guard` is dropped after `work` has ended.
     pub(crate) async fn run_with_guard<G: Send + 'static, T: Send + 'static>(
         &self,
         guard: impl Future<Output = G>,
@@ -100,10 +102,10 @@ impl WorkerPool {
     }
 }
 
-/// The answer to a request whose work panicked.
+/// Returns the problem for a request whose work panicked.
 fn panicked() -> Problem {
     Problem::new(
         StatusCode::INTERNAL_SERVER_ERROR,
-        "internal error: the request failed; the log has the cause",
+        "internal error: the request failed; the log contains the cause",
     )
 }

@@ -1,8 +1,8 @@
-//! A write timeout: disconnects clients that stop reading their answer. hyper has no such limit.
+//! A write timeout for connections, which hyper does not have: a client that stops reading its answer is disconnected.
 //!
-//! The system buffers part of an answer for the client ([`SEND_BUFFER_BYTES`]) and accepts more once about a third of the
-//! buffer has been read. The timeout is therefore also a minimum rate: a client that reads a byte now and then is
-//! disconnected like one that reads nothing. Reading from the client has limits of its own (headers, bodies).
+//! The system buffers a part of an answer ([`SEND_BUFFER_BYTES`]) and accepts more once the client has read about a
+//! third of the buffer. So the timeout is also a minimum rate: a client that reads only a byte now and then is
+//! disconnected, too. Reading from the client has other limits, for headers and for bodies.
 
 use std::io;
 use std::pin::Pin;
@@ -15,16 +15,18 @@ use tokio::time::{Sleep, sleep};
 
 use crate::app::SharedApp;
 
-/// Bytes of the send buffer that is requested for each connection. The system reserves twice that for its bookkeeping.
+/// The size in bytes of the send buffer that is requested for each connection. The system reserves twice that, for its
+/// bookkeeping.
 pub(crate) const SEND_BUFFER_BYTES: u32 = 256 << 10;
 
-/// A stream whose writes fail after no byte could be written for [`Limits::write_timeout`](crate::Limits::write_timeout).
+/// A TCP stream whose writes fail if no byte could be written for the time
+/// [`Limits::write_timeout`](crate::Limits::write_timeout).
 pub(crate) struct WriteTimeoutStream {
     stream: TcpStream,
     app: SharedApp,
-    /// The running timeout, while a write is pending.
+    /// The running timeout; `None` if no write is pending.
     timer: Option<Pin<Box<Sleep>>>,
-    /// True after a timeout. All later writes fail.
+    /// True after a timeout. All later writes then fail.
     timed_out: bool,
 }
 

@@ -136,12 +136,12 @@ fn a_file_in_place_of_a_directory_is_named() {
     for (command, says) in [
         (
             "serve news.jsonl",
-            "news.jsonl: not a directory; expected the directory of the collections",
+            "news.jsonl: this path cannot be the directory of the collections, because it",
         ),
-        ("serve news.jsonl/below", "news.jsonl/below: not a directory"),
+        ("serve news.jsonl/below", "news.jsonl/below: this path cannot be"),
         (
             "serve c --backups news.jsonl",
-            "news.jsonl: not a directory; expected the directory for backups",
+            "news.jsonl: this path cannot be the directory for backups, because it",
         ),
         (
             "dedup news.jsonl -o out --work-dir news.jsonl",

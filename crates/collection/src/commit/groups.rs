@@ -1,20 +1,25 @@
-//! Changes of groups in a batch: members are added and removed, and members that lost their leader are placed again.
+//! Changes of groups in a batch of writes: members are added and removed, and members that lost their leader are
+//! assigned to groups again.
 //!
-//! **Removal of a leader.** The latest member of the same text becomes the leader; nothing changes for the others. If there is none, the
-//! group is disbanded, and its members are placed one after the other as if they were added now, the latest first: each joins the leader of
-//! highest Jaccard, or leads a group of its own number. So a group number stands for one document and does not drift from leader to leader.
-//! **Change of a leader's text.** The new text is placed first, and then the members, so a page that changes a little keeps leading its
-//! copies. A member stays in its story. Each placement is recorded as a change.
+//! **Removal of a leader.** If another member has the same text as the removed leader, the latest such member becomes
+//! the leader, and nothing changes for the other members. Otherwise the group is disbanded: its members are placed one
+//! after the other as if they were added now, the latest first. Each member joins the leader of highest Jaccard, or
+//! leads a new group whose number is the member's own. So a group number always refers to the text of one document and
+//! does not drift from leader to leader. **Change of a leader's text.** The document with the new text is placed first,
+//! and then the members. So a page that changes a little keeps leading its copies. A member that is placed again stays
+//! in its story. Each placement is recorded as a change.
 //!
-//! **Cost.** One text is read per member. The [`MAX_SEARCHING_MEMBERS`] latest members search all leaders, as new documents do, and are
-//! compared with at most `max_texts`. Each other member is compared with the nearest few of the leaders that those have found, and joins one
-//! or leads: among very many similar texts, a search of all leaders takes milliseconds. Members are placed in chunks, so that memory does not
-//! grow with the group.
+//! **Cost.** One text is read per member. The [`MAX_SEARCHING_MEMBERS`] latest members search all leaders of the
+//! collection, as new documents do, and are compared with at most `max_texts` of them. The remaining members are
+//! compared only with a few near leaders of the groups that the latest members are in: among very many similar texts, a
+//! search of all leaders would take milliseconds per member. Members are placed in chunks, so that memory does not grow
+//! with the group.
 //!
-//! The latest member leads because it will probably stay longest: documents expire, and are fetched again, in the order in which they were
-//! added. So a group of n pages is placed again once while all of them expire or change. If the earliest led, it would be placed n times. The
-//! members of a leader that changes often are placed at each change. Documents that one request deletes are removed together, and their
-//! members are placed once.
+//! The latest member becomes the leader because it will probably stay longest: documents usually expire, or are fetched
+//! again, in the order in which they were added. So while all n pages of a group expire or change, the group is placed
+//! again once. If the earliest member became the leader, the group would be placed again n times. If the text of a
+//! leader changes often, the members are placed again at each change. If one request deletes several documents, all of
+//! them are removed before their members are placed again.
 
 use std::collections::BTreeSet;
 
@@ -29,15 +34,15 @@ use crate::row::Row;
 use crate::settings::CanonicalBy;
 use crate::verify::{Asked, Found, Match, Rule, Shingles, find, find_nearest};
 
-/// The largest number of members that are compared when a group needs another canonical document.
+/// The largest number of members from which a new canonical document is chosen when a group has lost its own.
 const MAX_COMPARED_MEMBERS: usize = 1000;
-/// The largest number of members of one group that search all leaders when they are placed again.
+/// When a group is disbanded, at most this many of its members search all leaders of the collection for a new group.
 const MAX_SEARCHING_MEMBERS: usize = 1000;
-/// The number of members whose texts are in memory at a time.
+/// The number of members of a disbanded group that are searched at a time. It bounds the texts in memory.
 const CHUNK_MEMBERS: usize = 256;
 
 impl<S: Shingles> Commit<'_, '_, S> {
-    /// Adds a document to its group. A leader creates the group.
+    /// Adds a document to the group that its row names. If the document is a leader, the group is created.
     pub(super) fn enter_group(&mut self, row: &Row, record: &DocumentRecord) -> Result<(), CollectionError> {
         let ordinal = row.ordinal;
         self.tables.add_member(row.group, ordinal)?;
@@ -73,7 +78,7 @@ impl<S: Shingles> Commit<'_, '_, S> {
         )
     }
 
-    /// Records the story of a document as that of its group, which later members join.
+    /// Records the story of a document as the story of its group, so that later members of the group join that story.
     pub(super) fn set_group_story(&mut self, row: &Row) -> Result<(), CollectionError> {
         let story = row.story;
         if story == 0 {
@@ -86,7 +91,8 @@ impl<S: Shingles> Commit<'_, '_, S> {
         self.tables.put_group(row.group, GroupRecord { story, ..group })
     }
 
-    /// Removes a document from its group. A group without its leader is noted in [`orphans`](Self::orphans).
+    /// Removes a document from its group. If the document was the leader, the group is added to
+    /// [`orphans`](Self::orphans).
     pub(super) fn leave_group(&mut self, row: &Row) -> Result<(), CollectionError> {
         let (number, ordinal) = (row.group, row.ordinal);
         self.tables.remove_member(number, ordinal)?;
@@ -111,7 +117,8 @@ impl<S: Shingles> Commit<'_, '_, S> {
         self.without_canonical.remove(&number);
     }
 
-    /// Gives every group that lost its leader or its canonical document a new one, or disbands it.
+    /// Chooses a new canonical document for every group that lost it. Chooses a new leader for every group that lost
+    /// it, or disbands the group.
     pub(crate) fn place_orphans(&mut self) -> Result<(), CollectionError> {
         while let Some(number) = self.without_canonical.pop_first() {
             self.choose_canonical(number)?;
@@ -128,14 +135,14 @@ impl<S: Shingles> Commit<'_, '_, S> {
         Ok(())
     }
 
-    /// The latest document with a text.
+    /// The latest document whose text has this hash.
     fn latest_of_text(&self, text: u128) -> Option<&Row> {
         let copies = self.by_text(text).into_iter();
         let latest = copies.filter_map(|mut copies| copies.next_back());
         latest.max_by_key(|row| row.ordinal)
     }
 
-    /// Makes a member the leader in place of a removed leader of the same text.
+    /// Makes the member `heir` the leader of its group. The removed leader had the same text.
     fn inherit(&mut self, heir: Row) -> Result<(), CollectionError> {
         let group = self.tables.group(heir.group)?;
         let leader = heir.ordinal;
@@ -145,7 +152,8 @@ impl<S: Shingles> Commit<'_, '_, S> {
         self.replace(Row { leads: true, ..heir })
     }
 
-    /// Disbands a group. Its members are not found until they are placed again. Returns them, the latest first.
+    /// Removes a group and takes its members out of the search until they are placed again. Returns the members, the
+    /// latest first.
     pub(super) fn disband(&mut self, number: u64) -> Result<Vec<Row>, CollectionError> {
         let mut members = Vec::new();
         for ordinal in self.tables.members(number, usize::MAX)? {
@@ -162,7 +170,7 @@ impl<S: Shingles> Commit<'_, '_, S> {
         Ok(members)
     }
 
-    /// Places the members of a disbanded group again.
+    /// Finds a group for each member of a disbanded group, in the given order.
     pub(super) fn place_again(&mut self, members: &[Row]) -> Result<(), CollectionError> {
         let (searching, others) = members.split_at(members.len().min(MAX_SEARCHING_MEMBERS));
         for members in searching.chunks(CHUNK_MEMBERS) {
@@ -189,7 +197,7 @@ impl<S: Shingles> Commit<'_, '_, S> {
         Ok(())
     }
 
-    /// The leaders of the groups of some documents, each once.
+    /// The leaders of the groups that the given documents are in. Each leader is returned once.
     fn leaders_of(&self, documents: &[Row]) -> Result<Vec<Row>, CollectionError> {
         let groups = documents.iter().filter_map(|document| self.row(document.ordinal));
         let groups: BTreeSet<u64> = groups.map(|row| row.group).collect();
@@ -201,7 +209,7 @@ impl<S: Shingles> Commit<'_, '_, S> {
         Ok(leaders)
     }
 
-    /// Searches the given leaders for duplicates of each member.
+    /// Searches the given leaders, and no others, for duplicates of each member.
     fn find_near(&self, members: &[Row], leaders: &[Row]) -> Result<Vec<Found>, CollectionError> {
         let (settings, store) = (self.settings, self.tables.store());
         let shingles = self.shingles();
@@ -212,7 +220,8 @@ impl<S: Shingles> Commit<'_, '_, S> {
         members.par_iter().map(one).collect()
     }
 
-    /// Searches the committed leaders for duplicates of each member.
+    /// Searches the leaders of earlier commits, except those that this batch has removed, for duplicates of each
+    /// member.
     fn find_settled(&self, members: &[Row]) -> Result<Vec<Found>, CollectionError> {
         let (settings, settled, removed, now) = (self.settings, self.settled, &self.removed, self.now);
         let shingles = self.shingles();
@@ -225,7 +234,8 @@ impl<S: Shingles> Commit<'_, '_, S> {
         members.par_iter().map(one).collect()
     }
 
-    /// Places one member of a disbanded group again.
+    /// Puts a member of a disbanded group into the group of the matched document, or into a new group if `decided` is
+    /// `None`.
     fn place(&mut self, row: &Row, decided: Option<Match>) -> Result<(), CollectionError> {
         let joined = decided.and_then(|decided| self.row(decided.ordinal));
         let group = joined.map(|row| row.group);
@@ -242,7 +252,8 @@ impl<S: Shingles> Commit<'_, '_, S> {
         Ok(())
     }
 
-    /// Stores the new placement of a document and records the change.
+    /// Stores the new best match of a document that was placed again, and records the change. Returns the stored
+    /// record.
     fn note_placement(
         &mut self,
         row: &Row,
@@ -259,14 +270,14 @@ impl<S: Shingles> Commit<'_, '_, S> {
         Ok(record)
     }
 
-    /// Removes a row from memory. It stays on the disk until it is replaced.
+    /// Hides the row of a document from searches in this batch. The row on disk stays until it is replaced.
     fn withdraw(&mut self, ordinal: u64) {
         if self.fresh.remove(ordinal).is_none() {
             self.removed.insert(ordinal);
         }
     }
 
-    /// Replaces the row of a number.
+    /// Replaces the row of the document with this number, in the table and in memory.
     pub(super) fn replace(&mut self, row: Row) -> Result<(), CollectionError> {
         self.tables.put_row(&row)?;
         self.withdraw(row.ordinal);
@@ -274,7 +285,8 @@ impl<S: Shingles> Commit<'_, '_, S> {
         Ok(())
     }
 
-    /// The leader of the group that a match is in, with the similarity: a copy of a member has the similarity of that member.
+    /// The leader of the matched document's group, with the similarity to it. If the matched document is a member, it
+    /// is an exact copy, so its stored similarity to the leader is returned.
     pub(super) fn followed(&self, decided: Match) -> Result<BestMatch, CollectionError> {
         let row = self.row(decided.ordinal).filter(|row| !row.leads);
         let member = match row {
@@ -284,7 +296,8 @@ impl<S: Shingles> Commit<'_, '_, S> {
         member.map_or_else(|| self.best(decided), Ok)
     }
 
-    /// The leader of a member's group, with the similarity; `None` for a leader.
+    /// The leader of a document's group, with the document's stored similarity to it; `None` if the document is a
+    /// leader.
     pub(super) fn followed_by(
         &self,
         row: &Row,
@@ -298,7 +311,7 @@ impl<S: Shingles> Commit<'_, '_, S> {
         Ok(Some(BestMatch { id, ..best }))
     }
 
-    /// Chooses the canonical document among the first members of a group.
+    /// Chooses the canonical document of a group among its earliest members, at most `MAX_COMPARED_MEMBERS` of them.
     pub(super) fn choose_canonical(&mut self, number: u64) -> Result<(), CollectionError> {
         let group = self.tables.group(number)?;
         let compared = match self.settings.canonical {
@@ -328,7 +341,7 @@ impl<S: Shingles> Commit<'_, '_, S> {
     }
 }
 
-/// A member that may be the canonical document of its group.
+/// A member of a group that may become the group's canonical document.
 #[derive(Clone, Copy)]
 struct Candidate<'a> {
     number: u64,
@@ -336,7 +349,8 @@ struct Candidate<'a> {
 }
 
 impl Candidate<'_> {
-    /// True if the rule prefers this member to another; ties go to the earlier.
+    /// True if the rule `by` prefers this member to `other` as the canonical document. In a tie the earlier member is
+    /// preferred.
     fn is_preferred_to(self, other: Self, by: CanonicalBy) -> bool {
         let earlier = self.number < other.number;
         let (a, b) = (self.record, other.record);

@@ -1,13 +1,15 @@
-//! The decisions of a batch of writes, in order, in one transaction.
+//! Decides a batch of writes in order: the verdict and the group of each document, in one transaction.
 //!
-//! Each document is compared with the settled documents, which are those of earlier commits, and with the fresh ones, which earlier writes of
-//! the batch have added. The settled documents are searched in parallel beforehand. So of concurrent near-duplicates exactly one is new, and
-//! each document of a request is compared with those before it. Readers see a batch only after its commit.
+//! Each document is compared with two sets: the *settled* documents, which earlier commits have stored, and the *fresh*
+//! documents, which earlier writes of the same batch have added. The settled documents are searched in parallel before
+//! the first decision. So of near-duplicates that arrive at the same time exactly one is new, and each document of a
+//! request is compared with the documents before it. Readers see a batch only after its commit.
 //!
-//! **Groups.** A document joins the leader of highest Jaccard among its verified duplicates (ties: smaller distance, then earlier). Without a
-//! duplicate it leads a group, whose number is that of the change that added the leader. Only leaders are candidates, so there are no chains.
-//! When a leader is removed, its members are placed again ([`groups`]). So every member is always a verified duplicate of its leader. A leader
-//! whose text changes is placed before its members, and keeps its group number if it leads again.
+//! **Groups.** A document joins the leader of highest Jaccard among its verified duplicates (ties: smaller distance,
+//! then earlier). A document without a duplicate leads a new group. The number of the group is the number of the change
+//! that added the leader. Only leaders are candidates, so groups contain no chains of duplicates. When a leader is
+//! removed, its members are placed again ([`groups`]). So every member is always a verified duplicate of its leader. A
+//! leader whose text changes is placed before its members, and keeps its group number if it leads again.
 
 mod groups;
 mod stories;
@@ -30,33 +32,33 @@ use super::stories::StoryEngine;
 use super::tables::Tables;
 use super::verify::{Asked, Found, Match, Rule, Shingles, find};
 
-/// A batch of writes that is being decided.
+/// The state of a batch of writes while its documents are decided one after the other.
 pub(crate) struct Commit<'a, 't, S> {
     pub(crate) settings: &'a Settings,
-    /// The documents of earlier commits.
+    /// The documents that earlier commits have stored.
     pub(crate) settled: &'a Live,
     pub(crate) tables: Tables<'t>,
-    /// The shingles of settled documents.
+    /// The source of the shingle sets of settled documents.
     pub(crate) shingles: &'a S,
-    /// Unix time in seconds.
+    /// The Unix time in seconds at which the batch is decided.
     pub(crate) now: i64,
-    /// The stories with the changes of the batch; `None` if the collection keeps none.
+    /// The story engine, already changed by the writes so far; `None` if the collection keeps no stories.
     pub(crate) stories: Option<&'a mut StoryEngine>,
-    /// The stories that were merged.
+    /// The merges of stories that this batch has caused.
     pub(crate) merged: Vec<StoryMerge>,
-    /// The documents that the batch has added or changed.
+    /// The documents that this batch has added or changed.
     pub(crate) fresh: Live,
-    /// The numbers of settled rows that were removed or changed.
+    /// The numbers of the settled documents that this batch has removed or changed.
     pub(crate) removed: FxHashSet<u64>,
-    /// The groups whose leaders were removed, with the hashes of the leaders' texts.
+    /// The groups that lost their leader, each with the hash of that leader's text.
     pub(crate) orphans: BTreeMap<u64, u128>,
-    /// The groups whose canonical documents were removed.
+    /// The groups that lost their canonical document.
     pub(crate) without_canonical: BTreeSet<u64>,
-    /// The prepared documents of the batch: their shingles are in memory.
+    /// The documents that this batch has added, by number. Their shingle sets are made from memory, without the store.
     pub(crate) prepared: FxHashMap<u64, Arc<Prepared>>,
 }
 
-/// The shingles of the documents of a batch, and of settled ones.
+/// A source of shingle sets: documents of the batch from memory, settled documents from the store.
 struct BatchShingles<'a, S> {
     prepared: &'a FxHashMap<u64, Arc<Prepared>>,
     settled: &'a S,
@@ -72,7 +74,7 @@ impl<S: Shingles> Shingles for BatchShingles<'_, S> {
 }
 
 impl<S: Shingles> Commit<'_, '_, S> {
-    /// The present row of a number.
+    /// The row of the document with this number, as the batch has left it so far.
     fn row(&self, ordinal: u64) -> Option<&Row> {
         let settled = || {
             self.settled
@@ -82,7 +84,7 @@ impl<S: Shingles> Commit<'_, '_, S> {
         self.fresh.row(ordinal).or_else(settled)
     }
 
-    /// The present row of an id.
+    /// The row of the document whose id has this hash, as the batch has left it so far.
     fn by_id(&self, id: u128) -> Option<&Row> {
         let settled = || {
             let row = self.settled.by_id(id)?;
@@ -91,7 +93,7 @@ impl<S: Shingles> Commit<'_, '_, S> {
         self.fresh.by_id(id).or_else(settled)
     }
 
-    /// The settled documents of a text, and the fresh ones, each ascending by number.
+    /// The documents whose text has this hash: first the settled ones, then the fresh ones, each ascending by number.
     fn by_text(&self, text: u128) -> [impl DoubleEndedIterator<Item = &Row>; 2] {
         [self.settled, &self.fresh].map(|live| {
             let gone = |row: &Row| std::ptr::eq(live, self.settled) && self.removed.contains(&row.ordinal);
@@ -100,7 +102,7 @@ impl<S: Shingles> Commit<'_, '_, S> {
         })
     }
 
-    /// The earliest document with a text.
+    /// The earliest document whose text has this hash.
     fn first_of_text(&self, text: u128) -> Option<&Row> {
         let first = self
             .by_text(text)
@@ -109,12 +111,14 @@ impl<S: Shingles> Commit<'_, '_, S> {
         first.min_by_key(|row| row.ordinal)
     }
 
-    /// The relation of a stored document to the others: new, exact or near.
+    /// The verdict that describes a stored document now: new if it leads a group, exact if another document has the
+    /// same text, otherwise near.
     fn relation(&self, row: &Row) -> Verdict {
         row.relation(self.by_text(row.text).into_iter().flatten())
     }
 
-    /// The earliest document with the text of a document.
+    /// The earliest stored document with the same text as `asked`, as a match; `None` if no stored document has that
+    /// text.
     fn copy_of(&self, asked: Asked<'_>) -> Option<Match> {
         let same = self.first_of_text(asked.row().text)?;
         Some(Match {
@@ -124,7 +128,8 @@ impl<S: Shingles> Commit<'_, '_, S> {
         })
     }
 
-    /// The duplicate that decides the group of a document, and true if candidates were left out.
+    /// The duplicate whose group a document joins, or `None`. The boolean is true if the limit `max_texts` left
+    /// candidates uncompared.
     fn decide(&self, asked: Asked<'_>, settled: &Found) -> Result<(Option<Match>, bool), CollectionError> {
         if let Some(copy) = self.copy_of(asked) {
             return Ok((Some(copy), false));
@@ -148,8 +153,8 @@ impl<S: Shingles> Commit<'_, '_, S> {
         }
     }
 
-    /// Adds or updates a document. `settled` contains its duplicates among the settled documents. With `only_new`, a duplicate is answered
-    /// and not stored.
+    /// Adds or updates a document and returns its answer. `settled` contains its duplicates among the documents of
+    /// earlier commits. If `only_new` is true, a duplicate gets an answer but is not stored.
     pub(crate) fn put(
         &mut self,
         prepared: &Arc<Prepared>,
@@ -214,7 +219,8 @@ impl<S: Shingles> Commit<'_, '_, S> {
         let joined = joined.map(|row| row.group);
         let group = joined.or(kept_group).unwrap_or(ordinal);
         let story = self.join_story(prepared, ordinal, joined)?;
-        // The old text leaves its story last: a changed page may stay in the story.
+        // The old version leaves its story after the new version has joined one. Otherwise a story of only this page
+        // would be removed first, and the page could not stay in it.
         if let Some(old) = left {
             self.leave_story(old.story, old.ordinal)?;
         }
@@ -273,7 +279,7 @@ impl<S: Shingles> Commit<'_, '_, S> {
         })
     }
 
-    /// Updates a document whose text is unchanged: its details and its expiry may have changed.
+    /// Updates a stored document whose text is unchanged: stores the new details and the new time of expiry.
     fn refresh(&mut self, old: &Row, prepared: &Prepared) -> Result<Answer, CollectionError> {
         let before = self.tables.document(old.ordinal)?;
         let seq = self.tables.next_number();
@@ -315,8 +321,9 @@ impl<S: Shingles> Commit<'_, '_, S> {
         })
     }
 
-    /// Deletes the document of an id. Returns the number of the change; `None` if there is no such document. Members that lose their leader
-    /// are placed by [`place_orphans`](Self::place_orphans).
+    /// Deletes the document whose id has this hash. Returns the number of the change; `None` if no document has the id.
+    /// If the document led a group, the caller must call [`place_orphans`](Self::place_orphans) to place the group's
+    /// members again.
     pub(crate) fn delete(&mut self, id: u128, kind: ChangeKind) -> Result<Option<u64>, CollectionError> {
         let Some(row) = self.by_id(id).cloned() else {
             return Ok(None);
@@ -329,7 +336,7 @@ impl<S: Shingles> Commit<'_, '_, S> {
         Ok(Some(seq))
     }
 
-    /// Deletes at most `limit` expired documents, and places members that lose their leader.
+    /// Deletes at most `limit` expired documents, and places the members again that lost their leader.
     pub(crate) fn expire(&mut self, limit: usize) -> Result<(), CollectionError> {
         for ordinal in self.settled.expired(self.now, limit) {
             if let Some(row) = self.row(ordinal).filter(|row| row.is_expired(self.now)) {

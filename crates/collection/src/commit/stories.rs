@@ -1,4 +1,4 @@
-//! Changes of the stories while a group of writes is decided.
+//! Changes of the stories while a batch of writes is decided.
 
 use super::Commit;
 use crate::error::CollectionError;
@@ -10,7 +10,8 @@ use crate::tables::Tables;
 use crate::verify::Shingles;
 
 impl<S: Shingles> Commit<'_, '_, S> {
-    /// Adds a document to a story and returns the story; 0 if the collection keeps none. `group` is the group that the document joins.
+    /// Adds a document to a story and returns the story's number; 0 if the collection keeps no stories. `group` is the
+    /// group that the document joins, or `None` if it leads a new one.
     pub(crate) fn join_story(
         &mut self,
         prepared: &Prepared,
@@ -24,7 +25,7 @@ impl<S: Shingles> Commit<'_, '_, S> {
         let group = group.map(|group| tables.group(group)).transpose()?;
         let group_story = group.map(|group| group.story).filter(|&story| story != 0);
         let without =
-            || CollectionError::invalid("this collection keeps stories, so a document needs a text");
+            || CollectionError::invalid("this collection keeps stories, so every document needs a text");
         let (item, packed) = prepared.item.as_ref().ok_or_else(without)?;
         let time = seen_at(prepared.details.time.as_deref(), self.now);
         let (StoryPlacement { story, merged }, entry) = stories.put(group_story, document, time, item);
@@ -37,7 +38,7 @@ impl<S: Shingles> Commit<'_, '_, S> {
         Ok(story)
     }
 
-    /// Removes a document from its story; 0 stands for none.
+    /// Removes a document from its story. Does nothing if `story` is 0, which means that the document is in no story.
     pub(crate) fn leave_story(&mut self, story: u64, document: u64) -> Result<(), CollectionError> {
         let Some(stories) = self.stories.as_deref_mut().filter(|_| story != 0) else {
             return Ok(());
@@ -55,14 +56,15 @@ impl<S: Shingles> Commit<'_, '_, S> {
         }
     }
 
-    /// The present number of a story, which may have been merged; `None` if the collection keeps no stories.
+    /// The number of the story that `story` was merged into, or `story` itself; `None` if the collection keeps no
+    /// stories.
     pub(crate) fn story(&self, story: u64) -> Option<u64> {
         let stories = self.stories.as_deref()?;
         (story != 0).then(|| stories.engine.resolve(story))
     }
 }
 
-/// Stores the records of the stories that have ended.
+/// Stores the records of the stories that have ended since the last call.
 fn write_ended(stories: &mut StoryEngine, tables: &mut Tables<'_>) -> Result<(), CollectionError> {
     for (story, topic) in stories.engine.take_retired() {
         let titled_by = stories.engine.titled_by(&story);

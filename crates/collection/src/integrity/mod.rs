@@ -1,4 +1,4 @@
-//! Verification: everything on disk is read and compared.
+//! Verification of a collection: everything on disk is read, and related entries are compared with one another.
 
 use std::path::Path;
 
@@ -22,14 +22,14 @@ pub struct IntegrityReport {
     pub documents: u64,
     /// The number of groups.
     pub groups: u64,
-    /// The number of texts whose fingerprints were computed again.
+    /// The number of texts whose fingerprints were computed again and compared with the stored ones.
     pub texts: u64,
     /// The number of stored changes.
     pub changes: u64,
     /// The number of stories, live and ended.
     #[serde(skip_serializing_if = "is_zero")]
     pub stories: u64,
-    /// The number of inputs with stored runs.
+    /// The number of inputs over which runs are stored.
     #[serde(skip_serializing_if = "is_zero")]
     pub runs: u64,
 }
@@ -40,30 +40,31 @@ fn is_zero(n: &u64) -> bool {
 }
 
 impl Collection {
-    /// Verifies the collection in a directory as [`verify`](Self::verify) does, and compares every page in use with its checksum. The file is
-    /// not changed and need not be writable.
+    /// Verifies the collection in a directory. Checks everything that [`verify`](Self::verify) checks, and also the
+    /// checksum of every used page of the file. The file is not changed and need not be writable.
     ///
     /// # Errors
-    /// [`CollectionError::NotThere`], [`CollectionError::InUse`] if a process has it open for writing, [`CollectionError::Damaged`] for the
-    /// first difference.
+    /// [`CollectionError::NotThere`], [`CollectionError::InUse`] if a process has the collection open for writing,
+    /// [`CollectionError::Damaged`] for the first damage that is found.
     pub fn verify_in(dir: &Path) -> Result<IntegrityReport, CollectionError> {
         open_in(dir, Self::verify_file)
     }
 
-    /// [`verify_in`](Self::verify_in) for a file of any name.
+    /// Does the same as [`verify_in`](Self::verify_in) for a collection's file of any name.
     pub(super) fn verify_file(path: &Path) -> Result<IntegrityReport, CollectionError> {
         Database::check_pages(path)?;
         Self::over(Database::read(path)?)?.verify()
     }
 
-    /// Reads everything and compares it: values with checksums, texts with fingerprints, groups with members, sources with documents, and
-    /// stories with documents and with a replay of their log.
+    /// Verifies the whole collection: the checksum of every value, the fingerprint of every text, the members of the
+    /// groups, the documents of the sources, the documents of the stories, and the story state against a replay of its
+    /// log.
     ///
-    /// The time is linear in the size of the collection. Other threads may read and write meanwhile, but writes of a collection with stories
-    /// wait while the stories are verified.
+    /// The time is linear in the size of the collection. Other threads may read and write during the verification. In a
+    /// collection with stories, however, writes wait while the stories are verified.
     ///
     /// # Errors
-    /// [`CollectionError::Damaged`] for the first difference.
+    /// [`CollectionError::Damaged`] for the first damage that is found.
     pub fn verify(&self) -> Result<IntegrityReport, CollectionError> {
         let mut checked = self.shared.verify()?;
         if self.shared.settings.stories {
@@ -92,33 +93,33 @@ impl Shared {
                 let lost = |what: &str| store.damaged(format!("document {} has {what}", row.ordinal));
                 let record = store
                     .document(&documents, row.ordinal)?
-                    .ok_or_else(|| lost("lost its record"))?;
+                    .ok_or_else(|| lost("a row but no record"))?;
                 if self.preparer.id(&record.id) != row.id {
-                    return Err(lost("another id than its row"));
+                    return Err(lost("a record with another id than its row"));
                 }
                 if let Some(source) = record.details.source() {
                     *sources.entry(source.to_owned()).or_default() += 1;
                     let there = by_source
                         .get((source, row.ordinal))
                         .map_err(|error| store.unreadable(error))?;
-                    there.ok_or_else(|| lost("lost its place under its source"))?;
+                    there.ok_or_else(|| lost("no entry in the list of its source"))?;
                 }
                 if self.settings.store != StoredContent::None {
                     let stored = store
                         .text(&texts, row.ordinal)?
-                        .ok_or_else(|| lost("lost its text"))?;
+                        .ok_or_else(|| lost("no stored text"))?;
                     if self.settings.store == StoredContent::Text {
                         let text =
-                            decompress(&stored).ok_or_else(|| lost("a text that cannot be unpacked"))?;
+                            decompress(&stored).ok_or_else(|| lost("a text that cannot be decompressed"))?;
                         if analyzer.analyze(&text).fingerprint != row.fingerprint {
-                            return Err(lost("another fingerprint than its text"));
+                            return Err(lost("a stored fingerprint that differs from that of its text"));
                         }
                         checked.texts += 1;
                     }
                 }
                 let member = members.get((row.group, row.ordinal));
                 let member = member.map_err(|error| store.unreadable(error))?;
-                member.ok_or_else(|| lost("lost its place in its group"))?;
+                member.ok_or_else(|| lost("no entry in the list of its group"))?;
                 let group = groups.entry(row.group).or_default();
                 group.0 += 1;
                 if row.leads {
@@ -138,23 +139,25 @@ impl Shared {
                 (
                     store.entries(&by_source)?,
                     sources.values().sum(),
-                    "places under sources",
+                    "documents in the lists of the sources",
                 ),
             ];
             store.entries(&texts)?;
             for (there, expected, what) in counts {
                 if there != expected {
-                    return Err(store.damaged(format!("there are {there} {what} instead of {expected}")));
+                    return Err(
+                        store.damaged(format!("the number of {what} is {there} instead of {expected}"))
+                    );
                 }
             }
             for (number, (size, leader)) in groups {
                 let record: GroupRecord = store
                     .group(&table, number)?
-                    .ok_or_else(|| store.damaged(format!("group {number} is lost")))?;
+                    .ok_or_else(|| store.damaged(format!("the record of group {number} is lost")))?;
                 if (record.size, record.leader) != (size, leader) {
-                    return Err(store.damaged(format!(
-                        "the size or the leader of group {number} does not match its members"
-                    )));
+                    return Err(
+                        store.damaged(format!("the record of group {number} has a wrong size or leader"))
+                    );
                 }
             }
             let counted = store.table(transaction, SOURCES)?;
@@ -162,7 +165,7 @@ impl Shared {
             for (source, documents) in sources {
                 if store.source(&counted, &source)?.map(|counts| counts.documents) != Some(documents) {
                     return Err(store.damaged(format!(
-                        "source {source:?} has {documents} documents, but another number is recorded"
+                        "source {source:?} has {documents} documents, but its record states another number"
                     )));
                 }
             }

@@ -1,4 +1,4 @@
-//! The consistency check of stories.
+//! The verification of the stories of a collection.
 
 use rustc_hash::FxHashMap;
 
@@ -8,8 +8,8 @@ use crate::shared::Shared;
 use crate::stories::saved::load;
 
 impl Shared {
-    /// Checks that every document is in one story, that every story has the size that it records, and that the disk contains the stories in
-    /// memory. Returns the number of stories.
+    /// Checks that every document is in one story, that the recorded size of every story is the number of its
+    /// documents, and that the stories on disk equal those in memory. Returns the number of stories.
     pub(crate) fn verify_stories(&self) -> Result<u64, CollectionError> {
         self.with_stories(|stories, transaction| {
             let store = &self.store;
@@ -29,21 +29,28 @@ impl Shared {
             let count = stories.engine.live().len() as u64 + ended;
             let times = store.entries(&store.table(transaction, STORY_TIMES)?)?;
             let counts = [
-                (store.entries(&members)?, rows.len() as u64, "places in stories"),
+                (
+                    store.entries(&members)?,
+                    rows.len() as u64,
+                    "documents in the lists of the stories",
+                ),
                 (times, ended, "times of ended stories"),
                 (count, sizes.len() as u64, "stories"),
             ];
             for (found, expected, what) in counts {
                 if found != expected {
-                    return Err(store.damaged(format!("{found} {what} instead of {expected}")));
+                    return Err(
+                        store.damaged(format!("the number of {what} is {found} instead of {expected}"))
+                    );
                 }
             }
             for (story, size) in sizes {
                 let record = self.story_record(stories, transaction, story)?;
-                let (record, _) = record.ok_or_else(|| store.damaged(format!("story {story} is lost")))?;
+                let (record, _) =
+                    record.ok_or_else(|| store.damaged(format!("the record of story {story} is lost")))?;
                 if record.size != size {
                     return Err(store.damaged(format!(
-                        "story {story} has {size} documents and records {}",
+                        "story {story} has {size} documents, but its record states {}",
                         record.size
                     )));
                 }

@@ -1,4 +1,4 @@
-//! Stored records of runs: their tables, and the removal of old runs.
+//! The stored records of runs, and the removal of old ones.
 
 pub(crate) mod part;
 
@@ -13,42 +13,43 @@ use crate::error::CollectionError;
 use crate::record::json;
 use crate::seal::{seal, unseal};
 
-/// The largest number of entries (answers and documents) kept for all runs together, about 20 bytes each. Beyond it, the runs that ended
-/// first are dropped, but never the latest.
+/// The largest number of entries (answers and documents) that are stored for all runs together, at about 20 bytes each.
+/// If the number is exceeded, the runs that ended first are dropped, but never the latest run.
 const MAX_ENTRIES: u64 = 16_000_000;
-/// Entries that every run counts for in addition to its own, so that the number of runs is bounded, too.
+/// Every run counts for this many entries in addition to its own. So [`MAX_ENTRIES`] also bounds the number of runs.
 const ENTRIES_PER_RUN: u64 = 1000;
-/// The largest number of names kept of the runs of one input. A run is looked up soon after it was killed.
+/// The largest number of run names that are stored for one input. Older names can be dropped, because a killed run is
+/// looked up by its name soon afterwards.
 const MAX_NAMES: usize = 1000;
-/// The number of entries stored together.
+/// The number of entries in one stored part of a run.
 const PART_ENTRIES: usize = 50_000;
 
-/// A digest of an input, under a key of the collection.
+/// A digest of the input of a run, under a secret key of the collection.
 pub(crate) type Digest = u128;
 
-/// The value of an input in the table of runs.
+/// The entry of an input in the table of runs: a summary of all runs over that input.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct RunRecord {
-    /// The names of the latest runs, in the order in which they ended.
+    /// The names of the latest runs over the input, in the order in which they ended.
     pub(crate) names: Vec<String>,
-    /// Unix time in seconds at which the first run ended.
+    /// The Unix time in seconds when the first run over the input ended.
     pub(crate) first: i64,
-    /// Unix time in seconds at which the latest run ended.
+    /// The Unix time in seconds when the latest run over the input ended.
     pub(crate) last: i64,
-    /// The counts of the latest run.
+    /// The counts of the latest run over the input.
     pub(crate) latest: Appended,
-    /// The number of answers, recognised records and documents of all runs.
+    /// The number of stored entries of all runs over the input: answers, recognised records and added documents.
     pub(crate) entries: u64,
-    /// The number of parts that hold them.
+    /// The number of stored parts that contain these entries.
     pub(crate) parts: u64,
 }
 
-/// The text form of a name.
+/// Writes the name of a run as 32 hexadecimal digits.
 pub(crate) fn hex(name: u128) -> String {
     format!("{name:032x}")
 }
 
-/// Stores a run and drops old ones.
+/// Stores the answers and documents of a run, and drops the oldest runs if too many entries are stored.
 pub(crate) fn record_run(
     store: &Database,
     transaction: &WriteTransaction,
@@ -90,15 +91,16 @@ pub(crate) fn record_run(
     Ok(())
 }
 
-/// A run in the tables.
+/// The stored runs over one input.
 #[derive(Debug, PartialEq, Eq)]
 struct StoredRun {
     digest: Digest,
-    /// The number of its parts.
+    /// The number of stored parts of these runs.
     parts: u64,
 }
 
-/// Returns the runs to drop, so that the others have at most `max_entries` entries. The run `latest` is never dropped.
+/// Chooses the oldest runs to drop, so that the remaining ones have at most `max_entries` entries. The runs over the
+/// input `latest` are never dropped.
 fn runs_to_drop(runs: &[(Digest, RunRecord)], latest: Digest, max_entries: u64) -> Vec<StoredRun> {
     let mut entries: u64 = runs.iter().map(|(_, run)| run.entries + ENTRIES_PER_RUN).sum();
     let mut order: Vec<&(Digest, RunRecord)> = runs.iter().filter(|(digest, _)| *digest != latest).collect();
@@ -117,7 +119,7 @@ fn runs_to_drop(runs: &[(Digest, RunRecord)], latest: Digest, max_entries: u64) 
     dropped
 }
 
-/// Reads the record of an input.
+/// Reads the entry of an input in the table of runs; `None` if no run over the input is stored.
 pub(crate) fn read(
     store: &Database,
     runs: &impl ReadableTable<u128, &'static [u8]>,
@@ -129,7 +131,7 @@ pub(crate) fn read(
         .transpose()
 }
 
-/// Reads the records of all inputs.
+/// Reads the whole table of runs: one entry per input.
 pub(crate) fn read_all(
     store: &Database,
     runs: &impl ReadableTable<u128, &'static [u8]>,
@@ -146,10 +148,14 @@ pub(crate) fn read_all(
 fn decode(store: &Database, digest: Digest, sealed: &[u8]) -> Result<RunRecord, CollectionError> {
     let json = unseal("runs", &digest.to_le_bytes(), sealed);
     json.and_then(|json| serde_json::from_slice(json).ok())
-        .ok_or_else(|| store.damaged(format!("run {digest:032x} has a wrong checksum")))
+        .ok_or_else(|| {
+            store.damaged(format!(
+                "entry {digest:032x} of the table runs has a wrong checksum"
+            ))
+        })
 }
 
-/// The key of a part for its checksum.
+/// The key of a part of a run, as bytes that the checksum of the part covers.
 pub(crate) fn part_key(digest: Digest, number: u64) -> [u8; 24] {
     let mut key = [0; 24];
     key[..16].copy_from_slice(&digest.to_le_bytes());

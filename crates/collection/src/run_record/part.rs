@@ -1,4 +1,4 @@
-//! Stored parts of a run, so that large runs are not one value.
+//! Parts of a stored run. A run is split into parts so that no stored value becomes too large.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,23 +7,24 @@ use twinprint_io::runs::{AddedRecord, KnownAnswer, KnownDocument, PastRun};
 use crate::error::CollectionError;
 use crate::record::json;
 
-/// The zstd level.
+/// The zstd level of stored parts of runs.
 const LEVEL: i32 = 3;
 
-/// Some of the entries of a run. Stored as compressed JSON; a Jaccard is stored as its bits, so that it is read back exactly.
+/// A part of the entries of a run. It is stored as compressed JSON. A Jaccard is stored as the bits of the number, so
+/// that exactly the same number is read back.
 #[derive(Serialize, Deserialize)]
 pub(crate) enum RunPart {
-    /// Answers: record, id of the duplicate, Hamming distance, bits of the Jaccard.
+    /// Answers for duplicates: number of the record, id of the stored duplicate, Hamming distance, bits of the Jaccard.
     #[serde(rename = "Told")]
     Answers(Vec<(u64, String, u32, Option<u64>)>),
-    /// Records whose documents were recognised as those of an earlier run.
+    /// The numbers of records whose documents an earlier run over the input had added.
     Recognised(Vec<u64>),
-    /// Records and the numbers of their documents.
+    /// The numbers of records whose documents were added, each with the number of the document.
     Added(Vec<(u64, u64)>),
 }
 
 impl RunPart {
-    /// A part of answers.
+    /// Makes a part that contains answers.
     pub(crate) fn answers(answers: &[KnownAnswer]) -> Self {
         let row = |answer: &KnownAnswer| {
             let KnownDocument { id, hamming, jaccard } = &answer.document;
@@ -32,28 +33,30 @@ impl RunPart {
         Self::Answers(answers.iter().map(row).collect())
     }
 
-    /// A part of recognised records.
+    /// Makes a part that contains recognised records.
     pub(crate) fn recognised(records: &[u64]) -> Self {
         Self::Recognised(records.to_vec())
     }
 
-    /// A part of added documents.
+    /// Makes a part that contains added documents.
     pub(crate) fn added(added: &[AddedRecord]) -> Self {
         Self::Added(added.iter().map(|added| (added.record, added.number)).collect())
     }
 
-    /// Encodes and compresses the part.
+    /// Encodes the part as JSON and compresses it.
     pub(crate) fn encode(&self) -> Result<Vec<u8>, CollectionError> {
-        let failed = |error: std::io::Error| CollectionError::Invalid(format!("run: {error}"));
+        let failed = |error: std::io::Error| {
+            CollectionError::Invalid(format!("the run cannot be compressed: {error}"))
+        };
         zstd::encode_all(json(self)?.as_slice(), LEVEL).map_err(failed)
     }
 
-    /// Decodes a part; `None` if the bytes are not one.
+    /// Decompresses and decodes a part; `None` if the bytes are not a part.
     pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
         serde_json::from_slice(&zstd::decode_all(bytes).ok()?).ok()
     }
 
-    /// Appends the entries to a run.
+    /// Appends the entries of this part to the run that is being read.
     pub(crate) fn append_to(self, run: &mut PastRun) {
         match self {
             Self::Answers(rows) => {

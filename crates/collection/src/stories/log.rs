@@ -1,26 +1,28 @@
-//! Entries of the story log: the steps since the state of the stories was saved.
+//! The entries of the story log. They record the changes of the stories since the state of the stories was last saved.
 
-/// One step.
+/// One change of the stories, as the story log records it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StoryLogEntry {
-    /// A document was placed by the features of the item that follows the entry, and joined a story.
+    /// A document was placed by its words and joined the story `story`. Its item, which contains the words, follows the
+    /// entry.
     Place {
         document: u64,
         story: u64,
         time: i64,
         now: i64,
     },
-    /// A duplicate joined the story of its group.
+    /// A duplicate joined the story of its group, without a comparison of words.
     Grow { story: u64, time: i64, now: i64 },
-    /// A document of a story was removed.
+    /// A document was removed from its story.
     Shrink { story: u64, document: u64 },
 }
 
-/// The size of an entry without its item: a byte for the kind, and four numbers.
+/// The size of an encoded entry in bytes without the item that may follow: one byte for the kind, and four numbers.
 const ENTRY_BYTES: usize = 1 + 4 * 8;
 
 impl StoryLogEntry {
-    /// Encodes the entry, little-endian: kind, document, story, time, now; then the compressed item of a placed document.
+    /// Encodes the entry in little-endian order: kind, document, story, time, now. The compressed item `packed` follows
+    /// if a document was placed by its words.
     pub(crate) fn encode(self, packed: &[u8]) -> Vec<u8> {
         let (kind, document, story, time, now) = match self {
             Self::Place {
@@ -44,7 +46,7 @@ impl StoryLogEntry {
         bytes
     }
 
-    /// Decodes an entry and its compressed item; `None` if the bytes are not an entry.
+    /// Decodes an entry and returns it with the compressed item that follows; `None` if the bytes are not an entry.
     pub(crate) fn decode(bytes: &[u8]) -> Option<(Self, &[u8])> {
         let (head, packed) = bytes.split_first_chunk::<ENTRY_BYTES>()?;
         let (kind, numbers) = head.split_first()?;

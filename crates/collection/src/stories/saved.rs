@@ -1,7 +1,8 @@
-//! The saved state of the stories: its writer and its reader.
+//! Saves the state of the stories to the store, and loads it again.
 //!
-//! The state consists of the encoded engine, compressed, in parts. The value `stories` in the table `meta` records the first and next number
-//! of the log, the number of parts and the clock, so that a lost part or log entry is recognised.
+//! The saved state is the encoded and compressed engine, stored in parts. The entry `stories` in the table `meta`
+//! records the first and the next number of the log, the number of parts and the clock. So a lost part or log entry is
+//! detected.
 
 use redb::ReadTransaction;
 use twinprint_cluster::stories::Stories;
@@ -15,17 +16,20 @@ use crate::settings::Settings;
 use crate::story_item::StoryItem;
 use crate::tables::Tables;
 
-/// The size of a part in bytes.
+/// The size of a part of the saved state, in bytes.
 const PART_BYTES: usize = 1 << 20;
-/// The zstd level: fast, since the state is written more often than read.
+/// The zstd level of the saved state. A fast level is used because the state is written more often than it is read.
 const LEVEL: i32 = 1;
 
 impl StoryEngine {
-    /// Saves the state if that is due, and writes the limits of the log.
+    /// Records the range of the log in the store. If the log has become too long, saves the state of the engine first
+    /// and empties the log.
     pub(crate) fn write(&mut self, tables: &mut Tables<'_>, closing: bool) -> Result<(), CollectionError> {
         if self.is_due(closing) {
             let packed = zstd::bulk::compress(&self.engine.encode(), LEVEL);
-            let packed = packed.map_err(|error| CollectionError::invalid(format!("stories: {error}")))?;
+            let packed = packed.map_err(|error| {
+                CollectionError::invalid(format!("the stories cannot be compressed: {error}"))
+            })?;
             let pieces: Vec<&[u8]> = packed.chunks(PART_BYTES).collect();
             tables.stories()?.save_state(&pieces)?;
             self.parts = pieces.len() as u64;
@@ -37,7 +41,7 @@ impl StoryEngine {
     }
 }
 
-/// Reads the saved state and replays the log; `None` if the collection keeps no stories.
+/// Rebuilds the story engine from the saved state and the log; `None` if the collection keeps no stories.
 pub(crate) fn load(
     store: &Database,
     transaction: &ReadTransaction,
@@ -52,7 +56,7 @@ pub(crate) fn load(
         return Ok(Some(StoryEngine::new(options)));
     };
     let [from, next, parts, clock] =
-        words::<4>(&head).ok_or_else(|| lost("the limits of their log are lost".to_owned()))?;
+        words::<4>(&head).ok_or_else(|| lost("the range of their log cannot be decoded".to_owned()))?;
     let mut stories = StoryEngine {
         clock: clock as i64,
         log: LogRange { first: from, next },

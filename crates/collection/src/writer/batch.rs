@@ -1,4 +1,5 @@
-//! The commit of a batch of requests: candidates are searched in parallel, then each write is decided in order, in one transaction.
+//! The commit of a batch of requests: duplicates are searched in parallel, then the writes are decided in order, in one
+//! transaction.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::PoisonError;
@@ -23,44 +24,44 @@ use super::super::write_request::{WriteOp, WriteRequest, WriteResult};
 
 /// The largest number of expired documents that one commit deletes.
 const MAX_EXPIRED: usize = 1000;
-/// The number of documents from which candidates are searched in parallel.
+/// If a batch has at least this number of documents, their duplicates are searched in parallel.
 const PARALLEL_DOCUMENTS: usize = 4;
 
-/// The mode of a commit.
+/// The mode of a commit: whether it is synced, and whether it is the last.
 #[derive(Clone, Copy)]
 pub(super) struct CommitMode {
-    /// The commit is synced: it and all earlier ones are durable afterwards.
+    /// True if the commit is synced, so that it and all earlier commits are durable afterwards.
     sync: bool,
-    /// The collection closes after the commit.
+    /// True if the collection closes after the commit.
     closing: bool,
 }
 
 impl CommitMode {
-    /// The commit survives a power cut.
+    /// A commit that survives a power cut once it has ended.
     pub(super) const SYNCED: Self = Self {
         sync: true,
         closing: false,
     };
-    /// The commit becomes durable with a later one.
+    /// A commit that becomes durable only with a later synced commit.
     pub(super) const UNSYNCED: Self = Self {
         sync: false,
         closing: false,
     };
-    /// The last commit.
+    /// The last commit, after which the collection closes. It is synced.
     pub(super) const CLOSING: Self = Self {
         sync: true,
         closing: true,
     };
 }
 
-/// A committed batch.
+/// The outcome of a committed batch: results for the callers, and changes to apply to the state in memory.
 pub(super) struct Committed {
-    /// The results of each request.
+    /// For each request, the results of its writes.
     pub(super) results: Vec<Vec<WriteResult>>,
     pub(super) changes: MemoryChanges,
 }
 
-/// The committed state that a batch is decided on.
+/// The state of the last commit, which the writes of a batch are compared with.
 #[derive(Clone, Copy)]
 struct Snapshot<'a> {
     shared: &'a Shared,
@@ -69,16 +70,17 @@ struct Snapshot<'a> {
     now: i64,
 }
 
-/// Decides and commits a batch.
+/// Decides the writes of a batch and commits them in one transaction.
 ///
-/// An error, or a panic of the store, leaves the disk in its earlier state. If only the final sync fails, the disk may contain the batch, but
-/// no caller got a result.
+/// After an error, or a panic of redb, the store is as it was before the batch. The only exception is a failed final
+/// sync: the store may then contain the batch, although its callers get an error.
 pub(super) fn commit(
     shared: &Shared,
     batch: &[WriteRequest],
     mode: CommitMode,
 ) -> Result<Committed, CollectionError> {
-    // Queries of stories wait until the stories in memory are the committed ones again.
+    // The write lock makes queries for stories wait until the commit ends, because the engine contains uncommitted
+    // changes until then.
     let stories = shared.stories.as_ref();
     let mut stories = stories.map(|stories| stories.write().unwrap_or_else(PoisonError::into_inner));
     let engine = stories.as_mut().and_then(|stories| stories.as_mut());
@@ -122,7 +124,8 @@ fn decide_and_commit(
         .map_err(|error| store.unreadable(error))?;
     transaction.set_quick_repair(true);
     let committed = decide(snapshot, batch, &transaction, mode, stories)?;
-    // Disk and memory differ from here until the changes are applied to memory. Readers that notice the difference try again.
+    // From here until the changes are applied to memory, disk and memory differ. Readers that notice the difference try
+    // again.
     shared.begin_change();
     let began = Instant::now();
     transaction.commit().map_err(|error| store.unreadable(error))?;
@@ -133,7 +136,7 @@ fn decide_and_commit(
     Ok(committed)
 }
 
-/// Decides every write of a batch in order and writes the changes to the transaction.
+/// Decides the writes of a batch in order and writes the resulting changes into the transaction.
 fn decide(
     snapshot: Snapshot<'_>,
     batch: &[WriteRequest],
@@ -178,7 +181,8 @@ fn decide(
                 }
             });
         }
-        // All documents that one request deletes are gone before members without a leader are placed again.
+        // Members that have lost their leader are placed again only here, after all deletions of the request. So no
+        // member is placed into a group whose leader the same request deletes.
         commit.place_orphans()?;
         results.push(of_request);
     }
@@ -204,7 +208,7 @@ fn decide(
     })
 }
 
-/// Searches the settled documents for each document of a batch.
+/// Searches the documents of earlier commits for duplicates of each document of a batch.
 fn find_all(snapshot: Snapshot<'_>, batch: &[WriteRequest]) -> Result<Vec<Found>, CollectionError> {
     let shared = snapshot.shared;
     let documents: Vec<&Prepared> = batch
@@ -216,7 +220,8 @@ fn find_all(snapshot: Snapshot<'_>, batch: &[WriteRequest]) -> Result<Vec<Found>
         })
         .collect();
     let find_one = |prepared: &&Prepared| {
-        // An equal text decides alone, but it may be deleted in this batch, so duplicates are searched in any case.
+        // If a stored document has the same text, near-duplicates are normally not needed. They are searched anyway,
+        // because this batch may delete that document first.
         let rule = Rule::of(&shared.settings);
         let asked = Asked::new(prepared, &shared.settings);
         let admits = |row: &Row| !row.is_expired(snapshot.now) && row.id != prepared.row.id;

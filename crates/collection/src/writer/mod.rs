@@ -1,11 +1,14 @@
-//! The writing thread: it takes the waiting requests, decides and commits them together, and sends the results.
+//! The writing thread: takes all waiting requests from the queue, decides and commits them together, and sends the
+//! results.
 //!
-//! A commit costs one sync, whatever it contains. So under load more requests share a sync (group commit). A write or sync that fails leaves
-//! memory unchanged, and the collection refuses writes from then on: after a failed sync the system may have dropped the pages and report
-//! success next time.
+//! A commit costs one sync, however many writes it contains. So under load, several requests share one sync (group
+//! commit). If a write or a sync fails, the state in memory stays unchanged, and the collection refuses writes from
+//! then on. A failed sync cannot be retried: the operating system may have dropped the unwritten pages and would report
+//! success the next time.
 //!
-//! [Pending](WriteDurability::Pending) writes are committed in memory only, where later writes see them. The next
-//! [synced](Durability::Synced) write makes all of them durable. If none comes, they are rolled back ([`PendingWrites`]).
+//! [Pending](WriteDurability::Pending) writes are committed without a sync, so that later writes see them. The next
+//! [synced](Durability::Synced) write makes all of them durable. If the collection is closed before such a write, they
+//! are rolled back ([`PendingWrites`]).
 
 mod batch;
 mod pending;
@@ -21,12 +24,14 @@ use super::error::CollectionError;
 use super::shared::Shared;
 use super::write_request::{WriteDurability, WriteRequest};
 
-/// The number of writes at which a batch is complete. A batch with a larger request is larger.
+/// A batch takes no further requests once it has this number of writes. It can be larger, because a request is never
+/// split.
 const BATCH_WRITES: usize = 2000;
-/// The longest time that buffered writes wait for a sync, and the interval at which expired documents are looked for.
+/// The longest time that buffered writes wait for a sync. It is also the interval at which expired documents are
+/// deleted.
 const TICK: Duration = Duration::from_millis(500);
 
-/// Executes requests until the queue is closed.
+/// Executes requests until the queue is closed. This is the main loop of the writing thread.
 pub(crate) fn run(shared: &Shared, requests: &Receiver<WriteRequest>) {
     let mut unsynced = false;
     let mut pending = PendingWrites::new(shared);
@@ -100,7 +105,7 @@ fn write(shared: &Shared, batch: Vec<WriteRequest>, mode: CommitMode) {
     if let Ok(committed) = result {
         shared.apply(committed.changes);
         for (request, results) in batch.into_iter().zip(committed.results) {
-            // The caller may have gone away.
+            // The send fails if the caller no longer waits for the result, which does not matter.
             let _gone = request.reply.send(Ok(results));
         }
     } else {

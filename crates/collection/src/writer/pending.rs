@@ -1,30 +1,31 @@
-//! Pending writes: committed in memory, visible to later writes, and not yet durable.
+//! Pending writes: committed and visible to later writes, but not yet durable.
 
 use super::super::error::CollectionError;
 use super::super::shared::Shared;
 use twinprint_io::guard::guarded;
 
-/// The pending writes of a collection, if there are any.
+/// Keeps track of the pending writes of a collection, so that they can be rolled back.
 ///
-/// Dropping it rolls them back: redb would otherwise make them durable when the store is closed.
+/// Dropping this value rolls the pending writes back. Otherwise redb would make them durable when the store is closed.
 pub(super) struct PendingWrites<'a> {
     shared: &'a Shared,
-    /// The state of the store before the first pending write; `None` if there is none.
+    /// The state of the store before the first pending write; `None` if no writes are pending.
     before: Option<redb::Savepoint>,
 }
 
 impl<'a> PendingWrites<'a> {
-    /// No pending writes.
+    /// Starts without pending writes.
     pub(super) fn new(shared: &'a Shared) -> Self {
         Self { shared, before: None }
     }
 
-    /// True if there are pending writes.
+    /// True if at least one write is pending.
     pub(super) fn exist(&self) -> bool {
         self.before.is_some()
     }
 
-    /// Records the state to which a rollback returns. If that fails, the collection refuses writes.
+    /// Records the current state of the store, to which a rollback returns. If that fails, the collection refuses
+    /// writes.
     pub(super) fn begin(&mut self) {
         let store = &self.shared.store;
         let begun = store.writing(|db| {
@@ -38,8 +39,8 @@ impl<'a> PendingWrites<'a> {
         }
     }
 
-    /// Ends the pending state after a synced commit. If the commit failed, the collection refuses writes and the store makes nothing durable
-    /// any more, so the pending writes stay until the collection is closed.
+    /// Called after a synced commit, which has made the pending writes durable: drops the recorded state. If the commit
+    /// failed, the recorded state is kept, and the pending writes are rolled back when the collection is closed.
     pub(super) fn end(&mut self) {
         if self.shared.refusal().is_none() {
             let before = self.before.take();
@@ -66,9 +67,11 @@ impl Drop for PendingWrites<'_> {
         let Some(savepoint) = self.before.take() else {
             return;
         };
-        // From here on, memory contains documents that the disk does not.
+        // After the rollback, memory contains documents that are not on disk, so the collection must accept no more
+        // writes.
         self.shared.poison(&CollectionError::Closed);
-        // A rollback fails after a failed write only. Then the store makes nothing durable any more, with the same result.
+        // The rollback fails only if a write has failed before. After a failed write redb makes nothing durable any
+        // more, so the pending writes are lost in that case, too.
         let _failed = self.roll_back(savepoint);
     }
 }

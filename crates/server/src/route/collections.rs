@@ -52,8 +52,8 @@ pub(crate) async fn show(
 
 /// Create a collection
 ///
-/// The body holds the settings that differ from the defaults. Creating an existing collection with the same settings succeeds; with other
-/// settings it fails.
+/// The body contains the settings that differ from the defaults. If the collection exists with the same settings, the
+/// request succeeds. If it exists with other settings, the request fails.
 #[utoipa::path(put, operation_id = "create_collection", path = "/v1/collections/{collection}", tag = "collections",
     params(("collection" = String, Path, description = "1 to 64 lower-case letters, digits, '-' and '_'"),
         ("X-Twinprint" = Option<String>, Header, description = "Any value, required without a body: shows that the request does not come from a web page of another site")),
@@ -91,7 +91,7 @@ pub(crate) async fn create(
 #[utoipa::path(delete, operation_id = "delete_collection", path = "/v1/collections/{collection}", tag = "collections",
     params(("collection" = String, Path, description = "Name of the collection"),
         ("X-Twinprint" = String, Header, description = "Any value: shows that the request does not come from a web page of another site"),
-        ("Idempotency-Key" = Option<String>, Header, description = "A repeated request with the same key gets the first answer")),
+        ("Idempotency-Key" = Option<String>, Header, description = "A repeated request with the same key gets the first answer and is not executed again")),
     responses((status = 204, description = "The collection is deleted")))]
 pub(crate) async fn remove(
     State(app): State<SharedApp>,
@@ -100,7 +100,8 @@ pub(crate) async fn remove(
 ) -> Result<ReplayableAnswer, Problem> {
     let request = WriteRequest {
         head,
-        // A repeat must find the first answer although the collection is gone, so the key is not bound to an opening.
+        // A repeated deletion must find the first answer although the collection no longer exists. So the key does not
+        // depend on the opening of a collection.
         opening: None,
         body: RequestBody::empty(),
     };
@@ -114,13 +115,14 @@ pub(crate) async fn remove(
 
 /// Copy a collection to the service's backups, as a job
 ///
-/// The copy is a new directory, named after the collection, the second since 1970 and the job. The job reports the name. The copy holds the
-/// state of the collection at one moment. The job reads it back and checks it before it is done. `twinprint collection restore` makes a
-/// collection of it. A job that ends early leaves no directory.
+/// The job copies the collection to a new directory. The name of the directory consists of the name of the collection,
+/// the Unix time in seconds and the number of the job; the job reports it. The copy contains the state of the
+/// collection at one moment, and is verified before the job is done. `twinprint collection restore` makes a collection
+/// of the copy. A job that ends early leaves no directory.
 #[utoipa::path(post, operation_id = "back_up_collection", path = "/v1/collections/{collection}/backup", tag = "collections",
     params(("collection" = String, Path, description = "Name of the collection"),
         ("X-Twinprint" = String, Header, description = "Any value: shows that the request does not come from a web page of another site"),
-        ("Idempotency-Key" = Option<String>, Header, description = "A repeated request with the same key gets the first answer")),
+        ("Idempotency-Key" = Option<String>, Header, description = "A repeated request with the same key gets the first answer and is not executed again")),
     responses((status = 202, description = "The job that makes the copy", body = Job),
         (status = 409, description = "The service was started without a directory for backups", body = Problem,
         content_type = "application/problem+json")))]

@@ -14,15 +14,16 @@ use crate::request_body::RequestBody;
 use crate::route::verdicts::count_verdicts;
 use crate::route::write_request::{WriteHead, WriteRequest};
 
-/// Maximum documents of a collection in which serving threads search for a fingerprint. Such a search takes about 0.1 ms.
+/// In a collection of at most this number of documents, a thread that serves connections may search for a fingerprint.
+/// Such a search takes about 0.1 ms.
 const MAX_INLINE_SEARCH_DOCUMENTS: usize = 2_000_000;
 
-/// One result for each document, or the error of the whole operation.
+/// The result of an operation on several documents: one result per document, or the error of the whole operation.
 type Answers = Result<Vec<Result<Answer, CollectionError>>, CollectionError>;
 
 /// Check whether a document is new
 ///
-/// Gives the answer of check-and-insert without storing the document.
+/// Returns the answer that check-and-insert would give, and does not store the document.
 #[utoipa::path(post, path = "/v1/collections/{collection}/check", tag = "documents",
     params(("collection" = String, Path, description = "Name of the collection")), request_body(content = DocumentBody, description = "The document"), responses(
     (status = 200, description = "The verdict", body = Answer)))]
@@ -37,7 +38,8 @@ pub(crate) async fn check(
     let check = |collection: &Collection, document: DocumentBody| {
         answer_one(collection, document, |documents| collection.check(documents))
     };
-    // The answer for a fingerprint comes from memory, faster than another thread would wake up.
+    // A check of a fingerprint is answered on this thread: it only reads memory, and is faster than waking up another
+    // thread.
     if body.is_short()
         && collection.len() <= MAX_INLINE_SEARCH_DOCUMENTS
         && let Ok(document) = body.json::<DocumentBody>()
@@ -51,7 +53,7 @@ pub(crate) async fn check(
 
 /// Check whether documents are new
 ///
-/// Each document is checked separately, and none is stored.
+/// Each document is checked on its own against the stored documents. No document is stored.
 #[utoipa::path(post, path = "/v1/collections/{collection}/checks", tag = "documents",
     params(("collection" = String, Path, description = "Name of the collection")), request_body(content = DocumentsBody, description = "The documents"), responses(
     (status = 200, description = "One verdict for each document, in order", body = BatchAnswer)))]
@@ -76,10 +78,11 @@ pub(crate) async fn checks(
 
 /// Check a document and store it, in one atomic step
 ///
-/// Of any number of near-duplicates that arrive at the same time, exactly one is new. A document with a known id is updated.
+/// If near-duplicates arrive at the same time, exactly one of them is new. A document whose id is already stored is
+/// updated.
 #[utoipa::path(post, path = "/v1/collections/{collection}/check-and-insert", tag = "documents",
     params(("collection" = String, Path, description = "Name of the collection"), WriteQuery,
-        ("Idempotency-Key" = Option<String>, Header, description = "A repeated request with the same key gets the first answer")),
+        ("Idempotency-Key" = Option<String>, Header, description = "A repeated request with the same key gets the first answer and is not executed again")),
     request_body(content = DocumentBody, description = "The document"), responses(
     (status = 200, description = "The verdict at the time of the request", body = Answer)))]
 pub(crate) async fn check_and_insert(
@@ -107,10 +110,11 @@ pub(crate) async fn check_and_insert(
 
 /// Check documents and store them
 ///
-/// Document i is compared with those before it. All are committed together. An invalid document gets a problem of its own.
+/// Each document is compared with the stored documents and with those before it in the list. All documents are
+/// committed together. An invalid document gets a problem of its own and does not affect the others.
 #[utoipa::path(post, operation_id = "add_documents", path = "/v1/collections/{collection}/documents", tag = "documents",
     params(("collection" = String, Path, description = "Name of the collection"), WriteQuery,
-        ("Idempotency-Key" = Option<String>, Header, description = "A repeated request with the same key gets the first answer")),
+        ("Idempotency-Key" = Option<String>, Header, description = "A repeated request with the same key gets the first answer and is not executed again")),
     request_body(content = DocumentsBody, description = "The documents"), responses(
     (status = 200, description = "One verdict for each document, in order", body = BatchAnswer)))]
 pub(crate) async fn add(
@@ -141,7 +145,7 @@ pub(crate) async fn add(
     request.execute(&app, work).await
 }
 
-/// Refuses a batch of more than `max_documents` with 413.
+/// Refuses a batch of more than `max_documents` documents with 413.
 pub(crate) fn require_batch_size(batch: &DocumentsBody, max_documents: usize) -> Result<(), Problem> {
     let documents = batch.documents.len();
     if documents > max_documents {
@@ -155,7 +159,7 @@ pub(crate) fn require_batch_size(batch: &DocumentsBody, max_documents: usize) ->
     Ok(())
 }
 
-/// The answer of `operation` for one document.
+/// Returns the answer of `operation` for one document.
 fn answer_one(
     collection: &Collection,
     body: DocumentBody,
@@ -166,7 +170,8 @@ fn answer_one(
     Ok(answers.into_iter().next().ok_or(CollectionError::Closed)??)
 }
 
-/// The answers of `operation` for the valid documents of a batch, and problems for the others, in the order of the batch.
+/// Returns one item per document of a batch, in order: the answer of `operation` for a valid document, and a problem
+/// for an invalid one.
 fn answer_batch(
     collection: &Collection,
     bodies: Vec<DocumentBody>,
@@ -216,7 +221,7 @@ pub(crate) async fn show(
 #[utoipa::path(delete, operation_id = "delete_document", path = "/v1/collections/{collection}/documents/{id}", tag = "documents",
     params(("collection" = String, Path, description = "Name of the collection"), ("id" = String, Path, description = "Id of the document"),
         ("X-Twinprint" = String, Header, description = "Any value: shows that the request does not come from a web page of another site"),
-        ("Idempotency-Key" = Option<String>, Header, description = "A repeated request with the same key gets the first answer")),
+        ("Idempotency-Key" = Option<String>, Header, description = "A repeated request with the same key gets the first answer and is not executed again")),
     responses((status = 200, description = "The document is deleted", body = Deleted)))]
 pub(crate) async fn remove(
     State(app): State<SharedApp>,
@@ -241,11 +246,11 @@ pub(crate) async fn remove(
 
 /// Delete all documents of a source, as a job
 ///
-/// After a job that ended early, a second request deletes the rest.
+/// If a job ends early, a second request deletes the remaining documents.
 #[utoipa::path(delete, operation_id = "delete_source", path = "/v1/collections/{collection}/sources/{source}", tag = "documents",
     params(("collection" = String, Path, description = "Name of the collection"), ("source" = String, Path, description = "The source"),
         ("X-Twinprint" = String, Header, description = "Any value: shows that the request does not come from a web page of another site"),
-        ("Idempotency-Key" = Option<String>, Header, description = "A repeated request with the same key gets the first answer")),
+        ("Idempotency-Key" = Option<String>, Header, description = "A repeated request with the same key gets the first answer and is not executed again")),
     responses((status = 202, description = "The job that deletes them", body = Job)))]
 pub(crate) async fn remove_source(
     State(app): State<SharedApp>,

@@ -13,10 +13,10 @@ use crate::app::SharedApp;
 use crate::model::NdjsonLines;
 use crate::problem::Problem;
 
-/// Documents that are read at a time.
+/// The number of documents that are read at a time.
 const CHUNK_DOCUMENTS: usize = 50;
 
-/// Lines of an export, and the position after them.
+/// A chunk of an export, and the position after it.
 struct ExportChunk {
     lines: Bytes,
     /// The sequence number of the last document in `lines`.
@@ -25,8 +25,8 @@ struct ExportChunk {
 
 /// Export all documents, one per line
 ///
-/// The lines have the form that import accepts, with the findings about each document in additional fields. A document that is updated
-/// during the export may appear twice, the second time in its updated form.
+/// The lines have the form that the import accepts. Additional fields contain the results for each document, such as
+/// its group. A document that is updated during the export may appear twice, the second time in its updated form.
 #[utoipa::path(get, path = "/v1/collections/{collection}/export", tag = "documents",
     params(("collection" = String, Path, description = "Name of the collection")), responses(
     (status = 200, description = "One document per line", body = NdjsonLines, content_type = "application/x-ndjson")))]
@@ -43,7 +43,7 @@ pub(crate) async fn export(
     let permit = Arc::clone(&app.export_permits)
         .try_acquire_owned()
         .map_err(too_many)?;
-    // A chunk is read after the previous one was sent, so a slow client occupies no thread.
+    // Each chunk is read only after the previous one was sent. So a slow client does not occupy a thread.
     let chunks = try_unfold((0, permit), move |(after, permit)| {
         let (app, collection) = (SharedApp::clone(&app), collection.clone());
         async move {
@@ -51,7 +51,8 @@ pub(crate) async fn export(
             match read.await.map_err(std::io::Error::other).and_then(|chunk| chunk) {
                 Ok(chunk) => Ok(chunk.map(|chunk| (chunk.lines, (chunk.last, permit)))),
                 Err(error) => {
-                    // The status is sent already. The client sees the error as a missing last chunk.
+                    // The status was already sent. The client notices the error because the last chunk of the body is
+                    // missing.
                     app.log
                         .error("export", serde_json::json!({"error": error.to_string()}));
                     Err(error)
@@ -63,7 +64,7 @@ pub(crate) async fn export(
     Ok(([(header::CONTENT_TYPE, ndjson)], Body::from_stream(chunks)).into_response())
 }
 
-/// The next documents after a sequence number. `None` at the end.
+/// Reads the next documents after a sequence number. Returns `None` at the end of the collection.
 fn read_chunk(collection: &Collection, after: u64) -> std::io::Result<Option<ExportChunk>> {
     let (documents, last) = collection
         .documents(after, CHUNK_DOCUMENTS)

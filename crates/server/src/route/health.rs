@@ -29,7 +29,8 @@ pub(crate) async fn readyz(State(app): State<SharedApp>) -> (StatusCode, Json<Re
         Err(error) => Some(error.to_string()),
     };
     let collections = app.registry.list().into_iter();
-    // With tokens, this route is still open to everyone. Errors contain paths and are then in the log only.
+    // This route needs no token. If the service has tokens, the errors are not shown here but only logged, because they
+    // contain paths.
     let shows_errors = app.tokens.is_none();
     let problems: BTreeMap<String, String> = collections
         .filter_map(|(name, opened)| Some((name, problem(opened)?)))
@@ -51,7 +52,7 @@ pub(crate) async fn readyz(State(app): State<SharedApp>) -> (StatusCode, Json<Re
     (status, Json(Readiness { ready, problems }))
 }
 
-/// Metrics for Prometheus
+/// Return the metrics for Prometheus
 #[utoipa::path(get, path = "/metrics", tag = "health", responses(
     (status = 200, description = "The metrics in the text format of Prometheus", body = String, content_type = "text/plain")))]
 pub(crate) async fn metrics(State(app): State<SharedApp>) -> Result<Response, Problem> {
@@ -65,7 +66,7 @@ pub(crate) async fn metrics(State(app): State<SharedApp>) -> Result<Response, Pr
     Ok(([(header::CONTENT_TYPE, text_format)], text).into_response())
 }
 
-/// This description
+/// Return this OpenAPI description
 #[utoipa::path(get, path = "/openapi.json", tag = "health", responses((status = 200, description = "OpenAPI 3.1", body = Object)))]
 pub(crate) async fn openapi(State(app): State<SharedApp>) -> Response {
     let json = HeaderValue::from_static("application/json");

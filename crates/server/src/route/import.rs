@@ -1,4 +1,4 @@
-//! Import of documents from a stream of NDJSON.
+//! Imports documents from a stream of NDJSON.
 
 use axum::body::Body;
 use axum::extract::{Path, State};
@@ -17,12 +17,12 @@ use crate::request_body::{cut_off, parse_json, require_type, too_slow};
 use crate::route::verdicts::{count_verdicts, verdict_name};
 use crate::route::write_request::WriteHead;
 
-/// Documents that are added with one commit.
+/// The number of documents that are added with one commit.
 const COMMIT_DOCUMENTS: usize = 500;
-/// Bytes of lines that are buffered before they are imported.
+/// The number of bytes that are buffered before their lines are imported.
 const CHUNK_BYTES: usize = 1 << 20;
 
-/// Fields that an export adds to a document. An import ignores them.
+/// The fields that an export adds to a document. An import ignores them.
 const EXPORT_FIELDS: [&str; 10] = [
     "group_id",
     "story_id",
@@ -38,12 +38,12 @@ const EXPORT_FIELDS: [&str; 10] = [
 
 /// Import documents, one per line, in order
 ///
-/// Lines that are not valid documents are counted, and the first of them are listed. The others are added. If an import ends early, the
-/// documents acknowledged until then stay, and the problem reports them; sending the import again changes nothing about them. An
-/// `Idempotency-Key` is stored when the whole import is done.
+/// Lines that are valid documents are added. The other lines are counted, and the first 100 of them are listed. If an
+/// import ends early, the documents that were added until then stay, and the problem reports them; if the import is
+/// sent again, they do not change. The answer for an `Idempotency-Key` is stored when the whole import is done.
 #[utoipa::path(post, path = "/v1/collections/{collection}/import", tag = "documents",
     params(("collection" = String, Path, description = "Name of the collection"),
-        ("Idempotency-Key" = Option<String>, Header, description = "A repeated request with the same key gets the first answer")),
+        ("Idempotency-Key" = Option<String>, Header, description = "A repeated request with the same key gets the first answer and is not executed again")),
     request_body(content = NdjsonLines, description = "One document per line", content_type = "application/x-ndjson"), responses(
     (status = 200, description = "All lines were imported", body = ImportReport),
     (status = 207, description = "Some lines were imported, some rejected", body = ImportReport),
@@ -59,7 +59,7 @@ pub(crate) async fn import(
     if head.headers.contains_key(header::CONTENT_ENCODING) {
         return Err(Problem::new(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            "an import must not have a Content-Encoding; its length is not limited",
+            "an import must not have a Content-Encoding; send the lines uncompressed, in one request of any length",
         ));
     }
     let key = head.idempotency_key(Some(collection.opening()))?;
@@ -109,7 +109,7 @@ pub(crate) async fn import(
     Ok(answer)
 }
 
-/// The answer to an import that was read to its end.
+/// Makes the answer to an import whose body was read to its end.
 fn answer(report: ImportReport) -> Result<ReplayableAnswer, Problem> {
     if report.rejected == 0 {
         return ReplayableAnswer::json(StatusCode::OK, &report);
@@ -125,7 +125,7 @@ fn answer(report: ImportReport) -> Result<ReplayableAnswer, Problem> {
     Err(Problem::unprocessable(detail).with_import(report))
 }
 
-/// The hash of a body that is not imported.
+/// Reads a body to its end without importing it, and returns its hash.
 async fn hash_rest(app: &App, mut chunks: LineChunks<'_>) -> Result<Hash, Problem> {
     let mut hasher = Sha256::new();
     while let Some(lines) = chunks.next().await? {
@@ -134,11 +134,11 @@ async fn hash_rest(app: &App, mut chunks: LineChunks<'_>) -> Result<Hash, Proble
     Ok(hasher.finalize().into())
 }
 
-/// A reader that splits a body into chunks of whole lines.
+/// Reads a body and splits it into chunks of whole lines.
 struct LineChunks<'a> {
     app: &'a App,
     body: Body,
-    /// Bytes that were received but not returned.
+    /// The bytes that were received but are not part of a returned chunk yet.
     pending: Vec<u8>,
     reservation: MemoryReservation,
     is_finished: bool,
@@ -155,7 +155,8 @@ impl<'a> LineChunks<'a> {
         }
     }
 
-    /// The next chunk, or `None` at the end. Releases the memory reserved for the previous chunk.
+    /// Returns the next chunk; `None` at the end of the body. Releases the memory that was reserved for the previous
+    /// chunk.
     async fn next(&mut self) -> Result<Option<Vec<u8>>, Problem> {
         if self.is_finished {
             return Ok(None);
@@ -197,14 +198,14 @@ impl<'a> LineChunks<'a> {
     }
 }
 
-/// The result of importing one chunk.
+/// The result of importing one chunk of lines.
 struct ImportedChunk {
     report: ImportReport,
-    /// The problem that ended the import.
+    /// The problem that ended the import; `None` if the import can continue.
     problem: Option<Problem>,
 }
 
-/// Imports a chunk of lines. `first_line` is the number of its first line.
+/// Imports a chunk of lines. The first line of the chunk has the number `first_line`.
 fn import_lines(app: &App, collection: &Collection, lines: &[u8], first_line: u64) -> ImportedChunk {
     let bits = collection.profile().bits();
     let mut report = ImportReport::default();
@@ -253,7 +254,7 @@ fn import_lines(app: &App, collection: &Collection, lines: &[u8], first_line: u6
     }
 }
 
-/// Parses a line, which an export may have written.
+/// Parses a line as a document. Fields that an export adds are ignored.
 fn parse_line(bytes: &[u8], bits: u32) -> Result<NewDocument, Problem> {
     let mut value: serde_json::Value = parse_json(bytes)?;
     if let Some(fields) = value.as_object_mut() {

@@ -16,21 +16,21 @@ use crate::problem::Problem;
 use crate::route::pagination::row_limit;
 use crate::tokens::Scope;
 
-/// The parameters of a page of the job list.
+/// The query parameters of the list of jobs.
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct JobsQuery {
     /// The `next_after` of the previous page
     after: Option<u64>,
-    /// Maximum jobs of the page, up to 1000 (50)
+    /// Maximum number of jobs on the page, up to 1000. Default: 50
     #[param(minimum = 1, maximum = 1000)]
     limit: Option<u64>,
 }
 
 /// List the jobs, newest first
 ///
-/// The latest 1000 jobs are stored, across restarts.
+/// The latest 1000 jobs are listed, including those from before a restart.
 #[utoipa::path(get, operation_id = "list_jobs", path = "/v1/jobs", tag = "jobs", params(JobsQuery), responses(
     (status = 200, description = "A page of the list", body = JobList)))]
 pub(crate) async fn list(
@@ -44,7 +44,7 @@ pub(crate) async fn list(
 fn not_found(id: u64) -> Problem {
     Problem::new(
         StatusCode::NOT_FOUND,
-        format!("no job {id}; the latest 1000 jobs are stored"),
+        format!("the service has no job {id}; only the latest 1000 jobs are stored"),
     )
 }
 
@@ -58,8 +58,9 @@ pub(crate) async fn show(State(app): State<SharedApp>, Path(id): Path<u64>) -> R
 
 /// Cancel a job
 ///
-/// The job ends at its next step with the state `cancelled`. Deleted documents stay deleted; a backup leaves no directory. A job that has
-/// ended keeps its state. Cancelling a backup needs the same scope as starting one.
+/// The job ends at its next step, with the state `cancelled`. Documents that it has deleted stay deleted. A cancelled
+/// backup leaves no directory. A job that has already ended keeps its state. To cancel a backup, a token needs the same
+/// scope as to start one.
 #[utoipa::path(delete, operation_id = "cancel_job", path = "/v1/jobs/{job}", tag = "jobs",
     params(("job" = u64, Path, description = "Number of the job"),
         ("X-Twinprint" = String, Header, description = "Any value: shows that the request does not come from a web page of another site")), responses(

@@ -1,4 +1,4 @@
-//! The routes, with the scope that each of them requires.
+//! The routes of the service, each with the scope that a token needs for it.
 
 pub(crate) mod collections;
 pub(crate) mod documents;
@@ -28,12 +28,12 @@ use crate::page;
 use crate::problem::{Problem, ProblemDetail};
 use crate::tokens::Scope;
 
-/// Maximum bytes of a plain error text that are read to make it a problem.
+/// The maximum size of a plain error text that is read to turn it into a problem, in bytes.
 const MAX_ERROR_BYTES: usize = 4096;
-/// Maximum characters of the error text in a problem.
+/// The maximum length of the error text in a problem, in characters.
 const MAX_ERROR_CHARS: usize = 300;
 
-/// All routes with their middleware.
+/// Makes the router with all routes and their middleware.
 pub(crate) fn router(app: SharedApp) -> Router {
     let scoped = |scope: Scope| middleware::from_fn_with_state((SharedApp::clone(&app), scope), authorize);
     let read = Router::new()
@@ -113,7 +113,8 @@ async fn not_found() -> Problem {
     Problem::new(StatusCode::NOT_FOUND, NOT_FOUND)
 }
 
-/// The text of an error that is not a problem object. axum gives such errors for invalid paths and queries.
+/// Returns the text of an error response that is not a problem object. axum makes such responses for invalid paths and
+/// queries.
 async fn error_text(response: Response) -> String {
     let body = axum::body::to_bytes(response.into_body(), MAX_ERROR_BYTES).await;
     let body = body.unwrap_or_default();
@@ -126,7 +127,8 @@ async fn error_text(response: Response) -> String {
     }
 }
 
-/// Requires a token with a scope, or without tokens a local host name. Requires the same origin for unsafe methods.
+/// Checks that a request is allowed: it needs a token with the scope, or, if the service has no tokens, a local host
+/// name. A request that changes data must also come from the same origin.
 async fn authorize(
     State((app, scope)): State<(SharedApp, Scope)>,
     request: Request,
@@ -142,7 +144,7 @@ async fn authorize(
     Ok(next.run(request).await)
 }
 
-/// Requires a local host name on the routes that never need a token, if the service has no tokens.
+/// Checks requests for routes that need no token: if the service has no tokens, they need a local host name.
 async fn require_local_host(
     State(app): State<SharedApp>,
     request: Request,
@@ -154,7 +156,7 @@ async fn require_local_host(
     Ok(next.run(request).await)
 }
 
-/// Counts and logs each request, turns errors of axum into problems, and sets security headers.
+/// Counts and logs each request, turns the error responses of axum into problems, and sets security headers.
 async fn observe(State(app): State<SharedApp>, request: Request, next: Next) -> Response {
     let started = Instant::now();
     let method = request.method().clone();

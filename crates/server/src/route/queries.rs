@@ -22,8 +22,8 @@ use crate::route::pagination::row_limit;
 
 /// Find documents similar to a given one
 ///
-/// The document is compared with group leaders. The hits are the leaders that it duplicates, then near misses: candidates whose Jaccard is
-/// below the collection's threshold.
+/// The document is compared with the leaders of groups. The hits are the leaders that are duplicates of it, then near
+/// misses, which are candidates whose Jaccard is below the collection's threshold.
 #[utoipa::path(post, path = "/v1/collections/{collection}/similar", tag = "questions",
     params(("collection" = String, Path, description = "Name of the collection")), request_body(content = SimilarBody, description = "The document and the search parameters"), responses(
     (status = 200, description = "The hits, most similar first", body = Similar)))]
@@ -46,8 +46,8 @@ pub(crate) async fn similar(
 
 /// Group the near-duplicates among given documents
 ///
-/// The documents are compared with one another by the rules of the collection, and not stored. Each document joins the most similar leader
-/// before it, or becomes a leader.
+/// The documents are compared with one another by the settings of the collection, and are not stored. Each document
+/// joins the group of the most similar leader before it, or leads a new group.
 #[utoipa::path(post, path = "/v1/collections/{collection}/collapse", tag = "questions",
     params(("collection" = String, Path, description = "Name of the collection")), request_body(content = DocumentsBody, description = "The documents, the best first"), responses(
     (status = 200, description = "The groups", body = Collapsed)))]
@@ -82,7 +82,7 @@ pub(crate) async fn collapse(
     app.workers.run(work).await
 }
 
-/// The ids of two documents.
+/// The query parameters of a comparison: the ids of two documents.
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -95,7 +95,7 @@ pub(crate) struct PairQuery {
 
 /// Compare two stored documents
 ///
-/// The answer includes the words and fingerprint bits in which they differ.
+/// The answer includes the words and the fingerprint bits in which the documents differ.
 #[utoipa::path(get, path = "/v1/collections/{collection}/explain", tag = "questions",
     params(("collection" = String, Path, description = "Name of the collection"), PairQuery), responses(
     (status = 200, description = "The comparison", body = Comparison)))]
@@ -110,23 +110,23 @@ pub(crate) async fn explain(
         .await
 }
 
-/// The parameters of a page of the group list.
+/// The query parameters of the list of groups.
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct GroupQuery {
     /// The `next_after` of the previous page
     after: Option<u64>,
-    /// Minimum number of documents of a group (2)
+    /// Minimum number of documents of a group. Default: 2
     min_size: Option<u64>,
-    /// Maximum groups of the page, up to 1000 (50)
+    /// Maximum number of groups on the page, up to 1000. Default: 50
     #[param(minimum = 1, maximum = 1000)]
     limit: Option<u64>,
 }
 
 /// List groups of near-duplicates
 ///
-/// The groups are ordered by number and come without their members.
+/// The groups are ordered by number. Their members are not included.
 #[utoipa::path(get, path = "/v1/collections/{collection}/groups", tag = "questions",
     params(("collection" = String, Path, description = "Name of the collection"), GroupQuery), responses(
     (status = 200, description = "A page of the list", body = GroupList)))]
@@ -147,21 +147,21 @@ pub(crate) async fn groups(
     app.workers.run(work).await
 }
 
-/// The parameters of a page of group members.
+/// The query parameters of a group and its members.
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct MembersQuery {
     /// The `next_after` of the previous page
     after: Option<u64>,
-    /// Maximum members of the page, up to 1000 (100)
+    /// Maximum number of members on the page, up to 1000. Default: 100
     #[param(minimum = 1, maximum = 1000)]
     limit: Option<u64>,
 }
 
 /// Show a group with its members
 ///
-/// Members are ordered by number. A member that joins during paging is at the end.
+/// Members are ordered by number. A member that joins while a client reads page after page is on the last page.
 #[utoipa::path(get, path = "/v1/collections/{collection}/groups/{group}", tag = "questions",
     params(("collection" = String, Path, description = "Name of the collection"), ("group" = u64, Path, description = "Number of the group"), MembersQuery), responses(
     (status = 200, description = "The group, with a page of its members", body = Group)))]
@@ -182,24 +182,24 @@ pub(crate) async fn group(
     app.workers.run(work).await
 }
 
-/// The parameters of the statistics.
+/// The query parameters of the statistics.
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct StatsQuery {
-    /// Count only this source
+    /// Return the counts of this source only
     source: Option<String>,
     /// The `next_after` of the previous page
     after: Option<String>,
-    /// Maximum sources of the page, up to 1000 (100)
+    /// Maximum number of sources on the page, up to 1000. Default: 100
     #[param(minimum = 1, maximum = 1000)]
     limit: Option<u64>,
 }
 
 /// Count the documents, in total and by source
 ///
-/// Sources are ordered by number of documents, then by name. A source whose number of documents changes during paging may appear twice or
-/// not at all.
+/// Sources are ordered by descending number of documents, then by name. If the number of documents of a source changes
+/// while a client reads page after page, the source may appear twice or not at all.
 #[utoipa::path(get, path = "/v1/collections/{collection}/stats", tag = "questions",
     params(("collection" = String, Path, description = "Name of the collection"), StatsQuery), responses(
     (status = 200, description = "The counts, with a page of the sources", body = Stats)))]
@@ -220,21 +220,21 @@ pub(crate) async fn stats(
     app.workers.run(work).await
 }
 
-/// The parameters of a page of changes.
+/// The query parameters of the list of changes.
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct ChangeQuery {
-    /// The first sequence number to return
+    /// Smallest sequence number to return
     since: Option<u64>,
-    /// Maximum changes of the page, up to 1000 (100)
+    /// Maximum number of changes on the page, up to 1000. Default: 100
     #[param(minimum = 1, maximum = 1000)]
     limit: Option<u64>,
 }
 
 /// List changes, oldest first
 ///
-/// The `next` of the answer is the `since` of the next request.
+/// The value of `next` in the answer is the `since` of the request for the next page.
 #[utoipa::path(get, path = "/v1/collections/{collection}/changes", tag = "questions",
     params(("collection" = String, Path, description = "Name of the collection"), ChangeQuery), responses(
     (status = 200, description = "A page of changes, and the start of the next page", body = ChangeList)))]

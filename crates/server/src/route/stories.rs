@@ -1,4 +1,4 @@
-//! Routes of stories: list them by time, show one with its documents.
+//! Routes of stories: list stories by time, and show one story with its documents.
 #![expect(
     unused_qualifications,
     reason = "utoipa generates qualified paths for query parameters"
@@ -25,7 +25,7 @@ pub(crate) enum StoryState {
     Ended,
 }
 
-/// The parameters of a page of the story list.
+/// The query parameters of the list of stories.
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -37,18 +37,19 @@ pub(crate) struct StoriesQuery {
     since: Option<String>,
     /// Only stories whose last document is from this time or earlier
     until: Option<String>,
-    /// Minimum number of documents of a story (2)
+    /// Minimum number of documents of a story. Default: 2
     min_size: Option<u64>,
     /// The `next_after` of the previous page
     after: Option<String>,
-    /// Maximum stories of the page, up to 1000 (50)
+    /// Maximum number of stories on the page, up to 1000. Default: 50
     #[param(minimum = 1, maximum = 1000)]
     limit: Option<u64>,
 }
 
 /// List stories, those with the latest document first
 ///
-/// A story that gains a document during paging appears at its old position, at its new position, or not at all.
+/// A story that gains a document while a client reads page after page appears at its old position, at its new position,
+/// or not at all.
 #[utoipa::path(get, path = "/v1/collections/{collection}/stories", tag = "stories",
     params(("collection" = String, Path, description = "Name of the collection"), StoriesQuery), responses(
     (status = 200, description = "A page of the list", body = StoryList)))]
@@ -75,21 +76,21 @@ pub(crate) async fn stories(
         .await
 }
 
-/// The parameters of a page of a story's documents.
+/// The query parameters of a story and its documents.
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct StoryMembersQuery {
     /// The `next_after` of the previous page
     after: Option<u64>,
-    /// Maximum documents of the page, up to 1000 (100)
+    /// Maximum number of documents on the page, up to 1000. Default: 100
     #[param(minimum = 1, maximum = 1000)]
     limit: Option<u64>,
 }
 
 /// Show a story with its documents
 ///
-/// If the story has been merged into another one, the answer is that other story.
+/// If the story has been merged into another one, the answer contains that other story.
 #[utoipa::path(get, path = "/v1/collections/{collection}/stories/{story}", tag = "stories",
     params(("collection" = String, Path, description = "Name of the collection"), ("story" = u64, Path, description = "Number of the story"), StoryMembersQuery), responses(
     (status = 200, description = "The story, with a page of its documents", body = StoryDetail)))]

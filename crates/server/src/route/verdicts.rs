@@ -1,10 +1,10 @@
-//! Names and metrics of verdicts.
+//! The names of verdicts in JSON, and the metrics that count them.
 
 use twinprint_collection::{Answer, Verdict};
 
 use crate::app::App;
 
-/// Adds the verdicts of some answers to the metrics.
+/// Counts the verdicts of answers in the metrics of the service.
 pub(crate) fn count_verdicts<'a>(app: &App, answers: impl Iterator<Item = &'a Answer>) {
     let mut counts = [0u64; 4];
     for answer in answers {
@@ -16,7 +16,7 @@ pub(crate) fn count_verdicts<'a>(app: &App, answers: impl Iterator<Item = &'a An
     }
 }
 
-/// The name of a verdict in JSON and in metrics.
+/// Returns the name of a verdict, as JSON and metrics contain it.
 pub(crate) fn verdict_name(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::New => "new",

@@ -1,4 +1,4 @@
-//! Writes that are executed once for each `Idempotency-Key`.
+//! Requests that write, which are executed only once per `Idempotency-Key`.
 
 use std::convert::Infallible;
 
@@ -12,7 +12,7 @@ use crate::idempotency::{Hash, KeyLookup, ReplayableAnswer, hash_key};
 use crate::problem::Problem;
 use crate::request_body::RequestBody;
 
-/// The method, URI and headers of a write.
+/// The method, the URI and the headers of a request that writes.
 pub(crate) struct WriteHead {
     method: Method,
     uri: Uri,
@@ -32,9 +32,9 @@ impl<S: Sync> FromRequestParts<S> for WriteHead {
 }
 
 impl WriteHead {
-    /// The hash of the idempotency key, or `None` without one. The hash covers the method, the path and query, the token
-    /// and `opening`, the number of the collection's opening: a key used with a deleted collection has no effect on a new
-    /// collection of the same name.
+    /// Returns the hash of the request's idempotency key; `None` if the request has no key. The hash also covers the
+    /// method, the path and query, the token, and `opening`, which identifies the open collection. So a key that was
+    /// used with a deleted collection has no effect on a new collection of the same name.
     pub(crate) fn idempotency_key(&self, opening: Option<u64>) -> Result<Option<Hash>, Problem> {
         let path = self.uri.path_and_query().map_or("", |path| path.as_str());
         let opening = opening.map_or_else(String::new, |opening| opening.to_string());
@@ -42,16 +42,17 @@ impl WriteHead {
     }
 }
 
-/// A write with its body.
+/// A request that writes, with its body.
 pub(crate) struct WriteRequest {
     pub(crate) head: WriteHead,
-    /// The opening of the collection to write to. `None` for the deletion of a collection, which ends its openings.
+    /// The number that identifies the opening of the collection to write to. `None` for the deletion of a collection,
+    /// because the answer must be found after the collection is closed.
     pub(crate) opening: Option<u64>,
     pub(crate) body: RequestBody,
 }
 
 impl WriteRequest {
-    /// Executes `work` on a worker thread, unless the request repeats an earlier one.
+    /// Executes `work` on a worker thread. If the request repeats an earlier one, returns the answer to that instead.
     pub(crate) async fn execute(
         self,
         app: &SharedApp,
@@ -60,7 +61,8 @@ impl WriteRequest {
         self.execute_with_guard(app, std::future::ready(()), work).await
     }
 
-    /// Like [`execute`](Self::execute), but first waits for `guard`, which is dropped after `work` has ended.
+    /// Does the same as [`execute`](Self::execute), but waits for `guard` first. The result of `guard` is dropped after
+    /// `work` has ended.
     pub(crate) async fn execute_with_guard<G: Send + 'static>(
         self,
         app: &SharedApp,
