@@ -261,7 +261,7 @@ fn rejected_documents_are_reported_with_their_place() {
     for part in [
         "odd.jsonl:2: id",
         "odd.jsonl:4: ",
-        "score: left out of 1 document",
+        "score: ignored in 1 document",
         "odd.jsonl:1",
     ] {
         assert!(told.stderr.contains(part), "{part}: {}", told.stderr);
