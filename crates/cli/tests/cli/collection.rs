@@ -261,7 +261,7 @@ fn rejected_documents_are_reported_with_file_and_line() {
     for part in [
         "odd.jsonl:2: id",
         "odd.jsonl:4: ",
-        "score: left out of 1 document",
+        "score: ignored in 1 document",
         "odd.jsonl:1",
     ] {
         assert!(run.stderr.contains(part), "{part}: {}", run.stderr);

@@ -65,9 +65,9 @@ fn a_key_needs_its_id_and_an_id_needs_its_key() {
     let run = sandbox.run("fingerprint in.jsonl --profile tp1-words-lntf-64+key.mine");
     run.fails(2, &["needs --key FILE, the file of the secret key mine"]);
     let run = sandbox.run("fingerprint in.jsonl --key key");
-    run.fails(2, &["needs +key.ID behind it"]);
+    run.fails(2, &["must end in +key.ID"]);
     let run = sandbox.run("fingerprint in.jsonl --profile mfonda --key key");
-    run.fails(2, &["--profile mfonda: takes none"]);
+    run.fails(2, &["--profile mfonda: cannot be combined with"]);
     let run = sandbox.run("fingerprint in.jsonl --profile tp1-words-lntf-64+key.mine --key short");
     let run = run.fails(1, &["--key short: expected 32 hexadecimal digits"]);
     assert!(!run.stderr.contains("secret"), "{}", run.stderr);

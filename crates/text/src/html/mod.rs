@@ -51,7 +51,7 @@ const MIN_MAIN_PERCENT: u64 = 25;
 #[non_exhaustive]
 pub enum HtmlError {
     /// Elements are nested too deeply.
-    #[error("the elements of the page are nested more than {limit} deep")]
+    #[error("the page has more than {limit} elements nested in one another")]
     TooDeep {
         /// The maximum number of elements that may be open within one another.
         limit: u64,

@@ -45,7 +45,8 @@ fn add(sandbox: &Sandbox, first: u64) -> bool {
     );
     assert!(!sandbox.path(NOTE).exists());
     sandbox.run("index check seen").ok();
-    run.stderr.contains("was committed before it was killed")
+    run.stderr
+        .contains("was killed after it had added the fingerprints")
 }
 
 #[test]

@@ -126,7 +126,7 @@ fn an_index_of_an_early_version_passes_check_with_a_note_until_its_next_change()
         }
         let manifest = std::fs::read(testdata.join(format!("manifest-{version}"))).unwrap();
         sandbox.put("seen/manifest", manifest);
-        let note = "an earlier version wrote the manifest";
+        let note = "because an earlier version wrote it";
         let run = sandbox.run("index check seen").ok();
         assert_eq!(run.stdout, "seen: undamaged; 58 fingerprints in 2 segments\n");
         assert_eq!(!run.stderr.contains(note), bound, "{}", run.stderr);
