@@ -85,25 +85,25 @@ class Side:
             raise RuntimeError(f"{Path(binary).name} {command}: exit code {done.returncode}: {last}")
 
 
-def judge(case, number, work, old, new):
+def compare_case(case, number, work, old, new):
     """Runs a case with both binaries: returns the verdict, the finding, and the seconds."""
     began = time.monotonic()
     verdict, finding = "same", ""
-    places = [work / name / f"case{number}" for name in ("old", "new")]
+    directories = [work / name / f"case{number}" for name in ("old", "new")]
     try:
-        for binary, place in zip((old, new), places):
-            place.mkdir(parents=True)
-            side = Side(binary, old, place)
+        for binary, directory in zip((old, new), directories):
+            directory.mkdir(parents=True)
+            side = Side(binary, old, directory)
             for step in case.steps:
                 step(side) if callable(step) else side.run(step, case.allowed)
-        finding = first_difference(*places) or ""
+        finding = first_difference(*directories) or ""
         if finding:
             verdict = "DIFFERENT"
     except (RuntimeError, OSError, http.client.HTTPException, KeyError, ValueError) as error:
         verdict, finding = "FAILED", f"{type(error).__name__}: {error}"
     if verdict == "same":
-        for place in places:
-            shutil.rmtree(place)
+        for directory in directories:
+            shutil.rmtree(directory)
     return verdict, finding, time.monotonic() - began
 
 
@@ -130,7 +130,7 @@ def main():
             return
         began, counts = time.monotonic(), {"same": 0, "DIFFERENT": 0, "FAILED": 0}
         with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-            futures = [pool.submit(judge, case, number, work, old, new) for number, case in enumerate(cases)]
+            futures = [pool.submit(compare_case, case, number, work, old, new) for number, case in enumerate(cases)]
             for case, future in zip(cases, futures):
                 verdict, finding, seconds = future.result()
                 counts[verdict] += 1

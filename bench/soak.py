@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Measures whether the memory of a service grows while it runs for long, with as many documents deleted as added.
+"""Measures whether the memory of a service grows over a long run that deletes as many documents as it adds.
 
     bench/soak.py TWINPRINT SOURCE.jsonl [--warm-up 8] [--minutes 30] [--documents 20000] [--rate 150] [--stories]
 
-Serves a collection in a directory of its own and fills it up to DOCUMENTS. Then it adds RATE documents of 2 kB a second in batches of 50, a tenth of
-them earlier ones with a word exchanged, queries as many, reads groups and stories, and deletes the oldest batch, so the number stays constant. During
-the minutes of the warm-up it does so as fast as it can, so the bounded caches are full when the measurement begins. Every ten seconds it records the
-memory of the service (VmRSS and its part RssAnon), the size of the store, and the slowest batch since. At the end it prints the course in rows, and the
-slope of a line fitted to the second half, in MB an hour. It needs only the standard library.
+Serves a collection in a temporary directory and adds DOCUMENTS documents. Then it adds RATE documents of 2 kB a second in batches of 50; a tenth of
+them are earlier ones with one word replaced. After each batch it queries 50 documents, reads groups and stories, and deletes the oldest batch, so the
+number of documents stays constant. During the minutes of the warm-up it does so as fast as it can, so the bounded caches are full when the measurement
+begins. Every ten seconds it records the memory of the service (VmRSS and its part RssAnon), the size of the store, and the time of the slowest batch
+since the last record. It prints a row each minute, and at the end the slope of a line fitted to the second half, in MB an hour. It needs only the
+standard library.
 """
 
 import argparse
@@ -58,9 +59,9 @@ class Soak:
             self.connection.close()
             self.connection.request(method, "/v1/collections/soak" + path, sent, headers)
             answer = self.connection.getresponse()
-        said = answer.read()
-        assert answer.status in (200, 201, 202), (answer.status, said[:300])
-        return json.loads(said)
+        content = answer.read()
+        assert answer.status in (200, 201, 202), (answer.status, content[:300])
+        return json.loads(content)
 
     def text(self):
         if self.recent and self.draw.random() < 0.1:
@@ -75,7 +76,7 @@ class Soak:
         self.recent.append(" ".join(parts))
         return self.recent[-1]
 
-    def take_in(self):
+    def add_batch(self):
         """Adds a batch."""
         batch = [{"id": f"d{self.next + n}", "source": f"b{self.next}", "text": self.text()} for n in range(BATCH)]
         self.kept.append(self.next)
@@ -86,8 +87,8 @@ class Soak:
         assert all("answer" in item for item in items)
 
     def turn(self, most):
-        """Adds a batch, queries one, and deletes the oldest documents above the number that stays."""
-        self.take_in()
+        """Adds a batch, queries another one, and deletes the oldest documents until `most` are left."""
+        self.add_batch()
         self.call("POST", "/checks", {"documents": [{"id": "asked", "text": self.text()} for _ in range(BATCH)]})
         self.call("GET", "/groups?limit=20")
         if self.stories:
@@ -96,7 +97,7 @@ class Soak:
             self.call("DELETE", f"/sources/b{self.kept.popleft()}")
 
 
-def held(process):
+def memory_of(process):
     """Returns the resident and the anonymous memory of a process in MB."""
     fields = dict(line.split(":", 1) for line in Path(f"/proc/{process}/status").read_text().splitlines())
     return [int(fields[name].split()[0]) / 1024 for name in ("VmRSS", "RssAnon")]
@@ -126,7 +127,7 @@ def main():
         try:
             soak = Soak(service.stdout.readline().strip(), words_of(args.source), args.stories)
             while len(soak.kept) * BATCH < args.documents:
-                soak.take_in()
+                soak.add_batch()
             print(f"{args.documents} documents present; from now on one is deleted for each one added", flush=True)
             began = time.monotonic()
             while time.monotonic() - began < args.warm_up * 60:
@@ -134,12 +135,12 @@ def main():
             print(f"{soak.next} documents added in {time.monotonic() - began:.0f} s of warm-up", flush=True)
             soak.slowest = 0.0
             began, rows, turns = time.monotonic(), [], 0
-            while (gone := time.monotonic() - began) < args.minutes * 60:
+            while (elapsed := time.monotonic() - began) < args.minutes * 60:
                 soak.turn(args.documents)
                 turns += 1
-                if gone >= len(rows) * SAMPLE:
+                if elapsed >= len(rows) * SAMPLE:
                     store = Path(work, "collections/soak/collection.redb").stat().st_size / 1e6
-                    rows.append([gone, *held(service.pid), store, soak.slowest, soak.next])
+                    rows.append([elapsed, *memory_of(service.pid), store, soak.slowest, soak.next])
                     soak.slowest = 0.0
                     if len(rows) % 6 == 1:
                         print("| {:.0f} s | {:.0f} | {:.0f} | {:.0f} | {:.3f} | {} |".format(*rows[-1]), flush=True)

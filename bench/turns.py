@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Compares the speed of two twinprint binaries, in turns.
+"""Compares the speed of two twinprint binaries by running them alternately.
 
     bench/turns.py OLD NEW [--data DIR] [--turns N] [--only NAME]
 
-Each case is a command. A turn runs it with OLD and then with NEW. Disturbances by other work hit both binaries alike, and
-only ever add time, so the least of N turns is compared. The script prints a row for each case: the CPU time and the
-wall time of OLD in seconds, and those of NEW as ratios.
+Each case is a command. A turn runs it with OLD and then with NEW. Other work on the machine slows both binaries alike and
+only adds time, so the shortest times of N turns are compared. The script prints a row for each case: the CPU time and
+the wall time of OLD in seconds, and those of NEW as ratios.
 
 DIR is the directory of labelled sets (default: $TWINPRINT_SHARED/data, or ../shared/data next to the repository). The
 script needs zstd. Fingerprints for `index` are random numbers and copies of them with up to three flipped bits, from a

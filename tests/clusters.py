@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Compares the groups of a stream with the connected components of the true duplicates.
+"""Compares the groups of `cluster` with the connected components of the true duplicates.
 
-On generated corpora, whose stories are known, it also compares stories with these. Needs the same as quality.py, and
-runs on the same kinds of corpora.
+On generated corpora, whose stories are known, it also compares the stories. Needs the same as quality.py, and runs on
+the same kinds of corpora.
 """
 
 import subprocess
@@ -44,7 +44,7 @@ def pairwise(found, truth):
 
 
 def stories(name):
-    """Compares the stories of news, in order of time, with the stories of the generator. Returns what failed."""
+    """Compares the stories of news, in order of time, with those of the generator. Returns the failures."""
     labelled = corpus(name)
     with tempfile.TemporaryDirectory() as work:
         out = Path(work) / "out"

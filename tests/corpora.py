@@ -31,7 +31,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SHARED = Path(os.environ.get("TWINPRINT_SHARED", ROOT.parent / "shared"))
 MEASURED = (SHARED / "data").is_dir()
 SEED = 20240501
-# The least Jaccard of the pairs that a generated corpus lists.
+# A generated corpus lists all pairs with at least this Jaccard.
 COMPLETE_FROM = 0.3
 # The number of random pairs that a generated corpus also lists.
 RANDOM_PAIRS = 1500
@@ -82,10 +82,10 @@ def generated(name):
     documents, pairs = GENERATORS[name](Writer(random.Random(f"{SEED} {name}"), "zh" if name.endswith("zh") else "en"))
     directory = Path(tempfile.mkdtemp(prefix="twinprint-corpus-"))
     atexit.register(shutil.rmtree, directory, ignore_errors=True)
-    made = Corpus(directory / f"{name}.docs.jsonl", directory / f"{name}.pairs.jsonl")
-    for path, records in [(made.docs, documents), (made.pairs, pairs)]:
+    files = Corpus(directory / f"{name}.docs.jsonl", directory / f"{name}.pairs.jsonl")
+    for path, records in [(files.docs, documents), (files.pairs, pairs)]:
         path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in records), encoding="utf-8")
-    return made
+    return files
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -109,7 +109,7 @@ def shingles(text, language):
 
 
 def similarity(a, b):
-    """Returns Jaccard and containment of two shingle sets, to four places."""
+    """Returns Jaccard and containment of two shingle sets, rounded to four digits."""
     common = len(a & b)
     return {
         "jaccard": round(common / (len(a) + len(b) - common), 4),
@@ -118,7 +118,7 @@ def similarity(a, b):
 
 
 def all_pairs(documents, writer, field="text"):
-    """Returns every pair of documents with a Jaccard from COMPLETE_FROM up, by brute force, and some random pairs."""
+    """Returns all pairs of documents with a Jaccard of at least COMPLETE_FROM, by brute force, and some random pairs."""
     sets = [shingles(document[field], writer.language) for document in documents]
     listed = {}
     for i, j in itertools.combinations(range(len(documents)), 2):
@@ -234,7 +234,8 @@ def revisions(writer):
 def newswire(writer):
     """Generates news in order of time, in stories of three days.
 
-    A story has 1 to 12 items, and a fifth of their words are its own. Some items are repeated with corrections.
+    A story has 1 to 12 items, and a fifth of their words are names of the story. Some items are repeated with
+    corrections.
     """
     items = []
     begin = datetime(2024, 5, 1, tzinfo=timezone.utc)
@@ -242,7 +243,6 @@ def newswire(writer):
         names = [f"{writer.make_word()}{writer.make_word()}" for _ in range(12)]
         first = begin + timedelta(minutes=writer.draw.randrange(30 * 24 * 60))
         for _ in range(writer.draw.choice([1, 1, 2, 4, 8, 12])):
-            # A fifth of an item's words are the story's own.
             sentences = [
                 [writer.draw.choice(names) if writer.draw.random() < 0.2 else word for word in words]
                 for words in writer.sentences(50, 160)
@@ -272,7 +272,7 @@ def newswire(writer):
 
 
 def webpages(writer):
-    """Generates HTML pages of three sites. The chrome changes between the versions of a page, the main text little."""
+    """Generates HTML pages of three sites. Versions of a page have different chrome and nearly the same main text."""
     documents = []
     for site_number in range(3):
         versions = [writer.site() for _ in range(4)]
@@ -294,7 +294,7 @@ def webpages(writer):
 
 
 def causes(writer):
-    """Generates articles as pages of eight sites, and for each article pages that differ from it by a known cause."""
+    """Generates articles as pages of eight sites. For each article it adds pages that differ from it by a known cause."""
     documents, sets, pairs = [], [], []
     sites = [writer.site() for _ in range(8)]
 
@@ -328,7 +328,7 @@ def causes(writer):
         pair(original, add(main, site, "ads", [advertisement() for _ in range(writer.draw.randint(1, 4))]), "ads")
         counter = f'<footer class="counter"><span>{writer.draw.randrange(10**6)}</span></footer>'
         pair(original, add(main, site, "counters", [counter]), "counters")
-        # A page of other text that holds a stretch of the article: 50 to 90 % of its words.
+        # A page of other text that contains the beginning of the article: 50 to 90 % of its words.
         share = writer.draw.choice([0.5, 0.6, 0.7, 0.8, 0.9])
         words = [word for sentence in main for word in sentence]
         taken = words[: round(share * len(words))]

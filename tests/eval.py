@@ -20,7 +20,7 @@ THRESHOLDS = [0.5, 0.7, 0.8, 0.9]
 
 
 def documents():
-    """Returns generated texts: families whose members have more and more words changed."""
+    """Returns generated texts: 60 base texts, each with versions of up to 13 changed words."""
     chance = random.Random(7)
     word = lambda: f"w{chance.randrange(20000)}"
     texts = []

@@ -1,4 +1,4 @@
-"""Runs the README's first command on the real sources that cargo has unpacked, and checks its promises.
+"""Runs the README's first command on the real sources that cargo has unpacked, and checks its result.
 
 Needs the binary (TWINPRINT, by default target/release/twinprint). No packages.
 """
@@ -16,10 +16,10 @@ BINARY = os.environ.get("TWINPRINT", str(ROOT / "target/release/twinprint"))
 
 
 class FirstCommand(unittest.TestCase):
-    def test_it_runs_on_the_sources_of_the_dependencies(self):
+    def test_the_first_command_deduplicates_the_sources_of_the_dependencies(self):
         readme = (ROOT / "README.md").read_text(encoding="utf-8")
         command = re.search(r"^cargo run --release -- (dedup .*)$", readme, re.MULTILINE)
-        self.assertIsNotNone(command, "the README's first command is not there")
+        self.assertIsNotNone(command, "the README has no first command")
         with tempfile.TemporaryDirectory() as work:
             done = subprocess.run(
                 ["bash", "-euc", f'"$0" {command[1]}', BINARY],
@@ -35,7 +35,7 @@ class FirstCommand(unittest.TestCase):
         print(done.stdout)
         records = report["records"]
         self.assertGreater(records["read"], 1000)
-        self.assertGreater(records["removed"], 100, "sources share licences at least")
+        self.assertGreater(records["removed"], 100, "the sources share at least their licences")
         self.assertEqual(records["read"], records["kept"] + records["removed"] + records["rejected"])
         self.assertEqual(len(rejects), records["rejected"])
         self.assertEqual(len(clusters), records["kept"] + records["removed"])

@@ -1,4 +1,4 @@
-"""Checks which near-duplicate pages are found when the markup is read, on pairs of known cause.
+"""Checks which near-duplicate pages are found in HTML, on pairs that differ by a known cause.
 
 Needs the same as quality.py, and runs on the same kinds of corpora.
 """
@@ -11,14 +11,14 @@ from pathlib import Path
 from corpora import corpus, require, rows
 from quality import dedup
 
-# Causes that change only the surroundings of the article.
+# Causes that change the page but not its article.
 SAME_ARTICLE = ["mirror", "ads", "counters"]
 UNRELATED = ["unrelated", "unrelated-same-site"]
 
 
 class Pages(unittest.TestCase):
     def found(self, name):
-        """Returns the pairs of documents found, and the report."""
+        """Returns the pairs of documents found."""
         with tempfile.TemporaryDirectory() as work:
             out = Path(work) / "out"
             report = dedup(corpus(name).docs, out, "--html-key", "html", "--mode", "report")
@@ -49,7 +49,7 @@ class Pages(unittest.TestCase):
         self.causes("causes-en")
 
     def site(self, name, least):
-        """Checks pages of a few sites: versions of the same content are found and no others, whatever the chrome."""
+        """Checks on pages of a few sites that pairs of equal content are found and other pairs are not."""
         found = self.found(name)
         truth = self.truth(name)
         same = [row for row in truth if row["jaccard"] >= 0.9]

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Checks that fingerprints stored by other libraries are found by `twinprint fingerprint --profile`, and in an index of them.
+"""Checks that twinprint computes and finds the fingerprints that other libraries have stored.
 
-A store made by the Python package `simhash` is queried with `--profile 1e0ng`; one of fingerprints that gosimhash and jiebaR have published,
-with `--profile cppjieba`. Both also become an index (`twinprint index build --profile`), which is queried with texts. The second test needs the
-vectors and dictionaries of $TWINPRINT_SHARED, and is skipped with a message without them.
+The first test stores fingerprints of the Python package `simhash` and computes them by `--profile 1e0ng`. The second reads fingerprints that
+gosimhash and jiebaR have published and computes them by `--profile cppjieba-top2`. Both also build an index of the stored fingerprints
+(`twinprint index build --profile`) and query it with texts. The second test needs the vectors and dictionaries of $TWINPRINT_SHARED, and is
+skipped with a message without them.
 """
 
 import json
@@ -31,7 +32,7 @@ WORDS = re.findall(
 
 
 def fingerprints(texts, *options):
-    """Returns twinprint's fingerprints of texts, as numbers."""
+    """Returns the fingerprints that twinprint computes for the texts, as numbers."""
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "texts.jsonl"
         path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts), encoding="utf-8")
@@ -41,7 +42,7 @@ def fingerprints(texts, *options):
 
 
 def found_in_index(store, texts, profile, *options, radius=3):
-    """Returns for each text the positions in `store` of the fingerprints that an index of the store finds."""
+    """Builds an index of `store` and queries it with the texts. Returns for each text the positions of the fingerprints found."""
     with tempfile.TemporaryDirectory() as directory:
         def twinprint(*command):
             return subprocess.run([TWINPRINT, *command], cwd=directory, check=True, capture_output=True, text=True).stdout
@@ -62,30 +63,30 @@ class OtherLibraries(unittest.TestCase):
         chance = random.Random(1)
         stored = [" ".join(chance.choices(WORDS, k=chance.randrange(80, 200))) for _ in range(200)]
         # The package itself fails if a feature occurs more than 255 times.
-        asked = [text.replace("ship", "boat", 1) + "." for text in stored] + ["", "a", "ab cd", "!?", "x" * 250]
+        queries = [text.replace("ship", "boat", 1) + "." for text in stored] + ["", "a", "ab cd", "!?", "x" * 250]
         store = {str(i): Simhash(text) for i, text in enumerate(stored)}
         index = SimhashIndex(list(store.items()), k=3)
-        ours = fingerprints(asked, "--profile", "1e0ng")
-        self.assertEqual(ours, [Simhash(text).value for text in asked])
+        ours = fingerprints(queries, "--profile", "1e0ng")
+        self.assertEqual(ours, [Simhash(text).value for text in queries])
         found = 0
-        for text, fingerprint in zip(asked, ours):
+        for text, fingerprint in zip(queries, ours):
             near = {name for name, other in store.items() if (other.value ^ fingerprint).bit_count() <= 3}
             self.assertEqual(near, set(index.get_near_dups(Simhash(text))))
             found += bool(near)
         self.assertGreater(found, 100)
         values = [other.value for other in store.values()]
         # A text without features is not searched.
-        asked = asked[: len(stored)]
-        in_index = found_in_index(values, asked, "1e0ng")
-        self.assertEqual(in_index, [set(map(int, index.get_near_dups(Simhash(text)))) for text in asked])
+        queries = queries[: len(stored)]
+        in_index = found_in_index(values, queries, "1e0ng")
+        self.assertEqual(in_index, [set(map(int, index.get_near_dups(Simhash(text)))) for text in queries])
 
     def test_a_store_of_gosimhash_is_found(self):
         if not (DATA / "compat-vectors.json").is_file():
             self.skipTest(f"no {DATA}")
         vectors = json.loads((DATA / "compat-vectors.json").read_text())["cppjieba"]
         store = {row["from"].split(" of ")[-1].split(" (")[0]: int(row["fingerprint"]) for row in vectors["raw_features"]}
-        asked = [text for text in store if re.match(r"[\u4e00-\u9fff]", text)]
-        self.assertGreater(len(asked), 1)
+        queries = [text for text in store if re.match(r"[\u4e00-\u9fff]", text)]
+        self.assertGreater(len(queries), 1)
         with tempfile.TemporaryDirectory() as dictionary:
             for packed in (DATA / "cppjieba-dict").iterdir():
                 target = Path(dictionary) / packed.name.removesuffix(".zst")
@@ -93,11 +94,11 @@ class OtherLibraries(unittest.TestCase):
                     subprocess.run(["zstd", "-dq", "--long=27", packed, "-o", target], check=True)
                 else:
                     target.write_bytes(packed.read_bytes())
-            ours = fingerprints(asked, "--profile", "cppjieba-top2", "--dictionary", dictionary)
+            ours = fingerprints(queries, "--profile", "cppjieba-top2", "--dictionary", dictionary)
             values = list(store.values())
-            in_index = found_in_index(values, asked, "cppjieba-top2", "--dictionary", dictionary, radius=0)
-        self.assertEqual(in_index, [{i for i, value in enumerate(values) if value == store[text]} for text in asked])
-        for text, fingerprint in zip(asked, ours):
+            in_index = found_in_index(values, queries, "cppjieba-top2", "--dictionary", dictionary, radius=0)
+        self.assertEqual(in_index, [{i for i, value in enumerate(values) if value == store[text]} for text in queries])
+        for text, fingerprint in zip(queries, ours):
             self.assertEqual(fingerprint, store[text], text)
 
 

@@ -18,7 +18,7 @@ from corpora import MEASURED, ROOT, SHARED, corpus, require, rows
 
 BINARY = os.environ.get("TWINPRINT", str(ROOT / "target/release/twinprint"))
 THRESHOLD = 0.8
-# The truth has four digits: a pair of 0.79995 may be rounded to 0.8, and one of 0.80004 is.
+# The true Jaccard is rounded to four digits, so 0.8 may be any value from 0.79995 to 0.80005.
 TIE = 0.00005
 
 
@@ -29,11 +29,11 @@ def dedup(inputs, out, *options):
     return json.loads((out / "report.json").read_text())
 
 
-def judgement(labelled, out):
+def compare_with_truth(labelled, out):
     """Compares the result of a run with the truth.
 
-    `lost` counts removed documents without any kept document near them, `left_over` kept documents with an earlier kept
-    duplicate, and `ideal_removed` the documents that removal in input order by the truth removes.
+    `lost` counts removed documents without a similar kept document. `left_over` counts kept documents with an earlier
+    kept duplicate. `ideal_removed` counts the documents that removal in input order, by the true pairs, removes.
     """
     order = {row["id"]: number for number, row in enumerate(rows(labelled.docs))}
     key = lambda row: tuple(sorted((order[row["a"]], order[row["b"]])))
@@ -67,7 +67,7 @@ def judgement(labelled, out):
 
 
 class Labelled(unittest.TestCase):
-    """Sets with a complete pair file: pairs that it does not list are known to be far below the threshold."""
+    """Sets with a complete file of pairs: pairs that it does not list are far below the threshold."""
 
     def judge(self, name):
         labelled = corpus(name)
@@ -75,40 +75,40 @@ class Labelled(unittest.TestCase):
             out = Path(work) / "out"
             report = dedup(labelled.docs, out, "--mode", "report")
             found = {frozenset((row["a"], row["b"])): row["jaccard"] for row in rows(out / "pairs.jsonl")}
-            judged = judgement(labelled, out)
+            figures = compare_with_truth(labelled, out)
             if MEASURED:
-                other = self.shared_judgement(labelled, out)
-                self.assertEqual(judged, {field: other[field] for field in judged})
+                other = self.figures_of_the_shared_script(labelled, out)
+                self.assertEqual(figures, {field: other[field] for field in figures})
         listed = {frozenset((row["a"], row["b"])): row["jaccard"] for row in rows(labelled.pairs)}
 
         wrong = [pair for pair in found if listed.get(pair, 0) < THRESHOLD - TIE]
-        self.assertEqual(wrong, [], "pairs that are no duplicates")
+        self.assertEqual(wrong, [], "found pairs below the threshold")
         off = [pair for pair, jaccard in found.items() if abs(jaccard - listed[pair]) > 2 * TIE]
-        self.assertEqual(off, [], "pairs whose Jaccard is not the true one")
+        self.assertEqual(off, [], "pairs with a wrong Jaccard")
         for least, most in [(THRESHOLD, 1.01), (THRESHOLD, 1.0)]:
             true = [pair for pair, jaccard in listed.items() if least + TIE <= jaccard < most]
             self.assertGreater(len(true), 10)
             recall = sum(pair in found for pair in true) / len(true)
             self.assertGreaterEqual(recall, 0.97, f"recall in [{least}, {most})")
-        self.assertEqual(judged["lost"], 0, "removed although nothing near is kept")
-        self.assertLessEqual(judged["left_over"], 0.01 * judged["ideal_removed"], "kept with a near copy")
+        self.assertEqual(figures["lost"], 0, "removed documents without a similar kept document")
+        self.assertLessEqual(figures["left_over"], 0.01 * figures["ideal_removed"], "kept documents that are duplicates")
         records = report["records"]
-        self.assertEqual(records["read"], judged["docs"])
+        self.assertEqual(records["read"], figures["docs"])
         self.assertEqual(records["read"], records["kept"] + records["removed"] + records["rejected"])
         self.assertEqual(records["rejected"], 0)
         print(
-            f"{name}: {judged['true_pairs']} true pairs, precision {judged['precision']:.4f}, "
-            f"recall {judged['recall']:.4f}, lost {judged['lost']}, left over {judged['left_over']}"
+            f"{name}: {figures['true_pairs']} true pairs, precision {figures['precision']:.4f}, "
+            f"recall {figures['recall']:.4f}, lost {figures['lost']}, left over {figures['left_over']}"
         )
 
-    def shared_judgement(self, labelled, out):
+    def figures_of_the_shared_script(self, labelled, out):
         """Returns the same figures from the evaluation script of the shared data."""
         command = [sys.executable, SHARED / "tools/evaluate.py", "--json"]
         command += ["--docs", labelled.docs, "--truth", labelled.pairs]
         command += ["--clusters", out / "clusters.jsonl", "--pairs", out / "pairs.jsonl"]
-        judged = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
-        self.assertEqual(judged["unknown_ids"], 0)
-        return judged
+        figures = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
+        self.assertEqual(figures["unknown_ids"], 0)
+        return figures
 
     def lower(self, name):
         """Checks F1 of the written pairs, over all pairs, at lower thresholds than the default."""
@@ -142,22 +142,22 @@ class Labelled(unittest.TestCase):
 
 
 class Parts(unittest.TestCase):
-    """Articles of which another page contains a share, by `--parts`; and unrelated pages."""
+    """Pages that contain a share of another article, found by `--parts`; and unrelated pages."""
 
     def judge(self, name):
         labelled = corpus(name)
-        # A row represents all documents of equal text.
-        first, stands_for = {}, {}
+        # A row of parts.jsonl represents all documents of equal text.
+        first, representative = {}, {}
         for row in rows(labelled.docs):
             text = re.sub(r"[\W_]+", " ", row["main"].lower())
-            stands_for[row["id"]] = first.setdefault(text, row["id"])
+            representative[row["id"]] = first.setdefault(text, row["id"])
         with tempfile.TemporaryDirectory() as work:
             out = Path(work) / "out"
             report = dedup(labelled.docs, out, "--mode", "report", "--text-key", "main", "--parts")
             parts = {frozenset((row["a"], row["b"])): row for row in rows(out / "parts.jsonl")}
         copies, found, off, unrelated, false = 0, 0, 0, 0, 0
         for row in rows(labelled.pairs):
-            part = parts.get(frozenset((stands_for[row["a"]], stands_for[row["b"]])))
+            part = parts.get(frozenset((representative[row["a"]], representative[row["b"]])))
             if row["cause"] == "copy" and row["params"]["share"] >= 0.5:
                 copies += 1
                 found += part is not None

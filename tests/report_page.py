@@ -3,7 +3,7 @@
 The pages write nothing to the console, fetch nothing, fit the window, and markup in a corpus has no effect. With `--screenshots DIR` the
 script also writes pictures of the pages to DIR, as in docs/.
 
-Needs the binary (TWINPRINT, by default target/release/twinprint), Chromium, and the package playwright (no browser of its own).
+Needs the binary (TWINPRINT, by default target/release/twinprint), Chromium, and the package playwright without its browsers.
 """
 
 import json
@@ -62,7 +62,7 @@ WHY = [
     "有几棵树必须砍伐，每砍一棵将补种两棵",
 ]
 
-# Finds texts outside pictures whose contrast is below 4.5.
+# Returns the elements outside pictures whose text has a contrast below 4.5.
 FAINT = """() => {
 const canvas = new OffscreenCanvas(1, 1).getContext('2d', {willReadFrequently: true});
 const rgb = c => { canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = c; canvas.fillRect(0, 0, 1, 1);
@@ -92,7 +92,7 @@ def article(draw, chinese):
 
 
 def edited(draw, sentences, chinese):
-    """Returns the report as another paper prints it."""
+    """Returns the report with up to three edits, as another newspaper might print it."""
     sentences = list(sentences)
     for _ in range(draw.choice([0, 1, 1, 1, 2, 2, 3])):
         at = draw.randrange(1, len(sentences))
@@ -109,7 +109,7 @@ def edited(draw, sentences, chinese):
 
 
 def corpus(folder):
-    """Writes a thousand reports, half of them in Chinese, many of them printed twice or more, and invalid records."""
+    """Writes a thousand reports, half of them in Chinese, many of them in several editions, and invalid records."""
     draw = random.Random(7)
     rows = []
     for story in range(420):
@@ -129,7 +129,7 @@ def corpus(folder):
     (folder / "map.png").write_bytes(b"\x89PNG")
 
 
-def hostile(folder):
+def write_markup(folder):
     """Writes texts, ids and file names that contain markup and scripts."""
     draw = random.Random(8)
     rows = []
@@ -150,7 +150,7 @@ def run(work, *arguments):
 
 
 def dedup(work, name, fill):
-    """Returns the report of a corpus that `fill` writes."""
+    """Writes a corpus with `fill` and returns the page of its report."""
     folder = work / name
     folder.mkdir()
     fill(folder)
@@ -159,7 +159,7 @@ def dedup(work, name, fill):
 
 
 def cluster(work, name):
-    """Returns the page of the stories of such a corpus."""
+    """Returns the page of stories of the corpus in the directory `name`."""
     run(work, "cluster", name, "-o", f"{name}-stories", "--story-threshold", "0.5", "--merge", "0.9")
     return work / f"{name}-stories" / "stories.html"
 
@@ -171,7 +171,7 @@ class ReportPage(unittest.TestCase):
     def setUpClass(cls):
         cls.work = tempfile.TemporaryDirectory()
         work = Path(cls.work.name)
-        cls.pages = {"reports": dedup(work, "reports", corpus), "hostile": dedup(work, "hostile", hostile)}
+        cls.pages = {"reports": dedup(work, "reports", corpus), "hostile": dedup(work, "hostile", write_markup)}
         cls.pages |= {f"stories of {name}": cluster(work, name) for name in cls.pages}
         cls.playwright = sync_playwright().start()
         # Most containers forbid the sandbox, and the page is trusted.
@@ -190,14 +190,14 @@ class ReportPage(unittest.TestCase):
         )
         self.addCleanup(context.close)
         page = context.new_page()
-        troubles = []
+        problems = []
         url = self.pages[name].as_uri()
-        page.on("console", lambda message: troubles.append(f"console: {message.text}"))
-        page.on("pageerror", lambda error: troubles.append(f"error: {error}"))
-        page.on("dialog", lambda dialog: troubles.append(f"dialog: {dialog.message}"))
-        page.on("request", lambda request: request.url not in (url, "data:,") and troubles.append(f"fetched: {request.url}"))
+        page.on("console", lambda message: problems.append(f"console: {message.text}"))
+        page.on("pageerror", lambda error: problems.append(f"error: {error}"))
+        page.on("dialog", lambda dialog: problems.append(f"dialog: {dialog.message}"))
+        page.on("request", lambda request: request.url not in (url, "data:,") and problems.append(f"fetched: {request.url}"))
         page.goto(url)
-        return page, troubles
+        return page, problems
 
     def test_it_fits_every_window_and_writes_nothing_to_the_console(self):
         for name in self.pages:
@@ -205,7 +205,7 @@ class ReportPage(unittest.TestCase):
                 for scheme in ("light", "dark"):
                     for locale in ("en-US", "zh-CN"):
                         with self.subTest(name=name, width=width, scheme=scheme, locale=locale):
-                            page, troubles = self.open(name, width, scheme, locale)
+                            page, problems = self.open(name, width, scheme, locale)
                             page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
                             wide = page.evaluate(
                                 "[...document.querySelectorAll('body *')].filter(e => e.getClientRects().length"
@@ -215,19 +215,19 @@ class ReportPage(unittest.TestCase):
                             self.assertEqual(wide, [])
                             self.assertLessEqual(page.evaluate("document.scrollingElement.scrollWidth"), width)
                             self.assertNotEqual(page.title(), "taken")
-                            self.assertEqual(troubles, [])
+                            self.assertEqual(problems, [])
                             page.context.close()
 
     def test_the_browsers_language_is_chosen_and_can_be_switched(self):
         for locale, other, words in (("en-US", "中文", ("records read", "读入")), ("zh-CN", "English", ("读入", "records read"))):
-            page, troubles = self.open("reports", locale=locale)
+            page, problems = self.open("reports", locale=locale)
             self.assertIn(words[0], page.inner_text("body"))
             self.assertNotIn(words[1], page.inner_text("body"))
             page.get_by_text(other, exact=True).click()
             self.assertIn(words[1], page.inner_text("body"))
             self.assertNotIn(words[0], page.inner_text("body"))
             self.assertEqual(page.get_attribute("html", "lang"), "zh-Hans" if locale == "en-US" else "en")
-            self.assertEqual(troubles, [])
+            self.assertEqual(problems, [])
 
     def test_it_works_without_scripts(self):
         page, _ = self.open("reports", scripts=False)
@@ -250,7 +250,7 @@ class ReportPage(unittest.TestCase):
         self.assertGreater(page.locator("mark").count(), 10)
 
     def test_stories_are_drawn_over_time_and_link_to_their_members(self):
-        page, troubles = self.open("stories of reports")
+        page, problems = self.open("stories of reports")
         bars = page.locator(".over-time a")
         self.assertGreaterEqual(bars.count(), 2)
         bars.last.locator("text").click()
@@ -258,7 +258,7 @@ class ReportPage(unittest.TestCase):
         self.assertGreaterEqual(page.locator(".topic li").count(), 10)
         page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
         self.assertIn("Some of its members", page.inner_text("body"))
-        self.assertEqual(troubles, [])
+        self.assertEqual(problems, [])
 
     def test_text_has_enough_contrast(self):
         """Requires a contrast of at least 4.5 (WCAG AA) for all text outside pictures."""

@@ -72,7 +72,7 @@ def fingerprints(n, seed):
 
 # --- Runs -----------------------------------------------------------------------------------------------------------------------------
 
-class Place:
+class Directory:
     """A directory in which commands run."""
 
     def __init__(self, path):
@@ -90,7 +90,7 @@ class Place:
 
     def copy(self, to):
         shutil.copytree(self.path, to)
-        return Place(to)
+        return Directory(to)
 
     def state(self):
         """Returns all files and the contents of collections, without times."""
@@ -136,34 +136,34 @@ def without_times(value):
 # --- Scenarios ------------------------------------------------------------------------------------------------------------------------
 
 class Scenario:
-    """A command, the files it needs before it, and the condition that must hold after it."""
+    """A command, the commands and files that it needs before it, and a check of its result."""
 
-    def __init__(self, name, command, before=(), files=(), holds=None):
-        self.name, self.command, self.before, self.files, self.holds = name, command.split(), before, files, holds
+    def __init__(self, name, command, before=(), files=(), check=None):
+        self.name, self.command, self.before, self.files, self.check = name, command.split(), before, files, check
 
     def prepare(self, path):
-        place = Place(path)
+        directory = Directory(path)
         for name, bytes_ in self.files:
-            (place.path / name).write_bytes(bytes_.encode() if isinstance(bytes_, str) else bytes_)
+            (directory.path / name).write_bytes(bytes_.encode() if isinstance(bytes_, str) else bytes_)
         for command in self.before:
-            place.done(command.split())
-        return place
+            directory.done(command.split())
+        return directory
 
 
-def kept_is_in_the_collection(place):
-    """Checks that every record is in one place, and every kept record is in the collection once."""
-    records = json.loads((place.path / "out/report.json").read_text())["records"]
+def kept_records_are_in_the_collection(directory):
+    """Checks that every record is counted once, and that the collection contains every kept record once."""
+    records = json.loads((directory.path / "out/report.json").read_text())["records"]
     assert records["read"] == records["kept"] + records["removed"] + records["rejected"], records
-    kept = [(path, json.loads(line)) for path in (place.path / "out/kept").rglob("*.jsonl")
+    kept = [(path, json.loads(line)) for path in (directory.path / "out/kept").rglob("*.jsonl")
             for line in path.read_text().splitlines()]
     assert len(kept) == records["kept"]
-    exported = place.done(["collection", "export", "seen"]).splitlines()
-    held = [(row["text"], row["id"]) for row in map(json.loads, exported)]
+    exported = directory.done(["collection", "export", "seen"]).splitlines()
+    stored = [(row["text"], row["id"]) for row in map(json.loads, exported)]
     for file, record in kept:
-        own = record.get("id")
-        is_it = (lambda name: name == own or name.startswith(f"{own}#")) if own else (lambda name: name.startswith((f"{file.name}:", f"{file.stem}:")))
-        count = sum(text == record["text"] and is_it(name) for text, name in held)
-        assert count == 1, f"{count} of {str(record)[:100]}"
+        given = record.get("id")
+        matches = (lambda id_: id_ == given or id_.startswith(f"{given}#")) if given else (lambda id_: id_.startswith((f"{file.name}:", f"{file.stem}:")))
+        count = sum(text == record["text"] and matches(id_) for text, id_ in stored)
+        assert count == 1, f"the collection contains {count} copies of {str(record)[:100]}"
 
 
 def scenarios(size):
@@ -175,14 +175,14 @@ def scenarios(size):
     none = ("none.u64", b"")
     append = "dedup news.jsonl more.jsonl -o out --against seen --append -q"
     index = ["index build old.u64 -o seen -q", "index add seen new.u64 -q"]
-    judged = ("news.jsonl", corpus(size, 1, repeated=False))
+    unique_ids = ("news.jsonl", corpus(size, 1, repeated=False))
     pairs = ("pairs.jsonl", '{"a":"d1","b":"d2","jaccard":0.9}\n')
     return [
-        Scenario("append", append, seen, [news, more, old], kept_is_in_the_collection),
-        Scenario("append to a collection with stories", append, topical, [news, more, old], kept_is_in_the_collection),
+        Scenario("append", append, seen, [news, more, old], kept_records_are_in_the_collection),
+        Scenario("append to a collection with stories", append, topical, [news, more, old], kept_records_are_in_the_collection),
         Scenario("append again elsewhere", append.replace("-o out", "-o again"), [*seen, append], [news, more, old]),
         Scenario("append over an earlier result", append + " --overwrite",
-                 [*seen, "dedup more.jsonl -o out --against seen --append -q"], [news, more, old], kept_is_in_the_collection),
+                 [*seen, "dedup more.jsonl -o out --against seen --append -q"], [news, more, old], kept_records_are_in_the_collection),
         Scenario("dedup over an earlier result", "dedup more.jsonl -o out --overwrite -q", ["dedup news.jsonl -o out -q"],
                  [news, more]),
         Scenario("dedup", "dedup news.jsonl more.jsonl -o out --pairs --parts --order similar -q", [], [news, more]),
@@ -194,8 +194,8 @@ def scenarios(size):
                  ["cluster news.jsonl -o first --state st -q"], [news, more]),
         Scenario("cluster with a new state", "cluster news.jsonl -o out --state st -q", [], [news]),
         Scenario("collection create", "collection create seen", [], []),
-        # A second add replaces an id twice that occurs twice with different texts, so another document may lead its group.
-        Scenario("collection add", "collection add seen news.jsonl -q", seen, [judged, old]),
+        # With repeated ids, a second add would replace the text of an id twice, and another document might become leader.
+        Scenario("collection add", "collection add seen news.jsonl -q", seen, [unique_ids, old]),
         Scenario("collection delete", "collection delete seen d1 d2 d3", seen, [old]),
         Scenario("collection backup", "collection backup seen copy", [*seen, append], [news, more, old]),
         Scenario("collection restore", "collection restore copy again", [*seen, "collection backup seen copy"], [old]),
@@ -211,8 +211,8 @@ def scenarios(size):
         Scenario("index join", "index join seen new.u64 -k 3 -o pairs.jsonl -q", index[:1], [numbers, further]),
         Scenario("index query", "index query seen --queries new.u64 -k 3 -o found.jsonl -q", index, [numbers, further]),
         Scenario("idf build", "idf build news.jsonl -o news.tpidf -q", [], [news]),
-        Scenario("eval", "eval --docs news.jsonl --pairs pairs.jsonl --html page.html --json all.json -q", [], [judged, pairs]),
-        Scenario("calibrate", "calibrate news.jsonl --write chosen.toml --html page.html --json all.json -q", [], [judged]),
+        Scenario("eval", "eval --docs news.jsonl --pairs pairs.jsonl --html page.html --json all.json -q", [], [unique_ids, pairs]),
+        Scenario("calibrate", "calibrate news.jsonl --write chosen.toml --html page.html --json all.json -q", [], [unique_ids]),
         Scenario("man", "man pages", [], []),
     ]
 
@@ -232,41 +232,42 @@ class Kills:
         self.code = run.returncode
         self.calls = int(count.read_text())
         self.expected = undisturbed.state()
-        if scenario.holds:
-            scenario.holds(undisturbed)
+        if scenario.check:
+            scenario.check(undisturbed)
         self.number = 0
 
     def trial(self, kills):
-        """Kills the command once for each entry of `kills`, runs it again if it has not ended, and returns what is wrong then."""
+        """Kills the command once for each entry of `kills` and runs it again if it has not ended. Returns the first difference, if any."""
         self.number += 1
-        place = self.template.copy(self.work / f"trial-{self.number}")
+        directory = self.template.copy(self.work / f"trial-{self.number}")
         try:
-            # A run with little left to do after an earlier kill may end by itself. Another one would be a new run, such as a second add.
-            if not any(kill(place, self) for kill in kills):
-                left = place.state_or_error()
-                again = place.run(self.scenario.command)
-                if again.returncode != self.code and left != self.expected:
-                    return f"run again, it ends with {again.returncode}: {again.stderr.strip()}"
-            wrong = differences(self.expected, place.state())
+            # After an earlier kill little work may remain, and the command may end before the next kill. A further run would then be a new one,
+            # such as a second add.
+            if not any(kill(directory, self) for kill in kills):
+                before = directory.state_or_error()
+                again = directory.run(self.scenario.command)
+                if again.returncode != self.code and before != self.expected:
+                    return f"the second run ends with {again.returncode}: {again.stderr.strip()}"
+            wrong = differences(self.expected, directory.state())
             if wrong:
                 return wrong
-            if self.scenario.holds:
-                self.scenario.holds(place)
+            if self.scenario.check:
+                self.scenario.check(directory)
             return None
         except AssertionError as error:
             return f"{error}"
         finally:
-            shutil.rmtree(place.path)
+            shutil.rmtree(directory.path)
 
 
-def state_or_error(place):
+def state_or_error(directory):
     try:
-        return place.state()
+        return directory.state()
     except (AssertionError, ValueError, OSError) as error:
         return f"{error}"
 
 
-Place.state_or_error = state_or_error
+Directory.state_or_error = state_or_error
 
 
 def differences(expected, found):
@@ -278,11 +279,11 @@ def differences(expected, found):
 
 
 def at_call(n, torn, may_end=False):
-    """Kills at the n-th call. With `may_end` an earlier kill may have left so little to do that the command ends
-    before. Returns true if the run ended."""
-    def kill(place, kills):
+    """Kills at the n-th call. With `may_end` the command may end before that call, because little work remains after an earlier kill.
+    Returns true if the run ended."""
+    def kill(directory, kills):
         environment = {"LD_PRELOAD": kills.shim, "KILL_AT": str(n)} | ({"KILL_TORN": "1"} if torn else {})
-        run = place.run(kills.scenario.command, **environment)
+        run = directory.run(kills.scenario.command, **environment)
         ended = run.returncode in DONE
         # The number of calls varies a little with threads.
         assert may_end or not ended or n > kills.calls - 20, run.stderr
@@ -291,10 +292,10 @@ def at_call(n, torn, may_end=False):
 
 
 def at_time(seconds):
-    def kill(place, kills):
-        process = subprocess.Popen([BINARY, *kills.scenario.command], cwd=place.path, stdin=subprocess.DEVNULL,
+    def kill(directory, kills):
+        process = subprocess.Popen([BINARY, *kills.scenario.command], cwd=directory.path, stdin=subprocess.DEVNULL,
                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                                   env=os.environ | {"TMPDIR": str(place.path / "tmp")})
+                                   env=os.environ | {"TMPDIR": str(directory.path / "tmp")})
         time.sleep(seconds)
         process.kill()
         process.wait()
@@ -323,7 +324,7 @@ def test(scenario, work, shim, rng, arguments):
     kills = Kills(scenario, work, shim)
     began, wrong, done = time.time(), [], 0
     todo = list(trials(kills, rng, arguments.full))
-    if scenario.holds and arguments.full:
+    if scenario.check and arguments.full:
         began_run = time.time()
         kills.template.copy(kills.work / "timed").done(scenario.command)
         longest = time.time() - began_run
@@ -338,28 +339,28 @@ def test(scenario, work, shim, rng, arguments):
 
 
 def another_input_after_a_kill(work, shim):
-    """Kills a run from stdin at its end. A run of other documents that replaces its result must read them, once."""
+    """Kills a run that reads stdin, close to its end. The next run gets other documents, and must read each of them once."""
     wrong = []
     first, second = corpus(40, 11), corpus(30, 12)
     command = "dedup - --format jsonl -o out --against seen --append --overwrite --max-rejected 100% -q".split()
-    template = Place(work / "template")
+    template = Directory(work / "template")
     template.done(["collection", "create", "seen"])
     count = work / "count"
     run = template.copy(work / "undisturbed").run(command, first, LD_PRELOAD=shim, KILL_COUNT=str(count))
     assert run.returncode == 0, run.stderr
     calls = int(count.read_text())
     for n in range(calls - 30, calls + 1):
-        place = template.copy(work / f"trial-{n}")
-        place.run(command, first, LD_PRELOAD=shim, KILL_AT=str(n))
-        run = place.run(command, second)
+        directory = template.copy(work / f"trial-{n}")
+        directory.run(command, first, LD_PRELOAD=shim, KILL_AT=str(n))
+        run = directory.run(command, second)
         try:
             assert run.returncode == 0, run.stderr
-            report = json.loads((place.path / "out/report.json").read_text())
+            report = json.loads((directory.path / "out/report.json").read_text())
             assert report["records"]["read"] == second.count("\n"), report["records"]
-            kept_is_in_the_collection(place)
+            kept_records_are_in_the_collection(directory)
         except (AssertionError, OSError) as error:
             wrong.append(f"another input, killed at call {n}: {error}")
-        shutil.rmtree(place.path)
+        shutil.rmtree(directory.path)
     print(f"another input after a kill: {calls} calls, 31 kills, {len(wrong)} wrong", flush=True)
     return wrong
 

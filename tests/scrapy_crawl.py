@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Crawls sites made for the test with the package of integrations/scrapy, as pip installs it from there.
+"""Crawls generated sites with the package in integrations/scrapy, as pip installs it.
 
-The service has tokens, and the crawls use one that reads and writes. It is killed in the middle of a crawl, away from the start, busy, and
-called with wrong settings. Each time the crawl ends in order, reports the problem once, and does not hang.
+The service has tokens, and the crawls use one that reads and writes. The service is killed in the middle of a crawl, is away from the start,
+is busy, or is called with wrong settings. Each time the crawl ends in order, reports the problem once, and does not hang.
 
 Needs the release binary (TWINPRINT), and PyPI for the dependencies of the package. SCRAPY names another version of Scrapy, such as scrapy==2.11.2."""
 
@@ -90,7 +90,7 @@ class Site:
     """A server of pages that records the requested paths. `when` is called with every path."""
 
     def __init__(self, pages):
-        self.pages, self.asked, self.when = pages, [], lambda path: None
+        self.pages, self.requested, self.when = pages, [], lambda path: None
         site = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -98,7 +98,7 @@ class Site:
 
             def do_GET(self):
                 path = self.path.lstrip("/")
-                site.asked.append(path)
+                site.requested.append(path)
                 site.when(path)
                 text, links = site.pages.get(path, ([], []))
                 anchors = "".join(f'<li><a href="/{link}">{link}</a></li>' for link in links)
@@ -158,7 +158,7 @@ class Crawl:
     """One run of the spider: its log, stats, items and dropped pages."""
 
     def __init__(self, python, work, site, collection, token="crawler", ends=0, **settings):
-        site.asked.clear()
+        site.requested.clear()
         for name in ("items.jsonl", "summary.json"):
             (work / name).unlink(missing_ok=True)
         (work / "spider.py").write_text(SPIDER + f'\n    start_urls = ["{site.address}"]\n')
@@ -169,7 +169,7 @@ class Crawl:
         self.log = run.stderr
         assert run.returncode == ends, self.log
         summary = json.loads((work / "summary.json").read_text())
-        self.reason, self.stats, self.asked = summary["reason"], summary["stats"], set(site.asked)
+        self.reason, self.stats, self.requested = summary["reason"], summary["stats"], set(site.requested)
         self.dropped = {url.rsplit("/", 1)[1]: best and best.rsplit("/", 1)[1] for url, best in summary["dropped"]}
         lines = (work / "items.jsonl").read_text().splitlines()
         self.items = {item["path"]: item["verdict"] for item in map(json.loads, lines)}
@@ -187,12 +187,12 @@ NEW = {"", *(f"page-{n}" for n in range(PAGES))}
 
 
 def crawl_and_crawl_again(crawl, service):
-    """The same pages are dropped each time, with a token that may not create collections. A changed page is judged by its current text."""
+    """Two crawls drop the same pages, with a token that may not create collections. A changed page is compared by its current text."""
     site_ = Site(site())
     collection = service.collection("again")
     first = crawl(site_, collection)
     assert (first.dropped, set(first.items)) == (COPY_OF, NEW), (first.dropped, first.items)
-    assert not [path for path in first.asked if path.startswith("trap")], "the links of a dropped page were followed"
+    assert not [path for path in first.requested if path.startswith("trap")], "the links of a dropped page were followed"
     assert set(first.items.values()) == {"new"} and first.count("exact") == first.count("near") == COPIES // 2, first.stats
     assert first.count("documents") == len(NEW) + COPIES > first.count("batches"), first.stats
     # robots.txt, the pages, and nothing else: requests to the service do not count as the crawl's.
@@ -204,17 +204,17 @@ def crawl_and_crawl_again(crawl, service):
     assert (again.dropped, set(again.items)) == (COPY_OF, NEW), (again.dropped, again.items)
     assert set(again.items.values()) == {"updated"}, again.items
 
-    # If a page and its copy both change a little, one passes, whichever comes first.
+    # If a page and its copy both change a little, only one of them passes.
     for path in ("page-3", "copy-3"):
         site_.pages[path][0][120] = "changed"
-    # A page that becomes a copy is dropped like a new one. Its own copy, which is now no copy, passes.
+    # A page that becomes a copy is dropped like a new one. Its former copy is no longer a copy, and passes.
     site_.pages["page-5"] = (words(9), ["copy-5"])
     changed = crawl(site_, collection)
     # page-9 may be checked before or after page-5; it was in the collection before in either case.
     assert changed.dropped.get("page-5") == "page-9", changed.dropped
     assert "page-3" in changed.items and changed.dropped["copy-3"] == "page-3", changed.dropped
 
-    # Only changed pages.
+    # With DROP_UNCHANGED only changed pages pass.
     site_.pages = site()
     collection = service.collection("changes")
     crawl(site_, collection)
@@ -238,7 +238,7 @@ def verdicts_chosen(crawl, service):
 
 
 def busy(crawl, service):
-    """A busy service is retried after the time that it names. Pages that it refuses pass."""
+    """Requests to a busy service are repeated after the time that it names. Pages that it refuses pass."""
     times = []
 
     class Handler(http.server.BaseHTTPRequestHandler):
@@ -278,7 +278,7 @@ def busy(crawl, service):
 
 
 def killed_in_the_middle(crawl, service, work):
-    """The crawl continues, ends in order, and uses the service again once it is back."""
+    """The service is killed during a crawl: the crawl ends in order, and uses the service again once it runs again."""
     pages = {"": (words("front"), ["chain-0"])}
     for n in range(40):
         pages[f"chain-{n}"] = (words(f"chain {n}"), [f"chain-{n + 1}"] if n < 39 else [])
@@ -291,7 +291,7 @@ def killed_in_the_middle(crawl, service, work):
         assert not run.errors(), run.errors()
         if when_away == "pass":
             assert len(run.items) == 41 and run.reason == "finished", (run.items, run.reason)
-            # Patience is spent once, not on each of thirty pages.
+            # Patience is used up once, not for each of thirty pages.
             assert run.count("retries") <= 5, run.stats
         else:
             assert 10 <= len(run.items) <= 11, run.items
@@ -318,9 +318,9 @@ def killed_in_the_middle(crawl, service, work):
 
 
 def refused(crawl, service):
-    """One clear error, not one a page, and no crawl."""
+    """With wrong settings the crawl reports one error, not one for each page, and ends without items."""
     collection = service.collection("refused")
-    for collection, token, says in (
+    for collection, token, message in (
         (collection, "nobody", "401: this token is unknown. Set TWINPRINT_TOKEN"),
         (collection, "", "401: send a token"),
         (collection, "reader", "403: token \"reader\" does not have the scope write"),
@@ -329,14 +329,14 @@ def refused(crawl, service):
     ):
         run = crawl(Site(site()), collection, token)
         errors = run.errors()
-        assert len(errors) == 1 and says in errors[0], errors
+        assert len(errors) == 1 and message in errors[0], errors
         assert run.reason == "twinprint_misused" and not run.items, (run.reason, run.items)
     run = crawl(Site(site()), f"{service.address}/v1/collections/made", "owner", CREATE="True")
     assert run.dropped == COPY_OF and not run.errors(), run.dropped
 
 
 def away_from_the_start(crawl):
-    """No service listens: all pages pass, and are counted."""
+    """No service runs: all pages pass, and are counted."""
     with http.server.HTTPServer(("127.0.0.1", 0), None) as free:
         port = free.server_port
     run = crawl(Site(site()), f"http://127.0.0.1:{port}/v1/collections/none")
@@ -345,8 +345,8 @@ def away_from_the_start(crawl):
 
 
 def main():
-    with tempfile.TemporaryDirectory() as place:
-        work = Path(place)
+    with tempfile.TemporaryDirectory() as directory:
+        work = Path(directory)
         venv.create(work / "venv", with_pip=True)
         python = str(work / "venv/bin/python")
         scrapy = os.environ.get("SCRAPY", "scrapy").split()

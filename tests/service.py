@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Tests of the service from outside: its OpenAPI description against the validator, the service against the description, a generated client
-against the service, its metrics by the parser of Prometheus; clients that send the same pages at once; kills under load.
+"""Tests of the running service.
 
-    tests/service.py            runs of a size for CI
+A validator checks its OpenAPI description, schemathesis compares the service with the description, a generated client calls it, and the
+parser of Prometheus reads its metrics. Clients send the same pages at the same time. The service is killed under load.
+
+    tests/service.py            a short form for CI
     tests/service.py --full     20 runs of 8 clients with 1,000 pages, 1,000 kills
 
 Needs the release binary (TWINPRINT), schemathesis, openapi-spec-validator, openapi-python-client and prometheus-client."""
@@ -62,7 +64,7 @@ def page(seed, edit=0):
     return " ".join(words)
 
 
-# The serializer by which schemathesis sends lines of JSON.
+# Lets schemathesis send lines of JSON.
 HOOKS = """
 import json
 import schemathesis
@@ -72,7 +74,7 @@ def lines(context, value):
     return value if isinstance(value, bytes) else value.encode() if isinstance(value, str) else json.dumps(value).encode()
 """
 
-# Names that exist, so that answers other than "not found" are tested too.
+# Existing names, so that answers other than "not found" are tested too.
 NAMES = """
 [parameters]
 "path.collection" = "c"
@@ -86,8 +88,8 @@ NAMES = """
 """
 
 
-def described(work):
-    """Schemathesis sends requests that the description allows and others. Every answer must be as described."""
+def matches_its_description(work):
+    """Schemathesis sends requests that the description allows, and others. Every answer must match the description."""
     tool = Path(sys.executable).parent / "schemathesis"
     checks = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"
     (Path(work) / "hooks.py").write_text(HOOKS)
@@ -175,8 +177,8 @@ assert "made" not in [found.name for found in list_collections.sync(client=clien
 """
 
 
-def generated(work):
-    """The description is valid, and the client that is generated from it works."""
+def serves_a_generated_client(work):
+    """The description is valid, and the client generated from it works."""
     with Service(work) as service:
         description = service.call("GET", "/openapi.json")[1]
         openapi_spec_validator.validate(description)
@@ -196,7 +198,7 @@ def generated(work):
     print(f"a valid description of {operations} operations; the calls of a generated client succeeded")
 
 
-def measured(work):
+def reports_metrics(work):
     """The parser of Prometheus reads the metrics: every family has one type and one help text."""
     with Service(work) as service:
         for name in ("c", "d"):
@@ -227,17 +229,17 @@ def measured(work):
     for (name, route), counts in buckets.items():
         counts.sort()
         assert [count for _, count in counts] == sorted(count for _, count in counts), counts
-        whole = values[name.replace("_bucket", "_count"), ("route", route)]
-        assert counts[-1] == (float("inf"), whole), counts
+        total = values[name.replace("_bucket", "_count"), ("route", route)]
+        assert counts[-1] == (float("inf"), total), counts
     print(f"{len(families)} families of metrics, {len(values)} samples, {len(buckets)} histograms")
 
 
-def one_new_each(work, runs, clients, pages):
-    """Every client sends every page, lightly edited and in its own order: each page is new for exactly one of them."""
+def each_page_is_new_once(work, runs, clients, pages):
+    """Every client sends every page, with small edits and in its own order. Each page is new for exactly one client."""
     with Service(work) as service:
         for run in range(runs):
             name = f"/v1/collections/run{run}"
-            # The widest radius: an exchanged word flips 16 bits or more once in some thousand pages, and this test is about concurrency.
+            # The widest radius: a replaced word flips 16 bits or more once in some thousand pages, and this test is about concurrency.
             assert service.call("PUT", name, {"k": 24})[0] == 201
             new, errors = [0] * clients, []
 
@@ -272,10 +274,11 @@ def one_new_each(work, runs, clients, pages):
 
 
 def kills(work, cycles):
-    """Kills at random under load. Acknowledged documents are present, in the story of the answer, and none that was not sent."""
+    """Kills the service at random times under load. Acknowledged documents are present and in the story of their answer. No document is
+    present that was not sent."""
     rng = random.Random(5)
-    # For every id the text acknowledged last (none if it is deleted), and texts sent without an answer.
-    acknowledged, doubtful, stories = {}, {}, {}
+    # For every id: the text acknowledged last (None after a deletion), and texts that were sent but not answered.
+    acknowledged, unanswered, stories = {}, {}, {}
     slowest, count = 0.0, 0
     for cycle in range(cycles):
         began = time.monotonic()
@@ -283,15 +286,15 @@ def kills(work, cycles):
             slowest = max(slowest, time.monotonic() - began)
             assert service.call("PUT", "/v1/collections/c", {"stories": True})[0] in (200, 201)
 
-            held = list(acknowledged)
+            present = list(acknowledged)
 
             def client(number):
                 nonlocal count
                 rng = random.Random(f"{cycle} {number}")
                 connection = http.client.HTTPConnection(service.host, timeout=60)
-                mine = [one for one in held if one.startswith(f"{number}-")]
+                mine = [one for one in present if one.startswith(f"{number}-")]
                 for batch in range(10_000):
-                    # New documents, other texts for old ones, and deletions, also of leaders. Few pages, so that groups form.
+                    # Adds new documents, replaces texts and deletes documents, leaders included. Pages are few, so groups form.
                     if rng.random() < 0.25 and mine:
                         one = rng.choice(mine)
                         sent = {one: None}
@@ -302,19 +305,19 @@ def kills(work, cycles):
                         sent = {one: page(rng.randrange(200), rng.randrange(30)) for one in ids}
                         method, path = "POST", "/v1/collections/c/documents"
                         body = {"documents": [{"id": one, "text": text} for one, text in sent.items()]}
-                    doubtful.update({one: [*doubtful.get(one, []), text] for one, text in sent.items()})
+                    unanswered.update({one: [*unanswered.get(one, []), text] for one, text in sent.items()})
                     try:
                         status, answer = service.call(method, path, body, connection)
                     except (OSError, http.client.HTTPException):
                         return
                     if status not in (200, 404):
                         for one in sent:
-                            doubtful[one].pop()
+                            unanswered[one].pop()
                         continue
                     count += len(sent)
                     acknowledged.update(sent)
                     for one in sent:
-                        doubtful.pop(one)
+                        unanswered.pop(one)
                     mine += [one for one, text in sent.items() if text is not None]
                     if body:
                         stories.update({one: item["answer"]["story_id"] for one, item in zip(sent, answer["items"])})
@@ -329,13 +332,13 @@ def kills(work, cycles):
         if cycle % 10 == 9 or cycle == cycles - 1:
             lines = subprocess.run([BINARY, "collection", "export", "collections/c"], cwd=work, check=True, capture_output=True).stdout
             rows = {row["id"]: row for row in map(json.loads, lines.splitlines())}
-            for one in {*acknowledged, *doubtful, *rows}:
+            for one in {*acknowledged, *unanswered, *rows}:
                 found = rows[one]["text"] if one in rows else None
-                if one in doubtful:
-                    # No answer named the story of its last text.
+                if one in unanswered:
+                    # No answer has named the story of its last text.
                     stories.pop(one, None)
-                may = [acknowledged.get(one), *doubtful.pop(one, [])]
-                assert found in may, f"cycle {cycle}: {one} is {found!r}, and was sent as {may!r}"
+                possible = [acknowledged.get(one), *unanswered.pop(one, [])]
+                assert found in possible, f"cycle {cycle}: {one} is {found!r}, and was sent as {possible!r}"
                 acknowledged[one] = found
             command = [BINARY, "collection", "stories", "collections/c", "--min-size", "1", "--limit", "10000000"]
             stories_read = [json.loads(line) for line in subprocess.run(command, cwd=work, check=True, capture_output=True).stdout.splitlines()]
@@ -343,7 +346,7 @@ def kills(work, cycles):
             for one, row in rows.items():
                 if one in stories and row["text"] == acknowledged[one]:
                     moved = became.get(stories[one]) not in (None, row["story_id"])
-                    assert not moved, f"cycle {cycle}: {one} is in another story than the answer said"
+                    assert not moved, f"cycle {cycle}: {one} is not in the story that the answer named"
             leaders = {row["group_id"]: one for one, row in rows.items() if row["leads"]}
             for one, row in rows.items():
                 best = row.get("best")
@@ -355,7 +358,14 @@ def kills(work, cycles):
 
 
 def main():
-    for part, numbers in [(generated, ()), (measured, ()), (described, ()), (one_new_each, (20, 8, 1000) if FULL else (2, 8, 150)), (kills, (1000,) if FULL else (12,))]:
+    parts = [
+        (serves_a_generated_client, ()),
+        (reports_metrics, ()),
+        (matches_its_description, ()),
+        (each_page_is_new_once, (20, 8, 1000) if FULL else (2, 8, 150)),
+        (kills, (1000,) if FULL else (12,)),
+    ]
+    for part, numbers in parts:
         with tempfile.TemporaryDirectory() as work:
             part(work, *numbers)
 

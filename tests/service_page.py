@@ -4,7 +4,7 @@
 The page writes nothing to the console, fetches nothing from elsewhere, fits the window, and markup in documents has no effect. With
 `--screenshots DIR` the script also writes pictures of the page to DIR, as in docs/.
 
-Needs the binary (TWINPRINT, by default target/release/twinprint), Chromium, and the package playwright (no browser of its own).
+Needs the binary (TWINPRINT, by default target/release/twinprint), Chromium, and the package playwright without its browsers.
 """
 
 import http.client
@@ -34,8 +34,8 @@ def joined(sentences, chinese):
 SUBJECTS = ["quake coast harbour rescue tremor", "final stadium goal striker cup", "rates inflation loan market bond", "彗星 望远镜 轨道 天文台"]
 
 
-def fill(host, hostile):
-    """Returns reports in both languages, each in some editions, and `hostile` documents that contain markup."""
+def fill(host, with_markup):
+    """Adds reports in both languages, each in one to five editions, and `with_markup` documents that contain markup. Returns them."""
     draw = random.Random(11)
     documents = []
     for n in range(40):
@@ -51,11 +51,11 @@ def fill(host, hostile):
             url = f"https://{draw.choice(['news', 'herald', 'xinwen', 'tribune'])}.example/{n}/{copy}"
             documents.append({"id": f"report-{n}-{copy}", "url": url, "time": f"2024-05-{1 + n // 2:02}", "text": text,
                               "fields": {"title": text[:60]}})
-    for n in range(hostile):
+    for n in range(with_markup):
         documents.append({"id": f"{ATTACK}{n}", "url": "javascript:alert(1)", "source": ATTACK, "time": "2024-05-20",
                           "fields": {"title": ATTACK}, "text": f"{ATTACK} {ATTACK} {n}"})
-    # More members of one group and more sources than one page of their lists has.
-    for n in range(120 if hostile else 0):
+    # One group has more members than one page of its list, and there are more sources than one page of theirs.
+    for n in range(120 if with_markup else 0):
         documents.append({"id": f"copy-{n}", "source": f"site{n % 60}.example", "time": "2024-05-20", "text": "the same notice on every site " * 5})
     connection = http.client.HTTPConnection(host)
 
@@ -70,22 +70,22 @@ def fill(host, hostile):
     return documents
 
 
-def soon(page, holds):
-    """Waits until a condition holds. The page's own policy forbids a script to wait for it."""
+def wait_until(page, condition):
+    """Waits until a condition is true. The page's content security policy forbids a script that waits for it."""
     for _ in range(200):
-        if holds():
+        if condition():
             return
         page.wait_for_timeout(50)
-    raise AssertionError("the condition did not hold in time")
+    raise AssertionError("the condition did not become true in time")
 
 
 def visit(browser, address, documents, language, width, dark, shots):
     context = browser.new_context(viewport={"width": width, "height": 900}, locale=language, color_scheme="dark" if dark else "light")
     page = context.new_page()
-    said, asked = [], []
-    page.on("console", lambda message: said.append(message.text))
-    page.on("pageerror", lambda error: said.append(str(error)))
-    page.on("request", lambda request: asked.append(request.url))
+    messages, requested = [], []
+    page.on("console", lambda message: messages.append(message.text))
+    page.on("pageerror", lambda error: messages.append(str(error)))
+    page.on("request", lambda request: requested.append(request.url))
     page.goto(address)
     page.wait_for_selector("#groups tr")
     chinese = language.startswith("zh")
@@ -111,29 +111,29 @@ def visit(browser, address, documents, language, width, dark, shots):
     if any(d["id"].startswith("copy-") for d in documents):
         page.locator("#groups button").last.click()
         members = page.locator("#groups tr:last-child li").count
-        soon(page, lambda: members() == 100)
+        wait_until(page, lambda: members() == 100)
         page.locator("#groups tr:last-child td > button").click()
-        soon(page, lambda: members() == 120)
+        wait_until(page, lambda: members() == 120)
         assert page.locator("#sources tr").count() == 50
         page.click("#more-sources")
-        soon(page, lambda: page.locator("#sources tr").count() > 60)
+        wait_until(page, lambda: page.locator("#sources tr").count() > 60)
         assert page.locator("#more-sources").is_hidden()
     assert page.locator("#stories > li").count() > 3, "no stories"
     page.locator("#stories > li > button").first.click()
     page.wait_for_selector("#stories ul li")
     page.select_option("#state", "ended")
     listed = page.locator("#stories > li").count
-    soon(page, lambda: listed() > 0 and all("ended" in fact or "已结束" in fact for fact in page.locator("#stories .hint").all_inner_texts()))
+    wait_until(page, lambda: listed() > 0 and all("ended" in fact or "已结束" in fact for fact in page.locator("#stories .hint").all_inner_texts()))
     page.select_option("#state", "")
-    soon(page, lambda: listed() > 3)
+    wait_until(page, lambda: listed() > 3)
     assert page.locator("#problem").is_hidden(), page.locator("#problem").inner_text()
     page.wait_for_timeout(600)
 
     across = page.evaluate("document.documentElement.scrollWidth")
     assert across <= width, f"{across} px in a window of {width}"
     assert page.title() == "twinprint", page.title()
-    assert not said, said
-    assert all(url.startswith((address, "data:")) for url in asked), asked
+    assert not messages, messages
+    assert all(url.startswith((address, "data:")) for url in requested), requested
     if shots:
         page.evaluate("scrollTo(0, 0)")
         page.screenshot(path=shots, full_page=True)

@@ -1,4 +1,4 @@
-"""Tests of tables with pyarrow, pandas, polars and DuckDB: their files as input, and twinprint's files as they read them.
+"""Tests of tables with pyarrow, pandas, polars and DuckDB: twinprint reads the files that they write, and they read twinprint's.
 
 Needs the binary (TWINPRINT, by default target/release/twinprint) and those packages; `./test` installs them.
 """
@@ -26,7 +26,7 @@ DOCUMENTS = 5000
 
 
 def documents(seed=7):
-    """Returns documents of invented words, three in ten of them an earlier one with a word changed; some Chinese, some empty."""
+    """Returns documents of invented words. Three in ten are an earlier document with one word changed; some are Chinese, some empty."""
     r = random.Random(seed)
     words = ["".join(r.choice("abcdefghijklmnop") for _ in range(r.randint(2, 9))) for _ in range(3000)]
     han = [chr(0x4E00 + r.randrange(3000)) for _ in range(800)]
@@ -119,8 +119,8 @@ class SameDocuments(Case):
         rows = lines(self.work / out / "clusters.jsonl")
         return [{key: value for key, value in row.items() if key != "source"} for row in rows]
 
-    def test_a_dictionary_that_the_writer_abandoned(self):
-        """Dictionary pages, then plain ones, in a row group of several parts."""
+    def test_a_column_with_dictionary_pages_and_plain_pages(self):
+        """The writer changes from dictionary pages to plain ones within a row group."""
         r = random.Random(5)
         text = lambda: " ".join(f"w{r.randrange(10**6)}" for _ in range(140))
         few = [text() for _ in range(20)]
@@ -141,7 +141,7 @@ class SameDocuments(Case):
                 kept = read(self.work / f"v{version}/kept" / path.name).column("id").to_pylist()
                 self.assertEqual(kept, [row["id"] for row in expected if row["is_leader"]])
 
-    def test_every_writer_gives_the_groups_of_jsonl(self):
+    def test_tables_of_every_writer_give_the_groups_of_jsonl(self):
         plain = self.work / "d.jsonl"
         plain.write_text("".join(json.dumps(row) + "\n" for row in ROWS), encoding="utf-8")
         expected = self.groups(plain, "jsonl")
@@ -157,11 +157,11 @@ class SameDocuments(Case):
                     after = self.work / f"{name}-out" / side / name
                     table = read(after)
                     self.assertTrue(table.schema.equals(before.schema, check_metadata=True), side)
-                    wanted = rows.to_pylist()
-                    self.assertEqual(table.to_pylist(), [row for row, here in zip(before.to_pylist(), wanted) if here])
-                    self.others(after, table)
+                    selected = rows.to_pylist()
+                    self.assertEqual(table.to_pylist(), [row for row, chosen in zip(before.to_pylist(), selected) if chosen])
+                    self.check_other_readers(after, table)
 
-    def test_annotated_tables_are_the_input_and_columns(self):
+    def test_annotated_tables_are_the_input_with_added_columns(self):
         for name in ["snappy.parquet", "none.parquet", "polars.parquet", "feather.feather", "polars.arrow", "stream.arrow"]:
             with self.subTest(name):
                 path = self.work / name
@@ -173,17 +173,17 @@ class SameDocuments(Case):
                 after = read(out / "annotated" / name)
                 added = ["x_cluster_id", "x_cluster_size", "x_is_leader", "x_duplicate_of", "x_hamming", "x_jaccard", "x_dup_count"]
                 self.assertEqual(after.column_names, before.column_names + added)
-                own = after.select(before.column_names)
-                self.assertTrue(own.schema.equals(before.schema, check_metadata=True))
-                self.assertEqual(own.to_pylist(), before.to_pylist())
+                original = after.select(before.column_names)
+                self.assertTrue(original.schema.equals(before.schema, check_metadata=True))
+                self.assertEqual(original.to_pylist(), before.to_pylist())
                 types = [after.schema.field(column).type for column in added]
-                whole = pa.int64()
-                self.assertEqual(types, [whole, whole, pa.bool_(), pa.string(), whole, pa.float64(), whole])
+                integer = pa.int64()
+                self.assertEqual(types, [integer, integer, pa.bool_(), pa.string(), integer, pa.float64(), integer])
                 clusters = lines(out / "clusters.jsonl")
                 for column in added:
                     self.assertEqual(after[column].to_pylist(), [row[column[2:]] for row in clusters], column)
                 self.assertGreater(sum(count > 1 for count in after["x_dup_count"].to_pylist()), 1)
-                self.others(out / "annotated" / name, after)
+                self.check_other_readers(out / "annotated" / name, after)
 
     def test_an_existing_column_of_the_same_name_is_refused(self):
         pq.write_table(TABLE.rename_columns(["id", "text", "hamming", "tags"]), self.work / "t.parquet")
@@ -191,8 +191,8 @@ class SameDocuments(Case):
         self.assertEqual(done.returncode, 1)
         self.assertIn("hamming", done.stderr)
 
-    def others(self, path, table):
-        """Checks that other readers agree on a written file."""
+    def check_other_readers(self, path, table):
+        """Checks that other readers read the same texts from a written file."""
         texts = table["text"].to_pylist()
         if path.suffix == ".parquet":
             frames = [
@@ -239,7 +239,7 @@ class SameDocuments(Case):
 
 
 class ClusterTable(Case):
-    def test_it_holds_the_rows_of_clusters_jsonl(self):
+    def test_it_has_the_rows_of_clusters_jsonl(self):
         path = self.work / "d.parquet"
         pq.write_table(TABLE, path)
         for bits in "64", "128":
@@ -268,7 +268,7 @@ class ClusterIds(Case):
         self.dedup(inputs, *flags, out=out)
         return self.work / out / "clusters.parquet"
 
-    def test_every_type_of_whole_numbers_is_kept(self):
+    def test_every_integer_type_is_kept(self):
         for kind, ids in [
             (pa.int64(), [-(2**63), 5, 2**63 - 1]),
             (pa.uint64(), [0, 5, 2**64 - 1]),
@@ -291,10 +291,10 @@ class ClusterIds(Case):
                     self.assertEqual(found["duplicate_of"].to_pylist(), [None, None, ids[0]])
                     rows = lines(self.work / out / "clusters.jsonl")
                     self.assertEqual([row["id"] for row in rows], [str(i) for i in ids])
-                    self.joins(self.work / name, path, len(ids))
+                    self.check_joins(self.work / name, path, len(ids))
 
-    def joins(self, documents, clusters, count):
-        """Joins by `id` and by `duplicate_of` in every engine, without a cast."""
+    def check_joins(self, documents, clusters, count):
+        """Joins the documents with the clusters by `id` and by `duplicate_of` in every engine, without a cast."""
         if documents.suffix == ".parquet":
             frame, found = polars.read_parquet(documents), polars.read_parquet(clusters)
             query = "select count(*), count(d2.id) from read_parquet('{}') d join read_parquet('{}') c on d.id = c.id left join read_parquet('{}') d2 on c.duplicate_of = d2.id"
@@ -326,7 +326,7 @@ class ClusterIds(Case):
                 expected = lines(self.work / "-".join(names) / "clusters.jsonl")
                 self.assertEqual(found["id"].to_pylist(), [row["id"] for row in expected])
                 self.assertEqual(found["duplicate_of"].to_pylist(), [row["duplicate_of"] for row in expected])
-        # The type stays with several files of one type, with rejected rows, and with another column.
+        # Several files of one type keep the type, even with rejected rows.
         nulls = pa.table({"id": pa.array([7, 8, 9], pa.int64()), "text": [self.TEXTS[0], None, self.TEXTS[1]]})
         pq.write_table(nulls, self.work / "nulls.parquet")
         self.dedup([paths["whole"], self.work / "nulls.parquet"], "--max-rejected", "100%", out="both")
@@ -352,7 +352,7 @@ class Columns(Case):
     LONG = "one two three four five six seven eight nine ten eleven twelve"
 
     def ids(self, table, *flags):
-        """Returns the ids and the rejects of a table, written both ways."""
+        """Returns `duplicate_of`, ids and rejects for a table, as Parquet and as Arrow."""
         answers = []
         for name, write in ("t.parquet", pq.write_table), ("t.arrow", feather.write_feather):
             out = f"{name}-{len(os.listdir(self.work))}"
@@ -385,7 +385,7 @@ class Columns(Case):
         for duplicates, _, rejects in self.ids(pa.table({"doc": column, "id": ["a", "b", "c"]}), "--text-key", "doc.p"):
             self.assertEqual((duplicates, rejects), ([None, None, "a"], []))
 
-    def test_the_newest_by_every_kind_of_time(self):
+    def test_the_newest_is_kept_for_every_type_of_time(self):
         day = 86_400_000
         stamps = pa.array([1 * day, 3 * day, 2 * day], pa.int64())
         for kind in pa.int64(), pa.timestamp("us"), pa.timestamp("ns", "UTC"), pa.date64(), pa.float64():
@@ -396,12 +396,12 @@ class Columns(Case):
 
     def test_values_without_text_are_rejected(self):
         table = pa.table({"text": [1, 2], "body": ["x", "y"]})
-        for flags, why in ([], r'column "text" is I.*64.*--text-key'), (["--text-key", "content"], r'"content".*text, body'):
+        for flags, message in ([], r'column "text" is I.*64.*--text-key'), (["--text-key", "content"], r'"content".*text, body'):
             for name, write in ("t.parquet", pq.write_table), ("t.arrow", feather.write_feather):
                 write(table, str(self.work / name))
                 done = self.dedup([self.work / name], *flags, out="none", check=False)
                 self.assertEqual(done.returncode, 1)
-                self.assertRegex(done.stderr, why)
+                self.assertRegex(done.stderr, message)
         table = pa.table({"text": [b"fine " * 20, b"\xff bad", None, b"too long " * 100]})
         for _, ids, rejects in self.ids(table, "--max-document", "500"):
             self.assertEqual(len(ids), 1)
@@ -428,7 +428,7 @@ class Damaged(Case):
                     del bad[r.randrange(len(bad)) :]
                 else:
                     for _ in range(r.randint(1, 4)):
-                        # The metadata makes claims about the rest, so half of the damage goes there.
+                        # The metadata describes the rest of the file, so half of the damage goes there.
                         at = r.randrange(len(bad)) if trial % 2 else len(bad) - 1 - r.randrange(min(len(bad), 2000))
                         bad[at] = r.randrange(256)
                 with self.subTest(name, trial=trial):

@@ -1,4 +1,4 @@
-"""Tests of web archives made by warcio, whole and damaged, of all versions and statuses: counts, groups, rejects, and copies that other tools read.
+"""Tests of web archives written by warcio, intact and damaged, of all versions and statuses: counts, groups, rejects, and copies that other tools read.
 
 Needs the binary (TWINPRINT, by default target/release/twinprint), zstd, and warcio and brotli, which `./test` installs. The script
 generates the pages.
@@ -24,7 +24,7 @@ from warcio.warcwriter import WARCWriter
 ROOT = Path(__file__).resolve().parent.parent
 BINARY = os.environ.get("TWINPRINT", str(ROOT / "target/release/twinprint"))
 PAGES = 120
-# Each page of the second half is a copy of one of the first behind other chrome.
+# Each page of the second half contains the article of a page of the first half, with other chrome.
 DISTINCT = PAGES // 2
 
 
@@ -119,7 +119,8 @@ class Archive(unittest.TestCase):
         self.assertEqual(records["read"], records["kept"] + records["removed"] + records["rejected"])
         return out, report
 
-    def whole(self, name, data):
+    def check_archive(self, name, data):
+        """Deduplicates an intact archive and checks counts, groups and other records. Returns the output directory."""
         out, report = self.dedup(name, data)
         self.assertEqual(report["records"]["read"], DOCUMENTS)
         self.assertEqual(report["records"]["rejected"], 0)
@@ -145,16 +146,16 @@ class Archive(unittest.TestCase):
 
     def test_plain(self):
         data = write(False)
-        out = self.whole("a.warc", data)
+        out = self.check_archive("a.warc", data)
         self.read_back(out, "a.warc")
         sizes = [len((out / side / "a.warc").read_bytes()) for side in ["kept", "removed"]]
-        self.assertEqual(sum(sizes), len(data), "every byte goes to one side")
+        self.assertEqual(sum(sizes), len(data), "every byte is copied to one side")
 
     def test_gzip(self):
         data = write(True)
-        out = self.whole("a.warc.gz", data)
+        out = self.check_archive("a.warc.gz", data)
         self.read_back(out, "a.warc.gz")
-        # Each record goes to one side with its compressed bytes. A record too long to be held is compressed again.
+        # Each record is copied to one side with its compressed bytes. A record too long for memory is compressed again.
         sides = [members((out / side / "a.warc.gz").read_bytes()) for side in ["kept", "removed"]]
         before = collections.Counter(members(data))
         recompressed = collections.Counter(sides[0] + sides[1]) - before
@@ -165,7 +166,7 @@ class Archive(unittest.TestCase):
     def test_gzip_of_several_records_a_member(self):
         plain = write(False)
         for data in [gzip.compress(plain), gzip.compress(plain[:5000]) + gzip.compress(plain[5000:])]:
-            out = self.whole("b.warc.gz", data)
+            out = self.check_archive("b.warc.gz", data)
             self.read_back(out, "b.warc.gz")
             subprocess.run(["rm", "-r", out], check=True)
 
@@ -176,7 +177,7 @@ class Archive(unittest.TestCase):
         for part in data.split(b"WARC/1.0\r\n")[1:]:
             packed = subprocess.run(["zstd", "-qc"], input=b"WARC/1.0\r\n" + part, stdout=subprocess.PIPE, check=True)
             members.append(packed.stdout)
-        out = self.whole("a.warc.zst", b"".join(members))
+        out = self.check_archive("a.warc.zst", b"".join(members))
         kept = subprocess.run(["zstd", "-dc", out / "kept/a.warc.zst"], stdout=subprocess.PIPE, check=True).stdout
         self.assertEqual(kept.count(b"WARC/1.0\r\n"), len(members) - (DOCUMENTS - KEPT))
 
@@ -188,9 +189,9 @@ class Archive(unittest.TestCase):
         dictionary = self.work / "dictionary"
         subprocess.run(["zstd", "-q", "--train", "--maxdict=20000", *samples, "-o", dictionary], check=True)
         packed = subprocess.run(["zstd", "-qc", "-D", dictionary], input=data, stdout=subprocess.PIPE, check=True).stdout
-        for held in [dictionary.read_bytes(), subprocess.run(["zstd", "-qc", dictionary], stdout=subprocess.PIPE).stdout]:
-            head = b"\x5d\x2a\x4d\x18" + len(held).to_bytes(4, "little")
-            self.whole("b.warc.zst", head + held + packed)
+        for stored in [dictionary.read_bytes(), subprocess.run(["zstd", "-qc", dictionary], stdout=subprocess.PIPE).stdout]:
+            head = b"\x5d\x2a\x4d\x18" + len(stored).to_bytes(4, "little")
+            self.check_archive("b.warc.zst", head + stored + packed)
             subprocess.run(["rm", "-r", self.work / "out-b.warc.zst"], check=True)
 
     def test_ids_and_order(self):
@@ -211,10 +212,10 @@ class Archive(unittest.TestCase):
         start = data.index(b"WARC-Type: response", start) if b"request" in data[start - 80 : start] else start
         field = data.index(b"Content-Length: ", start)
         end = data.index(b"\r\n", field)
-        for said in [b"10", b"99999", b"999999999999"]:
-            out, report = self.dedup(f"length{said.decode()}.warc", data[:field] + b"Content-Length: " + said + data[end:], code=3)
-            self.assertEqual(report["records"]["read"], DOCUMENTS, said)
-            self.assertEqual(report["records"]["rejected"], 1, said)
+        for length in [b"10", b"99999", b"999999999999"]:
+            out, report = self.dedup(f"length{length.decode()}.warc", data[:field] + b"Content-Length: " + length + data[end:], code=3)
+            self.assertEqual(report["records"]["read"], DOCUMENTS, length)
+            self.assertEqual(report["records"]["rejected"], 1, length)
 
         middle = data.index(b"WARC/1.0\r\n", len(data) // 4)
         _, report = self.dedup("garbage.warc", data[:middle] + b"\x00garbage\r\n\r\nand more\n" + data[middle:], code=3)
@@ -264,7 +265,7 @@ class Archive(unittest.TestCase):
             },
         )
         kept = (self.work / "out-status.warc/kept/status.warc").read_bytes()
-        self.assertEqual(kept, out.getvalue(), "what is no document stays as it is")
+        self.assertEqual(kept, out.getvalue(), "records that are no documents are copied unchanged")
         _, report = self.dedup("any.warc", out.getvalue(), "--any-status")
         self.assertEqual(report["records"]["read"], 9)
 
@@ -273,12 +274,12 @@ class Archive(unittest.TestCase):
         plain = write(False)
         for version in [b"0.17", b"0.18", b"1.1"]:
             data = plain.replace(b"WARC/1.0\r\n", b"WARC/%s\r\n" % version)
-            out = self.whole(f"v{version.decode()}.warc", data)
+            out = self.check_archive(f"v{version.decode()}.warc", data)
             kept, removed = ((out / side / f"v{version.decode()}.warc").read_bytes() for side in ["kept", "removed"])
             self.assertEqual(len(kept) + len(removed), len(data))
             joined = data.replace(b"\r\n\r\nWARC/", b"WARC/")
             self.assertLess(len(joined), len(data))
-            out = self.whole(f"j{version.decode()}.warc", joined)
+            out = self.check_archive(f"j{version.decode()}.warc", joined)
             kept, removed = ((out / side / f"j{version.decode()}.warc").read_bytes() for side in ["kept", "removed"])
             self.assertEqual(len(kept) + len(removed), len(joined))
 

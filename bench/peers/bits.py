@@ -1,9 +1,9 @@
-"""Distribution of the bits of fingerprints on real pages, none of which is a near-duplicate of another.
+"""Measures the distribution of the bits of fingerprints on real pages without near-duplicates.
 
     python3 bench/peers/bits.py TWINPRINT SET.jsonl...
 
-Prints for some profiles the share of ones of the bits, the correlation of two bits, and the collision entropy of blocks of 16 bits:
-the number of bits of such a block that distinguish two unrelated pages, 16 at most.
+Prints for some profiles the share of ones in each bit, the correlation of two bits, and the collision entropy of blocks of 16 bits: the
+number of bits of such a block that distinguish two unrelated pages, at most 16.
 """
 
 import json

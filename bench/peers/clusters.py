@@ -1,10 +1,10 @@
-"""Stories compared with scikit-learn's clusterings of the same vectors, on sets of labelled documents.
+"""Compares stories with scikit-learn's clusterings of the same vectors, on sets of labelled documents.
 
     python3 bench/peers/clusters.py TWINPRINT SET.jsonl LABEL [SET.jsonl LABEL ...]
 
-Needs scikit-learn. LABEL is a field with a string, or with a list; of lists, documents with exactly one entry count. Each half of a set, in
-its order, is measured with the setting that is best for the other half, and the means of both are printed. Settings are chosen twice: for each
-set the one of best B-cubed F1, and one for all sets, of the best mean adjusted Rand index, which chance does not raise.
+Needs scikit-learn. LABEL is a field that contains a string or a list; documents whose list does not have exactly one entry are left out. Each
+half of a set is measured with the setting that is best for the other half, and the means of both are printed. Settings are chosen twice: for
+each set by the best B-cubed F1, and for all sets together by the best mean adjusted Rand index, which chance does not raise.
 """
 
 import json
@@ -24,7 +24,7 @@ from sklearn.metrics import adjusted_rand_score, v_measure_score
 
 warnings.filterwarnings("ignore")
 
-# Each range is so wide that its ends are not chosen: from nearly one cluster a document to nearly one cluster for all.
+# Each range is so wide that its ends are not chosen: from nearly one cluster per document to nearly one cluster for all.
 COSINES = [0.005, 0.0075, 0.01, 0.015, 0.02, 0.03, 0.04, 0.05, 0.06, 0.08, 0.1, 0.12, 0.16, 0.2, 0.3, 0.5]
 MERGES = [*COSINES, 1.0]
 BITS = [8, 12, 16, 20, 24]
@@ -36,7 +36,7 @@ SHARES = [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]
 
 
 def scores(found, truth):
-    """Returns B-cubed precision, recall and F1, with and without self, and F1 of pairs."""
+    """Returns B-cubed precision, recall and F1 (with each document's pair with itself, and without), F1 of pairs, and other scores."""
     cells, a, b = Counter(zip(found, truth)), Counter(found), Counter(truth)
     n = len(truth)
     result = {}
@@ -93,12 +93,12 @@ class Half:
         # The vectors are rotated into the space that they span. All distances stay, and Birch, whose centroids are dense, takes a second
         # instead of minutes.
         values, directions = np.linalg.eigh((self.vectors @ self.vectors.T).toarray())
-        self.turned = directions * np.sqrt(np.clip(values, 0, None))
+        self.rotated = directions * np.sqrt(np.clip(values, 0, None))
 
     def cluster(self, *args):
         self.runs += 1
         self.out = self.work / f"out-{self.path.stem}-{self.runs}"
-        # All words are counted before the first document is placed, so that vectors are those of a batch.
+        # All words are counted before the first document gets its story, so the vectors have the final word counts.
         subprocess.run(
             [self.twinprint, "cluster", str(self.path), "-o", str(self.out), "-q", "--ahead", "1000000", "--labels", "label", *args],
             check=True,
@@ -108,7 +108,7 @@ class Half:
     def stories(self, cosine, *merge):
         found = self.cluster("--story-threshold", str(cosine), *(word for m in merge for word in ("--merge", str(m))))
         reported = json.loads((self.out / "agreement.json").read_text())["stories"]["bcubed"][2]
-        assert abs(reported - scores(found, self.truth)["bcubed"][2]) < 1e-9, "both ways of measuring agree"
+        assert abs(reported - scores(found, self.truth)["bcubed"][2]) < 1e-9, "the reported F1 differs from the computed one"
         return found
 
     def equal_bits(self, bits):
@@ -119,17 +119,17 @@ class Half:
         return MiniBatchKMeans(k, n_init=3, random_state=1, batch_size=1024).fit_predict(self.vectors)
 
     def birch(self, radius):
-        return Birch(threshold=radius, n_clusters=None, branching_factor=50).fit_predict(self.turned)
+        return Birch(threshold=radius, n_clusters=None, branching_factor=50).fit_predict(self.rotated)
 
     def hdbscan(self, size):
         found = HDBSCAN(min_cluster_size=size).fit_predict(self.dense)
-        # Noise counts as clusters of one.
+        # Each document that HDBSCAN calls noise is a cluster of its own.
         return [label if label >= 0 else -2 - i for i, label in enumerate(found)]
 
-    def lot(self, share):
-        # The result of chance, without reading the documents.
-        lots = random.Random(1)
-        return [-1 if lots.random() < share else i for i in range(len(self.truth))]
+    def random_share(self, share):
+        # A clustering by chance, which does not read the documents.
+        draw = random.Random(1)
+        return [-1 if draw.random() < share else i for i in range(len(self.truth))]
 
 
 METHODS = [
@@ -139,7 +139,7 @@ METHODS = [
     ("MiniBatchKMeans, the true k", "kmeans", [()]),
     ("Birch, radius", "birch", [(r,) for r in RADII]),
     ("HDBSCAN, least size", "hdbscan", [(s,) for s in SIZES]),
-    ("a random share in one cluster, the others single", "lot", [(s,) for s in SHARES]),
+    ("a random share in one cluster, the others single", "random_share", [(s,) for s in SHARES]),
 ]
 
 
@@ -169,7 +169,7 @@ class Set:
         }
 
 
-def table(heading, one, sets, wanted):
+def table(heading, labelled_set, sets, wanted):
     """Prints the scores of the methods on one set, each half with the setting that is best for the other halves of `sets`."""
     print(f"\n### {heading}\n")
     print("| method | chosen | clusters | B-cubed P | R | F1 | without self F1 | pairs F1 | ARI | V |")
@@ -177,7 +177,7 @@ def table(heading, one, sets, wanted):
     for title, method, choices in METHODS:
         best = lambda half: max(choices, key=lambda choice: sum(wanted(each.scores[method, choice][half]) for each in sets))
         chosen = [best(1), best(0)]
-        s = mean([one.scores[method, choice][half] for half, choice in enumerate(chosen)])
+        s = mean([labelled_set.scores[method, choice][half] for half, choice in enumerate(chosen)])
         settings = [", ".join(str(x) for x in choice) or "–" for choice in chosen]
         setting = " · ".join(settings if settings[0] != settings[1] else settings[:1])
         p, r, f = s["bcubed"]
@@ -196,8 +196,8 @@ def main():
         for path, field in zip(sys.argv[2::2], sys.argv[3::2]):
             sets.append(Set(sys.argv[1], path, field, Path(work)))
             table(sets[-1].title, sets[-1], sets[-1:], lambda s: s["bcubed"][2])
-    for one in sets:
-        table(f"{one.name}, one setting for all sets", one, sets, lambda s: s["ari"])
+    for labelled_set in sets:
+        table(f"{labelled_set.name}, one setting for all sets", labelled_set, sets, lambda s: s["ari"])
 
 
 main()

@@ -27,7 +27,7 @@ def run(name, index, flips):
     clock = time.process_time()
     index.add(rows)
     built = time.process_time() - clock
-    held = resident() - before
+    memory = resident() - before
     if flips is not None:
         index.nflip = flips
     # FAISS's range search keeps distances below the radius, not at it.
@@ -35,7 +35,7 @@ def run(name, index, flips):
     limits, _, _ = index.range_search(queries, k + 1)
     took = time.process_time() - clock
     print(
-        f"| {len(rows)} | {k} | {name} | {built:.2f} | {held / len(rows):.1f} | "
+        f"| {len(rows)} | {k} | {name} | {built:.2f} | {memory / len(rows):.1f} | "
         f"{len(queries) / took:.0f} | {int(limits[-1])} of {len(queries)} queries |",
         flush=True,
     )

@@ -1,8 +1,8 @@
 """Deduplicates a JSONL file with rensa and writes the kept lines: python rensa_dedup.py readme|shingles FILE BYTES OUT
 
 readme: the loop of rensa's README, text.split() and 128 permutations at 0.8.
-shingles: the same on the shingles that twinprint verifies with (word 3-grams; character 5-grams of letters and
-digits where a tenth of the letters are ideographs), with which rensa finds most duplicates.
+shingles: the same loop on the shingles that twinprint verifies with, with which rensa finds most duplicates: word
+3-grams, or character 5-grams of letters and digits if at least a tenth of the letters are ideographs.
 
 Reads the lines in the first BYTES of the file. Prints one line of JSON.
 """

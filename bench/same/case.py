@@ -13,15 +13,15 @@ class Case:
     name: str
     steps: tuple
     quick: bool = False
-    # Exit codes other than 0 and 3 that the case is about.
+    # The exit codes that the case expects.
     allowed: tuple = (0, 3)
 
 
-def begun(options=""):
+def copied_collection(options=""):
     """Returns a step that copies an empty collection, made by OLD, to `seen`.
 
-    A collection draws secrets at random. They decide which short texts are compared first, and so which answers say
-    that the limit of texts was reached. Both sides therefore begin with the same secrets.
+    A new collection has random secrets. They decide which short texts are compared first, and so which answers report
+    that the limit of texts was reached. Both sides therefore start from the same collection.
     """
     return lambda side: shutil.copytree(
         side.directory / "../../data/collections" / collection_name(options), side.directory / "seen"

@@ -1,9 +1,9 @@
 """All cases: lists of commands, by the part of the program that they run."""
 
-from same.case import Case, begun
+from same.case import Case, copied_collection
 from same.dedup import dedup_cases, input_cases, known_cases
 from same.inputs import COLLECTION_OPTIONS, SETS
-from same.service import served
+from same.service import run_service
 
 
 def cluster_cases(quick):
@@ -208,7 +208,7 @@ def collection_cases():
                 "collection stat made > made/stat.json",
                 "collection add made ../../data/articles-en.jsonl -q --summary",
                 "collection check made",
-                begun(options),
+                copied_collection(options),
                 f"collection add seen {first} -q",
                 f"collection query seen {second} -q",
                 f"collection add seen {second} -q",
@@ -231,14 +231,14 @@ def collection_cases():
     yield Case(
         "collection of pages",
         (
-            begun(),
+            copied_collection(),
             f"collection add seen {html} -q",
             "collection export seen > export.jsonl",
             "collection repair seen repaired",
             "collection export repaired > repaired/export.jsonl",
         ),
     )
-    yield Case("service", (served,), quick=True)
+    yield Case("service", (run_service,), quick=True)
 
 
 def crossed_cases():
@@ -263,7 +263,7 @@ def crossed_cases():
     yield Case(
         "crossed: OLD's collection",
         (
-            begun("--stories --window 7d"),
+            copied_collection("--stories --window 7d"),
             f"old:collection add seen {news} -q",
             "old:collection backup seen copy",
             "collection check seen",

@@ -1,6 +1,6 @@
 """The cases of `dedup`: options, input formats, and documents known from before."""
 
-from same.case import Case, begun
+from same.case import Case, copied_collection
 from same.inputs import SETS
 
 # Options of `dedup`, a case each; --quick leaves out the second list.
@@ -137,7 +137,7 @@ def input_cases(tables):
 def known_cases():
     first, second = "../../data/revisions-zh.jsonl", "../../data/revisions-en.jsonl"
     news = "../../data/newswire-en.jsonl"
-    make = begun(), f"collection add seen {first} -q"
+    make = copied_collection(), f"collection add seen {first} -q"
     for options in ["", "--threshold 0.9", "--mode annotate --pairs"]:
         yield Case(
             f"against a collection {options}".strip(),
@@ -147,7 +147,7 @@ def known_cases():
     for store in ["shingles", "none"]:
         yield Case(
             f"against a collection, --store {store}",
-            (begun(f"--store {store}"), make[1], f"dedup {first} {second} -o out --against seen"),
+            (copied_collection(f"--store {store}"), make[1], f"dedup {first} {second} -o out --against seen"),
         )
     index = "index build ../../data/newswire-en.u64 -o seen --profile tp1-words-lntf-64 -q"
     yield Case(

@@ -10,7 +10,7 @@ import urllib.parse
 from same.inputs import collection_name
 
 
-def served(side):
+def run_service(side):
     """Runs a service, and writes the answers to requests: verdicts, groups, stories and the feed of changes."""
     for name, options in [("news", "--stories --window 7d"), ("shingles", "--store shingles")]:
         shutil.copytree(

@@ -141,10 +141,10 @@ class Client:
         reply, once = await self._send(b"POST", self._path, body)
         if reply.code == 404 and self._create:
             self._create = False
-            made, _ = await self._send(b"PUT", "", b"{}")
+            created, _ = await self._send(b"PUT", "", b"{}")
             # 409: another client has created it meanwhile.
-            if made.code not in (200, 201, 409):
-                raise self._misuse(made)
+            if created.code not in (200, 201, 409):
+                raise self._misuse(created)
             reply, once = await self._send(b"POST", self._path, body)
         if reply.code in REFUSED and len(batch) > 1:
             for page in batch:
