@@ -162,7 +162,7 @@ fn an_id_with_a_replaced_text_is_reported() {
     assert!(!day("monday", 6).stderr.contains("replaces"));
     let tuesday = day("tuesday", 7).stderr;
     assert!(
-        tuesday.contains("1 id was in the collection with another text, which was replaced"),
+        tuesday.contains("1 id was in the collection already; the new text replaced the stored one"),
         "{tuesday}"
     );
 }

@@ -268,7 +268,7 @@ fn added_replaced_and_present_documents_are_counted_separately() {
         "{stderr}"
     );
     assert!(
-        stderr.contains("1 id was in the collection with another text"),
+        stderr.contains("1 id was in the collection already; the new text replaced"),
         "{stderr}"
     );
     assert_eq!(collection(&sandbox).len(), 7);
