@@ -139,8 +139,8 @@ impl LackingRecords {
             if span.part != SpanKind::Record {
                 continue;
             }
-            // Undecodable characters are replaced. They would make the record invalid, but do not change its field
-            // names.
+            // Only the names of the fields are needed here. So undecodable bytes are replaced, although reading rejects
+            // such a record.
             let text = charset.decode_lossy(content(record));
             match json::pick(&text, options) {
                 Ok(_) | Err(RejectReason::FieldNull { .. }) => return true,
