@@ -84,5 +84,5 @@ fn an_unreachable_service_is_reported() {
         &sandbox,
         "twinprint replay a.txt --to ${address%crawl}A.B --quiet",
     );
-    run.fails(1, &["422", "the name of a collection"]);
+    run.fails(1, &["422", "the name of the collection"]);
 }

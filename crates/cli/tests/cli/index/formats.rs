@@ -111,7 +111,7 @@ fn the_table_of_fingerprints_that_dedup_writes_is_an_input() {
         .ok();
     sandbox
         .run("index build out/clusters.parquet -o seen")
-        .fails(1, &["clusters.parquet", "\"id\" holds", "--positions"]);
+        .fails(1, &["clusters.parquet", "\"id\" contains", "--positions"]);
     sandbox
         .run("index build out/clusters.parquet --positions -o seen -q")
         .ok();
