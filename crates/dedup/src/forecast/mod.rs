@@ -224,9 +224,7 @@ pub fn forecast_with_stores(
             .zip(held)
             .map_or(0, |(after, before)| after - before);
         progress.stage("sample", sample::bytes(&sources), Unit::Bytes);
-        let against = against
-            .as_ref()
-            .map(|(path, store)| KnownSource { path, store });
+        let against = against.as_ref().map(|(path, store)| KnownSource { path, store });
         let sample = Sample::read(&sources, options, against, work.path(), progress)?;
         let mut forecast = extrapolate(&sources, &sample, options)?;
         if against.is_some() {
