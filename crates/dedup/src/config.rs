@@ -1,6 +1,6 @@
-//! `config.toml`: all options of a run, for `--config` of the command line.
+//! `config.toml`: all options of a run, as the command line reads them again.
 //!
-//! Keys are the long names of flags. Options that do not affect the output (threads, directories) are left out.
+//! Keys are the names of options on the command line. Options that do not affect the output (threads, directories) are left out.
 
 use serde::{Serialize, Serializer};
 
@@ -156,7 +156,7 @@ impl Config {
     }
 }
 
-/// Formats options as a file for `--config`, below a comment.
+/// Formats options as TOML below a comment.
 pub fn to_toml(comment: &str, options: &impl Serialize) -> String {
     // Strings, numbers in the range of TOML, and lists of them can always be serialised.
     let body = toml::to_string(options).unwrap_or_default();

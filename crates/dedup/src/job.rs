@@ -352,7 +352,7 @@ impl Runner<'_> {
         }
     }
 
-    /// Fails if no document has the field that `--keep newest` sorts by; warns if some have not.
+    /// Fails if no document has the field by which the newest are kept; warns if some have not.
     fn check_sort_field(&self, corpus: &Corpus) -> Result<(), DedupError> {
         let undated = corpus.documents.undated();
         let (Some(field), 1..) = (&self.source_options.sort_key, undated) else {

@@ -1,4 +1,4 @@
-//! The memory of a run: its cost model, the budget of `--memory`, and the memory of the machine.
+//! The memory of a run: its cost model, the budget of [`DedupOptions::memory`](crate::DedupOptions::memory), and the memory of the machine.
 //!
 //! Tables grow with the documents and are always in memory. A record is in memory while it is read, analysed and compared. Shingle sets are
 //! a cache. A budget therefore limits the cache first, and ends the run with an error if the tables and the longest record exceed it. The

@@ -1,4 +1,4 @@
-//! The order in which documents become leaders, from `--keep`.
+//! The order in which documents become leaders, by [`DedupOptions::keep`](crate::DedupOptions::keep).
 //!
 //! Items are classes, numbered first by rank in keep order, later by the [`schedule`](crate::verify::schedule) of decisions.
 
@@ -33,7 +33,7 @@ pub(crate) struct KeepOrder {
 }
 
 impl KeepOrder {
-    /// Sorts classes by their best document. O(documents), and a sort if `--keep` asks for one.
+    /// Sorts classes by their best document. O(documents), and a sort if documents have sort keys.
     pub(crate) fn new(documents: &Documents, classes: usize) -> Self {
         /// A class whose documents have not been seen yet.
         const NONE: u32 = u32::MAX;

@@ -42,7 +42,7 @@ pub(crate) struct Documents {
     sources: Vec<SourceStart>,
     /// For each reject, the document that comes next after it; ascending.
     rejects: Vec<DocumentId>,
-    /// The keys that `--keep` sorts by; empty if it keeps the order of input.
+    /// The keys of [`DedupOptions::keep`](crate::DedupOptions::keep); empty if that is the order of the input.
     pub(crate) sort: IdVec<DocumentId, SortKey>,
 }
 
@@ -175,7 +175,7 @@ impl Documents {
         DocumentId::from_index(self.len())
     }
 
-    /// The number of documents without the field that `--keep newest` sorts by.
+    /// The number of documents without the field by which the newest are kept.
     pub(crate) fn undated(&self) -> usize {
         let undated = |key: &&SortKey| matches!(key, SortKey::Newest(Reverse(None)));
         self.sort.iter().filter(undated).count()
