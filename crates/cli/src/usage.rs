@@ -39,7 +39,8 @@ pub(crate) fn with_flag(error: anyhow::Error) -> anyhow::Error {
         return usage(message);
     }
     let fix = fix(&error);
-    match (against(&error), fix) {
+    let message = against(&error).or_else(|| other_options(&error));
+    match (message, fix) {
         (Some(message), Some(fix)) => anyhow::anyhow!("{message}; {fix}"),
         (Some(message), None) => anyhow::anyhow!(message),
         (None, Some(fix)) => anyhow::anyhow!("{}; {fix}", with_causes(&error)),
@@ -59,6 +60,19 @@ fn against(error: &anyhow::Error) -> Option<String> {
     } else {
         format!("--against {path}: {problem}")
     })
+}
+
+/// The message for a state that was made with other options, with their flags.
+fn other_options(error: &anyhow::Error) -> Option<String> {
+    let Some(StreamError::State(StateError::Options { path, differences })) = error.downcast_ref() else {
+        return None;
+    };
+    let mut differences = differences.clone();
+    for difference in differences.iter_mut().filter(|difference| difference.is_option) {
+        difference.name = flag(&difference.name);
+    }
+    let path = path.clone();
+    Some(StateError::Options { path, differences }.to_string())
 }
 
 /// True if the command line was wrong, as opposed to the input or the machine.

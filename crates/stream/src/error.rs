@@ -9,6 +9,8 @@ use twinprint_io::threads::ThreadsError;
 use twinprint_io::work::WorkError;
 use twinprint_io::{JobError, OptionError};
 
+use crate::state_difference::StateDifference;
+
 /// The version of the state files that this crate reads and writes.
 pub(super) const STATE_VERSION: u32 = 2;
 
@@ -47,12 +49,12 @@ pub enum StateError {
         what: &'static str,
     },
     /// The state was made with other options.
-    #[error("{}: the state was made with other options; give those again, or begin a new one: {different}", .path.display())]
+    #[error("{}: the state was made with other options; give those again, or begin a new one: {}", .path.display(), sentence(.differences))]
     Options {
         /// The file.
         path: PathBuf,
-        /// The differences: each option, as it was and as it is now.
-        different: String,
+        /// The differences.
+        differences: Vec<StateDifference>,
     },
     /// Another run uses the state.
     #[error("{}: another run uses this state; wait until it ends", .path.display())]
@@ -76,6 +78,11 @@ pub enum StateError {
         /// The error of the serialiser or compressor.
         what: String,
     },
+}
+
+fn sentence(differences: &[StateDifference]) -> String {
+    let differences: Vec<String> = differences.iter().map(ToString::to_string).collect();
+    differences.join("; ")
 }
 
 /// The reason why a run over a stream ended early.

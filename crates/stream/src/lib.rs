@@ -53,6 +53,7 @@ mod role;
 mod rows;
 mod run;
 mod state;
+mod state_difference;
 mod state_file;
 mod summary;
 #[cfg(test)]
@@ -74,6 +75,7 @@ pub use labelled::LabelledDocuments;
 pub use options::{Scope, StreamOptions};
 pub use prepare::{Document, Prepared, Preparer};
 pub use run::cluster;
+pub use state_difference::StateDifference;
 pub use summary::ClusterSummary;
 pub use time::{parse_span, parse_time};
 pub use twinprint_cluster::groups::Preference;
