@@ -14,6 +14,7 @@ use crate::fields::FieldArgs;
 use crate::input::InputArgs;
 use crate::intake::IntakeArgs;
 use crate::progress::Bars;
+use crate::usage::reject_reason;
 use crate::{number, terminal};
 
 #[derive(clap::Args)]
@@ -70,7 +71,7 @@ impl Answers {
 
     /// Counts a rejected document and prints the reason.
     pub(crate) fn refuse(&mut self, place: &RecordPosition, reason: &str) {
-        self.refused.refuse(place, "refused", reason);
+        self.refused.refuse(place, "refused", &reason.to_owned().into());
         self.reject(place, reason);
     }
 
@@ -92,7 +93,7 @@ impl Answers {
         match record.document {
             Ok(document) => Some((place, document)),
             Err(reason) => {
-                self.reject(&place, &reason);
+                self.reject(&place, &reject_reason(&reason));
                 None
             }
         }

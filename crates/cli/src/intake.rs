@@ -6,6 +6,7 @@ use twinprint::source::{FileIntake, Intake};
 
 use crate::number::{count, counted};
 use crate::terminal;
+use crate::usage::{reject_message, skipped_records};
 
 /// The run is done, but input was damaged, or too many records were rejected.
 const INCOMPLETE: u8 = 3;
@@ -97,10 +98,10 @@ impl IntakeArgs {
                 intake.rejected_kinds(),
                 first.source,
                 first.line,
-                first.reason
+                reject_message(&first.reason)
             ));
         }
-        if let (false, Some(skipped)) = (quiet, crate::usage::skipped_records(intake)) {
+        if let (false, Some(skipped)) = (quiet, skipped_records(intake)) {
             terminal::note(&format!("records that are not documents: {skipped}"));
         }
         self.end(intake)
@@ -118,7 +119,11 @@ fn line(file: &FileIntake, all: bool) -> Option<String> {
         None if all => (file.line, &file.reason),
         None => return None,
     };
-    Some(format!("{}:{line}: {reason}{more}", file.source))
+    Some(format!(
+        "{}:{line}: {}{more}",
+        file.source,
+        reject_message(reason)
+    ))
 }
 
 /// The damaged files and the parts that were not read, for a summary. `None` if there are none.

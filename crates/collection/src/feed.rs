@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use twinprint_io::JobError;
 use twinprint_io::progress::{Progress, Unit};
 use twinprint_io::source::{
-    BatchReader, Intake, Record, RecordKind, RecordPosition, SortValue, SourceOptions, Sources,
+    BatchReader, Intake, Record, RecordKind, RecordPosition, RejectReason, SortValue, SourceOptions, Sources,
 };
 use twinprint_io::work::WorkDir;
 use twinprint_stream::FieldKeys;
@@ -45,7 +45,7 @@ pub struct InputRecord {
     ///
     /// The id is that of the record, or the name of a file that is one document, or else file, line and a hash of the text. An id that is a
     /// URL is also the URL of the document, unless the record names another.
-    pub document: Result<NewDocument, String>,
+    pub document: Result<NewDocument, RejectReason>,
     /// The names of details that were left out, because they are not valid or too long.
     pub left_out: Vec<&'static str>,
 }
@@ -140,7 +140,7 @@ pub fn feed_from<E: From<JobError>>(
                 let mut left_out = Vec::new();
                 let document = match record.kind {
                     RecordKind::Blank | RecordKind::Other { .. } => return,
-                    RecordKind::Rejected { reason } => Err(reason.to_string()),
+                    RecordKind::Rejected { reason } => Err(reason),
                     RecordKind::Document { .. } if !wanted(number) => {
                         number += 1;
                         return;

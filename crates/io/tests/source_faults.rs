@@ -1,4 +1,4 @@
-//! Bytes that are no character of their charset, in every format and codec: each costs its own record, and everything is counted.
+//! Bytes that do not encode a character in their charset, in every format and codec: each costs its own record, and everything is counted.
 
 mod corpus_files;
 
@@ -22,7 +22,7 @@ const CHARSETS: [&str; 8] = [
 /// Charsets with brackets among the bytes of characters, so that an array in them cannot be cut.
 const NO_ARRAYS: [&str; 4] = ["gbk", "gb18030", "big5", "shift_jis"];
 
-/// Bytes that are no character: one half of a pair in UTF-16, elsewhere a byte that no character has.
+/// Bytes that do not encode a character: one half of a pair in UTF-16, elsewhere a byte that no character has.
 #[derive(Clone, Copy, Debug)]
 enum Fault {
     First,
@@ -33,7 +33,7 @@ fn fault() -> impl Strategy<Value = Option<Fault>> {
     prop::option::weighted(0.3, prop::sample::select(&[Fault::First, Fault::Second][..]))
 }
 
-/// A text, and the bytes in it that encode no character.
+/// A text, and the bytes in it that do not encode a character.
 #[derive(Clone, Debug)]
 struct Text {
     before: String,
@@ -315,7 +315,7 @@ fn the_account_does_not_depend_on_threads() {
     };
     let forward = intake(&|i, _| i);
     assert!(
-        forward.examples[0].reason.contains("field1;"),
+        forward.examples[0].reason.as_str().contains("field1;"),
         "{:?}",
         forward.examples
     );

@@ -35,7 +35,7 @@ pub struct FingerprintRow {
     /// The line of the record, from 1.
     pub line: u64,
     /// The fingerprint, or the reason why the record has none.
-    pub fingerprint: Result<RowFingerprint, String>,
+    pub fingerprint: Result<RowFingerprint, RejectReason>,
 }
 
 /// The subject of fingerprints: texts or vectors, and the way in which they are fingerprinted.
@@ -225,16 +225,13 @@ fn chunk_rows(chunk: &Chunk, sources: &Sources, maker: &mut ThreadFingerprinter)
         let source = sources.file(record.source);
         let (id, fingerprint) = match record.kind {
             RecordKind::Blank | RecordKind::Other { .. } => return,
-            RecordKind::Rejected { reason } => (None, Err(reason.to_string())),
+            RecordKind::Rejected { reason } => (None, Err(reason)),
             RecordKind::Document { id, text, .. } => {
-                let made = maker.make(&text);
-                if let Err(message) = &made {
-                    let message = message.clone();
-                    chunk.refuse(
-                        record.source,
-                        record.line,
-                        &RejectReason::NoFingerprint { message },
-                    );
+                let made = maker
+                    .make(&text)
+                    .map_err(|message| RejectReason::NoFingerprint { message });
+                if let Err(reason) = &made {
+                    chunk.refuse(record.source, record.line, reason);
                 }
                 (id, made)
             }

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::loss::Loss;
+use super::reject::RejectMessage;
 use crate::number;
 pub(super) use tally::Tally;
 
@@ -52,7 +53,7 @@ pub struct RejectExample {
     /// The record's line, from 1.
     pub line: u64,
     /// The reason, and how to fix it.
-    pub reason: String,
+    pub reason: RejectMessage,
 }
 
 /// The rejected records of one file.
@@ -68,7 +69,7 @@ pub struct FileIntake {
     /// The line of the first.
     pub line: u64,
     /// The reason of the first.
-    pub reason: String,
+    pub reason: RejectMessage,
     /// True if the file holds records, false if it is one document.
     #[serde(skip)]
     of_records: bool,
@@ -86,7 +87,7 @@ pub struct Damage {
     /// The line on which it begins.
     pub line: u64,
     /// The fault there, and how to fix it.
-    pub reason: String,
+    pub reason: RejectMessage,
     /// Rejected records that stand for it.
     pub rejected: u64,
     /// The size of the part that was not taken.
@@ -157,14 +158,14 @@ impl Intake {
     }
 
     /// Counts a document that was read, but could not be used, as rejected.
-    pub fn refuse(&mut self, place: &RecordPosition, kind: &str, reason: &str) {
+    pub fn refuse(&mut self, place: &RecordPosition, kind: &str, reason: &RejectMessage) {
         self.accepted = self.accepted.saturating_sub(1);
         self.add_example(RejectExample {
             kind: kind.to_owned(),
             file: place.file,
             source: place.source.clone(),
             line: place.line,
-            reason: reason.to_owned(),
+            reason: reason.clone(),
         });
         self.rejected += 1;
         *self.rejected_by.entry(kind.to_owned()).or_default() += 1;
@@ -173,7 +174,7 @@ impl Intake {
             source: place.source.clone(),
             rejected: 1,
             line: place.line,
-            reason: reason.to_owned(),
+            reason: reason.clone(),
             of_records: false,
             nothing_taken: false,
             damage: None,
@@ -320,9 +321,9 @@ mod tests {
             ..Intake::default()
         };
         for (file, line) in [(1, 5), (0, 9), (1, 2), (0, 3), (2, 1), (0, 1)] {
-            intake.refuse(&place(file, line), "odd", "why");
+            intake.refuse(&place(file, line), "odd", &"why".to_owned().into());
         }
-        intake.refuse(&place(0, 2), "other", "why");
+        intake.refuse(&place(0, 2), "other", &"why".to_owned().into());
         let places: Vec<_> = intake.examples.iter().map(|e| (e.file, e.line)).collect();
         assert_eq!(places, [(0, 1), (0, 2), (0, 3), (0, 9)]);
         assert_eq!((intake.accepted, intake.rejected), (2, 7));
@@ -338,12 +339,12 @@ mod tests {
                 source: "a".to_owned(),
                 rejected: 1,
                 line,
-                reason: format!("at {line}"),
+                reason: format!("at {line}").into(),
                 of_records: true,
                 nothing_taken: false,
                 damage: Some(Damage {
                     line,
-                    reason: format!("at {line}"),
+                    reason: format!("at {line}").into(),
                     rejected: 1,
                     loss: Loss {
                         bytes,

@@ -18,7 +18,7 @@ use crate::source::reject::RejectReason;
 /// Turns the bytes of a record, up to the start of the next one, into a document.
 ///
 /// # Errors
-/// The reason to reject the record: no valid header, a wrong length, a body that cannot be unpacked, or a body beyond the limits.
+/// The reason to reject the record: no valid header, a wrong length, a body that cannot be decoded, or a body beyond the limits.
 pub(crate) fn document<'a>(
     bytes: &'a [u8],
     options: &SourceOptions,
