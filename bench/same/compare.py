@@ -15,7 +15,13 @@ EXCLUDED_FILES = {
 
 # Fields of JSON that are not compared, by the name of the file, and why.
 EXCLUDED_FIELDS = {
-    "report.json": {"run": "times, memory, and the machine's kernels and plan", "version": "the version of the binary"},
+    "report.json": {
+        "run": "times, memory, and the machine's kernels and plan",
+        "version": "the version of the binary",
+        "rejects.reason": "a text for people",
+        "input.damaged_files.reason": "a text for people",
+    },
+    "rejects.jsonl": {"reason": "a text for people"},
     "export.jsonl": {"added": "the time of arrival", "changed": "the time of the last change"},
     "answers.jsonl": {
         "added": "the time of arrival",
@@ -37,7 +43,10 @@ STATE_HEADER_BYTES = 8 + 4 + 8 + 16
 
 
 def without(value, names, path=""):
-    """Returns a JSON value, read as lists of pairs, without the fields of these paths; `*.NAME` is any field NAME."""
+    """Returns a JSON value, read as lists of pairs, without the fields of these paths.
+
+    A list has no step of its own in a path. `*.NAME` is any field NAME.
+    """
     if isinstance(value, tuple) and value[0] == "object":
         fields = [
             (name, field) for name, field in value[1] if f"{path}{name}" not in names and f"*.{name}" not in names

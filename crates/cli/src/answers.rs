@@ -15,6 +15,7 @@ use crate::fields::FieldArgs;
 use crate::input::InputArgs;
 use crate::intake::IntakeArgs;
 use crate::progress::Bars;
+use crate::usage::reject_reason;
 use crate::{number, terminal};
 
 #[derive(clap::Args)]
@@ -72,7 +73,7 @@ impl Answers {
 
     /// Counts a document that the collection or the service refused, and prints the reason.
     pub(crate) fn refuse(&mut self, place: &RecordPosition, reason: &str) {
-        self.refused.refuse(place, "refused", reason);
+        self.refused.refuse(place, "refused", &reason.to_owned().into());
         self.reject(place, reason);
     }
 
@@ -95,7 +96,7 @@ impl Answers {
         match record.document {
             Ok(document) => Some((place, document)),
             Err(reason) => {
-                self.reject(&place, &reason);
+                self.reject(&place, &reject_reason(&reason));
                 None
             }
         }

@@ -11,6 +11,7 @@ use crate::input::InputArgs;
 use crate::intake::IntakeArgs;
 use crate::progress::Bars;
 use crate::subject::{KeyArgs, PartArgs, subject};
+use crate::usage::reject_reason;
 use crate::{interrupt, terminal};
 
 const EXAMPLES: &str = "\
@@ -85,6 +86,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let intake = twinprint::fingerprints(&args.input.inputs, &source, &subject, &bars, &cancel, |row| {
         if let Err(reason) = &row.fingerprint {
             if !args.quiet {
+                let reason = reject_reason(reason);
                 terminal::note(&format!("rejected {}:{}: {reason}", row.source, row.line));
             }
             return Ok(());

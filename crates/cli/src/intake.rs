@@ -6,6 +6,7 @@ use twinprint::source::{FileIntake, Intake};
 
 use crate::number::{count, counted};
 use crate::terminal;
+use crate::usage::{reject_message, skipped_records};
 
 /// The exit code of a run that ended, although input was damaged or too many records were rejected.
 const INCOMPLETE: u8 = 3;
@@ -99,10 +100,10 @@ impl IntakeArgs {
                 intake.rejected_kinds(),
                 first.source,
                 first.line,
-                first.reason
+                reject_message(&first.reason)
             ));
         }
-        if let (false, Some(skipped)) = (quiet, crate::usage::skipped_records(intake)) {
+        if let (false, Some(skipped)) = (quiet, skipped_records(intake)) {
             terminal::note(&format!("records that are not documents: {skipped}"));
         }
         self.end(intake)
@@ -121,7 +122,11 @@ fn line(file: &FileIntake, all: bool) -> Option<String> {
         None if all => (file.line, &file.reason),
         None => return None,
     };
-    Some(format!("{}:{line}: {reason}{more}", file.source))
+    Some(format!(
+        "{}:{line}: {}{more}",
+        file.source,
+        reject_message(reason)
+    ))
 }
 
 /// For a summary: the number of damaged files, and a description of what was not read. `None` if no file is damaged.

@@ -7,7 +7,7 @@ use twinprint::eval::EvalError;
 use twinprint::index_join::JoinError;
 use twinprint::raw::RawError;
 use twinprint::sink::SinkError;
-use twinprint::source::{FieldRole, Intake, SourceError};
+use twinprint::source::{FieldRole, Intake, RejectMessage, RejectReason, Setting, SourceError};
 use twinprint::stream::{StateError, StreamError};
 use twinprint::threads::ThreadsError;
 use twinprint::work::WorkError;
@@ -39,7 +39,10 @@ pub(crate) fn with_flag(error: anyhow::Error) -> anyhow::Error {
         return usage(message);
     }
     let fix = fix(&error);
-    match (against(&error), fix) {
+    let message = against(&error)
+        .or_else(|| nothing_accepted(&error))
+        .or_else(|| other_options(&error));
+    match (message, fix) {
         (Some(message), Some(fix)) => anyhow::anyhow!("{message}; {fix}"),
         (Some(message), None) => anyhow::anyhow!(message),
         (None, Some(fix)) => anyhow::anyhow!("{}; {fix}", with_causes(&error)),
@@ -58,6 +61,53 @@ fn against(error: &anyhow::Error) -> Option<String> {
         format!("--against {problem}")
     } else {
         format!("--against {path}: {problem}")
+    })
+}
+
+/// The message for an input without documents, with the flag that would accept its first record.
+fn nothing_accepted(error: &anyhow::Error) -> Option<String> {
+    let Some(JobError::Source(SourceError::NothingAccepted(intake))) = job_error(error) else {
+        return None;
+    };
+    let mut intake = intake.clone();
+    let first = intake.files.first_mut()?;
+    first.reason = reject_message(&first.reason).into();
+    Some(SourceError::NothingAccepted(intake).to_string())
+}
+
+/// The message for a state that was made with other options, with their flags.
+fn other_options(error: &anyhow::Error) -> Option<String> {
+    let Some(StreamError::State(StateError::Options { path, differences })) = error.downcast_ref() else {
+        return None;
+    };
+    let mut differences = differences.clone();
+    for difference in differences.iter_mut().filter(|difference| difference.is_option) {
+        difference.name = flag(&difference.name);
+    }
+    let path = path.clone();
+    Some(StateError::Options { path, differences }.to_string())
+}
+
+/// The reason for which a record is rejected, with the flag that helps.
+pub(crate) fn reject_reason(reason: &RejectReason) -> String {
+    reject_message(&reason.into())
+}
+
+/// The message of a reject, with the flag that helps.
+pub(crate) fn reject_message(message: &RejectMessage) -> String {
+    message.naming(|setting| {
+        Some(match setting {
+            Setting::TextField => "--text-key",
+            Setting::IdField => "--id-key",
+            Setting::Format => "--format",
+            Setting::Charset => "--charset",
+            Setting::Delimiter => "--delimiter",
+            Setting::Exclude => "--exclude",
+            Setting::MaxDocument => "--max-document",
+            Setting::MaxRatio => "--max-ratio",
+            Setting::EmptyTexts => "--empty remove",
+            _ => return None,
+        })
     })
 }
 

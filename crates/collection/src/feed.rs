@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use twinprint_io::JobError;
 use twinprint_io::progress::{Progress, Unit};
 use twinprint_io::source::{
-    BatchReader, Intake, Record, RecordKind, RecordPosition, SortValue, SourceOptions, Sources,
+    BatchReader, Intake, Record, RecordKind, RecordPosition, RejectReason, SortValue, SourceOptions, Sources,
 };
 use twinprint_io::work::WorkDir;
 use twinprint_stream::FieldKeys;
@@ -46,7 +46,7 @@ pub struct InputRecord {
     /// The id of the document is the record's id if it has one. Otherwise, if the file is one document, the id is the
     /// name of the file. In all other cases the id consists of the file, the line and a hash of the text. If the id is
     /// a URL and the record has no URL of its own, the id is also the document's URL.
-    pub document: Result<NewDocument, String>,
+    pub document: Result<NewDocument, RejectReason>,
     /// The names of the details that were left out because their values are invalid or too long.
     pub left_out: Vec<&'static str>,
 }
@@ -144,7 +144,7 @@ pub fn feed_from<E: From<JobError>>(
                 let mut left_out = Vec::new();
                 let document = match record.kind {
                     RecordKind::Blank | RecordKind::Other { .. } => return,
-                    RecordKind::Rejected { reason } => Err(reason.to_string()),
+                    RecordKind::Rejected { reason } => Err(reason),
                     RecordKind::Document { .. } if !wanted(number) => {
                         number += 1;
                         return;

@@ -1,6 +1,6 @@
-//! `config.toml`: all options of a run, for `--config` of the command line.
+//! `config.toml`: all options of a run, as the command line reads them again.
 //!
-//! Keys are the long names of flags. Options that do not affect the output (threads, directories) are left out.
+//! Keys are the names of options on the command line. Options that do not affect the output (threads, directories) are left out.
 
 use serde::{Serialize, Serializer};
 
@@ -157,7 +157,7 @@ impl Config {
     }
 }
 
-/// Formats options as the text of a `--config` file, preceded by `comment`.
+/// Formats options as TOML, preceded by `comment`.
 pub fn to_toml(comment: &str, options: &impl Serialize) -> String {
     // Serialising cannot fail: the options are strings, numbers in the range of TOML, and lists of these.
     let body = toml::to_string(options).unwrap_or_default();

@@ -24,7 +24,7 @@ pub enum DedupError {
     /// The profile is invalid.
     #[error(transparent)]
     Profile(#[from] ProfileError),
-    /// No document has the field that `--keep newest` sorts by.
+    /// No document has the field by which the newest document is kept.
     #[error(
         "no document has a field \"{field}\" with a number or a text, which decides the newest document to keep"
     )]

@@ -356,7 +356,7 @@ impl Runner<'_> {
         }
     }
 
-    /// Fails if no document has the field that `--keep newest` sorts by. Warns if only some documents have it.
+    /// Fails if no document has the field by which the newest document is kept. Warns if only some documents have it.
     fn check_sort_field(&self, corpus: &Corpus) -> Result<(), DedupError> {
         let undated = corpus.documents.undated();
         let (Some(field), 1..) = (&self.source_options.sort_key, undated) else {

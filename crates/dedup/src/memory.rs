@@ -1,4 +1,4 @@
-//! The memory of a run: its cost model, the budget of `--memory`, and the memory of the machine.
+//! The memory of a run: its cost model, the budget of [`DedupOptions::memory`](crate::DedupOptions::memory), and the memory of the machine.
 //!
 //! The tables of documents and classes grow with the input and stay in memory. The longest record is in memory while it
 //! is read, analysed and compared. Shingle sets are cached, and only the size of their cache can be chosen. So a limit

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use twinprint_dedup::{DedupJob, DedupOptions, dedup};
 use twinprint_io::progress::Silent;
 use twinprint_io::results::Report;
-use twinprint_io::source::{Charset, SourceOptions};
+use twinprint_io::source::{Charset, Setting, SourceOptions};
 
 /// Texts and near copies of some of them. Many contain quotes, delimiters, line ends and ideographs.
 fn texts(count: u64) -> Vec<String> {
@@ -240,8 +240,8 @@ fn a_text_is_the_same_in_every_charset() {
     assert!(
         inputs.read(&[&path], &SourceOptions::default())[0]
             .reason()
-            .to_string()
-            .contains("--charset")
+            .setting()
+            == Some(Setting::Charset)
     );
     let named = SourceOptions {
         charset: Charset::named("gbk"),

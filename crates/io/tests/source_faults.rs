@@ -315,7 +315,7 @@ fn the_intake_does_not_depend_on_threads() {
     };
     let forward = intake(&|i, _| i);
     assert!(
-        forward.examples[0].reason.contains("field1;"),
+        forward.examples[0].reason.as_str().contains("field1;"),
         "{:?}",
         forward.examples
     );

@@ -115,14 +115,14 @@ fn every_reason_names_a_fix_or_a_position() {
                 bytes: Some(9),
                 limit: 5,
             },
-            "9 bytes, more than --max-document 5",
+            "9 bytes, more than the limit of 5 bytes",
         ),
         (
             RejectReason::TooLong {
                 bytes: None,
                 limit: 5,
             },
-            "longer than --max-document 5",
+            "longer than the limit of 5 bytes",
         ),
         (
             RejectReason::Truncated { codec: "gzip" },

@@ -9,6 +9,8 @@ use twinprint_io::threads::ThreadsError;
 use twinprint_io::work::WorkError;
 use twinprint_io::{JobError, OptionError};
 
+use crate::state_difference::StateDifference;
+
 /// The version of the state files that this crate reads and writes.
 pub(super) const STATE_VERSION: u32 = 2;
 
@@ -53,14 +55,14 @@ pub enum StateError {
     },
     /// The stream of the state was made with other options than those given.
     #[error(
-        "{}: the state was made with other options ({different}); use the options of the state, or begin a new state",
-        .path.display()
+        "{}: the state was made with other options; use the options of the state, or begin a new state: {}",
+        .path.display(), sentence(.differences)
     )]
     Options {
         /// The path of the state file.
         path: PathBuf,
         /// The options that differ, each with its value in the state and its value now.
-        different: String,
+        differences: Vec<StateDifference>,
     },
     /// Another run uses the state file.
     #[error("{}: another run uses this state; wait until it ends", .path.display())]
@@ -84,6 +86,11 @@ pub enum StateError {
         /// The error of the serialiser or of the compressor.
         what: String,
     },
+}
+
+fn sentence(differences: &[StateDifference]) -> String {
+    let differences: Vec<String> = differences.iter().map(ToString::to_string).collect();
+    differences.join("; ")
 }
 
 /// The reason why a run over a stream ended early.

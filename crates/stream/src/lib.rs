@@ -55,6 +55,7 @@ mod role;
 mod rows;
 mod run;
 mod state;
+mod state_difference;
 mod state_file;
 mod summary;
 #[cfg(test)]
@@ -76,6 +77,7 @@ pub use labelled::LabelledDocuments;
 pub use options::{Scope, StreamOptions};
 pub use prepare::{Document, Prepared, Preparer};
 pub use run::cluster;
+pub use state_difference::StateDifference;
 pub use summary::ClusterSummary;
 pub use time::{parse_span, parse_time};
 pub use twinprint_cluster::groups::Preference;

@@ -111,36 +111,28 @@ impl StreamOptions {
         } else {
             format!("{} groups, {} stories", groups.live, stories.live)
         };
-        let lines = [
-            ("--profile", profile.id()),
-            ("--threshold", threshold.to_string()),
-            ("--hamming", radius.to_string()),
-            ("--canonical", format!("{:?}", groups.policy)),
-            ("--canonical-scope", format!("{scope:?}")),
-            ("--group-window", span(groups.window)),
-            ("--story-threshold", stories.threshold.to_string()),
-            ("--merge", stories.merge.unwrap_or(1.0).to_string()),
-            ("--window", span(stories.window)),
-            ("--half-life", span(stories.half_life)),
-            ("--equal-bits", bits),
-            ("--live", live),
+        // Two dashes mark the options. Limits that the version determines have none.
+        let options = [
+            ("profile", profile.id()),
+            ("threshold", threshold.to_string()),
+            ("hamming", radius.to_string()),
+            ("canonical", format!("{:?}", groups.policy)),
+            ("canonical-scope", format!("{scope:?}")),
+            ("group-window", span(groups.window)),
+            ("story-threshold", stories.threshold.to_string()),
+            ("merge", stories.merge.unwrap_or(1.0).to_string()),
+            ("window", span(stories.window)),
+            ("half-life", span(stories.half_life)),
+            ("equal-bits", bits),
+            ("live", live),
+        ];
+        let limits = [
             ("centres compared", stories.compared.to_string()),
             ("words known", stories.vocabulary.to_string()),
             ("leaders from", groups.lead_below.to_string()),
             ("leaders compared", groups.compared.to_string()),
         ];
         let line = |(name, value): (&str, String)| format!("{name}: {}\n", value.to_lowercase());
-        lines.map(line).concat()
+        options.map(line).map(|line| format!("--{line}")).concat() + &limits.map(line).concat()
     }
-}
-
-/// Formats the differences between two descriptions of options, as a sentence for people.
-pub(super) fn different(had: &str, asked: &str) -> String {
-    let lines = had.lines().zip(asked.lines()).filter(|(had, asked)| had != asked);
-    let differences = lines.filter_map(|(had, asked)| {
-        let (name, had) = had.split_once(": ")?;
-        let (_, asked) = asked.split_once(": ")?;
-        Some(format!("{name} was {had}, now {asked}"))
-    });
-    differences.collect::<Vec<String>>().join("; ")
 }

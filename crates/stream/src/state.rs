@@ -21,7 +21,7 @@ use twinprint_fingerprint::HashKey;
 use super::error::{STATE_VERSION, StateError};
 use super::history::PastRuns;
 use super::leaders::StoredLeader;
-use super::options::different;
+use super::state_difference::differences;
 use super::state_file::StateFile;
 use super::{Stream, StreamOptions};
 
@@ -148,7 +148,7 @@ impl Stream {
         if stored.options != asked {
             return Err(StateError::Options {
                 path: path.to_owned(),
-                different: different(&stored.options, &asked),
+                differences: differences(&stored.options, &asked),
             });
         }
         let mut stream = Self::new(options);

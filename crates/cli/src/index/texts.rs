@@ -11,6 +11,7 @@ use twinprint::{RowFingerprint, Silent, Subject};
 
 use crate::intake::IntakeArgs;
 use crate::subject::KeyArgs;
+use crate::usage::reject_reason;
 use crate::{number, terminal};
 
 #[derive(clap::Args)]
@@ -65,6 +66,7 @@ impl TextArgs {
             match row.fingerprint {
                 Err(reason) => {
                     if !quiet {
+                        let reason = reject_reason(&reason);
                         terminal::note(&format!("rejected {}:{}: {reason}", row.source, row.line));
                     }
                     return anyhow::Ok(());

@@ -374,8 +374,11 @@ fn records_that_the_collection_cannot_store_are_rejected() {
         );
         let rejects = sandbox.rows(&format!("{out}/rejects.jsonl"));
         for (row, (line, message)) in rejects.iter().zip([
-            (3, ["2049 is more than the limit of 2048", "--id-key"]),
-            (6, ["the text has no words", "--empty remove"]),
+            (
+                3,
+                ["2049 is more than the limit of 2048", "name another field for it"],
+            ),
+            (6, ["the text has no words", "have such records removed"]),
             (7, ["more than the limit of 16777216", "several records"]),
         ]) {
             let reason = row["reason"].as_str().unwrap();
@@ -394,4 +397,7 @@ fn records_that_the_collection_cannot_store_are_rejected() {
         let records = &sandbox.json(&format!("{out}/report.json"))["records"];
         assert_eq!(records["rejected"], rejected, "{out}");
     }
+    sandbox
+        .run("dedup in.jsonl -o strict --against seen --append --quiet --strict")
+        .fails(1, &["in.jsonl:3: ", "or name another field for it (--id-key)"]);
 }

@@ -192,7 +192,7 @@ fn a_stream_in_two_runs_gives_the_result_of_one_run() {
     sandbox.run("cluster b.jsonl -o after --state within/s").ok();
     sandbox
         .run("cluster b.jsonl -o refused --state within/s -k 3")
-        .fails(1, &["--hamming was 20, now 3"]);
+        .fails(1, &["-k was 20, now 3"]);
     assert!(!sandbox.path("refused").exists());
     sandbox.put("s", b"not a state");
     sandbox

@@ -54,7 +54,7 @@ fn an_invalid_record_is_rejected_with_its_reason() {
         (b"{\"text\":\"cut", "invalid JSON at byte"),
         (
             b"{\"id\":1}",
-            "no field \"text\"; there are id; name the one that holds the text with --text-key",
+            "no field \"text\"; there are id; name the one that holds the text",
         ),
         (b"{}", "no field \"text\"; the record has no fields"),
         (b"{\"text\":12}", "is a number, not a string"),
@@ -88,6 +88,55 @@ fn strict_fails_on_rejects_after_writing_the_output() {
     assert_eq!((run.code, run.stdout.lines().count()), (Some(1), 3));
     assert!(run.stderr.contains("warning: in.jsonl:2:"), "{}", run.stderr);
     sandbox.run("fingerprint in.jsonl --quiet").incomplete();
+}
+
+#[test]
+fn stderr_names_the_flag_that_helps_and_the_rows_do_not() {
+    let cases: [(&str, Vec<u8>, &str); 5] = [
+        (
+            "number.jsonl",
+            around(b"{\"text\":12}"),
+            "is a number, not a string; name the field that holds the text (--text-key)",
+        ),
+        (
+            "latin.jsonl",
+            around(b"{\"text\":\"caf\xe9\"}"),
+            "if the file is in another charset, name it (--charset)",
+        ),
+        (
+            "wide.csv",
+            b"id,text\n1,one\n2,two,three\n3,four\n".to_vec(),
+            "or name the delimiter (--delimiter)",
+        ),
+        (
+            "object.json",
+            b"{\"data\":[{\"text\":\"a\"}]}".to_vec(),
+            "name the format jsonl if it has one object per line (--format); not taken from here on: ",
+        ),
+        (
+            "empty.jsonl",
+            around(b"{}"),
+            "no field \"text\"; the record has no fields\n",
+        ),
+    ];
+    for (name, bytes, says) in cases {
+        let sandbox = Sandbox::new();
+        sandbox.put(name, bytes);
+        sandbox.put("good.txt", "One text that has nothing to do with it.");
+        sandbox
+            .run(&format!("dedup {name} good.txt -o out --strict"))
+            .fails(1, &[name, says]);
+        for file in ["rejects.jsonl", "report.json", "report.md"] {
+            let text = sandbox.text(&format!("out/{file}"));
+            assert!(!text.contains(" (--"), "{file}: {text}");
+        }
+        sandbox
+            .run(&format!("fingerprint {name} good.txt --strict"))
+            .fails(1, &[&format!("rejected {name}:"), says]);
+        sandbox
+            .run(&format!("cluster {name} good.txt -o stories --strict"))
+            .fails(1, &[says]);
+    }
 }
 
 #[test]
@@ -178,7 +227,7 @@ fn bytes_after_a_gzip_stream_are_distinguished_from_damage() {
     let rejects = sandbox.rows("junk/rejects.jsonl");
     let reason = rejects[1]["reason"].as_str().unwrap();
     assert!(
-        reason.contains("ends here, and bytes that are no gzip follow") && !reason.contains("damaged"),
+        reason.contains("ends here, and bytes that are not gzip follow") && !reason.contains("damaged"),
         "{reason}"
     );
     assert_eq!(sandbox.json("junk/report.json")["records"]["kept"], 2);

@@ -66,7 +66,7 @@ fn damage_of_every_kind_gives_code_3_and_is_counted() {
         (
             "junk.jsonl.gz",
             [gzip, b"junk".to_vec()].concat(),
-            "bytes that are no gzip follow",
+            "bytes that are not gzip follow",
             "unread_bytes",
         ),
         (
@@ -78,7 +78,7 @@ fn damage_of_every_kind_gives_code_3_and_is_counted() {
         (
             "cut.json",
             array.as_bytes()[..array.len() / 2].to_vec(),
-            "the file ends before its array does",
+            "the file ends within the array",
             "bytes",
         ),
         (

@@ -26,7 +26,7 @@ fn a_line_of_a_gigabyte_is_rejected_without_being_buffered() {
     assert_eq!((rejects.len(), rejects[0]["line"].as_u64()), (1, Some(2)));
     let reason = rejects[0]["reason"].as_str().unwrap();
     assert!(
-        reason.contains(&LINE.to_string()) && reason.contains("--max-document 67108864"),
+        reason.contains(&LINE.to_string()) && reason.contains("more than the limit of 67108864 bytes"),
         "{reason}"
     );
     let report = sandbox.json("out/report.json");
@@ -96,7 +96,7 @@ fn a_run_stays_within_its_memory_limit_or_is_refused() {
                 &[
                     "none of the records is a document: 3 rejected (3 too long)",
                     "the first rejected record is in.jsonl:1: the record has 10",
-                    "more than --max-document 1000000; raise it",
+                    "more than the limit of 1000000 bytes; raise the limit to take such records (--max-document)",
                 ],
             );
         assert!(!sandbox.path("rejected").exists());

@@ -1,4 +1,4 @@
-//! The order in which documents become leaders, as `--keep` chooses it.
+//! The order in which documents become leaders, by [`DedupOptions::keep`](crate::DedupOptions::keep).
 //!
 //! Items are classes. They are numbered first by rank in keep order, later by the [`schedule`](crate::verify::schedule)
 //! in which they are decided.
@@ -35,8 +35,8 @@ pub(crate) struct KeepOrder {
 }
 
 impl KeepOrder {
-    /// Sorts the classes by their document with the smallest sort key. O(documents), plus a sort unless `--keep` is
-    /// `first`.
+    /// Sorts the classes by their document with the smallest sort key. O(documents), plus a sort if documents have sort
+    /// keys.
     pub(crate) fn new(documents: &Documents, classes: usize) -> Self {
         /// The entry of a class of which no document has been seen yet.
         const NONE: u32 = u32::MAX;

@@ -177,7 +177,7 @@ impl Documents {
         DocumentId::from_index(self.len())
     }
 
-    /// The number of documents without the field that `--keep newest` sorts by.
+    /// The number of documents without the field by which the newest are kept.
     pub(crate) fn undated(&self) -> usize {
         let undated = |key: &&SortKey| matches!(key, SortKey::Newest(Reverse(None)));
         self.sort.iter().filter(undated).count()

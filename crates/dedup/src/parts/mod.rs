@@ -1,4 +1,4 @@
-//! Partial copies, for `--parts`: texts of which one contains a share of another.
+//! Partial copies, for [`DedupOptions::parts`](crate::DedupOptions::parts): texts of which one contains a share of another.
 //!
 //! Winnowing (Schleimer, Wilkerson and Aiken 2003) selects rolling fingerprints of every text
 //! ([`twinprint_text::passages`]). Texts that share enough fingerprints are candidates. The containment of a candidate

@@ -227,7 +227,7 @@ pub(crate) fn bytes_to_write(run: &FinishedRun<'_>) -> u64 {
     }
 }
 
-/// Writes `config.toml`, the effective configuration. A run with this file as `--config` gives the same result.
+/// Writes `config.toml`, the effective configuration. A run with the options in this file gives the same result.
 pub(crate) fn write_config(run: &FinishedRun<'_>, dir: &OutputDir) -> Result<(), DedupError> {
     let config = Config::of(run.inputs, run.source_options, run.options, run.radius);
     let mut file = dir.file("config.toml")?;

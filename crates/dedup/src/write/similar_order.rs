@@ -1,4 +1,4 @@
-//! The order of `--order similar`: similar texts are next to one another, and all others stay in input order.
+//! [`Order::Similar`](crate::Order::Similar): similar texts are next to one another, and all others stay in input order.
 //!
 //! Similar texts are the candidates that the search has found: most of them are not duplicates, but share complete
 //! passages, which a compressor finds if they are close together. The walk begins with the first text in input order.

@@ -37,7 +37,7 @@ pub struct FingerprintRow {
     /// The line of the record in the file, from 1.
     pub line: u64,
     /// The fingerprint, or the reason why the record has none.
-    pub fingerprint: Result<RowFingerprint, String>,
+    pub fingerprint: Result<RowFingerprint, RejectReason>,
 }
 
 /// What is fingerprinted, texts or vectors, and by which method.
@@ -228,16 +228,13 @@ fn chunk_rows(chunk: &Chunk, sources: &Sources, maker: &mut ThreadFingerprinter)
         let source = sources.file(record.source);
         let (id, fingerprint) = match record.kind {
             RecordKind::Blank | RecordKind::Other { .. } => return,
-            RecordKind::Rejected { reason } => (None, Err(reason.to_string())),
+            RecordKind::Rejected { reason } => (None, Err(reason)),
             RecordKind::Document { id, text, .. } => {
-                let made = maker.make(&text);
-                if let Err(message) = &made {
-                    let message = message.clone();
-                    chunk.refuse(
-                        record.source,
-                        record.line,
-                        &RejectReason::NoFingerprint { message },
-                    );
+                let made = maker
+                    .make(&text)
+                    .map_err(|message| RejectReason::NoFingerprint { message });
+                if let Err(reason) = &made {
+                    chunk.refuse(record.source, record.line, reason);
                 }
                 (id, made)
             }

@@ -318,7 +318,7 @@ mod tests {
         assert_eq!(
             of("b.csv"),
             NamedFormat::Known(Format::Text, Codec::Plain),
-            "--ext takes precedence over a format of that name"
+            "a further extension takes precedence over a format of that name"
         );
         assert_eq!(of("b.jsonl.xz"), NamedFormat::Known(Format::Jsonl, Codec::Xz));
         assert_eq!(of("b.json.bz2"), NamedFormat::Known(Format::Json, Codec::Bzip2));

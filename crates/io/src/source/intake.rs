@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::loss::Loss;
+use super::reject::RejectMessage;
 use crate::number;
 pub(super) use tally::Tally;
 
@@ -53,7 +54,7 @@ pub struct RejectExample {
     /// The line on which the record begins, from 1.
     pub line: u64,
     /// Why the record was rejected, and how to fix it.
-    pub reason: String,
+    pub reason: RejectMessage,
 }
 
 /// The rejected records and the damage of one file.
@@ -69,7 +70,7 @@ pub struct FileIntake {
     /// The line of the first rejected record.
     pub line: u64,
     /// Why the first rejected record was rejected, and how to fix it.
-    pub reason: String,
+    pub reason: RejectMessage,
     /// True if the file contains records, false if the file is one document.
     #[serde(skip)]
     of_records: bool,
@@ -87,7 +88,7 @@ pub struct Damage {
     /// The line on which the damage begins.
     pub line: u64,
     /// What is damaged there, and how to fix it.
-    pub reason: String,
+    pub reason: RejectMessage,
     /// Number of rejects that stand for the damaged parts.
     pub rejected: u64,
     /// The size of the damaged parts, which were not read as records.
@@ -159,14 +160,14 @@ impl Intake {
     }
 
     /// Counts a document that was read, but that the caller could not use, as rejected. `kind` and `reason` say why.
-    pub fn refuse(&mut self, place: &RecordPosition, kind: &str, reason: &str) {
+    pub fn refuse(&mut self, place: &RecordPosition, kind: &str, reason: &RejectMessage) {
         self.accepted = self.accepted.saturating_sub(1);
         self.add_example(RejectExample {
             kind: kind.to_owned(),
             file: place.file,
             source: place.source.clone(),
             line: place.line,
-            reason: reason.to_owned(),
+            reason: reason.clone(),
         });
         self.rejected += 1;
         *self.rejected_by.entry(kind.to_owned()).or_default() += 1;
@@ -175,7 +176,7 @@ impl Intake {
             source: place.source.clone(),
             rejected: 1,
             line: place.line,
-            reason: reason.to_owned(),
+            reason: reason.clone(),
             of_records: false,
             nothing_taken: false,
             damage: None,
@@ -324,9 +325,9 @@ mod tests {
             ..Intake::default()
         };
         for (file, line) in [(1, 5), (0, 9), (1, 2), (0, 3), (2, 1), (0, 1)] {
-            intake.refuse(&position(file, line), "odd", "why");
+            intake.refuse(&position(file, line), "odd", &"why".to_owned().into());
         }
-        intake.refuse(&position(0, 2), "other", "why");
+        intake.refuse(&position(0, 2), "other", &"why".to_owned().into());
         let positions: Vec<_> = intake.examples.iter().map(|e| (e.file, e.line)).collect();
         assert_eq!(positions, [(0, 1), (0, 2), (0, 3), (0, 9)]);
         assert_eq!((intake.accepted, intake.rejected), (2, 7));
@@ -342,12 +343,12 @@ mod tests {
                 source: "a".to_owned(),
                 rejected: 1,
                 line,
-                reason: format!("at {line}"),
+                reason: format!("at {line}").into(),
                 of_records: true,
                 nothing_taken: false,
                 damage: Some(Damage {
                     line,
-                    reason: format!("at {line}"),
+                    reason: format!("at {line}").into(),
                     rejected: 1,
                     loss: Loss {
                         bytes,

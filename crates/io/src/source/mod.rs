@@ -79,7 +79,7 @@ pub use loss::Loss;
 pub use options::{SourceIdentity, SourceOptions};
 pub use page::{PageExtractor, TracedPage};
 pub use record::{IntegerType, Record, RecordKind, SortValue};
-pub use reject::RejectReason;
+pub use reject::{RejectMessage, RejectReason, Setting};
 pub use scan::{Span, SpanKind};
 pub use sources::Sources;
 #[cfg(feature = "tables")]

@@ -1,26 +1,28 @@
 //! Reasons to reject a record: the fault, its position, and how to fix it.
-//!
-//! The messages are data: they are written to `rejects.jsonl`. They name command-line flags because users of that file need the fix.
 
 mod kind;
+mod message;
+mod setting;
 mod wording;
 
 use twinprint_text::charset::{Charset, Undecodable};
 
+pub use self::message::RejectMessage;
+pub use self::setting::Setting;
 use self::wording::{columns_there, fields, fields_there, longer, readable};
 use super::loss::Loss;
 
 /// The message of [`RejectReason::BrokenArray`] if nothing else is wrong with the array.
-pub(super) const ARRAY_CUT_OFF: &str = "the file ends before its array does";
+pub(super) const ARRAY_CUT_OFF: &str = "the file ends within the array";
 
 /// The reason why a record is rejected. Offsets and columns count bytes of the record (or of the whole file) from 1.
+///
+/// The message has a fix if there is one. [`RejectReason::setting`] is the setting that the fix is about.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RejectReason {
     /// The bytes are not UTF-8.
-    #[error(
-        "byte {offset} ({byte:#04x}) is not UTF-8; if the file is in another charset, name it with --charset"
-    )]
+    #[error("byte {offset} ({byte:#04x}) is not UTF-8; if the file is in another charset, name it")]
     InvalidUtf8 {
         /// The position of the first bad byte, from 1.
         offset: u64,
@@ -28,7 +30,7 @@ pub enum RejectReason {
         byte: u8,
     },
     /// The bytes are not valid in the assumed charset.
-    #[error("byte {offset} ({byte:#04x}) is not {charset}; name the charset of the file with --charset")]
+    #[error("byte {offset} ({byte:#04x}) is not {charset}; name the charset of the file")]
     Undecodable {
         /// The charset.
         charset: Charset,
@@ -39,7 +41,7 @@ pub enum RejectReason {
     },
     /// UTF-16 with a unit that is one half of a pair, without the other half.
     #[error(
-        "byte {offset} is one half of a {charset} pair ({unit:#06x}, a lone surrogate), which is no character; write U+FFFD in its place"
+        "the unit at byte {offset} ({unit:#06x}) is one half of a {charset} pair (a lone surrogate); write U+FFFD in its place"
     )]
     LoneUnit {
         /// The charset of the file.
@@ -50,7 +52,7 @@ pub enum RejectReason {
         unit: u16,
     },
     /// UTF-16 with an odd number of bytes.
-    #[error("the {charset} file ends within a character: byte {offset} is the first half of two")]
+    #[error("the {charset} file ends within a character: byte {offset} is the first of two")]
     OddByte {
         /// The charset of the file.
         charset: Charset,
@@ -59,7 +61,7 @@ pub enum RejectReason {
     },
     /// The records of the file cannot be separated in its charset.
     #[error(
-        "the records of a .{extension} file in {charset} cannot be told apart; convert it to UTF-8 (iconv -f {charset} -t UTF-8)"
+        "the records of a .{extension} file in {charset} cannot be separated; convert it to UTF-8 (iconv -f {charset} -t UTF-8)"
     )]
     NotCuttable {
         /// The charset of the file.
@@ -69,7 +71,7 @@ pub enum RejectReason {
     },
     /// The record does not parse as JSON.
     #[error(
-        "invalid JSON at byte {column}: {message}; a .jsonl file holds one complete object a line, a .json file an array of objects"
+        "invalid JSON at byte {column}: {message}; a .jsonl file holds one complete object per line, a .json file an array of objects"
     )]
     InvalidJson {
         /// The message of the parser.
@@ -77,9 +79,9 @@ pub enum RejectReason {
         /// The position, from 1.
         column: u64,
     },
-    /// The record is JSON except for an escape that encodes no character.
+    /// The record is JSON except for an escape that does not encode a character.
     #[error(
-        "the \\u escape up to byte {column} is one half of a pair (a lone surrogate), which is no character; write both halves, or \\ufffd in its place"
+        "the \\u escape that ends at byte {column} is one half of a pair (a lone surrogate); write both halves, or \\ufffd in its place"
     )]
     LoneSurrogate {
         /// The position of its end, from 1.
@@ -91,7 +93,7 @@ pub enum RejectReason {
         /// The type found, with its article.
         found: &'static str,
     },
-    /// The record does not have the field named by `--text-key`.
+    /// The record does not have the field of the text ([`SourceOptions::text_key`](super::SourceOptions::text_key)).
     #[error("no field {key:?}; {}", fields_there(.present))]
     FieldMissing {
         /// The field asked for.
@@ -99,14 +101,14 @@ pub enum RejectReason {
         /// The first fields of the object, in its order.
         present: Vec<String>,
     },
-    /// The field named by `--text-key` is null.
-    #[error("field {key:?} is null, so that there is no text")]
+    /// The field of the text is null.
+    #[error("field {key:?} is null, so the record has no text")]
     FieldNull {
         /// The field asked for.
         key: String,
     },
-    /// The field named by `--text-key` is not a string.
-    #[error("field {key:?} is {found}, not a string; name the field that holds the text with --text-key")]
+    /// The field of the text is not a string.
+    #[error("field {key:?} is {found}, not a string; name the field that holds the text")]
     FieldNotText {
         /// The field asked for.
         key: String,
@@ -117,19 +119,19 @@ pub enum RejectReason {
     #[cfg(feature = "html")]
     #[error("{0}; extract its text first, or leave it out")]
     Page(twinprint_text::html::HtmlError),
-    /// A page, in a build that reads none.
+    /// A page, in a build that does not read HTML.
     #[cfg(not(feature = "html"))]
-    #[error("it is an HTML page, and this build of twinprint reads none (feature html)")]
+    #[error("the record is an HTML page, which this build of twinprint does not read (feature html)")]
     NoMarkup,
     /// Bytes of a web archive that are not a record.
-    #[error("this is no WARC record: {found}; reading goes on at the next record")]
+    #[error("this is not a WARC record: {found}; reading continues at the next record")]
     NotWarc {
         /// The fault.
         found: &'static str,
     },
     /// A record of a web archive that does not have the length it says.
     #[error(
-        "Content-Length says {said} bytes and there are {there}: the record is cut off, or its length is wrong"
+        "Content-Length says {said} bytes, but there are {there}; the record is cut off, or its length is wrong"
     )]
     ContentLength {
         /// Bytes as the header says.
@@ -137,23 +139,23 @@ pub enum RejectReason {
         /// Bytes up to the next record or the end of the file.
         there: u64,
     },
-    /// A response whose body is packed in a way that is not read.
+    /// A response whose body is compressed in a way that is not supported.
     #[error(
-        "its Content-Encoding {encoding} is not read; store responses decoded (gzip, deflate, br and zstd are read)"
+        "its Content-Encoding {encoding} is not supported; store responses decoded (gzip, deflate, br and zstd are supported)"
     )]
     ContentEncoding {
         /// The encoding named.
         encoding: String,
     },
-    /// A response whose body cannot be unpacked.
-    #[error("its body cannot be unpacked ({message})")]
+    /// A response whose body cannot be decoded.
+    #[error("its body cannot be decoded ({message})")]
     Body {
         /// The message of the decoder.
         message: String,
     },
     /// A file that should hold an array of JSON objects holds something else.
     #[error(
-        "the file holds {found}, not an array of objects; take the array out of it (such as jq .data), or pass --format jsonl if it has one object a line"
+        "the file should hold an array of objects, but it holds {found}; take the array out of it (such as jq .data), or name the format jsonl if it has one object per line"
     )]
     NotAnArray {
         /// A description of its first value.
@@ -174,20 +176,20 @@ pub enum RejectReason {
         line: u64,
     },
     /// A header with more columns than any table has.
-    #[error("the header has more than {limit} columns; name the delimiter with --delimiter if it is another")]
+    #[error("the header has more than {limit} columns; name the delimiter if it is another")]
     TooManyColumns {
         /// The maximum number of columns taken.
         limit: usize,
     },
     /// A row with more or fewer fields than the header.
-    #[error("the row has {} fields where the header has {expected}; put fields that hold the delimiter in quotes, or name the delimiter with --delimiter", fields(*.found, *.expected))]
+    #[error("the row has {} fields where the header has {expected}; put fields that hold the delimiter in quotes, or name the delimiter", fields(*.found, *.expected))]
     RowWidth {
         /// Fields of the row; one more than the header's means any larger number.
         found: usize,
         /// Fields of the header.
         expected: usize,
     },
-    /// The table has no column of the name given by `--text-key`.
+    /// The table does not have the column of the text.
     #[error("no column {key:?}; {}", columns_there(.present))]
     ColumnMissing {
         /// The column asked for.
@@ -195,8 +197,8 @@ pub enum RejectReason {
         /// The first columns.
         present: Vec<String>,
     },
-    /// The column named by `--text-key` does not hold strings.
-    #[error("column {key:?} is {found}, not a string; name the column that holds the text with --text-key")]
+    /// The column of the text does not hold strings.
+    #[error("column {key:?} is {found}, not a string; name the column that holds the text")]
     ColumnNotText {
         /// The column asked for.
         key: String,
@@ -229,15 +231,17 @@ pub enum RejectReason {
     #[error("the text has no words: it is empty, or holds punctuation or stop words alone")]
     EmptyText,
     /// The record cannot be added to the collection.
-    #[error("--append cannot add it to the collection ({why}); {fix}")]
+    #[error("the collection cannot take the record ({why}); {fix}")]
     NotForCollection {
         /// The reason why the collection refuses it.
         why: String,
         /// The fix.
         fix: &'static str,
+        /// The setting that the fix is about.
+        setting: Option<Setting>,
     },
-    /// The record is longer than `--max-document`.
-    #[error("{} --max-document {limit}; raise it to take such records", longer(*.bytes))]
+    /// The record is longer than [`SourceOptions::max_document`](super::SourceOptions::max_document).
+    #[error("{} the limit of {limit} bytes; raise the limit to take such records", longer(*.bytes))]
     TooLong {
         /// Length in bytes if it is known.
         bytes: Option<u64>,
@@ -245,7 +249,7 @@ pub enum RejectReason {
         limit: u64,
     },
     /// The record is longer than the available memory allows. A run with a limit of memory ends with this error.
-    #[error("{} {limit} bytes, the longest that the memory allowed is enough for", longer(*.bytes))]
+    #[error("{} the {limit} bytes that fit into the memory allowed", longer(*.bytes))]
     BeyondMemory {
         /// Length in bytes if it is known.
         bytes: Option<u64>,
@@ -259,7 +263,7 @@ pub enum RejectReason {
         codec: &'static str,
     },
     /// A compressed stream is damaged.
-    #[error("the {codec} stream is damaged ({message}): nothing from here on can be unpacked")]
+    #[error("the {codec} stream is damaged ({message}); nothing from here on can be decompressed")]
     Corrupt {
         /// The codec.
         codec: &'static str,
@@ -267,23 +271,21 @@ pub enum RejectReason {
         message: String,
     },
     /// Other bytes follow the last member of a gzip stream.
-    #[error(
-        "the gzip stream ends here, and bytes that are no gzip follow; all that was packed before them was read"
-    )]
+    #[error("the gzip stream ends here, and bytes that are not gzip follow; everything before them was read")]
     Junk,
     /// Other bytes follow the last member of a gzip stream whose text is one document.
     #[error(
-        "bytes that are no gzip follow the gzip stream, so that it may not be all of the document; cut them off to have it taken"
+        "bytes that are not gzip follow the gzip stream, so the document may be incomplete; remove them to have it read"
     )]
     JunkBehindDocument,
-    /// A packed file unpacks to more than its packed size allows.
+    /// A compressed file decompresses to more than its size allows.
     #[error(
-        "the file unpacks to more than {bytes} bytes, beyond {ratio} times its size; raise --max-ratio if it is meant to"
+        "the file decompresses to more than {bytes} bytes and to more than {ratio} times its size; raise that ratio if this is intended"
     )]
     Swells {
-        /// The largest unpacked size in bytes.
+        /// The largest decompressed size in bytes.
         bytes: u64,
-        /// The largest ratio of unpacked to packed size, above 1 GiB.
+        /// The largest ratio of the decompressed size to the size of the file, above 1 GiB.
         ratio: u64,
     },
     /// The file could not be opened or read.
@@ -293,9 +295,7 @@ pub enum RejectReason {
         message: String,
     },
     /// A folder could not be listed, and whatever is in it is not read.
-    #[error(
-        "the directory cannot be listed ({message}); make it readable (chmod u+rx), or leave it out with --exclude"
-    )]
+    #[error("the directory cannot be listed ({message}); make it readable (chmod u+rx), or leave it out")]
     Unlisted {
         /// The message of the operating system.
         message: String,

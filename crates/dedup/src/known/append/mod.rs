@@ -21,7 +21,7 @@
 //! | while the output is written, or added documents are pending | marked, incomplete | as before | deletes it and runs from the start |
 //! | after the output is declared complete | marked, complete | as before | asks the collection, deletes it and runs from the start |
 //! | after the commit | marked, complete | has recorded the run | asks the collection, reads the input to see that it is the same, and removes the marker |
-//! | after the marker is removed | finished | has recorded the run | refuses the directory, or replaces the result (`--overwrite`), like any finished result |
+//! | after the marker is removed | finished | has recorded the run | refuses the directory, or replaces the result ([`Existing`]), like any finished result |
 //!
 //! So the result is that of one complete run, whenever the killed run was interrupted. The consequences in detail:
 //!
@@ -58,7 +58,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use twinprint_io::progress::{Progress, Unit};
 use twinprint_io::runs::{AddedRecord, Appended, DigestKey, EndedRun, KnownAnswer, KnownDocument, PastRun};
 use twinprint_io::sink::{Existing, OpenClaim, OutputDir, RunClaim, RunStart, changed, unchanged};
-use twinprint_io::source::{RejectReason, SourceOptions, Sources};
+use twinprint_io::source::{RejectReason, Setting, SourceOptions, Sources};
 
 use super::{
     Against, AppendInput, DocumentStore, KeptRecords, KnownClasses, KnownDuplicate, Objection, RejectCheck,
@@ -158,13 +158,16 @@ impl<'a> Append<'a> {
     pub(crate) fn reject_check(&self) -> Box<RejectCheck<'_>> {
         Box::new(|offered| {
             let objection = self.store.objection(offered)?;
-            let fix = match objection {
-                Objection::Id(_) => "shorten the id, or name another field with --id-key",
-                Objection::Text(_) => "cut the text into several records",
-                Objection::NoFeatures(_) => "pass --empty remove to have it removed",
+            let (fix, setting) = match objection {
+                Objection::Id(_) => (
+                    "shorten the id, or name another field for it",
+                    Some(Setting::IdField),
+                ),
+                Objection::Text(_) => ("cut the text into several records", None),
+                Objection::NoFeatures(_) => ("have such records removed", Some(Setting::EmptyTexts)),
             };
             let (Objection::Id(why) | Objection::Text(why) | Objection::NoFeatures(why)) = objection;
-            Some(RejectReason::NotForCollection { why, fix })
+            Some(RejectReason::NotForCollection { why, fix, setting })
         })
     }
 

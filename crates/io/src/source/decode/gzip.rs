@@ -19,7 +19,7 @@ pub(super) struct TrailingBytes;
 
 impl fmt::Display for TrailingBytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("bytes that are no gzip follow")
+        f.write_str("bytes that are not gzip follow")
     }
 }
 

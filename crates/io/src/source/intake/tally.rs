@@ -6,7 +6,7 @@ use super::{Damage, FileIntake, Intake, MAX_EXAMPLES, RejectExample};
 use crate::source::file::SourceFile;
 use crate::source::loss::Loss;
 use crate::source::record::{Record, RecordKind};
-use crate::source::reject::RejectReason;
+use crate::source::reject::{RejectMessage, RejectReason};
 
 /// The largest number of field names that are listed.
 const MAX_FIELDS: usize = 16;
@@ -256,7 +256,7 @@ impl Tally {
                     file: example.place.file,
                     source: label(example.place.file),
                     line: example.place.line,
-                    reason: example.reason.to_string(),
+                    reason: RejectMessage::from(&example.reason),
                 })
                 .collect(),
             files: self
@@ -267,7 +267,7 @@ impl Tally {
                     source: label(number),
                     rejected: file.rejected,
                     line: file.first.place.line,
-                    reason: file.first.reason.to_string(),
+                    reason: RejectMessage::from(&file.first.reason),
                     of_records: of_records(&number),
                     nothing_taken: file
                         .damage
@@ -275,7 +275,7 @@ impl Tally {
                         .is_some_and(|damage| lacks_column(&damage.first.reason)),
                     damage: file.damage.as_ref().map(|damage| Damage {
                         line: damage.first.place.line,
-                        reason: damage.first.reason.to_string(),
+                        reason: RejectMessage::from(&damage.first.reason),
                         rejected: damage.rejected,
                         loss: damage.loss,
                     }),

@@ -22,7 +22,7 @@ pub(super) fn fields_there(present: &[String]) -> String {
         "the record has no fields".to_owned()
     } else {
         format!(
-            "there are {}; name the one that holds the text with --text-key",
+            "there are {}; name the one that holds the text",
             present.join(", ")
         )
     }
@@ -33,7 +33,7 @@ pub(super) fn columns_there(present: &[String]) -> String {
         "the table has no columns".to_owned()
     } else {
         format!(
-            "there are {}; name the one that holds the text with --text-key",
+            "there are {}; name the one that holds the text",
             present.join(", ")
         )
     }

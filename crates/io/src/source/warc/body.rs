@@ -197,7 +197,7 @@ mod tests {
             let error = unchunked(body.as_bytes()).expect_err(body);
             assert_eq!(
                 error.to_string(),
-                "its body cannot be unpacked (chunked: no chunk begins at byte 9)"
+                "its body cannot be decoded (chunked: no chunk begins at byte 9)"
             );
         }
     }
