@@ -248,7 +248,7 @@ fn a_whole_file_followed_by_junk_is_rejected() {
     assert_eq!(reason.kind(), "junk after the stream");
     let text = reason.to_string();
     assert!(
-        text.contains("remove them to have it read") && !text.contains("was read"),
+        text.contains("if it is complete, remove these bytes") && !text.contains("was read"),
         "{text}"
     );
     let loss = reason.loss().expect("a loss");

@@ -101,7 +101,7 @@ fn stderr_names_the_flag_that_helps_and_the_rows_do_not() {
         (
             "latin.jsonl",
             around(b"{\"text\":\"caf\xe9\"}"),
-            "if the file is in another charset, name it (--charset)",
+            "if the file is in another charset, name that charset (--charset)",
         ),
         (
             "wide.csv",
@@ -111,7 +111,7 @@ fn stderr_names_the_flag_that_helps_and_the_rows_do_not() {
         (
             "object.json",
             b"{\"data\":[{\"text\":\"a\"}]}".to_vec(),
-            "name the format jsonl if it has one object per line (--format); not taken from here on: ",
+            "name the format jsonl if it has one object per line (--format); not read from here on: ",
         ),
         (
             "empty.jsonl",

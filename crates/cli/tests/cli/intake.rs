@@ -80,7 +80,7 @@ fn a_truncated_file_gives_code_3_and_a_line_on_stderr_in_every_command() {
                 &[
                     "cut.jsonl.gz:",
                     "the gzip stream is cut off",
-                    "not taken from here on: ",
+                    "not read from here on: ",
                 ],
             );
             assert!(!run.stderr.contains("good.jsonl"), "{command}: {}", run.stderr);

@@ -27,11 +27,7 @@ fn an_archive_is_read_up_to_a_damaged_member_and_the_loss_is_counted() {
         let run = sandbox.run("dedup in.warc.gz -o out --quiet");
         run.fails(
             3,
-            &[
-                "in.warc.gz:11: ",
-                "not taken from here on: ",
-                "of the stored file",
-            ],
+            &["in.warc.gz:11: ", "not read from here on: ", "of the stored file"],
         );
         let report = sandbox.json("out/report.json");
         adds_up(&report);
@@ -128,7 +124,7 @@ fn damage_of_every_kind_gives_code_3_and_is_counted() {
         let rejects = sandbox.rows("out/rejects.jsonl");
         let reason = rejects.last().unwrap()["reason"].as_str().unwrap();
         assert!(
-            reason.contains(says) && reason.contains("not taken from here on: "),
+            reason.contains(says) && reason.contains("not read from here on: "),
             "{reason}"
         );
         assert_eq!(report["records"]["rejected"], rejects.len());

@@ -22,7 +22,7 @@ pub(super) const ARRAY_CUT_OFF: &str = "the file ends within the array";
 #[non_exhaustive]
 pub enum RejectReason {
     /// The bytes are not UTF-8.
-    #[error("byte {offset} ({byte:#04x}) is not UTF-8; if the file is in another charset, name it")]
+    #[error("byte {offset} ({byte:#04x}) is not UTF-8; if the file is in another charset, name that charset")]
     InvalidUtf8 {
         /// The position of the first bad byte, from 1.
         offset: u64,
@@ -52,7 +52,9 @@ pub enum RejectReason {
         unit: u16,
     },
     /// UTF-16 with an odd number of bytes.
-    #[error("the {charset} file ends within a character: byte {offset} is the first of two")]
+    #[error(
+        "the {charset} file ends in the middle of a character: byte {offset} is the first of two bytes, and the second is missing"
+    )]
     OddByte {
         /// The charset of the file.
         charset: Charset,
@@ -162,7 +164,7 @@ pub enum RejectReason {
         found: String,
     },
     /// An array of JSON objects that cannot be read further.
-    #[error("the array is broken: {message}")]
+    #[error("the JSON array cannot be read further: {message}")]
     BrokenArray {
         /// The fault.
         message: &'static str,
@@ -249,7 +251,7 @@ pub enum RejectReason {
         limit: u64,
     },
     /// The record is longer than the available memory allows. A run with a limit of memory ends with this error.
-    #[error("{} the {limit} bytes that fit into the memory allowed", longer(*.bytes))]
+    #[error("{} the {limit} bytes that fit into the memory limit; leave the record out, or raise the memory limit", longer(*.bytes))]
     BeyondMemory {
         /// Length in bytes if it is known.
         bytes: Option<u64>,
@@ -275,7 +277,7 @@ pub enum RejectReason {
     Junk,
     /// Other bytes follow the last member of a gzip stream whose text is one document.
     #[error(
-        "bytes that are not gzip follow the gzip stream, so the document may be incomplete; remove them to have it read"
+        "bytes that are not gzip follow the gzip stream, so the document may be incomplete; if it is complete, remove these bytes"
     )]
     JunkBehindDocument,
     /// A compressed file decompresses to more than its size allows.
@@ -301,7 +303,7 @@ pub enum RejectReason {
         message: String,
     },
     /// More than this record is lost: the rest of the file, or rows of a table.
-    #[error("{cause}; not taken from here on: {loss}")]
+    #[error("{cause}; not read from here on: {loss}")]
     Lost {
         /// The reason.
         cause: Box<Self>,

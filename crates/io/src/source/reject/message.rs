@@ -104,16 +104,16 @@ mod tests {
         let message = RejectMessage::from(&reason);
         assert_eq!(
             message.as_str(),
-            "byte 5 (0xe9) is not UTF-8; if the file is in another charset, name it"
+            "byte 5 (0xe9) is not UTF-8; if the file is in another charset, name that charset"
         );
         assert_eq!(
             message.naming(name),
-            "byte 5 (0xe9) is not UTF-8; if the file is in another charset, name it (charset)"
+            "byte 5 (0xe9) is not UTF-8; if the file is in another charset, name that charset (charset)"
         );
         let lost = RejectMessage::from(&reason.losing(Loss::unread(3)));
         assert_eq!(
             lost.naming(name),
-            "byte 5 (0xe9) is not UTF-8; if the file is in another charset, name it (charset); not taken from here on: \
+            "byte 5 (0xe9) is not UTF-8; if the file is in another charset, name that charset (charset); not read from here on: \
              3 bytes of the stored file"
         );
         let nameless = RejectMessage::from(&RejectReason::RowWidth {
