@@ -14,7 +14,8 @@ DIR is the directory of labelled sets (default: $TWINPRINT_SHARED/data, or ../sh
 
 The "crossed" cases write a state, an index or a collection with OLD on both sides, and read it with each binary.
 
-`EXCLUDED_FILES` and `EXCLUDED_FIELDS` in same/compare.py name what is not compared, each with its reason. stderr, a text
+`EXCLUDED_FILES` and `EXCLUDED_FIELDS` in same/compare.py name what is not compared, each with its reason. Of `*.status`
+files, which hold the sentences that `index` and `plan` print, only the numbers are compared. stderr, a text
 for people, is not compared either. The script needs zstd. The cases that read Parquet and Arrow need pyarrow; without
 it they are reported as not run.
 """
@@ -37,6 +38,8 @@ from same.compare import first_difference
 from same.inputs import Inputs
 
 ROOT = Path(__file__).resolve().parent.parent
+# Commands of `index` that print a sentence about what they did.
+STATUS_COMMANDS = ("build", "add", "delete", "compact", "check")
 SHARED = Path(os.environ.get("TWINPRINT_SHARED", ROOT.parent / "shared"))
 
 
@@ -65,6 +68,8 @@ class Side:
             stdout = "summary.txt"
         if arguments[0] == "calibrate":
             stdout = "table.txt"
+        if arguments[0] == "plan" or (arguments[0] == "index" and arguments[1] in STATUS_COMMANDS):
+            stdout = f"{self.commands:02}.status"
         if len(arguments) > 2 and arguments[-2] == ">":
             stdout, arguments = arguments[-1], arguments[:-2]
         if len(arguments) > 2 and arguments[-2] == "<":

@@ -226,8 +226,8 @@ impl Runner<'_> {
             }
         };
         self.warn_about_keep(&known);
-        // The longest record is added to the tables, because it is also in memory while later stages compare and copy
-        // it.
+        // The estimate adds the longest record to the memory of the tables, because later stages hold that record in
+        // memory while they compare and copy it.
         let tables = memory::tables_of(&corpus) + memory::BYTES_PER_RECORD_BYTE * counts.longest;
         // The search for partial copies is a late stage. Its memory is checked now, so that a run without enough memory
         // ends before the long stages.

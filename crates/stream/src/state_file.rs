@@ -118,7 +118,7 @@ impl StateFile {
 impl Drop for StateFile {
     fn drop(&mut self) {
         if !self.kept {
-            // If the temporary file cannot be deleted now, the next run reuses it.
+            // A temporary file that cannot be deleted now does no harm: the next run overwrites it.
             let _ = fs::remove_file(&self.next);
         }
     }

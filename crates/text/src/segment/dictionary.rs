@@ -94,7 +94,8 @@ impl Alphabet {
     }
 }
 
-/// A reused buffer for the codes of a run and its best segmentation.
+/// The best segmentation of a run of characters into words, and the dictionary's codes of these characters. The buffers
+/// are reused from run to run.
 #[derive(Debug, Default)]
 pub(crate) struct Path {
     codes: Vec<u16>,

@@ -91,7 +91,7 @@ struct RecordPosition<'a> {
     line: u64,
 }
 
-/// Adds the fields to one record.
+/// Adds the fields of the result, such as the group and the leader, to records.
 #[derive(Clone, Debug)]
 pub(crate) struct Annotator {
     columns: Columns,

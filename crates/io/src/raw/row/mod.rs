@@ -84,8 +84,10 @@ pub enum RowError {
         "the column \"{0}\" contains names, which the binary format cannot represent; choose another format"
     )]
     NoBinary(&'static str),
-    /// A value of a row is not of the kind of its column, such as a name in a column of ids.
-    #[error("a row has a value that is not of the kind of its column \"{0}\"")]
+    /// A value of a row is not of the type of its column, such as a name in a column of ids.
+    #[error(
+        "a row cannot be written, because its value for the column \"{0}\" is of another type than the column"
+    )]
     Unfit(&'static str),
 }
 
