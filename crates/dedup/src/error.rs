@@ -26,7 +26,7 @@ pub enum DedupError {
     Profile(#[from] ProfileError),
     /// No document has the field by which the newest document is kept.
     #[error(
-        "no document has a field \"{field}\" with a number or a text, which decides the newest document to keep"
+        "no document has a number or a text in the field \"{field}\", by which the newest document is kept; name another field"
     )]
     NoSortField {
         /// The name of the field.
@@ -39,7 +39,9 @@ pub enum DedupError {
         limit: u32,
     },
     /// `pairs.jsonl` would have more rows than the limit.
-    #[error("the file of duplicate pairs would have {rows} rows or more (the limit is {limit})")]
+    #[error(
+        "there are too many duplicate pairs to list: at least {rows} rows (the limit is {limit}); raise the threshold, or do not list pairs"
+    )]
     TooManyPairs {
         /// The number of rows that the file would have at least.
         rows: u64,

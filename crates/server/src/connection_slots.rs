@@ -21,7 +21,7 @@ const EVICTED: u64 = u64::MAX;
 
 /// The slots of all connections.
 pub(crate) struct ConnectionSlots {
-    /// The number of regular slots. Monitoring slots are not included.
+    /// The number of connections accepted at a time, without those reserved for monitoring.
     capacity: usize,
     started: Instant,
     table: Mutex<SlotTable>,
@@ -156,7 +156,7 @@ fn evict_longest_idle(slots: &mut BTreeMap<u64, Arc<SlotState>>) -> bool {
 }
 
 impl ConnectionSlot {
-    /// The number of regular slots of the service.
+    /// The number of connections that the service accepts at a time, without those reserved for monitoring.
     pub(crate) fn capacity(&self) -> usize {
         self.slots.capacity
     }

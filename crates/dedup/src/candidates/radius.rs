@@ -22,7 +22,8 @@ pub use twinprint_io::results::RadiusChoice;
 
 /// The number of candidates per document up to which verification takes a small part of a run's time.
 pub const CANDIDATE_BUDGET: f64 = 5.0;
-/// The number of candidates per document beyond which a radius is not widened, even if it is not sufficient yet.
+/// A radius with more than this number of candidates per document is not widened further, even if its expected recall is
+/// still too low.
 pub const CANDIDATE_LIMIT: f64 = 100.0;
 /// A radius is sufficient if it is expected to find at least this share of the pairs *at* the threshold. Pairs above
 /// the threshold are closer: on the labelled sets, a radius that finds 0.9 of the pairs at Jaccard 0.8 finds at least

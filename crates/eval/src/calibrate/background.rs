@@ -31,7 +31,8 @@ impl Background {
         let (mut mean, mut deviation) = (measured.median, measured.spread);
         let mut fitted = Self::of(bits, mean, deviation);
         for _ in 0..FIT_ROUNDS {
-            // The fitted distribution is skewed: its mean differs from its median, and its deviation from `spread`.
+            // The fitted distribution is skewed: its mean differs from its median, and its
+            // standard deviation differs from `spread`.
             let Some(HistogramShape { median, spread }) = shape(&fitted.probability) else {
                 break;
             };

@@ -40,7 +40,7 @@ pub enum SegmentError {
         expected: u32,
     },
     /// The fingerprints of the file have another width.
-    #[error("{} contains fingerprints of {got} bits, but {expected} bits are expected", path.display())]
+    #[error("{} contains fingerprints of {got} bits, but was opened for {expected} bits; open it with the width of its fingerprints", path.display())]
     Width {
         /// The file.
         path: PathBuf,

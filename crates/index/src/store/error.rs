@@ -106,7 +106,7 @@ pub enum StoreError {
         expected: u32,
     },
     /// The fingerprints of the index have another width.
-    #[error("{} contains fingerprints of {got} bits, but {expected} bits are expected", path.display())]
+    #[error("{} contains fingerprints of {got} bits, but was opened for {expected} bits; open it with the width of its fingerprints", path.display())]
     Width {
         /// The directory.
         path: PathBuf,

@@ -210,8 +210,8 @@ impl Sources {
         self.intake_so_far().checked()
     }
 
-    /// Returns the intake so far. Unlike [`intake`](Self::intake) it can be called before the end of a reading, and for
-    /// a part of the input.
+    /// Returns the counts of what has been read so far. [`intake`](Self::intake) needs a reading of the whole input; this
+    /// function also works during a reading, and after a reading of only a part of the input.
     pub fn intake_so_far(&self) -> Intake {
         self.shared.tally().intake(&self.shared.files)
     }

@@ -100,8 +100,8 @@ pub(crate) async fn remove(
 ) -> Result<ReplayableAnswer, Problem> {
     let request = WriteRequest {
         head,
-        // A repeated deletion must find the first answer although the collection no longer exists. So the key does not
-        // depend on the opening of a collection.
+        // Other requests are remembered for one opening of their collection. A repeated deletion must get the answer of
+        // the first one although the collection no longer exists, so it is remembered without an opening.
         opening: None,
         body: RequestBody::empty(),
     };

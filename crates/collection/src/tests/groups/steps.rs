@@ -133,7 +133,7 @@ impl Pair {
         });
         self.storage = FaultyStore::with_bytes(bytes);
         self.open();
-        // A write deletes the expired documents that the lost write would have deleted.
+        // The next write deletes the expired documents that the lost write would have deleted.
         self.collection().delete(&["nobody"], Durability::Synced).unwrap();
         let after = self.twin.compare(self.collection());
         match before {

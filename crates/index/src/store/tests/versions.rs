@@ -107,7 +107,7 @@ fn a_compaction_binds_the_files_even_if_it_merges_nothing() {
     fs::write(path.join("manifest"), as_version_2(&manifest)).unwrap();
     assert_eq!(check::<u64>(path).unwrap().unbound, 1);
     let open = || Index::<u64>::open(path, &options(8, Upkeep::FlushOnly, Unsynced)).unwrap();
-    // A commit without changes binds nothing.
+    // A commit without changes does not add the missing digest to the manifest.
     open().commit().unwrap();
     assert_eq!(check::<u64>(path).unwrap().unbound, 1);
     open().compact().unwrap();
