@@ -26,7 +26,7 @@ pub enum DedupError {
     Profile(#[from] ProfileError),
     /// No document has the field by which the newest document is kept.
     #[error(
-        "no document has a number or a text in the field \"{field}\", by which the newest document is kept; name another field"
+        "no document has a field \"{field}\" with a number or a text, so none can be chosen as the newest"
     )]
     NoSortField {
         /// The name of the field.
