@@ -27,7 +27,7 @@ pub enum StateError {
         source: io::Error,
     },
     /// The file is not a state of a stream.
-    #[error("{}: the file is not a state of a stream", .path.display())]
+    #[error("{}: the file is not a state of a stream; name the state file of an earlier run, or a file that does not exist yet", .path.display())]
     Foreign {
         /// The path of the file.
         path: PathBuf,
