@@ -100,8 +100,9 @@ pub(crate) async fn remove(
 ) -> Result<ReplayableAnswer, Problem> {
     let request = WriteRequest {
         head,
-        // Other requests are remembered for one opening of their collection. A repeated deletion must get the answer of
-        // the first one although the collection no longer exists, so it is remembered without an opening.
+        // The answer to any other request is stored with the opening of its collection, and is not given again after
+        // the collection has been opened again. A repeated deletion must get the first answer although the collection
+        // no longer exists, so its answer is stored without an opening.
         opening: None,
         body: RequestBody::empty(),
     };
