@@ -100,9 +100,10 @@ pub(crate) async fn remove(
 ) -> Result<ReplayableAnswer, Problem> {
     let request = WriteRequest {
         head,
-        // The answer to any other request is stored with the opening of its collection, and is not given again after
-        // the collection has been opened again. A repeated deletion must get the first answer although the collection
-        // no longer exists, so its answer is stored without an opening.
+        // Every stored answer except that to a deletion carries an identifier that changes each time the collection is
+        // opened. A request that is repeated after the collection has been reopened does not get the stored answer. A
+        // repeated deletion must get the first answer although the collection no longer exists, so its answer is stored
+        // without the identifier.
         opening: None,
         body: RequestBody::empty(),
     };
