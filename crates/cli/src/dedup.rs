@@ -185,15 +185,16 @@ pub(crate) struct Args {
     #[arg(long, help_heading = "Output")]
     overwrite: bool,
 
-    /// Write every verified pair to pairs.jsonl. With =distinct, only one of several equal texts occurs in pairs, and
+    /// Write every pair of verified duplicates to pairs.jsonl. With =distinct, only one of several equal texts occurs in pairs, and
     /// each copy has a row that names this one
     #[arg(long, value_parser = by_name(PAIR_ROWS), num_args = 0..=1, require_equals = true, default_missing_value = "all", default_value = "none", hide_default_value = true, value_name = "WHICH", help_heading = "Output")]
     pairs: PairRows,
 
     /// Also find partial copies. parts.jsonl: pairs in which one text contains SHARE (default 0.3) of the other.
     /// passages.jsonl: passages that more than 64 texts share and that, alone or together with other such passages,
-    /// make up SHARE of at least one of them. Common runs of 31 words (63 letters in Chinese) are always found, of 20
-    /// words (42 letters) about half, of 12 words (24 letters) few. The shortest passage has 8 words (16 letters)
+    /// make up SHARE of at least one of them. Common runs of 31 words (63 Chinese characters) are always found, of 20
+    /// words (42 characters) about half, of 12 words (24 characters) hardly any. The shortest passage has 8 words (16
+    /// characters)
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "0.3", value_name = "SHARE", help_heading = "Output")]
     parts: Option<f64>,
 

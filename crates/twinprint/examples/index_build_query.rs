@@ -14,8 +14,7 @@ use std::path::{Path, PathBuf};
 
 use twinprint::segment::{Codec, Scratch};
 use twinprint::store::{self, Index, Options, Settings};
-use twinprint::{Features, HashKey, Profile, Weight};
-use twinprint_text::Analyzer;
+use twinprint::{Analyzer, Features, HashKey, Profile, Weight};
 
 /// The maximum number of differing bits of two fingerprints that match.
 const RADIUS: u32 = 12;

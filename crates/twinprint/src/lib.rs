@@ -38,7 +38,7 @@ pub use twinprint_io::{
 pub use twinprint_stream as stream;
 pub use twinprint_text::compare::{BitVotes, Comparison, Explanation, FeatureWeights, compare};
 pub use twinprint_text::{
-    Features, IdfError, IdfPower, IdfTable, MIN_FEATURES, Profile, StopWords, Weight, compat,
+    Analyzer, Features, IdfError, IdfPower, IdfTable, MIN_FEATURES, Profile, StopWords, Weight, compat,
 };
 
 /// The example of the repository's README, compiled as a doctest.

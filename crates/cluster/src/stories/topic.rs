@@ -11,8 +11,8 @@
 //! A story is compared with all items together, not with the average story. Most stories of a stream have one member;
 //! compared with these, every word of a large story would be frequent.
 //!
-//! A word is eligible only if it occurs in at least two members, on two sites if the story has several, and more often
-//! in the story than elsewhere. Thus neither a single member nor the boilerplate of one site characterises the story.
+//! A word is eligible only if it occurs in at least two members, if the story has several; on two sites, if the story
+//! has several; and more often in the story than elsewhere. Thus neither a single member nor the boilerplate of one site characterises the story.
 //! The score of a chosen word is at least an eighth of the best score, and a chosen word is not another form of one
 //! chosen before. Words that mostly occur next to each other are joined to a name.
 
