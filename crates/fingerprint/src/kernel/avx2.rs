@@ -4,6 +4,10 @@
 //! are private, and the functions that create a vector without having another one (`splat` and the loads) are unsafe.
 //! So a function that receives a vector may use AVX2.
 
+#[allow(
+    clippy::wildcard_imports,
+    reason = "the file uses most intrinsics of the architecture"
+)]
 use std::arch::x86_64::*;
 
 use super::lanes::{CounterVector, WordVector};

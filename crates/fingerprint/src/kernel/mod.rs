@@ -16,12 +16,6 @@
 //! kernel::hamming_one_to_many(0b0011, &rows, 1, &mut hits);
 //! assert_eq!(hits, [RowDistance { row: 1, distance: 1 }, RowDistance { row: 2, distance: 1 }]);
 //! ```
-#![allow(
-    clippy::inline_always,
-    clippy::wildcard_imports,
-    reason = "code over a vector type must be compiled inside the function that enables its instructions; \
-              the files of one architecture use most of its intrinsics"
-)]
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
