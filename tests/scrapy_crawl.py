@@ -322,7 +322,7 @@ def refused(crawl, service):
     collection = service.collection("refused")
     for collection, token, message in (
         (collection, "nobody", "401: this token is unknown. Set TWINPRINT_TOKEN"),
-        (collection, "", "401: send a token"),
+        (collection, "", "401: the request has no token"),
         (collection, "reader", "403: token \"reader\" does not have the scope write"),
         (f"{service.address}/v1/collections/nothing", "crawler", "Make the collection, or set TWINPRINT_CREATE"),
         (f"{service.address}/elsewhere", "crawler", "404"),
