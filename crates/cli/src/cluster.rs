@@ -155,7 +155,7 @@ pub(crate) struct Args {
     quiet: bool,
 }
 
-/// How a command that removes nothing treats texts without words.
+/// The treatment of texts without words by a command that removes nothing.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum EmptyArg {
     Keep,

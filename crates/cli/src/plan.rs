@@ -71,7 +71,7 @@ pub(crate) struct Args {
     #[arg(long, value_parser = explained(MEDIA), default_value = "memory", value_name = "WHERE")]
     medium: Medium,
 
-    /// Whether queries come one at a time or in large batches
+    /// Arrival of queries: one at a time or in large batches
     #[arg(long, value_parser = explained(LOOKUP_MODES), default_value = "batch", value_name = "HOW")]
     mode: LookupMode,
 

@@ -1,4 +1,4 @@
-//! What fingerprints are made with: a profile and its files, or the recipe of another library.
+//! The method that makes fingerprints: a profile and its files, or the recipe of another library.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

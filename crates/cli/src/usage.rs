@@ -197,7 +197,7 @@ fn wrong_usage(error: &anyhow::Error) -> Option<String> {
     }
 }
 
-/// How to fix a run that needs more memory or disk than the machine has.
+/// The fix for a run that needs more memory or disk than the machine has.
 fn shortage_fix(shortage: Shortage) -> &'static str {
     match shortage {
         Shortage::Memory { .. } => "allow more with --memory, use fewer --threads, or split the input",
@@ -214,7 +214,7 @@ fn shortage_fix(shortage: Shortage) -> &'static str {
     }
 }
 
-/// How to fix an error, by an option; `None` if no option helps.
+/// The option that fixes an error; `None` if no option helps.
 fn fix(error: &anyhow::Error) -> Option<&'static str> {
     if let Some(DedupError::WillNotFit(shortage)) = dedup_error(error) {
         return Some(shortage_fix(*shortage));
@@ -299,7 +299,7 @@ fn fix(error: &anyhow::Error) -> Option<&'static str> {
     }
 }
 
-/// How to fix an error of the inputs, by an option; `None` if no option helps.
+/// The option that fixes an error of the inputs; `None` if no option helps.
 fn source_fix(error: &SourceError) -> Option<&'static str> {
     match error {
         SourceError::NotAFile { .. } => Some("--format names the format of stdin"),

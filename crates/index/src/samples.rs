@@ -5,7 +5,7 @@ use twinprint_fingerprint::Width;
 
 use crate::plan::Plan;
 
-/// How the rows of a sample are related to one another.
+/// The relation of the rows of a sample to one another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
     /// Independent random bits.

@@ -35,7 +35,7 @@ pub enum JobError {
 pub struct OptionError {
     /// The name of the option's field, such as `threshold`.
     pub option: &'static str,
-    /// What is wrong with the option's value, and how to fix it.
+    /// The fault of the option's value, and how to fix it.
     pub problem: String,
 }
 

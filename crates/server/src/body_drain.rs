@@ -31,7 +31,7 @@ struct ReturningBody {
     sender: Option<oneshot::Sender<(Incoming, ReadProgress)>>,
 }
 
-/// How far a handler has read a request body.
+/// The progress of a handler in reading a request body.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ReadProgress {
     Untouched,

@@ -35,7 +35,7 @@ const GUESS_CONTEXT_BYTES: usize = 64;
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Charset(&'static Encoding);
 
-/// What is known about the charset of a text apart from its bytes.
+/// Knowledge about the charset of a text apart from its bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Hints<'a> {
     /// A charset named by the user, a protocol or the markup. An unknown name is ignored. A byte order mark in the

@@ -41,7 +41,7 @@ struct Entry {
     first: u32,
 }
 
-/// How often a distinct feature occurs, and the position of its first occurrence.
+/// The number of occurrences of a distinct feature, and the position of the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Count {
     pub(crate) tf: u32,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::ValueHint;
 use twinprint::raw::{Ids, RawError, RawFiles};
 
-/// Where the ids of fingerprints come from.
+/// The source of the ids of fingerprints.
 #[derive(clap::Args)]
 pub(super) struct IdArgs {
     /// File of ids (*.u64), one for each fingerprint; without it, ids are positions

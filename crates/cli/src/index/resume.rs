@@ -1,4 +1,4 @@
-//! What identifies a build: its settings and a summary of its input. The journal stores both, so that an interrupted
+//! The identity of a build: its settings and a summary of its input. The journal stores both, so that an interrupted
 //! build is resumed only with the same input and the same settings.
 
 use std::path::Path;

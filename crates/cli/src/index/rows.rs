@@ -40,7 +40,7 @@ pub(super) struct Rows {
     failed: &'static str,
 }
 
-/// Where rows are written to.
+/// The destination of rows.
 #[derive(Debug)]
 enum RowTarget {
     Stdout(Stdout),

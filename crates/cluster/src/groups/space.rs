@@ -2,7 +2,7 @@
 
 use crate::leader_follower::Similarity;
 
-/// What a search near an item can find: a leader or the centre of a group.
+/// A result of a search near an item: a leader or the centre of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GroupPoint {
     /// A leader, by the number under which it was added.

@@ -1,4 +1,4 @@
-//! What leader–follower grouping needs from its caller: the candidates of each item, and their verification.
+//! The traits that a caller of leader–follower grouping implements: candidates of each item, and verification.
 
 use std::ops::Range;
 
@@ -73,7 +73,7 @@ pub trait Verify {
     fn verify(&self, item: u32, candidate: Candidate, at_least: f64) -> Option<Similarity>;
 }
 
-/// Which candidate pairs are verified.
+/// The candidate pairs that are verified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pairs {
     /// Only pairs with a leader that may be the most similar one of the item. Grouping needs no other pairs.

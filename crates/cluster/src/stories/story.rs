@@ -52,7 +52,7 @@ pub(super) struct Exemplar {
     pub(super) opening: Box<[u32]>,
 }
 
-/// What a new member adds to a story.
+/// The contribution of a new member to a story.
 pub(super) struct Contribution {
     /// The member's vector, sorted by term.
     pub(super) vector: Vec<TermWeight>,
@@ -229,7 +229,7 @@ impl Story {
         self.norm = norm(self.centre.iter().map(|term| term.weighted.weight));
     }
 
-    /// How central an exemplar is: the sum of the weights that the distinct words of its opening have in the centre,
+    /// The centrality of an exemplar: the sum of the weights that the distinct words of its opening have in the centre,
     /// divided by the square root of the number of these words.
     pub(super) fn centrality(&self, exemplar: &Exemplar) -> f64 {
         let weight = |word: &u32| {

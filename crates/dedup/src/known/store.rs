@@ -163,7 +163,7 @@ pub trait DocumentStore: Sync {
     /// The store is damaged or cannot be read.
     fn has_run(&self, digest: u128, name: u128) -> Result<bool, StoreFailure>;
 
-    /// What the store has recorded about earlier runs over the input with this digest; `None` if no run over it has
+    /// The store's record of earlier runs over the input with this digest; `None` if no run over it has
     /// ended.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 use super::check::{Counterexample, is_exact};
 use super::{MAX_ADDRESS_BITS, Plan, leading_bits};
 
-/// How a self-join finds its pairs: by a scan, or by permuted tables.
+/// The method of a self-join: a scan, or permuted tables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum JoinPlan {
     /// Compares every row with every other.

@@ -23,7 +23,7 @@ use super::{Alternative, CHOSEN_VERDICT, PlanChoice, catalogue, duration, memory
 use crate::plan::{Plan, PlanError};
 use crate::segment::{Codec, MAX_ADDRESS_BITS};
 
-/// What a segment is planned for: its rows, its size limit and the lookups in it.
+/// The workload that a segment is planned for: its rows, its size limit and the lookups in it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Workload {
     /// The number of distinct fingerprints.

@@ -101,7 +101,7 @@ pub struct Options {
     pub storage: Arc<dyn Storage>,
 }
 
-/// Which thread flushes full memtables and merges segments.
+/// The thread that flushes full memtables and merges segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Upkeep {
     /// A background thread of the index. Changes wait for it only if it falls behind by several memtables; lookups

@@ -40,7 +40,7 @@ pub struct FingerprintRow {
     pub fingerprint: Result<RowFingerprint, RejectReason>,
 }
 
-/// What is fingerprinted, texts or vectors, and by which method.
+/// The subject of fingerprints, texts or vectors, and the method.
 #[derive(Clone, Debug)]
 pub enum Subject {
     /// The text of each document, fingerprinted by a profile. `key` must be the key that the profile's key id names.

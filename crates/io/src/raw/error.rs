@@ -52,7 +52,7 @@ pub enum RawError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is damaged.
+        /// The damage.
         reason: RejectReason,
     },
     /// The column `fingerprint` is missing or has an unsuitable type.
@@ -60,7 +60,7 @@ pub enum RawError {
     Column {
         /// The file.
         path: PathBuf,
-        /// What is wrong with the column, and how to fix it.
+        /// The fault of the column, and how to fix it.
         what: String,
     },
     /// The column of ids does not contain integers.

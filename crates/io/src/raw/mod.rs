@@ -43,7 +43,7 @@ pub const PROFILE_NOTE: &str = "twinprint.profile";
 /// The largest number of fingerprints that are read at a time.
 const STRETCH_LENGTH: usize = 1 << 17;
 
-/// Where the ids of fingerprints come from.
+/// The source of the ids of fingerprints.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Ids {
     /// The column `id` of each file, or positions if the files have no such column.

@@ -44,7 +44,7 @@ pub struct Appended {
     pub replaced: u64,
 }
 
-/// What a collection or stream stores about all runs of one input.
+/// The record that a collection or stream stores about all runs of one input.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PastRun {
     /// The answers to the first run. Later runs of the same input get the same answers.

@@ -1,11 +1,11 @@
-//! What a copy does with a record, the path that it writes the record to, and the counts of its results.
+//! The action of a copy on a record, the path that it writes the record to, and the counts of its results.
 
 use std::path::{Path, PathBuf};
 
 use super::arrange::ZstdSizes;
 use crate::source::SourceFile;
 
-/// What a copy does with one record.
+/// The action of a copy on one record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RecordAction {
     /// The record is written to `kept/`.

@@ -103,7 +103,7 @@ pub fn copy_records_to(
 pub struct CopyOptions<'a> {
     /// Decides what is done with the record of a given ordinal, as in [`copy_records_to`].
     pub action: &'a dyn Fn(u64) -> RecordAction,
-    /// What is done with records that are not removed: [`RecordAction::Keep`] or [`RecordAction::Annotate`].
+    /// The action on records that are not removed: [`RecordAction::Keep`] or [`RecordAction::Annotate`].
     pub main: RecordAction,
     /// Rewrites each record before it is written. `None` copies records unchanged.
     pub edit: Option<&'a dyn Edit>,

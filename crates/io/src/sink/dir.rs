@@ -19,7 +19,7 @@ use super::unfinished::Unfinished;
 use crate::markers::{self, PARTIAL, TEMPORARY};
 use crate::work::MadeDirs;
 
-/// What happens to a finished result that is already in the output directory.
+/// The treatment of a finished result that is already in the output directory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Existing {
     /// The existing result stays, and the new run fails at its start.
@@ -57,7 +57,7 @@ pub struct OutputDir {
     state: Arc<DirState>,
 }
 
-/// How a run starts in an output directory: as a new run, or by resuming one that has ended.
+/// The start of a run in an output directory: a new run, or the continuation of one that has ended.
 #[derive(Debug)]
 pub enum RunStart {
     /// The run starts from the beginning. Files of an earlier unfinished run, if any, were deleted.

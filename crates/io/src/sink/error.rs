@@ -107,7 +107,7 @@ pub enum SinkError {
     Changed {
         /// The name of the input.
         label: String,
-        /// What has changed.
+        /// The kind of change.
         what: String,
     },
     /// A record already has a field with the name of a field that would be added.
@@ -137,7 +137,7 @@ pub enum SinkError {
     Damaged {
         /// The name of the input.
         label: String,
-        /// What is damaged.
+        /// The damage.
         what: String,
     },
     /// An input could not be read again for the copy.

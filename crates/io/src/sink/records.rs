@@ -29,7 +29,7 @@ pub(super) struct RecordFile<'a> {
     packed: Option<PackedInput<'a>>,
 }
 
-/// What is done with a record, and its rank if the output is reordered.
+/// The action on a record, and its rank if the output is reordered.
 #[derive(Clone, Copy)]
 pub(super) struct RankedAction {
     pub(super) action: RecordAction,

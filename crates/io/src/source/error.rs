@@ -100,7 +100,7 @@ pub enum SourceError {
     /// No file has a field that the options name.
     #[error("{} has no field {key:?} for {role}; {}", every_file(file, *.files), its_fields(.present))]
     NoField {
-        /// What the field would be used for.
+        /// The purpose of the field.
         role: FieldRole,
         /// The name of the field.
         key: String,

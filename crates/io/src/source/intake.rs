@@ -87,7 +87,7 @@ pub struct FileIntake {
 pub struct Damage {
     /// The line on which the damage begins.
     pub line: u64,
-    /// What is damaged there, and how to fix it.
+    /// The damage there, and how to fix it.
     pub reason: RejectMessage,
     /// Number of rejects that stand for the damaged parts.
     pub rejected: u64,

@@ -22,7 +22,7 @@ const BYTES: u64 = 1 << 20;
 /// The largest number of records that are parsed of a file.
 const RECORDS: u64 = 100;
 
-/// Whether a field is present in the first records of a file.
+/// The presence of a field in the first records of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum FieldPresence {
     /// At least one record has the field.

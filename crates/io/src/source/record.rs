@@ -28,7 +28,7 @@ pub struct IntegerType {
     pub signed: bool,
 }
 
-/// What a record is: a document, a reject, a blank line, or a record of another kind.
+/// The kind of a record: a document, a reject, a blank line, or a record that cannot be a document.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RecordKind<'a> {
     /// A document.

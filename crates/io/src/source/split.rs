@@ -27,7 +27,7 @@ pub(super) struct StreamFailure {
     pub unread_bytes: u64,
 }
 
-/// What the splitter yields: a block of records or a reject.
+/// A result of the splitter: a block of records or a reject.
 #[derive(Debug, PartialEq)]
 pub(super) enum SplitItem {
     RecordBlock(RecordBlock),
@@ -70,7 +70,7 @@ pub(super) struct Splitter<R> {
     closed: bool,
 }
 
-/// Whether the stream can still be read.
+/// The state of a stream: readable, at its end, or failed.
 enum StreamEnd {
     Open,
     Reached,
@@ -78,7 +78,7 @@ enum StreamEnd {
     StreamFailure(io::Error),
 }
 
-/// How much of the stream has been yielded.
+/// The part of the stream that has been yielded.
 #[derive(PartialEq)]
 enum Progress {
     No,

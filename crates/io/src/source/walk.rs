@@ -13,7 +13,7 @@ use super::error::SourceError;
 use super::filter::Filter;
 use crate::markers;
 
-/// What a walk found: a file, or something that is skipped.
+/// A result of a walk: a file, or something that is skipped.
 #[derive(Debug, PartialEq)]
 pub(super) enum WalkEntry {
     /// A file. `relative` is its path relative to the root of the walk. `named` is true if the glob matches the file

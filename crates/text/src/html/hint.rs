@@ -1,6 +1,6 @@
 //! Hints from the attributes of an element: whether the element is visible, and whether it belongs to the main content.
 
-/// What the attributes of a start tag suggest about its element.
+/// A hint about an element from the attributes of its start tag.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(
     clippy::struct_excessive_bools,

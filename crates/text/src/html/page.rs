@@ -30,7 +30,7 @@ pub(super) struct Block {
     pub(super) paragraph: bool,
 }
 
-/// How a block is marked as the main content, in order of increasing strength.
+/// The mark of a block as main content, in order of increasing strength.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Landmark {
     None,

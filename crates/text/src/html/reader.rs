@@ -56,7 +56,7 @@ impl<'p> Reader<'p> {
         }
     }
 
-    /// What has been appended to the visible text and to the title since their lengths were `before`.
+    /// The part of the visible text and of the title appended since their lengths were `before`.
     pub(super) fn appended(&self, before: Lengths) -> (&[u8], &[u8]) {
         let text = self.page.text.get(before.text..).unwrap_or_default();
         let title = self.page.title.get(before.title..).unwrap_or_default();

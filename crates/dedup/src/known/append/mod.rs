@@ -75,7 +75,7 @@ pub(crate) struct Append<'a> {
     /// The store's directory, as it was given.
     path: PathBuf,
     claim: RunClaim,
-    /// What the collection has recorded about earlier runs over this input, if any.
+    /// The collection's record of earlier runs over this input, if any.
     past: Option<PastRun>,
     /// The answers of the collection about the texts; empty unless this is the first run over the input.
     answers: Vec<KnownAnswer>,

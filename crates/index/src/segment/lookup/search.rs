@@ -13,7 +13,7 @@ use twinprint_fingerprint::Width;
 use crate::flips;
 use crate::segment::table::StoredTable;
 
-/// How a segment is searched for one radius.
+/// The search of a segment for one radius.
 #[derive(Debug)]
 pub(crate) enum SearchPlan {
     /// Compare every row.

@@ -26,7 +26,7 @@ impl State {
         Manifest::decode(&self.files["manifest"]).unwrap()
     }
 
-    /// Whether the manifest binds the files by digests. Files that such a manifest does not name are refused.
+    /// True if the manifest binds the files by digests. Files that such a manifest does not name are refused.
     fn is_bound(&self) -> bool {
         self.manifest().version == manifest::VERSION
     }
@@ -142,7 +142,7 @@ fn changed() -> [State; 3] {
     [early, late, other]
 }
 
-/// Whether a file contains fingerprints or deletions.
+/// The content of a file: fingerprints or deletions.
 fn is_data_file(name: &str) -> bool {
     [".seg", ".del"].iter().any(|ending| name.ends_with(ending))
 }

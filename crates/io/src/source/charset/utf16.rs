@@ -122,7 +122,7 @@ fn recode(bytes: &[u8], unit: fn([u8; 2]) -> u16, last: bool, out: &mut Vec<u8>)
     used
 }
 
-/// What converted bytes that are not UTF-8 stand for: an unpaired surrogate or an odd last byte.
+/// The fault that converted bytes which are not UTF-8 stand for: an unpaired surrogate or an odd last byte.
 enum RecodedUnit {
     Half(u16),
     Odd(u8),

@@ -33,7 +33,7 @@ pub(super) struct Parser<'o> {
     pub(super) pages: Option<PageExtractor>,
 }
 
-/// How the fields of a record are encoded.
+/// The encoding of the fields of a record.
 pub(super) enum Fields<'o> {
     /// The record has no fields. All of it is the text.
     None,

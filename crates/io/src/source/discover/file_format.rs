@@ -29,7 +29,7 @@ pub(super) enum UnreadReason {
     UnknownExtension(Option<String>),
 }
 
-/// How the user named a file.
+/// The way in which the user named a file.
 pub(super) struct FileNaming<'a> {
     /// True if the user named the file itself, by its path or by a glob, and not only a folder above it. The format in
     /// the options applies only to such files.

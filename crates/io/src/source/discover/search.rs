@@ -43,7 +43,7 @@ pub(super) struct Search<'a> {
     cancel: &'a AtomicBool,
 }
 
-/// Whether a file of a folder is read: the file, or the key under which it is counted as skipped.
+/// The decision about a file of a folder: read it, or count it as skipped under a key.
 type Decision = Result<SourceFile, String>;
 
 impl<'a> Search<'a> {

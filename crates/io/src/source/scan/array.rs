@@ -10,7 +10,7 @@ use super::{Scan, Span, SpanKind};
 use crate::source::json::first_fields;
 use crate::source::reject::{ARRAY_CUT_OFF, RejectReason};
 
-/// Where the scanner is in the array.
+/// The scanner's position in the array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ArrayState {
     /// Before the opening bracket of the array.

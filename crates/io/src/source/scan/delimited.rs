@@ -12,7 +12,7 @@ use super::{Scan, Span, SpanKind};
 use crate::source::delimited::{DelimitedFormat, Header};
 use crate::source::reject::RejectReason;
 
-/// Where the scanner is in a row.
+/// The scanner's position in a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RowState {
     /// At the start of a field.

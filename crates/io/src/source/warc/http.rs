@@ -26,7 +26,7 @@ pub(super) struct Http {
     pub chunked: bool,
 }
 
-/// What the content of a response record begins with.
+/// The beginning of the content of a response record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Message {
     /// A head that is incomplete so far.

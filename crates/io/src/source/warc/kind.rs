@@ -8,7 +8,7 @@ const MAX_SNIFFED_BYTES: usize = 512;
 /// The largest number of content bytes that are needed to decide the kind of a record.
 pub(crate) const MAX_KIND_BYTES: usize = MAX_HEAD_BYTES + MAX_SNIFFED_BYTES;
 
-/// Whether a WARC record is a document.
+/// The kind of a WARC record: a document or another record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WarcKind {
     /// A document: a page or a text.

@@ -34,7 +34,7 @@ pub enum DictionaryError {
         /// The number of the line, from 1. If a line is missing at the end of the file, it is the number of the missing
         /// line.
         line: usize,
-        /// What the line should contain, in words.
+        /// The expected content of the line, in words.
         expected: &'static str,
     },
     /// The file exceeds a limit.

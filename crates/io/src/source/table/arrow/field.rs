@@ -183,7 +183,7 @@ fn is_string(data_type: &DataType) -> bool {
     )
 }
 
-/// Whether a row has a single value or a list.
+/// The form of a row's value: single or a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ValueShape {
     Nothing,

@@ -14,7 +14,7 @@ pub(super) struct Field {
     pub(super) descriptor: ColumnDescPtr,
 }
 
-/// How the values of a column serve as ids or sort values.
+/// The use of a column's values as ids or sort values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scalar {
     /// The values are UTF-8 strings.
