@@ -7,6 +7,7 @@ mod formats;
 mod joins;
 mod profiles;
 mod resume;
+mod widths;
 
 use std::process::Stdio;
 use std::time::Duration;
@@ -118,7 +119,7 @@ fn refused_changes_are_reported_and_change_nothing() {
         .fails(1, &["seen is an index already"]);
     sandbox
         .run("index add seen odd.u64")
-        .fails(1, &["odd.u64", "not a whole number"]);
+        .fails(1, &["odd.u64", "not a multiple of 8"]);
     sandbox
         .run("index add seen missing.u64")
         .fails(1, &["missing.u64"]);
