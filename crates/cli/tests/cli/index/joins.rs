@@ -183,7 +183,7 @@ fn a_join_with_too_many_rows_writes_nothing() {
     );
     sandbox
         .run("index join a.u64 --max-rows 199")
-        .fails(1, &["200 rows or more", "-k"]);
+        .fails(1, &["at least 200 rows", "-k"]);
     sandbox
         .run("index join a.u64 missing.u64")
         .fails(1, &["missing.u64"]);
