@@ -4,7 +4,7 @@ use twinprint::compat::Recipe;
 use twinprint::raw::RawFiles;
 use twinprint::{ProfileLabel, ProfilesDiffer, Subject};
 
-use crate::subject::{KeyArgs, PartArgs, subject};
+use crate::subject::{Content, KeyArgs, PartArgs, subject};
 use crate::usage::UsageError;
 
 /// Options that state the profile of given fingerprints.
@@ -41,7 +41,7 @@ impl ProfileArgs {
             return Err(UsageError(refused.to_owned()).into());
         };
         check_same(stored, Some(&self.label_of(name)?))?;
-        subject(name, &self.parts, keys, false)
+        subject(name, &self.parts, keys, Content::Texts)
     }
 
     fn label_of(&self, name: &str) -> anyhow::Result<ProfileLabel> {
