@@ -192,7 +192,7 @@ pub(crate) struct Args {
 
     /// Also find partial copies. parts.jsonl: pairs in which one text contains SHARE (default 0.3) of the other.
     /// passages.jsonl: passages that more than 64 texts share and that, alone or together with other such passages,
-    /// make up SHARE of at least one of them. Common runs of 31 words (63 Chinese characters) are always found, of 20
+    /// make up SHARE of at least one of them. Common runs of 31 words (63 characters in Chinese) are always found, of 20
     /// words (42 characters) about half, of 12 words (24 characters) hardly any. The shortest passage has 8 words (16
     /// characters)
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "0.3", value_name = "SHARE", help_heading = "Output")]

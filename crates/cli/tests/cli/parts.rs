@@ -242,12 +242,12 @@ fn the_help_names_the_shortest_passage() {
     for expected in [
         format!("more than {} texts", PartsReport::MAX_PAIRED_TEXTS),
         format!(
-            "{} words ({} letters",
+            "{} words ({} characters",
             PartsReport::NOTICED_WORDS,
             PartsReport::NOTICED_CHARS
         ),
         format!(
-            "{} words ({} letters",
+            "{} words ({} characters",
             PartsReport::SHORTEST_WORDS,
             PartsReport::SHORTEST_CHARS
         ),
