@@ -10,7 +10,7 @@ use fastrand::Rng;
 
 use crate::documents::{Document, is_ideograph};
 
-/// How much one document is edited.
+/// The amount of editing of one document.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Strength {
     /// The share of units that are edited, below 1.

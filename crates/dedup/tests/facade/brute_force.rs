@@ -23,7 +23,7 @@ pub(crate) struct Pair {
     pub(crate) containment: f64,
     pub(crate) hamming: u32,
     pub(crate) equal: bool,
-    /// Whether the engine guarantees to find the pair if it is at the threshold: its fingerprints are within the radius, or one of the texts
+    /// True if the engine guarantees to find the pair if it is at the threshold: its fingerprints are within the radius, or one of the texts
     /// is short.
     pub(crate) guaranteed: bool,
 }

@@ -6,7 +6,7 @@
 //! many tiny blocks cost no more than few large ones. Merging goes shard by shard, and needs memory for one new shard
 //! per thread.
 //!
-//! Whether an entry counts as sealed depends on its document number, not on the structure in which it is stored.
+//! The document number of an entry decides if the entry counts as sealed, not the structure in which it is stored.
 
 use super::place::{PostingPlace, class};
 use super::run::PostingRun;
