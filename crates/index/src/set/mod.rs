@@ -7,6 +7,7 @@
 //! both. With the rarest tokens first, the prefixes of unrelated sets seldom share a token. (Bayardo, Ma, Srikant 2007;
 //! Chaudhuri, Ganti, Kaushik 2006.)
 
+mod filter;
 mod order;
 mod place;
 mod prefix;
@@ -15,5 +16,6 @@ mod run;
 mod tests;
 mod young;
 
+pub use filter::PrefixFilter;
 pub use order::TokenOrder;
 pub use prefix::PrefixIndex;

@@ -8,6 +8,7 @@
 //!
 //! The document number of an entry decides if the entry counts as sealed, not the structure in which it is stored.
 
+use super::filter::{PrefixFilter, Sizes};
 use super::place::{PostingPlace, class};
 use super::run::PostingRun;
 use super::young::YoungPostings;
@@ -46,7 +47,7 @@ const MIN_RUN_ENTRIES: usize = 1 << 16;
 /// ```
 #[derive(Clone, Debug)]
 pub struct PrefixIndex {
-    threshold: f64,
+    filter: PrefixFilter,
     /// The id and the size of each inserted set.
     documents: Vec<(u32, u32)>,
     /// Documents with numbers below this are sealed.
@@ -59,20 +60,11 @@ pub struct PrefixIndex {
     least_run: usize,
 }
 
-/// The range of the sizes of sets that can reach the threshold with a set of a given size.
-#[derive(Clone, Copy, Debug)]
-struct Sizes {
-    low: u32,
-    high: u32,
-}
-
 impl PrefixIndex {
-    /// Creates an empty index for a Jaccard threshold. Values outside (0, 1] are clamped: with a threshold at or below
-    /// 0 (or NaN) every set that shares a token is a candidate, and above 1 only sets of equal size are.
+    /// Creates an empty index for a Jaccard threshold. Values outside (0, 1] are clamped; see [`PrefixFilter::new`].
     pub fn new(threshold: f64) -> Self {
-        let threshold = if threshold > 0.0 { threshold.min(1.0) } else { 0.0 };
         Self {
-            threshold,
+            filter: PrefixFilter::new(threshold),
             documents: Vec::new(),
             sealed: 0,
             young: YoungPostings::new(),
@@ -96,72 +88,27 @@ impl PrefixIndex {
         self.runs.iter().map(PostingRun::len).collect()
     }
 
-    /// Returns the smallest overlap that a set of `size` tokens needs to reach the threshold t: ⌈t·size⌉, rounded down
-    /// where rounding errors could matter.
-    fn least_overlap(&self, size: usize) -> usize {
-        // The threshold and the product are each wrong by at most one part in 2⁵². A margin of one part in 10¹² more
-        // than covers that, and the rounding in a caller's own division.
-        (self.threshold * size as f64 * (1.0 - 1e-12)).ceil() as usize
-    }
-
-    /// Returns the length of the prefix of a set of `size` tokens: size − ⌈t·size⌉ + 1 for the threshold t, at most
-    /// `size`. It is 0 for the empty set, which cannot be found by a token, so callers must match empty sets with one
-    /// another themselves.
+    /// Returns the length of the prefix of a set of `size` tokens; see [`PrefixFilter::prefix_len`].
     pub fn prefix_len(&self, size: usize) -> usize {
-        (size + 1).saturating_sub(self.least_overlap(size)).min(size)
-    }
-
-    /// Returns the sizes that can reach the threshold with a set of `size` tokens: the smaller set must have at least
-    /// the overlap that the larger one needs.
-    fn sizes(&self, size: u32) -> Sizes {
-        let fits = |other: u32| self.least_overlap(other as usize) <= size as usize;
-        let mut high = if self.threshold > 0.0 {
-            (f64::from(size) / self.threshold) as u32
-        } else {
-            u32::MAX
-        };
-        // The quotient is wrong by far less than one, so each loop takes at most two steps.
-        while high < u32::MAX && fits(high + 1) {
-            high += 1;
-        }
-        while high > size && !fits(high) {
-            high -= 1;
-        }
-        Sizes {
-            low: self.least_overlap(size as usize) as u32,
-            high,
-        }
-    }
-
-    /// Returns the largest size that a set can have if the first token that it shares with a probe of `size` tokens, in
-    /// the global order, is the probe's token number `at`. All shared tokens are then among the last `size` − `at` of
-    /// the probe, and Jaccard ≥ t needs t/(1 + t) of the sum of both sizes as shared tokens.
-    fn reach(&self, size: u32, at: usize) -> u32 {
-        if self.threshold <= 0.0 {
-            return u32::MAX;
-        }
-        let left = f64::from(size) - at as f64;
-        // The result is rounded up a little, because rounding errors must not exclude a set. The conversion saturates
-        // at 0 and at the largest number.
-        (left * (1.0 + self.threshold) / self.threshold * (1.0 + 1e-12) - f64::from(size)) as u32
+        self.filter.prefix_len(size)
     }
 
     /// Returns `true` if a set of `other` tokens may have the probe's token number `at` as its first shared token, to
     /// the precision of size classes.
     #[cfg(test)]
     pub(super) fn admits(&self, size: u32, at: usize, other: u32) -> bool {
-        let most = self.reach(size, at);
-        most >= self.sizes(size).low && class(other) <= class(most)
+        let most = self.filter.reach(size, at);
+        most >= self.filter.sizes(size).low && class(other) <= class(most)
     }
 
     /// Returns the tokens of a prefix that can be the first token shared with a set of fitting size, each with the
     /// class of the largest such size.
     fn places(&self, size: u32, prefix: &[u64]) -> Vec<(PostingPlace, u8)> {
-        let Sizes { low, high } = self.sizes(size);
+        let Sizes { low, high } = self.filter.sizes(size);
         let reaches = prefix
             .iter()
             .enumerate()
-            .map(|(at, &token)| (token, self.reach(size, at)));
+            .map(|(at, &token)| (token, self.filter.reach(size, at)));
         let fitting = reaches.filter(|&(_, most)| most >= low);
         fitting
             .map(|(token, most)| (PostingPlace::of(token), class(most.min(high))))
@@ -219,7 +166,7 @@ impl PrefixIndex {
     /// threshold, distinct and ascending. O(runs + postings of the prefix's tokens with a fitting size).
     pub fn probe_sealed(&self, size: u32, prefix: &[u64], out: &mut Vec<u32>) {
         out.clear();
-        let sizes = self.sizes(size);
+        let sizes = self.filter.sizes(size);
         let places = self.places(size, prefix);
         for run in &self.runs {
             run.collect(&places, class(sizes.low), out);
@@ -243,7 +190,7 @@ impl PrefixIndex {
             let young = self.young.documents(place).take_while(|&d| d >= self.sealed);
             out.extend(young.filter(|&d| self.is_within(d, most)));
         }
-        self.finish(self.sizes(size), out);
+        self.finish(self.filter.sizes(size), out);
     }
 
     /// Like [`PrefixIndex::probe_sealed`], but for all inserted sets.

@@ -1,6 +1,6 @@
 //! The short leaders that are measured by one measure, indexed by the prefixes of their shingle sets.
 
-use twinprint_index::PrefixIndex;
+use twinprint_index::{PrefixFilter, PrefixIndex};
 use twinprint_text::Measure;
 
 /// The number of removed texts below which no rebuild is due, so that small indexes are not rebuilt.
@@ -21,7 +21,7 @@ impl<'s> ShinglePrefix<'s> {
     /// Takes the prefix of a sorted shingle set for a Jaccard threshold. Shingles are ordered by their hashes. This
     /// order is the same for all sets, while an order of rarity would change as documents arrive.
     pub fn new(shingles: &'s [u64], measure: Measure, threshold: f64) -> Self {
-        let length = PrefixIndex::new(threshold).prefix_len(shingles.len());
+        let length = PrefixFilter::new(threshold).prefix_len(shingles.len());
         Self {
             measure,
             set_size: shingles.len() as u32,
