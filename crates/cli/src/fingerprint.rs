@@ -7,6 +7,7 @@ use anyhow::Context;
 use clap::ValueEnum;
 use twinprint::{FingerprintRow, RowFingerprint, Subject};
 
+use crate::fingerprint_output::OutputArgs;
 use crate::input::InputArgs;
 use crate::intake::IntakeArgs;
 use crate::progress::Bars;
@@ -23,7 +24,9 @@ Examples:
   twinprint fingerprint vectors.jsonl --vector-key embedding
       fingerprints of vectors, by random hyperplanes
   twinprint fingerprint news.jsonl --profile 1e0ng
-      the fingerprints that the Python package simhash makes";
+      the fingerprints that the Python package simhash makes
+  twinprint fingerprint news.jsonl --profile tp1-words-lntf-128 -o news.parquet
+      a table that `twinprint index build news.parquet --positions -o seen` reads";
 
 /// Writes the fingerprint of every document
 #[derive(clap::Args)]
@@ -53,6 +56,9 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value_t = RowFormat::Jsonl, value_name = "FORM")]
     format_out: RowFormat,
 
+    #[command(flatten)]
+    output: OutputArgs,
+
     /// Show no progress
     #[arg(short, long)]
     quiet: bool,
@@ -75,11 +81,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut source = args.input.options();
     let mut subject = subject(&args.profile, &args.parts, &args.keys, args.vector_key.is_some())?;
     if let Subject::Text { counts_features, .. } = &mut subject {
-        *counts_features = args.format_out == RowFormat::Jsonl;
+        *counts_features = args.format_out == RowFormat::Jsonl && !args.output.are_given();
     }
     if let Some(field) = &args.vector_key {
         source.text_key.clone_from(field);
     }
+    let mut file = args.output.create(&subject)?;
     let bars = Bars::new(args.quiet);
     let cancel = interrupt::flag()?;
     let mut out = BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
@@ -91,10 +98,17 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             }
             return Ok(());
         }
-        write(&mut out, &row, args.format_out)
+        match &mut file {
+            Some(file) => file.write(&row),
+            None => write(&mut out, &row, args.format_out),
+        }
     })?;
     out.flush().context(terminal::STDOUT_ERROR)?;
     bars.finish();
+    drop(out);
+    if let Some(file) = file {
+        file.finish()?;
+    }
     Ok(args.intake.end_counting(&intake, args.quiet))
 }
 

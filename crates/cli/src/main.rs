@@ -16,6 +16,7 @@ mod dedup;
 mod eval;
 mod fields;
 mod fingerprint;
+mod fingerprint_output;
 mod forecast;
 mod idf;
 mod index;

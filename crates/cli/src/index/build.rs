@@ -13,13 +13,14 @@ use twinprint::segment::{
 };
 use twinprint::sort::Sorter;
 use twinprint::store::{self, Settings};
-use twinprint::{Progress, Unit};
+use twinprint::{Progress, Unit, Width};
 
 use super::codec::CODECS;
 use super::files::IdArgs;
 use super::memory::{MemoryArgs, within_memory};
 use super::profile::ProfileArgs;
 use super::resume::{self, INTERRUPTED, InputSummary, RESUMABLE, ended};
+use super::width::{self, at_width};
 use crate::choice::explained;
 use crate::progress::Bars;
 use crate::{interrupt, number, terminal};
@@ -32,9 +33,9 @@ use crate::{interrupt, number, terminal};
 /// last step, which checks that no given id occurs twice.
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// Files of fingerprints: *.u64 (64 bits each, little-endian; also .u64.gz, .u64.zst …), whose ids are their
-    /// positions, counted through all files; or *.parquet with a column "fingerprint" of 64-bit whole numbers and
-    /// optionally a column "id"
+    /// Files of fingerprints, all of one width: *.u32, *.u64 or *.u128 (32, 64 or 128 bits each, little-endian; also
+    /// .u64.gz, .u64.zst …), whose ids are their positions, counted through all files; or *.parquet with a column
+    /// "fingerprint" of 32-bit or 64-bit whole numbers, or of 16 bytes for 128 bits, and optionally a column "id"
     #[arg(required = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
     inputs: Vec<PathBuf>,
 
@@ -47,7 +48,7 @@ pub(super) struct Args {
 
     /// Largest Hamming distance of most queries, for which the index is optimised; queries with any other distance work
     /// too
-    #[arg(short = 'k', long, default_value_t = 3, value_name = "K", value_parser = clap::value_parser!(u32).range(0..=64))]
+    #[arg(short = 'k', long, default_value_t = 3, value_name = "K", value_parser = clap::value_parser!(u32).range(width::RADII))]
     hamming: u32,
 
     /// Storage format of the fingerprints, also of those added later
@@ -67,12 +68,17 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let files = args.ids.open(&args.inputs)?;
+    width::check_radius(args.hamming, files.bits())?;
+    at_width!(files.bits(), build(args, &files))
+}
+
+fn build<W: Width>(args: &Args, files: &RawFiles) -> anyhow::Result<()> {
     let settings = Settings {
         radius: args.hamming,
         codec: args.codec,
         label: args
             .profile
-            .label(&files)?
+            .label(files)?
             .map_or_else(String::new, |label| label.written()),
     };
     if Collection::is_at(&args.output) {
@@ -84,10 +90,10 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let gather = SegmentBuild::new(args.quiet, &args.memory)?;
     let segment = segment::Options {
         resume: Some(resume::work(files.has_ids(), &settings)),
-        ..gather.options(&files, 0, &settings)?
+        ..gather.options::<W>(files, 0, &settings)?
     };
     let built = store::create_from(&args.output, &settings, &store::Options::default(), |path| {
-        let gathered = gather.segment(&files, 0, path, &segment)?;
+        let gathered = gather.segment::<W>(files, 0, path, &segment)?;
         anyhow::Ok((gathered.segment, gathered.next))
     });
     gather.finish();
@@ -107,8 +113,8 @@ pub(super) struct SegmentBuild {
 }
 
 /// A segment that was built from files of fingerprints.
-pub(super) struct BuiltSegment {
-    pub(super) segment: Segment<u64>,
+pub(super) struct BuiltSegment<W> {
+    pub(super) segment: Segment<W>,
     /// The digest of all fingerprints and their ids.
     pub(super) digest: u128,
     /// The largest id plus one.
@@ -129,7 +135,7 @@ impl SegmentBuild {
     ///
     /// # Errors
     /// Fails if the memory limit is too low for the build.
-    pub(super) fn options(
+    pub(super) fn options<W: Width>(
         &self,
         files: &RawFiles,
         first: u64,
@@ -142,22 +148,22 @@ impl SegmentBuild {
             stop: Some(Arc::clone(&self.cancel)),
             memory: self.memory,
             written: Some(ProgressCallback::new(move |rows| bars.advance(rows))),
-            ..store::segment_options::<u64>(files.len(), settings)?
+            ..store::segment_options::<W>(files.len(), settings)?
         };
-        let needed = options.least_memory::<u64>(files.len())?;
+        let needed = options.least_memory::<W>(files.len())?;
         SegmentError::check_memory(needed, options.memory).map_err(|error| within_memory(error.into()))?;
         Ok(options)
     }
 
     /// Builds a segment of all files. `options` comes from [`options`](Self::options) for the same files. If
     /// [`segment::Options::resume`] is set, an interrupted build of the same input is resumed.
-    pub(super) fn segment(
+    pub(super) fn segment<W: Width>(
         &self,
         files: &RawFiles,
         first: u64,
         path: &Path,
         options: &segment::Options,
-    ) -> anyhow::Result<BuiltSegment> {
+    ) -> anyhow::Result<BuiltSegment<W>> {
         let (segment, known) = match self.resumed(files, first, path, options)? {
             Some(resumed) => resumed,
             None => self.read(files, first, path, options)?,
@@ -179,19 +185,19 @@ impl SegmentBuild {
     }
 
     /// Reads all files and builds a segment from them.
-    fn read(
+    fn read<W: Width>(
         &self,
         files: &RawFiles,
         first: u64,
         path: &Path,
         options: &segment::Options,
-    ) -> anyhow::Result<(Segment<u64>, InputSummary)> {
+    ) -> anyhow::Result<(Segment<W>, InputSummary)> {
         let tables = options.plan.as_ref().map_or(1, |plan| plan.tables.len() as u64);
         let mut builder = Builder::new(path, options)?;
         self.bars.stage("read", files.len(), Unit::Fingerprints);
         let (mut largest, mut ascending) = (None, true);
         let mut digest = FingerprintDigest::new(files.has_ids());
-        files.read(first, |fingerprints, ids| {
+        files.read(first, |fingerprints: &[W], ids| {
             self.go_on()?;
             digest.add(fingerprints, ids);
             for (&fingerprint, &id) in fingerprints.iter().zip(ids) {
@@ -218,13 +224,13 @@ impl SegmentBuild {
     }
 
     /// Resumes an interrupted build of the same input. `None` if no build was interrupted or it cannot be resumed.
-    fn resumed(
+    fn resumed<W: Width>(
         &self,
         files: &RawFiles,
         first: u64,
         path: &Path,
         options: &segment::Options,
-    ) -> anyhow::Result<Option<(Segment<u64>, InputSummary)>> {
+    ) -> anyhow::Result<Option<(Segment<W>, InputSummary)>> {
         let [_, journal] = segment::unfinished(path);
         if options.resume.is_none() || !journal.exists() {
             return Ok(None);
@@ -246,7 +252,7 @@ impl SegmentBuild {
         let Some(known) = InputSummary::read(interrupted.notes()) else {
             return starting_over("another version of twinprint started it");
         };
-        if interrupted.len() != files.len() || self.digest(files, first, RESUMABLE)? != known.digest {
+        if interrupted.len() != files.len() || self.digest::<W>(files, first, RESUMABLE)? != known.digest {
             return starting_over("it had a different input");
         }
         let (whole, tables) = (interrupted.whole(), interrupted.tables());
@@ -262,7 +268,7 @@ impl SegmentBuild {
     }
 
     /// The digest of all fingerprints in the files and their ids. Ctrl-C ends it with the error `interrupted`.
-    pub(super) fn digest(
+    pub(super) fn digest<W: Width>(
         &self,
         files: &RawFiles,
         first: u64,
@@ -270,7 +276,7 @@ impl SegmentBuild {
     ) -> anyhow::Result<u128> {
         self.bars.stage("compare", files.len(), Unit::Fingerprints);
         let mut digest = FingerprintDigest::new(files.has_ids());
-        files.read(first, |fingerprints, ids| {
+        files.read(first, |fingerprints: &[W], ids| {
             if self.cancel.load(Ordering::Relaxed) {
                 bail!(interrupted);
             }
@@ -283,8 +289,8 @@ impl SegmentBuild {
     }
 
     /// Returns an error if an id occurs twice: a later change could replace or delete only one of its fingerprints.
-    fn distinct(&self, segment: &Segment<u64>, path: &Path, memory: u64) -> anyhow::Result<()> {
-        let mut sorter = Sorter::new(path.parent().unwrap_or(path), u64::MAX.into(), memory);
+    fn distinct<W: Width>(&self, segment: &Segment<W>, path: &Path, memory: u64) -> anyhow::Result<()> {
+        let mut sorter = Sorter::new(path.parent().unwrap_or(path), u128::from(u64::MAX), memory);
         for (i, id) in segment.ids().enumerate() {
             if i % (1 << 16) == 0 {
                 self.go_on()?;

@@ -12,13 +12,14 @@ use twinprint::raw::{Column, ColumnKind, RowValue};
 use twinprint::segment::{Scratch, SegmentError, Stats};
 use twinprint::store::scan_is_cheaper;
 use twinprint::store::{Committed, StoreError};
-use twinprint::{ProfileLabel, Progress, Unit};
+use twinprint::{ProfileLabel, Progress, Unit, Width};
 
 use super::Directory;
 use super::files::IdArgs;
 use super::profile::{self, ProfileArgs};
 use super::rows::{RowArgs, Rows};
 use super::texts::TextArgs;
+use super::width::{self, at_width};
 use crate::progress::Bars;
 use crate::{interrupt, number, terminal};
 
@@ -62,7 +63,7 @@ pub(super) struct Args {
     profile: ProfileArgs,
 
     /// Largest Hamming distance of a match [default: the radius that the index was built for]
-    #[arg(short = 'k', long, value_name = "K", value_parser = clap::value_parser!(u32).range(0..=64))]
+    #[arg(short = 'k', long, value_name = "K", value_parser = clap::value_parser!(u32).range(width::RADII))]
     hamming: Option<u32>,
 
     #[command(flatten)]
@@ -92,7 +93,12 @@ enum Scan {
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let committed = super::read(&args.directory.index)?;
+    at_width!(args.directory.bits()?, run_at(args))
+}
+
+fn run_at<W: Width>(args: &Args) -> anyhow::Result<ExitCode> {
+    let committed = super::read::<W>(&args.directory.index)?;
+    width::check_radius(args.hamming.unwrap_or_default(), W::BITS)?;
     let stored = ProfileLabel::read(&committed.settings.label);
     let cancel = interrupt::flag()?;
     let bars = Bars::new(args.quiet);
@@ -109,7 +115,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     };
     let mut code = ExitCode::SUCCESS;
     if args.texts.are_given() {
-        let subject = args.profile.subject(args.texts.keys(), stored.as_ref())?;
+        let subject = args
+            .profile
+            .subject(args.texts.keys(), stored.as_ref(), W::BITS)?;
         let mut out = args.rows.open(NAME_COLUMNS, &[])?;
         let at_once = answers.at_once();
         code = args
@@ -124,18 +132,19 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         out.finish()?;
     } else {
         let files = args.ids.open(&args.queries)?;
+        files.check_bits(W::BITS)?;
         profile::check_same(stored.as_ref(), args.profile.label(&files)?.as_ref())?;
         if args.scan == Scan::Auto {
             let (rows, queries) = (committed.snapshot.rows(), files.len().min(SCAN_BATCH as u64));
             let costs = LookupCosts::default();
             let codec = committed.settings.codec;
-            answers.scan = scan_is_cheaper::<u64>(codec, rows, queries, answers.k, &costs)?;
+            answers.scan = scan_is_cheaper::<W>(codec, rows, queries, answers.k, &costs)?;
         }
         let mut out = args.rows.open(ID_COLUMNS, &[])?;
         let at_once = answers.at_once();
         let (mut queries, mut names) = (Vec::new(), Vec::new());
         let mut left = files.len();
-        files.read(0, |fingerprints, ids| {
+        files.read(0, |fingerprints: &[W], ids| {
             left -= fingerprints.len() as u64;
             queries.extend_from_slice(fingerprints);
             names.extend_from_slice(ids);
@@ -157,19 +166,19 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 }
 
 /// Answers queries in batches, by lookups or by scans, and writes the rows.
-struct Answers<'a> {
-    committed: &'a Committed<u64>,
+struct Answers<'a, W> {
+    committed: &'a Committed<W>,
     k: u32,
     scan: bool,
     bars: &'a Bars,
     cancel: &'a Arc<AtomicBool>,
-    scratch: Scratch<u64>,
+    scratch: Scratch<W>,
     stats: Stats,
     queries: u64,
     found: Vec<(usize, u32, u64)>,
 }
 
-impl Answers<'_> {
+impl<W: Width> Answers<'_, W> {
     /// Number of queries that are gathered and then answered together.
     fn at_once(&self) -> usize {
         if self.scan { SCAN_BATCH } else { LOOKUP_BATCH }
@@ -178,7 +187,7 @@ impl Answers<'_> {
     /// Answers `queries` and writes the rows. `name` maps the position of a query to its value in the column query.
     fn answer<'n>(
         &mut self,
-        queries: &[u64],
+        queries: &[W],
         name: impl Fn(usize) -> RowValue<'n>,
         out: &mut Rows,
     ) -> anyhow::Result<()> {
@@ -210,7 +219,7 @@ impl Answers<'_> {
         Ok(())
     }
 
-    fn scan(&mut self, queries: &[u64]) -> anyhow::Result<()> {
+    fn scan(&mut self, queries: &[W]) -> anyhow::Result<()> {
         let snapshot = &self.committed.snapshot;
         self.bars.stage("scan", snapshot.rows(), Unit::Fingerprints);
         let found = &mut self.found;

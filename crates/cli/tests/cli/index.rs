@@ -7,6 +7,7 @@ mod formats;
 mod joins;
 mod profiles;
 mod resume;
+mod widths;
 
 use std::process::Stdio;
 use std::time::Duration;
