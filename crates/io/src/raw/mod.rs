@@ -39,8 +39,7 @@ use self::numbers::{NumberFile, NumberReader};
 #[cfg(feature = "tables")]
 use self::table::TableFile;
 #[cfg(feature = "tables")]
-use crate::source::{Codec, Format};
-use crate::source::{NamedFormat, format_of_name};
+use crate::source::{Codec, Format, NamedFormat, format_of_name};
 
 /// The metadata key under which a Parquet file stores the profile of its fingerprints. The value is
 /// [`crate::ProfileLabel::written`].
@@ -248,18 +247,20 @@ impl RawFile {
         )]
         ids: bool,
     ) -> Result<Self, RawError> {
+        #[cfg(feature = "tables")]
         match format_of_name(path, &[]) {
-            #[cfg(feature = "tables")]
             NamedFormat::Known(Format::Parquet, Codec::Plain) => {
                 let table = TableFile::open(path, ids)?;
-                Ok(Self::Table(Box::new(table)))
+                return Ok(Self::Table(Box::new(table)));
             }
-            #[cfg(feature = "tables")]
-            NamedFormat::Known(Format::Parquet, _) => Err(RawError::PackedTable {
-                path: path.to_owned(),
-            }),
-            _ => NumberFile::open(path).map(Self::Numbers),
+            NamedFormat::Known(Format::Parquet, _) => {
+                return Err(RawError::PackedTable {
+                    path: path.to_owned(),
+                });
+            }
+            _ => {}
         }
+        NumberFile::open(path).map(Self::Numbers)
     }
 
     fn bits(&self) -> u32 {

@@ -15,19 +15,6 @@ fn little_endian<W: Width>(numbers: &[W]) -> Vec<u8> {
         .collect()
 }
 
-/// Reads all fingerprints with the type of the width, in whichever width they are.
-fn widened(raw: &RawFiles) -> Result<Vec<(u128, u64)>, RawError> {
-    fn of<W: Width>(raw: &RawFiles) -> Result<Vec<(u128, u64)>, RawError> {
-        let rows = read::<W>(raw, 0)?.into_iter();
-        Ok(rows.map(|(fingerprint, id)| (fingerprint.widen(), id)).collect())
-    }
-    match raw.bits() {
-        32 => of::<u32>(raw),
-        64 => of::<u64>(raw),
-        _ => of::<u128>(raw),
-    }
-}
-
 fn round_trip<W: Width>() {
     let directory = tempfile::tempdir().unwrap();
     let bits = W::BITS;
@@ -113,6 +100,19 @@ fn files_of_different_widths_are_both_named() {
 mod tables {
     use super::super::tables::{Cells, open, table};
     use super::*;
+
+    /// Reads all fingerprints with the type of the width, in whichever width they are.
+    fn widened(raw: &RawFiles) -> Result<Vec<(u128, u64)>, RawError> {
+        fn of<W: Width>(raw: &RawFiles) -> Result<Vec<(u128, u64)>, RawError> {
+            let rows = read::<W>(raw, 0)?.into_iter();
+            Ok(rows.map(|(fingerprint, id)| (fingerprint.widen(), id)).collect())
+        }
+        match raw.bits() {
+            32 => of::<u32>(raw),
+            64 => of::<u64>(raw),
+            _ => of::<u128>(raw),
+        }
+    }
 
     #[test]
     fn columns_of_every_width_and_sign_are_read() {
