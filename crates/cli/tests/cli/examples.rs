@@ -64,6 +64,7 @@ fn sandbox_with_inputs() -> Sandbox {
 /// The commands that create the directory that an example uses, unless the example creates it.
 fn setup_commands(command: &str, example: &str) -> &'static [&'static str] {
     match command {
+        "index" if example.contains("clusters.parquet") => &["dedup news.jsonl -o out"],
         "index" if !example.contains(" build ") => &["index build old.u64 -o seen"],
         "dedup" if example.contains("--against") => &["collection create seen"],
         "collection" if example.contains(" stories ") => &[
