@@ -51,16 +51,13 @@ impl ProfileArgs {
 
     /// The label of the profile of a name. An error if its fingerprints do not have `bits` bits.
     fn label_of(&self, name: &str, bits: u32) -> anyhow::Result<ProfileLabel> {
-        let (label, made, fix) = match Recipe::parse(name) {
-            Ok(recipe) => {
-                let fix = format!("this library makes fingerprints of {} bits", recipe.bits());
-                (ProfileLabel::of_recipe(recipe), recipe.bits(), fix)
-            }
-            Err(_) => {
-                let profile = self.parts.profile(name)?;
-                let fix = format!("take {}", profile.at_width(bits)?.id());
-                (ProfileLabel::of_profile(&profile), profile.bits(), fix)
-            }
+        let (label, made, fix) = if let Ok(recipe) = Recipe::parse(name) {
+            let fix = format!("this library makes fingerprints of {} bits", recipe.bits());
+            (ProfileLabel::of_recipe(recipe), recipe.bits(), fix)
+        } else {
+            let profile = self.parts.profile(name)?;
+            let fix = format!("take {}", profile.at_width(bits)?.id());
+            (ProfileLabel::of_profile(&profile), profile.bits(), fix)
         };
         if made != bits {
             let refused = format!("--profile {name}: the fingerprints have {bits} bits; {fix}");
