@@ -1,5 +1,7 @@
 //! Indexes of fingerprints of 32, 64 and 128 bits, compared with brute force.
 
+use std::fmt::Write as _;
+
 use serde_json::Value;
 
 use super::{number, rows};
@@ -132,13 +134,10 @@ fn every_command_gives_the_results_of_brute_force_at_every_width() {
 
             // An index is built from each export.
             let jsonl = sandbox.run("index export seen -q").ok().stdout;
-            let expected: String = stored
-                .iter()
-                .map(|(id, x)| {
-                    let digits = bits as usize / 4;
-                    format!("{{\"id\":{id},\"fingerprint\":\"{x:0digits$x}\"}}\n")
-                })
-                .collect();
+            let digits = bits as usize / 4;
+            let line = |(id, x): &(u64, u128)| format!("{{\"id\":{id},\"fingerprint\":\"{x:0digits$x}\"}}");
+            let expected: Vec<String> = stored.iter().map(line).collect();
+            let expected = expected.join("\n") + "\n";
             assert_eq!(jsonl, expected, "{case}");
             sandbox.run("index export seen -o out.parquet -q").ok();
             sandbox.run(&format!("index export seen -o out.u{bits} -q")).ok();
@@ -318,7 +317,7 @@ fn texts_are_found_in_an_index_of_every_width() {
         for (query, id, hamming) in brute(&stored, &fingerprints, 3) {
             let row = &printed[query as usize];
             if row["features"] != 0 {
-                expected += &format!("{},{id},{hamming}\n", row["id"].as_str().unwrap());
+                writeln!(expected, "{},{id},{hamming}", row["id"].as_str().unwrap()).unwrap();
             }
         }
         let found = sandbox
