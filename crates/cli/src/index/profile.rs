@@ -4,7 +4,7 @@ use twinprint::compat::Recipe;
 use twinprint::raw::RawFiles;
 use twinprint::{ProfileLabel, ProfilesDiffer, Subject};
 
-use crate::subject::{KeyArgs, PartArgs, subject};
+use crate::subject::{Content, KeyArgs, PartArgs, subject};
 use crate::usage::UsageError;
 
 /// Options that state the profile of given fingerprints.
@@ -46,7 +46,7 @@ impl ProfileArgs {
             return Err(UsageError(refused.to_owned()).into());
         };
         check_same(stored, Some(&self.label_of(name, bits)?))?;
-        subject(name, &self.parts, keys, false)
+        subject(name, &self.parts, keys, Content::Texts)
     }
 
     /// The label of the profile of a name. An error if its fingerprints do not have `bits` bits.

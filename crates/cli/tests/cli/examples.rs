@@ -57,6 +57,8 @@ fn sandbox_with_inputs() -> Sandbox {
         page.len()
     );
     sandbox.put("crawl.warc.gz", Corpus::gzip(record.as_bytes()));
+    let features = |i: u32| format!("{{\"id\":{i},\"features\":{{\"price\":{i}.5,\"size\":1}}}}\n");
+    sandbox.put("features.jsonl", (1..9).map(features).collect::<String>());
     sandbox.put("vectors.jsonl", (1..9).map(vector).collect::<String>());
     sandbox
 }
