@@ -192,14 +192,18 @@ pub(crate) fn table(figures: &Value) -> String {
         let line = match (key, &figures[key]) {
             (_, Value::Null) => continue,
             ("hamming", distance) => format!(
-                "{name:<17} {distance:>10}  of {} bits\n{}",
+                "{name:<17} {:>10}  of {} bits\n{}",
+                distance.as_u64().unwrap_or_default(),
                 figures["bits"],
                 angle_line(
                     figures["angle"]["degrees"].as_f64().unwrap_or_default(),
                     figures["angle"]["cosine"].as_f64().unwrap_or_default()
                 )
             ),
-            (_, Value::Array(two)) => format!("{name:<17} {:>10}  and {}\n", two[0], two[1]),
+            (_, Value::Array(two)) => {
+                let [a, b] = [0, 1].map(|side| two.get(side).and_then(Value::as_u64).unwrap_or_default());
+                format!("{name:<17} {a:>10}  and {b}\n")
+            }
             (_, number) => format!("{name:<17} {:>10.4}\n", number.as_f64().unwrap_or_default()),
         };
         text += &line;
