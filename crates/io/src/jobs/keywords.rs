@@ -60,7 +60,7 @@ pub fn keywords<E: From<JobError>>(
 
 /// The extractor of one thread.
 enum Worker {
-    Profile(KeywordExtractor),
+    Profile(Box<KeywordExtractor>),
     Recipe(Box<RecipeFingerprinter>),
 }
 
@@ -69,7 +69,7 @@ impl Worker {
         let refuse = |problem: String| OptionError::new("profile", problem);
         match subject {
             Subject::Text { profile, key, .. } => KeywordExtractor::new(profile, *key)
-                .map(Self::Profile)
+                .map(|extractor| Self::Profile(Box::new(extractor)))
                 .map_err(|error| refuse(error.to_string())),
             Subject::Recipe { recipe, dictionaries } if recipe.needs_dictionaries() => {
                 RecipeFingerprinter::new(*recipe, dictionaries.clone())
