@@ -70,12 +70,15 @@ impl Listing {
             (Self::Keywords(_), Subject::Text { profile, .. }) if profile.idf().is_none() => Err(usage(
                 "--top needs a table of idf weights: add --idf zhen1, or --idf FILE with a table of `twinprint idf build`",
             )),
-            (Self::Keywords(_), Subject::Recipe { recipe, .. }) => match recipe {
-                Recipe::Cppjieba(Keywords::Top(_)) | Recipe::HaoyuhuGosimhash(Keywords::Top(_)) => Err(
-                    usage("--top states the number of keywords; leave out -topN at the end of --profile"),
-                ),
-                _ => Ok(()),
-            },
+            (
+                Self::Keywords(_),
+                Subject::Recipe {
+                    recipe: Recipe::Cppjieba(Keywords::Top(_)) | Recipe::HaoyuhuGosimhash(Keywords::Top(_)),
+                    ..
+                },
+            ) => Err(usage(
+                "--top states the number of keywords; leave out -topN at the end of --profile",
+            )),
             _ => Ok(()),
         }
     }
