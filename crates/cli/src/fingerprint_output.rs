@@ -17,7 +17,7 @@ pub(crate) struct OutputArgs {
     /// File to write instead of rows to stdout, for `twinprint index build`. *.parquet has the columns id, source, line
     /// and fingerprint, and the profile in its metadata. *.u32, *.u64 or *.u128, by the width of the fingerprints, has
     /// nothing but fingerprints, little-endian
-    #[arg(short, long, value_name = "FILE", conflicts_with = "format_out", value_hint = ValueHint::FilePath)]
+    #[arg(short, long, value_name = "FILE", conflicts_with_all = ["format_out", "notation", "explain", "top"], value_hint = ValueHint::FilePath)]
     output: Option<PathBuf>,
 }
 
@@ -62,7 +62,8 @@ impl OutputArgs {
         let (bits, label) = match subject {
             Subject::Text { profile, .. } => (profile.bits(), Some(ProfileLabel::of_profile(profile))),
             Subject::Recipe { recipe, .. } => (recipe.bits(), Some(ProfileLabel::of_recipe(*recipe))),
-            // A label names a profile of texts, and fingerprints of vectors have none.
+            // A label names a profile of texts. Given features and vectors have none.
+            Subject::Features(rules) => (rules.bits(), None),
             Subject::Vector { bits } => (*bits, None),
         };
         let refuse = |problem: String| UsageError(format!("--output {}: {problem}", path.display()));

@@ -7,12 +7,12 @@ use std::sync::atomic::AtomicBool;
 use anyhow::Context;
 use serde_json::{Value, json};
 use twinprint::compat::{Keywords, Recipe};
-use twinprint::source::{Intake, SourceOptions};
+use twinprint::source::{Intake, RejectReason, SourceOptions};
 use twinprint::{ExplanationRow, FeatureVotes, KeywordsRow, Progress, Subject, WeightedFeature};
 
 use crate::notation::Notation;
 use crate::terminal;
-use crate::usage::usage;
+use crate::usage::{reject_reason, usage};
 
 /// Options for rows that list features or keywords.
 #[derive(clap::Args)]
@@ -27,7 +27,7 @@ pub(crate) struct ListingArgs {
     top: Option<u32>,
 }
 
-/// What the rows list.
+/// The contents of the rows.
 #[derive(Clone, Copy)]
 pub(crate) enum Listing {
     /// The features of each document with their votes.
@@ -47,7 +47,7 @@ pub(crate) struct ListingInput<'a> {
 }
 
 impl ListingArgs {
-    /// What to list; `None` if rows only have fingerprints.
+    /// The contents of the rows; `None` if they only have fingerprints.
     pub(crate) fn listing(&self, notation: Notation) -> Option<Listing> {
         let keywords = self.top.map(Listing::Keywords);
         keywords.or(self.explain.then_some(Listing::Votes(notation)))
@@ -93,11 +93,11 @@ impl Listing {
             cancel,
             quiet,
         } = input;
-        let mut line = |source: &str, line: u64, listed: Result<Value, String>| match listed {
+        let mut line = |source: &str, line: u64, listed: Result<Value, RejectReason>| match listed {
             Ok(json) => writeln!(out, "{json}").context(terminal::STDOUT_ERROR),
             Err(reason) => {
                 if !quiet {
-                    terminal::note(&format!("rejected {source}:{line}: {reason}"));
+                    terminal::note(&format!("rejected {source}:{line}: {}", reject_reason(&reason)));
                 }
                 Ok(())
             }
@@ -116,7 +116,7 @@ impl Listing {
             Self::Keywords(limit) => {
                 twinprint::keywords(inputs, source, subject, limit, *progress, cancel, |row| {
                     let KeywordsRow { id, keywords, .. } = &row;
-                    let listed = keywords.as_ref().map_err(String::clone).map(|keywords| {
+                    let listed = keywords.as_ref().map_err(RejectReason::clone).map(|keywords| {
                         json!({
                             "id": id,
                             "source": row.source,

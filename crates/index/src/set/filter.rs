@@ -31,7 +31,7 @@ impl PrefixFilter {
 
     /// Returns the smallest overlap that a set of `size` tokens needs to reach the threshold t: ⌈t·size⌉, rounded down
     /// where rounding errors could matter.
-    fn least_overlap(&self, size: usize) -> usize {
+    fn least_overlap(self, size: usize) -> usize {
         // The threshold and the product are each wrong by at most one part in 2⁵². A margin of one part in 10¹² more
         // than covers that, and the rounding in a caller's own division.
         (self.threshold * size as f64 * (1.0 - 1e-12)).ceil() as usize
@@ -40,13 +40,13 @@ impl PrefixFilter {
     /// Returns the length of the prefix of a set of `size` tokens: size − ⌈t·size⌉ + 1 for the threshold t, at most
     /// `size`. It is 0 for the empty set, which cannot be found by a token, so callers must match empty sets with one
     /// another themselves.
-    pub fn prefix_len(&self, size: usize) -> usize {
+    pub fn prefix_len(self, size: usize) -> usize {
         (size + 1).saturating_sub(self.least_overlap(size)).min(size)
     }
 
     /// Returns the sizes that can reach the threshold with a set of `size` tokens: the smaller set must have at least
     /// the overlap that the larger one needs.
-    pub(super) fn sizes(&self, size: u32) -> Sizes {
+    pub(super) fn sizes(self, size: u32) -> Sizes {
         let fits = |other: u32| self.least_overlap(other as usize) <= size as usize;
         let mut high = if self.threshold > 0.0 {
             (f64::from(size) / self.threshold) as u32
@@ -69,7 +69,7 @@ impl PrefixFilter {
     /// Returns the largest size that a set can have if the first token that it shares with a probe of `size` tokens, in
     /// the global order, is the probe's token number `at`. All shared tokens are then among the last `size` − `at` of
     /// the probe, and Jaccard ≥ t needs t/(1 + t) of the sum of both sizes as shared tokens.
-    pub(super) fn reach(&self, size: u32, at: usize) -> u32 {
+    pub(super) fn reach(self, size: u32, at: usize) -> u32 {
         if self.threshold <= 0.0 {
             return u32::MAX;
         }

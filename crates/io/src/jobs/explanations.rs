@@ -9,7 +9,7 @@ use super::each_record::RecordJob;
 use super::fingerprints::{Subject, Worker};
 use crate::JobError;
 use crate::progress::Progress;
-use crate::source::{Intake, SourceOptions};
+use crate::source::{Intake, RejectReason, SourceOptions};
 
 /// The features of one record.
 #[derive(Clone, Debug, PartialEq)]

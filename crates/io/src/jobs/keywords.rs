@@ -9,7 +9,7 @@ use twinprint_text::{KeywordExtractor, WeightedFeature};
 use super::each_record::RecordJob;
 use super::fingerprints::Subject;
 use crate::progress::Progress;
-use crate::source::{Intake, SourceOptions};
+use crate::source::{Intake, RejectReason, SourceOptions};
 use crate::{JobError, OptionError};
 
 /// The keywords of one document.

@@ -44,7 +44,7 @@ pub enum EntriesError {
     /// The JSON has another form.
     #[error("{expected}: {problem}")]
     Json {
-        /// What the JSON is not.
+        /// The form that the JSON should have.
         expected: &'static str,
         /// The message of the parser, shortened.
         problem: String,
