@@ -26,6 +26,7 @@ pub mod join;
 pub mod plan;
 pub mod planner;
 mod positioned;
+mod random;
 #[cfg(test)]
 mod samples;
 pub mod segment;

@@ -23,7 +23,7 @@ pub use twinprint_dedup::{
 #[cfg(feature = "eval")]
 pub use twinprint_eval::{self as eval, calibrate};
 pub use twinprint_fingerprint::{HashKey, Width};
-pub use twinprint_index::{planner, segment, sort, store};
+pub use twinprint_index::{plan, planner, segment, sort, store};
 pub use twinprint_io::guard::catches_panics;
 pub use twinprint_io::jobs::explanations::{ExplanationRow, explanations};
 pub use twinprint_io::jobs::fingerprints::{
@@ -47,8 +47,8 @@ pub use twinprint_text::compare::{
 };
 pub use twinprint_text::measures;
 pub use twinprint_text::{
-    Analyzer, FeatureVotes, Features, GivenFeatures, GivenFeaturesError, IdfError, IdfPower, IdfTable, MIN_FEATURES,
-    Profile, StopWords, VotingFeature, Weight, WeightedFeature, compat, parse_hash_number,
+    Analyzer, FeatureVotes, Features, GivenFeatures, GivenFeaturesError, IdfError, IdfPower, IdfTable,
+    MIN_FEATURES, Profile, StopWords, VotingFeature, Weight, WeightedFeature, compat, parse_hash_number,
 };
 
 /// The example of the repository's README, compiled as a doctest.

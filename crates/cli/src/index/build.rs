@@ -1,5 +1,6 @@
 //! `twinprint index build`
 
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::{Context, bail};
 use clap::ValueHint;
 use twinprint::collection::Collection;
+use twinprint::plan::{Design, Plan, check};
 use twinprint::raw::{FingerprintDigest, RawFiles};
 use twinprint::segment::{
     self, Builder, Codec, Interrupted, ProgressCallback, Resumable, Segment, SegmentError,
@@ -23,6 +25,7 @@ use super::resume::{self, INTERRUPTED, InputSummary, RESUMABLE, ended};
 use super::width::{self, at_width};
 use crate::choice::explained;
 use crate::progress::Bars;
+use crate::usage::UsageError;
 use crate::{interrupt, number, terminal};
 
 /// Makes an index from files of fingerprints
@@ -54,6 +57,16 @@ pub(super) struct Args {
     /// Storage format of the fingerprints, also of those added later
     #[arg(long, value_parser = explained(CODECS), default_value = "packed")]
     codec: Codec,
+
+    /// Design of the tables: scan, one-table, parts:S (S equal parts), parts:W1,W2,… (parts of these widths), blocks:R,
+    /// nested:R, qr11, half-spaces, or masks:HEX,HEX/R,… (key bits, of which R may differ) [default: chosen for the
+    /// number of fingerprints]
+    ///
+    /// `twinprint plan --check` describes a design. If the tables are not disjoint parts, a query with a larger distance
+    /// than -k compares every fingerprint. `index add` and `index compact` ignore the design: they choose tables for the
+    /// number of fingerprints.
+    #[arg(long, value_name = "DESIGN")]
+    plan: Option<Design>,
 
     #[command(flatten)]
     profile: ProfileArgs,
@@ -87,10 +100,15 @@ fn build<W: Width>(args: &Args, files: &RawFiles) -> anyhow::Result<()> {
             args.output.display()
         );
     }
+    let plan = args
+        .plan
+        .as_ref()
+        .map(|design| exact_plan(design, W::BITS, args.hamming))
+        .transpose()?;
     let gather = SegmentBuild::new(args.quiet, &args.memory)?;
     let segment = segment::Options {
         resume: Some(resume::work(files.has_ids(), &settings)),
-        ..gather.options::<W>(files, 0, &settings)?
+        ..gather.options::<W>(files, 0, &settings, plan)?
     };
     let built = store::create_from(&args.output, &settings, &store::Options::default(), |path| {
         let gathered = gather.segment::<W>(files, 0, path, &segment)?;
@@ -103,6 +121,14 @@ fn build<W: Width>(args: &Args, files: &RawFiles) -> anyhow::Result<()> {
         args.output.display(),
         number::counted(files.len(), "fingerprint")
     ))
+}
+
+/// The plan of a design. An error if it misses pairs within `k`.
+fn exact_plan(design: &Design, bits: u32, k: u32) -> anyhow::Result<Plan> {
+    let refuse = |problem: &dyn Display| UsageError(format!("--plan {design}: {problem}"));
+    let plan = design.plan(bits, k).map_err(|problem| refuse(&problem))?;
+    check::is_exact(&plan).map_err(|missed| refuse(&missed))?;
+    Ok(plan)
 }
 
 /// Builds a segment from files of fingerprints, and shows progress.
@@ -131,7 +157,7 @@ impl SegmentBuild {
     }
 
     /// The options for building a segment from `files`, for an index with the given settings. If the files have no ids,
-    /// the fingerprints get ids from `first` on.
+    /// the fingerprints get ids from `first` on. Without a plan, the tables are chosen for the number of fingerprints.
     ///
     /// # Errors
     /// Fails if the memory limit is too low for the build.
@@ -140,7 +166,16 @@ impl SegmentBuild {
         files: &RawFiles,
         first: u64,
         settings: &Settings,
+        plan: Option<Plan>,
     ) -> anyhow::Result<segment::Options> {
+        let planned = match plan {
+            Some(plan) => segment::Options {
+                plan: Some(plan),
+                codec: settings.codec,
+                ..segment::Options::default()
+            },
+            None => store::segment_options::<W>(files.len(), settings)?,
+        };
         let positions = (!files.has_ids()).then(|| first.saturating_add(files.len()));
         let bars = Arc::clone(&self.bars);
         let options = segment::Options {
@@ -148,7 +183,7 @@ impl SegmentBuild {
             stop: Some(Arc::clone(&self.cancel)),
             memory: self.memory,
             written: Some(ProgressCallback::new(move |rows| bars.advance(rows))),
-            ..store::segment_options::<W>(files.len(), settings)?
+            ..planned
         };
         let needed = options.least_memory::<W>(files.len())?;
         SegmentError::check_memory(needed, options.memory).map_err(|error| within_memory(error.into()))?;

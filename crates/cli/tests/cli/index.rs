@@ -1,6 +1,8 @@
 //! `twinprint index`: the results of queries, and the index after a writer is killed.
 
 mod adding;
+mod brute;
+mod designs;
 mod exports;
 mod foreign;
 mod formats;
