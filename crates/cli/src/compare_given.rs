@@ -31,7 +31,7 @@ pub(crate) struct GivenArgs {
     notation: Notation,
 
     /// Width of the fingerprints
-    #[arg(long, default_value = "64", value_parser = ["16", "32", "64", "128"], value_name = "N", requires = "fingerprints")]
+    #[arg(long, default_value = "64", value_parser = ["16", "32", "64", "128"], value_name = "BITS", requires = "fingerprints")]
     bits: String,
 
     /// Compare two sets of weighted features, JSON as for fingerprint --features-key

@@ -102,6 +102,7 @@ impl Input<'_> {
     fn side<W: Width>(self) -> anyhow::Result<InputSide<W>> {
         match self {
             Self::Index(path) => {
+                width::check_index(path, W::BITS)?;
                 let committed = super::read(path)?;
                 Ok(InputSide {
                     side: JoinSide::Index(committed.snapshot),

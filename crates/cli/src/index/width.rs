@@ -33,6 +33,17 @@ pub(super) fn of_index(directory: &Path) -> anyhow::Result<u32> {
     Ok(store::width_of(directory)?)
 }
 
+/// Refuses an index whose fingerprints do not have `bits` bits.
+pub(super) fn check_index(directory: &Path, bits: u32) -> anyhow::Result<()> {
+    let got = of_index(directory)?;
+    anyhow::ensure!(
+        got == bits,
+        "{} has fingerprints of {got} bits, but {bits} bits are expected; choose an index of {bits} bits",
+        directory.display()
+    );
+    Ok(())
+}
+
 /// Refuses a radius above the width of the fingerprints.
 pub(super) fn check_radius(k: u32, bits: u32) -> Result<(), UsageError> {
     if k <= bits {
