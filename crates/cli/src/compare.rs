@@ -9,7 +9,8 @@ use anyhow::Context;
 use clap::ValueHint;
 use twinprint::{Comparison, Explanation, compare};
 
-use crate::profile::profile_named;
+use crate::compare_given::{self, GivenArgs, Sides, angle_line};
+use crate::profile::{IdfArgs, profile_named};
 use crate::terminal;
 
 const EXAMPLES: &str = "\
@@ -19,7 +20,13 @@ Examples:
   twinprint compare old.txt new.txt --explain
       also the words and the bits that differ
   twinprint compare --text 'the cat sat on the mat' 'the cat sat on a mat' --json
-      two texts instead of files; every figure as JSON";
+      two texts instead of files; every figure as JSON
+  twinprint compare --fingerprints 851459198 847263864 --notation decimal --bits 32
+      the Hamming distance of two fingerprints, and the angle that it estimates
+  twinprint compare --text --features '{\"price\": 2.5, \"size\": 1}' '{\"price\": 2}'
+      features with weights; without --text, A and B are files
+  twinprint compare --text --vectors '[0.1, -0.4, 0.7]' '[0.1, -0.4, 0.6]' --minkowski 3
+      two vectors: cosine, Pearson, Euclidean and other distances";
 
 /// The list of --explain has at most this number of features, and of bits.
 const MAX_LISTED: usize = 30;
@@ -28,11 +35,11 @@ const MAX_LISTED: usize = 30;
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The first text file
+    /// The first text file; with other options a fingerprint, or a file of features or of a vector
     #[arg(value_hint = ValueHint::FilePath)]
     a: OsString,
 
-    /// The second text file
+    /// The second one
     #[arg(value_hint = ValueHint::FilePath)]
     b: OsString,
 
@@ -44,6 +51,9 @@ pub(crate) struct Args {
     #[arg(long, default_value = "tp1-words-lntf-64")]
     profile: String,
 
+    #[command(flatten)]
+    idf: IdfArgs,
+
     /// List the features and bits that differ
     #[arg(long)]
     explain: bool,
@@ -51,11 +61,29 @@ pub(crate) struct Args {
     /// Print the result as JSON
     #[arg(long)]
     json: bool,
+
+    #[command(flatten)]
+    given: GivenArgs,
 }
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let profile = profile_named(&args.profile, None)?;
+    let sides = Sides {
+        arguments: [&args.a, &args.b],
+        literal: args.text,
+        profile: &args.profile,
+        read: text,
+    };
+    if let Some(figures) = args.given.compare(&sides)? {
+        let printed = if args.json {
+            format!("{}\n", serde_json::to_string_pretty(&figures)?)
+        } else {
+            compare_given::table(&figures)
+        };
+        terminal::out(&printed)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let profile = args.idf.profile(&args.profile, |id| profile_named(id, None))?;
     let (a, b) = (
         text(Path::new(&args.a), args.text)?,
         text(Path::new(&args.b), args.text)?,
@@ -100,10 +128,16 @@ fn rows(text: &mut String, c: &Comparison) -> std::fmt::Result {
         "Hamming distance  {:>10}  of {bits} bits ({})",
         c.hamming, c.profile
     )?;
+    text.push_str(&angle_line(c.angle.degrees, c.angle.cosine));
     writeln!(text, "Jaccard           {:>10.4}  of {}", c.jaccard, c.shingles)?;
     writeln!(text, "containment       {:>10.4}", c.containment)?;
     writeln!(text, "cosine            {:>10.4}  of term counts", c.cosine)?;
+    if let Some(cosine) = c.tfidf_cosine {
+        writeln!(text, "TF-IDF cosine     {cosine:>10.4}")?;
+    }
     writeln!(text, "term Jaccard      {:>10.4}", c.term_jaccard)?;
+    writeln!(text, "term Dice         {:>10.4}", c.dice)?;
+    writeln!(text, "term overlap      {:>10.4}", c.overlap_coefficient)?;
     match c.edit {
         Some(edit) => writeln!(text, "edit distance     {edit:>10}  characters")?,
         None => writeln!(text, "edit distance              -  (too long and too different)")?,

@@ -7,10 +7,13 @@ use anyhow::Context;
 use clap::ValueEnum;
 use twinprint::{FingerprintRow, RowFingerprint, Subject};
 
+use crate::fingerprint_output::OutputArgs;
 use crate::input::InputArgs;
 use crate::intake::IntakeArgs;
+use crate::listing::{ListingArgs, ListingInput};
+use crate::notation::Notation;
 use crate::progress::Bars;
-use crate::subject::{KeyArgs, PartArgs, subject};
+use crate::subject::{Content, KeyArgs, PartArgs, subject};
 use crate::usage::reject_reason;
 use crate::{interrupt, terminal};
 
@@ -23,7 +26,15 @@ Examples:
   twinprint fingerprint vectors.jsonl --vector-key embedding
       fingerprints of vectors, by random hyperplanes
   twinprint fingerprint news.jsonl --profile 1e0ng
-      the fingerprints that the Python package simhash makes";
+      the fingerprints that the Python package simhash makes
+  twinprint fingerprint news.jsonl --profile tp1-words-lntf-128 -o news.parquet
+      a table that `twinprint index build news.parquet --positions -o seen` reads
+  twinprint fingerprint features.jsonl --features-key features
+      fingerprints of features with weights, such as {\"price\": 2.5, \"size\": 1}
+  twinprint fingerprint news.jsonl --explain --limit 1
+      the features of a document, their weights and hashes, and the votes for each bit
+  twinprint fingerprint news.jsonl --idf zhen1 --top 5
+      the five keywords of each document";
 
 /// Writes the fingerprint of every document
 #[derive(clap::Args)]
@@ -45,13 +56,34 @@ pub(crate) struct Args {
     #[command(flatten)]
     keys: KeyArgs,
 
-    /// Field with a vector of numbers, of which the fingerprint is made instead of a text
+    /// Field with a vector, of which the fingerprint is made instead of a text: [value, …], {"dimension": value, …} or
+    /// [[dimension, value], …]. A dimension is a number from 0 or a name
     #[arg(long, value_name = "FIELD", conflicts_with_all = ["html_key", "dictionary", "key", "stop_words", "idf"])]
     vector_key: Option<String>,
+
+    /// Field with features, of which the fingerprint is made instead of a text: {"name": weight, …}, [["name", weight],
+    /// …], or ["name", …] with the weight 1. Names are hashed as they are written. Weights are numbers from 0 up; they are
+    /// rounded to multiples of 2^-16, and their sum is at most 2^37
+    #[arg(long, value_name = "FIELD", conflicts_with_all = ["html_key", "vector_key", "dictionary", "stop_words", "idf"])]
+    features_key: Option<String>,
+
+    /// The features are hashes: decimal numbers, or digits after 0x or 0b. The low bits of a hash vote
+    #[arg(long, requires = "features_key")]
+    hashed: bool,
+
+    #[command(flatten)]
+    listing: ListingArgs,
+
+    /// Notation of the fingerprints
+    #[arg(long, value_enum, default_value_t = Notation::Hex, value_name = "FORM")]
+    notation: Notation,
 
     /// Format of the output rows
     #[arg(long, value_enum, default_value_t = RowFormat::Jsonl, value_name = "FORM")]
     format_out: RowFormat,
+
+    #[command(flatten)]
+    output: OutputArgs,
 
     /// Show no progress
     #[arg(short, long)]
@@ -73,16 +105,40 @@ enum RowFormat {
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut source = args.input.options();
-    let mut subject = subject(&args.profile, &args.parts, &args.keys, args.vector_key.is_some())?;
-    if let Subject::Text { counts_features, .. } = &mut subject {
-        *counts_features = args.format_out == RowFormat::Jsonl;
+    let content = match (&args.vector_key, &args.features_key) {
+        (Some(_), _) => Content::Vectors,
+        (None, Some(_)) => Content::Features { hashed: args.hashed },
+        (None, None) => Content::Texts,
+    };
+    let mut subject = subject(&args.profile, &args.parts, &args.keys, content)?;
+    let listing = args.listing.listing(args.notation);
+    if let Some(listing) = listing {
+        listing.check(&subject, args.format_out == RowFormat::Tsv)?;
     }
-    if let Some(field) = &args.vector_key {
+    if let Subject::Text { counts_features, .. } = &mut subject {
+        *counts_features = args.format_out == RowFormat::Jsonl && !args.output.are_given();
+    }
+    if let Some(field) = args.vector_key.as_ref().or(args.features_key.as_ref()) {
         source.text_key.clone_from(field);
     }
+    let mut file = args.output.create(&subject)?;
     let bars = Bars::new(args.quiet);
     let cancel = interrupt::flag()?;
     let mut out = BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
+    if let Some(listing) = listing {
+        let input = ListingInput {
+            inputs: &args.input.inputs,
+            source: &source,
+            subject: &subject,
+            progress: &bars,
+            cancel: &cancel,
+            quiet: args.quiet,
+        };
+        let intake = listing.run(&input, &mut out)?;
+        out.flush().context(terminal::STDOUT_ERROR)?;
+        bars.finish();
+        return Ok(args.intake.end_counting(&intake, args.quiet));
+    }
     let intake = twinprint::fingerprints(&args.input.inputs, &source, &subject, &bars, &cancel, |row| {
         if let Err(reason) = &row.fingerprint {
             if !args.quiet {
@@ -91,29 +147,42 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             }
             return Ok(());
         }
-        write(&mut out, &row, args.format_out)
+        match &mut file {
+            Some(file) => file.write(&row),
+            None => write(&mut out, &row, args.format_out, args.notation),
+        }
     })?;
     out.flush().context(terminal::STDOUT_ERROR)?;
     bars.finish();
+    drop(out);
+    if let Some(file) = file {
+        file.finish()?;
+    }
     Ok(args.intake.end_counting(&intake, args.quiet))
 }
 
-fn write(out: &mut impl Write, row: &FingerprintRow, form: RowFormat) -> anyhow::Result<()> {
+fn write(
+    out: &mut impl Write,
+    row: &FingerprintRow,
+    form: RowFormat,
+    notation: Notation,
+) -> anyhow::Result<()> {
     let Ok(RowFingerprint { hex, features }) = &row.fingerprint else {
         return Ok(());
     };
+    let fingerprint = notation.write(hex)?;
     match form {
         RowFormat::Jsonl => {
             let json = serde_json::json!({
                 "id": row.id,
                 "source": row.source,
                 "line": row.line,
-                "fingerprint": hex,
+                "fingerprint": fingerprint,
                 "features": features,
             });
             writeln!(out, "{json}")
         }
-        RowFormat::Tsv => writeln!(out, "{hex}\t{}", row.id.replace(char::is_control, " ")),
+        RowFormat::Tsv => writeln!(out, "{fingerprint}\t{}", row.id.replace(char::is_control, " ")),
     }
     .context(terminal::STDOUT_ERROR)
 }

@@ -3,11 +3,13 @@
 use std::fmt::Write as _;
 use std::process::ExitCode;
 
+use twinprint::plan::{Design, check};
 use twinprint::planner::{self, LookupCosts, LookupMode, Medium, Workload};
 use twinprint::segment::Codec;
 
 use crate::choice::{Choice, explained};
 use crate::index::CODECS;
+use crate::usage::usage;
 use crate::{number, terminal};
 
 const EXAMPLES: &str = "\
@@ -17,7 +19,9 @@ Examples:
   twinprint plan -n 8e9 -k 3 --explain
       also every alternative, the naive methods among them, and why it was not chosen
   twinprint plan -n 1e8 -k 10 --bits 128 --mode online --medium disk
-      for single queries on an index on disk";
+      for single queries on an index on disk
+  twinprint plan --check blocks:5 -k 3
+      whether a design finds every pair within distance 3, and the share that it finds at larger distances";
 
 /// `--measure` builds tables of random rows of at most this size, in bytes.
 const MAX_SAMPLE_BYTES: u64 = 512 << 20;
@@ -52,8 +56,14 @@ const LOOKUP_MODES: [Choice<LookupMode>; 2] = [
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// Number of fingerprints in the index, such as 1000000 or 1e9
-    #[arg(short, long, value_name = "N", value_parser = number::parse_count::<u64>)]
-    n: u64,
+    #[arg(short, long, required_unless_present = "check", value_name = "N", value_parser = number::parse_count::<u64>)]
+    n: Option<u64>,
+
+    /// Check a design of tables instead: whether it finds every pair within -k, and the share of pairs that it finds at
+    /// each distance. The designs are those of `index build --plan`, and random:N,BITS (N tables of BITS random bits).
+    /// The exit code is 1 if the design misses pairs
+    #[arg(long, value_name = "DESIGN", conflicts_with_all = ["n", "memory", "medium", "mode", "codec", "skew", "measure", "explain"])]
+    check: Option<Design>,
 
     /// Largest Hamming distance of lookups
     #[arg(short = 'k', long, default_value_t = 3, value_name = "K", value_parser = clap::value_parser!(u32).range(0..=128))]
@@ -94,8 +104,13 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    if let Some(design) = &args.check {
+        return check_design(design, args.bits, args.hamming);
+    }
+    // The parser requires the number in this case.
+    let n = args.n.unwrap_or_default();
     let ask = Workload {
-        n: args.n,
+        n,
         bits: args.bits,
         k: args.hamming,
         memory: args.memory,
@@ -105,7 +120,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         codec: args.codec,
     };
     let prices = if args.measure {
-        planner::measure(args.n.saturating_mul(5).min(MAX_SAMPLE_BYTES) as usize)
+        planner::measure(n.saturating_mul(5).min(MAX_SAMPLE_BYTES) as usize)
     } else {
         LookupCosts::default()
     };
@@ -118,7 +133,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         "{}: {} tables, {:.1} bytes a fingerprint with its id, {} in all\nabout {} lookups a second on one core",
         chosen.name,
         chosen.tables,
-        chosen.bytes / args.n.max(1) as f64,
+        chosen.bytes / n.max(1) as f64,
         number::bytes(chosen.bytes as u64),
         number::count((1e9 / chosen.cost) as u64),
     );
@@ -133,6 +148,42 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     terminal::out(&text)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Number of distances beyond the radius for which the recall of a design is printed.
+const DISTANCES_BEYOND: u32 = 3;
+
+/// Prints whether a design is exact, and its recall by distance.
+fn check_design(design: &Design, bits: u32, k: u32) -> anyhow::Result<ExitCode> {
+    let plan = design
+        .plan(bits, k)
+        .map_err(|problem| usage(format!("--check {design}: {problem}")))?;
+    let keys = || plan.tables.iter().map(|table| table.mask.count_ones());
+    let (shortest, longest) = (keys().min().unwrap_or(0), keys().max().unwrap_or(0));
+    let keys = if shortest == longest {
+        shortest.to_string()
+    } else {
+        format!("{shortest} to {longest}")
+    };
+    let verdict = check::is_exact(&plan);
+    let mut text = format!("{plan}, keys of {keys} bits\n");
+    // Writing to a `String` cannot fail.
+    let _ = match &verdict {
+        Ok(()) => writeln!(text, "exact: finds every pair within distance {k}"),
+        Err(missed) => writeln!(text, "{missed}"),
+    };
+    let _ = writeln!(text, "\ndistance  pairs found");
+    for distance in 1..=(k + DISTANCES_BEYOND).min(bits) {
+        // Rounded down, so that 100 % is the share of a plan that finds all pairs.
+        let percent = (plan.recall(distance) * 1e5).floor() / 1e3;
+        let _ = writeln!(text, "{distance:8}  {percent:9.3} %");
+    }
+    terminal::out(&text)?;
+    Ok(if verdict.is_ok() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
 }
 
 fn parse_bits(text: &str) -> Result<u32, String> {

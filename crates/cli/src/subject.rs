@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use clap::ValueHint;
 use twinprint::compat::{Dictionaries, Recipe};
-use twinprint::{HashKey, Profile, Subject};
+use twinprint::{GivenFeatures, HashKey, Profile, Subject};
 
 use crate::profile::{IdfArgs, profile_under_any_key};
 use crate::usage::UsageError;
@@ -44,15 +44,38 @@ impl PartArgs {
     }
 }
 
-/// Chooses what fingerprints are made with, by the name after `--profile`. If `vector` is true, fingerprints are made
-/// of vectors of numbers instead of texts.
-pub(crate) fn subject(name: &str, parts: &PartArgs, keys: &KeyArgs, vector: bool) -> anyhow::Result<Subject> {
+/// The content of the records of which fingerprints are made.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Content {
+    Texts,
+    /// Features with weights. If `hashed` is true, the features are hashes.
+    Features {
+        hashed: bool,
+    },
+    Vectors,
+}
+
+/// Chooses what fingerprints are made with, by the name after `--profile`.
+pub(crate) fn subject(
+    name: &str,
+    parts: &PartArgs,
+    keys: &KeyArgs,
+    content: Content,
+) -> anyhow::Result<Subject> {
     let refuse = |error: &str| UsageError(format!("--profile {name}: {error}"));
     if let Ok(recipe) = Recipe::parse(name) {
-        if vector || parts.stop_words.is_some() || keys.key.is_some() || parts.idf.given().is_some() {
+        if content == Content::Vectors
+            || parts.stop_words.is_some()
+            || keys.key.is_some()
+            || parts.idf.given().is_some()
+        {
             Err(refuse(
                 "cannot be combined with --vector-key, --stop-words, --idf or --key, because the library has no such option",
             ))?;
+        }
+        if let Content::Features { hashed } = content {
+            let rules = GivenFeatures::of_recipe(recipe).map_err(|error| refuse(&error.to_string()))?;
+            return Ok(Subject::Features(rules.hashed(hashed)));
         }
         let dictionaries = match &keys.dictionary {
             Some(directory) => Some(Arc::new(Dictionaries::open(directory).context("--dictionary")?)),
@@ -69,7 +92,7 @@ pub(crate) fn subject(name: &str, parts: &PartArgs, keys: &KeyArgs, vector: bool
             "takes no --dictionary: the dictionary of this profile is built in",
         ))?;
     }
-    if vector {
+    if content == Content::Vectors {
         if profile.key_id() != Profile::PUBLIC_KEY {
             Err(refuse(
                 "has a key, but fingerprints of vectors (--vector-key) use none; leave out +key.ID",
@@ -87,10 +110,15 @@ pub(crate) fn subject(name: &str, parts: &PartArgs, keys: &KeyArgs, vector: bool
         )))?,
         (Some(path), _) => read_key(path)?,
     };
-    Ok(Subject::Text {
-        profile,
-        key,
-        counts_features: true,
+    Ok(match content {
+        Content::Features { hashed } => {
+            Subject::Features(GivenFeatures::of_profile(&profile, key).hashed(hashed))
+        }
+        _ => Subject::Text {
+            profile,
+            key,
+            counts_features: true,
+        },
     })
 }
 

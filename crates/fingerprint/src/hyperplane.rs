@@ -67,6 +67,27 @@ pub fn row(key: &HashKey, dimension: u64) -> u128 {
     hash_one(key, &dimension.to_le_bytes())
 }
 
+/// Returns the random row of a dimension that has a name instead of a number. The row is the hash of the name's bytes
+/// and a byte 0xFF, which no name contains. So it is not the row of any dimension below 2⁵⁶.
+///
+/// ```
+/// use twinprint_fingerprint::{HashKey, hyperplane};
+///
+/// # fn main() -> Result<(), hyperplane::VectorError> {
+/// let key = HashKey::PUBLIC;
+/// let rows = ["price", "size"].map(|name| hyperplane::row_of_name(&key, name));
+/// let fingerprint: u64 = hyperplane::fingerprint_rows(&rows, &[0.5, -2.0])?;
+/// assert_ne!(fingerprint, hyperplane::fingerprint_dense(&key, &[0.5, -2.0])?);
+/// # Ok(())
+/// # }
+/// ```
+#[must_use]
+pub fn row_of_name(key: &HashKey, name: &str) -> u128 {
+    let mut bytes = name.as_bytes().to_vec();
+    bytes.push(0xFF);
+    hash_one(key, &bytes)
+}
+
 /// Computes the fingerprint of a dense vector. Component i belongs to dimension i.
 ///
 /// # Errors

@@ -10,7 +10,7 @@
 //! * [`store`]: a durable index: a directory of segments, memtables, deletions and commits.
 //! * [`join`]: all pairs within radius k.
 //! * [`set`]: an exact set-similarity index by shared rare tokens.
-//! * [`sort`]: an external sort of integers.
+//! * [`sort`]: an external sort of integers, or of ids with fingerprints.
 //! * [`storage`]: the file system as a trait, so that tests can make each operation fail.
 //!
 //! Searches are exact: every structure is tested against brute force for its radius.
@@ -26,6 +26,7 @@ pub mod join;
 pub mod plan;
 pub mod planner;
 mod positioned;
+mod random;
 #[cfg(test)]
 mod samples;
 pub mod segment;

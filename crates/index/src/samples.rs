@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use twinprint_fingerprint::Width;
 
 use crate::plan::Plan;
+pub(crate) use crate::random::Random;
 
 /// The relation of the rows of a sample to one another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,21 +21,7 @@ pub(crate) enum Shape {
 
 pub(crate) const SHAPES: [Shape; 4] = [Shape::Uniform, Shape::Clumped, Shape::Equal, Shape::OneApart];
 
-/// A pseudorandom generator (SplitMix64), so that fixed tests need no seed files.
-pub(crate) struct Random(pub(crate) u64);
-
 impl Random {
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-
-    pub(crate) fn below(&mut self, n: u64) -> u64 {
-        self.next() % n.max(1)
-    }
-
     pub(crate) fn wide(&mut self) -> u128 {
         u128::from(self.next()) << 64 | u128::from(self.next())
     }

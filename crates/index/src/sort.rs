@@ -1,29 +1,107 @@
-//! An external sort of integers: runs are sorted in memory, then merged in one pass.
+//! An external sort of integers, or of pairs of an id and a fingerprint: runs are sorted in memory, then merged in one
+//! pass.
 //!
-//! A full run is appended to one unnamed file, with a fixed number of bytes for each number. If all numbers fit into
-//! memory, nothing is written. While numbers are pushed, one run is in memory; while runs are merged, one buffer for
-//! each run is.
+//! A full run is appended to one unnamed file, with a fixed number of bytes for each item. If all items fit into
+//! memory, nothing is written. While items are pushed, one run is in memory; while runs are merged, one buffer for each
+//! run is.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
+use twinprint_fingerprint::Width;
 
 use crate::positioned::PositionedFile;
 use crate::segment::SegmentError;
 
-/// The size of a number in memory, in bytes.
-const NUMBER_BYTES: u64 = size_of::<u128>() as u64;
-/// The minimum number of numbers in a run.
-const MIN_RUN_NUMBERS: u64 = 1 << 12;
+/// The maximum size of a stored item, in bytes.
+const MAX_ITEM_BYTES: usize = 24;
+/// The minimum number of items in a run.
+const MIN_RUN_ITEMS: u64 = 1 << 12;
 /// The maximum size in bytes of the read buffers of all runs together while runs are merged. It is exceeded if there
 /// are so many runs that each gets only the minimum, [`MIN_READ_BYTES`].
 const MAX_MERGE_BYTES: u64 = 64 << 20;
-/// The number of numbers that are passed to the caller at a time.
-const BATCH_NUMBERS: usize = 1 << 12;
+/// The number of items that are passed to the caller at a time.
+const BATCH_ITEMS: usize = 1 << 12;
 
-/// An external sorter of integers.
+/// An item that a [`Sorter`] can sort. Implemented for `u128` and for [`IdRow`].
+pub trait SortItem: Copy + Ord + Send {
+    /// Returns the number of bytes in which every item up to `top` can be stored: at most 24.
+    fn stored_bytes(top: Self) -> usize;
+
+    /// Returns the item as bytes. An item up to `top` has zeros from byte [`stored_bytes(top)`](Self::stored_bytes) on.
+    fn to_bytes(self) -> [u8; MAX_ITEM_BYTES];
+
+    /// Returns the item of which [`to_bytes`](Self::to_bytes) made these bytes.
+    fn from_bytes(bytes: [u8; MAX_ITEM_BYTES]) -> Self;
+}
+
+impl SortItem for u128 {
+    fn stored_bytes(top: Self) -> usize {
+        (Self::BITS - top.leading_zeros()).div_ceil(8).max(1) as usize
+    }
+
+    #[inline]
+    fn to_bytes(self) -> [u8; MAX_ITEM_BYTES] {
+        let mut bytes = [0; MAX_ITEM_BYTES];
+        bytes[..16].copy_from_slice(&self.to_le_bytes());
+        bytes
+    }
+
+    #[inline]
+    fn from_bytes(bytes: [u8; MAX_ITEM_BYTES]) -> Self {
+        let mut number = [0; 16];
+        number.copy_from_slice(&bytes[..16]);
+        Self::from_le_bytes(number)
+    }
+}
+
+/// An id and its fingerprint, ordered by id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct IdRow<W> {
+    /// The id.
+    pub id: u64,
+    /// The fingerprint.
+    pub fingerprint: W,
+}
+
+impl<W: Width> IdRow<W> {
+    /// The largest row.
+    pub fn largest() -> Self {
+        Self {
+            id: u64::MAX,
+            fingerprint: W::truncate(u128::MAX),
+        }
+    }
+}
+
+impl<W: Width> SortItem for IdRow<W> {
+    fn stored_bytes(_top: Self) -> usize {
+        (u64::BITS + W::BITS) as usize / 8
+    }
+
+    #[inline]
+    fn to_bytes(self) -> [u8; MAX_ITEM_BYTES] {
+        let mut bytes = [0; MAX_ITEM_BYTES];
+        bytes[..8].copy_from_slice(&self.id.to_le_bytes());
+        bytes[8..].copy_from_slice(&self.fingerprint.widen().to_le_bytes());
+        bytes
+    }
+
+    #[inline]
+    fn from_bytes(bytes: [u8; MAX_ITEM_BYTES]) -> Self {
+        let (mut id, mut fingerprint) = ([0; 8], [0; 16]);
+        id.copy_from_slice(&bytes[..8]);
+        fingerprint.copy_from_slice(&bytes[8..]);
+        Self {
+            id: u64::from_le_bytes(id),
+            fingerprint: W::truncate(u128::from_le_bytes(fingerprint)),
+        }
+    }
+}
+
+/// An external sorter of integers or other items.
 ///
 /// ```
 /// use twinprint_index::segment::SegmentError;
@@ -43,13 +121,13 @@ const BATCH_NUMBERS: usize = 1 << 12;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
-pub struct Sorter {
+pub struct Sorter<N = u128> {
     directory: PathBuf,
-    /// The size of a number on disk, in bytes.
+    /// The size of an item on disk, in bytes.
     width: usize,
-    /// The maximum number of numbers in a run.
-    run_numbers: usize,
-    numbers: Vec<u128>,
+    /// The maximum number of items in a run.
+    run_items: usize,
+    items: Vec<N>,
     file: Option<PositionedFile>,
     /// The end of each run in the file.
     ends: Vec<u64>,
@@ -59,51 +137,53 @@ pub struct Sorter {
 /// The minimum number of bytes read at a time from a run.
 const MIN_READ_BYTES: u64 = 1 << 12;
 
-impl Sorter {
-    /// Returns the approximate minimum memory in bytes for sorting `count` numbers: enough for a run while numbers are
+impl<N: SortItem> Sorter<N> {
+    /// The size of an item in memory, in bytes.
+    const ITEM_BYTES: u64 = size_of::<N>() as u64;
+
+    /// Returns the approximate minimum memory in bytes for sorting `count` items: enough for a run while items are
     /// pushed, and for a buffer for each run while runs are merged.
     pub fn least_memory(count: u64) -> u64 {
-        // In a memory of m bytes, a run has m / (2 · NUMBER_BYTES) numbers, and each run needs a buffer of
-        // MIN_READ_BYTES when runs are merged. All buffers fit into m bytes if m² ≥ 2 · NUMBER_BYTES · MIN_READ_BYTES ·
-        // count.
-        let all = count.saturating_mul(2 * NUMBER_BYTES);
+        // In a memory of m bytes, a run has m / (2 · ITEM_BYTES) items, and each run needs a buffer of MIN_READ_BYTES
+        // when runs are merged. All buffers fit into m bytes if m² ≥ 2 · ITEM_BYTES · MIN_READ_BYTES · count.
+        let all = count.saturating_mul(2 * Self::ITEM_BYTES);
         let merge_bytes = u64::isqrt(all.saturating_mul(MIN_READ_BYTES));
-        merge_bytes.max(2 * NUMBER_BYTES * MIN_RUN_NUMBERS).min(all)
+        merge_bytes.max(2 * Self::ITEM_BYTES * MIN_RUN_ITEMS).min(all)
     }
 
-    /// Creates a sorter of numbers up to `top` that takes about `memory` bytes. If the numbers do not fit into memory,
-    /// runs go to an unnamed file in `directory`.
-    pub fn new(directory: &Path, top: u128, memory: u64) -> Self {
-        // Half of the memory is for the numbers of a run, which are sorted in place. The other half is for the bytes
-        // that are written.
-        let run_numbers = (memory / 2 / NUMBER_BYTES).max(MIN_RUN_NUMBERS);
+    /// Creates a sorter of items up to `top` that takes about `memory` bytes. If the items do not fit into memory, runs
+    /// go to an unnamed file in `directory`.
+    pub fn new(directory: &Path, top: N, memory: u64) -> Self {
+        // Half of the memory is for the items of a run, which are sorted in place. The other half is for the bytes that
+        // are written.
+        let run_items = (memory / 2 / Self::ITEM_BYTES).max(MIN_RUN_ITEMS);
         Self {
             directory: directory.to_owned(),
-            width: (u128::BITS - top.leading_zeros()).div_ceil(8).max(1) as usize,
-            run_numbers: usize::try_from(run_numbers).unwrap_or(usize::MAX),
-            numbers: Vec::new(),
+            width: N::stored_bytes(top),
+            run_items: usize::try_from(run_items).unwrap_or(usize::MAX),
+            items: Vec::new(),
             file: None,
             ends: Vec::new(),
             merge_bytes: memory.min(MAX_MERGE_BYTES),
         }
     }
 
-    /// Adds a number, which must not exceed the `top` of [`Sorter::new`].
+    /// Adds an item, which must not exceed the `top` of [`Sorter::new`].
     ///
     /// # Errors
     /// `Io` if the file cannot be written.
     #[inline]
-    pub fn push(&mut self, number: u128) -> Result<(), SegmentError> {
-        if self.numbers.len() >= self.run_numbers {
+    pub fn push(&mut self, item: N) -> Result<(), SegmentError> {
+        if self.items.len() >= self.run_items {
             self.end_run()?;
         }
-        self.numbers.push(number);
+        self.items.push(item);
         Ok(())
     }
 
     #[cold]
     fn end_run(&mut self) -> Result<(), SegmentError> {
-        self.numbers.par_sort_unstable();
+        self.items.par_sort_unstable();
         let file = match &mut self.file {
             Some(file) => file,
             none => {
@@ -114,37 +194,37 @@ impl Sorter {
         };
         let mut at = self.ends.last().copied().unwrap_or_default();
         let mut bytes = Vec::new();
-        for stretch in self.numbers.chunks(1 << 16) {
+        for stretch in self.items.chunks(1 << 16) {
             bytes.clear();
-            for number in stretch {
-                bytes.extend_from_slice(&number.to_le_bytes()[..self.width]);
+            for item in stretch {
+                bytes.extend_from_slice(&item.to_bytes()[..self.width]);
             }
             file.write_all_at(&bytes, at)
                 .map_err(SegmentError::io(&self.directory))?;
             at += bytes.len() as u64;
         }
         self.ends.push(at);
-        self.numbers.clear();
+        self.items.clear();
         Ok(())
     }
 
-    /// Calls `each` with all numbers in ascending order, some thousand at a time. A number that was pushed several
-    /// times is passed as often.
+    /// Calls `each` with all items in ascending order, some thousand at a time. An item that was pushed several times
+    /// is passed as often.
     ///
     /// # Errors
     /// `Io` if the file cannot be read or written; any error of `each`.
     pub fn finish<E: From<SegmentError>>(
         mut self,
-        mut each: impl FnMut(&[u128]) -> Result<(), E>,
+        mut each: impl FnMut(&[N]) -> Result<(), E>,
     ) -> Result<(), E> {
         if self.ends.is_empty() {
-            self.numbers.par_sort_unstable();
-            return self.numbers.chunks(BATCH_NUMBERS).try_for_each(each);
+            self.items.par_sort_unstable();
+            return self.items.chunks(BATCH_ITEMS).try_for_each(each);
         }
-        if !self.numbers.is_empty() {
+        if !self.items.is_empty() {
             self.end_run()?;
         }
-        self.numbers = Vec::new();
+        self.items = Vec::new();
         let Some(file) = &self.file else {
             return Ok(());
         };
@@ -165,19 +245,19 @@ impl Sorter {
             .collect();
         let mut heads = BinaryHeap::new();
         for (i, run) in runs.iter_mut().enumerate() {
-            heads.extend(run.next()?.map(|number| Reverse((number, i))));
+            heads.extend(run.next()?.map(|item: N| Reverse((item, i))));
         }
-        let mut stretch = Vec::with_capacity(BATCH_NUMBERS);
+        let mut stretch = Vec::with_capacity(BATCH_ITEMS);
         while let Some(mut head) = heads.peek_mut() {
-            let Reverse((number, i)) = *head;
-            stretch.push(number);
+            let Reverse((item, i)) = *head;
+            stretch.push(item);
             match runs.get_mut(i).map(RunReader::next).transpose()?.flatten() {
                 Some(next) => *head = Reverse((next, i)),
                 None => {
                     std::collections::binary_heap::PeekMut::pop(head);
                 }
             }
-            if stretch.len() == BATCH_NUMBERS {
+            if stretch.len() == BATCH_ITEMS {
                 each(&stretch)?;
                 stretch.clear();
             }
@@ -201,12 +281,12 @@ struct RunReader<'s> {
     from: u64,
     to: u64,
     bytes: Vec<u8>,
-    /// The position of the next number in `bytes`.
+    /// The position of the next item in `bytes`.
     next: usize,
 }
 
 impl RunReader<'_> {
-    fn next(&mut self) -> Result<Option<u128>, SegmentError> {
+    fn next<N: SortItem>(&mut self) -> Result<Option<N>, SegmentError> {
         if self.next == self.bytes.len() {
             let length = (self.to - self.from).min(self.at_once as u64);
             self.bytes.resize(length as usize, 0);
@@ -216,13 +296,13 @@ impl RunReader<'_> {
             self.from += length;
             self.next = 0;
         }
-        let mut number = [0; NUMBER_BYTES as usize];
+        let mut item = [0; MAX_ITEM_BYTES];
         let Some(bytes) = self.bytes.get(self.next..self.next + self.width) else {
             return Ok(None);
         };
-        number[..self.width].copy_from_slice(bytes);
+        item[..self.width].copy_from_slice(bytes);
         self.next += self.width;
-        Ok(Some(u128::from_le_bytes(number)))
+        Ok(Some(N::from_bytes(item)))
     }
 }
 
@@ -265,16 +345,51 @@ mod tests {
         }
     }
 
+    fn rows_are_sorted<W: Width>() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut random = Random(7);
+        for memory in [0, 1 << 30] {
+            let mut expected: Vec<IdRow<W>> = (0..20_000)
+                .map(|_| IdRow {
+                    id: random.next() >> (random.below(60)),
+                    fingerprint: W::truncate(random.wide()),
+                })
+                .chain([IdRow::largest()])
+                .collect();
+            let mut sorter = Sorter::new(directory.path(), IdRow::largest(), memory);
+            for &row in &expected {
+                sorter.push(row).unwrap();
+            }
+            assert_eq!(sorter.ends.is_empty(), memory > 0);
+            let mut sorted = Vec::new();
+            sorter
+                .finish(|rows| {
+                    sorted.extend_from_slice(rows);
+                    Ok::<_, SegmentError>(())
+                })
+                .unwrap();
+            expected.sort_unstable_by_key(|row| (row.id, row.fingerprint));
+            assert!(sorted == expected, "{} bits", W::BITS);
+        }
+    }
+
+    #[test]
+    fn rows_of_every_width_are_sorted_by_id_in_memory_and_on_disk() {
+        rows_are_sorted::<u32>();
+        rows_are_sorted::<u64>();
+        rows_are_sorted::<u128>();
+    }
+
     #[test]
     fn the_minimum_memory_fits_a_buffer_for_every_run() {
         assert_eq!(
-            [0, 1, 4096, 100_000].map(Sorter::least_memory),
+            [0, 1, 4096, 100_000].map(<Sorter>::least_memory),
             [0, 32, 1 << 17, 1 << 17]
         );
         for count in [1 << 20, 1 << 30, 1 << 40] {
-            let least = Sorter::least_memory(count);
+            let least = <Sorter>::least_memory(count);
             let sorter = Sorter::new(Path::new("."), u128::MAX, least);
-            let runs = count.div_ceil(sorter.run_numbers as u64);
+            let runs = count.div_ceil(sorter.run_items as u64);
             let buffers = runs * MIN_READ_BYTES;
             assert!(
                 buffers > least / 2 && buffers <= least + least / 100,

@@ -9,7 +9,9 @@ use twinprint_fingerprint::HashKey;
 
 use crate::analysis::{Analysis, Feature};
 use crate::canonical::Canonicaliser;
+use crate::feature_votes::{FeatureVotes, VotingFeature, WeightedFeature};
 use crate::fingerprinter::Fingerprinter;
+use crate::given_features::{GivenFeaturesError, profile_votes};
 use crate::profile::Profile;
 
 /// Turns texts into fingerprints under one profile. Use one analyzer for each thread. It reuses its buffers: once they
@@ -86,6 +88,32 @@ impl Analyzer {
         let mut features = self.fingerprinter.explain(canonical);
         features.sort_unstable_by(|a, b| b.weight.cmp(&a.weight).then_with(|| a.text.cmp(&b.text)));
         features
+    }
+
+    /// Lists the features of a text, in the order of [`explain`](Self::explain), with their votes.
+    ///
+    /// ```
+    /// use twinprint_fingerprint::HashKey;
+    /// use twinprint_text::{Analyzer, Profile};
+    ///
+    /// let mut analyzer = Analyzer::new(&Profile::default_for(64)?, HashKey::PUBLIC);
+    /// let votes = analyzer.votes("the cat, the mat")?;
+    /// assert_eq!((votes.features[0].feature.name.as_str(), votes.features[0].feature.weight), ("the", 27.0));
+    /// assert_eq!(votes.fingerprint, analyzer.fingerprint("the cat, the mat"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`GivenFeaturesError::Total`] if the text has so many features that the sums of the votes are not exact.
+    pub fn votes(&mut self, text: &str) -> Result<FeatureVotes, GivenFeaturesError> {
+        let features = self.explain(text).into_iter().map(|feature| VotingFeature {
+            feature: WeightedFeature {
+                name: feature.text,
+                weight: feature.weight.into(),
+            },
+            hash: feature.hash,
+        });
+        profile_votes(features.collect(), self.fingerprinter.bits)
     }
 }
 

@@ -8,10 +8,21 @@ use std::collections::BTreeMap;
 
 use twinprint_fingerprint::{HashKey, Width, accumulate};
 
+mod given;
+
+pub use given::{
+    EstimatedAngle, FeatureComparison, FingerprintComparison, VectorComparison, compare_features,
+    compare_fingerprints, compare_vectors, estimated_angle,
+};
+
 use crate::analysis::Feature;
 use crate::analyzer::Analyzer;
 use crate::hex::fingerprint_hex;
-use crate::measures::{TermVector, chebyshev, cosine, edit_distance, euclidean, manhattan, term_jaccard};
+use crate::idf::IdfTable;
+use crate::measures::{
+    TermVector, chebyshev, cosine, dice, edit_distance, euclidean, manhattan, overlap_coefficient,
+    term_jaccard,
+};
 use crate::overlap::{Shingler, overlap};
 use crate::profile::Profile;
 use crate::script::Measure;
@@ -27,6 +38,8 @@ pub struct Comparison {
     pub fingerprints: [String; 2],
     /// Hamming distance of the fingerprints.
     pub hamming: u32,
+    /// The angle between the two weighted feature vectors, as the Hamming distance estimates it.
+    pub angle: EstimatedAngle,
     /// Jaccard of the two shingle sets, computed exactly. It decides whether the texts are duplicates.
     pub jaccard: f64,
     /// Common shingles over the shingles of the smaller text.
@@ -35,8 +48,15 @@ pub struct Comparison {
     pub shingles: &'static str,
     /// Cosine of the two vectors of term counts.
     pub cosine: f64,
+    /// Cosine of the two vectors of term counts multiplied by idf; `None` if the profile has no idf table.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub tfidf_cosine: Option<f64>,
     /// Number of distinct terms that both texts have, over the number that at least one of them has.
     pub term_jaccard: f64,
+    /// Dice coefficient of the terms: twice the number of common terms over the sum of both numbers of terms.
+    pub dice: f64,
+    /// Number of distinct terms that both texts have, over the number of terms of the text with fewer.
+    pub overlap_coefficient: f64,
     /// Insertions, deletions and replacements of characters that turn one canonical text into the other; `None` if the
     /// texts are too long and too different to compute this.
     pub edit: Option<usize>,
@@ -123,10 +143,16 @@ pub fn compare(a: &str, b: &str, profile: &Profile, explain: bool) -> Comparison
     let mut shingle = |side: &AnalyzedText| shingler.shingle(&side.canonical, measure);
     let shared = overlap(&shingle(&a), &shingle(&b));
     let (x, y) = (TermVector::new(&a.features), TermVector::new(&b.features));
+    let hamming = a.fingerprint.distance(b.fingerprint);
+    let tfidf = |table: &IdfTable| {
+        let [x, y] = [&a, &b].map(|side| tfidf_vector(&side.features, table));
+        cosine(&x, &y)
+    };
     Comparison {
         profile: profile.id(),
         fingerprints: [&a, &b].map(|side| fingerprint_hex(side.fingerprint, profile.bits())),
-        hamming: a.fingerprint.distance(b.fingerprint),
+        hamming,
+        angle: estimated_angle(hamming, profile.bits()),
         jaccard: shared.jaccard(),
         containment: shared.containment(),
         shingles: match measure {
@@ -134,7 +160,10 @@ pub fn compare(a: &str, b: &str, profile: &Profile, explain: bool) -> Comparison
             Measure::WordGrams => "word 3-grams",
         },
         cosine: cosine(&x, &y),
+        tfidf_cosine: profile.idf().map(|(table, _)| tfidf(table)),
         term_jaccard: term_jaccard(&x, &y),
+        dice: dice(&x, &y),
+        overlap_coefficient: overlap_coefficient(&x, &y),
         edit: edit_distance(&a.canonical, &b.canonical),
         euclidean: euclidean(&x, &y),
         manhattan: manhattan(&x, &y),
@@ -142,6 +171,14 @@ pub fn compare(a: &str, b: &str, profile: &Profile, explain: bool) -> Comparison
         features: [a.count, b.count],
         explanation: explain.then(|| explanation(&a, &b, profile)),
     }
+}
+
+/// The terms with their counts multiplied by idf. The unit of idf does not matter for a cosine.
+fn tfidf_vector(features: &[Feature], table: &IdfTable) -> TermVector {
+    TermVector::of_components(features.iter().map(|feature| {
+        let idf = f64::from(table.value(&feature.text));
+        (feature.hash, f64::from(feature.tf) * idf)
+    }))
 }
 
 /// One of the two texts, analysed.

@@ -14,9 +14,13 @@
 //! # Ok::<(), twinprint_text::compat::RecipeError>(())
 //! ```
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use siphasher::sip::SipHasher24;
+
+use crate::feature_votes::{FeatureVotes, VotingFeature, WeightedFeature};
+use crate::hash_number::parse_hash_number;
 
 mod cppjieba;
 mod features;
@@ -52,7 +56,7 @@ pub enum Recipe {
     /// `1e0ng/simhash`, on PyPI as `simhash`: windows of 4 letters, numbers or underscores, hashed by MD5.
     Leon,
     /// `seomoz/simhash-cpp` and `simhash-py`, which take hashes instead of text. The text is a list of hashes,
-    /// separated by white space: decimal numbers, or hexadecimal numbers that begin with `0x`.
+    /// separated by white space: decimal numbers, or digits after `0x` or `0b`.
     Seomoz,
     /// `sing1ee/simhash-java`: pairs of UTF-16 units, hashed by MurmurHash64A. Unlike in other libraries, a bit is 1
     /// only if its sum is above 1.
@@ -147,16 +151,57 @@ impl Recipe {
     /// Makes a fingerprint of features and their weights. `None` unless the library itself accepts weighted features,
     /// as cppjieba and 1e0ng do.
     pub fn fingerprint_weighted<'a>(self, features: impl IntoIterator<Item = (&'a str, f64)>) -> Option<u64> {
-        let hash = match self {
-            Self::Cppjieba(_) => jenkins,
-            Self::HaoyuhuGosimhash(_) => sip_of_gosimhash,
-            Self::Leon => md5_tail,
-            _ => return None,
+        if !self.accepts_features() {
+            return None;
+        }
+        let mut sums = BitSums::new();
+        for (feature, weight) in features {
+            sums.add(self.hash_feature(feature.as_bytes()), weight);
+        }
+        Some(self.decide(&sums))
+    }
+
+    /// Returns `true` if the library itself makes fingerprints of features with weights.
+    pub fn accepts_features(self) -> bool {
+        matches!(self, Self::Cppjieba(_) | Self::HaoyuhuGosimhash(_) | Self::Leon)
+    }
+
+    /// The votes of features that are hashed already.
+    pub(crate) fn votes(self, features: Vec<VotingFeature>) -> FeatureVotes {
+        let mut sums = BitSums::new();
+        for voting in &features {
+            sums.add(voting.hash as u64, voting.feature.weight);
+        }
+        FeatureVotes {
+            features,
+            sums: sums.sums(self.bits()),
+            fingerprint: u128::from(self.decide(&sums)),
+        }
+    }
+
+    /// The fingerprint that the sums of the votes make.
+    fn decide(self, sums: &BitSums) -> u64 {
+        let bits = match self {
+            Self::Mfonda => sums.bits(|sum| sum >= 0.0),
+            Self::SimhashJava => sums.bits(|sum| sum > 1.0),
+            _ => sums.bits(|sum| sum > 0.0),
         };
-        let hashes = features
-            .into_iter()
-            .map(|(feature, weight)| (hash(feature.as_bytes()), weight));
-        Some(BitSums::weighted(hashes).bits(|&sum| sum > 0.0))
+        bits & u64::MAX >> (64 - self.bits())
+    }
+
+    /// The library's hash of a feature. The features of seomoz are hashes already; the hash of anything else is 0.
+    pub(crate) fn hash_feature(self, feature: &[u8]) -> u64 {
+        match self {
+            Self::Cppjieba(_) => jenkins(feature),
+            Self::HaoyuhuGosimhash(_) => sip_of_gosimhash(feature),
+            Self::Mfonda => fnv1_64(feature.iter().copied()),
+            Self::Allendang => crc32fast::hash(feature).into(),
+            Self::Safeie => fnv1_32(feature.iter().copied()).into(),
+            Self::RustSimhash => sip_of_rust(feature),
+            Self::Leon => md5_tail(feature),
+            Self::Seomoz => str::from_utf8(feature).ok().and_then(parse_hash).unwrap_or(0),
+            Self::SimhashJava => murmur_of_java(feature),
+        }
     }
 
     /// Width of the fingerprints in bits.
@@ -219,38 +264,62 @@ impl RecipeFingerprinter {
     /// # Errors
     /// [`RecipeError::Hash`] if the recipe takes hashes instead of text and a word of the text is not a hash.
     pub fn fingerprint(&mut self, text: &str) -> Result<RecipeFingerprint, RecipeError> {
-        let mut features = 0;
-        let mut counted = |hash: u64| {
+        let recipe = self.recipe;
+        let (mut sums, mut features) = (BitSums::new(), 0);
+        self.each_feature(text, &mut |feature, weight| {
+            sums.add(recipe.hash_feature(feature), weight);
             features += 1;
-            hash
-        };
-        let fingerprint = match self.recipe {
+        })?;
+        Ok(RecipeFingerprint {
+            bits: recipe.decide(&sums),
+            features,
+        })
+    }
+
+    /// Lists the features of a text with their votes, in the order of their first occurrences. Bytes of a feature that
+    /// are not UTF-8 are shown as replacement characters. Linear.
+    ///
+    /// # Errors
+    /// As for [`fingerprint`](Self::fingerprint).
+    pub fn votes(&mut self, text: &str) -> Result<FeatureVotes, RecipeError> {
+        let recipe = self.recipe;
+        let mut positions: HashMap<Vec<u8>, usize> = HashMap::new();
+        let mut listed: Vec<VotingFeature> = Vec::new();
+        self.each_feature(text, &mut |feature, weight| {
+            let position = *positions.entry(feature.to_vec()).or_insert(listed.len());
+            if let Some(voting) = listed.get_mut(position) {
+                voting.feature.weight += weight;
+                return;
+            }
+            listed.push(VotingFeature {
+                feature: WeightedFeature {
+                    name: String::from_utf8_lossy(feature).into_owned(),
+                    weight,
+                },
+                hash: recipe.hash_feature(feature).into(),
+            });
+        })?;
+        Ok(recipe.votes(listed))
+    }
+
+    /// Calls `each` for every feature of a text, with its weight. A feature that occurs twice comes twice.
+    fn each_feature(&mut self, text: &str, each: &mut dyn FnMut(&[u8], f64)) -> Result<(), RecipeError> {
+        let mut one = |feature: &[u8]| each(feature, 1.0);
+        match self.recipe {
             Recipe::Cppjieba(limit) | Recipe::HaoyuhuGosimhash(limit) => {
-                let keywords = self.keywords(text, limit);
-                features = keywords.len() as u32;
-                self.recipe
-                    .fingerprint_weighted(keywords.iter().map(|keyword| (keyword.word, keyword.weight)))
-                    .unwrap_or_default()
+                for keyword in self.keywords(text, limit) {
+                    each(keyword.word.as_bytes(), keyword.weight);
+                }
             }
             Recipe::Mfonda => {
                 let lower = features::lower_one_by_one(text);
-                let words = features::words_and_addresses(&lower);
-                BitSums::equal(words.map(|word| counted(fnv1_64(word.bytes())))).bits(|&sum| sum >= 0)
+                features::words_and_addresses(&lower).for_each(|word| one(word.as_bytes()));
             }
-            Recipe::Allendang => {
-                let windows = features::byte_windows_but_the_last(text, WINDOW);
-                BitSums::equal(windows.map(|window| counted(crc32fast::hash(window).into())))
-                    .bits(|&sum| sum > 0)
-            }
+            Recipe::Allendang => features::byte_windows_but_the_last(text, WINDOW).for_each(one),
             Recipe::Safeie => {
-                let windows = features::char_windows(text, WINDOW, true);
-                BitSums::equal(windows.map(|window| counted(fnv1_32(window.bytes()).into())))
-                    .bits(|&sum| sum > 0)
+                features::char_windows(text, WINDOW, true).for_each(|window| one(window.as_bytes()));
             }
-            Recipe::RustSimhash => {
-                let words = text.split_whitespace();
-                BitSums::equal(words.map(|word| counted(sip_of_rust(word)))).bits(|&sum| sum > 0)
-            }
+            Recipe::RustSimhash => text.split_whitespace().for_each(|word| one(word.as_bytes())),
             Recipe::Leon => {
                 let joined = features::word_characters(text);
                 let short = joined
@@ -259,24 +328,19 @@ impl RecipeFingerprinter {
                     .is_none()
                     .then_some(joined.as_str());
                 let windows = features::char_windows(&joined, WINDOW, false).chain(short);
-                BitSums::equal(windows.map(|window| counted(md5_tail(window.as_bytes()))))
-                    .bits(|&sum| sum > 0)
+                windows.for_each(|window| one(window.as_bytes()));
             }
             Recipe::Seomoz => {
-                let hashes: Result<Vec<u64>, RecipeError> = text.split_whitespace().map(parse_hash).collect();
-                BitSums::equal(hashes?.into_iter().map(counted)).bits(|&sum| sum > 0)
+                for word in text.split_whitespace() {
+                    if parse_hash(word).is_none() {
+                        return Err(RecipeError::Hash(word.chars().take(40).collect()));
+                    }
+                    one(word.as_bytes());
+                }
             }
-            Recipe::SimhashJava => {
-                let pairs = features::utf16_pairs(text);
-                BitSums::equal(pairs.map(|pair| counted(murmur_of_java(pair.as_bytes()))))
-                    .bits(|&sum| sum > 1)
-            }
-        };
-        let mask = u64::MAX >> (64 - self.recipe.bits());
-        Ok(RecipeFingerprint {
-            bits: fingerprint & mask,
-            features,
-        })
+            Recipe::SimhashJava => features::utf16_pairs(text).for_each(|pair| one(pair.as_bytes())),
+        }
+        Ok(())
     }
 
     /// The keywords of a text, the heaviest first. Empty if the fingerprinter was created without dictionaries.
@@ -292,13 +356,9 @@ impl RecipeFingerprinter {
     }
 }
 
-/// Parses a decimal or hexadecimal hash.
-fn parse_hash(written: &str) -> Result<u64, RecipeError> {
-    let number = match written.strip_prefix("0x").or_else(|| written.strip_prefix("0X")) {
-        Some(digits) => u64::from_str_radix(digits, 16),
-        None => written.parse(),
-    };
-    number.map_err(|_| RecipeError::Hash(written.chars().take(40).collect()))
+/// Parses a hash of 64 bits.
+fn parse_hash(written: &str) -> Option<u64> {
+    parse_hash_number(written).and_then(|number| u64::try_from(number).ok())
 }
 
 fn sip_of_gosimhash(bytes: &[u8]) -> u64 {
@@ -306,9 +366,9 @@ fn sip_of_gosimhash(bytes: &[u8]) -> u64 {
 }
 
 /// The hash that Rust's standard library gives a string: SipHash of its bytes followed by the byte 0xFF.
-fn sip_of_rust(word: &str) -> u64 {
+fn sip_of_rust(word: &[u8]) -> u64 {
     let mut hasher = SipHasher24::new();
-    hasher.write(word.as_bytes());
+    hasher.write(word);
     hasher.write_u8(0xFF);
     hasher.finish()
 }

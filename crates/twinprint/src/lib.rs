@@ -22,11 +22,15 @@ pub use twinprint_dedup::{
 };
 #[cfg(feature = "eval")]
 pub use twinprint_eval::{self as eval, calibrate};
-pub use twinprint_fingerprint::HashKey;
-pub use twinprint_index::{planner, segment, sort, store};
+pub use twinprint_fingerprint::{HashKey, Width};
+pub use twinprint_index::{plan, planner, segment, sort, store};
 pub use twinprint_io::guard::catches_panics;
-pub use twinprint_io::jobs::fingerprints::{FingerprintRow, RowFingerprint, Subject, fingerprints};
+pub use twinprint_io::jobs::explanations::{ExplanationRow, explanations};
+pub use twinprint_io::jobs::fingerprints::{
+    EntriesError, FingerprintRow, RowFingerprint, Subject, Vector, fingerprints, parse_features, parse_vector,
+};
 pub use twinprint_io::jobs::idf::{IdfTableSize, build_idf};
+pub use twinprint_io::jobs::keywords::{KeywordsRow, keywords};
 pub use twinprint_io::jobs::{index_export, index_join};
 pub use twinprint_io::progress::{Progress, Silent, Unit, peak_memory};
 pub use twinprint_io::results::{PartsReport, Report};
@@ -36,9 +40,15 @@ pub use twinprint_io::{
 };
 #[cfg(feature = "stream")]
 pub use twinprint_stream as stream;
-pub use twinprint_text::compare::{BitVotes, Comparison, Explanation, FeatureWeights, compare};
+pub use twinprint_text::compare::{
+    BitVotes, Comparison, EstimatedAngle, Explanation, FeatureComparison, FeatureWeights,
+    FingerprintComparison, VectorComparison, compare, compare_features, compare_fingerprints,
+    compare_vectors, estimated_angle,
+};
+pub use twinprint_text::measures;
 pub use twinprint_text::{
-    Analyzer, Features, IdfError, IdfPower, IdfTable, MIN_FEATURES, Profile, StopWords, Weight, compat,
+    Analyzer, FeatureVotes, Features, GivenFeatures, GivenFeaturesError, IdfError, IdfPower, IdfTable,
+    MIN_FEATURES, Profile, StopWords, VotingFeature, Weight, WeightedFeature, compat, parse_hash_number,
 };
 
 /// The example of the repository's README, compiled as a doctest.

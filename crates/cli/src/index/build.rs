@@ -1,5 +1,6 @@
 //! `twinprint index build`
 
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,21 +8,24 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::{Context, bail};
 use clap::ValueHint;
 use twinprint::collection::Collection;
+use twinprint::plan::{Design, Plan, check};
 use twinprint::raw::{FingerprintDigest, RawFiles};
 use twinprint::segment::{
     self, Builder, Codec, Interrupted, ProgressCallback, Resumable, Segment, SegmentError,
 };
 use twinprint::sort::Sorter;
 use twinprint::store::{self, Settings};
-use twinprint::{Progress, Unit};
+use twinprint::{Progress, Unit, Width};
 
 use super::codec::CODECS;
 use super::files::IdArgs;
 use super::memory::{MemoryArgs, within_memory};
 use super::profile::ProfileArgs;
 use super::resume::{self, INTERRUPTED, InputSummary, RESUMABLE, ended};
+use super::width::{self, at_width};
 use crate::choice::explained;
 use crate::progress::Bars;
+use crate::usage::UsageError;
 use crate::{interrupt, number, terminal};
 
 /// Makes an index from files of fingerprints
@@ -32,9 +36,9 @@ use crate::{interrupt, number, terminal};
 /// last step, which checks that no given id occurs twice.
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// Files of fingerprints: *.u64 (64 bits each, little-endian; also .u64.gz, .u64.zst …), whose ids are their
-    /// positions, counted through all files; or *.parquet with a column "fingerprint" of 64-bit whole numbers and
-    /// optionally a column "id"
+    /// Files of fingerprints, all of one width: *.u32, *.u64 or *.u128 (32, 64 or 128 bits each, little-endian; also
+    /// .u64.gz, .u64.zst …), whose ids are their positions, counted through all files; or *.parquet with a column
+    /// "fingerprint" of 32-bit or 64-bit whole numbers, or of 16 bytes for 128 bits, and optionally a column "id"
     #[arg(required = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
     inputs: Vec<PathBuf>,
 
@@ -47,12 +51,22 @@ pub(super) struct Args {
 
     /// Largest Hamming distance of most queries, for which the index is optimised; queries with any other distance work
     /// too
-    #[arg(short = 'k', long, default_value_t = 3, value_name = "K", value_parser = clap::value_parser!(u32).range(0..=64))]
+    #[arg(short = 'k', long, default_value_t = 3, value_name = "K", value_parser = clap::value_parser!(u32).range(width::RADII))]
     hamming: u32,
 
     /// Storage format of the fingerprints, also of those added later
     #[arg(long, value_parser = explained(CODECS), default_value = "packed")]
     codec: Codec,
+
+    /// Design of the tables: scan, one-table, parts:S (S equal parts), parts:W1,W2,… (parts of these widths), blocks:R,
+    /// nested:R, qr11, half-spaces, or masks:HEX,HEX/R,… (key bits, of which R may differ) [default: chosen for the
+    /// number of fingerprints]
+    ///
+    /// `twinprint plan --check` describes a design. If the tables are not disjoint parts, a query with a larger distance
+    /// than -k compares every fingerprint. `index add` and `index compact` ignore the design: they choose tables for the
+    /// number of fingerprints.
+    #[arg(long, value_name = "DESIGN")]
+    plan: Option<Design>,
 
     #[command(flatten)]
     profile: ProfileArgs,
@@ -67,12 +81,17 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let files = args.ids.open(&args.inputs)?;
+    width::check_radius(args.hamming, files.bits())?;
+    at_width!(files.bits(), build(args, &files))
+}
+
+fn build<W: Width>(args: &Args, files: &RawFiles) -> anyhow::Result<()> {
     let settings = Settings {
         radius: args.hamming,
         codec: args.codec,
         label: args
             .profile
-            .label(&files)?
+            .label(files)?
             .map_or_else(String::new, |label| label.written()),
     };
     if Collection::is_at(&args.output) {
@@ -81,13 +100,18 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
             args.output.display()
         );
     }
+    let plan = args
+        .plan
+        .as_ref()
+        .map(|design| exact_plan(design, W::BITS, args.hamming))
+        .transpose()?;
     let gather = SegmentBuild::new(args.quiet, &args.memory)?;
     let segment = segment::Options {
         resume: Some(resume::work(files.has_ids(), &settings)),
-        ..gather.options(&files, 0, &settings)?
+        ..gather.options::<W>(files, 0, &settings, plan)?
     };
     let built = store::create_from(&args.output, &settings, &store::Options::default(), |path| {
-        let gathered = gather.segment(&files, 0, path, &segment)?;
+        let gathered = gather.segment::<W>(files, 0, path, &segment)?;
         anyhow::Ok((gathered.segment, gathered.next))
     });
     gather.finish();
@@ -99,6 +123,14 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     ))
 }
 
+/// The plan of a design. An error if it misses pairs within `k`.
+fn exact_plan(design: &Design, bits: u32, k: u32) -> anyhow::Result<Plan> {
+    let refuse = |problem: &dyn Display| UsageError(format!("--plan {design}: {problem}"));
+    let plan = design.plan(bits, k).map_err(|problem| refuse(&problem))?;
+    check::is_exact(&plan).map_err(|missed| refuse(&missed))?;
+    Ok(plan)
+}
+
 /// Builds a segment from files of fingerprints, and shows progress.
 pub(super) struct SegmentBuild {
     bars: Arc<Bars>,
@@ -107,8 +139,8 @@ pub(super) struct SegmentBuild {
 }
 
 /// A segment that was built from files of fingerprints.
-pub(super) struct BuiltSegment {
-    pub(super) segment: Segment<u64>,
+pub(super) struct BuiltSegment<W> {
+    pub(super) segment: Segment<W>,
     /// The digest of all fingerprints and their ids.
     pub(super) digest: u128,
     /// The largest id plus one.
@@ -125,16 +157,25 @@ impl SegmentBuild {
     }
 
     /// The options for building a segment from `files`, for an index with the given settings. If the files have no ids,
-    /// the fingerprints get ids from `first` on.
+    /// the fingerprints get ids from `first` on. Without a plan, the tables are chosen for the number of fingerprints.
     ///
     /// # Errors
     /// Fails if the memory limit is too low for the build.
-    pub(super) fn options(
+    pub(super) fn options<W: Width>(
         &self,
         files: &RawFiles,
         first: u64,
         settings: &Settings,
+        plan: Option<Plan>,
     ) -> anyhow::Result<segment::Options> {
+        let planned = match plan {
+            Some(plan) => segment::Options {
+                plan: Some(plan),
+                codec: settings.codec,
+                ..segment::Options::default()
+            },
+            None => store::segment_options::<W>(files.len(), settings)?,
+        };
         let positions = (!files.has_ids()).then(|| first.saturating_add(files.len()));
         let bars = Arc::clone(&self.bars);
         let options = segment::Options {
@@ -142,22 +183,22 @@ impl SegmentBuild {
             stop: Some(Arc::clone(&self.cancel)),
             memory: self.memory,
             written: Some(ProgressCallback::new(move |rows| bars.advance(rows))),
-            ..store::segment_options::<u64>(files.len(), settings)?
+            ..planned
         };
-        let needed = options.least_memory::<u64>(files.len())?;
+        let needed = options.least_memory::<W>(files.len())?;
         SegmentError::check_memory(needed, options.memory).map_err(|error| within_memory(error.into()))?;
         Ok(options)
     }
 
     /// Builds a segment of all files. `options` comes from [`options`](Self::options) for the same files. If
     /// [`segment::Options::resume`] is set, an interrupted build of the same input is resumed.
-    pub(super) fn segment(
+    pub(super) fn segment<W: Width>(
         &self,
         files: &RawFiles,
         first: u64,
         path: &Path,
         options: &segment::Options,
-    ) -> anyhow::Result<BuiltSegment> {
+    ) -> anyhow::Result<BuiltSegment<W>> {
         let (segment, known) = match self.resumed(files, first, path, options)? {
             Some(resumed) => resumed,
             None => self.read(files, first, path, options)?,
@@ -179,19 +220,19 @@ impl SegmentBuild {
     }
 
     /// Reads all files and builds a segment from them.
-    fn read(
+    fn read<W: Width>(
         &self,
         files: &RawFiles,
         first: u64,
         path: &Path,
         options: &segment::Options,
-    ) -> anyhow::Result<(Segment<u64>, InputSummary)> {
+    ) -> anyhow::Result<(Segment<W>, InputSummary)> {
         let tables = options.plan.as_ref().map_or(1, |plan| plan.tables.len() as u64);
         let mut builder = Builder::new(path, options)?;
         self.bars.stage("read", files.len(), Unit::Fingerprints);
         let (mut largest, mut ascending) = (None, true);
         let mut digest = FingerprintDigest::new(files.has_ids());
-        files.read(first, |fingerprints, ids| {
+        files.read(first, |fingerprints: &[W], ids| {
             self.go_on()?;
             digest.add(fingerprints, ids);
             for (&fingerprint, &id) in fingerprints.iter().zip(ids) {
@@ -218,13 +259,13 @@ impl SegmentBuild {
     }
 
     /// Resumes an interrupted build of the same input. `None` if no build was interrupted or it cannot be resumed.
-    fn resumed(
+    fn resumed<W: Width>(
         &self,
         files: &RawFiles,
         first: u64,
         path: &Path,
         options: &segment::Options,
-    ) -> anyhow::Result<Option<(Segment<u64>, InputSummary)>> {
+    ) -> anyhow::Result<Option<(Segment<W>, InputSummary)>> {
         let [_, journal] = segment::unfinished(path);
         if options.resume.is_none() || !journal.exists() {
             return Ok(None);
@@ -246,7 +287,7 @@ impl SegmentBuild {
         let Some(known) = InputSummary::read(interrupted.notes()) else {
             return starting_over("another version of twinprint started it");
         };
-        if interrupted.len() != files.len() || self.digest(files, first, RESUMABLE)? != known.digest {
+        if interrupted.len() != files.len() || self.digest::<W>(files, first, RESUMABLE)? != known.digest {
             return starting_over("it had a different input");
         }
         let (whole, tables) = (interrupted.whole(), interrupted.tables());
@@ -262,7 +303,7 @@ impl SegmentBuild {
     }
 
     /// The digest of all fingerprints in the files and their ids. Ctrl-C ends it with the error `interrupted`.
-    pub(super) fn digest(
+    pub(super) fn digest<W: Width>(
         &self,
         files: &RawFiles,
         first: u64,
@@ -270,7 +311,7 @@ impl SegmentBuild {
     ) -> anyhow::Result<u128> {
         self.bars.stage("compare", files.len(), Unit::Fingerprints);
         let mut digest = FingerprintDigest::new(files.has_ids());
-        files.read(first, |fingerprints, ids| {
+        files.read(first, |fingerprints: &[W], ids| {
             if self.cancel.load(Ordering::Relaxed) {
                 bail!(interrupted);
             }
@@ -283,8 +324,8 @@ impl SegmentBuild {
     }
 
     /// Returns an error if an id occurs twice: a later change could replace or delete only one of its fingerprints.
-    fn distinct(&self, segment: &Segment<u64>, path: &Path, memory: u64) -> anyhow::Result<()> {
-        let mut sorter = Sorter::new(path.parent().unwrap_or(path), u64::MAX.into(), memory);
+    fn distinct<W: Width>(&self, segment: &Segment<W>, path: &Path, memory: u64) -> anyhow::Result<()> {
+        let mut sorter = Sorter::new(path.parent().unwrap_or(path), u128::from(u64::MAX), memory);
         for (i, id) in segment.ids().enumerate() {
             if i % (1 << 16) == 0 {
                 self.go_on()?;

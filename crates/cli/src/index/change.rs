@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use anyhow::{Context, anyhow};
 use clap::ValueHint;
-use twinprint::ProfileLabel;
 use twinprint::raw::RawFiles;
 use twinprint::store::{Index, Options, Upkeep};
+use twinprint::{ProfileLabel, Width};
 
 use super::Directory;
 use super::adding::{Add, NoteFile};
@@ -16,6 +16,7 @@ use super::files::IdArgs;
 use super::memory::MemoryArgs;
 use super::profile::{self, ProfileArgs};
 use super::resume::INTERRUPTED;
+use super::width::at_width;
 use crate::usage::UsageError;
 use crate::{number, terminal};
 
@@ -76,7 +77,7 @@ pub(super) struct CompactArgs {
 
 impl Directory {
     /// Opens the index as its only writer.
-    fn open(&self) -> anyhow::Result<Index<u64>> {
+    fn open<W: Width>(&self) -> anyhow::Result<Index<W>> {
         let options = Options {
             upkeep: Upkeep::Caller,
             ..Options::default()
@@ -92,9 +93,14 @@ pub(super) fn add(args: &AddArgs) -> anyhow::Result<()> {
             "the files have ids of their own; leave out --first-id, or ignore these ids with --positions";
         return Err(UsageError(refused.to_owned()).into());
     }
-    let index = args.directory.open()?;
+    at_width!(args.directory.bits()?, add_files(args, &files))
+}
+
+fn add_files<W: Width>(args: &AddArgs, files: &RawFiles) -> anyhow::Result<()> {
+    let index = args.directory.open::<W>()?;
+    files.check_bits(W::BITS)?;
     let stored = ProfileLabel::read(&index.settings().label);
-    profile::check_same(stored.as_ref(), args.profile.label(&files)?.as_ref())?;
+    profile::check_same(stored.as_ref(), args.profile.label(files)?.as_ref())?;
     let first = args.first_id.unwrap_or(index.checkpoint());
     let gather = SegmentBuild::new(args.quiet, &args.memory)?;
     let note = NoteFile::in_dir(&args.directory.index);
@@ -103,14 +109,14 @@ pub(super) fn add(args: &AddArgs) -> anyhow::Result<()> {
     if let Some(killed) = note.read()?
         && takes_next
         && killed.is_last(files.len(), first)
-        && killed.digest == gather.digest(&files, first, INTERRUPTED)?
+        && killed.digest == gather.digest::<W>(files, first, INTERRUPTED)?
     {
         let _lock = index.close();
         note.end()?;
         terminal::note(
             "an earlier run of this command was killed after it had added the fingerprints; they are not added again",
         );
-        return say_added(args, &files, killed.ids.start);
+        return say_added(args, files, killed.ids.start);
     }
     if !files.has_ids() && first.checked_add(files.len()).is_none() {
         let free = u64::MAX - first;
@@ -127,11 +133,11 @@ pub(super) fn add(args: &AddArgs) -> anyhow::Result<()> {
         );
         return Err(UsageError(refused).into());
     }
-    let options = gather.options(&files, first, index.settings())?;
+    let options = gather.options::<W>(files, first, index.settings(), None)?;
     // The note of an earlier add is removed first. Otherwise this add, if it is killed, could be mistaken for that one.
     note.remove()?;
     let added = index.add_segment(|path| {
-        let gathered = gather.segment(&files, first, path, &options)?;
+        let gathered = gather.segment(files, first, path, &options)?;
         if takes_next {
             let ids = first..gathered.next;
             let digest = gathered.digest;
@@ -148,7 +154,7 @@ pub(super) fn add(args: &AddArgs) -> anyhow::Result<()> {
     // Removing the note is the last change on the disk. If the process is killed before, the note is still there.
     let _lock = index.close();
     note.end()?;
-    say_added(args, &files, first)
+    say_added(args, files, first)
 }
 
 fn say_added(args: &AddArgs, files: &RawFiles, first: u64) -> anyhow::Result<()> {
@@ -182,9 +188,13 @@ pub(super) fn delete(args: &DeleteArgs) -> anyhow::Result<()> {
             );
         }
     }
-    let index = args.directory.open()?;
     ids.sort_unstable();
     ids.dedup();
+    at_width!(args.directory.bits()?, delete_ids(args, &ids))
+}
+
+fn delete_ids<W: Width>(args: &DeleteArgs, ids: &[u64]) -> anyhow::Result<()> {
+    let index = args.directory.open::<W>()?;
     let deleted = index.delete_known(ids.iter().copied())?;
     index.commit()?;
     let unknown = match ids.len() as u64 - deleted {
@@ -199,7 +209,11 @@ pub(super) fn delete(args: &DeleteArgs) -> anyhow::Result<()> {
 }
 
 pub(super) fn compact(args: &CompactArgs) -> anyhow::Result<()> {
-    let index = args.directory.open()?;
+    at_width!(args.directory.bits()?, merge(args))
+}
+
+fn merge<W: Width>(args: &CompactArgs) -> anyhow::Result<()> {
+    let index = args.directory.open::<W>()?;
     let before = index.snapshot().rows();
     index.compact()?;
     let after = index.snapshot().rows();

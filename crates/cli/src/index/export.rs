@@ -1,10 +1,12 @@
 //! `twinprint index export`
 
 use std::io::{BufWriter, IntoInnerError, Write};
+use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 use clap::ValueHint;
+use twinprint::Width;
 use twinprint::index_export::{SortSpace, export};
 use twinprint::raw::{Column, ColumnKind, NewFile, PROFILE_NOTE, RowValue};
 use twinprint::segment::SegmentError;
@@ -13,20 +15,26 @@ use twinprint::store::Committed;
 use super::Directory;
 use super::memory::{MEMORY_HELP, within_memory};
 use super::rows::{RowArgs, RowFormat};
+use super::width::at_width;
 use crate::progress::Bars;
 use crate::usage::UsageError;
 use crate::{interrupt, number, terminal};
 
-const EXPORT_COLUMNS: &[Column] = &[
-    Column::new("id", ColumnKind::Id),
-    Column::new("fingerprint", ColumnKind::Fingerprint),
-];
+/// The columns of the rows of an index whose fingerprints have the type `W`.
+struct ExportColumns<W>(PhantomData<W>);
+
+impl<W: Width> ExportColumns<W> {
+    const COLUMNS: &'static [Column] = &[
+        Column::new("id", ColumnKind::Id),
+        Column::new("fingerprint", ColumnKind::Fingerprint { bits: W::BITS }),
+    ];
+}
 
 /// Writes the ids and fingerprints of an index, ordered by id, without deleted ones
 ///
-/// A .u64 file gets only the fingerprints; their ids are written to a file in the same folder whose name ends in
-/// .ids.u64. `index build NAME.u64 --ids NAME.ids.u64` reads both files. `index build` also reads an exported .parquet
-/// file.
+/// A .u64 file (.u32 or .u128 for fingerprints of that width) gets only the fingerprints; their ids are written to a
+/// file in the same folder whose name ends in .ids.u64. `index build NAME.u64 --ids NAME.ids.u64` reads both files.
+/// `index build` also reads an exported .parquet file.
 #[derive(clap::Args)]
 pub(super) struct Args {
     #[command(flatten)]
@@ -49,13 +57,23 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
-    let committed = super::read(&args.directory.index)?;
-    let numbers = args
-        .output
-        .as_deref()
-        .filter(|path| args.format.is_none() && path.extension().is_some_and(|ending| ending == "u64"));
+    at_width!(args.directory.bits()?, run_at(args))
+}
+
+fn run_at<W: Width>(args: &Args) -> anyhow::Result<()> {
+    let committed = super::read::<W>(&args.directory.index)?;
+    let numbers = args.output.as_deref().filter(|_| args.format.is_none());
+    let numbers = numbers.and_then(|path| Some((path, integer_bits(path)?)));
     let exported = match numbers {
-        Some(path) => args.numbers(&committed, path)?,
+        Some((path, bits)) if bits != W::BITS => {
+            let refused = format!(
+                "{}: the index has fingerprints of {width} bits; choose a name that ends in .u{width}",
+                path.display(),
+                width = W::BITS
+            );
+            return Err(UsageError(refused).into());
+        }
+        Some((path, _)) => args.numbers(&committed, path)?,
         None => args.rows(&committed)?,
     };
     match &args.output {
@@ -68,8 +86,16 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     }
 }
 
+/// The width in bits that the extension of a file of integers states.
+fn integer_bits(path: &Path) -> Option<u32> {
+    let ending = path.extension()?.to_str()?;
+    [u32::BITS, u64::BITS, u128::BITS]
+        .into_iter()
+        .find(|bits| ending == format!("u{bits}"))
+}
+
 impl Args {
-    fn rows(&self, committed: &Committed<u64>) -> anyhow::Result<u64> {
+    fn rows<W: Width>(&self, committed: &Committed<W>) -> anyhow::Result<u64> {
         let rows = RowArgs {
             format: self.format,
             output: self.output.clone(),
@@ -77,21 +103,22 @@ impl Args {
         let label = committed.settings.label.as_str();
         let notes = [(PROFILE_NOTE, label)];
         let notes = if label.is_empty() { &[] } else { &notes[..] };
-        let mut out = rows.open(EXPORT_COLUMNS, notes)?;
+        let mut out = rows.open(ExportColumns::<W>::COLUMNS, notes)?;
         self.each(committed, |id, fingerprint| {
-            out.row(&[id, fingerprint].map(RowValue::Number))
+            out.row(&[RowValue::Number(id), RowValue::Fingerprint(fingerprint.widen())])
         })?;
         out.finish()
     }
 
     /// Writes the fingerprints to `path`, and their ids to another file in the same folder. Returns the number of
     /// fingerprints.
-    fn numbers(&self, committed: &Committed<u64>, path: &Path) -> anyhow::Result<u64> {
+    fn numbers<W: Width>(&self, committed: &Committed<W>, path: &Path) -> anyhow::Result<u64> {
         let stem = path.file_stem().unwrap_or_default();
         if Path::new(stem).extension().is_some_and(|ending| ending == "ids") {
             let refused = format!(
-                "{}: .ids.u64 names the file of the ids; choose a name for the fingerprints that ends in .u64 only",
-                path.display()
+                "{}: .ids.u64 names the file of the ids; choose a name for the fingerprints that ends in .u{} only",
+                path.display(),
+                W::BITS
             );
             return Err(UsageError(refused).into());
         }
@@ -107,7 +134,7 @@ impl Args {
         self.each(committed, |id, fingerprint| {
             count += 1;
             fingerprints
-                .write_all(&fingerprint.to_le_bytes())
+                .write_all(&fingerprint.widen().to_le_bytes()[..W::BITS as usize / 8])
                 .and_then(|()| ids.write_all(&id.to_le_bytes()))
                 .with_context(written)
         })?;
@@ -118,10 +145,10 @@ impl Args {
         Ok(count)
     }
 
-    fn each(
+    fn each<W: Width>(
         &self,
-        committed: &Committed<u64>,
-        each: impl FnMut(u64, u64) -> anyhow::Result<()>,
+        committed: &Committed<W>,
+        each: impl FnMut(u64, W) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
         let cancel = interrupt::flag()?;
         let bars = Bars::new(self.quiet);

@@ -8,11 +8,12 @@ use twinprint::raw::{Ids, RawError, RawFiles};
 /// The source of the ids of fingerprints.
 #[derive(clap::Args)]
 pub(super) struct IdArgs {
-    /// File of ids (*.u64), one for each fingerprint; without it, ids are positions
+    /// File of ids (*.u64), one for each fingerprint; without it, ids are positions, or the column "id" of a Parquet
+    /// file
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "positions")]
     pub(super) ids: Option<PathBuf>,
 
-    /// Use positions as ids even if a Parquet file has a column of ids
+    /// Use positions as ids even if a Parquet file has a column of ids, such as the names in the table that dedup writes
     #[arg(long)]
     pub(super) positions: bool,
 }

@@ -3,8 +3,9 @@
 use std::fmt::Write as _;
 
 use twinprint::segment::{Codec, DirectoryForm};
-use twinprint::{ProfileLabel, store};
+use twinprint::{ProfileLabel, Width, store};
 
+use super::width::at_width;
 use super::{Directory, read};
 use crate::{number, terminal};
 
@@ -27,7 +28,11 @@ pub(super) struct CheckArgs {
 }
 
 pub(super) fn stat(args: &StatArgs) -> anyhow::Result<()> {
-    let index = read(&args.directory.index)?;
+    at_width!(args.directory.bits()?, print_stat(args))
+}
+
+fn print_stat<W: Width>(args: &StatArgs) -> anyhow::Result<()> {
+    let index = read::<W>(&args.directory.index)?;
     let rows = index.snapshot.rows();
     let label = ProfileLabel::read(&index.settings.label);
     if args.json {
@@ -37,7 +42,7 @@ pub(super) fn stat(args: &StatArgs) -> anyhow::Result<()> {
             .map(|s| serde_json::json!({"file": s.path(), "ids": s.len(), "fingerprints": s.rows(), "bytes": s.bytes(), "plan": s.plan().name, "codec": name(s.codec())}))
             .collect();
         let json = serde_json::json!({
-            "bits": 64,
+            "bits": W::BITS,
             "radius": index.settings.radius,
             "profile": label.as_ref().map(ProfileLabel::id),
             "profile_checksum": label.as_ref().and_then(ProfileLabel::checksum).map(|sum| format!("{sum:016x}")),
@@ -52,8 +57,9 @@ pub(super) fn stat(args: &StatArgs) -> anyhow::Result<()> {
     }
     let profile = label.map_or_else(String::new, |label| format!(", {}", label.id()));
     let mut text = format!(
-        "fingerprints  {:>14}  of 64 bits, planned for k = {}{profile}\n",
+        "fingerprints  {:>14}  of {} bits, planned for k = {}{profile}\n",
         number::count(rows),
+        W::BITS,
         index.settings.radius
     );
     if index.tombstones > 0 {
@@ -92,7 +98,11 @@ fn name(codec: Codec) -> String {
 }
 
 pub(super) fn check(args: &CheckArgs) -> anyhow::Result<()> {
-    let checked = store::check::<u64>(&args.directory.index)?;
+    at_width!(args.directory.bits()?, check_files(args))
+}
+
+fn check_files<W: Width>(args: &CheckArgs) -> anyhow::Result<()> {
+    let checked = store::check::<W>(&args.directory.index)?;
     for path in &checked.left_over {
         terminal::note(&format!(
             "{}: an interrupted writer left this file; the next writer removes it",

@@ -3,13 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use clap::ValueHint;
-use twinprint::ProfileLabel;
 use twinprint::index_join::{JoinOptions, JoinSide, join};
 use twinprint::raw::{Column, ColumnKind, Ids, RawFiles, RowValue};
+use twinprint::{ProfileLabel, Width};
 
 use super::memory::{MemoryArgs, within_memory};
 use super::profile;
 use super::rows::RowArgs;
+use super::width::{self, at_width};
 use crate::progress::Bars;
 use crate::{interrupt, number};
 
@@ -45,7 +46,7 @@ pub(super) struct Args {
     b: Option<PathBuf>,
 
     /// Largest Hamming distance of a pair [default: the radius that index A was built for, or 3]
-    #[arg(short = 'k', long, value_name = "K", value_parser = clap::value_parser!(u32).range(0..=64))]
+    #[arg(short = 'k', long, value_name = "K", value_parser = clap::value_parser!(u32).range(width::RADII))]
     hamming: Option<u32>,
 
     /// Write a row for each pair of ids, including ids of equal fingerprints
@@ -75,36 +76,72 @@ pub(super) struct Args {
     quiet: bool,
 }
 
-/// One side of the join: an index or a file, with its radius and its profile.
-struct InputSide {
-    side: JoinSide,
+/// An index or a file of fingerprints of any width.
+enum Input<'a> {
+    Index(&'a Path),
+    Files(RawFiles),
+}
+
+/// One side of the join, with its radius and its profile.
+struct InputSide<W> {
+    side: JoinSide<W>,
     radius: Option<u32>,
     profile: Option<ProfileLabel>,
 }
 
+impl Input<'_> {
+    /// The width of the fingerprints, in bits.
+    fn bits(&self) -> anyhow::Result<u32> {
+        match self {
+            Self::Index(path) => width::of_index(path),
+            Self::Files(files) => Ok(files.bits()),
+        }
+    }
+
+    /// Reads the side. An error if its fingerprints have another width than `W`.
+    fn side<W: Width>(self) -> anyhow::Result<InputSide<W>> {
+        match self {
+            Self::Index(path) => {
+                width::check_index(path, W::BITS)?;
+                let committed = super::read(path)?;
+                Ok(InputSide {
+                    side: JoinSide::Index(committed.snapshot),
+                    radius: Some(committed.settings.radius),
+                    profile: ProfileLabel::read(&committed.settings.label),
+                })
+            }
+            Self::Files(files) => {
+                files.check_bits(W::BITS)?;
+                Ok(InputSide {
+                    profile: profile::of_files(&files)?,
+                    side: JoinSide::Files(files),
+                    radius: None,
+                })
+            }
+        }
+    }
+}
+
 impl Args {
-    fn side(&self, path: &Path) -> anyhow::Result<InputSide> {
+    fn input<'a>(&self, path: &'a Path) -> anyhow::Result<Input<'a>> {
         if path.is_dir() {
-            let committed = super::read(path)?;
-            return Ok(InputSide {
-                side: JoinSide::Index(committed.snapshot),
-                radius: Some(committed.settings.radius),
-                profile: ProfileLabel::read(&committed.settings.label),
-            });
+            return Ok(Input::Index(path));
         }
         let ids = if self.positions { Ids::Positions } else { Ids::Own };
-        let files = RawFiles::open(&[path.to_owned()], &ids)?;
-        Ok(InputSide {
-            profile: profile::of_files(&files)?,
-            side: JoinSide::Files(files),
-            radius: None,
-        })
+        Ok(Input::Files(RawFiles::open(&[path.to_owned()], &ids)?))
     }
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
-    let a = args.side(&args.a)?;
-    let b = args.b.as_ref().map(|b| args.side(b)).transpose()?;
+    let a = args.input(&args.a)?;
+    let b = args.b.as_ref().map(|b| args.input(b)).transpose()?;
+    at_width!(a.bits()?, join_inputs(args, a, b))
+}
+
+fn join_inputs<W: Width>(args: &Args, a: Input<'_>, b: Option<Input<'_>>) -> anyhow::Result<()> {
+    width::check_radius(args.hamming.unwrap_or_default(), W::BITS)?;
+    let a = a.side::<W>()?;
+    let b = b.map(Input::side::<W>).transpose()?;
     if let Some(b) = &b {
         profile::check_same(a.profile.as_ref(), b.profile.as_ref())?;
     }

@@ -14,12 +14,13 @@ mod query;
 mod resume;
 mod rows;
 mod texts;
+mod width;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Subcommand, ValueHint};
-use twinprint::store;
+use twinprint::{Width, store};
 
 pub(crate) use self::codec::CODECS;
 
@@ -27,6 +28,8 @@ const EXAMPLES: &str = "\
 Examples:
   twinprint index build old.u64 -o seen
       an index of the fingerprints in a file (64 bits each, little-endian); the id of each is its position
+  twinprint index build out/clusters.parquet --positions -o kept
+      an index of the fingerprints that `twinprint dedup -o out` wrote, of 128 or 64 bits
   twinprint index query seen --queries new.u64 -k 3
       every fingerprint within 3 bits of those in new.u64: query, id, hamming
   twinprint index query seen --text news.jsonl --profile 1e0ng > found.jsonl
@@ -73,6 +76,13 @@ struct Directory {
     index: PathBuf,
 }
 
+impl Directory {
+    /// The width of the fingerprints of the index, in bits.
+    fn bits(&self) -> anyhow::Result<u32> {
+        width::of_index(&self.index)
+    }
+}
+
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     match &args.action {
@@ -90,6 +100,6 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 }
 
 /// Reads the committed state of an index.
-fn read(index: &Path) -> anyhow::Result<store::Committed<u64>> {
+fn read<W: Width>(index: &Path) -> anyhow::Result<store::Committed<W>> {
     Ok(store::read(index)?)
 }

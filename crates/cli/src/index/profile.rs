@@ -4,7 +4,7 @@ use twinprint::compat::Recipe;
 use twinprint::raw::RawFiles;
 use twinprint::{ProfileLabel, ProfilesDiffer, Subject};
 
-use crate::subject::{KeyArgs, PartArgs, subject};
+use crate::subject::{Content, KeyArgs, PartArgs, subject};
 use crate::usage::UsageError;
 
 /// Options that state the profile of given fingerprints.
@@ -27,34 +27,43 @@ impl ProfileArgs {
         let Some(name) = &self.profile else {
             return Ok(theirs);
         };
-        let given = self.label_of(name)?;
+        let given = self.label_of(name, files.bits())?;
         check_same(Some(&given), theirs.as_ref())?;
         Ok(Some(given))
     }
 
-    /// Chooses what fingerprints of queries are made with, so that they are comparable with those of the profile
-    /// `stored`.
-    pub(super) fn subject(&self, keys: &KeyArgs, stored: Option<&ProfileLabel>) -> anyhow::Result<Subject> {
+    /// Chooses what fingerprints of queries are made with, so that they are comparable with those of an index of `bits`
+    /// bits and the profile `stored`.
+    pub(super) fn subject(
+        &self,
+        keys: &KeyArgs,
+        stored: Option<&ProfileLabel>,
+        bits: u32,
+    ) -> anyhow::Result<Subject> {
         let name = self.profile.as_deref().or(stored.map(ProfileLabel::id));
         let Some(name) = name else {
             let refused = "the profile of this index is unknown; name it with --profile";
             return Err(UsageError(refused.to_owned()).into());
         };
-        check_same(stored, Some(&self.label_of(name)?))?;
-        subject(name, &self.parts, keys, false)
+        check_same(stored, Some(&self.label_of(name, bits)?))?;
+        subject(name, &self.parts, keys, Content::Texts)
     }
 
-    fn label_of(&self, name: &str) -> anyhow::Result<ProfileLabel> {
-        if let Ok(recipe) = Recipe::parse(name) {
-            return Ok(ProfileLabel::of_recipe(recipe));
-        }
-        let profile = self.parts.profile(name)?;
-        if profile.bits() != u64::BITS {
-            let at_width = profile.at_width(u64::BITS)?.id();
-            let refused = format!("--profile {name}: an index has fingerprints of 64 bits; take {at_width}");
+    /// The label of the profile of a name. An error if its fingerprints do not have `bits` bits.
+    fn label_of(&self, name: &str, bits: u32) -> anyhow::Result<ProfileLabel> {
+        let (label, made, fix) = if let Ok(recipe) = Recipe::parse(name) {
+            let fix = format!("this library makes fingerprints of {} bits", recipe.bits());
+            (ProfileLabel::of_recipe(recipe), recipe.bits(), fix)
+        } else {
+            let profile = self.parts.profile(name)?;
+            let fix = format!("take {}", profile.at_width(bits)?.id());
+            (ProfileLabel::of_profile(&profile), profile.bits(), fix)
+        };
+        if made != bits {
+            let refused = format!("--profile {name}: the fingerprints have {bits} bits; {fix}");
             return Err(UsageError(refused).into());
         }
-        Ok(ProfileLabel::of_profile(&profile))
+        Ok(label)
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use anyhow::Context;
 use clap::ValueHint;
 use twinprint::source::SourceOptions;
-use twinprint::{RowFingerprint, Silent, Subject};
+use twinprint::{RowFingerprint, Silent, Subject, Width};
 
 use crate::intake::IntakeArgs;
 use crate::subject::KeyArgs;
@@ -47,13 +47,13 @@ impl TextArgs {
 
     /// Makes the fingerprints of the documents, and calls `each` with those of up to `at_once` documents and with their
     /// names. Documents without features and records that are not documents are skipped, and reported on stderr.
-    pub(super) fn read(
+    pub(super) fn read<W: Width>(
         &self,
         subject: &Subject,
         quiet: bool,
         at_once: usize,
         cancel: &Arc<AtomicBool>,
-        mut each: impl FnMut(&[u64], &[String]) -> anyhow::Result<()>,
+        mut each: impl FnMut(&[W], &[String]) -> anyhow::Result<()>,
     ) -> anyhow::Result<ExitCode> {
         let source = SourceOptions {
             text_key: self.text_key.clone(),
@@ -78,8 +78,8 @@ impl TextArgs {
                     return Ok(());
                 }
                 Ok(RowFingerprint { hex, .. }) => {
-                    let fingerprint = u64::from_str_radix(&hex, 16);
-                    fingerprints.push(fingerprint.context("a fingerprint has more than 64 bits")?);
+                    let fingerprint = W::from_hex(&hex);
+                    fingerprints.push(fingerprint.context("the index has fingerprints of another width")?);
                     names.push(row.id);
                 }
             }

@@ -57,6 +57,8 @@ fn sandbox_with_inputs() -> Sandbox {
         page.len()
     );
     sandbox.put("crawl.warc.gz", Corpus::gzip(record.as_bytes()));
+    let features = |i: u32| format!("{{\"id\":{i},\"features\":{{\"price\":{i}.5,\"size\":1}}}}\n");
+    sandbox.put("features.jsonl", (1..9).map(features).collect::<String>());
     sandbox.put("vectors.jsonl", (1..9).map(vector).collect::<String>());
     sandbox
 }
@@ -64,6 +66,7 @@ fn sandbox_with_inputs() -> Sandbox {
 /// The commands that create the directory that an example uses, unless the example creates it.
 fn setup_commands(command: &str, example: &str) -> &'static [&'static str] {
     match command {
+        "index" if example.contains("clusters.parquet") => &["dedup news.jsonl -o out"],
         "index" if !example.contains(" build ") => &["index build old.u64 -o seen"],
         "dedup" if example.contains("--against") => &["collection create seen"],
         "collection" if example.contains(" stories ") => &[

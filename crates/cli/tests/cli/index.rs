@@ -1,12 +1,15 @@
 //! `twinprint index`: the results of queries, and the index after a writer is killed.
 
 mod adding;
+mod brute;
+mod designs;
 mod exports;
 mod foreign;
 mod formats;
 mod joins;
 mod profiles;
 mod resume;
+mod widths;
 
 use std::process::Stdio;
 use std::time::Duration;

@@ -4,6 +4,7 @@
 //! blocks are 11, 11, 11, 11, 10, 10.
 
 use super::{Plan, PlanError, TableSpec, all_bits};
+use crate::random::Random;
 
 /// The maximum number of tables of a plan. With more tables, a plan costs more than a scan on all measured data.
 pub const MAX_TABLES: usize = 4096;
@@ -24,7 +25,7 @@ fn split(within: u128, parts: u32) -> Vec<u128> {
 }
 
 /// Returns the binomial coefficient C(n, r), saturating.
-fn choose(n: u32, r: u32) -> u128 {
+pub(super) fn choose(n: u32, r: u32) -> u128 {
     if r > n {
         return 0;
     }
@@ -34,7 +35,7 @@ fn choose(n: u32, r: u32) -> u128 {
 }
 
 /// Calls `visit` with `union` ORed with every choice of `take` of the `blocks`, in lexicographic order.
-fn unions(blocks: &[u128], take: usize, union: u128, visit: &mut impl FnMut(u128)) {
+pub(super) fn unions(blocks: &[u128], take: usize, union: u128, visit: &mut impl FnMut(u128)) {
     if take == 0 {
         return visit(union);
     }
@@ -299,5 +300,38 @@ impl Plan {
             })
         });
         Self::new(bits, k, format!("half-spaces AG({d},2)"), tables.collect())
+    }
+
+    /// Tables with random keys: `tables` choices of `key_bits` bits, drawn with a seed. The plan is not exact;
+    /// [`Plan::recall`] tells the share of pairs that it finds. Charikar 2002 searches random permutations in this way.
+    ///
+    /// # Errors
+    /// `Blocks` unless 1 ≤ `key_bits` ≤ `bits`; `Tables` for more than [`MAX_TABLES`] tables.
+    pub fn random(bits: u32, k: u32, tables: u32, key_bits: u32, seed: u64) -> Result<Self, PlanError> {
+        let what = "random keys";
+        all_bits(bits)?;
+        if tables as usize > MAX_TABLES {
+            let tables = u128::from(tables);
+            return Err(PlanError::Tables { what, tables });
+        }
+        if tables == 0 || key_bits == 0 || key_bits > bits {
+            return Err(PlanError::Blocks {
+                what,
+                parts: if tables == 0 { tables } else { key_bits },
+                bits,
+                k,
+            });
+        }
+        let mut random = Random(seed);
+        let tables = (0..tables).map(|_| TableSpec {
+            mask: random.subset(bits, key_bits),
+            radius: 0,
+        });
+        Self::new(
+            bits,
+            k,
+            format!("random keys of {key_bits} bits"),
+            tables.collect(),
+        )
     }
 }

@@ -13,7 +13,9 @@
 
 mod catalogue;
 pub mod check;
+mod design;
 mod join;
+mod recall;
 #[cfg(test)]
 mod tests;
 
@@ -21,6 +23,7 @@ use std::fmt;
 
 pub use catalogue::MAX_TABLES;
 pub(crate) use catalogue::even_radii;
+pub use design::{Design, DesignError};
 pub use join::{JoinPlan, JoinTables};
 
 /// The maximum width of an address of a table in memory, in bits, so that a directory has at most 2²⁸ entries.

@@ -172,3 +172,99 @@ proptest! {
         prop_assert!(mask & !kept < kept & kept.wrapping_neg() || kept == 0 || mask == kept);
     }
 }
+
+#[test]
+fn designs_have_the_names_that_they_print() {
+    let named = [
+        ("scan", 1),
+        ("one-table", 1),
+        ("parts:4", 4),
+        ("parts:30,20,14", 3),
+        ("blocks:5", 10),
+        ("blocks:6", 20),
+        ("nested:4", 16),
+        ("qr11", 11),
+        ("half-spaces", 14),
+        ("random:7,20", 7),
+        ("masks:ffff/1,ffff0000/0", 2),
+    ];
+    for (name, tables) in named {
+        let design: Design = name.parse().unwrap();
+        assert_eq!(design.to_string(), name);
+        let plan = design.plan(64, 3).unwrap();
+        assert_eq!(plan.tables.len(), tables, "{name}");
+        let exact = !name.starts_with("random") && !name.starts_with("masks");
+        assert_eq!(check(&plan), exact, "{name}");
+    }
+    assert_eq!("masks:0xff".parse::<Design>().unwrap().to_string(), "masks:ff/0");
+    let no_names = [
+        "",
+        "scan:",
+        "scan:1",
+        "part:4",
+        "parts",
+        "parts:",
+        "parts:4,",
+        "parts:-1",
+        "blocks:x",
+        "random:3",
+        "random:1,2,3",
+        "masks:",
+        "masks:+1",
+        "masks:1/",
+        "masks:1/-1",
+        "masks:100000000000000000000000000000000",
+    ];
+    for name in no_names {
+        assert!(name.parse::<Design>().is_err(), "{name}");
+    }
+}
+
+#[test]
+fn random_plans_find_the_expected_share() {
+    // A pair at distance d has no differing bit in a random key of w of b bits with probability C(b − d, w) / C(b, w).
+    for (bits, distance, tables, key_bits) in
+        [(64, 3, 10, 20), (64, 2, 4, 24), (64, 6, 40, 16), (128, 4, 20, 24)]
+    {
+        let clean: f64 = (0..distance)
+            .map(|d| f64::from(bits - key_bits - d) / f64::from(bits - d))
+            .product();
+        let expected = 1.0 - (1.0 - clean).powi(tables as i32);
+        let seeds = 8;
+        let mean = (0..seeds)
+            .map(|seed| {
+                let plan = Plan::random(bits, distance, tables, key_bits, seed).unwrap();
+                assert!(
+                    plan.tables
+                        .iter()
+                        .all(|table| table.mask.count_ones() == key_bits)
+                );
+                plan.recall(distance)
+            })
+            .sum::<f64>()
+            / seeds as f64;
+        assert!(
+            (mean - expected).abs() < 0.02,
+            "{bits} {distance}: {mean}, expected {expected}"
+        );
+    }
+    assert!(Plan::random(64, 3, 0, 20, 1).is_err());
+    assert!(Plan::random(64, 3, 5, 65, 1).is_err());
+    assert!(Plan::random(64, 3, 5000, 20, 1).is_err());
+}
+
+proptest! {
+    /// The recall is 1 up to k exactly if the checker finds no missed error set, and is the share of sets that are found.
+    #[test]
+    fn the_recall_is_the_share_of_error_sets_that_are_found(
+        masks in prop::collection::vec((1u128..1 << 12, 0u32..3), 1..6),
+        distance in 0u32..=12,
+    ) {
+        let tables = masks.iter().map(|&(mask, radius)| TableSpec { mask, radius }).collect();
+        let plan = Plan::new(12, distance, "test", tables).unwrap();
+        let sets: Vec<u128> = (0..1u128 << 12).filter(|e| e.count_ones() == distance).collect();
+        let found = sets.iter().filter(|&&e| !misses(&plan, e)).count();
+        prop_assert!((plan.recall(distance) - found as f64 / sets.len() as f64).abs() < 1e-12);
+        prop_assert_eq!((0..=distance).all(|d| plan.recall(d) >= 1.0), is_exact(&plan).is_ok());
+    }
+}

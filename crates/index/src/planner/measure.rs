@@ -9,6 +9,7 @@ use std::time::Instant;
 use twinprint_fingerprint::kernel::{self, PackedRows, RowRange, prefetch_read};
 
 use super::segment::LookupCosts;
+use crate::random::Random;
 
 /// The number of probes of a block, as in lookups.
 const BLOCK_PROBES: usize = 64;
@@ -25,13 +26,8 @@ const FULL_BUCKET_ROWS: u32 = 64;
 /// because the disk of the file is not known.
 pub fn measure(bytes: usize) -> LookupCosts {
     let words = (bytes / 8).clamp(1 << 12, 1 << 30);
-    let mut random = 1u64;
-    let mut next = move || {
-        random ^= random << 13;
-        random ^= random >> 7;
-        random ^= random << 17;
-        random
-    };
+    let mut random = Random(1);
+    let mut next = move || random.next();
     let numbers: Vec<u64> = (0..words).map(|_| next()).collect();
     let packed: Vec<u8> = numbers.iter().flat_map(|n| n.to_le_bytes()).collect();
     let rows = (packed.len() as u64 * 8 / u64::from(ROW_BITS) - 16) as u32;

@@ -6,8 +6,9 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use twinprint_fingerprint::Width;
 use twinprint_index::segment::SegmentError;
-use twinprint_index::sort::Sorter;
+use twinprint_index::sort::{IdRow, Sorter};
 use twinprint_index::store::{Snapshot, StoreError};
 
 use crate::progress::{Progress, Unit};
@@ -65,12 +66,12 @@ pub struct SortSpace<'s> {
 /// # Ok(())
 /// # }
 /// ```
-pub fn export<E: From<StoreError> + From<SegmentError>>(
-    snapshot: &Snapshot<u64>,
+pub fn export<W: Width, E: From<StoreError> + From<SegmentError>>(
+    snapshot: &Snapshot<W>,
     space: SortSpace<'_>,
     progress: &dyn Progress,
     cancel: &AtomicBool,
-    mut each: impl FnMut(u64, u64) -> Result<(), E>,
+    mut each: impl FnMut(u64, W) -> Result<(), E>,
 ) -> Result<(), E> {
     let check_cancelled = || {
         if cancel.load(Ordering::Relaxed) {
@@ -78,13 +79,14 @@ pub fn export<E: From<StoreError> + From<SegmentError>>(
         }
         Ok(())
     };
-    SegmentError::check_memory(Sorter::least_memory(snapshot.rows()), space.memory)?;
-    let mut sorter = Sorter::new(space.directory, u128::MAX, space.memory);
+    let needed = Sorter::<IdRow<W>>::least_memory(snapshot.rows());
+    SegmentError::check_memory(needed, space.memory)?;
+    let mut sorter = Sorter::new(space.directory, IdRow::<W>::largest(), space.memory);
     let mut count = 0;
     progress.stage("read", snapshot.rows(), Unit::Fingerprints);
     for row in snapshot.iter() {
         let (fingerprint, id) = row?;
-        sorter.push(u128::from(id) << 64 | u128::from(fingerprint))?;
+        sorter.push(IdRow { id, fingerprint })?;
         count += 1;
         if count % CHECK_INTERVAL == 0 {
             check_cancelled()?;
@@ -96,7 +98,7 @@ pub fn export<E: From<StoreError> + From<SegmentError>>(
     sorter.finish(|rows| {
         check_cancelled()?;
         for &row in rows {
-            each((row >> 64) as u64, row as u64)?;
+            each(row.id, row.fingerprint)?;
         }
         progress.advance(rows.len() as u64);
         Ok(())

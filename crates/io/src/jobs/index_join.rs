@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use twinprint_fingerprint::Width;
 use twinprint_index::join::{Pair, StoredJoin};
 use twinprint_index::segment::{Segment, SegmentError};
 use twinprint_index::sort::Sorter;
@@ -31,10 +32,10 @@ use crate::work::WorkDir;
 
 /// One side of a join.
 #[derive(Debug)]
-pub enum JoinSide {
+pub enum JoinSide<W> {
     /// The fingerprints and ids of an index, at one snapshot.
-    Index(Snapshot<u64>),
-    /// The fingerprints and ids of files.
+    Index(Snapshot<W>),
+    /// The fingerprints and ids of files, whose width must be `W`.
     Files(RawFiles),
 }
 
@@ -54,7 +55,7 @@ pub struct JoinOptions {
     pub work_dir: Option<PathBuf>,
 }
 
-impl JoinSide {
+impl<W: Width> JoinSide<W> {
     /// The number of ids on this side, including deleted ids.
     fn len(&self) -> u64 {
         match self {
@@ -64,7 +65,7 @@ impl JoinSide {
     }
 
     /// Returns the segment of an index that has a single segment and can be joined directly.
-    fn stored(&self) -> Option<&Segment<u64>> {
+    fn stored(&self) -> Option<&Segment<W>> {
         match self {
             Self::Index(snapshot) => snapshot.single(),
             Self::Files(_) => None,
@@ -104,7 +105,7 @@ pub struct JoinRow<'r> {
 /// let path = room.path().join("fingerprints.u64");
 /// let fingerprints = [0x00_u64, 0xffff, 0x01, 0xffff];
 /// std::fs::write(&path, fingerprints.map(u64::to_le_bytes).concat())?;
-/// let side = JoinSide::Files(RawFiles::open(&[path], &Ids::Own)?);
+/// let side = JoinSide::<u64>::Files(RawFiles::open(&[path], &Ids::Own)?);
 /// let options = JoinOptions {
 ///     k: 3,
 ///     all_pairs: true,
@@ -122,15 +123,15 @@ pub struct JoinRow<'r> {
 /// # Ok(())
 /// # }
 /// ```
-pub fn join<E: From<JoinError> + From<SegmentError>>(
-    a: &JoinSide,
-    b: Option<&JoinSide>,
+pub fn join<W: Width, E: From<JoinError> + From<SegmentError>>(
+    a: &JoinSide<W>,
+    b: Option<&JoinSide<W>>,
     options: &JoinOptions,
     progress: &dyn Progress,
     cancel: &Arc<AtomicBool>,
     mut row: impl FnMut(JoinRow<'_>) -> Result<(), E>,
 ) -> Result<(), E> {
-    let sides: Vec<&JoinSide> = std::iter::once(a).chain(b).collect();
+    let sides: Vec<&JoinSide<W>> = std::iter::once(a).chain(b).collect();
     options.check_memory(&sides).map_err(JoinError::from)?;
     let work = match &options.work_dir {
         Some(path) => WorkDir::create(path),
@@ -165,10 +166,10 @@ pub fn join<E: From<JoinError> + From<SegmentError>>(
 }
 
 /// Joins two segments, or a segment with itself.
-struct JoinJob<'j> {
-    a: &'j Segment<u64>,
+struct JoinJob<'j, W> {
+    a: &'j Segment<W>,
     /// The second segment. In a self-join it is the same segment as `a`.
-    b: &'j Segment<u64>,
+    b: &'j Segment<W>,
     is_self_join: bool,
     options: &'j JoinOptions,
     cancel: &'j AtomicBool,
@@ -187,7 +188,7 @@ struct FoundPairs {
     failed: Option<SegmentError>,
 }
 
-impl JoinJob<'_> {
+impl<W: Width> JoinJob<'_, W> {
     /// Finds all pairs and returns them in a sorter.
     ///
     /// # Errors
@@ -234,13 +235,13 @@ impl JoinJob<'_> {
         let joined = if self.is_self_join {
             progress.stage(
                 "join",
-                join.work_with_itself::<u64>(self.a.rows()),
+                join.work_with_itself::<W>(self.a.rows()),
                 Unit::Fingerprints,
             );
             join.with_itself(self.a, &sink)
                 .and_then(|()| self.equal_fingerprints(&sink))
         } else {
-            let work = join.work_between::<u64>(self.a.rows(), self.b.rows());
+            let work = join.work_between::<W>(self.a.rows(), self.b.rows());
             progress.stage("join", work, Unit::Fingerprints);
             join.between(self.a, self.b, &sink)
         };
@@ -305,15 +306,15 @@ impl JoinJob<'_> {
 }
 
 /// Translates pairs of row numbers into rows of ids.
-struct RowReporter<'j> {
-    job: &'j JoinJob<'j>,
+struct RowReporter<'j, W> {
+    job: &'j JoinJob<'j, W>,
     /// The number of the row whose ids are in the buffer `a`.
     loaded: Option<u32>,
     a: Vec<u64>,
     b: Vec<u64>,
 }
 
-impl RowReporter<'_> {
+impl<W: Width> RowReporter<'_, W> {
     fn rows<E: From<SegmentError>>(
         &mut self,
         pair: u128,

@@ -3,7 +3,7 @@
 use std::hash::Hasher as _;
 
 use siphasher::sip128::{Hasher128, SipHasher13};
-use twinprint_fingerprint::HashKey;
+use twinprint_fingerprint::{HashKey, Width};
 
 /// The 128-bit digest of a sequence of fingerprints and ids. It does not depend on the names of the files or on how the
 /// sequence is divided into files and blocks.
@@ -30,7 +30,7 @@ impl FingerprintDigest {
     }
 
     /// Adds a block of fingerprints and the id of each.
-    pub fn add(&mut self, fingerprints: &[u64], ids: &[u64]) {
+    pub fn add<W: Width>(&mut self, fingerprints: &[W], ids: &[u64]) {
         write(&mut self.fingerprints, fingerprints);
         if let Some(hasher) = &mut self.ids {
             write(hasher, ids);
@@ -46,14 +46,15 @@ impl FingerprintDigest {
     }
 }
 
-fn write(hasher: &mut SipHasher13, numbers: &[u64]) {
+/// Hashes numbers as little-endian bytes.
+fn write<W: Width>(hasher: &mut SipHasher13, numbers: &[W]) {
+    let each = W::BITS as usize / 8;
     let mut block = [0; 1 << 12];
-    for numbers in numbers.chunks(block.len() / 8) {
-        let (eights, _) = block.as_chunks_mut();
-        for (eight, number) in eights.iter_mut().zip(numbers) {
-            *eight = number.to_le_bytes();
+    for numbers in numbers.chunks(block.len() / each) {
+        for (bytes, number) in block.chunks_exact_mut(each).zip(numbers) {
+            bytes.copy_from_slice(&number.widen().to_le_bytes()[..each]);
         }
-        hasher.write(&block[..8 * numbers.len()]);
+        hasher.write(&block[..each * numbers.len()]);
     }
 }
 
@@ -97,5 +98,28 @@ mod tests {
         assert_eq!(all[0], of(&bytes(&numbers)));
         let ids = of(&bytes(&other)).to_le_bytes();
         assert_eq!(all[2], of(&[bytes(&numbers), ids.to_vec()].concat()));
+    }
+
+    #[test]
+    fn fingerprints_of_every_width_are_hashed_as_their_bytes() {
+        fn same<W: Width>() {
+            let numbers: Vec<W> = (0..3000_u128)
+                .map(|i| W::truncate(i.wrapping_mul(u128::MAX / 977)))
+                .collect();
+            let each = W::BITS as usize / 8;
+            let bytes: Vec<u8> = numbers
+                .iter()
+                .flat_map(|number| number.widen().to_le_bytes().into_iter().take(each))
+                .collect();
+            let mut digest = FingerprintDigest::new(false);
+            digest.add(&numbers, &[]);
+            assert_eq!(
+                digest.finish(),
+                twinprint_fingerprint::hash_one(&HashKey::PUBLIC, &bytes)
+            );
+        }
+        same::<u32>();
+        same::<u64>();
+        same::<u128>();
     }
 }

@@ -25,7 +25,7 @@ pub enum RawError {
     },
     /// The file name has no known extension.
     #[error(
-        "{}: the name is not that of a file of fingerprints; use *.u64 for 64-bit little-endian integers (compressed: *.u64.gz or *.u64.zst), or *.parquet for a table with a column \"fingerprint\"",
+        "{}: the name is not that of a file of fingerprints; use *.u32, *.u64 or *.u128 for little-endian integers of that many bits (compressed: *.u64.gz or *.u64.zst), or *.parquet for a table with a column \"fingerprint\"",
         path.display()
     )]
     Kind {
@@ -39,13 +39,49 @@ pub enum RawError {
         /// The file.
         path: PathBuf,
     },
-    /// The length of the decompressed file is not a multiple of 8 bytes.
-    #[error("{}: the length of {bytes} bytes is not a multiple of 8, so the file is truncated or does not contain 64-bit integers; write the file again", path.display())]
+    /// The name of the file of ids is not that of a file of 64-bit integers.
+    #[error("{}: the name is not that of a file of ids; use *.u64 for 64-bit little-endian integers (compressed: *.u64.gz or *.u64.zst)", path.display())]
+    IdKind {
+        /// The file of ids.
+        path: PathBuf,
+    },
+    /// The length of the decompressed file is not a multiple of the length of an integer.
+    #[error(
+        "{}: the length of {bytes} bytes is not a multiple of {}, so the file is truncated or does not contain {bits}-bit integers; write the file again",
+        path.display(), bits / 8
+    )]
     Length {
         /// The file.
         path: PathBuf,
         /// The length of the decompressed file in bytes.
         bytes: u64,
+        /// The width of the integers in bits, as the name of the file states it.
+        bits: u32,
+    },
+    /// The fingerprints of two files have different widths.
+    #[error(
+        "{} has fingerprints of {bits} bits, but {} has fingerprints of {other_bits} bits, and fingerprints of different widths cannot be compared; read the two files in separate runs",
+        path.display(), other.display()
+    )]
+    Widths {
+        /// The first file.
+        path: PathBuf,
+        /// The width of the fingerprints of the first file, in bits.
+        bits: u32,
+        /// A file with fingerprints of another width.
+        other: PathBuf,
+        /// The width of the fingerprints of the other file, in bits.
+        other_bits: u32,
+    },
+    /// The fingerprints of a file have another width than expected.
+    #[error("{} has fingerprints of {got} bits, but {expected} bits are expected; make fingerprints of {expected} bits", path.display())]
+    Width {
+        /// The file.
+        path: PathBuf,
+        /// The width of the fingerprints of the file, in bits.
+        got: u32,
+        /// The expected width, in bits.
+        expected: u32,
     },
     /// The file is damaged.
     #[error("{}: {reason}; write the file again", path.display())]

@@ -2,9 +2,13 @@
 //!
 //! [`RawFiles`] reads files of two formats, as consecutive ranges of fingerprints with their ids:
 //!
-//! * `*.u64`: 64-bit little-endian integers, uncompressed or compressed (`.u64.gz`, `.u64.zst` …).
-//! * Parquet, with the feature `tables`: a column `fingerprint` of signed or unsigned 64-bit integers, and optionally a
-//!   column `id`.
+//! * `*.u32`, `*.u64` and `*.u128`: little-endian integers of 32, 64 or 128 bits, uncompressed or compressed (`.u64.gz`,
+//!   `.u64.zst` …).
+//! * Parquet, with the feature `tables`: a column `fingerprint`, and optionally a column `id`. The fingerprints are
+//!   signed or unsigned integers of 32 or 64 bits. Fingerprints of 128 bits are `FIXED_LEN_BYTE_ARRAY(16)`, the most
+//!   significant byte first.
+//!
+//! All files of one reading have fingerprints of the same width.
 //!
 //! [`RowWriter`] writes results as rows of ids, fingerprints and distances.
 //!
@@ -24,6 +28,8 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 
+use twinprint_fingerprint::Width;
+
 pub use self::digest::FingerprintDigest;
 pub use self::error::RawError;
 pub use self::new_file::NewFile;
@@ -33,8 +39,7 @@ use self::numbers::{NumberFile, NumberReader};
 #[cfg(feature = "tables")]
 use self::table::TableFile;
 #[cfg(feature = "tables")]
-use crate::source::{Codec, Format};
-use crate::source::{NamedFormat, format_of_name};
+use crate::source::{Codec, Format, NamedFormat, format_of_name};
 
 /// The metadata key under which a Parquet file stores the profile of its fingerprints. The value is
 /// [`crate::ProfileLabel::written`].
@@ -55,7 +60,7 @@ pub enum Ids {
     File(PathBuf),
 }
 
-/// Files of fingerprints whose formats, columns and lengths have been checked.
+/// Files of fingerprints whose formats, columns, lengths and widths have been checked.
 ///
 /// ```
 /// use twinprint_io::raw::{Ids, RawError, RawFiles};
@@ -65,9 +70,9 @@ pub enum Ids {
 /// let path = room.path().join("fingerprints.u64");
 /// std::fs::write(&path, [7_u64, 9].map(u64::to_le_bytes).concat())?;
 /// let files = RawFiles::open(&[path], &Ids::Own)?;
-/// assert_eq!((files.len(), files.has_ids()), (2, false));
+/// assert_eq!((files.bits(), files.len(), files.has_ids()), (64, 2, false));
 /// let mut rows = Vec::new();
-/// files.read(100, |fingerprints, ids| {
+/// files.read(100, |fingerprints: &[u64], ids| {
 ///     rows.extend(ids.iter().copied().zip(fingerprints.iter().copied()));
 ///     Ok::<_, RawError>(())
 /// })?;
@@ -95,8 +100,9 @@ impl RawFiles {
     /// length.
     ///
     /// # Errors
-    /// The error of the first file that cannot be read as fingerprints; [`RawError::Mixed`] if only some files have
-    /// ids; [`RawError::IdCount`] if the file of ids has another length.
+    /// The error of the first file that cannot be read as fingerprints; [`RawError::Widths`] if the fingerprints of two
+    /// files have different widths; [`RawError::Mixed`] if only some files have ids; [`RawError::IdKind`] or
+    /// [`RawError::IdCount`] if the file of ids has no 64-bit integers or another length.
     pub fn open(paths: &[PathBuf], ids: &Ids) -> Result<Self, RawError> {
         let files = paths
             .iter()
@@ -107,6 +113,16 @@ impl RawFiles {
             files,
             ids: None,
         };
+        let bits = raw.bits();
+        let other = raw.files.iter().find(|file| file.bits() != bits);
+        if let (Some(first), Some(other)) = (raw.files.first(), other) {
+            return Err(RawError::Widths {
+                path: first.path().to_owned(),
+                bits,
+                other: other.path().to_owned(),
+                other_bits: other.bits(),
+            });
+        }
         let other = raw.files.iter().find(|file| file.has_ids() != raw.own_ids);
         if let (Some(first), Some(other)) = (raw.files.first(), other) {
             let (with, without) = if raw.own_ids {
@@ -120,7 +136,13 @@ impl RawFiles {
             });
         }
         if let Ids::File(path) = ids {
-            let ids = NumberFile::open(path)?;
+            let ids = NumberFile::open(path).map_err(|error| match error {
+                RawError::Kind { path } => RawError::IdKind { path },
+                error => error,
+            })?;
+            if ids.bits() != u64::BITS {
+                return Err(RawError::IdKind { path: path.clone() });
+            }
             if ids.len() != raw.len() {
                 return Err(RawError::IdCount {
                     path: path.clone(),
@@ -132,6 +154,26 @@ impl RawFiles {
             raw.ids = Some(ids);
         }
         Ok(raw)
+    }
+
+    /// The width of the fingerprints, in bits: 32, 64 or 128. Without any file it is 64.
+    pub fn bits(&self) -> u32 {
+        self.files.first().map_or(u64::BITS, RawFile::bits)
+    }
+
+    /// Checks that the fingerprints have `expected` bits.
+    ///
+    /// # Errors
+    /// [`RawError::Width`] with the first file, if they have another width.
+    pub fn check_bits(&self, expected: u32) -> Result<(), RawError> {
+        match self.files.first() {
+            Some(file) if file.bits() != expected => Err(RawError::Width {
+                path: file.path().to_owned(),
+                got: file.bits(),
+                expected,
+            }),
+            _ => Ok(()),
+        }
     }
 
     /// The number of fingerprints in all files.
@@ -160,12 +202,14 @@ impl RawFiles {
     /// one is `first`. An error of `each` ends the reading.
     ///
     /// # Errors
-    /// A file cannot be read, has become shorter since it was opened, or contains nulls; or `each` returns an error.
-    pub fn read<E: From<RawError>>(
+    /// [`RawError::Width`] if the fingerprints have another width than `W`; a file cannot be read, has become shorter
+    /// since it was opened, or contains nulls; or `each` returns an error.
+    pub fn read<W: Width, E: From<RawError>>(
         &self,
         first: u64,
-        mut each: impl FnMut(&[u64], &[u64]) -> Result<(), E>,
+        mut each: impl FnMut(&[W], &[u64]) -> Result<(), E>,
     ) -> Result<(), E> {
+        self.check_bits(W::BITS)?;
         let mut given_ids = self.ids.as_ref().map(NumberFile::numbers).transpose()?;
         let mut position = first;
         let (mut fingerprints, mut ids) = (Vec::new(), Vec::new());
@@ -203,22 +247,27 @@ impl RawFile {
         )]
         ids: bool,
     ) -> Result<Self, RawError> {
+        #[cfg(feature = "tables")]
         match format_of_name(path, &[]) {
-            #[cfg(feature = "tables")]
             NamedFormat::Known(Format::Parquet, Codec::Plain) => {
                 let table = TableFile::open(path, ids)?;
-                Ok(Self::Table(Box::new(table)))
+                return Ok(Self::Table(Box::new(table)));
             }
+            NamedFormat::Known(Format::Parquet, _) => {
+                return Err(RawError::PackedTable {
+                    path: path.to_owned(),
+                });
+            }
+            _ => {}
+        }
+        NumberFile::open(path).map(Self::Numbers)
+    }
+
+    fn bits(&self) -> u32 {
+        match self {
+            Self::Numbers(file) => file.bits(),
             #[cfg(feature = "tables")]
-            NamedFormat::Known(Format::Parquet, _) => Err(RawError::PackedTable {
-                path: path.to_owned(),
-            }),
-            NamedFormat::Unknown(_, Some(ending)) if ending == "u64" => {
-                NumberFile::open(path).map(Self::Numbers)
-            }
-            _ => Err(RawError::Kind {
-                path: path.to_owned(),
-            }),
+            Self::Table(file) => file.bits(),
         }
     }
 
@@ -279,9 +328,9 @@ enum RawReader<'f> {
 impl RawReader<'_> {
     /// Appends the next range of fingerprints, and their ids if the file has ids. Appends nothing at the end of the
     /// file.
-    fn fill(
+    fn fill<W: Width>(
         &mut self,
-        fingerprints: &mut Vec<u64>,
+        fingerprints: &mut Vec<W>,
         #[cfg_attr(
             not(feature = "tables"),
             expect(unused_variables, clippy::ptr_arg, reason = "only tables have ids")

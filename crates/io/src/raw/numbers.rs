@@ -1,38 +1,50 @@
-//! Reads files of 64-bit little-endian integers, uncompressed or compressed.
+//! Reads files of little-endian integers of 32, 64 or 128 bits, uncompressed or compressed.
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use twinprint_fingerprint::Width;
+
 use super::RawError;
 use crate::source::{
     Codec, NamedFormat, ReadProgress, UnpackLimits, format_of_name, open_unpacked, read_failure,
 };
 
-/// The number of bytes read at a time, a multiple of 8.
+/// The number of bytes read at a time, a multiple of the length of every integer.
 const BLOCK_BYTES: usize = 1 << 20;
 
-/// A file of 64-bit integers whose length is known.
+/// A file of integers whose width and length are known.
 #[derive(Clone, Debug)]
 pub(super) struct NumberFile {
     path: PathBuf,
     codec: Codec,
+    bits: u32,
     bytes: u64,
     count: u64,
+}
+
+/// Returns the width in bits that the extension of a file of integers states.
+pub(super) fn bits_of(extension: &str) -> Option<u32> {
+    match extension {
+        "u32" => Some(u32::BITS),
+        "u64" => Some(u64::BITS),
+        "u128" => Some(u128::BITS),
+        _ => None,
+    }
 }
 
 impl NumberFile {
     /// Checks the name and the length of a file. A compressed file is decompressed once to measure its length.
     pub(super) fn open(path: &Path) -> Result<Self, RawError> {
-        let codec = match format_of_name(path, &[]) {
-            NamedFormat::Unknown(codec, Some(ending)) if ending == "u64" => codec,
-            _ => {
-                return Err(RawError::Kind {
-                    path: path.to_owned(),
-                });
-            }
+        let named = match format_of_name(path, &[]) {
+            NamedFormat::Unknown(codec, Some(ending)) => Some(codec).zip(bits_of(&ending)),
+            _ => None,
         };
+        let (codec, bits) = named.ok_or_else(|| RawError::Kind {
+            path: path.to_owned(),
+        })?;
         let metadata = path.metadata().map_err(RawError::io(path))?;
         if metadata.is_dir() {
             return Err(RawError::io(path)(io::ErrorKind::IsADirectory.into()));
@@ -45,6 +57,7 @@ impl NumberFile {
         let mut file = Self {
             path: path.to_owned(),
             codec,
+            bits,
             bytes: metadata.len(),
             count: 0,
         };
@@ -53,14 +66,21 @@ impl NumberFile {
         } else {
             file.unpacked_length()?
         };
-        if length % 8 != 0 {
+        let each = u64::from(bits / 8);
+        if length % each != 0 {
             return Err(RawError::Length {
                 path: path.to_owned(),
                 bytes: length,
+                bits,
             });
         }
-        file.count = length / 8;
+        file.count = length / each;
         Ok(file)
+    }
+
+    /// The width of the integers, in bits.
+    pub(super) fn bits(&self) -> u32 {
+        self.bits
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -136,9 +156,10 @@ pub(super) struct NumberReader<'f> {
 }
 
 impl NumberReader<'_> {
-    /// Appends the next `count` integers to `out`.
-    pub(super) fn fill(&mut self, out: &mut Vec<u64>, count: usize) -> Result<(), RawError> {
-        let mut left = count * 8;
+    /// Appends the next `count` integers to `out`. `W` must be the width of the integers.
+    pub(super) fn fill<W: Width>(&mut self, out: &mut Vec<W>, count: usize) -> Result<(), RawError> {
+        let each = W::BITS as usize / 8;
+        let mut left = count * each;
         out.reserve(count);
         while left > 0 {
             self.block.resize(left.min(BLOCK_BYTES), 0);
@@ -146,8 +167,11 @@ impl NumberReader<'_> {
                 .read_exact(&mut self.block)
                 .map_err(self.file.failed())?;
             left -= self.block.len();
-            let (eights, _) = self.block.as_chunks();
-            out.extend(eights.iter().map(|&eight| u64::from_le_bytes(eight)));
+            out.extend(self.block.chunks_exact(each).map(|bytes| {
+                let mut wide = [0; 16];
+                wide[..each].copy_from_slice(bytes);
+                W::truncate(u128::from_le_bytes(wide))
+            }));
         }
         Ok(())
     }

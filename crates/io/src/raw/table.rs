@@ -3,9 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use twinprint_fingerprint::Width;
+
 use super::{RawError, STRETCH_LENGTH};
 use crate::source::{
-    Codec, Format, IntegerColumn, ParquetTable, RejectReason, SourceFile, guarded, open_table,
+    Codec, Format, IntegerColumn, IntegerReader, ParquetTable, RejectReason, SourceFile, guarded, open_table,
 };
 
 /// The name of the column of fingerprints.
@@ -41,18 +43,23 @@ impl TableFile {
             path: path.to_owned(),
             what,
         };
-        let fingerprint = match table.integers(FINGERPRINT) {
-            Ok(Some(wholes)) if wholes.bits == 64 => wholes,
+        let fingerprint = match table.wide_integers(FINGERPRINT) {
+            // The sign of a narrower integer would become several bits of the fingerprint.
+            Ok(Some(integers)) if integers.stated_bits == integers.bits => integers,
             Ok(None) => {
                 let present = table.column_names().join(", ");
                 return Err(column(format!(
-                    "there is no column \"{FINGERPRINT}\"; the columns are {present}; rename the column of 64-bit fingerprints to \"{FINGERPRINT}\""
+                    "there is no column \"{FINGERPRINT}\"; the columns are {present}; rename the column of fingerprints to \"{FINGERPRINT}\""
                 )));
             }
             found => {
-                let found = found.map_or_else(|found| found, |_| "32-bit integers".to_owned());
+                let narrow = |integers: Option<IntegerColumn>| {
+                    let bits = integers.map_or(0, |integers| integers.stated_bits);
+                    format!("{bits}-bit integers")
+                };
+                let found = found.map_or_else(|found| found, narrow);
                 return Err(column(format!(
-                    "the column \"{FINGERPRINT}\" contains {found} and not 64-bit integers; write fingerprints as signed or unsigned 64-bit integers"
+                    "the column \"{FINGERPRINT}\" contains {found} and not fingerprints; write fingerprints as 32-bit or 64-bit integers, signed or unsigned, or as FIXED_LEN_BYTE_ARRAY(16), the most significant byte first"
                 )));
             }
         };
@@ -72,6 +79,11 @@ impl TableFile {
 
     pub(super) fn path(&self) -> &Path {
         &self.file.path
+    }
+
+    /// The width of the fingerprints, in bits.
+    pub(super) fn bits(&self) -> u32 {
+        self.fingerprint.bits
     }
 
     /// The number of rows.
@@ -112,14 +124,18 @@ pub(super) struct TableRows<'f> {
 
 /// Readers of the columns of one row group.
 struct OpenGroup {
-    fingerprint: crate::source::IntegerReader,
-    id: Option<crate::source::IntegerReader>,
+    fingerprint: IntegerReader,
+    id: Option<IntegerReader>,
     left: u64,
 }
 
 impl TableRows<'_> {
     /// Appends the fingerprints and ids of the next rows. Appends nothing at the end of the file.
-    pub(super) fn fill(&mut self, fingerprints: &mut Vec<u64>, ids: &mut Vec<u64>) -> Result<(), RawError> {
+    pub(super) fn fill<W: Width>(
+        &mut self,
+        fingerprints: &mut Vec<W>,
+        ids: &mut Vec<u64>,
+    ) -> Result<(), RawError> {
         while fingerprints.is_empty() {
             let mut open = match self.columns.take() {
                 Some(open) => open,
@@ -166,12 +182,12 @@ impl TableRows<'_> {
         })
     }
 
-    fn column(
+    fn column<W: Width>(
         &self,
         name: &'static str,
-        reader: &mut crate::source::IntegerReader,
+        reader: &mut IntegerReader,
         count: usize,
-        out: &mut Vec<u64>,
+        out: &mut Vec<W>,
     ) -> Result<(), RawError> {
         let null = guarded(Format::Parquet, || reader.fill(count, out)).map_err(damaged(self.file.path()))?;
         null.map_or(Ok(()), |at| {

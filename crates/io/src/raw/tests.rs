@@ -1,3 +1,5 @@
+mod widths;
+
 use std::io::Write;
 
 use super::*;
@@ -13,9 +15,9 @@ fn u64s(numbers: &[u64]) -> Vec<u8> {
 }
 
 /// All fingerprints with their ids. Positions begin at `first`.
-fn read(raw: &RawFiles, first: u64) -> Result<Vec<(u64, u64)>, RawError> {
+fn read<W: Width>(raw: &RawFiles, first: u64) -> Result<Vec<(W, u64)>, RawError> {
     let mut read = Vec::new();
-    raw.read(first, |fingerprints, ids| {
+    raw.read(first, |fingerprints: &[W], ids| {
         assert_eq!(fingerprints.len(), ids.len());
         read.extend(fingerprints.iter().copied().zip(ids.iter().copied()));
         Ok::<_, RawError>(())
@@ -78,7 +80,14 @@ fn files_without_valid_fingerprints_are_named() {
     let directory = tempfile::tempdir().unwrap();
     let open = |path: &PathBuf| RawFiles::open(std::slice::from_ref(path), &Ids::Own);
     let odd = file(directory.path(), "odd.u64", &[0; 9]);
-    assert!(matches!(open(&odd), Err(RawError::Length { bytes: 9, .. })));
+    assert!(matches!(
+        open(&odd),
+        Err(RawError::Length {
+            bytes: 9,
+            bits: 64,
+            ..
+        })
+    ));
     let text = file(directory.path(), "a.txt", &[0; 8]);
     assert!(matches!(open(&text), Err(RawError::Kind { .. })));
     let missing = directory.path().join("missing.u64");
@@ -86,7 +95,7 @@ fn files_without_valid_fingerprints_are_named() {
     let shrunk = file(directory.path(), "shrunk.u64", &[0; 16]);
     let raw = open(&shrunk).unwrap();
     std::fs::write(&shrunk, [0; 8]).unwrap();
-    assert!(matches!(read(&raw, 0), Err(RawError::Io { .. })));
+    assert!(matches!(read::<u64>(&raw, 0), Err(RawError::Io { .. })));
     let packed = zstd::encode_all(&u64s(&some(1000))[..], 1).unwrap();
     let cut = file(directory.path(), "cut.u64.zst", &packed[..packed.len() - 9]);
     assert!(matches!(open(&cut), Err(RawError::Damaged { .. })));
@@ -104,20 +113,21 @@ mod tables {
     use std::fs::File;
     use std::sync::Arc;
 
-    use parquet::data_type::{ByteArrayType, Int32Type, Int64Type};
+    use parquet::data_type::{ByteArrayType, FixedLenByteArrayType, Int32Type, Int64Type};
     use parquet::file::writer::SerializedFileWriter;
     use parquet::schema::parser::parse_message_type;
 
     use super::*;
 
     /// The values of a column.
-    enum Cells<'c> {
+    pub(super) enum Cells<'c> {
         Wide(&'c [i64], Option<&'c [i16]>),
         Narrow(&'c [i32]),
         Text(&'c str),
+        Bytes(&'c [&'c [u8]], Option<&'c [i16]>),
     }
 
-    fn table(path: &Path, schema: &str, groups: &[&[Cells]]) {
+    pub(super) fn table(path: &Path, schema: &str, groups: &[&[Cells]]) {
         let schema = Arc::new(parse_message_type(&format!("message m {{ {schema} }}")).unwrap());
         let mut writer =
             SerializedFileWriter::new(File::create(path).unwrap(), schema, Arc::default()).unwrap();
@@ -134,6 +144,12 @@ mod tables {
                         let values = [(*text).into()];
                         column.typed::<ByteArrayType>().write_batch(&values, None, None)
                     }
+                    Cells::Bytes(values, levels) => {
+                        let values: Vec<_> = values.iter().map(|bytes| bytes.to_vec().into()).collect();
+                        column
+                            .typed::<FixedLenByteArrayType>()
+                            .write_batch(&values, *levels, None)
+                    }
                 };
                 written.unwrap();
                 column.close().unwrap();
@@ -143,7 +159,7 @@ mod tables {
         writer.close().unwrap();
     }
 
-    fn open(path: &Path, ids: &Ids) -> Result<RawFiles, RawError> {
+    pub(super) fn open(path: &Path, ids: &Ids) -> Result<RawFiles, RawError> {
         RawFiles::open(&[path.to_owned()], ids)
     }
 
@@ -183,7 +199,7 @@ mod tables {
         );
         let raw = open(&path, &Ids::Own).unwrap();
         assert_eq!(
-            read(&raw, 0).unwrap(),
+            read::<u64>(&raw, 0).unwrap(),
             [(3, i32::MAX as u64), (4, u32::MAX.into())]
         );
     }
@@ -194,7 +210,9 @@ mod tables {
         let path = directory.path().join("a.parquet");
         let assert_error = |schema: &str, columns: &[Cells], parts: &[&str]| {
             table(&path, schema, &[columns]);
-            let error = open(&path, &Ids::Own).and_then(|raw| read(&raw, 0)).unwrap_err();
+            let error = open(&path, &Ids::Own)
+                .and_then(|raw| read::<u64>(&raw, 0))
+                .unwrap_err();
             let text = error.to_string();
             for part in [&["a.parquet"], parts].concat() {
                 assert!(text.contains(part), "no {part:?} in {text}");
@@ -208,12 +226,26 @@ mod tables {
         assert_error(
             "required binary fingerprint (string);",
             &[Cells::Text("ff")],
-            &["BYTE_ARRAY (String)", "64-bit integers"],
+            &[
+                "BYTE_ARRAY (String)",
+                "64-bit integers",
+                "FIXED_LEN_BYTE_ARRAY(16)",
+            ],
         );
         assert_error(
-            "required int32 fingerprint;",
+            "required int32 fingerprint (integer(16, true));",
             &[Cells::Narrow(&[1])],
-            &["32-bit integers"],
+            &["\"fingerprint\" contains 16-bit integers", "32-bit"],
+        );
+        assert_error(
+            "required fixed_len_byte_array(8) fingerprint;",
+            &[Cells::Bytes(&[&[1; 8]], None)],
+            &["\"fingerprint\" contains FIXED_LEN_BYTE_ARRAY"],
+        );
+        assert_error(
+            "required fixed_len_byte_array(16) fingerprint; required fixed_len_byte_array(16) id;",
+            &[Cells::Bytes(&[&[1; 16]], None), Cells::Bytes(&[&[1; 16]], None)],
+            &["\"id\" contains FIXED_LEN_BYTE_ARRAY", "positions"],
         );
         assert_error(
             "required int64 fingerprint; required binary id (string);",
@@ -258,7 +290,7 @@ mod tables {
                     damaged[at] ^= 0x55;
                 }
                 std::fs::write(&path, damaged).unwrap();
-                match open(&path, &Ids::Own).and_then(|raw| read(&raw, 0)) {
+                match open(&path, &Ids::Own).and_then(|raw| read::<u64>(&raw, 0)) {
                     Err(error) => {
                         refused += 1;
                         assert!(error.to_string().contains("a.parquet"), "{error}");
@@ -274,7 +306,7 @@ mod tables {
 const COLUMNS: &[Column] = &[
     Column::new("a", ColumnKind::Ids),
     Column::new("b", ColumnKind::Id),
-    Column::new("fingerprint", ColumnKind::Fingerprint),
+    Column::new("fingerprint", ColumnKind::Fingerprint { bits: 64 }),
     Column::new("hamming", ColumnKind::Distance),
 ];
 const ROWS: [(&[u64], u64, u64, u64); 3] = [
@@ -286,9 +318,13 @@ const ROWS: [(&[u64], u64, u64, u64); 3] = [
 fn written(form: RowFormat) -> Vec<u8> {
     let mut writer = RowWriter::new(Vec::new(), form, COLUMNS, &[("of", "tests")]).unwrap();
     for (a, b, fingerprint, hamming) in ROWS {
-        let numbers = [b, fingerprint, hamming].map(RowValue::Number);
         writer
-            .row(&[&[RowValue::Numbers(a)], &numbers[..]].concat())
+            .row(&[
+                RowValue::Numbers(a),
+                RowValue::Number(b),
+                RowValue::Fingerprint(fingerprint.into()),
+                RowValue::Number(hamming),
+            ])
             .unwrap();
     }
     assert_eq!(writer.rows(), 3);

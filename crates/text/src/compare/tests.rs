@@ -46,3 +46,15 @@ fn weights_are_explained_by_the_formula_of_the_profile() {
         assert_eq!(explanation.features[0].weights, [weight, 0], "{id}");
     }
 }
+
+#[test]
+fn sets_angles_and_idf_are_compared() {
+    let profile = Profile::parse("tp1-words-lntf.zhen1-64").unwrap();
+    let compared = compare("the aardvark", "the cat", &profile, false);
+    assert!((compared.angle.degrees - f64::from(compared.hamming) / 64.0 * 180.0).abs() < 1e-12);
+    assert!((compared.dice - 0.5).abs() < 1e-12 && (compared.overlap_coefficient - 0.5).abs() < 1e-12);
+    // The common word is frequent, so its weight is small.
+    assert!(compared.tfidf_cosine.unwrap() < compared.cosine);
+    let plain = compare("the cat", "the cat", &Profile::default_for(64).unwrap(), false);
+    assert_eq!(plain.tfidf_cosine, None);
+}

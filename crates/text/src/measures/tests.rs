@@ -39,6 +39,40 @@ fn distances_of_two_short_documents() {
 }
 
 #[test]
+fn shares_of_common_terms() {
+    let (x, y) = (vector("a b c d"), vector("c d e"));
+    assert!(close(term_jaccard(&x, &y), 2.0 / 5.0));
+    assert!(close(dice(&x, &y), 4.0 / 7.0));
+    assert!(close(overlap_coefficient(&x, &y), 2.0 / 3.0));
+    let empty = vector("");
+    for share in [term_jaccard, dice, overlap_coefficient] {
+        assert!(close(share(&empty, &empty), 1.0) && close(share(&x, &empty), 0.0));
+    }
+}
+
+#[test]
+fn distances_of_vectors() {
+    let of = |values: &[f64]| TermVector::of_components((0..).zip(values.iter().copied()));
+    let (x, y) = (of(&[1.0, 2.0, 3.0, 4.0]), of(&[2.0, 4.0, 6.0, 7.0]));
+    assert!(close(minkowski(&x, &y, 1.0), manhattan(&x, &y)));
+    assert!(close(minkowski(&x, &y, 2.0), euclidean(&x, &y)));
+    assert!(close(minkowski(&x, &y, 3.0), 63f64.cbrt()));
+    assert!(close(pearson(&x, &y).unwrap(), 8.5 / 73.75f64.sqrt()));
+    assert!(close(pearson(&x, &of(&[-1.0, -2.0, -3.0, -4.0])).unwrap(), -1.0));
+    assert_eq!(
+        (pearson(&x, &of(&[1.0; 4])), pearson(&of(&[]), &of(&[]))),
+        (None, None)
+    );
+    assert!(close(cosine(&x, &of(&[-1.0, -2.0, -3.0, -4.0])), -1.0));
+    let variances = of(&[1.0, 4.0, 9.0, 0.25]);
+    assert!(close(mahalanobis(&x, &y, &variances).unwrap(), 39f64.sqrt()));
+    assert_eq!(mahalanobis(&x, &y, &of(&[1.0, 1.0, 1.0])), None);
+    assert_eq!(mahalanobis(&x, &y, &of(&[1.0, 1.0, 1.0, 0.0])), None);
+    let twice = TermVector::of_components([(7, 1.0), (3, 2.0), (7, 0.5)]);
+    assert_eq!(twice, TermVector::of_components([(3, 2.0), (7, 1.5)]));
+}
+
+#[test]
 fn empty_documents() {
     let (empty, full) = (vector(""), vector("a b"));
     assert!(close(cosine(&empty, &empty), 1.0) && close(cosine(&empty, &full), 0.0));

@@ -103,35 +103,6 @@ fn compressed_files_and_given_ids_are_read() {
 }
 
 #[test]
-fn the_table_of_fingerprints_that_dedup_writes_is_an_input() {
-    let sandbox = Sandbox::new();
-    sandbox.put("news.jsonl", Corpus::new(3).jsonl(60));
-    sandbox
-        .run("dedup news.jsonl -o out --bits 64 --no-verify -q")
-        .ok();
-    sandbox
-        .run("index build out/clusters.parquet -o seen")
-        .fails(1, &["clusters.parquet", "\"id\" contains", "--positions"]);
-    sandbox
-        .run("index build out/clusters.parquet --positions -o seen -q")
-        .ok();
-    let found = sandbox
-        .run("index query seen --queries out/clusters.parquet --positions -k 0 --format csv")
-        .ok();
-    let clusters = sandbox.rows("out/clusters.jsonl");
-    let mut expected = Vec::new();
-    for (i, a) in (0..).zip(&clusters) {
-        for (j, b) in (0..).zip(&clusters) {
-            if a["fingerprint"] == b["fingerprint"] {
-                expected.push((i, j, 0));
-            }
-        }
-    }
-    assert!(expected.len() >= clusters.len());
-    assert_eq!(rows(&found), expected);
-}
-
-#[test]
 fn unsuitable_files_are_named_with_the_fix() {
     let sandbox = sandbox();
     let refused = |args: &str, code: i32, says: &[&str]| {

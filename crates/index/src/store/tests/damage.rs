@@ -6,7 +6,7 @@ use std::path::Path;
 use super::*;
 
 /// A small index with several segments and tombstones. Returns its live fingerprints.
-fn index(path: &Path) -> Living {
+fn index<W: Width>(path: &Path) -> Living<W> {
     let index = Index::create(path, &settings(), &options(8, Upkeep::FlushOnly, Unsynced)).unwrap();
     let changes = changes(30, 3);
     for (i, &change) in changes.iter().enumerate() {
@@ -18,15 +18,15 @@ fn index(path: &Path) -> Living {
 }
 
 /// Checks that results are correct or that an error names the file. Returns whether there was an error.
-fn is_refused(path: &Path, file: &str, living: &Living) -> bool {
-    let outcome = read::<u64>(path).and_then(|committed| same(&committed.snapshot, living));
-    let checked = check::<u64>(path);
+fn is_refused<W: Width>(path: &Path, file: &str, living: &Living<W>) -> bool {
+    let outcome = read::<W>(path).and_then(|committed| same(&committed.snapshot, living));
+    let checked = check::<W>(path);
     let named =
         |error: &StoreError| error.to_string().contains(file) || error.to_string().contains("manifest");
     if let Err(error) = &outcome {
         assert!(named(error), "{file}: {error}");
         // An index that cannot be read is not opened for writing, and its files stay unchanged.
-        let opened = Index::<u64>::open(path, &options(8, Upkeep::FlushOnly, Unsynced));
+        let opened = Index::<W>::open(path, &options(8, Upkeep::FlushOnly, Unsynced));
         let outcome = opened.and_then(|index| same(&index.snapshot(), living));
         assert!(outcome.is_err());
     }
@@ -39,9 +39,21 @@ fn is_refused(path: &Path, file: &str, living: &Living) -> bool {
 
 #[test]
 fn every_flipped_byte_and_every_truncation_gives_correct_results_or_names_the_file() {
+    damage_is_detected::<u64>(1, 13);
+}
+
+#[test]
+fn damage_of_indexes_of_32_and_128_bits_is_detected() {
+    damage_is_detected::<u32>(5, 61);
+    damage_is_detected::<u128>(5, 127);
+}
+
+/// Damages every `small_step`th byte of the files of an index, and every `segment_step`th byte of its segments. The tests of
+/// segments damage all of their bytes.
+fn damage_is_detected<W: Width>(small_step: usize, segment_step: usize) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
-    let living = index(path);
+    let living = index::<W>(path);
     let mut seen = Vec::new();
     for entry in fs::read_dir(path).unwrap() {
         let file = entry.unwrap().path();
@@ -50,23 +62,20 @@ fn every_flipped_byte_and_every_truncation_gives_correct_results_or_names_the_fi
         if name == "lock" {
             continue;
         }
-        // The tests of segments flip all of their bytes.
-        let step = if file.extension().is_some_and(|ending| ending == "seg") {
-            13
-        } else {
-            1
-        };
-        let mut errors = 0;
+        let is_segment = file.extension().is_some_and(|ending| ending == "seg");
+        let step = if is_segment { segment_step } else { small_step };
+        let (mut errors, mut damages) = (0, 0);
         for at in (0..bytes.len()).step_by(step) {
             let mut damaged = bytes.clone();
             damaged[at] ^= 1 << (at % 8);
             fs::write(&file, &damaged).unwrap();
+            damages += 1;
             errors += usize::from(is_refused(path, &name, &living));
             fs::write(&file, &bytes[..at]).unwrap();
             assert!(is_refused(path, &name, &living), "{name} cut to {at} bytes");
         }
-        if step == 1 {
-            assert_eq!(errors, bytes.len(), "{name}: a byte is not covered by a checksum");
+        if !is_segment {
+            assert_eq!(errors, damages, "{name}: a byte is not covered by a checksum");
         }
         fs::remove_file(&file).unwrap();
         assert!(is_refused(path, &name, &living), "{name} is missing");

@@ -81,7 +81,7 @@ fn lookups_are_complete_at_every_radius() {
         }
         index.commit().unwrap();
         let snapshot = index.snapshot();
-        let query = near((1, 5, 9));
+        let query: u64 = near((1, 5, 9));
         let mut found = 0;
         snapshot
             .lookup(query, radius, &mut Scratch::default(), |_, _, _| found += 1)

@@ -112,7 +112,7 @@ fn work(index: &Index<u64>, changes: &[Change]) -> (usize, usize, Option<StoreEr
 
 #[test]
 fn after_any_failure_changes_are_refused_and_queries_are_answered() {
-    let changes = changes(30, 2);
+    let changes = changes::<u64>(30, 2);
     for kind in [ErrorKind::StorageFull, ErrorKind::Other] {
         let mut failed = 0;
         for at in 0.. {

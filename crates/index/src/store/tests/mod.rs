@@ -16,6 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use proptest::prelude::*;
+use twinprint_fingerprint::Width;
 
 use super::*;
 use crate::samples::Random;
@@ -24,15 +25,15 @@ use crate::storage::unsynced::Unsynced;
 
 /// A change of an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Change {
-    Add(u64, u64),
+enum Change<W = u64> {
+    Add(u64, W),
     Delete(u64),
 }
 
 /// The fingerprints by id after some changes.
-type Living = BTreeMap<u64, u64>;
+type Living<W = u64> = BTreeMap<u64, W>;
 
-fn living(changes: &[Change]) -> Living {
+fn living<W: Width>(changes: &[Change<W>]) -> Living<W> {
     let mut living = Living::new();
     for &change in changes {
         match change {
@@ -44,7 +45,7 @@ fn living(changes: &[Change]) -> Living {
 }
 
 /// Makes a change and records it as the checkpoint.
-fn apply(index: &Index<u64>, change: Change, checkpoint: usize) -> Result<(), StoreError> {
+fn apply<W: Width>(index: &Index<W>, change: Change<W>, checkpoint: usize) -> Result<(), StoreError> {
     match change {
         Change::Add(id, fingerprint) => index.add(id, fingerprint)?,
         Change::Delete(id) => index.delete(id)?,
@@ -53,24 +54,32 @@ fn apply(index: &Index<u64>, change: Change, checkpoint: usize) -> Result<(), St
 }
 
 /// Changes of few ids to fingerprints near a few centres, so that ids recur and lookups find fingerprints.
-fn change() -> impl Strategy<Value = Change> {
-    let fingerprint = (0u64..3, 0u32..64, 0u32..64).prop_map(near);
+fn change<W: Width>() -> impl Strategy<Value = Change<W>> {
     prop_oneof![
-        4 => (0u64..24, fingerprint).prop_map(|(id, fingerprint)| Change::Add(id, fingerprint)),
+        4 => (0u64..24, fingerprint()).prop_map(|(id, fingerprint)| Change::Add(id, fingerprint)),
         1 => (0u64..24).prop_map(Change::Delete),
     ]
 }
 
-fn near((centre, a, b): (u64, u32, u32)) -> u64 {
-    centre.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 1 << a ^ 1 << b
+/// A fingerprint near one of three centres.
+fn fingerprint<W: Width>() -> impl Strategy<Value = W> {
+    (0u64..3, 0..W::BITS, 0..W::BITS).prop_map(near)
+}
+
+fn near<W: Width>((centre, a, b): (u64, u32, u32)) -> W {
+    let low = centre.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let high = centre.wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    W::truncate(u128::from(high) << 64 | u128::from(low)) ^ W::truncate(1 << a) ^ W::truncate(1 << b)
 }
 
 /// `n` such changes.
-fn changes(n: usize, seed: u64) -> Vec<Change> {
+fn changes<W: Width>(n: usize, seed: u64) -> Vec<Change<W>> {
     let mut random = Random(seed);
     let mut one = || {
         let id = random.below(24);
-        let fingerprint = near((random.below(3), random.below(64) as u32, random.below(64) as u32));
+        let centre = random.below(3);
+        let [a, b] = [(); 2].map(|()| random.below(W::BITS.into()) as u32);
+        let fingerprint = near((centre, a, b));
         if random.below(5) == 0 {
             Change::Delete(id)
         } else {
@@ -98,15 +107,16 @@ fn settings() -> Settings {
 }
 
 /// Compares every kind of query with brute force.
-fn same(snapshot: &Snapshot<u64>, living: &Living) -> Result<(), StoreError> {
+fn same<W: Width>(snapshot: &Snapshot<W>, living: &Living<W>) -> Result<(), StoreError> {
     let mut all = snapshot.iter().collect::<Result<Vec<_>, _>>()?;
     all.sort_unstable_by_key(|&(_, id)| id);
-    let expected: Vec<(u64, u64)> = living
+    let expected: Vec<(W, u64)> = living
         .iter()
         .map(|(&id, &fingerprint)| (fingerprint, id))
         .collect();
     assert_eq!(all, expected);
-    let queries: Vec<u64> = (0..3).map(|centre| near((centre, 5, 9))).chain([77]).collect();
+    let centres = (0..3).map(|centre| near((centre, 5, 9)));
+    let queries: Vec<W> = centres.chain([W::truncate(77)]).collect();
     let mut scratch = Scratch::default();
     for k in [0, 3, 7] {
         let mut batch = Vec::new();
@@ -130,13 +140,13 @@ fn same(snapshot: &Snapshot<u64>, living: &Living) -> Result<(), StoreError> {
             ))));
         }
         singly.sort_unstable();
-        let expected: Vec<(usize, u64, u64, u32)> = queries
+        let expected: Vec<(usize, u64, W, u32)> = queries
             .iter()
             .enumerate()
             .flat_map(|(q, &query)| {
                 let each = living
                     .iter()
-                    .map(move |(&id, &fingerprint)| (q, id, fingerprint, (fingerprint ^ query).count_ones()));
+                    .map(move |(&id, &fingerprint)| (q, id, fingerprint, fingerprint.distance(query)));
                 each.filter(|found| found.3 <= k)
             })
             .collect();

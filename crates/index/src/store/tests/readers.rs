@@ -9,7 +9,7 @@ fn readers_see_only_states_that_existed() {
     let directory = tempfile::tempdir().unwrap();
     let options = options(64, Upkeep::Background, Unsynced);
     let index = Index::create(directory.path(), &settings(), &options).unwrap();
-    let changes = changes(3000, 4);
+    let changes = changes::<u64>(3000, 4);
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {

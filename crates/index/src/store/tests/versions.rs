@@ -113,7 +113,7 @@ fn a_compaction_binds_the_files_even_if_it_merges_nothing() {
     open().compact().unwrap();
     let checked = check::<u64>(path).unwrap();
     assert_eq!((checked.unbound, checked.generation, checked.segments), (0, 2, 1));
-    same(&read(path).unwrap().snapshot, &Living::from([(3, 7)])).unwrap();
+    same(&read(path).unwrap().snapshot, &Living::<u64>::from([(3, 7)])).unwrap();
     // A second compaction changes nothing.
     open().compact().unwrap();
     assert_eq!(check::<u64>(path).unwrap(), checked);

@@ -1,5 +1,6 @@
 //! Divides the memory of a join between its steps, and estimates the minimum memory that a join needs.
 
+use twinprint_fingerprint::Width;
 use twinprint_index::join::StoredJoin;
 use twinprint_index::plan::Plan;
 use twinprint_index::segment::{self, SegmentError};
@@ -14,13 +15,13 @@ impl JoinOptions {
 
     /// The options with which a side is written to a segment. The segment needs only one table, because it is joined
     /// but never searched.
-    pub(super) fn gathering(&self, side: &JoinSide) -> Result<segment::Options, SegmentError> {
+    pub(super) fn gathering<W: Width>(&self, side: &JoinSide<W>) -> Result<segment::Options, SegmentError> {
         let ids_below = match side {
             JoinSide::Index(_) => None,
             JoinSide::Files(files) => (!files.has_ids()).then(|| files.len()),
         };
         Ok(segment::Options {
-            plan: Some(Plan::one_table(u64::BITS, 0)?),
+            plan: Some(Plan::one_table(W::BITS, 0)?),
             memory: self.memory,
             ids_below,
             ..segment::Options::default()
@@ -31,12 +32,12 @@ impl JoinOptions {
     ///
     /// # Errors
     /// [`SegmentError::Memory`] with the estimated minimum, if the memory is too small.
-    pub(super) fn check_memory(&self, sides: &[&JoinSide]) -> Result<(), SegmentError> {
+    pub(super) fn check_memory<W: Width>(&self, sides: &[&JoinSide<W>]) -> Result<(), SegmentError> {
         let rows: Vec<u64> = sides.iter().map(|side| side.len()).collect();
-        let join = StoredJoin::least_memory::<u64>(self.k, &rows);
+        let join = StoredJoin::least_memory::<W>(self.k, &rows);
         let mut needed = join.saturating_add(join.div_ceil(3));
         for side in sides.iter().filter(|side| side.stored().is_none()) {
-            needed = needed.max(self.gathering(side)?.least_memory::<u64>(side.len())?);
+            needed = needed.max(self.gathering(side)?.least_memory::<W>(side.len())?);
         }
         SegmentError::check_memory(needed, self.memory)
     }

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use twinprint_fingerprint::Width;
 use twinprint_index::segment::{self, Builder, Segment};
 
 use super::error::JoinError;
@@ -14,17 +15,17 @@ use crate::progress::{Progress, Unit};
 pub(super) const CHECK_INTERVAL: u64 = 1 << 16;
 
 /// The segment that is joined for one side.
-pub(super) enum SideSegment<'s> {
+pub(super) enum SideSegment<'s, W> {
     /// The only segment of an index.
-    Stored(&'s Segment<u64>),
+    Stored(&'s Segment<W>),
     /// A segment that the join has written to the work directory.
-    Built(Box<Segment<u64>>),
+    Built(Box<Segment<W>>),
 }
 
-impl<'s> SideSegment<'s> {
+impl<'s, W: Width> SideSegment<'s, W> {
     /// Returns the segment of an index that has only one. For any other side, writes a new segment at `path`.
     pub(super) fn new(
-        side: &'s JoinSide,
+        side: &'s JoinSide<W>,
         path: &Path,
         options: &JoinOptions,
         progress: &dyn Progress,
@@ -63,7 +64,7 @@ impl<'s> SideSegment<'s> {
     }
 
     /// Returns the segment.
-    pub(super) fn segment(&self) -> &Segment<u64> {
+    pub(super) fn segment(&self) -> &Segment<W> {
         match self {
             Self::Stored(segment) => segment,
             Self::Built(segment) => segment,

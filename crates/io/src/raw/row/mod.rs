@@ -1,12 +1,14 @@
 //! Writes rows about fingerprints and ids, in one of four formats.
 //!
-//! * JSON lines: an object for each row. A fingerprint is 16 hexadecimal digits, and several ids are an array.
-//! * CSV: a header, and a line for each row. A fingerprint is 16 hexadecimal digits, and several ids are separated by
-//!   spaces.
-//! * Parquet: fingerprints and ids are unsigned 64-bit integers, distances are unsigned 32-bit integers, and several
-//!   ids are a list.
-//! * bin: 64-bit little-endian integers, in the order of the columns. A column of several ids is preceded by their
-//!   number.
+//! * JSON lines: an object for each row. A fingerprint is hexadecimal digits, one for each 4 bits of its width, and
+//!   several ids are an array.
+//! * CSV: a header, and a line for each row. A fingerprint is hexadecimal digits as in JSON lines, and several ids are
+//!   separated by spaces.
+//! * Parquet: ids are unsigned 64-bit integers, distances are unsigned 32-bit integers, and several ids are a list.
+//!   Fingerprints are unsigned integers of 32 or 64 bits. A fingerprint of 128 bits is 16 bytes of fixed length, the
+//!   most significant byte first.
+//! * bin: 64-bit little-endian integers, in the order of the columns. A fingerprint of 128 bits is two of them, the low
+//!   one first. A column of several ids is preceded by their number.
 
 #[cfg(feature = "tables")]
 mod table;
@@ -38,7 +40,10 @@ pub enum ColumnKind {
     /// Several ids.
     Ids,
     /// A fingerprint.
-    Fingerprint,
+    Fingerprint {
+        /// The width of the fingerprints, in bits: at most 128.
+        bits: u32,
+    },
     /// A Hamming distance.
     Distance,
     /// A name. The binary format has no representation of names.
@@ -64,8 +69,10 @@ impl Column {
 /// A value in one column of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowValue<'v> {
-    /// An id, a fingerprint or a distance.
+    /// An id or a distance.
     Number(u64),
+    /// A fingerprint in the low bits, with zeros above its width.
+    Fingerprint(u128),
     /// Several ids.
     Numbers(&'v [u64]),
     /// A name.
@@ -98,12 +105,12 @@ pub enum RowError {
 ///
 /// const COLUMNS: &[Column] = &[
 ///     Column::new("id", ColumnKind::Id),
-///     Column::new("fingerprint", ColumnKind::Fingerprint),
+///     Column::new("fingerprint", ColumnKind::Fingerprint { bits: 64 }),
 /// ];
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let mut writer = RowWriter::new(Vec::new(), RowFormat::Csv, COLUMNS, &[])?;
-/// writer.row(&[RowValue::Number(17), RowValue::Number(0xff)])?;
+/// writer.row(&[RowValue::Number(17), RowValue::Fingerprint(0xff)])?;
 /// assert_eq!(writer.finish()?, b"id,fingerprint\n17,00000000000000ff\n");
 /// # Ok(())
 /// # }
@@ -197,9 +204,13 @@ impl<W: Write + Send> RowWriter<W> {
                 out.write_all(&self.row)?;
             }
             RowSink::Bin(out) => {
-                for value in values {
+                for (&Column { kind, .. }, value) in cells() {
                     match value {
                         RowValue::Number(number) => self.row.extend(number.to_le_bytes()),
+                        RowValue::Fingerprint(fingerprint) => {
+                            let bytes = if is_wide(kind) { 16 } else { 8 };
+                            self.row.extend(&fingerprint.to_le_bytes()[..bytes]);
+                        }
                         RowValue::Numbers(numbers) => {
                             self.row.extend((numbers.len() as u64).to_le_bytes());
                             self.row.extend(numbers.iter().flat_map(|n| n.to_le_bytes()));
@@ -238,19 +249,32 @@ impl<W: Write + Send> RowWriter<W> {
 
 fn fits(kind: ColumnKind, value: &RowValue<'_>) -> bool {
     match value {
-        RowValue::Number(_) => matches!(
-            kind,
-            ColumnKind::Id | ColumnKind::Fingerprint | ColumnKind::Distance
-        ),
+        RowValue::Number(_) => matches!(kind, ColumnKind::Id | ColumnKind::Distance),
+        RowValue::Fingerprint(_) => matches!(kind, ColumnKind::Fingerprint { .. }),
         RowValue::Numbers(_) => kind == ColumnKind::Ids,
         RowValue::Name(_) => kind == ColumnKind::Name,
     }
 }
 
+/// Returns true for a column of fingerprints of more than 64 bits.
+fn is_wide(kind: ColumnKind) -> bool {
+    matches!(kind, ColumnKind::Fingerprint { bits } if bits > u64::BITS)
+}
+
+/// The number of hexadecimal digits of a fingerprint in a column of this kind.
+fn digits(kind: ColumnKind) -> usize {
+    match kind {
+        ColumnKind::Fingerprint { bits } => bits.div_ceil(4) as usize,
+        _ => 0,
+    }
+}
+
 fn json(to: &mut Vec<u8>, kind: ColumnKind, value: &RowValue<'_>) -> io::Result<()> {
     match value {
-        RowValue::Number(number) if kind == ColumnKind::Fingerprint => write!(to, "\"{number:016x}\""),
         RowValue::Number(number) => write!(to, "{number}"),
+        RowValue::Fingerprint(fingerprint) => {
+            write!(to, "\"{fingerprint:0digits$x}\"", digits = digits(kind))
+        }
         RowValue::Numbers(numbers) => {
             to.push(b'[');
             joined(to, numbers, ',')?;
@@ -263,8 +287,8 @@ fn json(to: &mut Vec<u8>, kind: ColumnKind, value: &RowValue<'_>) -> io::Result<
 
 fn csv(to: &mut Vec<u8>, kind: ColumnKind, value: &RowValue<'_>) -> io::Result<()> {
     match value {
-        RowValue::Number(number) if kind == ColumnKind::Fingerprint => write!(to, "{number:016x}"),
         RowValue::Number(number) => write!(to, "{number}"),
+        RowValue::Fingerprint(fingerprint) => write!(to, "{fingerprint:0digits$x}", digits = digits(kind)),
         RowValue::Numbers(numbers) => joined(to, numbers, ' '),
         RowValue::Name(name) if name.contains([',', '"', '\n', '\r']) => {
             write!(to, "\"{}\"", name.replace('"', "\"\""))

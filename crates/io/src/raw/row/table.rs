@@ -4,7 +4,9 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use parquet::basic::{Compression, ZstdLevel};
-use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
+use parquet::data_type::{
+    ByteArray, ByteArrayType, DataType, FixedLenByteArray, FixedLenByteArrayType, Int32Type, Int64Type,
+};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
@@ -27,6 +29,7 @@ struct ColumnBuffer {
     kind: ColumnKind,
     numbers: Vec<i64>,
     small: Vec<i32>,
+    wide: Vec<FixedLenByteArray>,
     names: Vec<ByteArray>,
     /// For a list column, the repetition level of each value: 0 for the first value of a list, 1 for the others.
     repetition: Vec<i16>,
@@ -43,10 +46,13 @@ impl<W: Write + Send> std::fmt::Debug for Table<W> {
 impl<W: Write + Send> Table<W> {
     pub(super) fn create(out: W, columns: &[Column], notes: &[(&str, &str)]) -> io::Result<Self> {
         let field = |&Column { name, kind }: &Column| match kind {
-            ColumnKind::Id | ColumnKind::Fingerprint => {
+            ColumnKind::Id | ColumnKind::Fingerprint { bits: 33..=64 } => {
                 format!("required int64 {name} (integer(64, false));")
             }
-            ColumnKind::Distance => format!("required int32 {name} (integer(32, false));"),
+            ColumnKind::Distance | ColumnKind::Fingerprint { bits: ..=32 } => {
+                format!("required int32 {name} (integer(32, false));")
+            }
+            ColumnKind::Fingerprint { .. } => format!("required fixed_len_byte_array(16) {name};"),
             ColumnKind::Name => format!("required binary {name} (string);"),
             ColumnKind::Ids => format!(
                 "required group {name} (list) {{ repeated group list {{ required int64 element (integer(64, false)); }} }}"
@@ -69,6 +75,7 @@ impl<W: Write + Send> Table<W> {
             kind: column.kind,
             numbers: Vec::new(),
             small: Vec::new(),
+            wide: Vec::new(),
             names: Vec::new(),
             repetition: Vec::new(),
             definition: Vec::new(),
@@ -112,13 +119,27 @@ impl<W: Write + Send> Table<W> {
 
 impl ColumnBuffer {
     fn len(&self) -> usize {
-        self.numbers.len().max(self.small.len()).max(self.names.len())
+        let lengths = [
+            self.numbers.len(),
+            self.small.len(),
+            self.wide.len(),
+            self.names.len(),
+        ];
+        lengths.into_iter().max().unwrap_or_default()
     }
 
     fn push(&mut self, value: &RowValue<'_>) {
         match value {
             &RowValue::Number(number) if self.kind == ColumnKind::Distance => self.small.push(number as i32),
             RowValue::Number(number) => self.numbers.push(number.cast_signed()),
+            &RowValue::Fingerprint(fingerprint) => match self.kind {
+                ColumnKind::Fingerprint { bits: ..=32 } => self.small.push(fingerprint as i32),
+                ColumnKind::Fingerprint { bits: 33..=64 } => self.numbers.push(fingerprint as i64),
+                _ => {
+                    let bytes = fingerprint.to_be_bytes().to_vec();
+                    self.wide.push(FixedLenByteArray::from(bytes));
+                }
+            },
             RowValue::Name(name) => self.names.push(ByteArray::from(*name)),
             RowValue::Numbers(numbers) => {
                 self.numbers.extend(numbers.iter().map(|n| n.cast_signed()));
@@ -137,15 +158,23 @@ impl ColumnBuffer {
         group: &mut SerializedRowGroupWriter<'_, W>,
     ) -> Result<(), ParquetError> {
         match self.kind {
-            ColumnKind::Distance => column::<_, Int32Type>(group, &self.small, None)?,
+            ColumnKind::Distance | ColumnKind::Fingerprint { bits: ..=32 } => {
+                column::<_, Int32Type>(group, &self.small, None)?;
+            }
+            ColumnKind::Fingerprint { bits: 65.. } => {
+                column::<_, FixedLenByteArrayType>(group, &self.wide, None)?;
+            }
             ColumnKind::Name => column::<_, ByteArrayType>(group, &self.names, None)?,
-            ColumnKind::Id | ColumnKind::Fingerprint => column::<_, Int64Type>(group, &self.numbers, None)?,
+            ColumnKind::Id | ColumnKind::Fingerprint { .. } => {
+                column::<_, Int64Type>(group, &self.numbers, None)?;
+            }
             ColumnKind::Ids => {
                 let levels = Some((&self.definition[..], &self.repetition[..]));
                 column::<_, Int64Type>(group, &self.numbers, levels)?;
             }
         }
         self.small.clear();
+        self.wide.clear();
         self.names.clear();
         self.numbers.clear();
         self.repetition.clear();

@@ -1,0 +1,149 @@
+//! Indexes whose tables are named with `--plan`, compared with brute force; `plan --check`; lookups on several threads.
+
+use super::brute::{Stored, brute, brute_pairs, bytes, pairs, shape};
+use super::rows;
+use crate::sandbox::Sandbox;
+
+/// Designs that exist for every width, and the largest radius for which they are tested.
+const DESIGNS: [(&str, u32); 9] = [
+    ("scan", 5),
+    ("one-table", 3),
+    ("parts:4", 8),
+    ("blocks:4", 3),
+    ("blocks:5", 3),
+    ("blocks:6", 3),
+    ("nested:4", 3),
+    ("qr11", 3),
+    ("half-spaces", 3),
+];
+
+#[test]
+fn every_named_design_gives_the_results_of_brute_force() {
+    for bits in [32, 64, 128] {
+        for (seed, name) in (1..).zip(["uniform", "clumped", "equal", "one-apart"]) {
+            let sandbox = Sandbox::new();
+            let [a, more, queries] = [200, 40, 60].map(|n| shape(name, n, seed + n, bits));
+            for (file, rows) in [("a", &a), ("more", &more), ("q", &queries)] {
+                sandbox.put(&format!("{file}.u{bits}"), bytes(rows.iter().copied(), bits));
+            }
+            let widths = format!("parts:{},{},4", bits / 2, bits / 2 - 4);
+            for (design, largest) in DESIGNS.into_iter().chain([(&*widths, 6)]) {
+                let case = format!("{design}, {name}, {bits} bits");
+                let stored: Stored = (0..).zip(a.iter().copied()).collect();
+                let build = format!("index build a.u{bits} -o seen -k {largest} --plan {design} -q");
+                sandbox.run(&build).ok();
+                // Larger distances than the planned one work too.
+                for k in [0, largest - 1, largest, largest + 1] {
+                    let query =
+                        format!("index query seen --queries q.u{bits} -k {k} --scan=never --format csv -q");
+                    assert_eq!(
+                        rows(&sandbox.run(&query).ok()),
+                        brute(&stored, &queries, k),
+                        "{case}, k = {k}"
+                    );
+                }
+                assert_eq!(
+                    pairs(&sandbox, "seen -k 3"),
+                    brute_pairs(&stored, None, 3),
+                    "{case}"
+                );
+                sandbox.run("index check seen").ok();
+
+                // The design is that of the built tables. Later additions and merges keep all fingerprints.
+                let stored: Stored = (0..).zip(a.iter().chain(&more).copied()).collect();
+                sandbox.run(&format!("index add seen more.u{bits} -q")).ok();
+                sandbox.run("index compact seen").ok();
+                let query = format!("index query seen --queries q.u{bits} -k 3 --scan=never --format csv -q");
+                assert_eq!(
+                    rows(&sandbox.run(&query).ok()),
+                    brute(&stored, &queries, 3),
+                    "{case}, merged"
+                );
+                std::fs::remove_dir_all(sandbox.path("seen")).unwrap();
+            }
+        }
+    }
+}
+
+#[test]
+fn unsuitable_designs_are_refused() {
+    let sandbox = Sandbox::new();
+    sandbox.put("a.u64", bytes(shape("uniform", 64, 1, 64), 64));
+    for (design, says) in [
+        ("blocks", "is not a design of tables"),
+        ("blocks:3", "--plan blocks:3: the plan \"blocks\" does not exist"),
+        ("qr11 -k 4", "exists for a radius of at most 3, not for 4"),
+        ("random:10,20", "--plan random:10,20: the plan is not exact"),
+        (
+            "masks:ffff,ffff0000",
+            "--plan masks:ffff/0,ffff0000/0: the plan is not exact",
+        ),
+    ] {
+        sandbox
+            .run(&format!("index build a.u64 -o seen --plan {design}"))
+            .fails(2, &[says]);
+        assert!(!sandbox.path("seen").exists());
+    }
+    sandbox
+        .run("index build a.u64 -o seen -q --plan masks:ffffffff/1,ffffffff00000000/1")
+        .ok();
+}
+
+#[test]
+fn designs_are_checked() {
+    let sandbox = Sandbox::new();
+    let said = sandbox.run("plan --check blocks:5").ok().stdout;
+    for line in [
+        "blocks C(5,3) (64 bits, k = 3, 10 tables), keys of 25 to 26 bits",
+        "exact: finds every pair within distance 3",
+        "       3    100.000 %",
+    ] {
+        assert!(said.lines().any(|said| said == line), "{said}");
+    }
+    // Two differing bits in each half are missed: 120 · 120 of the 35,960 sets of four bits. The others, 59.955 %, are
+    // found.
+    let missed = sandbox
+        .run("plan --check masks:ffff/1,ffff0000/1 -k 4 --bits 32")
+        .fails(1, &[]);
+    for says in [
+        "the plan is not exact: no table finds",
+        "       3    100.000 %",
+        "       4     59.955 %",
+    ] {
+        assert!(missed.stdout.contains(says), "{}", missed.stdout);
+    }
+    sandbox
+        .run("plan --check blocks:3")
+        .fails(2, &["--check blocks:3", "radius 3"]);
+    sandbox.run("plan").fails(2, &["-n"]);
+    sandbox
+        .run("plan -n 1000 --check qr11")
+        .fails(2, &["cannot be used with"]);
+}
+
+#[test]
+fn rows_are_the_same_on_any_number_of_threads() {
+    let sandbox = Sandbox::new();
+    sandbox.put("a.u64", bytes(shape("clumped", 900, 1, 64), 64));
+    sandbox.run("index build a.u64 -o seen -q").ok();
+    let query = |options: &str| {
+        let command = format!("index query seen --queries a.u64 -k 4 --stats -q {options}");
+        let ran = sandbox.run(&command).ok();
+        (ran.stdout, ran.stderr)
+    };
+    let one = query("--scan=never --threads 1");
+    assert!(one.0.lines().count() > 900);
+    for threads in [2, 3, 7, 0] {
+        assert!(
+            query(&format!("--scan=never --threads {threads}")) == one,
+            "{threads} threads"
+        );
+        assert!(
+            query(&format!("--scan --threads {threads}")).0 == one.0,
+            "{threads} threads"
+        );
+    }
+    sandbox
+        .run("index query seen --queries a.u64 --threads 2000")
+        .fails(2, &["--threads: 2000 worker threads are too many"]);
+}
