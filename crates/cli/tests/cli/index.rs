@@ -30,8 +30,19 @@ pub(super) fn u64s(numbers: impl IntoIterator<Item = u64>) -> Vec<u8> {
 
 /// Rows of `index query --format csv`.
 pub(super) fn rows(run: &Run) -> Vec<(u64, u64, u64)> {
-    let mut lines = run.stdout.lines();
-    assert_eq!(lines.next(), Some("query,id,hamming"));
+    csv_rows(&run.stdout, "query,id,hamming")
+}
+
+/// Rows of `index join --all-pairs --format csv`, sorted.
+pub(super) fn pairs(csv: &str) -> Vec<(u64, u64, u64)> {
+    let mut pairs = csv_rows(csv, "a,b,hamming");
+    pairs.sort_unstable();
+    pairs
+}
+
+fn csv_rows(csv: &str, header: &str) -> Vec<(u64, u64, u64)> {
+    let mut lines = csv.lines();
+    assert_eq!(lines.next(), Some(header));
     lines
         .map(|line| {
             let numbers: Vec<u64> = line.split(',').map(|n| n.parse().unwrap()).collect();

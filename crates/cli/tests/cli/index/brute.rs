@@ -44,12 +44,16 @@ pub(super) fn brute(stored: &Stored, queries: &[u128], k: u32) -> Vec<(u64, u64,
     found
 }
 
-/// The rows of a join of an index with itself, or with others.
-pub(super) fn brute_pairs(a: &Stored, b: Option<&Stored>, k: u32) -> Vec<(u64, u64, u64)> {
+/// All pairs of ids within `k`, of one set of fingerprints or of two. Within one set the smaller id is first.
+pub(super) fn brute_pairs<F: Copy + Into<u128>>(
+    a: &[(u64, F)],
+    b: Option<&[(u64, F)]>,
+    k: u32,
+) -> Vec<(u64, u64, u64)> {
     let mut pairs = Vec::new();
     for &(id, x) in a {
         for &(other, y) in b.unwrap_or(a) {
-            let distance = (x ^ y).count_ones();
+            let distance = (x.into() ^ y.into()).count_ones();
             if distance <= k && (b.is_some() || id < other) {
                 pairs.push((id, other, distance.into()));
             }
@@ -59,14 +63,8 @@ pub(super) fn brute_pairs(a: &Stored, b: Option<&Stored>, k: u32) -> Vec<(u64, u
     pairs
 }
 
-pub(super) fn pairs(sandbox: &Sandbox, args: &str) -> Vec<(u64, u64, u64)> {
+/// The pairs that `index join` finds.
+pub(super) fn joined(sandbox: &Sandbox, args: &str) -> Vec<(u64, u64, u64)> {
     let args = format!("index join {args} --all-pairs --format csv -q");
-    let csv = sandbox.run(&args).ok().stdout;
-    let row = |line: &str| {
-        let numbers: Vec<u64> = line.split(',').map(|n| n.parse().unwrap()).collect();
-        (numbers[0], numbers[1], numbers[2])
-    };
-    let mut pairs: Vec<_> = csv.lines().skip(1).map(row).collect();
-    pairs.sort_unstable();
-    pairs
+    super::pairs(&sandbox.run(&args).ok().stdout)
 }

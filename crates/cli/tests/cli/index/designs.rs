@@ -1,6 +1,6 @@
 //! Indexes whose tables are named with `--plan`, compared with brute force; `plan --check`; lookups on several threads.
 
-use super::brute::{Stored, brute, brute_pairs, bytes, pairs, shape};
+use super::brute::{Stored, brute, brute_pairs, bytes, joined, shape};
 use super::rows;
 use crate::sandbox::Sandbox;
 
@@ -43,7 +43,7 @@ fn every_named_design_gives_the_results_of_brute_force() {
                     );
                 }
                 assert_eq!(
-                    pairs(&sandbox, "seen -k 3"),
+                    joined(&sandbox, "seen -k 3"),
                     brute_pairs(&stored, None, 3),
                     "{case}"
                 );

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{number, rows, u64s};
+use super::brute::brute_pairs;
+use super::{number, pairs, rows, u64s};
 use crate::sandbox::Sandbox;
 
 /// Fingerprints with a distribution of neighbours: `uniform`, `clumped` or `equal`.
@@ -20,34 +21,6 @@ fn shape(name: &str, n: u64, seed: u64) -> Vec<u64> {
             _ => number(0),
         })
         .collect()
-}
-
-/// Rows of `index join --all-pairs --format csv`.
-fn pairs(csv: &str) -> Vec<(u64, u64, u64)> {
-    let mut lines = csv.lines();
-    assert_eq!(lines.next(), Some("a,b,hamming"));
-    let row = |line: &str| {
-        let numbers: Vec<u64> = line.split(',').map(|n| n.parse().unwrap()).collect();
-        (numbers[0], numbers[1], numbers[2])
-    };
-    let mut pairs: Vec<_> = lines.map(row).collect();
-    pairs.sort_unstable();
-    pairs
-}
-
-/// All pairs of ids within `k`. In a self-join the smaller id is first.
-fn brute(a: &[(u64, u64)], b: Option<&[(u64, u64)]>, k: u32) -> Vec<(u64, u64, u64)> {
-    let mut pairs = Vec::new();
-    for &(id, x) in a {
-        for &(other, y) in b.unwrap_or(a) {
-            let distance = (x ^ y).count_ones();
-            if distance <= k && (b.is_some() || id < other) {
-                pairs.push((id, other, distance.into()));
-            }
-        }
-    }
-    pairs.sort_unstable();
-    pairs
 }
 
 /// The pairs that rows of groups represent, and the number of rows.
@@ -108,7 +81,7 @@ fn joins_equal_those_of_brute_force() {
         ];
         for (sides, a, b) in cases {
             for k in [0, 3, 6] {
-                let expected = brute(a, b, k);
+                let expected = brute_pairs(a, b, k);
                 let run = |more: &str| {
                     sandbox
                         .run(&format!("index join {sides} -k {k} -q {more}"))

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::brute::{Stored, brute, brute_pairs, bytes, pairs, shape, wide};
+use super::brute::{Stored, brute, brute_pairs, bytes, joined, shape, wide};
 use super::rows;
 use crate::corpus::Corpus;
 use crate::sandbox::Sandbox;
@@ -44,13 +44,13 @@ fn every_command_gives_the_results_of_brute_force_at_every_width() {
                 sandbox.run("index check seen").ok();
             }
             assert_eq!(
-                pairs(&sandbox, "seen -k 3"),
+                joined(&sandbox, "seen -k 3"),
                 brute_pairs(&stored, None, 3),
                 "{case}"
             );
             let other: Stored = (0..).zip(queries.iter().copied()).collect();
             assert_eq!(
-                pairs(&sandbox, &format!("seen q.u{bits} -k 3")),
+                joined(&sandbox, &format!("seen q.u{bits} -k 3")),
                 brute_pairs(&stored, Some(&other), 3),
                 "{case}"
             );
