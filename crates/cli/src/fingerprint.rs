@@ -68,7 +68,7 @@ pub(crate) struct Args {
     features_key: Option<String>,
 
     /// The features are hashes: decimal numbers, or digits after 0x or 0b. The low bits of a hash vote
-    #[arg(long, requires = "features_key")]
+    #[arg(long, requires = "features_key", conflicts_with = "vector_key")]
     hashed: bool,
 
     #[command(flatten)]

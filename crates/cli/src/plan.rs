@@ -8,7 +8,7 @@ use twinprint::planner::{self, LookupCosts, LookupMode, Medium, Workload};
 use twinprint::segment::Codec;
 
 use crate::choice::{Choice, explained};
-use crate::index::CODECS;
+use crate::index::{CODECS, check_radius};
 use crate::usage::usage;
 use crate::{number, terminal};
 
@@ -104,6 +104,7 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    check_radius(args.hamming, args.bits)?;
     if let Some(design) = &args.check {
         return check_design(design, args.bits, args.hamming);
     }

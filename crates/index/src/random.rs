@@ -18,10 +18,17 @@ impl Random {
 
     /// `count` of the `bits` lowest bits, as a mask; all of them if there are no more.
     pub(crate) fn subset(&mut self, bits: u32, count: u32) -> u128 {
+        let all = if bits < 128 { (1 << bits) - 1 } else { u128::MAX };
+        // Of many bits, the few that are left out are drawn.
+        let drawn = count.min(bits).min(bits.saturating_sub(count));
         let mut subset = 0u128;
-        while subset.count_ones() < count.min(bits) {
+        while subset.count_ones() < drawn {
             subset |= 1 << self.below(u64::from(bits));
         }
-        subset
+        if drawn < count.min(bits) {
+            all & !subset
+        } else {
+            subset
+        }
     }
 }

@@ -23,6 +23,7 @@ use clap::{Subcommand, ValueHint};
 use twinprint::{Width, store};
 
 pub(crate) use self::codec::CODECS;
+pub(crate) use self::width::check_radius;
 
 const EXAMPLES: &str = "\
 Examples:

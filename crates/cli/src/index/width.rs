@@ -45,7 +45,7 @@ pub(super) fn check_index(directory: &Path, bits: u32) -> anyhow::Result<()> {
 }
 
 /// Refuses a radius above the width of the fingerprints.
-pub(super) fn check_radius(k: u32, bits: u32) -> Result<(), UsageError> {
+pub(crate) fn check_radius(k: u32, bits: u32) -> Result<(), UsageError> {
     if k <= bits {
         return Ok(());
     }

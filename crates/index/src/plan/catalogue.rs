@@ -175,12 +175,15 @@ impl Plan {
     /// radii make the tables of one plan cost about the same.
     ///
     /// # Errors
-    /// `Radii` unless the radii of the s parts add up to k − s + 1; `Blocks` unless there is one positive width for
-    /// each part and the widths add up to `bits`.
+    /// `Radii` unless the radii of the s parts add up to k − s + 1; `Widths` unless the widths are positive and add up to
+    /// `bits`; `Blocks` unless there is one width for each radius.
     pub fn parts_of_widths(bits: u32, k: u32, radii: &[i32], widths: &[u32]) -> Result<Self, PlanError> {
         let all = all_bits(bits)?;
         let sum: u64 = widths.iter().map(|&w| u64::from(w)).sum();
-        if radii.len() != widths.len() || widths.contains(&0) || sum != u64::from(bits) {
+        if widths.contains(&0) || sum != u64::from(bits) {
+            return Err(PlanError::Widths { sum, bits });
+        }
+        if radii.len() != widths.len() {
             let parts = u32::try_from(radii.len()).unwrap_or(u32::MAX);
             return Err(PlanError::Blocks {
                 what: "parts",
@@ -306,7 +309,7 @@ impl Plan {
     /// [`Plan::recall`] tells the share of pairs that it finds. Charikar 2002 searches random permutations in this way.
     ///
     /// # Errors
-    /// `Blocks` unless 1 ≤ `key_bits` ≤ `bits`; `Tables` for more than [`MAX_TABLES`] tables.
+    /// `KeyBits` unless 1 ≤ `key_bits` ≤ `bits`; `Blocks` for no tables; `Tables` for more than [`MAX_TABLES`] tables.
     pub fn random(bits: u32, k: u32, tables: u32, key_bits: u32, seed: u64) -> Result<Self, PlanError> {
         let what = "random keys";
         all_bits(bits)?;
@@ -314,10 +317,13 @@ impl Plan {
             let tables = u128::from(tables);
             return Err(PlanError::Tables { what, tables });
         }
-        if tables == 0 || key_bits == 0 || key_bits > bits {
+        if key_bits == 0 || key_bits > bits {
+            return Err(PlanError::KeyBits { key_bits, bits });
+        }
+        if tables == 0 {
             return Err(PlanError::Blocks {
                 what,
-                parts: if tables == 0 { tables } else { key_bits },
+                parts: tables,
                 bits,
                 k,
             });

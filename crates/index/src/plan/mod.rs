@@ -105,6 +105,22 @@ pub enum PlanError {
         /// The sum of the given radii.
         got: i64,
     },
+    /// The widths of disjoint parts are not those of a fingerprint.
+    #[error("the widths of the parts must be positive and add up to {bits}, but they add up to {sum}")]
+    Widths {
+        /// The sum of the given widths.
+        sum: u64,
+        /// Width of the fingerprints.
+        bits: u32,
+    },
+    /// A random key would have no bits or more than a fingerprint.
+    #[error("a random key of a fingerprint of {bits} bits has 1 to {bits} bits, not {key_bits}")]
+    KeyBits {
+        /// The requested number of bits.
+        key_bits: u32,
+        /// Width of the fingerprints.
+        bits: u32,
+    },
     /// The construction would need more tables than [`MAX_TABLES`].
     #[error(
         "the plan \"{what}\" would have {tables} tables, and at most {MAX_TABLES} are allowed; choose another plan"

@@ -4,15 +4,17 @@ use super::Plan;
 use super::catalogue::{choose, unions};
 use crate::random::Random;
 
-/// Up to this number of sets of differing bits, all are tried. Of more, this number is drawn.
-const MAX_TRIED: u32 = 1 << 20;
+/// Up to this number of sets of differing bits, all are tried.
+const MAX_COUNTED: u128 = 1 << 20;
+/// The number of sets that are drawn if there are more.
+const DRAWN: u32 = 1 << 17;
 
 impl Plan {
     /// Returns the share of the pairs of fingerprints at a Hamming distance that some table finds by its whole key, if
     /// all bits differ equally often. It is 1 up to k if and only if the plan is exact. Tables with shorter addresses
     /// find more.
     ///
-    /// The share is exact if there are at most 2²⁰ sets of differing bits. Otherwise it is that of 2²⁰ random sets.
+    /// The share is exact if there are at most 2²⁰ sets of differing bits. Otherwise it is that of 2¹⁷ random sets.
     ///
     /// ```
     /// use twinprint_index::Plan;
@@ -34,12 +36,12 @@ impl Plan {
             tried += 1;
             found += u32::from(finds(errors));
         };
-        if choose(self.bits, distance) <= u128::from(MAX_TRIED) {
+        if choose(self.bits, distance) <= MAX_COUNTED {
             let bits: Vec<u128> = (0..self.bits).map(|bit| 1 << bit).collect();
             unions(&bits, distance as usize, 0, &mut attempt);
         } else {
             let mut random = Random(u64::from(distance));
-            for _ in 0..MAX_TRIED {
+            for _ in 0..DRAWN {
                 attempt(random.subset(self.bits, distance));
             }
         }

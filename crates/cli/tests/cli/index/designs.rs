@@ -115,6 +115,25 @@ fn designs_are_checked() {
     sandbox
         .run("plan --check blocks:3")
         .fails(2, &["--check blocks:3", "radius 3"]);
+    for (design, says) in [
+        (
+            "parts:31,32",
+            "the widths of the parts must be positive and add up to 64, but they add up to 63",
+        ),
+        (
+            "random:5,65",
+            "a random key of a fingerprint of 64 bits has 1 to 64 bits, not 65",
+        ),
+        (
+            "parts:4 -k 65",
+            "-k 65: two fingerprints of 64 bits differ in at most 64 bits",
+        ),
+    ] {
+        sandbox.run(&format!("plan --check {design}")).fails(2, &[says]);
+    }
+    // Almost all bits differ.
+    sandbox.run("plan --check parts:4 -k 63").ok();
+    sandbox.run("plan -n 1000 -k 65").fails(2, &["-k 65"]);
     sandbox.run("plan").fails(2, &["-n"]);
     sandbox
         .run("plan -n 1000 --check qr11")
