@@ -1,5 +1,6 @@
 //! `twinprint compare` of fingerprints, features and vectors.
 
+use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -7,6 +8,7 @@ use anyhow::Context;
 use clap::ValueHint;
 use serde_json::Value;
 use twinprint::compat::Recipe;
+use twinprint::hyperplane::Hyperplanes;
 use twinprint::measures::{TermVector, mahalanobis, minkowski};
 use twinprint::{
     FeatureVotes, GivenFeatures, HashKey, Vector, compare_features, compare_fingerprints, compare_vectors,
@@ -14,6 +16,7 @@ use twinprint::{
 };
 
 use crate::notation::Notation;
+use crate::number;
 use crate::profile::profile_named;
 use crate::usage::usage;
 
@@ -27,11 +30,11 @@ pub(crate) struct GivenArgs {
     fingerprints: bool,
 
     /// Notation of the fingerprints
-    #[arg(long, value_enum, default_value_t = Notation::Hex, value_name = "FORM", requires = "fingerprints")]
+    #[arg(long, value_enum, default_value_t = Notation::Hex, value_name = "FORM", requires = "fingerprints", conflicts_with_all = ["features", "vectors"])]
     notation: Notation,
 
     /// Width of the fingerprints
-    #[arg(long, default_value = "64", value_parser = ["16", "32", "64", "128"], value_name = "BITS", requires = "fingerprints")]
+    #[arg(long, default_value = "64", value_parser = ["16", "32", "64", "128"], value_name = "BITS", requires = "fingerprints", conflicts_with_all = ["features", "vectors"])]
     bits: String,
 
     /// Compare two sets of weighted features, JSON as for fingerprint --features-key
@@ -39,7 +42,7 @@ pub(crate) struct GivenArgs {
     features: bool,
 
     /// The features are hashes: decimal numbers, or digits after 0x or 0b
-    #[arg(long, requires = "features")]
+    #[arg(long, requires = "features", conflicts_with_all = ["fingerprints", "vectors"])]
     hashed: bool,
 
     /// Compare two vectors, JSON as for fingerprint --vector-key. --profile decides only the width of their fingerprints
@@ -47,11 +50,11 @@ pub(crate) struct GivenArgs {
     vectors: bool,
 
     /// Add the Minkowski distance of this order, 1 or more
-    #[arg(long, value_name = "P", requires = "vectors")]
+    #[arg(long, value_name = "P", requires = "vectors", conflicts_with_all = ["fingerprints", "features"])]
     minkowski: Option<f64>,
 
     /// Add the Mahalanobis distance of uncorrelated dimensions. FILE has the variance of each dimension, as a vector
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "vectors")]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "vectors", conflicts_with_all = ["fingerprints", "features"])]
     variances: Option<PathBuf>,
 }
 
@@ -140,7 +143,11 @@ impl GivenArgs {
     fn vectors(&self, sides: &Sides<'_>) -> anyhow::Result<Value> {
         let bits = profile_named(sides.profile, None)?.bits();
         let vectors = sides.both(sides.contents()?, |json| parse_vector(&json))?;
-        let [a, b] = sides.both([&vectors[0], &vectors[1]], Vector::fingerprint)?;
+        let fingerprint = |vector: &Vector| {
+            let votes = Hyperplanes::new(HashKey::PUBLIC, bits).of(&vector.components);
+            votes.map(|votes| votes.fingerprint)
+        };
+        let [a, b] = sides.both(vectors.each_ref(), fingerprint)?;
         let fingerprints = compare_fingerprints(a, b, bits);
         let [a, b] = vectors.each_ref().map(components);
         let mut figures = serde_json::to_value(compare_vectors(&a, &b, fingerprints))?;
@@ -153,22 +160,46 @@ impl GivenArgs {
         if let Some(path) = &self.variances {
             let name = || format!("--variances {}", path.display());
             let json = std::fs::read_to_string(path).with_context(name)?;
-            let variances = components(&parse_vector(&json).with_context(name)?);
-            let distance = mahalanobis(&a, &b, &variances).with_context(|| {
-                format!(
-                    "{}: every dimension of the two vectors needs a positive variance",
-                    name()
-                )
-            })?;
-            figures["mahalanobis"] = distance.into();
+            let variances = parse_vector(&json).with_context(name)?;
+            check_variances(&variances, &vectors).with_context(name)?;
+            figures["mahalanobis"] = mahalanobis(&a, &b, &components(&variances)).into();
         }
         Ok(figures)
     }
 }
 
+/// Checks that every dimension of the two vectors has a variance, and that the variance is positive.
+fn check_variances(variances: &Vector, vectors: &[Vector; 2]) -> anyhow::Result<()> {
+    let known: HashMap<_, _> = variances
+        .components
+        .iter()
+        .map(|(dimension, x)| (dimension, *x))
+        .collect();
+    let used: BTreeSet<_> = vectors
+        .iter()
+        .flat_map(|vector| &vector.components)
+        .map(|(dimension, _)| dimension)
+        .collect();
+    for dimension in used {
+        match known.get(dimension) {
+            None => anyhow::bail!(
+                "no variance for dimension {dimension}; the file has {}, and every dimension of A and B needs one",
+                number::counted(known.len() as u64, "variance")
+            ),
+            Some(variance) if *variance <= 0.0 => {
+                anyhow::bail!(
+                    "the variance of dimension {dimension} is {variance}; expected a positive number"
+                )
+            }
+            Some(_) => {}
+        }
+    }
+    Ok(())
+}
+
 fn components(vector: &Vector) -> TermVector {
-    let values = vector.values.iter().map(|&value| f64::from(value));
-    TermVector::of_components(vector.rows.iter().copied().zip(values))
+    let components = vector.components.iter();
+    TermVector::of_components(components.map(|(dimension, value)| (dimension.hash(&HashKey::PUBLIC), *value)))
 }
 
 /// The figures as lines of text, in a fixed order.

@@ -5,16 +5,16 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::ValueEnum;
-use twinprint::{FingerprintRow, RowFingerprint, Subject};
+use twinprint::{RecordRow, RowFingerprint, Subject};
 
 use crate::fingerprint_output::OutputArgs;
 use crate::input::InputArgs;
 use crate::intake::IntakeArgs;
-use crate::listing::{ListingArgs, ListingInput};
+use crate::listing::{ListingArgs, ListingInput, note_empty};
 use crate::notation::Notation;
 use crate::progress::Bars;
 use crate::subject::{Content, KeyArgs, PartArgs, subject};
-use crate::usage::reject_reason;
+use crate::usage::{name_content_option, reject_reason};
 use crate::{interrupt, terminal};
 
 const EXAMPLES: &str = "\
@@ -26,7 +26,7 @@ Examples:
   twinprint fingerprint news.jsonl --profile tp1-words3-set-64+hash.rabin
       Rabin fingerprints of shingles of three words
   twinprint fingerprint vectors.jsonl --vector-key embedding
-      fingerprints of vectors, by random hyperplanes
+      fingerprints of vectors, by Gaussian hyperplanes
   twinprint fingerprint news.jsonl --profile 1e0ng
       the fingerprints that the Python package simhash makes
   twinprint fingerprint news.jsonl --profile tp1-words-lntf-128 -o news.parquet
@@ -62,13 +62,13 @@ pub(crate) struct Args {
 
     /// Field with a vector, of which the fingerprint is made instead of a text: [value, …], {"dimension": value, …} or
     /// [[dimension, value], …]. A dimension is a number from 0 or a name
-    #[arg(long, value_name = "FIELD", conflicts_with_all = ["html_key", "dictionary", "key", "stop_words", "idf"])]
+    #[arg(long, value_name = "FIELD", conflicts_with_all = ["text_key", "html_key", "dictionary", "key", "stop_words", "idf"])]
     vector_key: Option<String>,
 
     /// Field with features, of which the fingerprint is made instead of a text: {"name": weight, …}, [["name", weight],
     /// …], or ["name", …] with the weight 1. Names are hashed as they are written. Weights are numbers from 0 up; they are
     /// rounded to multiples of 2^-16, and their sum is at most 2^37
-    #[arg(long, value_name = "FIELD", conflicts_with_all = ["html_key", "vector_key", "dictionary", "stop_words", "idf"])]
+    #[arg(long, value_name = "FIELD", conflicts_with_all = ["text_key", "html_key", "vector_key", "dictionary", "stop_words", "idf"])]
     features_key: Option<String>,
 
     /// The features are hashes: decimal numbers, or digits after 0x or 0b. The low bits of a hash vote
@@ -124,6 +124,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     if let Some(field) = args.vector_key.as_ref().or(args.features_key.as_ref()) {
         source.text_key.clone_from(field);
+        name_content_option(if content == Content::Vectors {
+            "--vector-key"
+        } else {
+            "--features-key"
+        });
     }
     let mut file = args.output.create(&subject)?;
     let bars = Bars::new(args.quiet);
@@ -143,13 +148,17 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         bars.finish();
         return Ok(args.intake.end_counting(&intake, args.quiet));
     }
+    let mut empty = 0;
     let intake = twinprint::fingerprints(&args.input.inputs, &source, &subject, &bars, &cancel, |row| {
-        if let Err(reason) = &row.fingerprint {
-            if !args.quiet {
-                let reason = reject_reason(reason);
-                terminal::note(&format!("rejected {}:{}: {reason}", row.source, row.line));
+        match &row.result {
+            Ok(made) => empty += u64::from(made.empty),
+            Err(reason) => {
+                if !args.quiet {
+                    let reason = reject_reason(reason);
+                    terminal::note(&format!("rejected {}:{}: {reason}", row.source, row.line));
+                }
+                return Ok(());
             }
-            return Ok(());
         }
         match &mut file {
             Some(file) => file.write(&row),
@@ -162,16 +171,19 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if let Some(file) = file {
         file.finish()?;
     }
+    if !args.quiet {
+        note_empty(empty);
+    }
     Ok(args.intake.end_counting(&intake, args.quiet))
 }
 
 fn write(
     out: &mut impl Write,
-    row: &FingerprintRow,
+    row: &RecordRow<RowFingerprint>,
     form: RowFormat,
     notation: Notation,
 ) -> anyhow::Result<()> {
-    let Ok(RowFingerprint { hex, features }) = &row.fingerprint else {
+    let Ok(RowFingerprint { hex, features, .. }) = &row.result else {
         return Ok(());
     };
     let fingerprint = notation.write(hex)?;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::ValueHint;
 use twinprint::raw::{Column, ColumnKind, NewFile, PROFILE_NOTE, RowFormat, RowValue, RowWriter};
-use twinprint::{FingerprintRow, ProfileLabel, Subject};
+use twinprint::{ProfileLabel, RecordRow, RowFingerprint, Subject};
 
 use crate::usage::UsageError;
 use crate::{number, terminal};
@@ -62,9 +62,9 @@ impl OutputArgs {
         let (bits, label) = match subject {
             Subject::Text { profile, .. } => (profile.bits(), Some(ProfileLabel::of_profile(profile))),
             Subject::Recipe { recipe, .. } => (recipe.bits(), Some(ProfileLabel::of_recipe(*recipe))),
-            // A label names a profile of texts. Given features and vectors have none.
+            // A label names a profile of texts. Given features have none.
             Subject::Features(rules) => (rules.bits(), None),
-            Subject::Vector { bits } => (*bits, None),
+            Subject::Vector { bits } => (*bits, Some(ProfileLabel::of_vectors(*bits))),
         };
         let refuse = |problem: String| UsageError(format!("--output {}: {problem}", path.display()));
         let columns = match bits {
@@ -114,8 +114,8 @@ fn unwritable(path: &Path) -> String {
 
 impl FingerprintFile {
     /// Writes a row. A record without a fingerprint is left out.
-    pub(crate) fn write(&mut self, row: &FingerprintRow) -> anyhow::Result<()> {
-        let Ok(made) = &row.fingerprint else {
+    pub(crate) fn write(&mut self, row: &RecordRow<RowFingerprint>) -> anyhow::Result<()> {
+        let Ok(made) = &row.result else {
             return Ok(());
         };
         let fingerprint = u128::from_str_radix(&made.hex, 16).context("a fingerprint is not hexadecimal")?;

@@ -7,23 +7,27 @@ use std::sync::atomic::AtomicBool;
 use anyhow::Context;
 use serde_json::{Value, json};
 use twinprint::compat::{Keywords, Recipe};
+use twinprint::hyperplane::{Dimension, VectorVotes};
 use twinprint::source::{Intake, RejectReason, SourceOptions};
-use twinprint::{ExplanationRow, FeatureVotes, KeywordsRow, Progress, Subject, WeightedFeature};
+use twinprint::{
+    FeatureVotes, Progress, RecordRow, RecordVotes, Subject, Vector, WeightedFeature, fingerprint_hex,
+};
 
 use crate::notation::Notation;
-use crate::terminal;
 use crate::usage::{reject_reason, usage};
+use crate::{number, terminal};
 
 /// Options for rows that list features or keywords.
 #[derive(clap::Args)]
 pub(crate) struct ListingArgs {
-    /// List the features of each document with their weights and hashes, and the votes for each bit, as JSON lines
-    #[arg(long, conflicts_with = "vector_key")]
+    /// List the features of each document with their weights and hashes, or the components of each vector, and the votes
+    /// for each bit, as JSON lines
+    #[arg(long)]
     explain: bool,
 
     /// Write the N keywords of each document by TF-IDF instead of the fingerprint, as JSON lines. Needs --idf, or the
     /// profile cppjieba
-    #[arg(long, value_name = "N", conflicts_with_all = ["vector_key", "features_key", "explain"], value_parser = crate::number::parse_count::<u32>)]
+    #[arg(long, value_name = "N", conflicts_with_all = ["vector_key", "features_key", "explain", "notation"], value_parser = crate::number::parse_count::<u32>)]
     top: Option<u32>,
 }
 
@@ -104,25 +108,34 @@ impl Listing {
         };
         match self {
             Self::Votes(notation) => {
-                twinprint::explanations(inputs, source, subject, *progress, cancel, |row| {
-                    let ExplanationRow { id, votes, .. } = &row;
-                    let listed = match votes {
-                        Ok(votes) => Ok(votes_json(id, &row.source, row.line, votes, notation)?),
+                let mut empty = 0;
+                let intake = twinprint::explanations(inputs, source, subject, *progress, cancel, |row| {
+                    let listed = match &row.result {
+                        Ok(RecordVotes::Features(votes)) => {
+                            empty += u64::from(votes.sums.iter().all(|&sum| sum == 0.0));
+                            Ok(features_json(votes, notation)?)
+                        }
+                        Ok(RecordVotes::Vector { vector, votes }) => {
+                            Ok(vector_json(vector, votes, notation)?)
+                        }
                         Err(reason) => Err(reason.clone()),
                     };
-                    line(&row.source, row.line, listed)
-                })
+                    line(
+                        &row.source,
+                        row.line,
+                        listed.map(|listed| of_record(&row, listed)),
+                    )
+                })?;
+                if !quiet {
+                    note_empty(empty);
+                }
+                Ok(intake)
             }
             Self::Keywords(limit) => {
                 twinprint::keywords(inputs, source, subject, limit, *progress, cancel, |row| {
-                    let KeywordsRow { id, keywords, .. } = &row;
-                    let listed = keywords.as_ref().map_err(RejectReason::clone).map(|keywords| {
-                        json!({
-                            "id": id,
-                            "source": row.source,
-                            "line": row.line,
-                            "keywords": keywords.iter().map(pair).collect::<Vec<_>>(),
-                        })
+                    let listed = row.result.as_ref().map_err(RejectReason::clone).map(|keywords| {
+                        let keywords = keywords.iter().map(pair);
+                        of_record(&row, json!({ "keywords": keywords.collect::<Vec<_>>() }))
                     });
                     line(&row.source, row.line, listed)
                 })
@@ -131,35 +144,65 @@ impl Listing {
     }
 }
 
-/// The row of a document. Its field `features` can be read with --features-key.
-fn votes_json(
-    id: &str,
-    source: &str,
-    line: u64,
-    votes: &FeatureVotes,
-    notation: Notation,
-) -> anyhow::Result<Value> {
+/// Prints the number of records whose fingerprints have no votes.
+pub(crate) fn note_empty(records: u64) {
+    if records > 0 {
+        let (have, their) = if records == 1 {
+            ("has", "its fingerprint says")
+        } else {
+            ("have", "their fingerprints say")
+        };
+        terminal::note(&format!(
+            "{} {have} no votes (no features, or only weights that round to 0); {their} nothing",
+            number::counted(records, "record")
+        ));
+    }
+}
+
+/// Adds the place of a record to what is listed of it.
+fn of_record<T>(row: &RecordRow<T>, mut listed: Value) -> Value {
+    listed["id"] = row.id.as_str().into();
+    listed["source"] = row.source.as_str().into();
+    listed["line"] = row.line.into();
+    listed
+}
+
+/// The features of a document and their votes. The field `features` can be read with --features-key.
+fn features_json(votes: &FeatureVotes, notation: Notation) -> anyhow::Result<Value> {
     let mask = u128::MAX >> (u128::BITS - votes.bits());
     let digits = votes.bits() as usize / 4;
     let hashes = votes.features.iter();
     let hashes = hashes.map(|voting| format!("0x{:0digits$x}", voting.hash & mask));
     Ok(json!({
-        "id": id,
-        "source": source,
-        "line": line,
         "fingerprint": notation.write(&votes.hex())?,
         "features": votes.features.iter().map(|voting| pair(&voting.feature)).collect::<Vec<_>>(),
         "hashes": hashes.collect::<Vec<_>>(),
-        "votes": votes.sums.iter().map(|&sum| number(sum)).collect::<Vec<_>>(),
+        "votes": votes.sums.iter().map(|&sum| json_number(sum)).collect::<Vec<_>>(),
+    }))
+}
+
+/// The components of a vector and their votes. The field `components` can be read with --vector-key.
+fn vector_json(vector: &Vector, votes: &VectorVotes, notation: Notation) -> anyhow::Result<Value> {
+    let components = vector
+        .components
+        .iter()
+        .map(|(dimension, value)| match dimension {
+            Dimension::Index(index) => json!([index, json_number(*value)]),
+            Dimension::Name(name) => json!([name, json_number(*value)]),
+        });
+    Ok(json!({
+        "fingerprint": notation.write(&fingerprint_hex(votes.fingerprint, votes.sums.len() as u32))?,
+        "components": components.collect::<Vec<_>>(),
+        "votes": votes.sums,
     }))
 }
 
 fn pair(feature: &WeightedFeature) -> Value {
-    json!([feature.name, number(feature.weight)])
+    json!([feature.name, json_number(feature.weight)])
 }
 
 /// A JSON number, without a fraction if it is whole.
-fn number(x: f64) -> Value {
+fn json_number(x: f64) -> Value {
     /// Up to this value, floating-point numbers represent all whole numbers exactly.
     const MAX_EXACT: f64 = (1u64 << 53) as f64;
     if x.fract() == 0.0 && x.abs() <= MAX_EXACT {

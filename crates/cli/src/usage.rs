@@ -2,6 +2,8 @@
 //!
 //! The library reports what happened and never names an option. This module adds the option that fixes it.
 
+use std::sync::OnceLock;
+
 use twinprint::collection::CollectionError;
 use twinprint::eval::EvalError;
 use twinprint::index_join::JoinError;
@@ -88,6 +90,18 @@ fn other_options(error: &anyhow::Error) -> Option<String> {
     Some(StateError::Options { path, differences }.to_string())
 }
 
+/// The option that names the field with the contents of a record, if it is not `--text-key`.
+static CONTENT_OPTION: OnceLock<&str> = OnceLock::new();
+
+/// States which option names the field with the contents of a record, so that messages name it. The first call counts.
+pub(crate) fn name_content_option(option: &'static str) {
+    CONTENT_OPTION.get_or_init(|| option);
+}
+
+fn content_option() -> &'static str {
+    CONTENT_OPTION.get().copied().unwrap_or("--text-key")
+}
+
 /// The reason for which a record is rejected, with the flag that helps.
 pub(crate) fn reject_reason(reason: &RejectReason) -> String {
     reject_message(&reason.into())
@@ -97,7 +111,7 @@ pub(crate) fn reject_reason(reason: &RejectReason) -> String {
 pub(crate) fn reject_message(message: &RejectMessage) -> String {
     message.naming(|setting| {
         Some(match setting {
-            Setting::TextField => "--text-key",
+            Setting::TextField => content_option(),
             Setting::IdField => "--id-key",
             Setting::Format => "--format",
             Setting::Charset => "--charset",
@@ -246,7 +260,11 @@ fn fix(error: &anyhow::Error) -> Option<&'static str> {
     match job_error(error) {
         Some(JobError::Source(SourceError::NoField { role, .. })) => {
             return Some(match role {
-                FieldRole::Text => "name the field with --text-key or --html-key",
+                FieldRole::Text => match content_option() {
+                    "--features-key" => "name the field with --features-key",
+                    "--vector-key" => "name the field with --vector-key",
+                    _ => "name the field with --text-key or --html-key",
+                },
                 FieldRole::Id => "name the field with --id-key",
                 FieldRole::Sort => "name the field with --keep-key",
             });

@@ -1,27 +1,39 @@
 //! Random-hyperplane fingerprints of vectors (Charikar 2002), such as embeddings.
 //!
-//! The function is SimHash with one random row of ±1 per dimension in place of the features' hashes. The row of
-//! dimension i is the hash of i as eight little-endian bytes: a 1 bit is +1, and a 0 bit is −1. Bit b of the
-//! fingerprint states on which side of the b-th random hyperplane the vector is.
+//! Bit b of a fingerprint states on which side of the b-th random hyperplane the vector is. There are two kinds of
+//! hyperplanes:
+//!
+//! * [`Hyperplanes`] have Gaussian normals, whose direction is uniform (Goemans and Williamson 1995). A bit of two
+//!   vectors at the angle θ differs with probability θ/π, for any number of dimensions.
+//! * [`fingerprint_rows`] takes normals of ±1 from the caller: one row of bits for each dimension, in which a 1 bit is
+//!   +1 and a 0 bit is −1. So a text's fingerprint is made from the hashes of its features. The probability is close to
+//!   θ/π only if many components have similar magnitudes: in two dimensions, ±1 normals have four directions.
 //!
 //! The vector is first quantised: its components are scaled so that the largest |x| becomes 32767, and rounded to
 //! integers. All further steps are integer arithmetic, so the result is the same on every CPU. The fingerprint is scale
-//! invariant: exactly for a factor that f32 multiplication represents without rounding (any power of two, short of
-//! underflow), and up to one quantisation step per component (1/32767 of the largest) for any other positive factor.
+//! invariant: exactly for a factor that floating-point multiplication represents without rounding (any power of two,
+//! short of underflow), and up to one quantisation step per component (1/32767 of the largest) for any other positive
+//! factor.
 //!
 //! ```
-//! use twinprint_fingerprint::{HashKey, Width, hyperplane};
+//! use twinprint_fingerprint::hyperplane::{Hyperplanes, VectorError};
+//! use twinprint_fingerprint::{HashKey, Width};
 //!
-//! # fn main() -> Result<(), hyperplane::VectorError> {
-//! let key = HashKey::PUBLIC;
-//! let a: u128 = hyperplane::fingerprint_dense(&key, &[0.9, -0.2, 0.4])?;
-//! let similar = hyperplane::fingerprint_dense(&key, &[0.8, -0.2, 0.4])?;
-//! let opposite = hyperplane::fingerprint_dense(&key, &[-0.9, 0.2, -0.4])?;
-//! assert!(a.distance(similar) < 32);
-//! assert!(a.distance(opposite) > 96);
+//! # fn main() -> Result<(), VectorError> {
+//! let mut hyperplanes = Hyperplanes::new(HashKey::PUBLIC, 128);
+//! let a = hyperplanes.of_dense(&[0.9, -0.2, 0.4])?.fingerprint;
+//! let similar = hyperplanes.of_dense(&[0.8, -0.2, 0.4])?.fingerprint;
+//! let opposite = hyperplanes.of_dense(&[-0.9, 0.2, -0.4])?.fingerprint;
+//! assert!(a.distance(similar) < 16);
+//! assert_eq!(a.distance(opposite), 128);
 //! # Ok(())
 //! # }
 //! ```
+
+mod gaussian;
+mod quantiles;
+
+pub use gaussian::{Dimension, Hyperplanes, VectorVotes};
 
 use crate::feature::hash_one;
 use crate::key::HashKey;
@@ -60,84 +72,31 @@ pub enum VectorError {
     },
 }
 
-/// Returns the random row of a dimension. Bit b is the coefficient of the dimension in hyperplane b: 1 for +1, 0 for
+/// Returns the random row of ±1 of a dimension. Bit b is the coefficient of the dimension in hyperplane b: 1 for +1, 0 for
 /// −1.
 #[must_use]
 pub fn row(key: &HashKey, dimension: u64) -> u128 {
     hash_one(key, &dimension.to_le_bytes())
 }
 
-/// Returns the random row of a dimension that has a name instead of a number. The row is the hash of the name's bytes
-/// and a byte 0xFF, which no name contains. So it is not the row of any dimension below 2⁵⁶.
+/// Computes the fingerprint of a dense vector from rows of ±1, one for each component. The rows are those of [`row`] or
+/// others of the caller's choice.
 ///
 /// ```
 /// use twinprint_fingerprint::{HashKey, hyperplane};
 ///
 /// # fn main() -> Result<(), hyperplane::VectorError> {
-/// let key = HashKey::PUBLIC;
-/// let rows = ["price", "size"].map(|name| hyperplane::row_of_name(&key, name));
-/// let fingerprint: u64 = hyperplane::fingerprint_rows(&rows, &[0.5, -2.0])?;
-/// assert_ne!(fingerprint, hyperplane::fingerprint_dense(&key, &[0.5, -2.0])?);
-/// # Ok(())
-/// # }
-/// ```
-#[must_use]
-pub fn row_of_name(key: &HashKey, name: &str) -> u128 {
-    let mut bytes = name.as_bytes().to_vec();
-    bytes.push(0xFF);
-    hash_one(key, &bytes)
-}
-
-/// Computes the fingerprint of a dense vector. Component i belongs to dimension i.
-///
-/// # Errors
-/// [`VectorError`] if the vector is empty, all zero, or has a component that is not finite.
-pub fn fingerprint_dense<W: Width>(key: &HashKey, vector: &[f32]) -> Result<W, VectorError> {
-    let rows = (0u64..).map(|i| row(key, i));
-    vote(rows, vector.iter().copied())
-}
-
-/// Computes the fingerprint of a sparse vector, given as (dimension, value) pairs in any order.
-///
-/// Equal to [`fingerprint_dense`] on the same values. A dimension that occurs twice counts with both values.
-///
-/// ```
-/// use twinprint_fingerprint::{HashKey, hyperplane};
-///
-/// # fn main() -> Result<(), hyperplane::VectorError> {
-/// let key = HashKey::PUBLIC;
-/// let sparse: u64 = hyperplane::fingerprint_sparse(&key, &[(2, -1.5), (0, 0.5)])?;
-/// assert_eq!(sparse, hyperplane::fingerprint_dense(&key, &[0.5, 0.0, -1.5])?);
+/// let rows: Vec<u128> = (0..3).map(|dimension| hyperplane::row(&HashKey::PUBLIC, dimension)).collect();
+/// let fingerprint: u64 = hyperplane::fingerprint_rows(&rows, &[1.0, 2.0, 3.0])?;
+/// let opposite: u64 = hyperplane::fingerprint_rows(&rows, &[-1.0, -2.0, -3.0])?;
+/// assert_ne!(fingerprint, opposite);
 /// # Ok(())
 /// # }
 /// ```
 ///
 /// # Errors
-/// As for [`fingerprint_dense`].
-pub fn fingerprint_sparse<W: Width>(key: &HashKey, vector: &[(u64, f32)]) -> Result<W, VectorError> {
-    let rows = vector.iter().map(|&(dimension, _)| row(key, dimension));
-    vote(rows, vector.iter().map(|&(_, x)| x))
-}
-
-/// Computes the fingerprint of a dense vector from precomputed rows, one for each component. The rows are those of
-/// [`row`] or others of the caller's choice.
-///
-/// ```
-/// use twinprint_fingerprint::{HashKey, hyperplane};
-///
-/// # fn main() -> Result<(), hyperplane::VectorError> {
-/// let key = HashKey::PUBLIC;
-/// let rows: Vec<u128> = (0..3).map(|dimension| hyperplane::row(&key, dimension)).collect();
-/// for vector in [[1.0, 2.0, 3.0], [0.5, -2.0, 1.0]] {
-///     let fingerprint: u64 = hyperplane::fingerprint_rows(&rows, &vector)?;
-///     assert_eq!(fingerprint, hyperplane::fingerprint_dense(&key, &vector)?);
-/// }
-/// # Ok(())
-/// # }
-/// ```
-///
-/// # Errors
-/// As for [`fingerprint_dense`], and [`VectorError::Dimensions`] if the two lengths differ.
+/// [`VectorError`] if the two lengths differ, or if the vector is empty, all zero, or has a component that is not
+/// finite.
 pub fn fingerprint_rows<W: Width>(rows: &[u128], vector: &[f32]) -> Result<W, VectorError> {
     if rows.len() != vector.len() {
         return Err(VectorError::Dimensions {
@@ -145,27 +104,17 @@ pub fn fingerprint_rows<W: Width>(rows: &[u128], vector: &[f32]) -> Result<W, Ve
             vector: vector.len(),
         });
     }
-    vote(rows.iter().copied(), vector.iter().copied())
-}
-
-/// Votes with the row of each component, weighted by the quantised value of the component.
-///
-/// # Errors
-/// As for [`fingerprint_dense`].
-fn vote<W: Width>(
-    rows: impl Iterator<Item = u128>,
-    values: impl Iterator<Item = f32> + Clone,
-) -> Result<W, VectorError> {
+    let values = vector.iter().map(|&x| f64::from(x));
     let largest = largest(values.clone())?;
     let mut votes = Votes::<W>::new();
     let mut hashes = [0u128; 64];
     let mut weights = [0u16; 64];
     let mut filled = 0;
-    for (row, x) in rows.zip(values) {
+    for (&row, x) in rows.iter().zip(values) {
         // A negative component votes with weight |x| for the complement of its row.
-        let quantised = (f64::from(x) / largest * MAX_QUANTISED).round();
-        hashes[filled] = if quantised < 0.0 { !row } else { row };
-        weights[filled] = quantised.abs() as u16;
+        let quantised = quantise(x, largest);
+        hashes[filled] = if quantised < 0 { !row } else { row };
+        weights[filled] = quantised.unsigned_abs();
         filled += 1;
         if filled == hashes.len() {
             votes.add(&hashes, &weights);
@@ -176,11 +125,16 @@ fn vote<W: Width>(
     Ok(votes.finish())
 }
 
+/// Scales a component so that the largest one of the vector becomes [`MAX_QUANTISED`], and rounds it.
+fn quantise(x: f64, largest: f64) -> i16 {
+    (x / largest * MAX_QUANTISED).round() as i16
+}
+
 /// Returns the largest absolute value of the components, which is positive.
 ///
 /// # Errors
-/// As for [`fingerprint_dense`].
-fn largest(values: impl Iterator<Item = f32>) -> Result<f64, VectorError> {
+/// [`VectorError`] if the vector is empty, all zero, or has a component that is not finite.
+fn largest(values: impl Iterator<Item = f64>) -> Result<f64, VectorError> {
     let mut largest = None;
     for (position, x) in values.enumerate() {
         if !x.is_finite() {
@@ -191,6 +145,6 @@ fn largest(values: impl Iterator<Item = f32>) -> Result<f64, VectorError> {
     match largest {
         None => Err(VectorError::Empty),
         Some(0.0) => Err(VectorError::AllZero),
-        Some(x) => Ok(f64::from(x)),
+        Some(x) => Ok(x),
     }
 }

@@ -72,7 +72,7 @@ pub fn hash_one_64(bytes: &[u8]) -> u64 {
 /// use twinprint_fingerprint::{Span, rabin};
 ///
 /// let spans = [Span { start: 0, end: 3 }, Span { start: 4, end: 7 }];
-/// let mut hashes = Vec::new();
+/// let mut hashes: Vec<u128> = Vec::new();
 /// rabin::hash_features(b"the cat", &spans, &mut hashes);
 /// assert_eq!(hashes, [rabin::hash_one(b"the"), rabin::hash_one(b"cat")]);
 /// ```

@@ -60,6 +60,14 @@ impl ProfileLabel {
         }
     }
 
+    /// Returns the label of fingerprints of vectors, of `bits` bits, by Gaussian hyperplanes under the public key.
+    pub fn of_vectors(bits: u32) -> Self {
+        Self {
+            id: format!("vectors-gaussian-{bits}"),
+            checksum: None,
+        }
+    }
+
     /// Parses a stored label. Returns `None` for an empty string.
     pub fn read(written: &str) -> Option<Self> {
         let (id, checksum) = match written.rsplit_once(' ') {

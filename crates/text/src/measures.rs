@@ -161,10 +161,16 @@ pub fn overlap_coefficient(a: &TermVector, b: &TermVector) -> f64 {
 }
 
 /// Minkowski distance of order `p`: the p-th root of the sum of the p-th powers of the absolute differences. `p` is 1
-/// or more; 1 gives the Manhattan distance and 2 the Euclidean distance.
+/// or more; 1 gives the Manhattan distance and 2 the Euclidean distance. For a large `p` it is close to the Chebyshev
+/// distance.
 pub fn minkowski(a: &TermVector, b: &TermVector, p: f64) -> f64 {
-    let powers = a.pairs(b).map(|(x, y)| (x - y).abs().powf(p));
-    powers.fold(0.0, |sum, power| sum + power).powf(1.0 / p)
+    // The differences are divided by the largest one, because powers of numbers above 1 may be too large.
+    let largest = chebyshev(a, b);
+    if largest == 0.0 {
+        return 0.0;
+    }
+    let powers = a.pairs(b).map(|(x, y)| ((x - y).abs() / largest).powf(p));
+    largest * powers.fold(0.0, |sum, power| sum + power).powf(1.0 / p)
 }
 
 /// Pearson correlation over the components that at least one of the two vectors has, from -1 to 1; `None` if all values

@@ -22,16 +22,16 @@ pub use twinprint_dedup::{
 };
 #[cfg(feature = "eval")]
 pub use twinprint_eval::{self as eval, calibrate};
-pub use twinprint_fingerprint::{HashKey, Width};
+pub use twinprint_fingerprint::{HashKey, Width, hyperplane};
 pub use twinprint_index::{plan, planner, segment, sort, store};
 pub use twinprint_io::guard::catches_panics;
-pub use twinprint_io::jobs::explanations::{ExplanationRow, explanations};
+pub use twinprint_io::jobs::explanations::{RecordVotes, explanations};
 pub use twinprint_io::jobs::fingerprints::{
-    EntriesError, FingerprintRow, RowFingerprint, Subject, Vector, fingerprints, parse_features, parse_vector,
+    EntriesError, RowFingerprint, Subject, Vector, fingerprints, parse_features, parse_vector,
 };
 pub use twinprint_io::jobs::idf::{IdfTableSize, build_idf};
-pub use twinprint_io::jobs::keywords::{KeywordsRow, keywords};
-pub use twinprint_io::jobs::{index_export, index_join};
+pub use twinprint_io::jobs::keywords::keywords;
+pub use twinprint_io::jobs::{RecordRow, index_export, index_join};
 pub use twinprint_io::progress::{Progress, Silent, Unit, peak_memory};
 pub use twinprint_io::results::{PartsReport, Report};
 pub use twinprint_io::runs::Appended;
@@ -49,7 +49,7 @@ pub use twinprint_text::measures;
 pub use twinprint_text::{
     Analyzer, FeatureHash, FeatureVotes, Features, GivenFeatures, GivenFeaturesError, IdfError, IdfPower,
     IdfTable, MIN_FEATURES, Profile, StopWords, VotingFeature, Weight, WeightedFeature, compat,
-    parse_hash_number,
+    fingerprint_hex, parse_hash_number,
 };
 
 /// The example of the repository's README, compiled as a doctest.

@@ -63,7 +63,7 @@ impl TextArgs {
         let (mut fingerprints, mut names) = (Vec::new(), Vec::new());
         let mut empty = 0u64;
         let intake = twinprint::fingerprints(&self.text, &source, subject, &Silent, cancel, |row| {
-            match row.fingerprint {
+            match row.result {
                 Err(reason) => {
                     if !quiet {
                         let reason = reject_reason(&reason);
@@ -71,9 +71,7 @@ impl TextArgs {
                     }
                     return anyhow::Ok(());
                 }
-                Ok(RowFingerprint {
-                    features: Some(0), ..
-                }) => {
+                Ok(RowFingerprint { empty: true, .. }) => {
                     empty += 1;
                     return Ok(());
                 }

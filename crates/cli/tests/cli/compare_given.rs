@@ -81,7 +81,10 @@ fn features_are_compared_under_any_profile() {
         &["--profile mfonda: the library makes fingerprints of texts only"],
     );
     let run = sandbox.run("compare --text --features [-1] {}");
-    run.fails(1, &["A: the features are not an object or a list"]);
+    run.fails(
+        1,
+        &["A: entry 1 of the list is the number -1; expected a name or"],
+    );
 }
 
 #[test]
@@ -105,12 +108,60 @@ fn vectors_are_compared_by_textbook_distances() {
     let run = sandbox.run("compare --vectors a.json b.json --variances short.json");
     run.fails(
         1,
-        &["--variances short.json: every dimension of the two vectors needs a positive variance"],
+        &["--variances short.json: no variance for dimension 2; the file has 2 variances, and every dimension of A and B needs one"],
+    );
+    sandbox.put("zero.json", "[1, 4, 0, 1]");
+    let run = sandbox.run("compare --vectors a.json b.json --variances zero.json");
+    run.fails(
+        1,
+        &["--variances zero.json: the variance of dimension 2 is 0; expected a positive number"],
+    );
+    // The distance is close to the largest difference.
+    let extreme = figures(&sandbox, "--vectors a.json b.json --minkowski 1e300");
+    assert!(is(&extreme["minkowski"], 3.0), "{extreme}");
+    let run = sandbox.run("compare --text --vectors [1e99] [1]");
+    run.fails(
+        1,
+        &["A: the value of dimension 0 is 1e99; expected 0 or a magnitude from 1e-70 to 1e70"],
     );
     let run = sandbox.run("compare --vectors a.json b.json --minkowski 0.5");
     run.fails(2, &["--minkowski 0.5: write a number from 1 up"]);
     let run = sandbox.run("compare --text --vectors [0] [1]");
     run.fails(1, &["A: all components of the vector are zero"]);
+}
+
+/// Options of one kind of argument are refused with another.
+#[test]
+fn unused_options_are_refused() {
+    let sandbox = Sandbox::new();
+    for args in [
+        "--fingerprints --minkowski 3",
+        "--fingerprints --variances v",
+        "--fingerprints --hashed",
+        "--features --minkowski 3",
+        "--features --variances v",
+        "--features --bits 128",
+        "--features --notation decimal",
+        "--vectors --bits 128",
+        "--vectors --notation decimal",
+        "--vectors --hashed",
+        "--bits 64",
+        "--minkowski 3",
+    ] {
+        let run = sandbox.run(&format!("compare 1 2 {args}"));
+        assert_eq!(run.code, Some(2), "{args}: {run:?}");
+    }
+}
+
+/// Two vectors in the plane at an angle of 36.9°. Of 128 bits, 26 ± 5 differ.
+#[test]
+fn vectors_of_two_dimensions_have_the_angle_of_their_distance() {
+    let compared = figures(
+        &Sandbox::new(),
+        "--text --vectors [1,0] [0.8,0.6] --profile tp1-words-lntf-128",
+    );
+    let degrees = compared["angle"]["degrees"].as_f64().unwrap();
+    assert!((36.87 - degrees).abs() < 20.0, "{compared}");
 }
 
 #[test]

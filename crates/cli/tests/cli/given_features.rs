@@ -174,12 +174,12 @@ fn unusable_features_are_rejected_with_their_reason() {
     run(
         r#"{"a": "x"}"#,
         "",
-        "the features are not an object or a list of features",
+        "rejected in.jsonl:1: the weight of \"a\" is a string; expected a number",
     );
     run(
         r#""a b""#,
         "",
-        "the features are not an object or a list of features",
+        "expected features: {\"name\": weight, …}, [[\"name\", weight], …] or [\"name\", …], but found a string",
     );
     run(r#"{"a": NaN}"#, "", "rejected in.jsonl:1");
     run(r#"{"a": 2e11}"#, "", "the weights sum to more than 137438953472");
@@ -231,6 +231,82 @@ fn vectors_may_be_sparse_or_named() {
     );
 }
 
+/// The listed components are input for --vector-key.
+#[test]
+fn components_of_vectors_are_listed() {
+    let sandbox = Sandbox::new();
+    let records = [
+        json!({"id": "a", "v": [0.5, 0, -1.5]}),
+        json!({"id": "b", "v": {"price": 0.5, "7": 2}}),
+    ];
+    let args = "--profile tp1-words-lntf-128";
+    let plain = rows(&sandbox, &records, &format!("{args} --vector-key v"));
+    let listed = rows(&sandbox, &records, &format!("{args} --vector-key v --explain"));
+    assert_eq!(fingerprints(&plain), fingerprints(&listed));
+    assert_eq!(listed[0]["components"], json!([[0, 0.5], [1, 0], [2, -1.5]]));
+    // The members of an object keep their order.
+    let mut named = listed[1]["components"].as_array().unwrap().clone();
+    named.sort_by_key(ToString::to_string);
+    assert_eq!(named, [json!(["price", 0.5]), json!([7, 2])]);
+    for row in &listed {
+        let votes = row["votes"].as_array().unwrap().iter();
+        let bits: String = votes
+            .rev()
+            .map(|vote| if vote.as_f64().unwrap() > 0.0 { '1' } else { '0' })
+            .collect();
+        let hex = format!("{:032x}", u128::from_str_radix(&bits, 2).unwrap());
+        assert_eq!(row["fingerprint"], hex);
+    }
+    let again = rows(&sandbox, &listed, &format!("{args} --vector-key components"));
+    assert_eq!(fingerprints(&plain), fingerprints(&again));
+}
+
+#[test]
+fn records_without_votes_are_counted() {
+    let sandbox = Sandbox::new();
+    let note = |input: &str, args: &str| {
+        sandbox.put("in.jsonl", input);
+        sandbox.run(&format!("fingerprint in.jsonl {args}")).ok().stderr
+    };
+    let features = "{\"f\": {}}\n{\"f\": {\"a\": 1e-9, \"b\": 0}}\n{\"f\": [\"a\"]}\n";
+    for args in ["", "--explain", "--format-out tsv"] {
+        let stderr = note(features, &format!("--features-key f {args}"));
+        let expected = "2 records have no votes (no features, or only weights that round to 0); their fingerprints say nothing\n";
+        assert!(stderr.contains(expected), "{args}: {stderr}");
+    }
+    for args in [
+        "",
+        "--explain",
+        "--format-out tsv",
+        "--profile tp1-chars4-tf-64 --format-out tsv",
+    ] {
+        let stderr = note("{\"text\": \"…\"}\n{\"text\": \"a\"}\n", args);
+        assert!(stderr.contains("1 record has no votes"), "{args}: {stderr}");
+    }
+    assert!(!note("{\"text\": \"a\"}\n", "").contains("no votes"));
+    assert!(!note(features, "--features-key f --quiet").contains("no votes"));
+}
+
+/// Messages name the option that names the field.
+#[test]
+fn a_missing_field_is_fixed_by_the_option_in_use() {
+    let sandbox = Sandbox::new();
+    sandbox.put("in.jsonl", "{\"f\": [1]}\n{\"x\": [1]}\n");
+    for option in ["--features-key", "--vector-key"] {
+        let run = sandbox
+            .run(&format!("fingerprint in.jsonl {option} f"))
+            .incomplete();
+        assert!(
+            run.stderr.contains(option) && !run.stderr.contains("--text-key"),
+            "{}",
+            run.stderr
+        );
+        let run = sandbox.run(&format!("fingerprint in.jsonl {option} g"));
+        assert!(!run.stderr.contains("--text-key"), "{}", run.stderr);
+        run.fails(1, &[option]);
+    }
+}
+
 #[test]
 fn keywords_need_a_table_and_words() {
     let sandbox = Sandbox::new();
@@ -251,7 +327,9 @@ fn keywords_need_a_table_and_words() {
             "--top 2 --idf zhen1 --profile tp1-chars4-tf-64",
             "the features of the profile are chars4",
         ),
-        ("--explain --vector-key text", "cannot be used with"),
+        ("--top 2 --idf zhen1 --notation decimal", "cannot be used with"),
+        ("--features-key f --text-key f", "cannot be used with"),
+        ("--vector-key f --text-key f", "cannot be used with"),
     ] {
         sandbox
             .run(&format!("fingerprint in.jsonl {args}"))

@@ -258,3 +258,23 @@ fn a_run_continues_when_stderr_is_closed() {
     assert!(run.stdout.ends_with("\n0\n"), "{}", run.stdout);
     assert!(sandbox.path("out/report.json").exists());
 }
+
+/// Messages are lost if nobody reads them, but the exit code reports the rejects.
+#[test]
+fn a_closed_stderr_does_not_change_the_exit_code() {
+    let sandbox = Sandbox::new();
+    let mut child = sandbox
+        .command(TWINPRINT)
+        .args(["fingerprint", "-", "--format", "jsonl", "--features-key", "f"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stderr.take());
+    let input = "{\"f\": [\"a\"]}\n{\"f\": 3}\n".repeat(5);
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), input.as_bytes()).unwrap();
+    let mut rows = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut rows).unwrap();
+    assert_eq!((code(&mut child), rows.lines().count()), (Some(3), 5));
+}

@@ -23,12 +23,18 @@ pub(super) struct RecordJob<'a> {
     pub(super) cancel: &'a Arc<AtomicBool>,
 }
 
-/// A record, with what was computed of it or the reason why nothing was.
-pub(super) struct RecordRow<T> {
-    pub(super) id: String,
-    pub(super) source: String,
-    pub(super) line: u64,
-    pub(super) result: Result<T, RejectReason>,
+/// The result for one record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordRow<T> {
+    /// The id that the record states. A record without an id has `source:line`, or the path if the file is one
+    /// document.
+    pub id: String,
+    /// The name of the input file, as in all output.
+    pub source: String,
+    /// The line of the record in the file, from 1.
+    pub line: u64,
+    /// What was computed of the record, or the reason why nothing was.
+    pub result: Result<T, RejectReason>,
 }
 
 impl RecordJob<'_> {

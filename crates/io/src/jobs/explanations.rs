@@ -1,31 +1,34 @@
-//! Lists the features of documents with their weights, hashes and votes.
+//! Lists the features of documents with their weights and hashes, or the components of vectors, and the votes for each
+//! bit.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use twinprint_fingerprint::hyperplane::VectorVotes;
 use twinprint_text::FeatureVotes;
 
-use super::each_record::RecordJob;
-use super::fingerprints::{Subject, Worker};
+use super::each_record::{RecordJob, RecordRow};
+use super::fingerprints::{Subject, Vector, Worker};
 use crate::JobError;
 use crate::progress::Progress;
-use crate::source::{Intake, RejectReason, SourceOptions};
+use crate::source::{Intake, SourceOptions};
 
-/// The features of one record.
+/// The votes for each bit of the fingerprint of one record.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ExplanationRow {
-    /// The id of the record, as in the rows of [`fingerprints`](super::fingerprints::fingerprints).
-    pub id: String,
-    /// The name of the input file, as in all output.
-    pub source: String,
-    /// The line of the record in the file, from 1.
-    pub line: u64,
-    /// The features of the record with their votes, or the reason why it has none.
-    pub votes: Result<FeatureVotes, RejectReason>,
+pub enum RecordVotes {
+    /// The votes of the features of a text, or of given features.
+    Features(FeatureVotes),
+    /// The votes of the components of a vector.
+    Vector {
+        /// The vector.
+        vector: Vector,
+        /// Its votes and its fingerprint.
+        votes: VectorVotes,
+    },
 }
 
 /// Calls `row` for every record in input order, and returns the intake. Linear, but slower than
-/// [`fingerprints`](super::fingerprints::fingerprints). A vector has no features.
+/// [`fingerprints`](super::fingerprints::fingerprints).
 ///
 /// # Errors
 /// As for [`fingerprints`](super::fingerprints::fingerprints).
@@ -35,7 +38,7 @@ pub fn explanations<E: From<JobError>>(
     subject: &Subject,
     progress: &dyn Progress,
     cancel: &Arc<AtomicBool>,
-    mut row: impl FnMut(ExplanationRow) -> Result<(), E>,
+    row: impl FnMut(RecordRow<RecordVotes>) -> Result<(), E>,
 ) -> Result<Intake, E> {
     let job = RecordJob {
         inputs,
@@ -44,12 +47,5 @@ pub fn explanations<E: From<JobError>>(
         cancel,
     };
     let new_worker = || Worker::new(subject).map_err(JobError::from);
-    job.run(new_worker, Worker::votes, |made| {
-        row(ExplanationRow {
-            id: made.id,
-            source: made.source,
-            line: made.line,
-            votes: made.result,
-        })
-    })
+    job.run(new_worker, Worker::votes, row)
 }

@@ -7,10 +7,10 @@ use twinprint_fingerprint::HashKey;
 use twinprint_text::compat::{Dictionaries, Recipe};
 use twinprint_text::{GivenFeatures, Profile};
 
-use super::each_record::RecordJob;
+use super::each_record::{RecordJob, RecordRow};
 use crate::JobError;
 use crate::progress::Progress;
-use crate::source::{Intake, RejectReason, SourceOptions};
+use crate::source::{Intake, SourceOptions};
 
 mod entries;
 mod worker;
@@ -26,20 +26,9 @@ pub struct RowFingerprint {
     /// The number of distinct features of the text, the number of given features, or the number of components of the
     /// vector. `None` if features are not counted.
     pub features: Option<u32>,
-}
-
-/// The result for one record.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FingerprintRow {
-    /// The id that the record states. A record without an id has `source:line`, or the path if the file is one
-    /// document.
-    pub id: String,
-    /// The name of the input file, as in all output.
-    pub source: String,
-    /// The line of the record in the file, from 1.
-    pub line: u64,
-    /// The fingerprint, or the reason why the record has none.
-    pub fingerprint: Result<RowFingerprint, RejectReason>,
+    /// True if no feature votes, because there is none, or because all weights are or round to 0. Such a fingerprint
+    /// states nothing about the record.
+    pub empty: bool,
 }
 
 /// The subject of fingerprints, texts, features or vectors, and the method.
@@ -61,7 +50,7 @@ pub enum Subject {
     /// The weighted features of each document, written as `{"name": weight, …}`, `[["name", weight], …]` or `["name",
     /// …]` with the weight 1.
     Features(GivenFeatures),
-    /// A vector, fingerprinted with random hyperplanes. It is written as `[value, …]`, `{"dimension": value, …}` or
+    /// A vector, fingerprinted with [Gaussian hyperplanes](twinprint_fingerprint::hyperplane::Hyperplanes). It is written as `[value, …]`, `{"dimension": value, …}` or
     /// `[[dimension, value], …]`. A dimension is a number from 0 or a name.
     Vector {
         /// The width of the fingerprints, in bits.
@@ -121,7 +110,7 @@ impl Subject {
 /// })?;
 /// assert_eq!(rows[0].id, "a");
 /// // Texts that differ only in case, spaces and punctuation have the same fingerprint.
-/// assert_eq!(rows[0].fingerprint, rows[1].fingerprint);
+/// assert_eq!(rows[0].result, rows[1].result);
 /// # Ok(())
 /// # }
 /// ```
@@ -131,7 +120,7 @@ pub fn fingerprints<E: From<JobError>>(
     subject: &Subject,
     progress: &dyn Progress,
     cancel: &Arc<AtomicBool>,
-    mut row: impl FnMut(FingerprintRow) -> Result<(), E>,
+    row: impl FnMut(RecordRow<RowFingerprint>) -> Result<(), E>,
 ) -> Result<Intake, E> {
     let job = RecordJob {
         inputs,
@@ -140,12 +129,5 @@ pub fn fingerprints<E: From<JobError>>(
         cancel,
     };
     let new_worker = || Worker::new(subject).map_err(JobError::from);
-    job.run(new_worker, Worker::make, |made| {
-        row(FingerprintRow {
-            id: made.id,
-            source: made.source,
-            line: made.line,
-            fingerprint: made.result,
-        })
-    })
+    job.run(new_worker, Worker::make, row)
 }

@@ -6,26 +6,13 @@ use std::sync::atomic::AtomicBool;
 use twinprint_text::compat::{Keywords, RecipeFingerprinter};
 use twinprint_text::{KeywordExtractor, WeightedFeature};
 
-use super::each_record::RecordJob;
+use super::each_record::{RecordJob, RecordRow};
 use super::fingerprints::Subject;
 use crate::progress::Progress;
-use crate::source::{Intake, RejectReason, SourceOptions};
+use crate::source::{Intake, SourceOptions};
 use crate::{JobError, OptionError};
 
-/// The keywords of one document.
-#[derive(Clone, Debug, PartialEq)]
-pub struct KeywordsRow {
-    /// The id of the record, as in the rows of [`fingerprints`](super::fingerprints::fingerprints).
-    pub id: String,
-    /// The name of the input file, as in all output.
-    pub source: String,
-    /// The line of the record in the file, from 1.
-    pub line: u64,
-    /// The keywords with their weights, the heaviest first, or the reason why the record has none.
-    pub keywords: Result<Vec<WeightedFeature>, RejectReason>,
-}
-
-/// Calls `row` for every record in input order, with at most `limit` keywords, and returns the intake. The keywords are
+/// Calls `row` for every record in input order, with at most `limit` keywords and their weights, the heaviest first, and returns the intake. The keywords are
 /// the words of a profile with the highest TF-IDF, or the keywords of cppjieba.
 ///
 /// # Errors
@@ -38,7 +25,7 @@ pub fn keywords<E: From<JobError>>(
     limit: u32,
     progress: &dyn Progress,
     cancel: &Arc<AtomicBool>,
-    mut row: impl FnMut(KeywordsRow) -> Result<(), E>,
+    row: impl FnMut(RecordRow<Vec<WeightedFeature>>) -> Result<(), E>,
 ) -> Result<Intake, E> {
     let job = RecordJob {
         inputs,
@@ -48,14 +35,7 @@ pub fn keywords<E: From<JobError>>(
     };
     let new_worker = || Worker::new(subject).map_err(JobError::from);
     let find = |worker: &mut Worker, text: &str| Ok(worker.keywords(text, limit));
-    job.run(new_worker, find, |made| {
-        row(KeywordsRow {
-            id: made.id,
-            source: made.source,
-            line: made.line,
-            keywords: made.result,
-        })
-    })
+    job.run(new_worker, find, row)
 }
 
 /// The extractor of one thread.

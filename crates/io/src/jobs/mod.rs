@@ -8,3 +8,5 @@ pub mod idf;
 pub mod index_export;
 pub mod index_join;
 pub mod keywords;
+
+pub use each_record::RecordRow;

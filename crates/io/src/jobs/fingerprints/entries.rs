@@ -3,51 +3,71 @@
 //! Features are `{"name": weight, …}`, `[["name", weight], …]` or `["name", …]` with the weight 1. A vector is `[value,
 //! …]`, `{"dimension": value, …}` or `[[dimension, value], …]`. All entries are kept, also if a name occurs twice.
 
-use std::fmt;
-
-use serde::Deserialize;
-use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
-use twinprint_fingerprint::HashKey;
-use twinprint_fingerprint::hyperplane::{VectorError, fingerprint_rows, row, row_of_name};
+use twinprint_fingerprint::hyperplane::Dimension;
 use twinprint_text::WeightedFeature;
 
-/// The JSON parser's error message is cut to this number of characters, because it quotes the input.
-const MAX_QUOTED_CHARS: usize = 100;
+mod json;
 
-/// The number of dimensions that an index can name. Rows of names differ from the rows of these dimensions.
+use json::Json;
+
+/// The maximum number of characters of a name that an error message quotes.
+const MAX_QUOTED_CHARS: usize = 40;
+
+/// The number of dimensions that an index can name.
 const DIMENSIONS: u64 = 1 << 53;
 
-/// A vector that was written in JSON. The two lists have the same length.
+/// The smallest and the largest magnitude of a value that is not 0. The products of four such values are
+/// floating-point numbers too, so that distances and cosines are.
+const MAGNITUDES: std::ops::RangeInclusive<f64> = 1e-70..=1e70;
+
+/// A vector that was written in JSON.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Vector {
-    /// The random row of each component's dimension, which also identifies the dimension.
-    pub rows: Vec<u128>,
-    /// The value of each component.
-    pub values: Vec<f32>,
-}
-
-impl Vector {
-    /// Computes the fingerprint of the vector at 128 bits, by random hyperplanes. A narrower fingerprint is its low
-    /// bits. A dimension that occurs twice counts with both values.
-    ///
-    /// # Errors
-    /// [`VectorError`] if the vector is empty, all zero, or has a value that is not finite.
-    pub fn fingerprint(&self) -> Result<u128, VectorError> {
-        fingerprint_rows(&self.rows, &self.values)
-    }
+    /// The components. A dimension that occurs twice counts with both values.
+    pub components: Vec<(Dimension, f64)>,
 }
 
 /// The reason why JSON is not a list of features or a vector.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EntriesError {
-    /// The JSON has another form.
-    #[error("{expected}: {problem}")]
+    /// The text is not JSON.
+    #[error(
+        "invalid JSON at character {column}: expected {expected}; numbers such as NaN or 1e999 are not JSON"
+    )]
     Json {
+        /// The position of the fault, from 1.
+        column: usize,
         /// The form that the JSON should have.
         expected: &'static str,
-        /// The message of the parser, shortened.
-        problem: String,
+    },
+    /// The JSON has another form.
+    #[error("expected {expected}, but found {found}")]
+    Form {
+        /// The form that the JSON should have.
+        expected: &'static str,
+        /// The value that was found, with its article.
+        found: String,
+    },
+    /// An entry of a list has another form.
+    #[error("entry {position} of the list is {found}; expected {expected}")]
+    Entry {
+        /// The position of the entry, from 1.
+        position: usize,
+        /// The value that was found, with its article.
+        found: String,
+        /// The form that the entry should have.
+        expected: &'static str,
+    },
+    /// A weight or a value is not a number.
+    #[error("the {role} of {name:?} is {found}; expected a number")]
+    Number {
+        /// "weight" or "value".
+        role: &'static str,
+        /// The feature or dimension, shortened.
+        name: String,
+        /// The value that was found, with its article.
+        found: String,
     },
     /// Some components of a vector have a dimension, and others have none.
     #[error("the vector has both pairs and single values: write every component as [dimension, value]")]
@@ -55,23 +75,23 @@ pub enum EntriesError {
     /// The number of a dimension is too large.
     #[error("dimension {0} of the vector is too large: the largest is 2^53 - 1")]
     Dimension(u64),
+    /// The magnitude of a value is too small or too large.
+    #[error(
+        "the value of dimension {dimension} is {value}; expected 0 or a magnitude from 1e-70 to 1e70: multiply all \
+         values by the same number"
+    )]
+    Magnitude {
+        /// The dimension.
+        dimension: String,
+        /// The value, as it is written.
+        value: String,
+    },
 }
 
-/// An entry of a list or an object.
-enum Entry {
-    /// A number alone, as it is written.
-    Number(serde_json::Number),
-    Text(String),
-    Pair(Label, f64),
-}
-
-/// The first part of a pair, or the key of an object.
-enum Label {
-    Index(u64),
-    Text(String),
-}
-
-struct Entries(Vec<Entry>);
+const FEATURES: &str = r#"features: {"name": weight, …}, [["name", weight], …] or ["name", …]"#;
+const FEATURE: &str = r#"a name or ["name", weight]"#;
+const VECTOR: &str = r#"a vector: [value, …], {"dimension": value, …} or [[dimension, value], …]"#;
+const COMPONENT: &str = "a number or [dimension, value]";
 
 /// Parses features with their weights. A feature without a weight gets the weight 1.
 ///
@@ -87,15 +107,64 @@ struct Entries(Vec<Entry>);
 /// # Errors
 /// The JSON is not an object of numbers, or a list of names and pairs of a name and a number.
 pub fn parse_features(json: &str) -> Result<Vec<WeightedFeature>, EntriesError> {
-    let feature = |name: String, weight: f64| WeightedFeature { name, weight };
-    let entries = parse(json, "the features are not an object or a list of features")?;
-    let features = entries.into_iter().map(|entry| match entry {
-        Entry::Number(number) => feature(number.to_string(), 1.0),
-        Entry::Text(name) => feature(name, 1.0),
-        Entry::Pair(Label::Index(index), weight) => feature(index.to_string(), weight),
-        Entry::Pair(Label::Text(name), weight) => feature(name, weight),
-    });
-    Ok(features.collect())
+    match parse(json, FEATURES)? {
+        Json::Object(members) => members
+            .into_iter()
+            .map(|(name, weight)| feature(name, &weight))
+            .collect(),
+        Json::List(entries) => (1..)
+            .zip(entries)
+            .map(|(position, entry)| listed(position, entry))
+            .collect(),
+        other => Err(EntriesError::Form {
+            expected: FEATURES,
+            found: other.kind(),
+        }),
+    }
+}
+
+fn feature(name: String, weight: &Json) -> Result<WeightedFeature, EntriesError> {
+    let weight = number("weight", &name, weight)?;
+    Ok(WeightedFeature { name, weight })
+}
+
+/// The feature of an entry of a list. A name may be a whole number from 0, such as a hash.
+fn listed(position: usize, entry: Json) -> Result<WeightedFeature, EntriesError> {
+    let refuse = |found| EntriesError::Entry {
+        position,
+        found,
+        expected: FEATURE,
+    };
+    let found = entry.kind();
+    let (name, weight) = match entry {
+        Json::List(pair) => {
+            let [name, weight] = <[Json; 2]>::try_from(pair).map_err(|_| refuse(found.clone()))?;
+            (name, Some(weight))
+        }
+        name => (name, None),
+    };
+    let name = match name {
+        Json::Text(name) => name,
+        Json::Number(number) if number.is_u64() => number.to_string(),
+        _ if weight.is_some() => return Err(refuse("a pair whose first value is not a name".to_owned())),
+        _ => return Err(refuse(found)),
+    };
+    match weight {
+        Some(weight) => feature(name, &weight),
+        None => Ok(WeightedFeature { name, weight: 1.0 }),
+    }
+}
+
+fn number(role: &'static str, name: &str, value: &Json) -> Result<f64, EntriesError> {
+    match value {
+        Json::Number(number) => number.as_f64(),
+        _ => None,
+    }
+    .ok_or_else(|| EntriesError::Number {
+        role,
+        name: short(name),
+        found: value.kind(),
+    })
 }
 
 /// Parses a vector. A key that is a whole number in its usual form is an index, as in `{"0": 0.5}`; any other key is a
@@ -111,231 +180,96 @@ pub fn parse_features(json: &str) -> Result<Vec<WeightedFeature>, EntriesError> 
 /// ```
 ///
 /// # Errors
-/// The JSON is not a list of numbers, an object of numbers, or a list of pairs; or the number of a dimension is too
-/// large.
+/// The JSON is not a list of numbers, an object of numbers, or a list of pairs; the number of a dimension is too large;
+/// or a value is not 0 and has a magnitude below 1e-70 or above 1e70.
 pub fn parse_vector(json: &str) -> Result<Vector, EntriesError> {
-    let json = json.trim_ascii();
-    let first = json
-        .strip_prefix('[')
-        .map(|rest| rest.trim_ascii_start().as_bytes().first());
-    // A dense vector is parsed without entries, because it may be long.
-    if !(json.starts_with('{') || first == Some(Some(&b'['))) {
-        let values: Vec<f32> = serde_json::from_str(json)
-            .map_err(|error| wrong("the vector is not an array of numbers", &error))?;
-        let rows = (0..values.len() as u64).map(|index| row(&HashKey::PUBLIC, index));
-        return Ok(Vector {
-            rows: rows.collect(),
-            values,
-        });
-    }
-    let mut vector = Vector::default();
-    for entry in parse(
-        json,
-        "the vector is not an object or a list of [dimension, value]",
-    )? {
-        let Entry::Pair(label, value) = entry else {
-            return Err(EntriesError::Mixed);
-        };
-        vector.rows.push(row_of(label)?);
-        vector.values.push(value as f32);
-    }
-    Ok(vector)
-}
-
-/// The random row of the dimension that a label names.
-fn row_of(label: Label) -> Result<u128, EntriesError> {
-    let index = match label {
-        Label::Index(index) => index,
-        Label::Text(text) => match text.parse::<u64>() {
-            Ok(index) if index.to_string() == text => index,
-            _ => return Ok(row_of_name(&HashKey::PUBLIC, &text)),
-        },
+    // A dense vector is parsed without a tree of values, because it may be long.
+    let components = match serde_json::from_str::<Vec<f64>>(json) {
+        Ok(values) => (0..).map(Dimension::Index).zip(values).collect(),
+        Err(_) => components(parse(json, VECTOR)?)?,
     };
-    if index < DIMENSIONS {
-        Ok(row(&HashKey::PUBLIC, index))
-    } else {
-        Err(EntriesError::Dimension(index))
-    }
-}
-
-fn parse(json: &str, expected: &'static str) -> Result<Vec<Entry>, EntriesError> {
-    let entries: Entries = serde_json::from_str(json).map_err(|error| wrong(expected, &error))?;
-    Ok(entries.0)
-}
-
-/// The parser's message quotes the value that it found, which can be very long, so it is shortened.
-fn wrong(expected: &'static str, error: &serde_json::Error) -> EntriesError {
-    let message = error.to_string();
-    let short: String = message.chars().take(MAX_QUOTED_CHARS).collect();
-    let cut = if short.len() < message.len() { "…" } else { "" };
-    let problem = short + cut;
-    EntriesError::Json { expected, problem }
-}
-
-impl<'de> Deserialize<'de> for Entries {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Whole;
-        impl<'de> Visitor<'de> for Whole {
-            type Value = Entries;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object or a list")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Entries, A::Error> {
-                let mut entries = Vec::new();
-                while let Some((name, weight)) = map.next_entry()? {
-                    entries.push(Entry::Pair(Label::Text(name), weight));
-                }
-                Ok(Entries(entries))
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Entries, A::Error> {
-                let mut entries = Vec::new();
-                while let Some(entry) = seq.next_element()? {
-                    entries.push(entry);
-                }
-                Ok(Entries(entries))
-            }
+    for (dimension, value) in &components {
+        if *value != 0.0 && !MAGNITUDES.contains(&value.abs()) {
+            return Err(EntriesError::Magnitude {
+                dimension: short(&dimension.to_string()),
+                value: format!("{value:e}"),
+            });
         }
-        deserializer.deserialize_any(Whole)
+    }
+    Ok(Vector { components })
+}
+
+/// The components of a vector that is not a list of numbers.
+fn components(json: Json) -> Result<Vec<(Dimension, f64)>, EntriesError> {
+    let entries = match json {
+        Json::Object(members) => {
+            let component = |(name, value): (String, Json)| {
+                let value = number("value", &name, &value)?;
+                Ok((dimension(name)?, value))
+            };
+            return members.into_iter().map(component).collect();
+        }
+        Json::List(entries) => entries,
+        other => {
+            return Err(EntriesError::Form {
+                expected: VECTOR,
+                found: other.kind(),
+            });
+        }
+    };
+    let mut components = Vec::with_capacity(entries.len());
+    let mut singles = 0;
+    for (position, entry) in (1..).zip(entries) {
+        let refuse = |found| EntriesError::Entry {
+            position,
+            found,
+            expected: COMPONENT,
+        };
+        let found = entry.kind();
+        let pair = match entry {
+            Json::Number(_) => {
+                singles += 1;
+                continue;
+            }
+            Json::List(pair) => <[Json; 2]>::try_from(pair).map_err(|_| refuse(found))?,
+            _ => return Err(refuse(found)),
+        };
+        let [label, value] = pair;
+        let name = match label {
+            Json::Text(name) => name,
+            Json::Number(number) if number.is_u64() => number.to_string(),
+            _ => return Err(refuse("a pair whose first value is not a dimension".to_owned())),
+        };
+        let value = number("value", &name, &value)?;
+        components.push((dimension(name)?, value));
+    }
+    if singles > 0 {
+        return Err(EntriesError::Mixed);
+    }
+    Ok(components)
+}
+
+/// The dimension of a name or a number.
+fn dimension(name: String) -> Result<Dimension, EntriesError> {
+    match name.parse::<u64>() {
+        Ok(index) if index.to_string() != name => Ok(Dimension::Name(name)),
+        Ok(index) if index < DIMENSIONS => Ok(Dimension::Index(index)),
+        Ok(index) => Err(EntriesError::Dimension(index)),
+        Err(_) => Ok(Dimension::Name(name)),
     }
 }
 
-impl<'de> Deserialize<'de> for Entry {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct One;
-        impl<'de> Visitor<'de> for One {
-            type Value = Entry;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a string, a number, or a pair of a name and a number")
-            }
-
-            fn visit_str<E: Error>(self, text: &str) -> Result<Entry, E> {
-                Ok(Entry::Text(text.to_owned()))
-            }
-
-            fn visit_u64<E: Error>(self, number: u64) -> Result<Entry, E> {
-                Ok(Entry::Number(number.into()))
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Entry, A::Error> {
-                let short = || A::Error::custom("a pair has a name and a number");
-                let label = seq.next_element()?.ok_or_else(short)?;
-                let number = seq.next_element()?.ok_or_else(short)?;
-                match seq.next_element()? {
-                    None::<serde::de::IgnoredAny> => Ok(Entry::Pair(label, number)),
-                    Some(_) => Err(A::Error::custom(
-                        "a pair has a name and a number, and nothing else",
-                    )),
-                }
-            }
-        }
-        deserializer.deserialize_any(One)
-    }
+fn parse(json: &str, expected: &'static str) -> Result<Json, EntriesError> {
+    serde_json::from_str(json).map_err(|error| EntriesError::Json {
+        column: error.column(),
+        expected,
+    })
 }
 
-impl<'de> Deserialize<'de> for Label {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct First;
-        impl Visitor<'_> for First {
-            type Value = Label;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a name or a whole number")
-            }
-
-            fn visit_str<E: Error>(self, text: &str) -> Result<Label, E> {
-                Ok(Label::Text(text.to_owned()))
-            }
-
-            fn visit_u64<E: Error>(self, index: u64) -> Result<Label, E> {
-                Ok(Label::Index(index))
-            }
-        }
-        deserializer.deserialize_any(First)
-    }
+/// The first characters of a name.
+fn short(name: &str) -> String {
+    name.chars().take(MAX_QUOTED_CHARS).collect()
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn features(json: &str) -> Vec<(String, f64)> {
-        let entries = parse_features(json).unwrap_or_else(|error| panic!("{json}: {error}"));
-        entries
-            .into_iter()
-            .map(|feature| (feature.name, feature.weight))
-            .collect()
-    }
-
-    fn vector(json: &str) -> Vector {
-        parse_vector(json).unwrap_or_else(|error| panic!("{json}: {error}"))
-    }
-
-    #[test]
-    fn features_have_three_forms() {
-        let expected = vec![
-            ("b".to_owned(), 1.0),
-            ("a".to_owned(), 2.5),
-            ("b".to_owned(), 3.0),
-        ];
-        assert_eq!(features(r#"{"b": 1, "a": 2.5, "b": 3}"#), expected);
-        assert_eq!(features(r#"[["b", 1], ["a", 2.5], ["b", 3e0]]"#), expected);
-        assert_eq!(features(r#"["b", ["a", 2.5], ["b", 3]]"#), expected);
-        let largest = format!("[{}, [7, 2]]", u64::MAX);
-        assert_eq!(
-            features(&largest),
-            [(u64::MAX.to_string(), 1.0), ("7".to_owned(), 2.0)]
-        );
-        assert_eq!(features("[]").len() + features("{}").len(), 0);
-    }
-
-    #[test]
-    fn vectors_have_three_forms() {
-        let key = HashKey::PUBLIC;
-        let expected = Vector {
-            rows: vec![row(&key, 0), row(&key, 2)],
-            values: vec![0.5, -1.0],
-        };
-        assert_eq!(vector(r#"{"0": 0.5, "2": -1}"#), expected);
-        assert_eq!(vector(r#" [ [0, 0.5], ["2", -1]]"#), expected);
-        assert_eq!(vector("[0.5, 0, -1]").rows[2], expected.rows[1]);
-        let named = ["x", "02", "-1"].map(|name| row_of_name(&key, name));
-        assert_eq!(vector(r#"{"x": 1, "02": 2, "-1": 3}"#).rows, named);
-    }
-
-    #[test]
-    fn other_json_is_refused() {
-        for wrong in [
-            "3",
-            "\"a b\"",
-            "null",
-            r#"{"a": "1"}"#,
-            r#"{"a": null}"#,
-            r#"[["a"]]"#,
-            r#"[["a", 1, 2]]"#,
-            "[[]]",
-            "[[1.5, 1]]",
-            "[-1]",
-            "[1.5]",
-            "[true]",
-            r#"{"a": 1e999}"#,
-            "[",
-            r#"[["a", NaN]]"#,
-        ] {
-            assert!(parse_features(wrong).is_err(), "{wrong}");
-        }
-        for wrong in [
-            r#"["a"]"#,
-            "[[0, 1], 2]",
-            "[1, [0, 1]]",
-            "[[-1, 1]]",
-            "[[9007199254740992, 1]]",
-            "{",
-        ] {
-            assert!(parse_vector(wrong).is_err(), "{wrong}");
-        }
-    }
-}
+mod tests;
