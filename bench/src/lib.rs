@@ -5,6 +5,7 @@
 //! * [`corpus`]: millions of documents generated from source documents.
 //! * [`truth`]: exact Jaccard, in the engine's own measure.
 //! * [`clock`]: wall and CPU time.
+//! * [`contender`]: CPU times of functions for the same texts.
 //! * [`rows`]: fingerprints to join.
 //! * [`engine`]: runs of the command.
 //! * [`connection`]: a client of the service.
@@ -15,6 +16,7 @@
 
 pub mod clock;
 pub mod connection;
+pub mod contender;
 pub mod corpus;
 pub mod documents;
 pub mod edit;

@@ -4,11 +4,10 @@
 //! In every round each contender processes all texts once, so that a slow moment of the machine affects all of them.
 //! The figure is the CPU time of the median round. The peers get the text unchanged; twinprint normalises it.
 
-use std::hint::black_box;
 use std::path::PathBuf;
 
-use bench::clock::{median, thread_seconds};
-use bench::documents::{Document, Language, read};
+use bench::contender::{Contender, measure};
+use bench::documents::{Language, read};
 use bench::table::Table;
 use clap::Parser;
 use gaoya::simhash::{SimHash, SimSipHasher64};
@@ -27,12 +26,6 @@ struct Cli {
     rounds: usize,
 }
 
-/// A function that processes a text. Its result depends on all of the work, so that the compiler cannot remove any.
-struct Contender {
-    name: &'static str,
-    run: Box<dyn FnMut(&str) -> u64>,
-}
-
 /// Contenders that do the same work and are compared with each other.
 struct Group {
     features: &'static str,
@@ -40,16 +33,11 @@ struct Group {
     contenders: Vec<Contender>,
 }
 
-fn contender(name: &'static str, run: impl FnMut(&str) -> u64 + 'static) -> Contender {
-    Contender {
-        name,
-        run: Box::new(run),
-    }
-}
-
 fn ours(profile: &'static str) -> anyhow::Result<Contender> {
     let mut analyzer = Analyzer::new(&Profile::parse(profile)?, HashKey::PUBLIC);
-    Ok(contender(profile, move |text| analyzer.fingerprint(text) as u64))
+    Ok(Contender::new(profile, move |text| {
+        analyzer.fingerprint(text) as u64
+    }))
 }
 
 /// Returns all windows of four consecutive characters.
@@ -74,10 +62,10 @@ fn groups(language: Language) -> anyhow::Result<Vec<Group>> {
         Group {
             features: "4 characters",
             contenders: vec![
-                contender("gaoya SimHash", move |text| {
+                Contender::new("gaoya SimHash", move |text| {
                     by_window.create_signature(windows(text))
                 }),
-                contender("simhash", |text| simhash::simhash_stream(windows(text))),
+                Contender::new("simhash", |text| simhash::simhash_stream(windows(text))),
                 ours("tp1-chars4-tf-64")?,
                 ours("tp1-chars4-lntf-64")?,
             ],
@@ -85,10 +73,10 @@ fn groups(language: Language) -> anyhow::Result<Vec<Group>> {
         Group {
             features: "words split at spaces",
             contenders: vec![
-                contender("gaoya SimHash", move |text| {
+                Contender::new("gaoya SimHash", move |text| {
                     by_word.create_signature(text.split_whitespace())
                 }),
-                contender("simhash", simhash::simhash),
+                Contender::new("simhash", simhash::simhash),
             ],
         },
     ];
@@ -101,10 +89,10 @@ fn groups(language: Language) -> anyhow::Result<Vec<Group>> {
                 groups.push(Group {
                     features: "words by dictionary",
                     contenders: vec![
-                        contender("jieba-rs cut alone", move |text| {
+                        Contender::new("jieba-rs cut alone", move |text| {
                             plain.cut(text, false).len() as u64
                         }),
-                        contender("jieba-rs cut alone, HMM", move |text| {
+                        Contender::new("jieba-rs cut alone, HMM", move |text| {
                             hmm.cut(text, true).len() as u64
                         }),
                         ours(profile)?,
@@ -121,7 +109,8 @@ fn main() -> anyhow::Result<()> {
     let cli = Cli::parse();
     for path in &cli.docs {
         let documents = read(path)?;
-        let bytes: usize = documents.iter().map(|document| document.text.len()).sum();
+        let texts: Vec<&str> = documents.iter().map(|document| document.text.as_str()).collect();
+        let bytes: usize = texts.iter().map(|text| text.len()).sum();
         let name = path.file_name().unwrap_or_default().display();
         println!(
             "{name}: {} documents, {:.1} MB of text, one thread\n",
@@ -130,11 +119,11 @@ fn main() -> anyhow::Result<()> {
         );
         let mut table = Table::new(["features", "contender", "MB/s", "documents/s", "ratio"]);
         for mut group in groups(documents[0].language)? {
-            let seconds = measure(&mut group.contenders, &documents, cli.rounds);
+            let seconds = measure(&mut group.contenders, &texts, cli.rounds);
             for (contender, &own) in group.contenders.iter().zip(&seconds) {
                 table.row([
                     group.features.to_owned(),
-                    contender.name.to_owned(),
+                    contender.name.clone(),
                     format!("{:.1}", bytes as f64 / own / 1e6),
                     format!("{:.0}", documents.len() as f64 / own),
                     format!("{:.2}", seconds[0] / own),
@@ -144,20 +133,4 @@ fn main() -> anyhow::Result<()> {
         println!("{table}");
     }
     Ok(())
-}
-
-/// Returns, for each contender, the median CPU time in seconds for all documents.
-fn measure(contenders: &mut [Contender], documents: &[Document], rounds: usize) -> Vec<f64> {
-    let mut seconds = vec![Vec::new(); contenders.len()];
-    for _ in 0..rounds.max(1) {
-        for (contender, seconds) in contenders.iter_mut().zip(&mut seconds) {
-            let before = thread_seconds();
-            let folded = documents
-                .iter()
-                .fold(0, |folded, document| folded ^ (contender.run)(&document.text));
-            black_box(folded);
-            seconds.push(thread_seconds() - before);
-        }
-    }
-    seconds.into_iter().map(median).collect()
 }
