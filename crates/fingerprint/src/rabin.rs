@@ -28,7 +28,7 @@ const fn table(polynomial: u64) -> [u64; 256] {
         while bit < 8 {
             // Multiplies by x. If the product has a term x⁶⁴, it is replaced by its remainder.
             let carry = remainder >> 63;
-            remainder = remainder << 1 ^ carry * polynomial;
+            remainder = (remainder << 1) ^ (carry * polynomial);
             bit += 1;
         }
         table[byte] = remainder;

@@ -15,6 +15,10 @@ fn vector() -> impl Strategy<Value = Vec<f32>> {
     prop::collection::vec((-1000i16..1000).prop_map(|x| f32::from(x) / 7.0), 1..200)
 }
 
+/// The fingerprint of a dense vector.
+///
+/// # Errors
+/// The vector has no direction.
 fn gaussian(vector: &[f32]) -> Result<u128, VectorError> {
     Hyperplanes::new(KEY, 128)
         .of_dense(vector)
