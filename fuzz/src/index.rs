@@ -20,7 +20,7 @@ fn small_index() -> &'static SmallIndex {
     static SMALL: OnceLock<SmallIndex> = OnceLock::new();
     SMALL.get_or_init(|| {
         let path = super::directory().join("index");
-        let testdata = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/index/testdata/index");
+        let testdata = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/index/testdata/index-64");
         fs::create_dir_all(&path).expect("made");
         for name in ["00000001.seg", "00000002.del", "00000004.seg"] {
             fs::copy(testdata.join(name), path.join(name)).expect("copied");

@@ -19,7 +19,7 @@ use proptest::prelude::*;
 use twinprint_fingerprint::Width;
 
 use super::*;
-use crate::samples::Random;
+use crate::samples::{Random, at_every_width, fewer, for_random};
 use crate::segment::Scratch;
 use crate::storage::unsynced::Unsynced;
 
