@@ -13,7 +13,7 @@ use crate::answers::{AnswerArgs, Purpose};
 use crate::choice::by_name;
 use crate::cluster::EmptyArg;
 use crate::input::InputArgs;
-use crate::profile::width_named;
+use crate::profile::{DEFAULT_PROFILE, width_named};
 use crate::story_args::StoryArgs;
 use crate::usage::UsageError;
 use crate::{interrupt, stories, terminal};
@@ -89,7 +89,7 @@ struct CreateArgs {
     dir: PathBuf,
 
     /// Profile of the fingerprints, 64 or 128 bits wide
-    #[arg(long, default_value = "tp1-words-lntf-128")]
+    #[arg(long, default_value = DEFAULT_PROFILE)]
     profile: String,
 
     /// Largest Hamming distance of candidates: up to 12 at 64 bits, 24 at 128 [default: 16 at 128 bits, 8 at 64; 3 with
