@@ -4,6 +4,8 @@ mod adding;
 mod brute;
 mod designs;
 mod exports;
+mod feeds;
+mod fixtures;
 mod foreign;
 mod formats;
 mod joins;

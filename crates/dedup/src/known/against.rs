@@ -31,10 +31,16 @@ const TEXTS_PER_BATCH: usize = 512;
 pub(crate) enum Against {
     /// An open store of documents.
     Store(Box<dyn DocumentStore>),
-    /// An index of 64-bit fingerprints, and the radius of lookups in it.
-    Narrow(store::Snapshot<u64>, u32),
-    /// An index of 128-bit fingerprints, and the radius of lookups in it.
-    Wide(store::Snapshot<u128>, u32),
+    /// An index, and the radius of lookups in it.
+    Index(IndexSnapshot, u32),
+}
+
+/// The content of an index, by the width of its fingerprints.
+pub(crate) enum IndexSnapshot {
+    Bits16(store::Snapshot<u16>),
+    Bits32(store::Snapshot<u32>),
+    Bits64(store::Snapshot<u64>),
+    Bits128(store::Snapshot<u128>),
 }
 
 /// The texts of a run that are looked up.
@@ -105,15 +111,13 @@ impl Against {
             })),
             _ => Ok(()),
         };
-        Ok(if bits == u64::BITS {
-            let index = store::read::<u64>(path).map_err(failed)?;
-            same(&index.settings.label)?;
-            Self::Narrow(index.snapshot, k)
-        } else {
-            let index = store::read::<u128>(path).map_err(failed)?;
-            same(&index.settings.label)?;
-            Self::Wide(index.snapshot, k)
-        })
+        let index = match bits {
+            16 => IndexSnapshot::Bits16(read(path, &failed, &same)?),
+            32 => IndexSnapshot::Bits32(read(path, &failed, &same)?),
+            64 => IndexSnapshot::Bits64(read(path, &failed, &same)?),
+            _ => IndexSnapshot::Bits128(read(path, &failed, &same)?),
+        };
+        Ok(Self::Index(index, k))
     }
 
     /// Looks up the wanted classes of `texts`, and returns the answers in their order. `progress` counts the texts.
@@ -138,8 +142,12 @@ impl Against {
                     let Some(spool) = texts.spool else { continue };
                     known.extend(lookup.in_store(&**store, spool, batch)?);
                 }
-                Self::Narrow(index, k) => known.extend(lookup.in_index(index, *k, batch)?),
-                Self::Wide(index, k) => known.extend(lookup.in_index(index, *k, batch)?),
+                Self::Index(index, k) => known.extend(match index {
+                    IndexSnapshot::Bits16(index) => lookup.in_index(index, *k, batch)?,
+                    IndexSnapshot::Bits32(index) => lookup.in_index(index, *k, batch)?,
+                    IndexSnapshot::Bits64(index) => lookup.in_index(index, *k, batch)?,
+                    IndexSnapshot::Bits128(index) => lookup.in_index(index, *k, batch)?,
+                }),
             }
             progress.advance(batch.len() as u64);
         }
@@ -152,6 +160,17 @@ impl Against {
         }
         Ok(KnownClasses(known.into()))
     }
+}
+
+/// Reads an index whose label passes a check.
+fn read<W: Width>(
+    path: &Path,
+    failed: &dyn Fn(store::StoreError) -> DedupError,
+    check_label: &dyn Fn(&str) -> Result<(), DedupError>,
+) -> Result<store::Snapshot<W>, DedupError> {
+    let index = store::read::<W>(path).map_err(failed)?;
+    check_label(&index.settings.label)?;
+    Ok(index.snapshot)
 }
 
 /// A lookup of many texts in a store or an index.

@@ -283,32 +283,3 @@ fn texts_are_found_in_an_index_of_every_width() {
         .fails(1, &["nowhere/out.parquet cannot be written"]);
     assert_eq!(sandbox.tree(".").len(), 1);
 }
-
-#[test]
-fn the_table_that_dedup_writes_is_an_input_at_both_widths() {
-    for bits in [64, 128] {
-        let sandbox = Sandbox::new();
-        sandbox.put("news.jsonl", Corpus::new(3).jsonl(60));
-        sandbox
-            .run(&format!("dedup news.jsonl -o out --bits {bits} --no-verify -q"))
-            .ok();
-        sandbox
-            .run("index build out/clusters.parquet -o seen")
-            .fails(1, &["clusters.parquet", "\"id\" contains", "--positions"]);
-        sandbox
-            .run("index build out/clusters.parquet --positions -o seen -q")
-            .ok();
-        let found = sandbox
-            .run("index query seen --queries out/clusters.parquet --positions -k 4 --format csv")
-            .ok();
-        let fingerprints: Vec<u128> = sandbox
-            .rows("out/clusters.jsonl")
-            .iter()
-            .map(|row| u128::from_str_radix(row["fingerprint"].as_str().unwrap(), 16).unwrap())
-            .collect();
-        let stored: Stored = (0..).zip(fingerprints.iter().copied()).collect();
-        let expected = brute(&stored, &fingerprints, 4);
-        assert!(expected.len() >= fingerprints.len());
-        assert_eq!(rows(&found), expected, "{bits} bits");
-    }
-}
