@@ -60,6 +60,43 @@ fn small_index<W: Width>() -> &'static SmallIndex {
     })
 }
 
+/// Opens an index with names, with these bytes as its file of names, and as its manifest: unchanged, and with a correct checksum.
+pub fn open_names(bytes: &[u8]) {
+    static NAMED: OnceLock<PathBuf> = OnceLock::new();
+    let path = NAMED.get_or_init(|| {
+        let path = super::directory().join("named");
+        let testdata = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/index/testdata/named-64");
+        fs::create_dir_all(&path).expect("made");
+        for entry in fs::read_dir(testdata).expect("read") {
+            let file = entry.expect("listed").path();
+            fs::copy(&file, path.join(file.file_name().expect("a file"))).expect("copied");
+        }
+        path
+    });
+    let mut sealed = bytes.to_vec();
+    if let Some(body) = sealed.len().checked_sub(4) {
+        let sum = crc32fast::hash(&sealed[..body]);
+        sealed[body..].copy_from_slice(&sum.to_le_bytes());
+    }
+    for name in ["00000003.names", "manifest"] {
+        let file = path.join(name);
+        let intact = fs::read(&file).expect("read");
+        for bytes in [bytes, &sealed] {
+            fs::write(&file, bytes).expect("written");
+            let checked = check::<u64>(path);
+            if let Ok(committed) = read::<u64>(path) {
+                let names = committed.names.as_ref();
+                let count = names.map(|names| names.iter().count() as u64);
+                assert_eq!(count, names.map(|names| names.len()));
+                assert!(names.is_none_or(|names| (0..names.len()).all(|id| names.get(id).is_some())));
+            } else {
+                assert!(checked.is_err());
+            }
+        }
+        fs::write(&file, intact).expect("written");
+    }
+}
+
 /// Opens the index of each width with these bytes as its manifest or its deleted ids.
 pub fn open_index(manifest: Option<&[u8]>, tombstones: Option<&[u8]>) {
     open_at::<u32>(manifest, tombstones);

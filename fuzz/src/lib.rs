@@ -17,7 +17,7 @@ use twinprint::sink::{RecordAction, copy_records};
 use twinprint::source::{RecordKind, SourceError, SourceOptions, Sources};
 
 pub use fingerprints::read_fingerprints;
-pub use index::open_index;
+pub use index::{open_index, open_names};
 pub use journal::resume_build;
 pub use segment::open_segment;
 

@@ -9,6 +9,7 @@ mod fixtures;
 mod foreign;
 mod formats;
 mod joins;
+mod names;
 mod profiles;
 mod resume;
 mod widths;

@@ -31,6 +31,29 @@ fn with_fixture(name: &str) -> Sandbox {
 }
 
 #[test]
+fn stored_indexes_with_names_answer_and_can_be_changed() {
+    for bits in [32, 64, 128] {
+        let sandbox = with_fixture(&format!("named-{bits}"));
+        let digits = bits as usize / 4;
+        let exported = |gone: &[u64]| {
+            let expected: Vec<String> = (0..60)
+                .filter(|id| !gone.contains(id))
+                .map(|id| format!("page {id},{:0digits$x}", fingerprint(id, bits)))
+                .collect();
+            let run = sandbox.run("index export seen --format csv -q").ok();
+            assert_eq!(run.stdout, format!("id,fingerprint\n{}\n", expected.join("\n")));
+            sandbox.run("index check seen").ok();
+        };
+        exported(&[3, 7]);
+        sandbox.put("gone", "page 8\npage 50\n");
+        sandbox.run("index delete seen --ids gone").ok();
+        exported(&[3, 7, 8, 50]);
+        sandbox.run("index compact seen").ok();
+        exported(&[3, 7, 8, 50]);
+    }
+}
+
+#[test]
 fn stored_indexes_of_every_width_answer_every_command_and_can_be_changed() {
     for (name, bits) in [
         ("earlier-64-packed", 64),

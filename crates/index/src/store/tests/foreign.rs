@@ -27,7 +27,7 @@ impl<W> State<W> {
 
     /// True if the manifest binds the files by digests. Files that such a manifest does not name are refused.
     fn is_bound(&self) -> bool {
-        self.manifest().version == manifest::VERSION
+        self.manifest().version >= manifest::BOUND_VERSION
     }
 
     /// The marker of a writer that opened this state.

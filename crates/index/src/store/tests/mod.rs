@@ -7,6 +7,7 @@ mod disk;
 mod faults;
 mod foreign;
 mod model;
+mod names;
 mod readers;
 mod resuming;
 mod versions;

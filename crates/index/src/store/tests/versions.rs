@@ -32,7 +32,7 @@ pub(super) fn put<W: Width>(version: u8, path: &Path) {
 }
 
 /// A pseudorandom fingerprint (SplitMix64).
-fn fingerprint<W: Width>(id: u64) -> W {
+pub(super) fn fingerprint<W: Width>(id: u64) -> W {
     let mut random = Random(id.wrapping_mul(0x9E37_79B9_7F4A_7C15));
     let low = u128::from(random.next());
     W::truncate(low | u128::from(random.next()) << 64)
@@ -44,7 +44,7 @@ pub(super) fn expected<W: Width>() -> Living<W> {
 }
 
 /// A segment of the fixture. Its plan does not depend on the planner.
-fn fixture_segment<W: Width>(
+pub(super) fn fixture_segment<W: Width>(
     file: &Path,
     ids: std::ops::Range<u64>,
     address_bits: u32,
@@ -79,15 +79,30 @@ fn files_are_written_as_in_the_fixture<W: Width>() {
     let added = index.add_segment(|file| fixture_segment(file, 40..60, 2));
     assert_eq!(added.unwrap(), 20);
     drop(index);
-    for name in ["manifest"].into_iter().chain(DATA_FILES) {
-        let fixture = testdata::<W>().join(name.replace("manifest", "manifest-3"));
-        let written = fs::read(path.join(name)).unwrap();
+    let files = ["manifest"].into_iter().chain(DATA_FILES);
+    compare_with_fixture(
+        path,
+        &testdata::<W>(),
+        files.map(|name| (name, name.replace("manifest", "manifest-3"))),
+    );
+}
+
+/// Compares files of an index with those of a fixture, which may have other names. Writes the fixture instead if
+/// `TWINPRINT_WRITE_GOLDEN` is set.
+pub(super) fn compare_with_fixture<'n>(
+    index: &Path,
+    fixture: &Path,
+    names: impl Iterator<Item = (&'n str, String)>,
+) {
+    for (name, stored) in names {
+        let stored = fixture.join(stored);
+        let written = fs::read(index.join(name)).unwrap();
         if std::env::var_os("TWINPRINT_WRITE_GOLDEN").is_some() {
-            fs::create_dir_all(testdata::<W>()).unwrap();
-            fs::write(&fixture, &written).unwrap();
+            fs::create_dir_all(fixture).unwrap();
+            fs::write(&stored, &written).unwrap();
         }
         assert!(
-            fs::read(&fixture).unwrap() == written,
+            fs::read(&stored).unwrap() == written,
             "{name} differs from the file that is written now"
         );
     }
