@@ -116,7 +116,7 @@ fn a_profile_id_states_whether_root_idf_weights_are_used() {
     assert_ne!(full, root);
     assert_eq!(rows("--profile tp1-words-lntf.own-128"), full);
     assert_eq!(rows("--profile tp1-words-lntf.root.own-128"), root);
-    assert_eq!(rows("--profile tp1-words-lntf.root.own-64 --idf-root"), root);
+    assert_eq!(rows("--profile tp1-words-lntf.root.own-128 --idf-root"), root);
     sandbox
         .run("fingerprint docs.jsonl --idf own.tpidf --idf-root --profile tp1-words-lntf.own-64")
         .fails(2, &["leave out --idf-root"]);
