@@ -175,6 +175,7 @@ def scenarios(size):
     none = ("none.u64", b"")
     append = "dedup news.jsonl more.jsonl -o out --against seen --append -q"
     index = ["index build old.u64 -o seen -q", "index add seen new.u64 -q"]
+    names = ["fingerprint news.jsonl -o news.parquet -q"]
     unique_ids = ("news.jsonl", corpus(size, 1, repeated=False))
     pairs = ("pairs.jsonl", '{"a":"d1","b":"d2","jaccard":0.9}\n')
     return [
@@ -202,6 +203,8 @@ def scenarios(size):
         Scenario("collection repair", "collection repair seen again", seen, [old]),
         Scenario("index build", "index build old.u64 -o seen -q", [], [numbers]),
         Scenario("index build with little memory", "index build old.u64 -o seen --memory 16MiB -q", [], [numbers]),
+        Scenario("index build with names", "index build news.parquet -o seen -k 8 -q", names, [unique_ids]),
+        Scenario("index delete with names", "index delete seen d1 d3 d8", [*names, "index build news.parquet -o seen -q"], [unique_ids]),
         Scenario("index add", "index add seen new.u64 -q", index[:1], [numbers, further]),
         Scenario("index add to an index without fingerprints", "index add seen new.u64 -q", ["index build none.u64 -o seen -q"],
                  [none, further]),

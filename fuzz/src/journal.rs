@@ -1,11 +1,12 @@
 //! The target for journals. An interrupted build is resumed with the input as its journal: once unchanged, and once with correct checksums,
-//! without which most of the reader is never reached. The build is that of `crates/index/testdata/journal-1-64.resume`.
+//! without which most of the reader is never reached. There is a build for each width, that of `crates/index/testdata/journal-1-BITS.resume`.
 
 use std::fs;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use twinprint::Width;
 use twinprint::segment::{Builder, Interrupted, Options, ProgressCallback, Resumable, unfinished};
 
 /// Bytes under one checksum.
@@ -23,10 +24,10 @@ struct InterruptedBuild {
     file: Vec<u8>,
 }
 
-fn interrupted_build() -> &'static InterruptedBuild {
-    static SMALL: OnceLock<InterruptedBuild> = OnceLock::new();
-    SMALL.get_or_init(|| {
-        let path = super::directory().join("journal.seg");
+fn interrupted_build<W: Width>() -> &'static InterruptedBuild {
+    static SMALL: [OnceLock<InterruptedBuild>; 3] = [const { OnceLock::new() }; 3];
+    SMALL[W::BITS.ilog2() as usize - 5].get_or_init(|| {
+        let path = super::directory().join(format!("journal-{}.seg", W::BITS));
         let options = Options {
             address_bits: vec![5, 5],
             resume: Some(b"sample".to_vec()),
@@ -43,10 +44,10 @@ fn interrupted_build() -> &'static InterruptedBuild {
             })),
             ..options.clone()
         };
-        let mut builder = Builder::<u64>::new(&path, &stopping).expect("it can begin");
+        let mut builder = Builder::<W>::new(&path, &stopping).expect("it can begin");
         for id in 0..N {
             builder
-                .push(id.wrapping_mul(0x9E37_79B9_7F4A_7C15), id)
+                .push(W::truncate(id.wrapping_mul(0x9E37_79B9_7F4A_7C15).into()), id)
                 .expect("pushed");
         }
         builder.note(b"notes".to_vec());
@@ -60,9 +61,15 @@ fn interrupted_build() -> &'static InterruptedBuild {
     })
 }
 
-/// Resumes the build with these bytes as its journal.
+/// Resumes the build of each width with these bytes as its journal.
 pub fn resume_build(bytes: &[u8]) {
-    let small = interrupted_build();
+    resume_at::<u32>(bytes);
+    resume_at::<u64>(bytes);
+    resume_at::<u128>(bytes);
+}
+
+fn resume_at<W: Width>(bytes: &[u8]) {
+    let small = interrupted_build::<W>();
     let [file, journal] = unfinished(&small.path);
     for bytes in [Some(bytes.to_vec()), with_correct_checksums(bytes, &small.file)]
         .into_iter()
@@ -71,7 +78,7 @@ pub fn resume_build(bytes: &[u8]) {
         fs::write(&file, &small.file).expect("written");
         fs::write(&journal, bytes).expect("written");
         // An error is a valid result; only a panic is not.
-        if let Ok(Resumable::Tables(interrupted)) = Interrupted::<u64>::find(&small.path, &small.options) {
+        if let Ok(Resumable::Tables(interrupted)) = Interrupted::<W>::find(&small.path, &small.options) {
             let _finished = interrupted.finish();
         }
     }

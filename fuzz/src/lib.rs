@@ -3,6 +3,7 @@
 //! Reading and copying must not panic, hang or run out of memory. Reading must count the records that it yields, and copying must find
 //! the same records.
 
+mod fingerprints;
 mod index;
 mod journal;
 mod segment;
@@ -15,7 +16,8 @@ use tempfile::TempDir;
 use twinprint::sink::{RecordAction, copy_records};
 use twinprint::source::{RecordKind, SourceError, SourceOptions, Sources};
 
-pub use index::open_index;
+pub use fingerprints::read_fingerprints;
+pub use index::{open_index, open_names};
 pub use journal::resume_build;
 pub use segment::open_segment;
 
@@ -43,9 +45,14 @@ fn directory() -> &'static PathBuf {
 /// Does [`read_and_copy`] for tables. Their decoders may panic on damaged files. The reader catches that, and only the file is lost, but
 /// libFuzzer's panic hook would end the fuzzing first, so it is removed. A panic that is not caught still ends the fuzzing.
 pub fn read_and_copy_table(name: &str, bytes: &[u8]) {
+    remove_panic_hook();
+    read_and_copy(name, bytes);
+}
+
+/// Removes libFuzzer's panic hook.
+fn remove_panic_hook() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| std::panic::set_hook(Box::new(|_| {})));
-    read_and_copy(name, bytes);
 }
 
 /// Writes `bytes` as a file of this name.
@@ -101,7 +108,12 @@ pub fn read_and_copy(name: &str, bytes: &[u8]) {
         }
     }
     let out = directory().join(format!("{name}.out"));
-    let fate = |ordinal: u64| fates.get(ordinal as usize).copied().unwrap_or(RecordAction::Reject);
+    let fate = |ordinal: u64| {
+        fates
+            .get(ordinal as usize)
+            .copied()
+            .unwrap_or(RecordAction::Reject)
+    };
     // An error is a valid result; only a panic is not.
     let _copied = copy_records(&sources, &fate, &out, &|_| {});
     let _gone = fs::remove_dir_all(&out);

@@ -1,6 +1,9 @@
 //! The target for segments. The file is opened and queried: once unchanged, and once with correct checksums, without which most of the
 //! reader is never reached.
 
+use std::path::Path;
+
+use twinprint::Width;
 use twinprint::segment::{Scratch, Segment};
 
 /// Bytes under one checksum.
@@ -8,7 +11,7 @@ const SECTOR: usize = 4096;
 /// Bytes at the end of the file that locate the footer.
 const TAIL: usize = 32;
 
-/// Opens a segment and queries it.
+/// Opens a segment at every width and queries it.
 pub fn open_segment(bytes: &[u8]) {
     query(bytes);
     if let Some(right) = with_correct_checksums(bytes) {
@@ -18,13 +21,21 @@ pub fn open_segment(bytes: &[u8]) {
 
 fn query(bytes: &[u8]) {
     let path = super::put("a.seg", bytes);
-    let Ok(segment) = Segment::<u64>::open(&path) else {
+    query_at::<u16>(&path);
+    query_at::<u32>(&path);
+    query_at::<u64>(&path);
+    query_at::<u128>(&path);
+}
+
+fn query_at<W: Width>(path: &Path) {
+    let Ok(segment) = Segment::<W>::open(path) else {
         return;
     };
+    let some = W::truncate(0x0123_4567_89ab_cdef_0123_4567_89ab_cdef);
     let mut scratch = Scratch::default();
     for k in [0, 3, 8] {
-        let _ = segment.lookup(0x0123_4567_89ab_cdef, k, &mut scratch, |_, _, _| ());
-        let _ = segment.lookup_batch(&[0, u64::MAX], k, &mut scratch, |_, _, _, _| ());
+        let _ = segment.lookup(some, k, &mut scratch, |_, _, _| ());
+        let _ = segment.lookup_batch(&[W::default(), !W::default()], k, &mut scratch, |_, _, _, _| ());
     }
     let _ = segment.iter().take(1000).last();
     let _ = segment.ids().take(1000).last();

@@ -1,19 +1,23 @@
 //! `twinprint collection`
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::Subcommand;
+use anyhow::Context;
+use clap::{Subcommand, ValueHint};
 use serde_json::json;
+use twinprint::ProfileLabel;
 use twinprint::collection::{
-    CanonicalBy, Collection, CollectionError, Durability, NewDocument, RepairReport, Settings, StoredContent,
+    CanonicalBy, Collection, CollectionError, Document, Durability, NewDocument, RepairReport, Settings,
+    StoredContent,
 };
 
 use crate::answers::{AnswerArgs, Purpose};
 use crate::choice::by_name;
 use crate::cluster::EmptyArg;
+use crate::fingerprint_output::{FileRows, FingerprintFile};
 use crate::input::InputArgs;
-use crate::profile::width_named;
+use crate::profile::{DEFAULT_PROFILE, width_named};
 use crate::story_args::StoryArgs;
 use crate::usage::UsageError;
 use crate::{interrupt, stories, terminal};
@@ -64,8 +68,7 @@ enum Action {
     /// Makes a new collection from the documents of a damaged one that are still readable, and reports the number lost
     Repair(CopyArgs),
     Stories(stories::Args),
-    /// Writes all documents to stdout, one per line
-    Export(CollectionDir),
+    Export(ExportArgs),
 }
 
 // Options with a fixed set of values, and the library's value for each name.
@@ -89,7 +92,7 @@ struct CreateArgs {
     dir: PathBuf,
 
     /// Profile of the fingerprints, 64 or 128 bits wide
-    #[arg(long, default_value = "tp1-words-lntf-128")]
+    #[arg(long, default_value = DEFAULT_PROFILE)]
     profile: String,
 
     /// Largest Hamming distance of candidates: up to 12 at 64 bits, 24 at 128 [default: 16 at 128 bits, 8 at 64; 3 with
@@ -174,6 +177,19 @@ struct CollectionDir {
     dir: PathBuf,
 }
 
+/// Writes all documents to stdout, one per line, or their fingerprints to a file
+#[derive(clap::Args)]
+struct ExportArgs {
+    #[command(flatten)]
+    collection: CollectionDir,
+
+    /// File for the fingerprints of the documents instead, for `twinprint index build`. *.parquet has the columns id and
+    /// fingerprint, and the profile in its metadata. *.u64 or *.u128, by the width of the fingerprints, has nothing but
+    /// fingerprints, little-endian
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    output: Option<PathBuf>,
+}
+
 #[derive(clap::Args)]
 struct CopyArgs {
     /// Directory to copy from
@@ -219,7 +235,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             terminal::out(&format!("{saved} documents saved{lost}\n"))?;
         }
         Action::Stories(args) => stories::run(args)?,
-        Action::Export(place) => export(&Collection::open_read_only(&place.dir)?)?,
+        Action::Export(args) => {
+            let collection = Collection::open_read_only(&args.collection.dir)?;
+            match &args.output {
+                Some(path) => export_fingerprints(&collection, path)?,
+                None => export(&collection)?,
+            }
+        }
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -324,15 +346,42 @@ fn delete(args: &DeleteArgs) -> anyhow::Result<()> {
 }
 
 fn export(collection: &Collection) -> anyhow::Result<()> {
-    let mut after = 0;
-    loop {
-        let (documents, last) = collection.documents(after, 500)?;
+    each_page(collection, |documents| {
         let mut lines = String::new();
         for document in documents {
             lines.push_str(&serde_json::to_string(&document)?);
             lines.push('\n');
         }
-        terminal::out(&lines)?;
+        terminal::out(&lines)
+    })
+}
+
+/// Writes the fingerprints of all documents to a file.
+fn export_fingerprints(collection: &Collection, path: &Path) -> anyhow::Result<()> {
+    let profile = collection.profile();
+    let label = ProfileLabel::of_profile(profile);
+    let mut file = FingerprintFile::create(path, profile.bits(), Some(&label), FileRows::Documents)?;
+    each_page(collection, |documents| {
+        for document in documents {
+            let fingerprint = document.fingerprint.context(
+                "the collection makes fingerprints under a secret key, which are not written; write fingerprints of its texts with `twinprint fingerprint`",
+            )?;
+            file.write_document(&document.id, &fingerprint)?;
+        }
+        Ok(())
+    })?;
+    file.finish()
+}
+
+/// Calls a function with all documents, page by page.
+fn each_page(
+    collection: &Collection,
+    mut each: impl FnMut(Vec<Document>) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let mut after = 0;
+    loop {
+        let (documents, last) = collection.documents(after, 500)?;
+        each(documents)?;
         match last {
             Some(last) => after = last,
             None => return Ok(()),

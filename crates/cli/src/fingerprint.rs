@@ -12,6 +12,7 @@ use crate::input::InputArgs;
 use crate::intake::IntakeArgs;
 use crate::listing::{ListingArgs, ListingInput, note_empty};
 use crate::notation::Notation;
+use crate::profile::DEFAULT_PROFILE;
 use crate::progress::Bars;
 use crate::subject::{Content, KeyArgs, PartArgs, subject};
 use crate::usage::{name_content_option, reject_reason};
@@ -29,7 +30,7 @@ Examples:
       fingerprints of vectors, by Gaussian hyperplanes
   twinprint fingerprint news.jsonl --profile 1e0ng
       the fingerprints that the Python package simhash makes
-  twinprint fingerprint news.jsonl --profile tp1-words-lntf-128 -o news.parquet
+  twinprint fingerprint news.jsonl -o news.parquet
       a table that `twinprint index build news.parquet --positions -o seen` reads
   twinprint fingerprint features.jsonl --features-key features
       fingerprints of features with weights, such as {\"price\": 2.5, \"size\": 1}
@@ -51,7 +52,7 @@ pub(crate) struct Args {
     /// fingerprints are reproduced: cppjieba (gosimhash, jiebaR), haoyuhu-gosimhash, mfonda, allendang, safeie,
     /// rust-simhash, 1e0ng (PyPI simhash), seomoz or simhash-java. The first two accept a suffix -topN, the number of
     /// keywords
-    #[arg(long, default_value = "tp1-words-lntf-64")]
+    #[arg(long, default_value = DEFAULT_PROFILE)]
     profile: String,
 
     #[command(flatten)]

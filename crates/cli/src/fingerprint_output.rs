@@ -1,4 +1,4 @@
-//! The output file of `twinprint fingerprint`, which `twinprint index build` reads.
+//! Files of fingerprints that `twinprint fingerprint` and `collection export` write, and `index build` reads.
 
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -34,8 +34,8 @@ enum FileForm {
     Numbers(BufWriter<NewFile>, usize),
 }
 
-/// The columns of a table of fingerprints of a width.
-const fn columns(bits: u32) -> [Column; 4] {
+/// The columns of a table of the fingerprints of records.
+const fn record_columns(bits: u32) -> [Column; 4] {
     [
         Column::new("id", ColumnKind::Name),
         Column::new("source", ColumnKind::Name),
@@ -44,9 +44,37 @@ const fn columns(bits: u32) -> [Column; 4] {
     ]
 }
 
-const COLUMNS_32: &[Column] = &columns(32);
-const COLUMNS_64: &[Column] = &columns(64);
-const COLUMNS_128: &[Column] = &columns(128);
+/// The columns of a table of the fingerprints of stored documents.
+const fn document_columns(bits: u32) -> [Column; 2] {
+    [
+        Column::new("id", ColumnKind::Name),
+        Column::new("fingerprint", ColumnKind::Fingerprint { bits }),
+    ]
+}
+
+/// The documents whose fingerprints a file has.
+#[derive(Clone, Copy)]
+pub(crate) enum FileRows {
+    /// Records of an input, each with its source and line.
+    Records,
+    /// Documents of a collection.
+    Documents,
+}
+
+impl FileRows {
+    /// The columns of a table; `None` if a file cannot have fingerprints of this width.
+    fn columns(self, bits: u32) -> Option<&'static [Column]> {
+        Some(match (self, bits) {
+            (Self::Records, 32) => const { &record_columns(32) },
+            (Self::Records, 64) => const { &record_columns(64) },
+            (Self::Records, 128) => const { &record_columns(128) },
+            (Self::Documents, 32) => const { &document_columns(32) },
+            (Self::Documents, 64) => const { &document_columns(64) },
+            (Self::Documents, 128) => const { &document_columns(128) },
+            _ => return None,
+        })
+    }
+}
 
 impl OutputArgs {
     /// Returns true if rows are written to a file.
@@ -66,24 +94,30 @@ impl OutputArgs {
             Subject::Features(rules) => (rules.bits(), None),
             Subject::Vector { bits } => (*bits, Some(ProfileLabel::of_vectors(*bits))),
         };
+        FingerprintFile::create(path, bits, label.as_ref(), FileRows::Records).map(Some)
+    }
+}
+
+impl FingerprintFile {
+    /// Creates a file for fingerprints of `bits` bits, in the format that its extension names.
+    pub(crate) fn create(
+        path: &Path,
+        bits: u32,
+        label: Option<&ProfileLabel>,
+        rows: FileRows,
+    ) -> anyhow::Result<Self> {
         let refuse = |problem: String| UsageError(format!("--output {}: {problem}", path.display()));
-        let columns = match bits {
-            32 => COLUMNS_32,
-            64 => COLUMNS_64,
-            128 => COLUMNS_128,
-            _ => {
-                let refused = format!(
-                    "a file has fingerprints of 32, 64 or 128 bits, but the profile makes {bits}; choose another width"
-                );
-                return Err(refuse(refused).into());
-            }
-        };
+        let columns = rows.columns(bits).ok_or_else(|| {
+            refuse(format!(
+                "a file has fingerprints of 32, 64 or 128 bits, but the profile makes {bits}; choose another width"
+            ))
+        })?;
         let ending = path
             .extension()
             .and_then(|ending| ending.to_str())
             .unwrap_or_default();
         let form = if ending == "parquet" {
-            let label = label.map(|label| label.written());
+            let label = label.map(ProfileLabel::written);
             let notes: Vec<_> = label.iter().map(|label| (PROFILE_NOTE, label.as_str())).collect();
             let writer = RowWriter::new(create(path)?, RowFormat::Parquet, columns, &notes);
             FileForm::Table(writer.with_context(|| unwritable(path))?)
@@ -96,11 +130,11 @@ impl OutputArgs {
             );
             return Err(refuse(refused).into());
         };
-        Ok(Some(FingerprintFile {
-            path: path.clone(),
+        Ok(Self {
+            path: path.to_owned(),
             form,
             rows: 0,
-        }))
+        })
     }
 }
 
@@ -118,16 +152,28 @@ impl FingerprintFile {
         let Ok(made) = &row.result else {
             return Ok(());
         };
-        let fingerprint = u128::from_str_radix(&made.hex, 16).context("a fingerprint is not hexadecimal")?;
+        let place = [RowValue::Name(&row.source), RowValue::Number(row.line)];
+        self.put(&row.id, &place, &made.hex)
+    }
+
+    /// Writes the row of a stored document.
+    pub(crate) fn write_document(&mut self, id: &str, hex: &str) -> anyhow::Result<()> {
+        self.put(id, &[], hex)
+    }
+
+    fn put(&mut self, id: &str, place: &[RowValue<'_>], hex: &str) -> anyhow::Result<()> {
+        let fingerprint = u128::from_str_radix(hex, 16).context("a fingerprint is not hexadecimal")?;
         self.rows += 1;
         match &mut self.form {
             FileForm::Table(writer) => writer
-                .row(&[
-                    RowValue::Name(&row.id),
-                    RowValue::Name(&row.source),
-                    RowValue::Number(row.line),
-                    RowValue::Fingerprint(fingerprint),
-                ])
+                .row(
+                    &[
+                        &[RowValue::Name(id)],
+                        place,
+                        &[RowValue::Fingerprint(fingerprint)],
+                    ]
+                    .concat(),
+                )
                 .with_context(|| unwritable(&self.path)),
             FileForm::Numbers(file, bytes) => file
                 .write_all(&fingerprint.to_le_bytes()[..*bytes])

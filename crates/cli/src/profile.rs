@@ -9,6 +9,10 @@ use twinprint::{IdfError, IdfPower, IdfTable, Profile, StopWords};
 
 use crate::usage::UsageError;
 
+/// The profile of fingerprints that are made without a sample of the corpus. Its width is the one that `dedup` chooses for
+/// nearly every corpus, so that its index, clusters and fingerprints fit one another.
+pub(crate) const DEFAULT_PROFILE: &str = "tp1-words-lntf-128";
+
 /// Returns the width at the end of a profile id; `None` if the id has no width.
 pub(crate) fn width_named(id: &str) -> Option<u32> {
     let base = id.split('+').next().unwrap_or(id);

@@ -247,12 +247,13 @@ impl<W: Width> Division<'_, W> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::samples::{at_every_width, for_random};
     use proptest::prelude::*;
 
-    fn check(rows: &[u64], mask: u128) {
+    fn check<W: Width>(rows: &[W], mask: u128) {
         let address = Address::new(mask);
         let mut buckets = Buckets::new();
-        buckets.order(&[1, 2, 3], Address::new(3));
+        buckets.order(&[1, 2, 3].map(W::truncate), Address::new(3));
         buckets.order(rows, address.clone());
         let mut expected: Vec<(u32, u32)> = (0..).zip(rows).map(|(id, &r)| (address.of(r), id)).collect();
         expected.sort_unstable();
@@ -268,25 +269,30 @@ mod tests {
         }
     }
 
-    proptest! {
-        #[test]
-        fn orders_like_a_stable_sort(rows: Vec<u64>, mask: u64) {
-            let mask = u128::from(mask & 0x11_1111_1111_1111);
+    fn orders_like_a_stable_sort<W: Width>() {
+        for_random::<W, _>(256, &any::<(Vec<u128>, u128)>(), |(rows, mask)| {
+            let mask = W::truncate(mask & 0x1000_0101_1001_1010_0011_1111_1111_1111).widen();
+            let mut rows: Vec<W> = rows.into_iter().map(W::truncate).collect();
             check(&rows, mask);
             check(&rows, 0);
-            let (mut rows, address) = (rows, Address::new(mask));
+            let address = Address::new(mask);
             rows.sort_by_key(|&row| address.of(row));
             check(&rows, mask);
-        }
+        });
     }
 
-    #[test]
-    fn orders_many_rows_over_several_chunks() {
-        let rows: Vec<u64> = (0..300_000u64)
-            .map(|i| i.wrapping_mul(0x9E37_79B9_7F4A_7C15))
+    fn orders_many_rows_over_several_chunks<W: Width>() {
+        let rows: Vec<W> = (0..300_000u128)
+            .map(|i| W::truncate(i.wrapping_mul(0xBF58_476D_1CE4_E5B9_9E37_79B9_7F4A_7C15)))
             .collect();
-        check(&rows, 0xFFFF_0000_0000_0000);
+        check(&rows, 0xFFFF << (W::BITS - 16));
         check(&rows, 0x0000_0000_00FF_000F);
-        check(&vec![7; 200_000], 0xFFF);
+        let equal = vec![W::truncate(7); 200_000];
+        check(&equal, 0xFFF);
+    }
+
+    at_every_width! {
+        orders_like_a_stable_sort
+        orders_many_rows_over_several_chunks
     }
 }

@@ -1,10 +1,58 @@
-//! Rows for tests, in the shapes of data that are difficult for searches.
+//! Rows for tests, in the shapes of data that are difficult for searches, and tests that run at every width.
+
+use std::fmt::Debug;
+use std::panic::Location;
 
 use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
 use twinprint_fingerprint::Width;
 
 use crate::plan::Plan;
 pub(crate) use crate::random::Random;
+
+/// Defines a test of each width, 32, 64 and 128 bits, from generic functions without arguments. Once per module; once more for 16
+/// bits.
+macro_rules! at_every_width {
+    ($($test:ident)*) => {
+        at_every_width! { bits_32: u32, $($test)* }
+        at_every_width! { bits_64: u64, $($test)* }
+        at_every_width! { bits_128: u128, $($test)* }
+    };
+    ($module:ident: $width:ty, $($test:ident)*) => {
+        mod $module {
+            $(
+                #[test]
+                fn $test() {
+                    super::$test::<$width>();
+                }
+            )*
+        }
+    };
+}
+pub(crate) use at_every_width;
+
+/// Returns `n` at 64 bits, and about a third of it at the other widths, whose code is the same.
+pub(crate) fn fewer<W: Width>(n: usize) -> usize {
+    if W::BITS == 64 { n } else { n.div_ceil(3) }
+}
+
+/// Checks a property of [fewer](fewer) than `cases` random values.
+#[track_caller]
+pub(crate) fn for_random<W: Width, S: Strategy>(cases: usize, strategy: &S, check: impl Fn(S::Value))
+where
+    S::Value: Debug,
+{
+    let config = ProptestConfig {
+        cases: fewer::<W>(cases) as u32,
+        source_file: Some(Location::caller().file()),
+        ..ProptestConfig::default()
+    };
+    let checked = TestRunner::new(config).run(strategy, |value| {
+        check(value);
+        Ok(())
+    });
+    checked.unwrap_or_else(|error| panic!("{error}"));
+}
 
 /// The relation of the rows of a sample to one another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

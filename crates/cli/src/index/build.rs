@@ -1,5 +1,6 @@
 //! `twinprint index build`
 
+use std::borrow::Cow;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,12 +15,13 @@ use twinprint::segment::{
     self, Builder, Codec, Interrupted, ProgressCallback, Resumable, Segment, SegmentError,
 };
 use twinprint::sort::Sorter;
-use twinprint::store::{self, Settings};
+use twinprint::store::{self, NameWriter, Settings};
 use twinprint::{Progress, Unit, Width};
 
 use super::codec::CODECS;
 use super::files::IdArgs;
 use super::memory::{MemoryArgs, within_memory};
+use super::names;
 use super::profile::ProfileArgs;
 use super::resume::{self, INTERRUPTED, InputSummary, RESUMABLE, ended};
 use super::width::{self, at_width};
@@ -38,7 +40,8 @@ use crate::{interrupt, number, terminal};
 pub(super) struct Args {
     /// Files of fingerprints, all of one width: *.u32, *.u64 or *.u128 (32, 64 or 128 bits each, little-endian; also
     /// .u64.gz, .u64.zst …), whose ids are their positions, counted through all files; or *.parquet with a column
-    /// "fingerprint" of 32-bit or 64-bit whole numbers, or of 16 bytes for 128 bits, and optionally a column "id"
+    /// "fingerprint" of 32-bit or 64-bit whole numbers, or of 16 bytes for 128 bits, and optionally a column "id" of whole
+    /// numbers or strings
     #[arg(required = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
     inputs: Vec<PathBuf>,
 
@@ -110,10 +113,17 @@ fn build<W: Width>(args: &Args, files: &RawFiles) -> anyhow::Result<()> {
         resume: Some(resume::work(files.has_ids(), &settings)),
         ..gather.options::<W>(files, 0, &settings, plan)?
     };
-    let built = store::create_from(&args.output, &settings, &store::Options::default(), |path| {
+    let create = |path: &Path| {
         let gathered = gather.segment::<W>(files, 0, path, &segment)?;
         anyhow::Ok((gathered.segment, gathered.next))
-    });
+    };
+    let options = store::Options::default();
+    let built = if files.has_names() {
+        let names = |writer: &mut NameWriter<'_>| gather.names(files, &args.output, writer);
+        store::create_named_from(&args.output, &settings, &options, names, create)
+    } else {
+        store::create_from(&args.output, &settings, &options, create)
+    };
     gather.finish();
     built?;
     terminal::out(&format!(
@@ -136,6 +146,8 @@ pub(super) struct SegmentBuild {
     bars: Arc<Bars>,
     cancel: Arc<AtomicBool>,
     memory: u64,
+    /// The id of each fingerprint by its position, if the files have names.
+    ids: Option<Vec<u64>>,
 }
 
 /// A segment that was built from files of fingerprints.
@@ -153,7 +165,35 @@ impl SegmentBuild {
             bars: Arc::new(Bars::new(quiet)),
             cancel: interrupt::flag()?,
             memory: memory.bytes(),
+            ids: None,
         })
+    }
+
+    /// Gives the fingerprints these ids instead of their positions.
+    pub(super) fn with_ids(self, ids: Vec<u64>) -> Self {
+        Self {
+            ids: Some(ids),
+            ..self
+        }
+    }
+
+    /// Writes the names in `files` as those of a new index in `directory`.
+    fn names(&self, files: &RawFiles, directory: &Path, writer: &mut NameWriter<'_>) -> anyhow::Result<()> {
+        self.bars.stage("names", 0, Unit::Steps);
+        names::write(files, directory, self.memory, writer, || self.go_on())
+    }
+
+    /// The ids of fingerprints at these positions.
+    fn ids<'p>(&self, positions: &'p [u64]) -> Cow<'p, [u64]> {
+        let Some(ids) = &self.ids else {
+            return Cow::Borrowed(positions);
+        };
+        let at = |&position: &u64| {
+            usize::try_from(position)
+                .ok()
+                .and_then(|position| ids.get(position).copied())
+        };
+        positions.iter().filter_map(at).collect()
     }
 
     /// The options for building a segment from `files`, for an index with the given settings. If the files have no ids,
@@ -234,6 +274,7 @@ impl SegmentBuild {
         let mut digest = FingerprintDigest::new(files.has_ids());
         files.read(first, |fingerprints: &[W], ids| {
             self.go_on()?;
+            let ids = &*self.ids(ids);
             digest.add(fingerprints, ids);
             for (&fingerprint, &id) in fingerprints.iter().zip(ids) {
                 builder.push(fingerprint, id)?;

@@ -1,7 +1,7 @@
 //! `twinprint index add`, `delete` and `compact`
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 use clap::ValueHint;
@@ -14,6 +14,7 @@ use super::adding::{Add, NoteFile};
 use super::build::SegmentBuild;
 use super::files::IdArgs;
 use super::memory::MemoryArgs;
+use super::names::{self, AddedNames};
 use super::profile::{self, ProfileArgs};
 use super::resume::INTERRUPTED;
 use super::width::at_width;
@@ -30,7 +31,7 @@ pub(super) struct AddArgs {
     directory: Directory,
 
     /// Files of fingerprints, as for `index build`. If a Parquet file has an id that exists in the index, its
-    /// fingerprint replaces the stored one
+    /// fingerprint replaces the stored one. If the ids of the index are names, the files must have names too
     #[arg(required = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
     inputs: Vec<PathBuf>,
 
@@ -60,8 +61,8 @@ pub(super) struct DeleteArgs {
     directory: Directory,
 
     /// Ids to delete; ids that are not in the index are ignored
-    #[arg(value_name = "ID", value_parser = number::parse_count::<u64>)]
-    id: Vec<u64>,
+    #[arg(value_name = "ID")]
+    id: Vec<String>,
 
     /// File of ids to delete, one per line
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -88,7 +89,7 @@ impl Directory {
 
 pub(super) fn add(args: &AddArgs) -> anyhow::Result<()> {
     let files = args.ids.open(&args.inputs)?;
-    if files.has_ids() && args.first_id.is_some() {
+    if (files.has_ids() || files.has_names()) && args.first_id.is_some() {
         let refused =
             "the files have ids of their own; leave out --first-id, or ignore these ids with --positions";
         return Err(UsageError(refused.to_owned()).into());
@@ -101,11 +102,13 @@ fn add_files<W: Width>(args: &AddArgs, files: &RawFiles) -> anyhow::Result<()> {
     files.check_bits(W::BITS)?;
     let stored = ProfileLabel::read(&index.settings().label);
     profile::check_same(stored.as_ref(), args.profile.label(files)?.as_ref())?;
+    let names = index.names();
+    names::check_kind(&args.directory.index, names.as_deref(), files)?;
     let first = args.first_id.unwrap_or(index.checkpoint());
-    let gather = SegmentBuild::new(args.quiet, &args.memory)?;
+    let mut gather = SegmentBuild::new(args.quiet, &args.memory)?;
     let note = NoteFile::in_dir(&args.directory.index);
     // Fingerprints with given ids need no note: if they are added again, each replaces itself.
-    let takes_next = !files.has_ids() && args.first_id.is_none();
+    let takes_next = !files.has_ids() && names.is_none() && args.first_id.is_none();
     if let Some(killed) = note.read()?
         && takes_next
         && killed.is_last(files.len(), first)
@@ -136,8 +139,18 @@ fn add_files<W: Width>(args: &AddArgs, files: &RawFiles) -> anyhow::Result<()> {
     let options = gather.options::<W>(files, first, index.settings(), None)?;
     // The note of an earlier add is removed first. Otherwise this add, if it is killed, could be mistaken for that one.
     note.remove()?;
+    // The positions of named fingerprints, from 0 on, are replaced by the numbers of their names.
+    let mut first_position = first;
+    if let Some(names) = names {
+        let added = AddedNames::find(files, &names, args.memory.bytes())?;
+        if !added.new.is_empty() {
+            index.append_names(|writer| added.new.iter().try_for_each(|name| writer.push(name)))?;
+        }
+        first_position = 0;
+        gather = gather.with_ids(added.ids);
+    }
     let added = index.add_segment(|path| {
-        let gathered = gather.segment(files, first, path, &options)?;
+        let gathered = gather.segment(files, first_position, path, &options)?;
         if takes_next {
             let ids = first..gathered.next;
             let digest = gathered.digest;
@@ -159,7 +172,7 @@ fn add_files<W: Width>(args: &AddArgs, files: &RawFiles) -> anyhow::Result<()> {
 
 fn say_added(args: &AddArgs, files: &RawFiles, first: u64) -> anyhow::Result<()> {
     let ids = match files.len() {
-        n if n == 0 || files.has_ids() => String::new(),
+        n if n == 0 || files.has_ids() || files.has_names() => String::new(),
         n => format!(", ids {first} to {}", first + (n - 1)),
     };
     terminal::out(&format!(
@@ -175,29 +188,60 @@ pub(super) fn delete(args: &DeleteArgs) -> anyhow::Result<()> {
             UsageError("nothing to delete: name ids, or a file of them with --ids".to_owned()).into(),
         );
     }
-    let mut ids = args.id.clone();
-    if let Some(path) = &args.ids {
-        let text = fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()))?;
-        for (line, id) in (1..)
-            .zip(text.lines())
-            .filter(|(_, line)| !line.trim().is_empty())
-        {
-            let parsed = number::parse_count(id);
-            ids.push(
-                parsed.map_err(|error| anyhow!("{}:{line}: {id:?} is not an id; {error}", path.display()))?,
-            );
-        }
+    at_width!(args.directory.bits()?, delete_ids(args))
+}
+
+/// Parses the ids to delete as numbers.
+fn numbers(args: &DeleteArgs, lines: &[(usize, &str)]) -> anyhow::Result<Vec<u64>> {
+    let mut ids = Vec::new();
+    for id in &args.id {
+        let parsed = number::parse_count(id);
+        ids.push(parsed.map_err(|error| UsageError(format!("{id:?} is not an id; {error}")))?);
+    }
+    for (line, id) in lines {
+        let path = args.ids.as_deref().unwrap_or(Path::new("")).display();
+        let parsed = number::parse_count(id);
+        ids.push(parsed.map_err(|error| anyhow!("{path}:{line}: {id:?} is not an id; {error}"))?);
     }
     ids.sort_unstable();
     ids.dedup();
-    at_width!(args.directory.bits()?, delete_ids(args, &ids))
+    Ok(ids)
 }
 
-fn delete_ids<W: Width>(args: &DeleteArgs, ids: &[u64]) -> anyhow::Result<()> {
+fn delete_ids<W: Width>(args: &DeleteArgs) -> anyhow::Result<()> {
+    let text = match &args.ids {
+        None => String::new(),
+        Some(path) => {
+            fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()))?
+        }
+    };
+    let lines = (1..)
+        .zip(text.lines())
+        .filter(|(_, line)| !line.trim().is_empty());
+    let lines: Vec<(usize, &str)> = lines.collect();
+    // The ids are checked before the index is opened for writing, unless they may be names.
+    let committed = super::read::<W>(&args.directory.index)?;
+    let (ids, given) = match &committed.names {
+        None => {
+            let ids = numbers(args, &lines)?;
+            let given = ids.len();
+            (ids, given)
+        }
+        Some(names) => {
+            let given = args.id.iter().cloned();
+            let mut given: Vec<String> = given
+                .chain(lines.iter().map(|(_, id)| (*id).to_owned()))
+                .collect();
+            given.sort_unstable();
+            given.dedup();
+            (names::ids_of(names, &given), given.len())
+        }
+    };
+    drop(committed);
     let index = args.directory.open::<W>()?;
-    let deleted = index.delete_known(ids.iter().copied())?;
+    let deleted = index.delete_known(ids)?;
     index.commit()?;
-    let unknown = match ids.len() as u64 - deleted {
+    let unknown = match given as u64 - deleted {
         0 => String::new(),
         n => format!(", {} not in the index", number::count(n)),
     };

@@ -14,6 +14,7 @@ use twinprint::store::Committed;
 
 use super::Directory;
 use super::memory::{MEMORY_HELP, within_memory};
+use super::names::id_value;
 use super::rows::{RowArgs, RowFormat};
 use super::width::at_width;
 use crate::progress::Bars;
@@ -28,9 +29,15 @@ impl<W: Width> ExportColumns<W> {
         Column::new("id", ColumnKind::Id),
         Column::new("fingerprint", ColumnKind::Fingerprint { bits: W::BITS }),
     ];
+    /// The columns if ids are names.
+    const NAMED: &'static [Column] = &[
+        Column::new("id", ColumnKind::Name),
+        Column::new("fingerprint", ColumnKind::Fingerprint { bits: W::BITS }),
+    ];
 }
 
-/// Writes the ids and fingerprints of an index, ordered by id, without deleted ones
+/// Writes the ids and fingerprints of an index, ordered by id, without deleted ones. Names are in the order in which they
+/// were added
 ///
 /// A .u64 file (.u32 or .u128 for fingerprints of that width) gets only the fingerprints; their ids are written to a
 /// file in the same folder whose name ends in .ids.u64. `index build NAME.u64 --ids NAME.ids.u64` reads both files.
@@ -73,6 +80,13 @@ fn run_at<W: Width>(args: &Args) -> anyhow::Result<()> {
             );
             return Err(UsageError(refused).into());
         }
+        Some((path, _)) if committed.names.is_some() => {
+            let refused = format!(
+                "{}: the ids of the index are names, which a file of numbers cannot have; choose a name that ends in .parquet, .jsonl or .csv",
+                path.display()
+            );
+            return Err(UsageError(refused).into());
+        }
         Some((path, _)) => args.numbers(&committed, path)?,
         None => args.rows(&committed)?,
     };
@@ -103,9 +117,16 @@ impl Args {
         let label = committed.settings.label.as_str();
         let notes = [(PROFILE_NOTE, label)];
         let notes = if label.is_empty() { &[] } else { &notes[..] };
-        let mut out = rows.open(ExportColumns::<W>::COLUMNS, notes)?;
+        let columns = match committed.names {
+            None => ExportColumns::<W>::COLUMNS,
+            Some(_) => ExportColumns::<W>::NAMED,
+        };
+        let mut out = rows.open(columns, notes)?;
         self.each(committed, |id, fingerprint| {
-            out.row(&[RowValue::Number(id), RowValue::Fingerprint(fingerprint.widen())])
+            out.row(&[
+                id_value(committed, id),
+                RowValue::Fingerprint(fingerprint.widen()),
+            ])
         })?;
         out.finish()
     }

@@ -13,7 +13,7 @@ pub(super) struct IdArgs {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "positions")]
     pub(super) ids: Option<PathBuf>,
 
-    /// Use positions as ids even if a Parquet file has a column of ids, such as the names in the table that dedup writes
+    /// Use positions as ids even if a Parquet file has a column of ids
     #[arg(long)]
     pub(super) positions: bool,
 }

@@ -48,6 +48,7 @@ fn print_stat<W: Width>(args: &StatArgs) -> anyhow::Result<()> {
             "profile_checksum": label.as_ref().and_then(ProfileLabel::checksum).map(|sum| format!("{sum:016x}")),
             "generation": index.generation,
             "next_id": index.checkpoint,
+            "names": index.names.as_ref().map(|names| names.len()),
             "ids": rows,
             "deleted": index.tombstones,
             "bytes": index.bytes,
@@ -55,7 +56,10 @@ fn print_stat<W: Width>(args: &StatArgs) -> anyhow::Result<()> {
         });
         return terminal::out(&format!("{json:#}\n"));
     }
-    let profile = label.map_or_else(String::new, |label| format!(", {}", label.id()));
+    let mut profile = label.map_or_else(String::new, |label| format!(", {}", label.id()));
+    if index.names.is_some() {
+        profile.push_str(", ids are names");
+    }
     let mut text = format!(
         "fingerprints  {:>14}  of {} bits, planned for k = {}{profile}\n",
         number::count(rows),

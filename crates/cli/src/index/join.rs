@@ -8,6 +8,7 @@ use twinprint::raw::{Column, ColumnKind, Ids, RawFiles, RowValue};
 use twinprint::{ProfileLabel, Width};
 
 use super::memory::{MemoryArgs, within_memory};
+use super::names::SideNames;
 use super::profile;
 use super::rows::RowArgs;
 use super::width::{self, at_width};
@@ -17,18 +18,28 @@ use crate::{interrupt, number};
 /// The radius if `-k` is not given and A is not an index.
 const DEFAULT_RADIUS: u32 = 3;
 
-/// The columns of the output if a row is a pair of fingerprints.
-const GROUP_COLUMNS: &[Column] = &[
-    Column::new("a", ColumnKind::Ids),
-    Column::new("b", ColumnKind::Ids),
-    Column::new("hamming", ColumnKind::Distance),
-];
-/// The columns of the output if a row is a pair of ids.
-const PAIR_COLUMNS: &[Column] = &[
-    Column::new("a", ColumnKind::Id),
-    Column::new("b", ColumnKind::Id),
-    Column::new("hamming", ColumnKind::Distance),
-];
+const fn columns(a: ColumnKind, b: ColumnKind) -> [Column; 3] {
+    [
+        Column::new("a", a),
+        Column::new("b", b),
+        Column::new("hamming", ColumnKind::Distance),
+    ]
+}
+
+/// The columns of the output. A row is a pair of ids or of lists of ids, which are numbers or names.
+fn columns_of(all_pairs: bool, a_names: bool, b_names: bool) -> &'static [Column] {
+    use ColumnKind::{Id, Ids, Name, Names};
+    match (all_pairs, a_names, b_names) {
+        (true, false, false) => const { &columns(Id, Id) },
+        (true, false, true) => const { &columns(Id, Name) },
+        (true, true, false) => const { &columns(Name, Id) },
+        (true, true, true) => const { &columns(Name, Name) },
+        (false, false, false) => const { &columns(Ids, Ids) },
+        (false, false, true) => const { &columns(Ids, Names) },
+        (false, true, false) => const { &columns(Names, Ids) },
+        (false, true, true) => const { &columns(Names, Names) },
+    }
+}
 
 /// Finds all pairs of fingerprints within Hamming distance k, between two indexes or files, or within one
 ///
@@ -87,6 +98,7 @@ struct InputSide<W> {
     side: JoinSide<W>,
     radius: Option<u32>,
     profile: Option<ProfileLabel>,
+    names: Option<SideNames>,
 }
 
 impl Input<'_> {
@@ -108,12 +120,14 @@ impl Input<'_> {
                     side: JoinSide::Index(committed.snapshot),
                     radius: Some(committed.settings.radius),
                     profile: ProfileLabel::read(&committed.settings.label),
+                    names: committed.names.map(SideNames::Index),
                 })
             }
             Self::Files(files) => {
                 files.check_bits(W::BITS)?;
                 Ok(InputSide {
                     profile: profile::of_files(&files)?,
+                    names: SideNames::of_files(&files)?,
                     side: JoinSide::Files(files),
                     radius: None,
                 })
@@ -152,11 +166,9 @@ fn join_inputs<W: Width>(args: &Args, a: Input<'_>, b: Option<Input<'_>>) -> any
         memory: args.memory.bytes(),
         work_dir: args.work_dir.clone(),
     };
-    let columns = if args.all_pairs {
-        PAIR_COLUMNS
-    } else {
-        GROUP_COLUMNS
-    };
+    let a_names = a.names.as_ref();
+    let b_names = b.as_ref().map_or(a_names, |b| b.names.as_ref());
+    let columns = columns_of(args.all_pairs, a_names.is_some(), b_names.is_some());
     let mut out = args.rows.open(columns, &[])?;
     let bars = Bars::new(args.quiet);
     let cancel = interrupt::flag()?;
@@ -164,13 +176,33 @@ fn join_inputs<W: Width>(args: &Args, a: Input<'_>, b: Option<Input<'_>>) -> any
     let joined = join(&a.side, b, &options, &bars, &cancel, |row| {
         let hamming = RowValue::Number(row.hamming.into());
         if args.all_pairs {
-            let one = |ids: &[u64]| RowValue::Number(ids.first().copied().unwrap_or_default());
-            return out.row(&[one(row.a), one(row.b), hamming]);
+            return out.row(&[one(row.a, a_names), one(row.b, b_names), hamming]);
         }
-        out.row(&[RowValue::Numbers(row.a), RowValue::Numbers(row.b), hamming])
+        let (a, b) = (named(row.a, a_names), named(row.b, b_names));
+        out.row(&[
+            several(row.a, a.as_deref()),
+            several(row.b, b.as_deref()),
+            hamming,
+        ])
     });
     bars.finish();
     joined.map_err(within_memory)?;
     out.finish()?;
     Ok(())
+}
+
+/// The value of the only id of a list.
+fn one<'n>(ids: &[u64], names: Option<&'n SideNames>) -> RowValue<'n> {
+    let id = ids.first().copied().unwrap_or_default();
+    names.map_or(RowValue::Number(id), |names| RowValue::Name(names.get(id)))
+}
+
+/// The names of a list of ids; `None` if ids are numbers.
+fn named<'n>(ids: &[u64], names: Option<&'n SideNames>) -> Option<Vec<&'n str>> {
+    names.map(|names| ids.iter().map(|&id| names.get(id)).collect())
+}
+
+/// The value of a list of ids.
+fn several<'v>(ids: &'v [u64], names: Option<&'v [&'v str]>) -> RowValue<'v> {
+    names.map_or(RowValue::Numbers(ids), RowValue::Names)
 }

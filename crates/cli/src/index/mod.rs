@@ -9,6 +9,7 @@ mod files;
 mod inspect;
 mod join;
 mod memory;
+mod names;
 mod profile;
 mod query;
 mod resume;

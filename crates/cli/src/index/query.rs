@@ -9,13 +9,14 @@ use anyhow::bail;
 use clap::{ValueEnum, ValueHint};
 use rayon::prelude::*;
 use twinprint::planner::LookupCosts;
-use twinprint::raw::{Column, ColumnKind, RowValue};
+use twinprint::raw::RowValue;
 use twinprint::segment::{Scratch, SegmentError, Stats};
 use twinprint::store::{Committed, Snapshot, StoreError, scan_is_cheaper};
 use twinprint::{ProfileLabel, Progress, Unit, Width, threads};
 
 use super::Directory;
 use super::files::IdArgs;
+use super::names::{QueryIds, columns_of_queries, id_value};
 use super::profile::{self, ProfileArgs};
 use super::rows::{RowArgs, Rows};
 use super::texts::TextArgs;
@@ -30,19 +31,6 @@ const LOOKUP_BATCH: usize = 1 << 16;
 const LEAST_SHARE: usize = 64;
 /// Number of queries that one scan answers. Each takes about 100 bytes of memory.
 const SCAN_BATCH: usize = 1 << 22;
-
-/// The columns of the output if queries are fingerprints.
-const ID_COLUMNS: &[Column] = &[
-    Column::new("query", ColumnKind::Id),
-    Column::new("id", ColumnKind::Id),
-    Column::new("hamming", ColumnKind::Distance),
-];
-/// The columns of the output if queries are texts.
-const NAME_COLUMNS: &[Column] = &[
-    Column::new("query", ColumnKind::Name),
-    Column::new("id", ColumnKind::Id),
-    Column::new("hamming", ColumnKind::Distance),
-];
 
 /// Finds all fingerprints in an index within Hamming distance k of given fingerprints, or of the fingerprints of texts
 ///
@@ -128,7 +116,8 @@ fn run_at<W: Width>(args: &Args) -> anyhow::Result<ExitCode> {
         let subject = args
             .profile
             .subject(args.texts.keys(), stored.as_ref(), W::BITS)?;
-        let mut out = args.rows.open(NAME_COLUMNS, &[])?;
+        let columns = columns_of_queries(true, committed.names.is_some());
+        let mut out = args.rows.open(columns, &[])?;
         let at_once = answers.at_once();
         code = args
             .texts
@@ -150,19 +139,19 @@ fn run_at<W: Width>(args: &Args) -> anyhow::Result<ExitCode> {
             let codec = committed.settings.codec;
             answers.scan = scan_is_cheaper::<W>(codec, rows, queries, answers.k, &costs)?;
         }
-        let mut out = args.rows.open(ID_COLUMNS, &[])?;
+        let columns = columns_of_queries(files.has_names(), committed.names.is_some());
+        let mut out = args.rows.open(columns, &[])?;
         let at_once = answers.at_once();
-        let (mut queries, mut names) = (Vec::new(), Vec::new());
+        let (mut queries, mut query_ids) = (Vec::new(), QueryIds::of(&files));
         let mut left = files.len();
         files.read(0, |fingerprints: &[W], ids| {
             left -= fingerprints.len() as u64;
             queries.extend_from_slice(fingerprints);
-            names.extend_from_slice(ids);
+            query_ids.extend(ids)?;
             if queries.len() >= at_once || left == 0 {
-                let name = |query: usize| RowValue::Number(names.get(query).copied().unwrap_or_default());
-                answers.answer(&queries, name, &mut out)?;
+                answers.answer(&queries, |query| query_ids.value(query), &mut out)?;
                 queries.clear();
-                names.clear();
+                query_ids.clear();
             }
             anyhow::Ok(())
         })?;
@@ -256,7 +245,7 @@ impl<W: Width> Answers<'_, W> {
             for found in self.workers.iter().flat_map(|worker| &worker.found) {
                 out.row(&[
                     name(first + found.query),
-                    RowValue::Number(found.id),
+                    id_value(self.committed, found.id),
                     RowValue::Number(found.hamming.into()),
                 ])?;
             }

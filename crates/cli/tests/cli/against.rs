@@ -168,31 +168,43 @@ fn an_id_with_a_replaced_text_is_reported() {
 }
 
 #[test]
-fn duplicates_of_an_index_are_removed_unverified() {
-    let sandbox = with_collection();
-    let fingerprint_run = sandbox
-        .run("fingerprint old.jsonl --profile tp1-words-lntf-64")
-        .ok();
-    let fingerprints = fingerprint_run.stdout.lines().flat_map(|line| {
-        let row: Value = serde_json::from_str(line).unwrap();
-        let fingerprint = row["fingerprint"].as_str().unwrap();
-        u64::from_str_radix(fingerprint, 16).unwrap().to_le_bytes()
-    });
-    sandbox.put("old.u64", fingerprints.collect::<Vec<u8>>());
-    sandbox.run("index build old.u64 -o index").ok();
-    let new = [("second", text(2)), ("new", text(3))];
-    sandbox.put("new.jsonl", lines(&new));
-    sandbox.run("dedup new.jsonl -o out --against index -q").ok();
-    assert_eq!(ids(&sandbox, "out/kept/new.jsonl"), ["new"]);
-    let known = row(&sandbox, "out", "second");
-    assert_eq!(
-        (&known["duplicate_of"], &known["hamming"], &known["verified"]),
-        (&json!("1"), &json!(0), &json!(false))
-    );
-    assert_eq!(known["jaccard"], Value::Null);
-    sandbox
-        .run("dedup new.jsonl -o out2 --against index --append")
-        .fails(2, &["index add"]);
+fn duplicates_of_an_index_of_any_width_are_removed_unverified() {
+    for bits in [32, 64, 128] {
+        let sandbox = Sandbox::new();
+        sandbox.put("old.jsonl", lines(&[("old1", text(1)), ("old2", text(2))]));
+        let files = ["old.parquet --positions", &format!("old.u{bits}")].map(str::to_owned);
+        for (number, file) in files.iter().enumerate() {
+            let name = file.split(' ').next().unwrap();
+            sandbox
+                .run(&format!(
+                    "fingerprint old.jsonl --profile tp1-words-lntf-{bits} -o {name} -q"
+                ))
+                .ok();
+            sandbox
+                .run(&format!("index build {file} -o index{number} -q"))
+                .ok();
+            sandbox.put("new.jsonl", lines(&[("second", text(2)), ("new", text(3))]));
+            let out = format!("out{number}");
+            sandbox
+                .run(&format!("dedup new.jsonl -o {out} --against index{number} -q"))
+                .ok();
+            assert_eq!(ids(&sandbox, &format!("{out}/kept/new.jsonl")), ["new"]);
+            let known = row(&sandbox, &out, "second");
+            assert_eq!(
+                (&known["duplicate_of"], &known["hamming"], &known["verified"]),
+                (&json!("1"), &json!(0), &json!(false)),
+                "{bits} bits"
+            );
+            assert_eq!(known["jaccard"], Value::Null);
+        }
+        sandbox
+            .run("dedup new.jsonl -o out2 --against index0 --append")
+            .fails(2, &["index add"]);
+        // The index stores its profile, so other features are refused.
+        sandbox
+            .run("dedup new.jsonl -o out3 --against index0 --profile tp1-chars4-tf")
+            .fails(1, &["tp1-chars4-tf"]);
+    }
 }
 
 #[test]

@@ -114,9 +114,9 @@ fn a_profile_id_states_whether_root_idf_weights_are_used() {
     };
     let (full, root) = (rows(""), rows("--idf-root"));
     assert_ne!(full, root);
-    assert_eq!(rows("--profile tp1-words-lntf.own-64"), full);
-    assert_eq!(rows("--profile tp1-words-lntf.root.own-64"), root);
-    assert_eq!(rows("--profile tp1-words-lntf.root.own-64 --idf-root"), root);
+    assert_eq!(rows("--profile tp1-words-lntf.own-128"), full);
+    assert_eq!(rows("--profile tp1-words-lntf.root.own-128"), root);
+    assert_eq!(rows("--profile tp1-words-lntf.root.own-128 --idf-root"), root);
     sandbox
         .run("fingerprint docs.jsonl --idf own.tpidf --idf-root --profile tp1-words-lntf.own-64")
         .fails(2, &["leave out --idf-root"]);
@@ -171,7 +171,7 @@ fn the_idf_table_is_part_of_the_profile() {
     };
     let plain = rows("");
     let shipped = rows("--idf zhen1");
-    assert!(plain != shipped && shipped == rows("--profile tp1-words-lntf.zhen1-64"));
+    assert!(plain != shipped && shipped == rows("--profile tp1-words-lntf.zhen1-128"));
     sandbox.put("damaged.tpidf", &sandbox.tree(".")["own.tpidf"][..50]);
     sandbox
         .run("fingerprint docs.jsonl --idf damaged.tpidf")

@@ -4,12 +4,13 @@
 //! within the radius counts as a duplicate.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::prelude::*;
 use twinprint_fingerprint::Width;
 use twinprint_index::segment::Scratch;
-use twinprint_index::store;
+use twinprint_index::store::{self, Names};
 use twinprint_io::ProfileLabel;
 use twinprint_io::progress::Progress;
 use twinprint_io::runs::KnownDocument;
@@ -31,10 +32,16 @@ const TEXTS_PER_BATCH: usize = 512;
 pub(crate) enum Against {
     /// An open store of documents.
     Store(Box<dyn DocumentStore>),
-    /// An index of 64-bit fingerprints, and the radius of lookups in it.
-    Narrow(store::Snapshot<u64>, u32),
-    /// An index of 128-bit fingerprints, and the radius of lookups in it.
-    Wide(store::Snapshot<u128>, u32),
+    /// An index, the names of its ids, and the radius of lookups in it.
+    Index(IndexSnapshot, Option<Arc<Names>>, u32),
+}
+
+/// The content of an index, by the width of its fingerprints.
+pub(crate) enum IndexSnapshot {
+    Bits16(store::Snapshot<u16>),
+    Bits32(store::Snapshot<u32>),
+    Bits64(store::Snapshot<u64>),
+    Bits128(store::Snapshot<u128>),
 }
 
 /// The texts of a run that are looked up.
@@ -105,15 +112,14 @@ impl Against {
             })),
             _ => Ok(()),
         };
-        Ok(if bits == u64::BITS {
-            let index = store::read::<u64>(path).map_err(failed)?;
-            same(&index.settings.label)?;
-            Self::Narrow(index.snapshot, k)
-        } else {
-            let index = store::read::<u128>(path).map_err(failed)?;
-            same(&index.settings.label)?;
-            Self::Wide(index.snapshot, k)
-        })
+        let mut names = None;
+        let index = match bits {
+            16 => IndexSnapshot::Bits16(read(path, &failed, &same, &mut names)?),
+            32 => IndexSnapshot::Bits32(read(path, &failed, &same, &mut names)?),
+            64 => IndexSnapshot::Bits64(read(path, &failed, &same, &mut names)?),
+            _ => IndexSnapshot::Bits128(read(path, &failed, &same, &mut names)?),
+        };
+        Ok(Self::Index(index, names, k))
     }
 
     /// Looks up the wanted classes of `texts`, and returns the answers in their order. `progress` counts the texts.
@@ -138,8 +144,15 @@ impl Against {
                     let Some(spool) = texts.spool else { continue };
                     known.extend(lookup.in_store(&**store, spool, batch)?);
                 }
-                Self::Narrow(index, k) => known.extend(lookup.in_index(index, *k, batch)?),
-                Self::Wide(index, k) => known.extend(lookup.in_index(index, *k, batch)?),
+                Self::Index(index, names, k) => {
+                    let names = names.as_deref();
+                    known.extend(match index {
+                        IndexSnapshot::Bits16(index) => lookup.in_index(index, names, *k, batch)?,
+                        IndexSnapshot::Bits32(index) => lookup.in_index(index, names, *k, batch)?,
+                        IndexSnapshot::Bits64(index) => lookup.in_index(index, names, *k, batch)?,
+                        IndexSnapshot::Bits128(index) => lookup.in_index(index, names, *k, batch)?,
+                    });
+                }
             }
             progress.advance(batch.len() as u64);
         }
@@ -152,6 +165,25 @@ impl Against {
         }
         Ok(KnownClasses(known.into()))
     }
+}
+
+/// Reads an index whose label passes a check, and the names of its ids.
+fn read<W: Width>(
+    path: &Path,
+    failed: &dyn Fn(store::StoreError) -> DedupError,
+    check_label: &dyn Fn(&str) -> Result<(), DedupError>,
+    names: &mut Option<Arc<Names>>,
+) -> Result<store::Snapshot<W>, DedupError> {
+    let index = store::read::<W>(path).map_err(failed)?;
+    check_label(&index.settings.label)?;
+    *names = index.names;
+    Ok(index.snapshot)
+}
+
+/// The name of an id of an index, or the id itself in an index without names.
+fn name_of(names: Option<&Names>, id: u64) -> String {
+    let name = names.and_then(|names| names.get(id));
+    name.map_or_else(|| id.to_string(), str::to_owned)
 }
 
 /// A lookup of many texts in a store or an index.
@@ -205,6 +237,7 @@ impl TextLookup<'_> {
     fn in_index<W: Width>(
         &self,
         index: &store::Snapshot<W>,
+        names: Option<&Names>,
         k: u32,
         classes: &[ClassId],
     ) -> Result<Vec<Option<Box<KnownDuplicate>>>, DedupError> {
@@ -221,7 +254,7 @@ impl TextLookup<'_> {
                 .map_err(|error| DedupError::against_failed(&self.path, &error))?;
             Ok(nearest.map(|(hamming, id)| {
                 let document = KnownDocument {
-                    id: id.to_string(),
+                    id: name_of(names, id),
                     hamming,
                     jaccard: None,
                 };

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use super::*;
-use crate::samples::{Random, Shape, rows, shape};
+use crate::samples::{Random, Shape, at_every_width, fewer, for_random, rows, shape};
 
 /// One change or lookup. Numbers choose an id or a row, modulo the number of ids or rows.
 #[derive(Clone, Copy, Debug)]
@@ -20,7 +20,8 @@ enum Step {
     Lookup(usize, u32),
 }
 
-fn step() -> impl Strategy<Value = Step> {
+/// A step with lookups within less than `radius`.
+fn step(radius: u32) -> impl Strategy<Value = Step> {
     prop_oneof![
         12 => any::<usize>().prop_map(Step::Insert),
         4 => any::<usize>().prop_map(Step::Remove),
@@ -28,7 +29,7 @@ fn step() -> impl Strategy<Value = Step> {
         3 => Just(Step::Maintain),
         5 => Just(Step::MaintainInBackground),
         1 => Just(Step::Merge),
-        5 => (any::<usize>(), 0u32..16).prop_map(|(row, k)| Step::Lookup(row, k)),
+        5 => (any::<usize>(), 0..radius).prop_map(|(row, k)| Step::Lookup(row, k)),
     ]
 }
 
@@ -109,23 +110,16 @@ fn check<W: Width>(shape: Shape, steps: &[Step], k: u32, policy: MergePolicy, se
     twins.lookup(sample[0], k);
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
-
-    #[test]
-    fn lookups_find_what_a_scan_finds(
-        shape in shape(),
-        steps in prop::collection::vec(step(), 0..300),
-        k in 0u32..8,
-        tail_rows in 1usize..12,
-        size_ratio in 0usize..7,
-        seed: u64,
-    ) {
-        let policy = MergePolicy { tail_rows, size_ratio };
-        check::<u64>(shape, &steps, k, policy, seed);
-        check::<u128>(shape, &steps, 2 * k, policy, seed);
-        check::<u16>(shape, &steps, k, policy, seed);
-    }
+fn lookups_find_what_a_scan_finds<W: Width>() {
+    let policy = (1usize..12, 0usize..7).prop_map(|(tail_rows, size_ratio)| MergePolicy {
+        tail_rows,
+        size_ratio,
+    });
+    let steps = prop::collection::vec(step(W::BITS / 4), 0..300);
+    let any = (shape(), steps, 0..W::BITS / 8, policy, any::<u64>());
+    for_random::<W, _>(64, &any, |(shape, steps, k, policy, seed)| {
+        check::<W>(shape, &steps, k, policy, seed);
+    });
 }
 
 /// Inserts, removes and reinserts enough clustered rows that tables are built. Returns the number of rows found.
@@ -156,32 +150,32 @@ fn churn<W: Width>(k: u32, rows: u64, mut maintain: impl FnMut(&mut GrowingIndex
     found
 }
 
-#[test]
-fn large_levels_find_what_a_scan_finds() {
-    let found = churn::<u128>(12, 30_000, |index, _| index.maintain());
-    assert!(found > 1000, "{found}");
+fn large_levels_find_what_a_scan_finds<W: Width>() {
+    let found = churn::<W>(W::BITS / 10, fewer::<W>(30_000) as u64, |index, _| {
+        index.maintain();
+    });
+    assert!(found > 100, "{found}");
 }
 
-#[test]
-fn lookups_during_background_merges_find_what_a_scan_finds() {
-    let found = churn::<u64>(6, 30_000, |index, number| {
+fn lookups_during_background_merges_find_what_a_scan_finds<W: Width>() {
+    let rows = fewer::<W>(30_000) as u64;
+    let found = churn::<W>(W::BITS / 10, rows, |index, number| {
         index.maintain_in_background();
-        if number == 20_000 {
+        if number == rows * 2 / 3 {
             index.merge();
         }
     });
-    assert!(found > 1000, "{found}");
+    assert!(found > 100, "{found}");
 }
 
-#[test]
-fn memory_of_removed_rows_is_freed() {
+fn memory_of_removed_rows_is_freed<W: Width>() {
     let policy = MergePolicy {
         tail_rows: 16,
         size_ratio: 1,
     };
-    let mut index = GrowingIndex::<u64>::with_policy(3, policy);
+    let mut index = GrowingIndex::<W>::with_policy(3, policy);
     for id in 0..1000 {
-        index.insert(id, id << 20);
+        index.insert(id, W::truncate(u128::from(id) << 20));
         index.maintain();
     }
     for id in 0..990 {
@@ -190,4 +184,16 @@ fn memory_of_removed_rows_is_freed() {
     }
     assert_eq!(index.len(), 10);
     assert!(index.rows_stored() <= 50, "{}", index.rows_stored());
+}
+
+at_every_width! {
+    lookups_find_what_a_scan_finds
+    large_levels_find_what_a_scan_finds
+    lookups_during_background_merges_find_what_a_scan_finds
+    memory_of_removed_rows_is_freed
+}
+
+at_every_width! {
+    bits_16: u16,
+    lookups_find_what_a_scan_finds
 }

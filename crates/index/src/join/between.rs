@@ -256,7 +256,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::samples::{Shape, rows, shape};
+    use crate::samples::{Shape, at_every_width, fewer, for_random, rows, shape};
 
     fn brute<W: Width>(a: &[W], b: &[W], k: u32) -> Vec<Pair> {
         let mut pairs = Vec::new();
@@ -296,26 +296,29 @@ mod tests {
         assert_eq!(at_once, found, "on all threads within {k}");
     }
 
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(24))]
-
-        #[test]
-        fn pairs_are_those_of_brute_force(
-            shape in shape(), n in 0usize..200, k in 0u32..=12, chunk in 1usize..120, seed: u64,
-        ) {
-            check::<u64>(&rows(shape, n, k, seed), k, chunk);
-            check::<u128>(&rows(shape, n, k, seed), 2 * k, chunk);
-            check::<u16>(&rows(shape, n / 2, k.min(16), seed), k.min(16), chunk);
-        }
+    fn pairs_are_those_of_brute_force<W: Width>() {
+        let any = (shape(), 0usize..200, 0..=W::BITS / 5, 1usize..120, any::<u64>());
+        for_random::<W, _>(24, &any, |(shape, n, k, chunk, seed)| {
+            check::<W>(&rows(shape, n, k, seed), k, chunk);
+        });
     }
 
-    #[test]
-    fn large_sets_of_several_plans() {
-        let sample = rows::<u64>(Shape::Clumped, 6000, 6, 3);
+    fn large_sets_of_several_plans<W: Width>() {
+        let sample = rows::<W>(Shape::Clumped, fewer::<W>(6000), 6, 3);
         for k in [3, 6] {
             check(&sample, k, 2500);
         }
-        let (plan, bits) = plan::<u64>(1_000_000, 1 << 22, 3);
+        let (plan, bits) = plan::<W>(1_000_000, 1 << 22, 3);
         assert!(plan.tables.len() > 1 && bits > 8, "{plan} by {bits}");
+    }
+
+    at_every_width! {
+        pairs_are_those_of_brute_force
+        large_sets_of_several_plans
+    }
+
+    at_every_width! {
+        bits_16: u16,
+        pairs_are_those_of_brute_force
     }
 }

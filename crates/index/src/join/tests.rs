@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::plan::Plan;
-use crate::samples::{SHAPES, Shape, plans, rows, shape};
+use crate::samples::{SHAPES, Shape, at_every_width, fewer, plans, rows, shape};
 
 /// All pairs within `k`, by comparing every two rows.
 fn brute<W: Width>(rows: &[W], k: u32) -> Vec<Pair> {
@@ -104,16 +104,15 @@ proptest! {
     }
 }
 
-#[test]
-fn large_buckets_and_many_tiles() {
+fn large_buckets_and_many_tiles<W: Width>() {
     for (i, &shape) in SHAPES.iter().enumerate() {
-        let n = if shape == Shape::Uniform { 10_000 } else { 2_500 };
+        let n = fewer::<W>(if shape == Shape::Uniform { 10_000 } else { 2_500 });
         for k in [3, 10] {
-            let sample = rows::<u64>(shape, n, k, i as u64 + 1);
+            let sample = rows::<W>(shape, n, k, i as u64 + 1);
             let expected = brute(&sample, k);
             check(&sample, k, &JoinPlan::Scan, &expected);
             for (s, u) in [(k / 2, 9), (k / 3 + 1, 6)] {
-                let plan = Plan::even_parts(64, k, s.max(1)).unwrap();
+                let plan = Plan::even_parts(W::BITS, k, s.max(1)).unwrap();
                 check(
                     &sample,
                     k,
@@ -125,19 +124,26 @@ fn large_buckets_and_many_tiles() {
     }
 }
 
-#[test]
-fn a_plan_for_another_width_or_radius_is_not_used() {
-    let sample = rows::<u64>(Shape::Clumped, 50, 6, 1);
-    for plan in [Plan::halves(128, 6).unwrap(), Plan::halves(64, 5).unwrap()] {
+fn a_plan_for_another_width_or_radius_is_not_used<W: Width>() {
+    let sample = rows::<W>(Shape::Clumped, 50, 6, 1);
+    for plan in [
+        Plan::halves(2 * W::BITS % 192, 6).unwrap(),
+        Plan::halves(W::BITS, 5).unwrap(),
+    ] {
         let plan = JoinPlan::from_plan(&plan, &[8, 8]).unwrap();
         check(&sample, 6, &plan, &brute(&sample, 6));
         assert_eq!(self_join_with(&sample, 6, &plan, &|_| ()).plan, "scan");
     }
 }
 
-#[test]
-fn an_inexact_plan_is_refused() {
-    let mut plan = Plan::halves(64, 6).unwrap();
+fn an_inexact_plan_is_refused<W: Width>() {
+    let mut plan = Plan::halves(W::BITS, 6).unwrap();
     plan.tables[1].radius -= 1;
     assert!(JoinPlan::from_plan(&plan, &[]).is_err());
+}
+
+at_every_width! {
+    large_buckets_and_many_tiles
+    a_plan_for_another_width_or_radius_is_not_used
+    an_inexact_plan_is_refused
 }

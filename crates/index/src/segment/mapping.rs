@@ -1,8 +1,8 @@
 //! The bytes of a file in memory: mapped, or read into large pages.
 //!
 //! This is the only place with unsafe code in this crate. A mapped file changes in memory if another program writes to
-//! it. The argument below relies on the fact that segments are written under another name, renamed, and never written
-//! again. An incomplete segment is mapped only by the build that will continue it, and not while that build writes.
+//! it. The argument below relies on the fact that segments and files of names are written under another name, renamed, and
+//! never written again. An incomplete segment is mapped only by the build that will continue it, and not while that build writes.
 
 use std::fs::File;
 use std::ops::Deref;
@@ -38,8 +38,8 @@ impl Mapping {
     )]
     pub(crate) fn map(path: &Path) -> Result<Self, SegmentError> {
         let file = File::open(path).map_err(SegmentError::io(path))?;
-        // SAFETY: segments are immutable: they are written under another name, synced and renamed. A program that
-        // writes into an open segment breaks that contract. Even then, checksums are verified for what is read, and no
+        // SAFETY: segments and files of names are immutable: they are written under another name, synced and renamed. A program that
+        // writes into an open file breaks that contract. Even then, checksums are verified for what is read, and no
         // value that is read is trusted as an index into memory.
         let map = unsafe { Mmap::map(&file) }.map_err(SegmentError::io(path))?;
         // Lookups access the file at random, so read-ahead would be wasted. If the system does not take the advice,

@@ -33,7 +33,6 @@ mod write;
 use std::path::{Path, PathBuf};
 
 use self::layout::Footer;
-use self::mapping::Mapping;
 use self::sectors::Sectors;
 use self::table::StoredTable;
 
@@ -44,6 +43,7 @@ pub use error::SegmentError;
 pub use iterate::SegmentRows;
 pub(crate) use journal::with_ending;
 pub use lookup::{IdMatch, Scratch, Stats};
+pub(crate) use mapping::Mapping;
 pub(crate) use open::digest_of;
 
 /// The maximum width of an address of a stored table, in bits. A directory has 2^bits entries.

@@ -11,7 +11,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::plan::Plan;
-use crate::samples::{self, Random, SHAPES, Shape, plans, rows, shape};
+use crate::samples::{self, Random, SHAPES, Shape, at_every_width, fewer, plans, rows, shape};
 use twinprint_fingerprint::Width;
 
 /// All codecs, with pages of one row, of some rows, and of more rows than the segments have.
@@ -140,12 +140,32 @@ proptest! {
     }
 }
 
+/// Plans of one part, of some, and of as many as there are differing bits. A part has a radius of at least 1.
 #[test]
-fn ten_thousand_rows_of_every_shape() {
+fn wide_fingerprints_are_found_within_every_radius_up_to_40() {
+    for k in 0..=40 {
+        for (i, shape) in (0..).zip(SHAPES) {
+            let sample = numbered(&rows::<u128>(shape, 60, k, k.into()), 5);
+            for parts in [k / 3 + 1, k / 2 + 1] {
+                let options = Options {
+                    plan: Some(Plan::even_parts(128, k, parts).unwrap()),
+                    codec: CODECS[(i + k as usize) % CODECS.len()],
+                    ..Options::default()
+                };
+                check(&sample, &options, k, k.into());
+            }
+        }
+    }
+}
+
+fn ten_thousand_rows_of_every_shape<W: Width>() {
     for shape in SHAPES {
-        let sample = numbered(&rows::<u64>(shape, 10_000, 3, 9), 5);
+        let sample = numbered(&rows::<W>(shape, fewer::<W>(10_000), 3, 9), 5);
         for codec in CODECS {
-            for plan in [Plan::halves(64, 3).unwrap(), Plan::thirds(64, 3).unwrap()] {
+            for plan in [
+                Plan::halves(W::BITS, 3).unwrap(),
+                Plan::thirds(W::BITS, 3).unwrap(),
+            ] {
                 let options = Options {
                     plan: Some(plan),
                     codec,
@@ -157,17 +177,16 @@ fn ten_thousand_rows_of_every_shape() {
     }
 }
 
-#[test]
-fn the_file_does_not_depend_on_the_memory_limit() {
+fn the_file_does_not_depend_on_the_memory_limit<W: Width>() {
     let directory = tempfile::tempdir().unwrap();
-    let sample = numbered(&rows::<u64>(Shape::Clumped, 30_000, 6, 4), 7);
+    let sample = numbered(&rows::<W>(Shape::Clumped, fewer::<W>(30_000), 6, 4), 7);
     let file = |memory, ids_below, codec| {
         let path = path_in(&directory);
         let options = Options {
             memory,
             ids_below,
             codec,
-            plan: Some(Plan::thirds(64, 3).unwrap()),
+            plan: Some(Plan::thirds(W::BITS, 3).unwrap()),
             ..Options::default()
         };
         build(&sample, &options, &path);
@@ -181,9 +200,9 @@ fn the_file_does_not_depend_on_the_memory_limit() {
 }
 
 /// Checks that a damaged file gives correct results, or an error that names it.
-fn assert_correct_or_refused(path: &Path, rows: &[(u64, u64)], queries: &[u64]) {
+fn assert_correct_or_refused<W: Width>(path: &Path, rows: &[(W, u64)], queries: &[W]) {
     let mut scratch = Scratch::default();
-    match Segment::<u64>::open(path) {
+    match Segment::<W>::open(path) {
         Ok(segment) => {
             for &query in queries {
                 let mut one = Vec::new();
@@ -198,11 +217,10 @@ fn assert_correct_or_refused(path: &Path, rows: &[(u64, u64)], queries: &[u64]) 
     }
 }
 
-#[test]
-fn every_flipped_byte_and_every_truncation_is_detected() {
+fn every_flipped_byte_and_every_truncation_is_detected<W: Width>() {
     let directory = tempfile::tempdir().unwrap();
     let path = path_in(&directory);
-    let sample = numbered(&rows::<u64>(Shape::Clumped, 120, 3, 4), 7);
+    let sample = numbered(&rows::<W>(Shape::Clumped, fewer::<W>(120), 3, 4), 7);
     let queries = queries(&sample, 3, 1);
     for codec in [Codec::default(), Codec::Huffman { page_rows: 16 }] {
         let options = Options {
@@ -213,12 +231,12 @@ fn every_flipped_byte_and_every_truncation_is_detected() {
         check_flips_and_cuts(&path, &sample, &queries);
     }
     assert!(matches!(
-        Segment::<u128>::open(&path),
-        Err(SegmentError::Width { got: 64, .. })
+        Segment::<u16>::open(&path),
+        Err(SegmentError::Width { got, .. }) if got == W::BITS
     ));
 }
 
-fn check_flips_and_cuts(path: &Path, sample: &[(u64, u64)], queries: &[u64]) {
+fn check_flips_and_cuts<W: Width>(path: &Path, sample: &[(W, u64)], queries: &[W]) {
     let intact = fs::read(path).unwrap();
     let mut refused = 0;
     for at in 0..intact.len() {
@@ -226,12 +244,12 @@ fn check_flips_and_cuts(path: &Path, sample: &[(u64, u64)], queries: &[u64]) {
         bytes[at] ^= 1 << (at % 8);
         fs::write(path, &bytes).unwrap();
         assert_correct_or_refused(path, sample, queries);
-        refused += usize::from(Segment::<u64>::open(path).is_err());
+        refused += usize::from(Segment::<W>::open(path).is_err());
     }
     assert_eq!(refused, intact.len());
     for len in 0..intact.len() {
         fs::write(path, &intact[..len]).unwrap();
-        assert!(Segment::<u64>::open(path).is_err());
+        assert!(Segment::<W>::open(path).is_err());
     }
     fs::write(path, &intact).unwrap();
 }
@@ -273,15 +291,19 @@ fn check_fixture<W: Width>(name: &str, codec: Codec) {
     assert!(found.len() >= 2);
 }
 
-#[test]
-fn fixtures_of_this_version_are_readable_and_unchanged() {
-    let pages = Codec::Huffman { page_rows: 16 };
-    check_fixture::<u64>("segment-1-plain-64.seg", Codec::Packed(DirectoryForm::Plain));
-    check_fixture::<u64>(
-        "segment-1-elias-fano-64.seg",
-        Codec::Packed(DirectoryForm::EliasFano),
-    );
-    check_fixture::<u128>("segment-1-plain-128.seg", Codec::Packed(DirectoryForm::Plain));
-    check_fixture::<u64>("segment-1-huffman-64.seg", pages);
-    check_fixture::<u128>("segment-1-huffman-128.seg", pages);
+fn fixtures_of_this_version_are_readable_and_unchanged<W: Width>() {
+    for (name, codec) in [
+        ("plain", Codec::Packed(DirectoryForm::Plain)),
+        ("elias-fano", Codec::Packed(DirectoryForm::EliasFano)),
+        ("huffman", Codec::Huffman { page_rows: 16 }),
+    ] {
+        check_fixture::<W>(&format!("segment-1-{name}-{}.seg", W::BITS), codec);
+    }
+}
+
+at_every_width! {
+    ten_thousand_rows_of_every_shape
+    the_file_does_not_depend_on_the_memory_limit
+    every_flipped_byte_and_every_truncation_is_detected
+    fixtures_of_this_version_are_readable_and_unchanged
 }

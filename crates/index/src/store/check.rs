@@ -34,6 +34,14 @@ pub fn check<W: Width>(directory: &Path) -> Result<CheckReport, StoreError> {
     let files = Files::new(directory, &Options::default().storage);
     let manifest = required(&files)?;
     let view = view::<W>(&files, &manifest)?;
+    let names = files.read_names(&manifest)?;
+    let last = manifest.segments.iter().map(|entry| *entry.ids.end()).max();
+    if names.is_some_and(|names| last.is_some_and(|last| last >= names.len())) {
+        return Err(StoreError::Damaged {
+            path: files.manifest(),
+            what: "it states ids that have no name",
+        });
+    }
     let mut living = 0;
     for live in &view.segments {
         live.segment.check()?;

@@ -115,6 +115,12 @@ pub enum StoreError {
         /// The expected width, in bits.
         expected: u32,
     },
+    /// Names are to be added to an index whose ids are numbers.
+    #[error("the ids of {} are numbers, so they cannot have names; add fingerprints with numbers as ids", path.display())]
+    NoNames {
+        /// The directory.
+        path: PathBuf,
+    },
     /// The label of the index is too long.
     #[error("the label of the index has {got} bytes, but at most {limit} are allowed; choose a shorter one")]
     Label {

@@ -19,15 +19,21 @@ pub(super) const SEGMENT_ENDING: &str = "seg";
 pub(super) const NEW_ENDING: &str = "new";
 /// The extension of files of deleted ids.
 pub(super) const TOMBSTONES_ENDING: &str = "del";
+/// The extension of files of names.
+pub(super) const NAMES_ENDING: &str = "names";
 
 /// Returns the name that a file has until it is complete.
 pub(super) fn temporary(path: &Path) -> PathBuf {
     path.with_extension(TEMPORARY_ENDING)
 }
 
-/// Returns `true` if the store gives this name to a complete segment or a complete file of deleted ids.
+/// Returns `true` if the store gives this name to a complete segment, or a complete file of deleted ids or of names.
 pub(super) fn is_whole(name: &str) -> bool {
-    is_segment(name) || stem(name, TOMBSTONES_ENDING).is_some_and(is_number)
+    let others = [TOMBSTONES_ENDING, NAMES_ENDING];
+    is_segment(name)
+        || others
+            .iter()
+            .any(|ending| stem(name, ending).is_some_and(is_number))
 }
 
 /// Returns `true` if the store gives this name to a file that is not complete, or that does not belong to an index yet.
@@ -64,7 +70,7 @@ mod tests {
 
     #[test]
     fn only_data_files_and_temporary_files_are_recognised() {
-        for whole in ["00000001.seg", "123456789.del"] {
+        for whole in ["00000001.seg", "123456789.del", "00000002.names"] {
             assert!(is_whole(whole) && !is_temporary(whole), "{whole}");
         }
         for temporary in [
@@ -90,6 +96,8 @@ mod tests {
             "00000001.txt",
             "00000001",
             "my.seg",
+            "my.names",
+            "2.names",
             "a.del.tmp",
             "00000001.resume",
             "a.seg.resume",

@@ -4,6 +4,7 @@
 //! manifest             the list of the files of the index
 //! 00000007.seg         a segment
 //! 00000009.del         ids deleted from one
+//! 00000010.names       the names of ids
 //! lock                 locked by the process that writes
 //! writing              the marker of that process
 //! *.tmp                a file that is not complete
@@ -29,11 +30,12 @@ use std::sync::Arc;
 
 use super::StoreError;
 use super::file_names::{
-    LOCK_NAME, MANIFEST_NAME, MARKER_NAME, NEW_ENDING, SEGMENT_ENDING, TOMBSTONES_ENDING, is_temporary,
-    is_whole, temporary,
+    LOCK_NAME, MANIFEST_NAME, MARKER_NAME, NAMES_ENDING, NEW_ENDING, SEGMENT_ENDING, TOMBSTONES_ENDING,
+    is_temporary, is_whole, temporary,
 };
-use super::manifest::{self, Manifest, ManifestError, TombstoneFile};
+use super::manifest::{self, Manifest, ManifestError, NamesFile, TombstoneFile};
 use super::marker::Marker;
+use super::names::{NameWriter, Names};
 use super::tombstones;
 use crate::digest::Digest;
 use crate::segment::{self, digest_of, with_ending};
@@ -85,29 +87,45 @@ impl Files {
     pub(super) fn unfinished(&self) -> bool {
         let new = self.new_segment();
         let [file, journal] = segment::unfinished(&new);
-        [new, file, journal].iter().any(|path| path.exists()) || self.claimed().is_some()
+        [new, file, journal].iter().any(|path| path.exists()) || !self.claimed().is_empty()
     }
 
-    /// Returns the only segment of a new index if its build was interrupted after the segment was renamed and before
-    /// the manifest was.
-    pub(super) fn claimed(&self) -> Option<PathBuf> {
-        let manifest = fs::read(temporary(&self.manifest())).ok()?;
-        let manifest = Manifest::decode(&manifest).ok()?;
-        // The first manifest names exactly one segment. A later one belongs to an index that was complete before.
-        let [entry] = &manifest.segments[..] else {
-            return None;
+    /// Returns those files of a new index that have their final names, if its build was interrupted after they were
+    /// renamed and before the manifest was.
+    pub(super) fn claimed(&self) -> Vec<PathBuf> {
+        let Ok(manifest) = fs::read(temporary(&self.manifest())) else {
+            return Vec::new();
         };
-        let path = self.segment(entry.number);
-        let is_first = manifest.generation == FIRST_GENERATION && entry.deleted.is_none();
-        (is_first && entry.digest.is_some() && digest_of(&path).ok() == entry.digest).then_some(path)
+        // The first manifest names exactly one segment. A later one belongs to an index that was complete before.
+        let Ok(manifest) = Manifest::decode(&manifest) else {
+            return Vec::new();
+        };
+        let [entry] = &manifest.segments[..] else {
+            return Vec::new();
+        };
+        if manifest.generation != FIRST_GENERATION || entry.deleted.is_some() {
+            return Vec::new();
+        }
+        let segment = self.segment(entry.number);
+        let is_segment = entry.digest.is_some() && digest_of(&segment).ok() == entry.digest;
+        let names = manifest.names.and_then(|named| {
+            let path = self.names(named.number);
+            let names = Names::open(&path).ok()?;
+            names.is_content_of(&named).then_some(path)
+        });
+        is_segment.then_some(segment).into_iter().chain(names).collect()
     }
 
-    /// Returns a segment or a file of deleted ids in this directory, which has no manifest, other than the
-    /// [claimed](Self::claimed) segment.
+    /// Returns a data file in this directory, which has no manifest, other than the [claimed](Self::claimed) ones.
     pub(super) fn unclaimed(&self) -> Result<Option<PathBuf>, StoreError> {
         let claimed = self.claimed();
         let mut whole = self.list(is_whole)?.into_iter();
-        Ok(whole.find(|path| Some(path) != claimed.as_ref()))
+        Ok(whole.find(|path| !claimed.contains(path)))
+    }
+
+    /// The path of the file of names with a number.
+    pub(super) fn names(&self, number: u64) -> PathBuf {
+        self.root.join(format!("{number:08}.{NAMES_ENDING}"))
     }
 
     /// The path of the file of deleted ids with a number.
@@ -173,28 +191,69 @@ impl Files {
         self.write(&self.manifest(), &manifest.encode())
     }
 
-    /// Renames the only segment of a new index to its final name, and writes the first manifest, which names it.
+    /// Renames the only segment of a new index, and its file of names, to their final names, and writes the first
+    /// manifest, which names them.
     pub(super) fn publish_first(&self, manifest: &Manifest) -> Result<(), StoreError> {
-        let (new, path) = (self.new_segment(), self.segment(FIRST_FILE_NUMBER));
-        // The temporary manifest is durable before the segment is renamed, so that an interruption between the two
-        // steps can be recognised.
+        // The temporary manifest is durable before the files are renamed, so that an interruption between the steps can
+        // be recognised.
         self.write_temporary(&self.manifest(), &manifest.encode())?;
         self.sync()?;
-        let renamed = self.storage.rename(&new, &path);
-        renamed.map_err(StoreError::io(&path, "rename a file to it"))?;
+        let segment = (self.new_segment(), self.segment(FIRST_FILE_NUMBER));
+        let names = manifest.names.map(|names| self.names(names.number));
+        let names = names.map(|path| (temporary(&path), path));
+        for (new, path) in [segment].into_iter().chain(names) {
+            let renamed = self.storage.rename(&new, &path);
+            renamed.map_err(StoreError::io(&path, "rename a file to it"))?;
+        }
         self.sync()?;
         self.publish(&self.manifest())
     }
 
-    /// Removes the [claimed](Self::claimed) segment of an interrupted build, because it will be built again.
+    /// Removes the [claimed](Self::claimed) files of an interrupted build, because they will be built again.
     pub(super) fn remove_claimed(&self) -> Result<(), StoreError> {
-        let Some(path) = self.claimed() else {
+        let claimed = self.claimed();
+        if claimed.is_empty() {
             return Ok(());
-        };
-        let removed = self.storage.remove(&path);
-        removed.map_err(StoreError::io(&path, "remove it"))?;
+        }
+        for path in claimed {
+            let removed = self.storage.remove(&path);
+            removed.map_err(StoreError::io(&path, "remove it"))?;
+        }
         // The removal must be durable before the temporary manifest can be removed.
         self.sync()
+    }
+
+    /// Writes a file of names under its temporary name, durably. `write` pushes the names. If it fails, the file is
+    /// removed.
+    pub(super) fn write_new_names<E: From<StoreError>>(
+        &self,
+        number: u64,
+        write: impl FnOnce(&mut NameWriter<'_>) -> Result<(), E>,
+    ) -> Result<NamesFile, E> {
+        let path = temporary(&self.names(number));
+        let file = self.storage.create(&path);
+        let file = file.map_err(StoreError::io(&path, "write it"))?;
+        let mut writer = NameWriter::begin(file, &path)?;
+        if let Err(error) = write(&mut writer) {
+            drop(writer);
+            self.remove([path]);
+            return Err(error);
+        }
+        writer.finish()?;
+        Ok(Names::open(&path)?.entry(number))
+    }
+
+    /// Gives a file of names its final name, durably.
+    pub(super) fn publish_names(&self, names: &NamesFile) -> Result<(), StoreError> {
+        self.publish(&self.names(names.number))
+    }
+
+    /// Opens and verifies the file of names that a manifest names.
+    pub(super) fn read_names(&self, manifest: &Manifest) -> Result<Option<Names>, StoreError> {
+        let names = manifest.names.as_ref();
+        names
+            .map(|named| Names::open_named(self.names(named.number), named))
+            .transpose()
     }
 
     /// Reads a file of deleted ids, and checks that it is the one that the manifest names.
@@ -277,7 +336,7 @@ impl Files {
     /// this index left.
     pub(super) fn foreign(&self, manifest: &Manifest) -> Result<Option<PathBuf>, StoreError> {
         // Writers of earlier versions wrote no marker, so their files are taken to be left over.
-        if manifest.version < manifest::VERSION || self.is_marked(manifest)? {
+        if manifest.version < manifest::BOUND_VERSION || self.is_marked(manifest)? {
             return Ok(None);
         }
         let unnamed = self.unnamed(manifest)?.into_iter().next();
@@ -339,7 +398,8 @@ impl Files {
         Ok(())
     }
 
-    /// Returns the segments and files of deleted ids that a manifest does not name, in the order of their names.
+    /// Returns the segments and files of deleted ids and of names that a manifest does not name, in the order of their
+    /// names.
     fn unnamed(&self, manifest: &Manifest) -> Result<Vec<PathBuf>, StoreError> {
         let named: Vec<PathBuf> = manifest
             .segments
@@ -348,6 +408,7 @@ impl Files {
                 let tombstones = e.deleted.map(|deleted| self.tombstones(deleted.number));
                 [Some(self.segment(e.number)), tombstones]
             })
+            .chain([manifest.names.map(|names| self.names(names.number))])
             .flatten()
             .collect();
         let mut whole = self.list(is_whole)?;

@@ -11,7 +11,7 @@ use twinprint_fingerprint::Width;
 
 use super::StoreError;
 use super::locks::lock;
-use super::manifest::{Manifest, SegmentEntry, VERSION};
+use super::manifest::{BOUND_VERSION, Manifest, SegmentEntry};
 use super::structure::{CommitPoint, CommittedState};
 use super::tombstones::Tombstones;
 use super::view::{FrozenMemtable, LiveSegment, View};
@@ -82,6 +82,10 @@ impl<W: Width> Shared<W> {
         let mut manifest = structure.manifest.clone();
         manifest.segments.extend(whole);
         let mut replaced = Vec::new();
+        if let Some(staged) = structure.staged_names.take() {
+            let before = manifest.names.replace(staged);
+            replaced.extend(before.map(|names| self.files.names(names.number)));
+        }
         for (live, entry) in view.segments.iter().zip(&mut manifest.segments) {
             self.write_tombstones(structure, entry, &live.tombstones, moment.stamp, &mut replaced)?;
         }
@@ -179,7 +183,7 @@ impl<W: Width> Shared<W> {
     pub(super) fn renew_manifest(&self) -> Result<(), StoreError> {
         let mut structure = lock(&self.structure);
         drop(self.writing()?);
-        if structure.manifest.version == VERSION {
+        if structure.manifest.version >= BOUND_VERSION {
             return Ok(());
         }
         let manifest = structure.manifest.clone();
@@ -193,7 +197,7 @@ impl<W: Width> Shared<W> {
         structure: &mut CommittedState,
         mut manifest: Manifest,
     ) -> Result<(), StoreError> {
-        manifest.version = VERSION;
+        manifest.version = manifest.written_version();
         manifest.generation += 1;
         manifest.next = structure.next;
         self.files.write_manifest(&manifest)?;

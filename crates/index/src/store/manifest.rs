@@ -18,16 +18,19 @@ use crate::segment::{Codec, Segment};
 
 /// The first eight bytes of a manifest.
 const MAGIC: [u8; 8] = *b"twinidx\n";
-/// The version that is written. Versions 1 and 2 are read too. They have no digests, and version 1 has no codec either,
-/// because its rows were packed, with plain directories.
-pub(super) const VERSION: u32 = 3;
+/// The latest version, which is written for an index with names. Without names, version 3 is written. Versions 1 and 2
+/// are read too. They have no digests, and version 1 has no codec either, because its rows were packed, with plain
+/// directories.
+pub(super) const VERSION: u32 = 4;
+/// The first version with digests.
+pub(super) const BOUND_VERSION: u32 = 3;
 /// The maximum length of a label in bytes.
 pub(super) const MAX_LABEL: usize = 255;
 
 /// The content of a manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Manifest {
-    /// The version of the format that was read. A manifest is always [written](Self::encode) in the latest version.
+    /// The version of the format that was read. A manifest is [written](Self::encode) in version 3, or 4 if it has names.
     pub(super) version: u32,
     /// The width of the fingerprints in bits.
     pub(super) bits: u32,
@@ -44,6 +47,19 @@ pub(super) struct Manifest {
     /// The number that the next file gets.
     pub(super) next: u64,
     pub(super) segments: Vec<SegmentEntry>,
+    /// The file of the names of ids; `None` if ids are numbers.
+    pub(super) names: Option<NamesFile>,
+}
+
+/// The file of the names of ids.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct NamesFile {
+    /// The number in the name of the file.
+    pub(super) number: u64,
+    /// The number of names.
+    pub(super) count: u64,
+    /// The digest of the whole file.
+    pub(super) digest: Digest,
 }
 
 /// The manifest's entry for a segment and its file of deleted ids.
@@ -108,10 +124,24 @@ pub(super) enum ManifestError {
 }
 
 impl Manifest {
+    /// The version in which the manifest is written.
+    pub(super) fn written_version(&self) -> u32 {
+        if self.names.is_some() {
+            VERSION
+        } else {
+            BOUND_VERSION
+        }
+    }
+
     /// Encodes the manifest.
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut out = MAGIC.to_vec();
-        for number in [VERSION, self.bits, self.radius, self.label.len() as u32] {
+        for number in [
+            self.written_version(),
+            self.bits,
+            self.radius,
+            self.label.len() as u32,
+        ] {
             out.extend(number.to_le_bytes());
         }
         let segments = self.segments.len() as u64;
@@ -120,6 +150,11 @@ impl Manifest {
         }
         for number in self.codec.numbers() {
             out.extend(number.to_le_bytes());
+        }
+        if let Some(names) = &self.names {
+            out.extend(names.number.to_le_bytes());
+            out.extend(names.count.to_le_bytes());
+            out.extend(Digest::stored(Some(names.digest)).to_le_bytes());
         }
         out.extend(self.label.as_bytes());
         for e in &self.segments {
@@ -172,6 +207,14 @@ impl Manifest {
         } else {
             Codec::from_numbers([from.u32()?, from.u32()?, from.u32()?])?
         };
+        let names = match version {
+            VERSION => Some(NamesFile {
+                number: from.u64()?,
+                count: from.u64()?,
+                digest: Digest::from_stored(from.u128()?)?,
+            }),
+            _ => None,
+        };
         let label = str::from_utf8(from.take(label as usize)?).ok()?;
         let mut segments = Vec::new();
         while !from.0.is_empty() {
@@ -187,12 +230,14 @@ impl Manifest {
             checkpoint,
             next,
             segments,
+            names,
         };
         let mut numbers = HashSet::new();
         let named = manifest
             .segments
             .iter()
-            .flat_map(|e| [Some(e.number), e.deleted.map(|deleted| deleted.number)]);
+            .flat_map(|e| [Some(e.number), e.deleted.map(|deleted| deleted.number)])
+            .chain([manifest.names.map(|names| names.number)]);
         let distinct = named
             .flatten()
             .all(|number| (1..manifest.next).contains(&number) && numbers.insert(number));
@@ -266,8 +311,17 @@ mod tests {
             "[a-z0-9-]{0,40}",
             codec(),
         );
-        (fields, prop::collection::vec(entry, 0..6)).prop_map(
-            |((bits, radius, n, label, codec), mut segments)| {
+        let names = (any::<u64>(), any::<[u8; 8]>()).prop_map(|(count, content)| NamesFile {
+            number: 0,
+            count,
+            digest: Digest::of(&content),
+        });
+        (
+            fields,
+            prop::collection::vec(entry, 0..6),
+            prop::option::of(names),
+        )
+            .prop_map(|((bits, radius, n, label, codec), mut segments, mut names)| {
                 let mut next = 1..;
                 for e in &mut segments {
                     e.number = next.next().unwrap();
@@ -275,8 +329,11 @@ mod tests {
                         deleted.number = next.next().unwrap();
                     }
                 }
+                if let Some(names) = &mut names {
+                    names.number = next.next().unwrap();
+                }
                 Manifest {
-                    version: VERSION,
+                    version: if names.is_some() { VERSION } else { BOUND_VERSION },
                     bits,
                     radius,
                     codec,
@@ -285,9 +342,9 @@ mod tests {
                     checkpoint: n[1],
                     next: next.next().unwrap(),
                     segments,
+                    names,
                 }
-            },
-        )
+            })
     }
 
     proptest! {
@@ -320,10 +377,9 @@ mod tests {
             body.extend(sum.to_le_bytes());
             if let Ok(decoded) = Manifest::decode(&body) {
                 // A manifest of this version must have digests; one of an earlier version has none.
-                if body[8] == VERSION as u8 {
+                if decoded.version >= BOUND_VERSION {
                     prop_assert_eq!(decoded.encode(), body);
                 } else {
-                    prop_assert!(decoded.version < VERSION);
                     prop_assert!(decoded.segments.iter().all(|e| !e.is_bound()));
                 }
             }
@@ -333,7 +389,7 @@ mod tests {
     #[test]
     fn a_later_version_is_reported() {
         let manifest = Manifest {
-            version: VERSION,
+            version: BOUND_VERSION,
             bits: 64,
             radius: 3,
             codec: Codec::default(),
@@ -342,20 +398,21 @@ mod tests {
             checkpoint: 0,
             next: 1,
             segments: Vec::new(),
+            names: None,
         };
         let mut bytes = manifest.encode();
         bytes.truncate(bytes.len() - 4);
-        bytes[8] = 4;
+        bytes[8] = 5;
         let sum = crc32fast::hash(&bytes);
         bytes.extend(sum.to_le_bytes());
-        assert_eq!(Manifest::decode(&bytes), Err(ManifestError::Version(4)));
+        assert_eq!(Manifest::decode(&bytes), Err(ManifestError::Version(5)));
     }
 
     #[test]
     fn a_file_without_a_digest_is_refused() {
         let of = Some(Digest::of(b"content"));
         let with = |digest, of_deleted| Manifest {
-            version: VERSION,
+            version: BOUND_VERSION,
             bits: 64,
             radius: 3,
             codec: Codec::default(),
@@ -375,6 +432,7 @@ mod tests {
                     digest: of_deleted,
                 }),
             }],
+            names: None,
         };
         assert!(Manifest::decode(&with(of, of).encode()).is_ok());
         for unbound in [with(None, of), with(of, None), with(None, None)] {

@@ -19,6 +19,8 @@
 //! deleted before the last commit, so its output can replace its inputs in the manifest without committing anything
 //! else.
 //!
+//! **Names.** Ids are numbers, or names of the caller that are numbered from 0 on ([`Names`]).
+//!
 //! **Adding an id again** replaces its fingerprint in one step, so no id has two living fingerprints.
 //!
 //! **Failure.** After a failed write or sync the content of the disk is unknown. The index then refuses changes, states
@@ -42,6 +44,7 @@ mod manifest;
 mod marker;
 mod marker_guard;
 mod memtable;
+mod names;
 mod open;
 mod scan;
 mod scan_cost;
@@ -59,7 +62,8 @@ use std::sync::Arc;
 
 pub use check::{CheckReport, check};
 pub use error::StoreError;
-pub use open::{Committed, create_from, read, segment_options, width_of};
+pub use names::{NameWriter, Names};
+pub use open::{Committed, create_from, create_named_from, read, segment_options, width_of};
 pub use scan_cost::scan_is_cheaper;
 pub use view::Snapshot;
 

@@ -10,6 +10,7 @@ use super::background::Background;
 use super::files::{FIRST_FILE_NUMBER, FIRST_GENERATION, Files};
 use super::manifest::{self, MAX_LABEL, Manifest, SegmentEntry};
 use super::marker_guard::MarkerGuard;
+use super::names::{NameWriter, Names};
 use super::structure::CommittedState;
 use super::tombstones::Tombstones;
 use super::view::{LiveSegment, Snapshot, View};
@@ -37,6 +38,8 @@ pub struct Committed<W> {
     pub bytes: u64,
     /// The number of deleted ids that a compaction will drop. Some of them may never have been stored.
     pub tombstones: u64,
+    /// The names of the ids; `None` if ids are numbers.
+    pub names: Option<Arc<Names>>,
 }
 
 impl<W: Width> Index<W> {
@@ -70,6 +73,7 @@ impl<W: Width> Index<W> {
     fn start(files: Files, lock: File, options: &Options) -> Result<Self, StoreError> {
         let mut manifest = required(&files)?;
         let view = view(&files, &manifest)?;
+        let names = files.read_names(&manifest)?.map(Arc::new);
         // The entries of the view have the digests that a manifest of an earlier version lacks.
         manifest.segments = view.segments.iter().map(|live| live.entry.clone()).collect();
         files.remove_left_over(&manifest)?;
@@ -87,6 +91,8 @@ impl<W: Width> Index<W> {
                 next: manifest.next,
                 stamp: 0,
                 manifest,
+                names,
+                staged_names: None,
             }),
             now: RwLock::new(snapshot(view)),
             compacting: Mutex::new(()),
@@ -119,15 +125,47 @@ pub fn create_from<W: Width, E: From<StoreError>>(
     options: &Options,
     build: impl FnOnce(&Path) -> Result<(Segment<W>, u64), E>,
 ) -> Result<(), E> {
+    let no_names = None::<fn(&mut NameWriter<'_>) -> Result<(), E>>;
+    create_with(directory, settings, options, no_names, build)
+}
+
+/// Creates an index like [`create_from`], whose ids have [names](Names). `names` pushes a name for every id, from 0 on,
+/// and `build` returns the number of names as the checkpoint.
+///
+/// # Errors
+/// The errors of [`create_from`] and of `names`.
+pub fn create_named_from<W: Width, E: From<StoreError>>(
+    directory: &Path,
+    settings: &Settings,
+    options: &Options,
+    names: impl FnOnce(&mut NameWriter<'_>) -> Result<(), E>,
+    build: impl FnOnce(&Path) -> Result<(Segment<W>, u64), E>,
+) -> Result<(), E> {
+    create_with(directory, settings, options, Some(names), build)
+}
+
+fn create_with<W: Width, E: From<StoreError>>(
+    directory: &Path,
+    settings: &Settings,
+    options: &Options,
+    names: Option<impl FnOnce(&mut NameWriter<'_>) -> Result<(), E>>,
+    build: impl FnOnce(&Path) -> Result<(Segment<W>, u64), E>,
+) -> Result<(), E> {
     let files = Files::new(directory, &options.storage);
     let _lock = begin::<W>(&files, settings)?;
     let path = files.new_segment();
     let to_resume = unfinished(&path);
     let left_over = files.left_over(None)?.into_iter();
     files.remove(left_over.filter(|left| !to_resume.contains(left)));
+    let number = FIRST_FILE_NUMBER + 1;
+    let names = names
+        .map(|names| files.write_new_names(number, names))
+        .transpose()?;
     let (segment, checkpoint) = build(&path)?;
     let mut manifest = first_manifest::<W>(settings, Some(entry(FIRST_FILE_NUMBER, &segment)?))?;
     manifest.checkpoint = checkpoint;
+    manifest.next += u64::from(names.is_some());
+    manifest.names = names;
     // The segment is closed before it is renamed, because some systems do not rename a mapped file.
     drop(segment);
     files.publish_first(&manifest)?;
@@ -144,8 +182,9 @@ pub fn read<W: Width>(directory: &Path) -> Result<Committed<W>, StoreError> {
     let files = Files::new(directory, &Options::default().storage);
     let mut manifest = required(&files)?;
     let mut attempts = 0;
-    let view = loop {
-        match view(&files, &manifest) {
+    let (view, names) = loop {
+        let opened = view(&files, &manifest).and_then(|view| Ok((view, files.read_names(&manifest)?)));
+        match opened {
             Err(error) => {
                 // A compaction may have replaced the files since the manifest was read.
                 let newer = required(&files)?;
@@ -155,7 +194,7 @@ pub fn read<W: Width>(directory: &Path) -> Result<Committed<W>, StoreError> {
                 }
                 manifest = newer;
             }
-            Ok(view) => break view,
+            Ok(opened) => break opened,
         }
     };
     Ok(Committed {
@@ -165,6 +204,7 @@ pub fn read<W: Width>(directory: &Path) -> Result<Committed<W>, StoreError> {
         checkpoint: manifest.checkpoint,
         bytes: manifest.segments.iter().map(|e| e.bytes).sum(),
         tombstones: manifest.segments.iter().map(SegmentEntry::deleted_ids).sum(),
+        names: names.map(Arc::new),
     })
 }
 
@@ -255,7 +295,7 @@ fn first_manifest<W: Width>(
         });
     }
     Ok(Manifest {
-        version: manifest::VERSION,
+        version: manifest::BOUND_VERSION,
         bits: W::BITS,
         radius: settings.radius,
         codec: settings.codec.bounded(),
@@ -264,6 +304,7 @@ fn first_manifest<W: Width>(
         checkpoint: 0,
         next: FIRST_FILE_NUMBER + entry.iter().len() as u64,
         segments: entry.into_iter().collect(),
+        names: None,
     })
 }
 

@@ -1,6 +1,9 @@
 //! The committed state of an index, and the stamp that a commit is bound to.
 
-use super::manifest::Manifest;
+use std::sync::Arc;
+
+use super::manifest::{Manifest, NamesFile};
+use super::names::Names;
 
 /// The state of the index on disk.
 #[derive(Debug)]
@@ -11,6 +14,10 @@ pub(super) struct CommittedState {
     pub(super) stamp: u64,
     /// The number of the next file. A compaction takes a number before it writes, so a number may stay unused.
     pub(super) next: u64,
+    /// The names of the ids, including those that the next commit will bind; `None` if ids are numbers.
+    pub(super) names: Option<Arc<Names>>,
+    /// The file of names that the next commit will bind.
+    pub(super) staged_names: Option<NamesFile>,
 }
 
 impl CommittedState {

@@ -14,6 +14,7 @@ use super::files::Files;
 use super::locks::lock;
 use super::marker_guard::MarkerGuard;
 use super::memtable::Memtable;
+use super::names::{NameWriter, Names};
 use super::structure::CommittedState;
 use super::view::{FrozenMemtable, Snapshot, View};
 use super::wakeup::Wakeup;
@@ -146,6 +147,56 @@ impl<W: Width> Index<W> {
         self.shared.compact_by_caller()
     }
 
+    /// Returns the names of the ids, including those that are appended but not committed; `None` if ids are numbers.
+    pub fn names(&self) -> Option<Arc<Names>> {
+        lock(&self.shared.structure).names.clone()
+    }
+
+    /// Appends names for new ids, which follow the last id that has a name. `write` pushes them. The next commit of a
+    /// change makes them durable. They must be appended before the ids are added. Writes all names of the index to a new
+    /// file.
+    ///
+    /// # Errors
+    /// `NoNames` if ids are numbers; `Refused` after a failed write; `Io`; any error of `write`, after which the names
+    /// are unchanged.
+    pub fn append_names<E: From<StoreError>>(
+        &self,
+        write: impl FnOnce(&mut NameWriter<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let shared = &*self.shared;
+        drop(shared.writing()?);
+        let mut structure = lock(&shared.structure);
+        let Some(before) = structure.names.clone() else {
+            let path = shared.files.root().to_owned();
+            return Err(StoreError::NoNames { path }.into());
+        };
+        let number = structure.take_number();
+        // An error of `write` leaves the index as it was. After an error of the store, the disk is in doubt.
+        let written = shared.files.write_new_names(number, |names| {
+            for name in before.iter() {
+                names.push(name).map_err(Appending::Store)?;
+            }
+            write(names).map_err(Appending::Caller)
+        });
+        let published = written.and_then(|names| {
+            shared.files.publish_names(&names)?;
+            let opened = Names::open_named(shared.files.names(number), &names)?;
+            Ok((names, opened))
+        });
+        let (names, opened) = match published {
+            Ok(published) => published,
+            Err(Appending::Caller(error)) => return Err(error),
+            Err(Appending::Store(error)) => return Err(shared.refuse(error).into()),
+        };
+        // Names that were appended before, and not committed, are in the new file too.
+        let unused = structure.staged_names.replace(names);
+        shared
+            .files
+            .remove(unused.map(|names| shared.files.names(names.number)));
+        structure.names = Some(Arc::new(opened));
+        Ok(())
+    }
+
     /// Ends the writer. The directory stays locked until the returned value is dropped. Uncommitted changes are lost.
     pub fn close(self) -> Lock {
         drop(self.background);
@@ -263,6 +314,18 @@ impl<W: Width> Shared<W> {
             Upkeep::Background => MAX_FROZEN_MEMTABLES,
             Upkeep::Caller | Upkeep::FlushOnly => 0,
         }
+    }
+}
+
+/// The reason why names were not appended.
+enum Appending<E> {
+    Store(StoreError),
+    Caller(E),
+}
+
+impl<E> From<StoreError> for Appending<E> {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
     }
 }
 

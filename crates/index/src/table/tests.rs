@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::samples::{SHAPES, Shape, plans, queries, rows, shape};
+use crate::samples::{SHAPES, Shape, at_every_width, fewer, for_random, plans, queries, rows, shape};
 
 fn brute<W: Width>(rows: &[W], query: W, k: u32) -> Vec<Match> {
     let mut out: Vec<Match> = (0u32..)
@@ -37,26 +37,18 @@ fn check<W: Width>(shape: Shape, n: usize, k: u32, seed: u64) {
     }
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(16))]
-
-    #[test]
-    fn every_plan_finds_what_a_scan_finds(shape in shape(), n in 0usize..300, k in 0u32..=12, seed: u64) {
-        check::<u64>(shape, n, k, seed);
-        check::<u128>(shape, n / 2, 2 * k, seed);
-        check::<u32>(shape, n, k, seed);
-        check::<u16>(shape, n, k.min(16), seed);
-    }
+fn every_plan_finds_what_a_scan_finds<W: Width>() {
+    let any = (shape(), 0usize..200, 0..=W::BITS / 4, any::<u64>());
+    for_random::<W, _>(16, &any, |(shape, n, k, seed)| check::<W>(shape, n, k, seed));
 }
 
-#[test]
-fn ten_thousand_rows_of_every_shape() {
+fn ten_thousand_rows_of_every_shape<W: Width>() {
     for shape in SHAPES {
         for k in [3, 8] {
-            let sample = rows::<u64>(shape, 10_000, k, 9);
+            let sample = rows::<W>(shape, fewer::<W>(10_000), k, 9);
             for plan in [
-                Plan::halves(64, k).unwrap(),
-                Plan::even_parts(64, k, k / 2 + 1).unwrap(),
+                Plan::halves(W::BITS, k).unwrap(),
+                Plan::even_parts(W::BITS, k, k / 2 + 1).unwrap(),
             ] {
                 let tables = Tables::build(&sample, &plan).unwrap();
                 let mut out = Vec::new();
@@ -69,17 +61,27 @@ fn ten_thousand_rows_of_every_shape() {
     }
 }
 
-#[test]
-fn work_is_counted_and_an_inexact_plan_refused() {
-    let sample = rows::<u64>(Shape::Uniform, 4096, 3, 1);
-    let plan = Plan::halves(64, 3).unwrap();
+fn work_is_counted_and_an_inexact_plan_refused<W: Width>() {
+    let sample = rows::<W>(Shape::Uniform, 4096, 3, 1);
+    let plan = Plan::halves(W::BITS, 3).unwrap();
     let tables = Tables::build(&sample, &plan).unwrap();
     assert_eq!(tables.radius(), 3);
     // Ids are stored once, which takes far less than two full copies.
-    assert!(tables.bytes() < 4096 * (8 + 8 + 4) + 2 * 4 * 4100 + 1000);
+    assert!(tables.bytes() < 4096 * (W::BITS as usize / 4 + 4) + 2 * 4 * 4100 + 1000);
     let stats = tables.lookup(sample[0], 3, &mut Vec::new());
     assert_eq!(stats.probes, 2 * 13);
     assert!((10..2000).contains(&stats.candidates));
     let inexact = Plan { k: 4, ..plan };
     assert!(Tables::build(&sample, &inexact).is_err());
+}
+
+at_every_width! {
+    every_plan_finds_what_a_scan_finds
+    ten_thousand_rows_of_every_shape
+    work_is_counted_and_an_inexact_plan_refused
+}
+
+at_every_width! {
+    bits_16: u16,
+    every_plan_finds_what_a_scan_finds
 }

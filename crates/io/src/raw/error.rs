@@ -99,9 +99,9 @@ pub enum RawError {
         /// The fault of the column, and how to fix it.
         what: String,
     },
-    /// The column of ids does not contain integers.
+    /// The column of ids contains neither integers nor strings.
     #[error(
-        "{}: the column \"{column}\" contains {found} and not integers, so its values cannot be ids; use the positions of the rows as ids",
+        "{}: the column \"{column}\" contains {found} and not integers or strings, so its values cannot be ids; use the positions of the rows as ids",
         path.display()
     )]
     IdColumn {
@@ -142,6 +142,17 @@ pub enum RawError {
         with: PathBuf,
         /// A file that has none.
         without: PathBuf,
+    },
+    /// Some of the files have names as ids and others have numbers.
+    #[error(
+        "the ids of {} are names, but those of {} are numbers; read the two files in separate runs, or use the positions of the rows as ids",
+        names.display(), numbers.display()
+    )]
+    MixedNames {
+        /// A file whose ids are names.
+        names: PathBuf,
+        /// A file whose ids are numbers or positions.
+        numbers: PathBuf,
     },
     /// The file of ids does not contain one id for each fingerprint.
     #[error("{}: the file has {ids} ids for {fingerprints} fingerprints; it must have one id for each fingerprint", path.display())]

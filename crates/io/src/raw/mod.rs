@@ -12,12 +12,15 @@
 //!
 //! [`RowWriter`] writes results as rows of ids, fingerprints and distances.
 //!
-//! The id of a fingerprint comes from the column `id` or from a separate file of ids ([`Ids`]). Without either, the id
+//! The id of a fingerprint comes from the column `id` or from a separate file of ids ([`Ids`]). If the column contains
+//! strings, the fingerprints have names instead ([`RawFiles::names`]), and their ids are positions. Without either, the id
 //! is the position of the fingerprint, counted through all files in the given order. In one reading either all
 //! fingerprints have ids of their own or none has, because a position could equal the id of another fingerprint.
 
 mod digest;
 mod error;
+#[cfg(feature = "tables")]
+mod names;
 mod new_file;
 mod numbers;
 mod row;
@@ -32,6 +35,8 @@ use twinprint_fingerprint::Width;
 
 pub use self::digest::FingerprintDigest;
 pub use self::error::RawError;
+#[cfg(feature = "tables")]
+pub use self::names::NameRows;
 pub use self::new_file::NewFile;
 pub use self::row::{Column, ColumnKind, RowError, RowFormat, RowValue, RowWriter};
 
@@ -135,6 +140,15 @@ impl RawFiles {
                 without: without.path().to_owned(),
             });
         }
+        let named = raw.has_names();
+        let other = raw.files.iter().find(|file| file.has_names() != named);
+        if let (Some(first), Some(other)) = (raw.files.first(), other) {
+            let (names, numbers) = if named { (first, other) } else { (other, first) };
+            return Err(RawError::MixedNames {
+                names: names.path().to_owned(),
+                numbers: numbers.path().to_owned(),
+            });
+        }
         if let Ids::File(path) = ids {
             let ids = NumberFile::open(path).map_err(|error| match error {
                 RawError::Kind { path } => RawError::IdKind { path },
@@ -189,6 +203,17 @@ impl RawFiles {
     /// Returns true if the fingerprints have ids of their own. Otherwise their positions are the ids.
     pub fn has_ids(&self) -> bool {
         self.own_ids
+    }
+
+    /// Returns true if the fingerprints have names: strings in the column of ids.
+    pub fn has_names(&self) -> bool {
+        self.files.first().is_some_and(RawFile::has_names)
+    }
+
+    /// Opens a reader of the names, in the order of the fingerprints.
+    #[cfg(feature = "tables")]
+    pub fn names(&self) -> NameRows<'_> {
+        NameRows::new(&self.files)
     }
 
     /// Lists the files that record the profile of their fingerprints, each with the recorded label.
@@ -292,6 +317,14 @@ impl RawFile {
             Self::Numbers(_) => false,
             #[cfg(feature = "tables")]
             Self::Table(file) => file.has_ids(),
+        }
+    }
+
+    fn has_names(&self) -> bool {
+        match self {
+            Self::Numbers(_) => false,
+            #[cfg(feature = "tables")]
+            Self::Table(file) => file.has_names(),
         }
     }
 

@@ -7,7 +7,8 @@ use twinprint_fingerprint::Width;
 
 use super::{RawError, STRETCH_LENGTH};
 use crate::source::{
-    Codec, Format, IntegerColumn, IntegerReader, ParquetTable, RejectReason, SourceFile, guarded, open_table,
+    Codec, Format, IntegerColumn, IntegerReader, ParquetTable, RejectReason, SourceFile, TextColumn,
+    TextReader, guarded, open_table,
 };
 
 /// The name of the column of fingerprints.
@@ -22,6 +23,8 @@ pub(super) struct TableFile {
     table: ParquetTable,
     fingerprint: IntegerColumn,
     id: Option<IntegerColumn>,
+    /// The column of ids, if it contains strings.
+    name: Option<TextColumn>,
 }
 
 impl TableFile {
@@ -63,7 +66,12 @@ impl TableFile {
                 )));
             }
         };
-        let id = if ids { table.integers(ID) } else { Ok(None) };
+        let name = table.texts(ID).filter(|_| ids);
+        let id = if ids && name.is_none() {
+            table.integers(ID)
+        } else {
+            Ok(None)
+        };
         let id = id.map_err(|found| RawError::IdColumn {
             path: path.to_owned(),
             column: ID,
@@ -74,6 +82,7 @@ impl TableFile {
             table,
             fingerprint,
             id,
+            name,
         })
     }
 
@@ -93,6 +102,20 @@ impl TableFile {
 
     pub(super) fn has_ids(&self) -> bool {
         self.id.is_some()
+    }
+
+    pub(super) fn has_names(&self) -> bool {
+        self.name.is_some()
+    }
+
+    /// Opens a reader at the name of the first row.
+    pub(super) fn names(&self) -> TableNames<'_> {
+        TableNames {
+            file: self,
+            group: 0,
+            row: 0,
+            open: None,
+        }
     }
 
     /// Returns the value of a key in the metadata of the file.
@@ -197,6 +220,60 @@ impl TableRows<'_> {
                 column: name,
             })
         })
+    }
+}
+
+/// Reads the names of the rows of a file, one row group after the other.
+pub(super) struct TableNames<'f> {
+    file: &'f TableFile,
+    /// The index of the next row group.
+    group: usize,
+    /// The index of the next row in the file, from 0.
+    row: u64,
+    /// The reader of the current row group, and the number of rows left in it.
+    open: Option<(TextReader, u64)>,
+}
+
+impl TableNames<'_> {
+    /// Appends the names of the next rows, at most `count`. Appends nothing at the end of the file.
+    pub(super) fn fill(&mut self, count: usize, out: &mut Vec<String>) -> Result<(), RawError> {
+        let TableFile {
+            file, table, name, ..
+        } = self.file;
+        let Some(column) = name else { return Ok(()) };
+        if count == 0 {
+            return Ok(());
+        }
+        loop {
+            let (mut reader, left) = match self.open.take() {
+                Some(open) => open,
+                None if self.group < table.groups() => {
+                    let group = self.group;
+                    self.group += 1;
+                    let rows = table.rows_of(group);
+                    let opened = guarded(Format::Parquet, || {
+                        table.read_texts(column, group, &Arc::new(open_table(file)?))
+                    });
+                    (opened.map_err(damaged(&file.path))?, rows.end - rows.start)
+                }
+                None => return Ok(()),
+            };
+            if left == 0 {
+                continue;
+            }
+            let some = left.min(count as u64) as usize;
+            let null = guarded(Format::Parquet, || reader.fill(some, out)).map_err(damaged(&file.path))?;
+            if let Some(at) = null {
+                return Err(RawError::Null {
+                    path: file.path.clone(),
+                    row: self.row + at as u64 + 1,
+                    column: ID,
+                });
+            }
+            self.row += some as u64;
+            self.open = Some((reader, left - some as u64));
+            return Ok(());
+        }
     }
 }
 

@@ -84,7 +84,8 @@ pub use scan::{Span, SpanKind};
 pub use sources::Sources;
 #[cfg(feature = "tables")]
 pub use table::{
-    ArrowTable, IntegerColumn, IntegerReader, ParquetTable, RowRange, Table, guarded, open as open_table,
+    ArrowTable, IntegerColumn, IntegerReader, ParquetTable, RowRange, Table, TextColumn, TextReader, guarded,
+    open as open_table,
 };
 pub use twinprint_text::charset::Charset;
 pub use walk::input_root;

@@ -115,7 +115,7 @@ fn ids_up_to_the_largest_are_accepted_and_the_remaining_number_is_reported() {
 
 #[test]
 fn an_index_of_an_early_version_passes_check_with_a_note_until_its_next_change() {
-    let testdata = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../index/testdata/index");
+    let testdata = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../index/testdata/index-64");
     for (version, bound) in [(1, false), (2, false), (3, true)] {
         let sandbox = Sandbox::new();
         for file in ["00000001.seg", "00000002.del", "00000004.seg"] {

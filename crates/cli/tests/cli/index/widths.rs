@@ -211,10 +211,6 @@ fn texts_are_found_in_an_index_of_every_width() {
             .ok()
             .stdout;
         assert_eq!(said, "old.parquet: 60 fingerprints\n");
-        // The table has the names of the documents, which are not ids of an index.
-        sandbox
-            .run("index build old.parquet -o seen")
-            .fails(1, &["old.parquet", "\"id\" contains", "--positions"]);
         sandbox.run("index build old.parquet --positions -o seen -q").ok();
         let stat = sandbox.run("index stat seen --json").ok().stdout;
         let stat: Value = serde_json::from_str(&stat).unwrap();
@@ -282,33 +278,4 @@ fn texts_are_found_in_an_index_of_every_width() {
         .run("fingerprint old.jsonl -o nowhere/out.parquet")
         .fails(1, &["nowhere/out.parquet cannot be written"]);
     assert_eq!(sandbox.tree(".").len(), 1);
-}
-
-#[test]
-fn the_table_that_dedup_writes_is_an_input_at_both_widths() {
-    for bits in [64, 128] {
-        let sandbox = Sandbox::new();
-        sandbox.put("news.jsonl", Corpus::new(3).jsonl(60));
-        sandbox
-            .run(&format!("dedup news.jsonl -o out --bits {bits} --no-verify -q"))
-            .ok();
-        sandbox
-            .run("index build out/clusters.parquet -o seen")
-            .fails(1, &["clusters.parquet", "\"id\" contains", "--positions"]);
-        sandbox
-            .run("index build out/clusters.parquet --positions -o seen -q")
-            .ok();
-        let found = sandbox
-            .run("index query seen --queries out/clusters.parquet --positions -k 4 --format csv")
-            .ok();
-        let fingerprints: Vec<u128> = sandbox
-            .rows("out/clusters.jsonl")
-            .iter()
-            .map(|row| u128::from_str_radix(row["fingerprint"].as_str().unwrap(), 16).unwrap())
-            .collect();
-        let stored: Stored = (0..).zip(fingerprints.iter().copied()).collect();
-        let expected = brute(&stored, &fingerprints, 4);
-        assert!(expected.len() >= fingerprints.len());
-        assert_eq!(rows(&found), expected, "{bits} bits");
-    }
 }

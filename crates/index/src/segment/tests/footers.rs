@@ -29,11 +29,10 @@ fn with_correct_checksums(mut file: Vec<u8>) -> Vec<u8> {
     with_footer(&file, |footer| footer.sums_crc = crc32fast::hash(&checksums))
 }
 
-#[test]
-fn damaged_pages_with_correct_checksums_give_errors_or_plausible_rows() {
+fn damaged_pages_with_correct_checksums_give_errors_or_plausible_rows<W: Width>() {
     let directory = tempfile::tempdir().unwrap();
     let path = path_in(&directory);
-    let sample = numbered(&rows::<u64>(Shape::Clumped, 100, 3, 4), 7);
+    let sample = numbered(&rows::<W>(Shape::Clumped, 100, 3, 4), 7);
     let options = Options {
         codec: Codec::Huffman { page_rows: 16 },
         ..Options::default()
@@ -41,7 +40,7 @@ fn damaged_pages_with_correct_checksums_give_errors_or_plausible_rows() {
     build(&sample, &options, &path);
     let intact = fs::read(&path).unwrap();
     let end = {
-        let segment = Segment::<u64>::open(&path).unwrap();
+        let segment = Segment::<W>::open(&path).unwrap();
         segment.footer.range(layout::SectionKind::Sums, 0).unwrap().start
     };
     let queries = queries(&sample, 3, 1);
@@ -55,7 +54,7 @@ fn damaged_pages_with_correct_checksums_give_errors_or_plausible_rows() {
             refused += 1;
             assert!(matches!(error, SegmentError::Damaged { .. }), "{error}");
         };
-        let segment = match Segment::<u64>::open(&path) {
+        let segment = match Segment::<W>::open(&path) {
             Ok(segment) => segment,
             Err(error) => {
                 check_error(error);
@@ -77,11 +76,10 @@ fn damaged_pages_with_correct_checksums_give_errors_or_plausible_rows() {
     assert!(refused > end / 4);
 }
 
-#[test]
-fn a_footer_that_the_format_forbids_is_refused() {
+fn a_footer_that_the_format_forbids_is_refused<W: Width>() {
     let directory = tempfile::tempdir().unwrap();
     let path = path_in(&directory);
-    let sample = numbered(&rows::<u64>(Shape::Clumped, 200, 3, 4), 7);
+    let sample = numbered(&rows::<W>(Shape::Clumped, 200, 3, 4), 7);
     build(&sample, &Options::default(), &path);
     let intact = fs::read(&path).unwrap();
     let changes: [(&str, Change); 12] = [
@@ -109,7 +107,7 @@ fn a_footer_that_the_format_forbids_is_refused() {
     ];
     for (name, change) in changes {
         fs::write(&path, with_footer(&intact, change)).unwrap();
-        let error = Segment::<u64>::open(&path).unwrap_err();
+        let error = Segment::<W>::open(&path).unwrap_err();
         assert!(error.to_string().contains("sample.seg"), "{name}: {error}");
     }
     // If the sections need no bytes, only the counts are wrong.
@@ -119,7 +117,12 @@ fn a_footer_that_the_format_forbids_is_refused() {
         footer.id_bits = 0;
     };
     fs::write(&path, with_footer(&intact, no_bytes)).unwrap();
-    assert!(Segment::<u64>::open(&path).is_err());
+    assert!(Segment::<W>::open(&path).is_err());
     fs::write(&path, with_footer(&intact, |_| {})).unwrap();
-    assert_eq!(Segment::<u64>::open(&path).unwrap().len(), 200);
+    assert_eq!(Segment::<W>::open(&path).unwrap().len(), 200);
+}
+
+at_every_width! {
+    damaged_pages_with_correct_checksums_give_errors_or_plausible_rows
+    a_footer_that_the_format_forbids_is_refused
 }

@@ -111,18 +111,17 @@ fn uninterrupted<W: Width>(rows: &[(W, u64)], options: &Options) -> Vec<u8> {
     fs::read(&path).unwrap()
 }
 
-#[test]
-fn resumed_builds_of_every_codec_and_plan_give_the_same_file() {
-    let n = 1200;
-    let mut sample = numbered(&rows::<u64>(Shape::Clumped, n, 6, 4), 7);
+fn resumed_builds_of_every_codec_and_plan_give_the_same_file<W: Width>() {
+    let n = fewer::<W>(1200);
+    let mut sample = numbered(&rows::<W>(Shape::Clumped, n, 6, 4), 7);
     // Two fingerprints have two ids each.
     sample.extend([(sample[0].0, 3), (sample[n - 1].0, 1 << 40)]);
-    let mut values: Vec<u64> = sample.iter().map(|&(row, _)| row).collect();
+    let mut values: Vec<W> = sample.iter().map(|&(row, _)| row).collect();
     values.sort_unstable();
     values.dedup();
     let distinct = values.len() as u64;
     for tables in [1, 2, 4] {
-        let plan = Plan::even_parts(64, 3, tables).unwrap();
+        let plan = Plan::even_parts(W::BITS, 3, tables).unwrap();
         for codec in CODECS {
             for memory in [0, 1 << 30] {
                 let options = options(plan.clone(), codec, memory);
@@ -170,7 +169,7 @@ proptest! {
 type Copies = Arc<Mutex<Vec<tempfile::TempDir>>>;
 
 /// Copies of the directory of a build at every seventh report of progress, as a kill would leave it.
-fn copies_during_build(rows: &[(u64, u64)], options: &Options) -> Vec<tempfile::TempDir> {
+fn copies_during_build<W: Width>(rows: &[(W, u64)], options: &Options) -> Vec<tempfile::TempDir> {
     let directory = tempfile::tempdir().unwrap();
     let path = path_in(&directory);
     let copies = Copies::default();
@@ -193,16 +192,15 @@ fn copies_during_build(rows: &[(u64, u64)], options: &Options) -> Vec<tempfile::
     std::mem::take(&mut *copies.lock().unwrap())
 }
 
-#[test]
-fn a_killed_build_is_resumed_or_restarted_to_the_same_file() {
-    let sample = numbered(&rows::<u64>(Shape::Uniform, 400, 3, 4), 7);
+fn a_killed_build_is_resumed_or_restarted_to_the_same_file<W: Width>() {
+    let sample = numbered(&rows::<W>(Shape::Uniform, 400, 3, 4), 7);
     for codec in [Codec::default(), Codec::HUFFMAN] {
-        let options = options(Plan::thirds(64, 3).unwrap(), codec, 0);
+        let options = options(Plan::thirds(W::BITS, 3).unwrap(), codec, 0);
         let expected = uninterrupted(&sample, &options);
         let (mut resumed, mut restarted) = (0, 0);
         for directory in copies_during_build(&sample, &options) {
             let path = path_in(&directory);
-            if let Some(interrupted) = resumable::<u64>(&path, &options) {
+            if let Some(interrupted) = resumable::<W>(&path, &options) {
                 resumed += 1;
                 interrupted.finish().unwrap();
             } else {
@@ -217,27 +215,32 @@ fn a_killed_build_is_resumed_or_restarted_to_the_same_file() {
 }
 
 /// A directory with a build that was stopped in its second table, with its rows and options.
-fn stopped_build(codec: Codec) -> (tempfile::TempDir, Vec<(u64, u64)>, Options) {
-    let sample = numbered(&rows::<u64>(Shape::Clumped, 300, 6, 4), 7);
+fn stopped_build<W: Width>(codec: Codec) -> (tempfile::TempDir, Vec<(W, u64)>, Options) {
+    let sample = numbered(&rows::<W>(Shape::Clumped, 300, 6, 4), 7);
     let directory = tempfile::tempdir().unwrap();
-    let options = options(Plan::halves(64, 3).unwrap(), codec, 1 << 30);
+    let options = options(Plan::halves(W::BITS, 3).unwrap(), codec, 1 << 30);
     let builder = builder_of(&sample, &stopping_after(&options, 310), &path_in(&directory));
     assert!(matches!(builder.finish(), Err(SegmentError::Stopped)));
     (directory, sample, options)
 }
 
 /// The fixture of a journal of this version; see `FORMAT.md`.
-#[test]
-fn a_journal_of_this_version_is_readable_and_unchanged() {
-    let fixture = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("testdata/journal-1-64.resume");
+fn a_journal_of_this_version_is_readable_and_unchanged<W: Width>() {
+    let fixture =
+        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("testdata/journal-1-{}.resume", W::BITS));
     let directory = tempfile::tempdir().unwrap();
     let path = path_in(&directory);
     let options = Options {
         address_bits: vec![5, 5],
-        ..options(Plan::halves(64, 3).unwrap(), Codec::default(), 1 << 30)
+        ..options(Plan::halves(W::BITS, 3).unwrap(), Codec::default(), 1 << 30)
     };
-    let sample: Vec<(u64, u64)> = (0..60)
-        .map(|id: u64| (id.wrapping_mul(0x9E37_79B9_7F4A_7C15), id))
+    let sample: Vec<(W, u64)> = (0..60)
+        .map(|id: u64| {
+            (
+                W::truncate(u128::from(id.wrapping_mul(0x9E37_79B9_7F4A_7C15))),
+                id,
+            )
+        })
         .collect();
     let ended = builder_of(&sample, &stopping_after(&options, 61), &path).finish();
     assert!(matches!(ended, Err(SegmentError::Stopped)));
@@ -255,9 +258,8 @@ fn a_journal_of_this_version_is_readable_and_unchanged() {
     assert_eq!(read.encode(), written);
 }
 
-#[test]
-fn a_damaged_journal_is_not_used() {
-    let (directory, sample, options) = stopped_build(Codec::default());
+fn a_damaged_journal_is_not_used<W: Width>() {
+    let (directory, sample, options) = stopped_build::<W>(Codec::default());
     let path = path_in(&directory);
     let expected = uninterrupted(&sample, &options);
     let journal = journal::place(&path);
@@ -267,7 +269,7 @@ fn a_damaged_journal_is_not_used() {
         flipped[at] ^= 1 << (at % 8);
         for wrong in [&flipped, &bytes[..at]] {
             fs::write(&journal, wrong).unwrap();
-            let error = unusable::<u64>(&path, &options);
+            let error = unusable::<W>(&path, &options);
             assert!(matches!(error, SegmentError::Damaged { .. }), "{error}");
             assert!(error.to_string().contains("sample.seg.resume"), "{error}");
         }
@@ -276,7 +278,7 @@ fn a_damaged_journal_is_not_used() {
     let mut later = bytes[..bytes.len() - 4].to_vec();
     later[8] += 1;
     fs::write(&journal, crate::bytes::sealed(later)).unwrap();
-    let error = unusable::<u64>(&path, &options);
+    let error = unusable::<W>(&path, &options);
     assert!(matches!(error, SegmentError::Version { got: 2, .. }), "{error}");
     // A new build ignores it.
     builder_of(&sample, &options, &path).finish().unwrap();
@@ -284,10 +286,9 @@ fn a_damaged_journal_is_not_used() {
     assert_eq!(names(directory.path()), ["sample.seg"]);
 }
 
-#[test]
-fn a_damaged_journal_with_a_correct_checksum_causes_no_panic() {
+fn a_damaged_journal_with_a_correct_checksum_causes_no_panic<W: Width>() {
     for codec in [Codec::default(), Codec::Huffman { page_rows: 16 }] {
-        let (directory, _, options) = stopped_build(codec);
+        let (directory, _, options) = stopped_build::<W>(codec);
         let path = path_in(&directory);
         let [file, journal] = unfinished(&path);
         let (kept, bytes) = (fs::read(&file).unwrap(), fs::read(&journal).unwrap());
@@ -297,16 +298,15 @@ fn a_damaged_journal_with_a_correct_checksum_causes_no_panic() {
             wrong[at] ^= 1 << (at % 8);
             fs::write(&file, &kept).unwrap();
             fs::write(&journal, crate::bytes::sealed(wrong)).unwrap();
-            if let Resumable::Tables(interrupted) = Interrupted::<u64>::find(&path, &options).unwrap() {
+            if let Resumable::Tables(interrupted) = Interrupted::<W>::find(&path, &options).unwrap() {
                 let _wrong_or_refused = interrupted.finish();
             }
         }
     }
 }
 
-#[test]
-fn a_damaged_unfinished_file_is_not_used() {
-    let (directory, sample, options) = stopped_build(Codec::Packed(DirectoryForm::EliasFano));
+fn a_damaged_unfinished_file_is_not_used<W: Width>() {
+    let (directory, sample, options) = stopped_build::<W>(Codec::Packed(DirectoryForm::EliasFano));
     let path = path_in(&directory);
     let expected = uninterrupted(&sample, &options);
     let [file, journal] = unfinished(&path);
@@ -318,27 +318,23 @@ fn a_damaged_unfinished_file_is_not_used() {
         flipped[at] ^= 1 << (at % 8);
         for wrong in [&flipped, &kept[..at]] {
             fs::write(&file, wrong).unwrap();
-            let error = unusable::<u64>(&path, &options);
+            let error = unusable::<W>(&path, &options);
             assert!(error.to_string().contains("sample.seg.tmp"), "{error}");
         }
     }
     fs::remove_file(&file).unwrap();
-    assert!(matches!(
-        unusable::<u64>(&path, &options),
-        SegmentError::Io { .. }
-    ));
+    assert!(matches!(unusable::<W>(&path, &options), SegmentError::Io { .. }));
     // Bytes after the recorded length do not matter.
     for bytes_of_file in [&kept[..length], &[&kept[..length], &[7; 9000]].concat()] {
         fs::write(&file, bytes_of_file).unwrap();
         fs::write(&journal, &bytes).unwrap();
-        resumable::<u64>(&path, &options).unwrap().finish().unwrap();
+        resumable::<W>(&path, &options).unwrap().finish().unwrap();
         assert!(fs::read(&path).unwrap() == expected);
     }
 }
 
-#[test]
-fn a_build_with_other_options_does_not_resume() {
-    let (directory, sample, options) = stopped_build(Codec::default());
+fn a_build_with_other_options_does_not_resume<W: Width>() {
+    let (directory, sample, options) = stopped_build::<W>(Codec::default());
     let path = path_in(&directory);
     let others = [
         Options {
@@ -346,11 +342,11 @@ fn a_build_with_other_options_does_not_resume() {
             ..options.clone()
         },
         Options {
-            plan: Some(Plan::thirds(64, 3).unwrap()),
+            plan: Some(Plan::thirds(W::BITS, 3).unwrap()),
             ..options.clone()
         },
         Options {
-            plan: Some(Plan::halves(64, 2).unwrap()),
+            plan: Some(Plan::halves(W::BITS, 2).unwrap()),
             ..options.clone()
         },
         Options {
@@ -367,15 +363,15 @@ fn a_build_with_other_options_does_not_resume() {
         },
     ];
     for other in &others {
-        let error = unusable::<u64>(&path, other);
+        let error = unusable::<W>(&path, other);
         assert!(matches!(error, SegmentError::OtherWork { .. }), "{error}");
     }
-    let wide = Options {
+    let narrow = Options {
         plan: None,
         ..options.clone()
     };
     assert!(matches!(
-        unusable::<u128>(&path, &wide),
+        unusable::<u16>(&path, &narrow),
         SegmentError::OtherWork { .. }
     ));
     let without_resume = Options {
@@ -383,7 +379,7 @@ fn a_build_with_other_options_does_not_resume() {
         ..options.clone()
     };
     assert!(matches!(
-        Interrupted::<u64>::find(&path, &without_resume).unwrap(),
+        Interrupted::<W>::find(&path, &without_resume).unwrap(),
         Resumable::Nothing
     ));
     // Another memory limit and a bound of ids do not prevent resumption.
@@ -392,23 +388,33 @@ fn a_build_with_other_options_does_not_resume() {
         ids_below: Some(1 << 60),
         ..options.clone()
     };
-    resumable::<u64>(&path, &same).unwrap().finish().unwrap();
+    resumable::<W>(&path, &same).unwrap().finish().unwrap();
     assert!(fs::read(&path).unwrap() == uninterrupted(&sample, &options));
     // A build with other options starts over, as if there were no journal.
-    let (directory, sample, _) = stopped_build(Codec::default());
+    let (directory, sample, _) = stopped_build::<W>(Codec::default());
     let path = path_in(&directory);
     let mut builder = builder_of(&sample, &others[1], &path);
     assert!(names(directory.path()).is_empty());
-    builder.push(7, 7).unwrap();
+    builder.push(W::truncate(7), 7).unwrap();
     assert_eq!(builder.finish().unwrap().len(), 301);
     assert_eq!(names(directory.path()), ["sample.seg"]);
 }
 
-#[test]
-fn a_resumed_build_can_be_stopped_while_it_reads_the_journal() {
-    let (directory, _, options) = stopped_build(Codec::default());
+fn a_resumed_build_can_be_stopped_while_it_reads_the_journal<W: Width>() {
+    let (directory, _, options) = stopped_build::<W>(Codec::default());
     let path = path_in(&directory);
-    let stopped = Interrupted::<u64>::find(&path, &stopping_after(&options, 0));
+    let stopped = Interrupted::<W>::find(&path, &stopping_after(&options, 0));
     assert!(matches!(stopped, Err(SegmentError::Stopped)));
-    resumable::<u64>(&path, &options).unwrap().finish().unwrap();
+    resumable::<W>(&path, &options).unwrap().finish().unwrap();
+}
+
+at_every_width! {
+    resumed_builds_of_every_codec_and_plan_give_the_same_file
+    a_killed_build_is_resumed_or_restarted_to_the_same_file
+    a_journal_of_this_version_is_readable_and_unchanged
+    a_damaged_journal_is_not_used
+    a_damaged_journal_with_a_correct_checksum_causes_no_panic
+    a_damaged_unfinished_file_is_not_used
+    a_build_with_other_options_does_not_resume
+    a_resumed_build_can_be_stopped_while_it_reads_the_journal
 }

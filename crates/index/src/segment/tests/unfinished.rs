@@ -8,16 +8,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::*;
 use crate::storage::{Disk, RawFile, Storage};
 
-#[test]
-fn a_stopped_build_leaves_no_files() {
+fn a_stopped_build_leaves_no_files<W: Width>() {
     let directory = tempfile::tempdir().unwrap();
     let stop = Arc::new(AtomicBool::new(false));
     let options = Options {
         stop: Some(stop.clone()),
         ..Options::default()
     };
-    let mut builder = Builder::<u64>::new(&path_in(&directory), &options).unwrap();
-    builder.push(1, 2).unwrap();
+    let mut builder = Builder::<W>::new(&path_in(&directory), &options).unwrap();
+    builder.push(W::truncate(1), 2).unwrap();
     stop.store(true, Ordering::Relaxed);
     assert!(matches!(builder.finish(), Err(SegmentError::Stopped)));
     assert_eq!(fs::read_dir(&directory).unwrap().count(), 0);
@@ -82,16 +81,15 @@ impl RawFile for FailingFile {
     }
 }
 
-#[test]
-fn a_failed_build_leaves_no_temporary_file() {
+fn a_failed_build_leaves_no_temporary_file<W: Width>() {
     for operation in ["create", "write", "sync", "rename", "sync_dir"] {
         let directory = tempfile::tempdir().unwrap();
         let options = Options {
             storage: Some(Arc::new(Failing(operation))),
             ..Options::default()
         };
-        let mut builder = Builder::<u64>::new(&path_in(&directory), &options).unwrap();
-        builder.push(1, 2).unwrap();
+        let mut builder = Builder::<W>::new(&path_in(&directory), &options).unwrap();
+        builder.push(W::truncate(1), 2).unwrap();
         assert!(
             matches!(builder.finish(), Err(SegmentError::Io { .. })),
             "{operation}"
@@ -112,4 +110,9 @@ fn a_failed_build_leaves_no_temporary_file() {
             "{operation}"
         );
     }
+}
+
+at_every_width! {
+    a_stopped_build_leaves_no_files
+    a_failed_build_leaves_no_temporary_file
 }

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::planner::plan_lookup;
-use crate::samples::{Random, Shape, rows, shape};
+use crate::samples::{Random, Shape, at_every_width, fewer, for_random, rows, shape};
 
 fn memtable<W: Width>(capacity: u32, k: u32) -> Memtable<W> {
     let plan = plan_lookup(capacity as usize, W::BITS, k, None).unwrap().plan;
@@ -80,23 +80,18 @@ fn check<W: Width>(shape: Shape, n: usize, k: u32, seed: u64) {
     }
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
-
-    #[test]
-    fn lookups_at_every_read_point_equal_brute_force(shape in shape(), n in 2usize..200, k in 0u32..=10, seed: u64) {
-        check::<u64>(shape, n, k, seed);
-        check::<u128>(shape, n / 2 + 2, 2 * k, seed);
-        check::<u16>(shape, n, k.min(16), seed);
-    }
+fn lookups_at_every_read_point_equal_brute_force<W: Width>() {
+    let any = (shape(), 2usize..200, 0..=W::BITS / 5, any::<u64>());
+    for_random::<W, _>(24, &any, |(shape, n, k, seed)| check::<W>(shape, n, k, seed));
 }
 
-#[test]
-fn many_rows_at_one_address_cost_at_most_two_scans() {
-    let table = memtable::<u64>(1 << 12, 3);
+fn many_rows_at_one_address_cost_at_most_two_scans<W: Width>() {
+    let table = memtable::<W>(1 << 12, 3);
     // The rows differ in their lower half only, and so much that few of them match.
     let mut random = Random(5);
-    let rows_at_one_address: Vec<u64> = (0..1 << 12).map(|_| random.next() >> 32).collect();
+    let rows_at_one_address: Vec<W> = (0..1 << 12)
+        .map(|_| W::truncate(random.wide()) >> (W::BITS / 2))
+        .collect();
     for (id, &row) in (0..).zip(&rows_at_one_address) {
         table.push(id, row);
     }
@@ -109,33 +104,32 @@ fn many_rows_at_one_address_cost_at_most_two_scans() {
         found += 1;
         true
     });
-    assert_eq!(found, 1);
+    let near = |row: &&W| row.distance(rows_at_one_address[7]) <= 3;
+    assert_eq!(found, rows_at_one_address.iter().filter(near).count());
     assert!(stats.candidates <= 2 << 12, "{stats:?}");
 }
 
-#[test]
-fn a_lookup_ends_when_the_callback_returns_false() {
-    let table = memtable::<u64>(64, 3);
+fn a_lookup_ends_when_the_callback_returns_false<W: Width>() {
+    let table = memtable::<W>(64, 3);
     for id in 0..50 {
-        table.push(id, 1 << (id % 5));
+        table.push(id, W::truncate(1 << (id % 5)));
     }
     let mut found = 0;
     let point = ReadPoint {
         entries: 50,
         stamp: 0,
     };
-    table.lookup(0, 3, point, &mut |_, _, _| {
+    table.lookup(W::default(), 3, point, &mut |_, _, _| {
         found += 1;
         found < 7
     });
     assert_eq!(found, 7);
 }
 
-#[test]
-fn readers_do_not_wait_for_the_writer() {
-    let n = 20_000;
-    let sample = rows::<u64>(Shape::Clumped, n, 3, 3);
-    let table = memtable::<u64>(n as u32, 3);
+fn readers_do_not_wait_for_the_writer<W: Width>() {
+    let n = fewer::<W>(20_000);
+    let sample = rows::<W>(Shape::Clumped, n, 3, 3);
+    let table = memtable::<W>(n as u32, 3);
     let counted = AtomicU32::new(0);
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -163,4 +157,16 @@ fn readers_do_not_wait_for_the_writer() {
             });
         }
     });
+}
+
+at_every_width! {
+    lookups_at_every_read_point_equal_brute_force
+    many_rows_at_one_address_cost_at_most_two_scans
+    a_lookup_ends_when_the_callback_returns_false
+    readers_do_not_wait_for_the_writer
+}
+
+at_every_width! {
+    bits_16: u16,
+    lookups_at_every_read_point_equal_brute_force
 }

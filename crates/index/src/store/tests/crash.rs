@@ -1,10 +1,12 @@
 //! Crashes between any two operations on the disk: kills and power cuts.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use super::disk::{Crash, Recorder};
 use super::*;
 
 /// Makes changes on a recording disk. Commits after some changes, and compacts after others.
-fn work(path: &std::path::Path, recorder: &Recorder, changes: &[Change]) {
+fn work<W: Width>(path: &std::path::Path, recorder: &Recorder, changes: &[Change<W>]) {
     let options = options(6, Upkeep::Caller, recorder.clone());
     let index = Index::create(path, &settings(), &options).unwrap();
     let mut acknowledged = 0;
@@ -26,16 +28,16 @@ fn work(path: &std::path::Path, recorder: &Recorder, changes: &[Change]) {
     }
 }
 
-fn check_reopening(point: &disk::CommitPoint, crash: Crash, changes: &[Change]) {
+fn check_reopening<W: Width>(point: &disk::CommitPoint, crash: Crash, changes: &[Change<W>]) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     point.write_remains(crash, path);
-    let committed = match read::<u64>(path) {
+    let committed = match read::<W>(path) {
         // Before the first manifest there is no index, and no change was acknowledged.
         Err(StoreError::NotAnIndex { .. }) => {
             assert_eq!(point.acknowledged, 0);
-            drop(Index::<u64>::create(path, &settings(), &Options::default()).unwrap());
-            assert!(check::<u64>(path).unwrap().left_over.is_empty());
+            drop(Index::<W>::create(path, &settings(), &Options::default()).unwrap());
+            assert!(check::<W>(path).unwrap().left_over.is_empty());
             return;
         }
         read => read.unwrap(),
@@ -44,7 +46,7 @@ fn check_reopening(point: &disk::CommitPoint, crash: Crash, changes: &[Change]) 
     assert!((point.acknowledged..=point.sent).contains(&checkpoint));
     let expected = living(&changes[..checkpoint]);
     same(&committed.snapshot, &expected).unwrap();
-    assert_eq!(check::<u64>(path).unwrap().living, expected.len() as u64);
+    assert_eq!(check::<W>(path).unwrap().living, expected.len() as u64);
     // The index accepts further changes.
     let options = options(6, Upkeep::Caller, Unsynced);
     let index = Index::open(path, &options).unwrap();
@@ -57,12 +59,12 @@ fn check_reopening(point: &disk::CommitPoint, crash: Crash, changes: &[Change]) 
     same(&index.snapshot(), &living(&changes[..upto])).unwrap();
     drop(index);
     assert_eq!(
-        check::<u64>(path).unwrap().left_over,
+        check::<W>(path).unwrap().left_over,
         Vec::<std::path::PathBuf>::new()
     );
 }
 
-fn check_all_crashes(changes: &[Change], seed: u64) -> usize {
+fn check_all_crashes<W: Width>(changes: &[Change<W>], seed: u64) -> usize {
     let directory = tempfile::tempdir().unwrap();
     let recorder = Recorder::default();
     work(directory.path(), &recorder, changes);
@@ -75,24 +77,26 @@ fn check_all_crashes(changes: &[Change], seed: u64) -> usize {
             Crash::CutLosingContent,
             Crash::CutAtRandom(random),
         ] {
-            let result = std::panic::catch_unwind(|| check_reopening(&point, crash, changes));
+            let result = catch_unwind(AssertUnwindSafe(|| check_reopening(&point, crash, changes)));
             assert!(result.is_ok(), "after {steps} steps: {crash:?}");
         }
     }
     recorder.len()
 }
 
-#[test]
-fn a_crash_between_any_two_steps_loses_no_committed_change() {
-    let steps = check_all_crashes(&changes(26, 1), 7);
+fn a_crash_between_any_two_steps_loses_no_committed_change<W: Width>() {
+    let steps = check_all_crashes(&changes::<W>(26, 1), 7);
     assert!(steps > 100, "only {steps} steps");
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 3, max_shrink_iters: 64, ..ProptestConfig::default() })]
-
-    #[test]
-    fn a_crash_after_random_changes_loses_no_committed_change(changes in prop::collection::vec(change(), 0..14), seed: u64) {
+fn a_crash_after_random_changes_loses_no_committed_change<W: Width>() {
+    let changes = (prop::collection::vec(change::<W>(), 0..14), any::<u64>());
+    for_random::<W, _>(3, &changes, |(changes, seed)| {
         check_all_crashes(&changes, seed);
-    }
+    });
+}
+
+at_every_width! {
+    a_crash_between_any_two_steps_loses_no_committed_change
+    a_crash_after_random_changes_loses_no_committed_change
 }

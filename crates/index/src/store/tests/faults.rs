@@ -91,7 +91,7 @@ impl RawFile for FailingFile {
 }
 
 /// Makes changes until one fails. Returns the number of changes made, the number committed, and the error.
-fn work(index: &Index<u64>, changes: &[Change]) -> (usize, usize, Option<StoreError>) {
+fn work<W: Width>(index: &Index<W>, changes: &[Change<W>]) -> (usize, usize, Option<StoreError>) {
     let mut committed = 0;
     for (i, &change) in changes.iter().enumerate() {
         if let Err(error) = apply(index, change, i + 1) {
@@ -110,16 +110,15 @@ fn work(index: &Index<u64>, changes: &[Change]) -> (usize, usize, Option<StoreEr
     (changes.len(), committed, None)
 }
 
-#[test]
-fn after_any_failure_changes_are_refused_and_queries_are_answered() {
-    let changes = changes::<u64>(30, 2);
+fn after_any_failure_changes_are_refused_and_queries_are_answered<W: Width>() {
+    let changes = changes::<W>(30, 2);
     for kind in [ErrorKind::StorageFull, ErrorKind::Other] {
         let mut failed = 0;
         for at in 0.. {
             let directory = tempfile::tempdir().unwrap();
             let storage = FailsOnce::new(at, kind);
             let options = options(6, Upkeep::Caller, storage.clone());
-            let index = match Index::<u64>::create(directory.path(), &settings(), &options) {
+            let index = match Index::<W>::create(directory.path(), &settings(), &options) {
                 Ok(index) => index,
                 Err(error) => {
                     assert!(matches!(error, StoreError::Io { .. }), "{error}");
@@ -136,7 +135,7 @@ fn after_any_failure_changes_are_refused_and_queries_are_answered() {
                     "{error}"
                 );
                 let refusals = [
-                    index.add(1, 1),
+                    index.add(1, W::truncate(1)),
                     index.delete(1),
                     index.mark(99),
                     index.commit(),
@@ -158,16 +157,20 @@ fn after_any_failure_changes_are_refused_and_queries_are_answered() {
             }
             drop(index);
             let index =
-                Index::<u64>::open(directory.path(), &super::options(6, Upkeep::Caller, Unsynced)).unwrap();
+                Index::<W>::open(directory.path(), &super::options(6, Upkeep::Caller, Unsynced)).unwrap();
             let checkpoint = index.checkpoint() as usize;
             assert!((committed..=made).contains(&checkpoint));
             same(&index.snapshot(), &living(&changes[..checkpoint])).unwrap();
             drop(index);
-            check::<u64>(directory.path()).unwrap();
+            check::<W>(directory.path()).unwrap();
             if !storage.failed() {
                 break;
             }
         }
         assert!(failed > 60, "only {failed} failures");
     }
+}
+
+at_every_width! {
+    after_any_failure_changes_are_refused_and_queries_are_answered
 }

@@ -3,7 +3,6 @@
 
 use std::fs;
 use std::path::Path;
-use std::sync::LazyLock;
 
 use super::manifest::Manifest;
 use super::marker::Marker;
@@ -16,19 +15,19 @@ type Files = BTreeMap<String, Vec<u8>>;
 
 /// The files and the live fingerprints of an index at one time.
 #[derive(Clone)]
-struct State {
+struct State<W> {
     files: Files,
-    living: Living,
+    living: Living<W>,
 }
 
-impl State {
+impl<W> State<W> {
     fn manifest(&self) -> Manifest {
         Manifest::decode(&self.files["manifest"]).unwrap()
     }
 
     /// True if the manifest binds the files by digests. Files that such a manifest does not name are refused.
     fn is_bound(&self) -> bool {
-        self.manifest().version == manifest::VERSION
+        self.manifest().version >= manifest::BOUND_VERSION
     }
 
     /// The marker of a writer that opened this state.
@@ -55,20 +54,25 @@ fn put(path: &Path, files: &Files) {
     }
 }
 
-static STATES: LazyLock<Vec<State>> = LazyLock::new(|| {
+/// Indexes of this width. Earlier versions of the manifest are of 64 bits only.
+fn states<W: Width>() -> Vec<State<W>> {
     let mut states = changed().to_vec();
     states.extend([empty(), built()]);
-    states.extend([1, 2].map(early));
+    let early_versions = versions::versions::<W>()
+        .iter()
+        .copied()
+        .filter(|&version| version < 3);
+    states.extend(early_versions.map(early));
     states
-});
-/// The position of the index of [`built`] in [`STATES`].
+}
+/// The position of the index of [`built`] in [`states`].
 const BUILT: usize = 4;
 
 /// An index without segments.
-fn empty() -> State {
+fn empty<W: Width>() -> State<W> {
     let directory = tempfile::tempdir().unwrap();
     let options = options(64, Upkeep::FlushOnly, Unsynced);
-    drop(Index::<u64>::create(directory.path(), &settings(), &options).unwrap());
+    drop(Index::<W>::create(directory.path(), &settings(), &options).unwrap());
     State {
         files: files(directory.path()),
         living: Living::new(),
@@ -76,27 +80,27 @@ fn empty() -> State {
 }
 
 /// A segment of one row at `path`, and the next free id.
-fn one(path: &Path) -> Result<(Segment<u64>, u64), StoreError> {
+fn one<W: Width>(path: &Path) -> Result<(Segment<W>, u64), StoreError> {
     let mut builder = Builder::new(path, &segment::Options::default())?;
-    builder.push(5u64, 1)?;
+    builder.push(W::truncate(5), 1)?;
     Ok((builder.finish()?, 2))
 }
 
 /// An index that was created from one segment.
-fn built() -> State {
+fn built<W: Width>() -> State<W> {
     let directory = tempfile::tempdir().unwrap();
     let options = options(64, Upkeep::FlushOnly, Unsynced);
-    create_from(directory.path(), &settings(), &options, one).unwrap();
+    create_from(directory.path(), &settings(), &options, one::<W>).unwrap();
     State {
         files: files(directory.path()),
-        living: Living::from([(1, 5)]),
+        living: Living::from([(1, W::truncate(5))]),
     }
 }
 
 /// An index whose manifest an earlier version wrote.
-fn early(version: u8) -> State {
+fn early<W: Width>(version: u8) -> State<W> {
     let directory = tempfile::tempdir().unwrap();
-    versions::put(version, directory.path());
+    versions::put::<W>(version, directory.path());
     State {
         files: files(directory.path()),
         living: versions::expected(),
@@ -105,9 +109,9 @@ fn early(version: u8) -> State {
 
 /// Two indexes of two segments each with deleted ids: the first at two times, the second at one. All have files of the same names and
 /// about the same number of ids.
-fn changed() -> [State; 3] {
+fn changed<W: Width>() -> [State<W>; 3] {
     // The state after the writer has ended.
-    let state = |path: &Path, changes: &[Change]| State {
+    let state = |path: &Path, changes: &[Change<W>]| State {
         files: files(path)
             .into_iter()
             .filter(|(name, _)| name != "writing")
@@ -118,14 +122,18 @@ fn changed() -> [State; 3] {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path();
         let index = Index::create(path, &settings(), &options(64, Upkeep::FlushOnly, Unsynced)).unwrap();
-        let mut done: Vec<Change> = Vec::new();
-        let change = |done: &mut Vec<Change>, change| {
+        let mut done: Vec<Change<W>> = Vec::new();
+        let change = |done: &mut Vec<Change<W>>, change| {
             done.push(change);
             apply(&index, change, done.len()).unwrap();
         };
         for part in 0..2 {
             for id in part * 12..part * 12 + 12 {
-                let fingerprint = near((id % 3, (id + seed) as u32 % 64, (7 * id + seed) as u32 % 61));
+                let fingerprint = near((
+                    id % 3,
+                    (id + seed) as u32 % W::BITS,
+                    (7 * id + seed) as u32 % (W::BITS - 3),
+                ));
                 change(&mut done, Change::Add(id, fingerprint));
             }
             index.commit().unwrap();
@@ -149,7 +157,7 @@ fn is_data_file(name: &str) -> bool {
 
 /// Tries all operations on a directory with these files. Each must give the results of the state of the manifest, or refuse. Returns
 /// `true` if the index can be read.
-fn is_readable(mixed: &Files, states: &[State]) -> bool {
+fn is_readable<W: Width>(mixed: &Files, states: &[State<W>]) -> bool {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     put(path, mixed);
@@ -159,14 +167,14 @@ fn is_readable(mixed: &Files, states: &[State]) -> bool {
         .find(|state| manifest == state.files.get("manifest"));
     // Without digests, a file of another state with the same length is not detected.
     let is_bound = state_of_manifest.is_none_or(|state| state.is_bound() || state.files == *mixed);
-    let answered = read::<u64>(path).and_then(|read| {
+    let answered = read::<W>(path).and_then(|read| {
         let state_of_manifest = state_of_manifest.expect("no state has that manifest");
         if is_bound {
             same(&read.snapshot, &state_of_manifest.living)?;
         }
         Ok(())
     });
-    let checked = check::<u64>(path);
+    let checked = check::<W>(path);
     if is_bound {
         assert_eq!(answered.is_ok(), checked.is_ok(), "{answered:?} but {checked:?}");
     }
@@ -200,7 +208,7 @@ fn is_readable(mixed: &Files, states: &[State]) -> bool {
     };
     let unclaimed = data_files.iter().any(|(name, bytes)| !claimed(name, bytes));
     let options = options(64, Upkeep::FlushOnly, Unsynced);
-    let created = Index::<u64>::create(path, &settings(), &options).map(drop);
+    let created = Index::<W>::create(path, &settings(), &options).map(drop);
     if manifest.is_some() || unclaimed {
         let error = created.unwrap_err();
         let expected = match &error {
@@ -215,7 +223,7 @@ fn is_readable(mixed: &Files, states: &[State]) -> bool {
             path,
             &settings(),
             &options,
-            |_| -> Result<(Segment<u64>, u64), StoreError> {
+            |_| -> Result<(Segment<W>, u64), StoreError> {
                 panic!("an occupied directory must be refused before the build");
             },
         );
@@ -223,11 +231,11 @@ fn is_readable(mixed: &Files, states: &[State]) -> bool {
         assert!(files(path) == *mixed, "{error}");
     } else {
         created.unwrap();
-        let checked = check::<u64>(path).unwrap();
+        let checked = check::<W>(path).unwrap();
         assert_eq!((checked.rows, checked.left_over.len()), (0, 0));
         let copy = tempfile::tempdir().unwrap();
         put(copy.path(), mixed);
-        create_from(copy.path(), &settings(), &options, one).unwrap();
+        create_from(copy.path(), &settings(), &options, one::<W>).unwrap();
         let created = files(copy.path());
         assert!(
             created == states[BUILT].files,
@@ -237,7 +245,7 @@ fn is_readable(mixed: &Files, states: &[State]) -> bool {
         return false;
     }
     // A writer continues from the state of the manifest, or changes nothing.
-    let opened = Index::<u64>::open(path, &options);
+    let opened = Index::<W>::open(path, &options);
     assert_eq!(
         opened.is_ok(),
         answered.is_ok(),
@@ -253,20 +261,19 @@ fn is_readable(mixed: &Files, states: &[State]) -> bool {
     }
     let mut living = state_of_manifest.unwrap().living.clone();
     index.delete(20).unwrap();
-    index.add(77, 1234).unwrap();
+    index.add(77, W::truncate(1234)).unwrap();
     index.commit().unwrap();
     living.remove(&20);
-    living.insert(77, 1234);
+    living.insert(77, W::truncate(1234));
     same(&index.snapshot(), &living).unwrap();
     drop(index);
     same(&read(path).unwrap().snapshot, &living).unwrap();
-    assert_eq!(check::<u64>(path).unwrap().living, living.len() as u64);
+    assert_eq!(check::<W>(path).unwrap().living, living.len() as u64);
     true
 }
 
-#[test]
-fn a_file_of_another_state_is_refused_under_every_name() {
-    let states = &*STATES;
+fn a_file_of_another_state_is_refused_under_every_name<W: Width>() {
+    let states = &states::<W>()[..];
     let (mut same_bytes, mut refused) = (0, 0);
     for own in states {
         for (name, bytes) in &own.files {
@@ -317,10 +324,11 @@ enum Step {
     Write(usize),
 }
 
-fn step() -> impl Strategy<Value = Step> {
-    let copy = (0usize..7, 0usize..8, prop::option::of(0usize..8));
+/// A change that takes files from one of some states.
+fn step(states: usize) -> impl Strategy<Value = Step> {
+    let copy = (0..states, 0usize..8, prop::option::of(0usize..8));
     // Half of the time the state of a build.
-    let build = (prop_oneof![Just(BUILT), 0usize..7], any::<bool>());
+    let build = (prop_oneof![Just(BUILT), 0..states], any::<bool>());
     prop_oneof![
         4 => copy.prop_map(|(state, file, to)| Step::Copy { state, file, to }),
         2 => (0usize..8, 0usize..8).prop_map(|(a, b)| Step::Swap(a, b)),
@@ -328,7 +336,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => (0usize..8, 0usize..5000).prop_map(|(file, bytes)| Step::Truncate(file, bytes)),
         2 => (0usize..8).prop_map(Step::Remove),
         2 => build.prop_map(|(state, manifest)| Step::Build { state, manifest }),
-        1 => (0usize..7).prop_map(Step::Write),
+        1 => (0..states).prop_map(Step::Write),
     ]
 }
 
@@ -340,7 +348,7 @@ fn name(files: &Files, number: usize) -> Option<String> {
         .cloned()
 }
 
-fn apply_step(files: &mut Files, states: &[State], step: &Step) -> Option<()> {
+fn apply_step<W>(files: &mut Files, states: &[State<W>], step: &Step) -> Option<()> {
     match *step {
         Step::Copy { state, file, to } => {
             let from = name(&states[state].files, file)?;
@@ -383,54 +391,52 @@ fn apply_step(files: &mut Files, states: &[State], step: &Step) -> Option<()> {
     Some(())
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
-
-    #[test]
-    fn mixed_files_give_correct_results_or_are_refused(begin in 0usize..7, steps in prop::collection::vec(step(), 1..6)) {
-        let mut mixed = STATES[begin].files.clone();
+fn mixed_files_give_correct_results_or_are_refused<W: Width>() {
+    let states = states::<W>();
+    let steps = prop::collection::vec(step(states.len()), 1..6);
+    for_random::<W, _>(400, &(0..states.len(), steps), |(begin, steps)| {
+        let mut mixed = states[begin].files.clone();
         for step in &steps {
-            let _nothing_to_do = apply_step(&mut mixed, &STATES, step);
+            let _nothing_to_do = apply_step(&mut mixed, &states, step);
         }
-        is_readable(&mixed, &STATES);
-    }
+        is_readable(&mixed, &states);
+    });
 }
 
-#[test]
-fn segments_that_an_empty_or_earlier_manifest_does_not_name_are_not_deleted() {
-    let [early, late, _, empty, ..] = &STATES[..] else {
+fn segments_that_an_empty_or_earlier_manifest_does_not_name_are_not_deleted<W: Width>() {
+    let states = states::<W>();
+    let [early, late, _, empty, ..] = &states[..] else {
         unreachable!()
     };
     for manifest in [empty, early] {
         let mut mixed = late.files.clone();
         mixed.insert("manifest".to_owned(), manifest.files["manifest"].clone());
-        assert!(!is_readable(&mixed, &STATES));
+        assert!(!is_readable(&mixed, &states));
         if manifest.files.len() > 1 {
             mixed.extend(manifest.files.clone());
-            assert!(!is_readable(&mixed, &STATES));
+            assert!(!is_readable(&mixed, &states));
         }
         let directory = tempfile::tempdir().unwrap();
         put(directory.path(), &mixed);
-        let error = Index::<u64>::open(directory.path(), &Options::default()).unwrap_err();
+        let error = Index::<W>::open(directory.path(), &Options::default()).unwrap_err();
         assert!(matches!(error, StoreError::Unnamed { .. }), "{error}");
         // These files are removed only if a writer of that index left them.
         mixed.insert("writing".to_owned(), manifest.marker().encode());
-        assert!(is_readable(&mixed, &STATES));
+        assert!(is_readable(&mixed, &states));
         mixed.insert("writing".to_owned(), late.marker().encode());
-        assert!(!is_readable(&mixed, &STATES));
+        assert!(!is_readable(&mixed, &states));
     }
 }
 
-#[test]
-fn a_build_does_not_change_an_index_whose_manifest_is_lost() {
-    let state = &STATES[0];
+fn a_build_does_not_change_an_index_whose_manifest_is_lost<W: Width>() {
+    let state = &states::<W>()[0];
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     put(path, &state.files);
     fs::remove_file(path.join("manifest")).unwrap();
     let before = files(path);
     let options = options(64, Upkeep::FlushOnly, Unsynced);
-    let error = create_from(path, &settings(), &options, one).unwrap_err();
+    let error = create_from(path, &settings(), &options, one::<W>).unwrap_err();
     assert!(matches!(error, StoreError::Occupied { .. }), "{error}");
     assert!(error.to_string().contains("00000001.seg"), "{error}");
     assert!(!path.join("lock").exists());
@@ -441,6 +447,13 @@ fn a_build_does_not_change_an_index_whose_manifest_is_lost() {
     // Files that do not belong to an index do not prevent a build, and stay.
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("my.seg"), "mine").unwrap();
-    create_from(directory.path(), &settings(), &options, one).unwrap();
+    create_from(directory.path(), &settings(), &options, one::<W>).unwrap();
     assert_eq!(files(directory.path())["my.seg"], b"mine");
+}
+
+at_every_width! {
+    a_file_of_another_state_is_refused_under_every_name
+    mixed_files_give_correct_results_or_are_refused
+    segments_that_an_empty_or_earlier_manifest_does_not_name_are_not_deleted
+    a_build_does_not_change_an_index_whose_manifest_is_lost
 }

@@ -7,6 +7,7 @@ mod disk;
 mod faults;
 mod foreign;
 mod model;
+mod names;
 mod readers;
 mod resuming;
 mod versions;
@@ -19,7 +20,7 @@ use proptest::prelude::*;
 use twinprint_fingerprint::Width;
 
 use super::*;
-use crate::samples::Random;
+use crate::samples::{Random, at_every_width, fewer, for_random};
 use crate::segment::Scratch;
 use crate::storage::unsynced::Unsynced;
 

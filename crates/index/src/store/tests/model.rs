@@ -134,106 +134,84 @@ fn run<W: Width>(steps: &[Step<W>], memtable: u32, upkeep: Upkeep, codec: Codec)
     same(&read.snapshot, &living(&done))
 }
 
-/// Defines a test of a width of fingerprints. The other widths than 64 bits have fewer cases.
-macro_rules! model_test {
-    ($name:ident, $width:ty, $cases:expr) => {
-        proptest! {
-            #![proptest_config(ProptestConfig::with_cases($cases))]
-
-            #[test]
-            fn $name(
-                steps in prop::collection::vec(step::<$width>(), 0..120),
-                memtable in 1u32..24,
-                upkeep in upkeep(),
-                codec in codec(),
-            ) {
-                if let Err(error) = run(&steps, memtable, upkeep, codec) {
-                    return Err(TestCaseError::fail(error.to_string()));
-                }
-            }
-        }
-    };
+fn any_sequence_of_changes_gives_the_results_of_a_map<W: Width>() {
+    let steps = prop::collection::vec(step::<W>(), 0..120);
+    let any = (steps, 1u32..24, upkeep(), codec());
+    for_random::<W, _>(96, &any, |(steps, memtable, upkeep, codec)| {
+        run(&steps, memtable, upkeep, codec).unwrap();
+    });
 }
-model_test!(any_sequence_of_changes_gives_the_results_of_a_map, u64, 96);
-model_test!(
-    any_sequence_of_changes_at_32_bits_gives_the_results_of_a_map,
-    u32,
-    48
-);
-model_test!(
-    any_sequence_of_changes_at_128_bits_gives_the_results_of_a_map,
-    u128,
-    48
-);
 
-#[test]
-fn create_refuses_an_existing_index_and_open_a_missing_one() {
+fn create_refuses_an_existing_index_and_open_a_missing_one<W: Width>() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     let options = Options::default();
     assert!(matches!(
-        Index::<u64>::open(path, &options),
+        Index::<W>::open(path, &options),
         Err(StoreError::NotAnIndex { .. })
     ));
     assert_eq!(std::fs::read_dir(path).unwrap().count(), 0, "files were created");
-    let index = Index::<u64>::create(path, &settings(), &options).unwrap();
+    let index = Index::<W>::create(path, &settings(), &options).unwrap();
     for second in [
-        Index::<u64>::create(path, &settings(), &options),
+        Index::<W>::create(path, &settings(), &options),
         Index::open(path, &options),
     ] {
         assert!(matches!(second, Err(StoreError::InUse { .. })), "{second:?}");
     }
     drop(index);
     assert!(matches!(
-        Index::<u64>::create(path, &settings(), &options),
+        Index::<W>::create(path, &settings(), &options),
         Err(StoreError::Exists { .. })
     ));
     assert!(matches!(
-        Index::<u128>::open(path, &options),
-        Err(StoreError::Width {
-            got: 64,
-            expected: 128,
-            ..
-        })
+        Index::<u16>::open(path, &options),
+        Err(StoreError::Width { got, expected: 16, .. }) if got == W::BITS
     ));
-    assert!(matches!(read::<u128>(path), Err(StoreError::Width { .. })));
-    assert_eq!(width_of(path).unwrap(), 64);
+    assert!(matches!(read::<u16>(path), Err(StoreError::Width { .. })));
+    assert_eq!(width_of(path).unwrap(), W::BITS);
     let label = "a".repeat(256);
     let other = path.join("pages");
     let codec = Codec::Huffman { page_rows: 0 };
-    drop(Index::<u64>::create(&other, &Settings { codec, ..settings() }, &options).unwrap());
+    drop(Index::<W>::create(&other, &Settings { codec, ..settings() }, &options).unwrap());
     let nearest = Codec::Huffman { page_rows: 1 };
-    assert_eq!(read::<u64>(&other).unwrap().settings.codec, nearest);
+    assert_eq!(read::<W>(&other).unwrap().settings.codec, nearest);
     let settings = Settings { label, ..settings() };
     let other = path.join("other");
     assert!(matches!(
-        Index::<u64>::create(&other, &settings, &options),
+        Index::<W>::create(&other, &settings, &options),
         Err(StoreError::Label { .. })
     ));
 }
 
-#[test]
-fn an_index_is_created_from_a_built_segment() {
+fn an_index_is_created_from_a_built_segment<W: Width>() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     create_from(path, &settings(), &Options::default(), |file| {
         let mut builder = Builder::new(file, &segment::Options::default())?;
         for id in 0..50 {
-            builder.push(id * 3, id + 7)?;
+            builder.push(W::truncate(u128::from(id) * 3), id + 7)?;
         }
         Ok::<_, StoreError>((builder.finish()?, 50))
     })
     .unwrap();
-    let expected: Living = (0..50).map(|id| (id + 7, id * 3)).collect();
-    same(&read::<u64>(path).unwrap().snapshot, &expected).unwrap();
-    let index = Index::<u64>::open(path, &Options::default()).unwrap();
+    let expected: Living<W> = (0..50)
+        .map(|id| (id + 7, W::truncate(u128::from(id) * 3)))
+        .collect();
+    same(&read::<W>(path).unwrap().snapshot, &expected).unwrap();
+    let index = Index::<W>::open(path, &Options::default()).unwrap();
     assert_eq!(index.checkpoint(), 50);
-    index.add(8, 5).unwrap();
+    index.add(8, W::truncate(5)).unwrap();
     index.delete(9).unwrap();
     index.commit().unwrap();
     let mut expected = expected;
-    expected.insert(8, 5);
+    expected.insert(8, W::truncate(5));
     expected.remove(&9);
     same(&index.snapshot(), &expected).unwrap();
     same(&read(path).unwrap().snapshot, &expected).unwrap();
+}
+
+at_every_width! {
+    any_sequence_of_changes_gives_the_results_of_a_map
+    create_refuses_an_existing_index_and_open_a_missing_one
+    an_index_is_created_from_a_built_segment
 }

@@ -4,12 +4,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::*;
 
-#[test]
-fn readers_see_only_states_that_existed() {
+fn readers_see_only_states_that_existed<W: Width>() {
     let directory = tempfile::tempdir().unwrap();
     let options = options(64, Upkeep::Background, Unsynced);
     let index = Index::create(directory.path(), &settings(), &options).unwrap();
-    let changes = changes::<u64>(3000, 4);
+    let changes = changes::<W>(fewer::<W>(3000), 4);
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -38,7 +37,7 @@ fn readers_see_only_states_that_existed() {
                 let mut last = 0;
                 while !done.load(Ordering::Acquire) || last == 0 {
                     // Reads like another process, while files are renamed and removed.
-                    let committed = read::<u64>(directory.path()).unwrap();
+                    let committed = read::<W>(directory.path()).unwrap();
                     assert!(committed.generation >= last);
                     last = committed.generation;
                     for row in committed.snapshot.iter() {
@@ -50,6 +49,10 @@ fn readers_see_only_states_that_existed() {
     });
     same(&index.snapshot(), &living(&changes)).unwrap();
     drop(index);
-    check::<u64>(directory.path()).unwrap();
+    check::<W>(directory.path()).unwrap();
     same(&read(directory.path()).unwrap().snapshot, &living(&changes)).unwrap();
+}
+
+at_every_width! {
+    readers_see_only_states_that_existed
 }

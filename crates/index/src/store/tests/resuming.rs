@@ -12,9 +12,9 @@ use crate::segment::{self, Builder, Interrupted, ProgressCallback, Resumable, Se
 
 const N: u64 = 300;
 
-fn segment_options(storage: &Arc<dyn Storage>) -> segment::Options {
+fn segment_options<W: Width>(storage: &Arc<dyn Storage>) -> segment::Options {
     segment::Options {
-        plan: Some(Plan::thirds(64, 3).unwrap()),
+        plan: Some(Plan::thirds(W::BITS, 3).unwrap()),
         storage: Some(Arc::clone(storage)),
         resume: Some(b"sample".to_vec()),
         ..segment::Options::default()
@@ -22,7 +22,7 @@ fn segment_options(storage: &Arc<dyn Storage>) -> segment::Options {
 }
 
 /// Creates the index, or resumes its build. Returns the number of complete tables at the beginning.
-fn create_or_resume(
+fn create_or_resume<W: Width>(
     path: &Path,
     storage: Arc<dyn Storage>,
     segment: &segment::Options,
@@ -32,7 +32,7 @@ fn create_or_resume(
         ..Options::default()
     };
     let mut complete = 0;
-    create_from::<u64, StoreError>(path, &settings(), &options, |path| {
+    create_from::<W, StoreError>(path, &settings(), &options, |path| {
         let built = if let Resumable::Tables(interrupted) = Interrupted::find(path, segment)? {
             complete = interrupted.whole();
             assert_eq!(interrupted.notes(), N.to_le_bytes());
@@ -40,7 +40,8 @@ fn create_or_resume(
         } else {
             let mut builder = Builder::new(path, segment)?;
             for id in 0..N {
-                builder.push(id.wrapping_mul(0x9E37_79B9_7F4A_7C15), id)?;
+                let fingerprint = id.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+                builder.push(W::truncate(u128::from(fingerprint)), id)?;
             }
             builder.note(N.to_le_bytes().to_vec());
             builder.finish()?
@@ -61,18 +62,18 @@ fn files(path: &Path) -> BTreeMap<String, Vec<u8>> {
         .collect()
 }
 
-fn expected() -> BTreeMap<String, Vec<u8>> {
+fn expected<W: Width>() -> BTreeMap<String, Vec<u8>> {
     let directory = tempfile::tempdir().unwrap();
     let storage: Arc<dyn Storage> = Arc::new(Unsynced);
     assert_eq!(
-        create_or_resume(directory.path(), storage.clone(), &segment_options(&storage)).unwrap(),
+        create_or_resume::<W>(directory.path(), storage.clone(), &segment_options::<W>(&storage)).unwrap(),
         0
     );
     files(directory.path())
 }
 
 /// Options that stop a build after it has reported `after` rows.
-fn stopping_after(storage: &Arc<dyn Storage>, after: u64) -> segment::Options {
+fn stopping_after<W: Width>(storage: &Arc<dyn Storage>, after: u64) -> segment::Options {
     let stop = Arc::new(AtomicBool::new(false));
     let (set, reported) = (Arc::clone(&stop), AtomicU64::new(0));
     segment::Options {
@@ -81,7 +82,7 @@ fn stopping_after(storage: &Arc<dyn Storage>, after: u64) -> segment::Options {
             let all = reported.fetch_add(rows, Ordering::Relaxed) + rows;
             set.fetch_or(all >= after, Ordering::Relaxed);
         })),
-        ..segment_options(storage)
+        ..segment_options::<W>(storage)
     }
 }
 
@@ -91,17 +92,16 @@ fn assert_stopped(result: &Result<usize, StoreError>) {
 }
 
 /// Repeats the build after a crash, and checks that it gives the same index. Returns the number of tables that were already complete.
-fn repeat(path: &Path, expected: &BTreeMap<String, Vec<u8>>) -> usize {
+fn repeat<W: Width>(path: &Path, expected: &BTreeMap<String, Vec<u8>>) -> usize {
     let storage: Arc<dyn Storage> = Arc::new(Unsynced);
-    let complete = create_or_resume(path, storage.clone(), &segment_options(&storage)).unwrap();
+    let complete = create_or_resume::<W>(path, storage.clone(), &segment_options::<W>(&storage)).unwrap();
     assert!(files(path) == *expected);
-    check::<u64>(path).unwrap();
+    check::<W>(path).unwrap();
     complete
 }
 
-#[test]
-fn a_build_is_resumed_to_the_same_index_after_any_failure() {
-    let expected = expected();
+fn a_build_is_resumed_to_the_same_index_after_any_failure<W: Width>() {
+    let expected = expected::<W>();
     let mut from = [0; 3];
     // A new build, and a build that resumes after the first table.
     for is_resumed in [false, true] {
@@ -110,18 +110,18 @@ fn a_build_is_resumed_to_the_same_index_after_any_failure() {
             let path = directory.path();
             if is_resumed {
                 let storage: Arc<dyn Storage> = Arc::new(Unsynced);
-                assert_stopped(&create_or_resume(
+                assert_stopped(&create_or_resume::<W>(
                     path,
                     storage.clone(),
-                    &stopping_after(&storage, N + 1),
+                    &stopping_after::<W>(&storage, N + 1),
                 ));
             }
             let failing = FailsOnce::new(at, ErrorKind::StorageFull);
             let storage: Arc<dyn Storage> = Arc::new(failing.clone());
-            let ended = create_or_resume(path, storage.clone(), &segment_options(&storage));
+            let ended = create_or_resume::<W>(path, storage.clone(), &segment_options::<W>(&storage));
             if files(path).contains_key("manifest") {
                 assert!(files(path).len() >= 3);
-                check::<u64>(path).unwrap();
+                check::<W>(path).unwrap();
                 if failing.failed() {
                     continue;
                 }
@@ -129,31 +129,30 @@ fn a_build_is_resumed_to_the_same_index_after_any_failure() {
                 break;
             }
             assert!(ended.is_err());
-            from[repeat(path, &expected)] += 1;
+            from[repeat::<W>(path, &expected)] += 1;
         }
     }
     assert!(from.iter().all(|&times| times > 3), "{from:?}");
 }
 
-#[test]
-fn a_build_is_resumed_to_the_same_index_after_a_kill_or_a_power_cut() {
-    let expected = expected();
+fn a_build_is_resumed_to_the_same_index_after_a_kill_or_a_power_cut<W: Width>() {
+    let expected = expected::<W>();
     let directory = tempfile::tempdir().unwrap();
     let recorder = Recorder::default();
     let storage: Arc<dyn Storage> = Arc::new(recorder.clone());
     // The build needs three attempts.
-    assert_stopped(&create_or_resume(
+    assert_stopped(&create_or_resume::<W>(
         directory.path(),
         storage.clone(),
-        &stopping_after(&storage, N + 1),
+        &stopping_after::<W>(&storage, N + 1),
     ));
-    assert_stopped(&create_or_resume(
+    assert_stopped(&create_or_resume::<W>(
         directory.path(),
         storage.clone(),
-        &stopping_after(&storage, 2 * N + 1),
+        &stopping_after::<W>(&storage, 2 * N + 1),
     ));
     assert_eq!(
-        create_or_resume(directory.path(), storage.clone(), &segment_options(&storage)).unwrap(),
+        create_or_resume::<W>(directory.path(), storage.clone(), &segment_options::<W>(&storage)).unwrap(),
         2
     );
     let mut from = [0; 3];
@@ -165,35 +164,34 @@ fn a_build_is_resumed_to_the_same_index_after_a_kill_or_a_power_cut() {
             let path = directory.path();
             point.write_remains(crash, path);
             if path.join("manifest").exists() {
-                check::<u64>(path).unwrap();
-                Index::<u64>::open(path, &Options::default()).unwrap();
+                check::<W>(path).unwrap();
+                Index::<W>::open(path, &Options::default()).unwrap();
                 let lock = ("lock".to_owned(), Vec::new());
                 let remaining: BTreeMap<_, _> = files(path).into_iter().chain([lock]).collect();
                 assert!(remaining == expected);
             } else {
-                from[repeat(path, &expected)] += 1;
+                from[repeat::<W>(path, &expected)] += 1;
             }
         }
     }
     assert!(from.iter().all(|&times| times > 12), "{from:?}");
 }
 
-#[test]
-fn an_unfinished_build_is_refused_with_the_way_to_finish_it() {
+fn an_unfinished_build_is_refused_with_the_way_to_finish_it<W: Width>() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     let storage: Arc<dyn Storage> = Arc::new(Unsynced);
-    assert_stopped(&create_or_resume(
+    assert_stopped(&create_or_resume::<W>(
         path,
         storage.clone(),
-        &stopping_after(&storage, N + 1),
+        &stopping_after::<W>(&storage, N + 1),
     ));
     let names: Vec<String> = files(path).into_keys().collect();
     assert_eq!(names, ["00000001.seg.new.resume", "00000001.seg.new.tmp", "lock"]);
     let refused = [
-        read::<u64>(path).map(|_| ()),
-        check::<u64>(path).map(|_| ()),
-        Index::<u64>::open(path, &Options::default()).map(|_| ()),
+        read::<W>(path).map(|_| ()),
+        check::<W>(path).map(|_| ()),
+        Index::<W>::open(path, &Options::default()).map(|_| ()),
     ];
     for refused in refused {
         let error = refused.unwrap_err();
@@ -201,20 +199,20 @@ fn an_unfinished_build_is_refused_with_the_way_to_finish_it() {
         assert!(error.to_string().contains("is not an index yet"), "{error}");
     }
     // `create` removes the files of the unfinished build.
-    drop(Index::<u64>::create(path, &settings(), &Options::default()).unwrap());
+    drop(Index::<W>::create(path, &settings(), &Options::default()).unwrap());
     let names: Vec<String> = files(path).into_keys().collect();
     assert_eq!(names, ["lock", "manifest"]);
     // So does a build without `resume`.
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
-    assert_stopped(&create_or_resume(
+    assert_stopped(&create_or_resume::<W>(
         path,
         storage.clone(),
-        &stopping_after(&storage, N + 1),
+        &stopping_after::<W>(&storage, N + 1),
     ));
-    create_from::<u64, StoreError>(path, &settings(), &Options::default(), |path| {
+    create_from::<W, StoreError>(path, &settings(), &Options::default(), |path| {
         let builder = Builder::new(path, &segment::Options::default())?;
-        let segment: Segment<u64> = builder.finish()?;
+        let segment: Segment<W> = builder.finish()?;
         Ok((segment, 0))
     })
     .unwrap();
@@ -222,9 +220,8 @@ fn an_unfinished_build_is_refused_with_the_way_to_finish_it() {
     assert_eq!(names, ["00000001.seg", "lock", "manifest"]);
 }
 
-#[test]
-fn an_index_can_be_created_where_a_build_ended_before_the_rename_of_its_manifest() {
-    let expected = expected();
+fn an_index_can_be_created_where_a_build_ended_before_the_rename_of_its_manifest<W: Width>() {
+    let expected = expected::<W>();
     let mut failed = 0;
     for at in 0.. {
         let directory = tempfile::tempdir().unwrap();
@@ -236,15 +233,15 @@ fn an_index_can_be_created_where_a_build_ended_before_the_rename_of_its_manifest
         let label = "a".repeat(256);
         let before = files(path);
         let wrong = Settings { label, ..settings() };
-        let refused = Index::<u64>::create(path, &wrong, &Options::default()).unwrap_err();
+        let refused = Index::<W>::create(path, &wrong, &Options::default()).unwrap_err();
         assert!(matches!(refused, StoreError::Label { .. }), "{refused}");
         assert!(files(path) == before);
         // `create` fails at any operation, and can be repeated. The build can be repeated, too.
         let failing = FailsOnce::new(at, ErrorKind::StorageFull);
         let options = options(8, Upkeep::FlushOnly, failing.clone());
-        let created = Index::<u64>::create(path, &settings(), &options).map(drop);
+        let created = Index::<W>::create(path, &settings(), &options).map(drop);
         if files(path).contains_key("manifest") {
-            check::<u64>(path).unwrap();
+            check::<W>(path).unwrap();
         } else {
             failed += 1;
             assert!(created.is_err());
@@ -252,16 +249,23 @@ fn an_index_can_be_created_where_a_build_ended_before_the_rename_of_its_manifest
             for (name, bytes) in files(path) {
                 std::fs::write(copy.path().join(name), bytes).unwrap();
             }
-            drop(Index::<u64>::create(copy.path(), &settings(), &Options::default()).unwrap());
+            drop(Index::<W>::create(copy.path(), &settings(), &Options::default()).unwrap());
             assert_eq!(
                 files(copy.path()).into_keys().collect::<Vec<_>>(),
                 ["lock", "manifest"]
             );
-            assert_eq!(repeat(path, &expected), 0);
+            assert_eq!(repeat::<W>(path, &expected), 0);
         }
         if !failing.failed() {
             break;
         }
     }
     assert!(failed > 3, "only {failed} failures");
+}
+
+at_every_width! {
+    a_build_is_resumed_to_the_same_index_after_any_failure
+    a_build_is_resumed_to_the_same_index_after_a_kill_or_a_power_cut
+    an_unfinished_build_is_refused_with_the_way_to_finish_it
+    an_index_can_be_created_where_a_build_ended_before_the_rename_of_its_manifest
 }

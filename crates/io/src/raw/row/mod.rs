@@ -3,7 +3,7 @@
 //! * JSON lines: an object for each row. A fingerprint is hexadecimal digits, one for each 4 bits of its width, and
 //!   several ids are an array.
 //! * CSV: a header, and a line for each row. A fingerprint is hexadecimal digits as in JSON lines, and several ids are
-//!   separated by spaces.
+//!   separated by spaces. Several names are an array as in JSON lines.
 //! * Parquet: ids are unsigned 64-bit integers, distances are unsigned 32-bit integers, and several ids are a list.
 //!   Fingerprints are unsigned integers of 32 or 64 bits. A fingerprint of 128 bits is 16 bytes of fixed length, the
 //!   most significant byte first.
@@ -48,6 +48,8 @@ pub enum ColumnKind {
     Distance,
     /// A name. The binary format has no representation of names.
     Name,
+    /// Several names.
+    Names,
 }
 
 /// A column of the rows that are written.
@@ -77,6 +79,8 @@ pub enum RowValue<'v> {
     Numbers(&'v [u64]),
     /// A name.
     Name(&'v str),
+    /// Several names.
+    Names(&'v [&'v str]),
 }
 
 /// The rows cannot be written.
@@ -157,10 +161,14 @@ impl<W: Write + Send> RowWriter<W> {
                 writeln!(out, "{}", names.join(","))?;
                 RowSink::Csv(out)
             }
-            RowFormat::Bin => match columns.iter().find(|column| column.kind == ColumnKind::Name) {
-                Some(column) => return Err(RowError::NoBinary(column.name)),
-                None => RowSink::Bin(out),
-            },
+            RowFormat::Bin => {
+                let has_names =
+                    |column: &&Column| matches!(column.kind, ColumnKind::Name | ColumnKind::Names);
+                match columns.iter().find(has_names) {
+                    Some(column) => return Err(RowError::NoBinary(column.name)),
+                    None => RowSink::Bin(out),
+                }
+            }
             #[cfg(feature = "tables")]
             RowFormat::Parquet => RowSink::Parquet(Box::new(Table::create(out, columns, notes)?)),
         };
@@ -215,7 +223,7 @@ impl<W: Write + Send> RowWriter<W> {
                             self.row.extend((numbers.len() as u64).to_le_bytes());
                             self.row.extend(numbers.iter().flat_map(|n| n.to_le_bytes()));
                         }
-                        RowValue::Name(_) => {}
+                        RowValue::Name(_) | RowValue::Names(_) => {}
                     }
                 }
                 out.write_all(&self.row)?;
@@ -253,6 +261,7 @@ fn fits(kind: ColumnKind, value: &RowValue<'_>) -> bool {
         RowValue::Fingerprint(_) => matches!(kind, ColumnKind::Fingerprint { .. }),
         RowValue::Numbers(_) => kind == ColumnKind::Ids,
         RowValue::Name(_) => kind == ColumnKind::Name,
+        RowValue::Names(_) => kind == ColumnKind::Names,
     }
 }
 
@@ -282,6 +291,7 @@ fn json(to: &mut Vec<u8>, kind: ColumnKind, value: &RowValue<'_>) -> io::Result<
             Ok(())
         }
         RowValue::Name(name) => Ok(serde_json::to_writer(to, name)?),
+        RowValue::Names(names) => Ok(serde_json::to_writer(to, names)?),
     }
 }
 
@@ -290,10 +300,16 @@ fn csv(to: &mut Vec<u8>, kind: ColumnKind, value: &RowValue<'_>) -> io::Result<(
         RowValue::Number(number) => write!(to, "{number}"),
         RowValue::Fingerprint(fingerprint) => write!(to, "{fingerprint:0digits$x}", digits = digits(kind)),
         RowValue::Numbers(numbers) => joined(to, numbers, ' '),
-        RowValue::Name(name) if name.contains([',', '"', '\n', '\r']) => {
-            write!(to, "\"{}\"", name.replace('"', "\"\""))
-        }
-        RowValue::Name(name) => write!(to, "{name}"),
+        RowValue::Name(name) => csv_text(to, name),
+        RowValue::Names(names) => csv_text(to, &serde_json::to_string(names)?),
+    }
+}
+
+fn csv_text(to: &mut Vec<u8>, text: &str) -> io::Result<()> {
+    if text.contains([',', '"', '\n', '\r']) {
+        write!(to, "\"{}\"", text.replace('"', "\"\""))
+    } else {
+        write!(to, "{text}")
     }
 }
 

@@ -54,6 +54,9 @@ impl<W: Write + Send> Table<W> {
             }
             ColumnKind::Fingerprint { .. } => format!("required fixed_len_byte_array(16) {name};"),
             ColumnKind::Name => format!("required binary {name} (string);"),
+            ColumnKind::Names => format!(
+                "required group {name} (list) {{ repeated group list {{ required binary element (string); }} }}"
+            ),
             ColumnKind::Ids => format!(
                 "required group {name} (list) {{ repeated group list {{ required int64 element (integer(64, false)); }} }}"
             ),
@@ -143,14 +146,22 @@ impl ColumnBuffer {
             RowValue::Name(name) => self.names.push(ByteArray::from(*name)),
             RowValue::Numbers(numbers) => {
                 self.numbers.extend(numbers.iter().map(|n| n.cast_signed()));
-                // An empty list is encoded as a level without a value.
-                let places = numbers.len().max(1);
-                self.repetition
-                    .extend((0..places).map(|place| i16::from(place > 0)));
-                self.definition
-                    .extend((0..places).map(|place| i16::from(place < numbers.len())));
+                self.list(numbers.len());
+            }
+            RowValue::Names(names) => {
+                self.names.extend(names.iter().map(|name| ByteArray::from(*name)));
+                self.list(names.len());
             }
         }
+    }
+
+    /// Appends the levels of a list of `length` values. An empty list is encoded as a level without a value.
+    fn list(&mut self, length: usize) {
+        let places = length.max(1);
+        self.repetition
+            .extend((0..places).map(|place| i16::from(place > 0)));
+        self.definition
+            .extend((0..places).map(|place| i16::from(place < length)));
     }
 
     fn write<W: Write + Send>(
@@ -167,6 +178,10 @@ impl ColumnBuffer {
             ColumnKind::Name => column::<_, ByteArrayType>(group, &self.names, None)?,
             ColumnKind::Id | ColumnKind::Fingerprint { .. } => {
                 column::<_, Int64Type>(group, &self.numbers, None)?;
+            }
+            ColumnKind::Names => {
+                let levels = Some((&self.definition[..], &self.repetition[..]));
+                column::<_, ByteArrayType>(group, &self.names, levels)?;
             }
             ColumnKind::Ids => {
                 let levels = Some((&self.definition[..], &self.repetition[..]));

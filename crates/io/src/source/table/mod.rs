@@ -25,7 +25,7 @@ use super::record_limits::RecordLimits;
 use super::reject::RejectReason;
 
 pub use self::arrow::ArrowTable;
-pub use self::parquet::{IntegerColumn, IntegerReader, ParquetTable};
+pub use self::parquet::{IntegerColumn, IntegerReader, ParquetTable, TextColumn, TextReader};
 use self::row::RowDecoder;
 
 /// The number of rows that a file of any size may claim. Even a small file can have many rows, because runs of equal

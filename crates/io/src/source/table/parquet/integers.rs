@@ -191,7 +191,7 @@ fn integer_column(field: &Field, bits: u32, stated: IntegerType) -> Result<Integ
 }
 
 /// Reads up to `rows` rows of a column. Returns the number of rows read.
-fn all<T: DataType>(
+pub(super) fn all<T: DataType>(
     reader: &mut ColumnReaderImpl<T>,
     rows: usize,
     levels: &mut Vec<i16>,

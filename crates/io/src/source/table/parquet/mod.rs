@@ -9,6 +9,7 @@ mod field;
 mod integers;
 mod pages;
 mod rows;
+mod texts;
 
 use std::fmt::Display;
 use std::fs::File;
@@ -27,6 +28,7 @@ use self::field::Field;
 pub use self::integers::{IntegerColumn, IntegerReader};
 use self::pages::Checked;
 use self::rows::ParquetRows;
+pub use self::texts::{TextColumn, TextReader};
 use super::{Format, RowRange, Table, TablePart, check_rows, damaged, open, unreadable};
 use crate::source::file::SourceFile;
 use crate::source::loss::Loss;
