@@ -25,12 +25,17 @@ fn split(within: u128, parts: u32) -> Vec<u128> {
 }
 
 /// Returns the binomial coefficient C(n, r), saturating.
-pub(super) fn choose(n: u32, r: u32) -> u128 {
+pub(crate) fn choose(n: u32, r: u32) -> u128 {
     if r > n {
         return 0;
     }
     (0..r.min(n - r)).fold(1u128, |c, i| {
-        c.saturating_mul(u128::from(n - i)) / u128::from(i + 1)
+        let (factor, divisor) = (u128::from(n - i), u128::from(i + 1));
+        // The product is divided in two parts, so that it saturates only if the result does.
+        let (quotient, remainder) = (c / divisor, c % divisor);
+        quotient
+            .saturating_mul(factor)
+            .saturating_add(remainder * factor / divisor)
     })
 }
 

@@ -22,6 +22,7 @@ mod tests;
 use std::fmt;
 
 pub use catalogue::MAX_TABLES;
+pub(crate) use catalogue::choose;
 pub(crate) use catalogue::even_radii;
 pub use design::{Design, DesignError};
 pub use join::{JoinPlan, JoinTables};
