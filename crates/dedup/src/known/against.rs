@@ -84,7 +84,9 @@ impl Against {
         }
         let failed = |error: store::StoreError| DedupError::against_failed(path, &error);
         let bits = store::width_of(path).map_err(|error| match error {
-            store::StoreError::NotAnIndex { .. } => refuse(AgainstProblem::Nothing),
+            store::StoreError::NotAnIndex { .. } | store::StoreError::NoDirectory { .. } => {
+                refuse(AgainstProblem::Nothing)
+            }
             error => failed(error),
         })?;
         if bits > options.width_made() {
@@ -105,13 +107,16 @@ impl Against {
             })),
             _ => Ok(()),
         };
+        let exact = |exact: bool| exact.then_some(()).ok_or_else(|| refuse(AgainstProblem::Inexact));
         Ok(if bits == u64::BITS {
             let index = store::read::<u64>(path).map_err(failed)?;
             same(&index.settings.label)?;
+            exact(index.snapshot.is_exact())?;
             Self::Narrow(index.snapshot, k)
         } else {
             let index = store::read::<u128>(path).map_err(failed)?;
             same(&index.settings.label)?;
+            exact(index.snapshot.is_exact())?;
             Self::Wide(index.snapshot, k)
         })
     }

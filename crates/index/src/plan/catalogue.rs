@@ -131,7 +131,7 @@ impl Plan {
         if k > 4 {
             return Err(PlanError::Radius { what, limit: 4, k });
         }
-        let outer = Self::blocks(bits, k, r)?;
+        let outer = Self::blocks(bits, k, r).map_err(|problem| problem.of(what))?;
         let count = choose(r, k).saturating_mul(choose(r, k));
         if count > MAX_TABLES as u128 {
             return Err(PlanError::Tables { what, tables: count });
@@ -213,8 +213,13 @@ impl Plan {
             rest &= !mask;
             tables.extend(u32::try_from(r).ok().map(|radius| TableSpec { mask, radius }));
         }
-        let list: Vec<String> = radii.iter().map(ToString::to_string).collect();
-        Self::new(bits, k, format!("parts [{}]", list.join(",")), tables)
+        let list: Vec<String> = tables.iter().map(|table| table.radius.to_string()).collect();
+        let mut name = format!("parts [{}]", list.join(","));
+        if tables.len() < radii.len() {
+            // At most k of the parts have a differing bit, so any k + 1 of them are enough.
+            name.push_str(&format!(", {} parts without a table", radii.len() - tables.len()));
+        }
+        Self::new(bits, k, name, tables)
     }
 
     /// Disjoint parts: `s` of them, with radii as even as their required sum k − s + 1 allows, larger ones first.

@@ -144,6 +144,16 @@ pub enum PlanError {
     },
 }
 
+impl PlanError {
+    /// The same error about the construction `name`, which uses the refused one.
+    fn of(mut self, name: &'static str) -> Self {
+        if let Self::Blocks { what, .. } | Self::Tables { what, .. } = &mut self {
+            *what = name;
+        }
+        self
+    }
+}
+
 impl Plan {
     /// Creates a plan after checking its width and masks. [`check::is_exact`] checks that it is exact.
     ///

@@ -50,6 +50,10 @@ pub(crate) use open::digest_of;
 /// The maximum width of an address of a stored table, in bits. A directory has 2^bits entries.
 pub const MAX_ADDRESS_BITS: u32 = 30;
 
+/// The maximum number of tables of a segment that is built. Each table is written and synced by itself, and takes as
+/// much space as the others, so more of them cost more than any lookup can save.
+pub const MAX_TABLES: usize = 256;
+
 /// Returns the paths of the files that an interrupted build of the segment `path` may leave: the incomplete file, and
 /// the journal from which the next build resumes.
 pub fn unfinished(path: &Path) -> [PathBuf; 2] {

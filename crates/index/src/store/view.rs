@@ -304,16 +304,16 @@ impl<W: Width> Snapshot<W> {
         self.segments().all(Segment::is_exact)
     }
 
-    /// Returns the share of the stored fingerprints at a Hamming distance from a query that lookups by the directory
-    /// find, if all bits differ equally often; see [`Segment::recall`]. It is 1 if the index is exact.
-    pub fn recall(&self, distance: u32) -> f64 {
+    /// Returns the share of the stored fingerprints at a Hamming distance from a query that lookups find, if all bits
+    /// differ equally often; see [`Segment::recall`]. It is 1 if the index is exact.
+    pub fn recall(&self, search: Search, distance: u32) -> f64 {
         let ids: u64 = self.segments().map(Segment::len).sum();
         let share = |segment: &Segment<W>| segment.len() as f64 / ids as f64;
         if self.is_exact() {
             return 1.0;
         }
         self.segments()
-            .map(|segment| share(segment) * segment.recall(distance))
+            .map(|segment| share(segment) * segment.recall(search, distance))
             .sum()
     }
 

@@ -27,7 +27,7 @@ pub use self::resume::{Interrupted, Resumable};
 use self::spill::{DIVISION_BITS, DividedRecords, Spill};
 use super::codec_kind::Codec;
 use super::order::Order;
-use super::{Segment, SegmentError, write};
+use super::{MAX_TABLES, Segment, SegmentError, write};
 use crate::plan::Plan;
 use crate::plan::check::is_exact;
 use crate::storage::{Storage, folder};
@@ -110,6 +110,10 @@ impl Options {
             Some(plan) => plan.clone(),
             None => Plan::halves(W::BITS, 3)?,
         };
+        if plan.tables.len() > MAX_TABLES {
+            let tables = plan.tables.len();
+            return Err(SegmentError::TooManyTables { tables });
+        }
         let exact = match is_exact(&plan) {
             Ok(()) => true,
             Err(_) if self.allow_inexact => false,
@@ -175,7 +179,7 @@ impl<W: Width> Builder<W> {
     /// [`Options::resume`], the files of an earlier interrupted build are removed.
     ///
     /// # Errors
-    /// `Inexact` if the plan would miss neighbours; `Plan` if it is for another width.
+    /// `Inexact` if the plan would miss neighbours; `TooManyTables`; `Plan` if it is for another width.
     pub fn new(path: &Path, options: &Options) -> Result<Self, SegmentError> {
         let (plan, exact) = options.plan::<W>()?;
         let first = plan.tables.first().map_or(0, |table| table.mask);

@@ -5,6 +5,7 @@
 
 use twinprint_fingerprint::Width;
 
+use super::keys::Search;
 use super::search::{SearchPlan, TableProbes};
 use crate::plan::{Plan, TableSpec, leading_bits};
 use crate::segment::Segment;
@@ -26,18 +27,23 @@ impl<W: Width> Segment<W> {
         self.exact
     }
 
-    /// Returns the share of the pairs of fingerprints at a Hamming distance that lookups by the directory find, if all
-    /// bits differ equally often: 1 if the plan is exact. As [`Plan::recall`], but for the address bits of the tables.
-    pub fn recall(&self, distance: u32) -> f64 {
-        if self.exact {
-            return 1.0;
-        }
+    /// Returns the share of the pairs of fingerprints at a Hamming distance that lookups find, if all bits differ equally
+    /// often; see [`Plan::recall`]. It is 1 if the plan is exact. Lookups by the directory find more than those by whole
+    /// keys.
+    pub fn recall(&self, search: Search, distance: u32) -> f64 {
         let plan = &self.footer.plan;
-        let tables = self.footer.tables.iter().map(|table| TableSpec {
-            mask: leading_bits(table.spec.mask, table.address_bits),
-            radius: table.spec.radius,
-        });
-        let addresses = Plan::new(plan.bits, plan.k, plan.name.clone(), tables.collect());
-        addresses.map_or(0.0, |addresses| addresses.recall(distance))
+        match search {
+            _ if self.exact => 1.0,
+            Search::Variations | Search::Scan => 1.0,
+            Search::Binary | Search::Interpolation => plan.recall(distance),
+            Search::Directory => {
+                let tables = self.footer.tables.iter().map(|table| TableSpec {
+                    mask: leading_bits(table.spec.mask, table.address_bits),
+                    radius: table.spec.radius,
+                });
+                let addresses = Plan::new(plan.bits, plan.k, plan.name.clone(), tables.collect());
+                addresses.map_or(0.0, |addresses| addresses.recall(distance))
+            }
+        }
     }
 }

@@ -42,6 +42,8 @@ pub enum Search {
     /// All variations of the query within the radius are looked up in the first table, with a binary search. This is one
     /// of the naive ways ([`crate::naive`]).
     Variations,
+    /// The query is compared with every row. This is the other naive way.
+    Scan,
 }
 
 /// The keys of one table that are probed.
@@ -89,13 +91,13 @@ impl<W: Width> Segment<W> {
         let method = match search {
             Search::Directory => return self.lookup_batch(queries, k, scratch, hit),
             Search::Interpolation => LowerBound::Interpolation,
-            Search::Binary | Search::Variations => LowerBound::Binary,
+            Search::Binary | Search::Variations | Search::Scan => LowerBound::Binary,
         };
         let mut stats = Stats::default();
         let mut all = super::EachId(|query: u32, id, fingerprint, distance| {
             hit(query as usize, id, fingerprint, distance);
         });
-        let Some(mut probes) = self.key_probes(search == Search::Variations, k) else {
+        let Some(mut probes) = self.key_probes(search, k) else {
             self.scan(queries, k, &mut scratch.rows, &mut stats, &mut all)?;
             return Ok(stats);
         };
@@ -138,10 +140,14 @@ impl<W: Width> Segment<W> {
         }
     }
 
-    /// The keys that a lookup of radius `k` probes, or `None` if the tables do not serve the radius.
-    fn key_probes(&self, variations: bool, k: u32) -> Option<Vec<KeyProbes<W>>> {
+    /// The keys that a lookup of radius `k` probes, or `None` if every row is to be compared: for a scan, and if the
+    /// tables do not serve the radius.
+    fn key_probes(&self, search: Search, k: u32) -> Option<Vec<KeyProbes<W>>> {
         let plan = &self.footer.plan;
-        if variations {
+        if search == Search::Scan {
+            return None;
+        }
+        if search == Search::Variations {
             return Some(vec![KeyProbes {
                 table: 0,
                 mask: W::truncate(u128::MAX),

@@ -3,11 +3,12 @@
 use super::*;
 use crate::naive::variation_count;
 
-const SEARCHES: [Search; 4] = [
+const SEARCHES: [Search; 5] = [
     Search::Directory,
     Search::Binary,
     Search::Interpolation,
     Search::Variations,
+    Search::Scan,
 ];
 
 fn look_up<W: Width>(
@@ -71,6 +72,9 @@ fn check_searches<W: Width>(shape: Shape, k: u32, seed: u64) {
                         assert_eq!(u128::from(stats.probes), variations * queries.len() as u128);
                         assert_eq!(stats.candidates, matches, "{case}");
                     }
+                    if search == Search::Scan {
+                        assert_eq!(stats.candidates, segment.rows() * queries.len() as u64);
+                    }
                     if search == Search::Directory {
                         assert_eq!(stats.steps, 0, "{case}");
                     }
@@ -126,6 +130,20 @@ fn whole_keys_have_the_expected_candidates_and_steps() {
         binary.bytes.abs_diff(bits + bounds) < binary.probes,
         "{binary:?}, {bits}"
     );
+}
+
+#[test]
+fn too_many_tables_are_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let options = Options {
+        plan: Some(Plan::blocks(64, 3, 14).unwrap()),
+        ..Options::default()
+    };
+    let refused = Builder::<u64>::new(&path_in(&directory), &options);
+    assert!(matches!(
+        refused,
+        Err(SegmentError::TooManyTables { tables: 364 })
+    ));
 }
 
 #[test]
