@@ -234,7 +234,7 @@ impl<'a, W: Width> Answers<'a, W> {
             ..
         } = self.stats;
         terminal::note(&format!(
-            "{} queries: {}, {}, {}, {} read, {} found",
+            "{} queries, {}, {}, {}, {} read, {} found",
             number::count(self.queries),
             number::counted(probes, "probe"),
             number::counted(steps, "step"),

@@ -39,13 +39,14 @@ const NAME_COLUMNS: &[Column] = &[
 ///
 /// Writes rows of query, id and hamming: queries in the order of the files, the matches of a query by hamming, then id.
 #[derive(clap::Args)]
+#[command(group = clap::ArgGroup::new("asked").args(["queries", "text"]).required(true))]
 pub(super) struct Args {
     #[command(flatten)]
     directory: Directory,
 
     /// Files of fingerprints to look up, as for `index build`; --text looks up documents instead. The column query has the
     /// id of the looked-up fingerprint
-    #[arg(long, required_unless_present = "text", num_args = 1.., value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(long, num_args = 1.., value_name = "FILE", value_hint = ValueHint::FilePath)]
     queries: Vec<PathBuf>,
 
     #[command(flatten)]

@@ -53,7 +53,7 @@ impl ExpectedLookup {
             candidates += compared;
             bytes += probed * bounds_bytes(workload.codec, plan.bits) as f64;
             bytes += match workload.codec.bounded() {
-                Codec::Packed(_) => compared * f64::from(plan.bits - u) / 8.0,
+                Codec::Packed(_) => compared * f64::from((plan.bits - u).div_ceil(8)),
                 Codec::Huffman { page_rows } => {
                     // The rows of a bucket continue on the next page if they reach its end.
                     let rows = f64::from(page_rows).min(n);

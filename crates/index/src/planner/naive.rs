@@ -61,7 +61,7 @@ pub(super) fn alternatives(workload: &Workload, costs: &LookupCosts, best: f64) 
                 probes,
                 candidates,
                 bytes: probes * bounds_bytes(workload.codec, workload.bits) as f64
-                    + candidates * f64::from(workload.bits - prefix) / 8.0,
+                    + candidates * f64::from((workload.bits - prefix).div_ceil(8)),
                 missed: (1.0 - found).powi(tables as i32),
             }),
             verdict: "misses pairs".into(),

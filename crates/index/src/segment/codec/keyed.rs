@@ -13,8 +13,8 @@ use crate::segment::span::Span;
 pub(in crate::segment) struct KeyReads {
     /// The number of rows that were read to find the first row of a key. In pages, it is that of last rows of pages.
     pub(in crate::segment) steps: u64,
-    /// The number of bits of the rows, ends of pages and pages that were read.
-    pub(in crate::segment) bits: u64,
+    /// The number of bytes of the rows, ends of pages and pages that were read.
+    pub(in crate::segment) bytes: u64,
 }
 
 /// A table whose rows can be found by their permuted form.
@@ -70,7 +70,7 @@ impl<W: Width, B: Bounds> KeyedRows<W> for PackedReader<'_, W, B> {
             row += 1;
         }
         reads.steps += steps;
-        reads.bits += (steps + compared) * u64::from(width);
+        reads.bytes += (steps + compared) * u64::from(width.div_ceil(8));
         Ok(())
     }
 }

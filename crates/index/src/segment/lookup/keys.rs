@@ -243,7 +243,7 @@ impl<W: Width> KeyLookup<'_, W> {
         stats.candidates += candidates;
         stats.matches += matches;
         stats.steps += reads.steps;
-        stats.bytes += stored.bounds_bytes(probes) + reads.bits / 8;
+        stats.bytes += stored.bounds_bytes(probes) + reads.bytes;
         Ok(())
     }
 }

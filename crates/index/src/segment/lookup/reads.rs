@@ -1,7 +1,8 @@
 //! The bytes of tables that lookups read.
 //!
 //! A probe reads one entry of a directory and the packed rows of its bucket. With pages, it reads the last row and the
-//! start of a page, and the page as a whole, unless that page was decoded for a query just before. Ids are not counted.
+//! start of a page, and the page as a whole, unless that page was decoded for a query just before. The bits of a packed row
+//! count as whole bytes. Ids are not counted.
 //! Bytes that are read again count again, although the second read is mostly from a cache of the processor.
 
 use twinprint_fingerprint::Width;
@@ -36,7 +37,7 @@ impl<W: Width> StoredTable<W> {
     /// The bytes that probes read. `pages` is the number of bytes of the pages that were decoded for them.
     pub(super) fn bytes_read(&self, probes: u64, candidates: u64, pages: u64) -> u64 {
         let rows = match self.codec() {
-            Codec::Packed(_) => candidates * u64::from(self.order.rest_bits()) / 8,
+            Codec::Packed(_) => candidates * u64::from(self.order.rest_bits().div_ceil(8)),
             Codec::Huffman { .. } => pages,
         };
         self.bounds_bytes(probes) + rows

@@ -26,13 +26,13 @@ impl<W: Width> KeyedRows<W> for PagesReader<'_, W> {
     ) -> Result<(), SegmentError> {
         let step = |page| {
             reads.steps += 1;
-            reads.bits += u64::from(W::BITS);
+            reads.bytes += u64::from(W::BITS / 8);
             Ok::<W, SegmentError>(self.ends.last(page))
         };
         let first = method.find(pages.start, pages.end, low, W::BITS, step)?;
         for page in first..pages.end {
             self.verify(page)?;
-            reads.bits += 8 * self.page_bytes(page);
+            reads.bytes += self.page_bytes(page);
             let before = page * self.stored.page_rows;
             let mut rows = self.page(page);
             for (i, row) in (0..).zip(&mut rows) {
