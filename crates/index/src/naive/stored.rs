@@ -97,7 +97,7 @@ impl<W: Width> StoredVariations<W> {
     pub fn build(rows: &[W], k: u32, limit: u64) -> Result<Self, TooLarge> {
         let bill = Bill::of::<W>(rows.len() as u64, k);
         let length = usize::try_from(bill.entries).ok();
-        let Some(length) = length.filter(|_| bill.bytes <= limit.into() && rows.len() <= u32::MAX as usize)
+        let Some(length) = length.filter(|_| bill.bytes <= limit.into() && u32::try_from(rows.len()).is_ok())
         else {
             return Err(TooLarge { bill, limit });
         };

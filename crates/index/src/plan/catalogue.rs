@@ -214,11 +214,12 @@ impl Plan {
             tables.extend(u32::try_from(r).ok().map(|radius| TableSpec { mask, radius }));
         }
         let list: Vec<String> = tables.iter().map(|table| table.radius.to_string()).collect();
-        let mut name = format!("parts [{}]", list.join(","));
-        if tables.len() < radii.len() {
-            // At most k of the parts have a differing bit, so any k + 1 of them are enough.
-            name.push_str(&format!(", {} parts without a table", radii.len() - tables.len()));
-        }
+        let list = list.join(",");
+        // At most k of the parts have a differing bit, so any k + 1 of them are enough.
+        let name = match radii.len() - tables.len() {
+            0 => format!("parts [{list}]"),
+            skipped => format!("parts [{list}], {skipped} parts without a table"),
+        };
         Self::new(bits, k, name, tables)
     }
 
