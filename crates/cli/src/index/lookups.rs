@@ -84,7 +84,7 @@ impl<W: Width> Worker<W> {
         for (query, &fingerprint) in (first..).zip(queries) {
             let found = &mut self.found;
             self.stats += stored.look_up(fingerprint, |id, hamming| {
-                found.push(Found { query, hamming, id })
+                found.push(Found { query, hamming, id });
             });
         }
         self.found.sort_unstable();
