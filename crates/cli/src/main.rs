@@ -44,6 +44,7 @@ mod usage;
 
 use std::process::ExitCode;
 
+use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::config::Arguments;
@@ -116,8 +117,28 @@ fn parse() -> anyhow::Result<Command> {
         .and_then(|matches| Cli::from_arg_matches(&matches));
     match parsed {
         Ok(cli) => Ok(cli.command),
-        Err(error) => Err(arguments.blame(&error).unwrap_or_else(|| error.exit())),
+        Err(error) => Err(arguments
+            .blame(&error)
+            .unwrap_or_else(|| with_short_value(error).exit())),
     }
+}
+
+/// The number of characters of a wrong value that an error repeats.
+const SHOWN_CHARS: usize = 60;
+
+/// Shortens the wrong value that an error repeats.
+fn with_short_value(mut error: clap::Error) -> clap::Error {
+    let short = match error.get(ContextKind::InvalidValue) {
+        Some(ContextValue::String(value)) => {
+            let end = value.char_indices().nth(SHOWN_CHARS);
+            end.map(|(end, _)| format!("{}…", &value[..end]))
+        }
+        _ => None,
+    };
+    if let Some(short) = short {
+        error.insert(ContextKind::InvalidValue, ContextValue::String(short));
+    }
+    error
 }
 
 fn run(command: Command) -> anyhow::Result<ExitCode> {

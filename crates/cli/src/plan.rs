@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::process::ExitCode;
 
-use twinprint::plan::{Design, check};
+use twinprint::plan::{Design, Plan, check};
 use twinprint::planner::{self, LookupCosts, LookupMode, Medium, Workload};
 use twinprint::segment::Codec;
 
@@ -18,6 +18,8 @@ Examples:
       the tables for an index of 10^9 fingerprints within 14 GB
   twinprint plan -n 8e9 -k 3 --explain
       also every alternative, the naive methods among them, and why it was not chosen
+  twinprint plan -n 1e7 -k 3 --plan blocks:4 --explain
+      the expected work of lookups in the four tables of 16-bit keys
   twinprint plan -n 1e8 -k 10 --bits 128 --mode online --medium disk
       for single queries on an index on disk
   twinprint plan --check blocks:5 -k 3
@@ -51,19 +53,22 @@ const LOOKUP_MODES: [Choice<LookupMode>; 2] = [
     },
 ];
 
-/// Chooses the tables of an index, and explains their cost and the alternatives
+/// Chooses the tables of an index, and explains their cost and the alternatives; or checks a design of tables
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, group = clap::ArgGroup::new("subject").args(["n", "check"]).required(true))]
 pub(crate) struct Args {
     /// Number of fingerprints in the index, such as 1000000 or 1e9
-    #[arg(short, long, required_unless_present = "check", value_name = "N", value_parser = number::parse_count::<u64>)]
+    #[arg(short, long, value_name = "N", value_parser = number::parse_count::<u64>)]
     n: Option<u64>,
 
     /// Check a design of tables instead: whether it finds every pair within -k, and the share of pairs that it finds at
-    /// each distance. The designs are those of `index build --plan`, and random:N,BITS (N tables of BITS random bits).
-    /// The exit code is 1 if the design misses pairs
-    #[arg(long, value_name = "DESIGN", conflicts_with_all = ["n", "memory", "medium", "mode", "codec", "skew", "measure", "explain"])]
+    /// each distance. The designs are those of `index build --plan`. The exit code is 1 if the design misses pairs
+    #[arg(long, value_name = "DESIGN", conflicts_with_all = ["plan", "memory", "medium", "mode", "codec", "skew", "measure", "explain"])]
     check: Option<Design>,
+
+    /// Design of the tables, as for `index build --plan` [default: the best one]
+    #[arg(long, value_name = "DESIGN")]
+    plan: Option<Design>,
 
     /// Largest Hamming distance of lookups
     #[arg(short = 'k', long, default_value_t = 3, value_name = "K", value_parser = clap::value_parser!(u32).range(0..=128))]
@@ -97,7 +102,8 @@ pub(crate) struct Args {
     #[arg(long)]
     measure: bool,
 
-    /// List every alternative, and why it was not chosen
+    /// List the expected work of a lookup (probes, candidates, bytes that are read), and every alternative with its work
+    /// and why it was not chosen
     #[arg(long)]
     explain: bool,
 }
@@ -125,7 +131,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     } else {
         LookupCosts::default()
     };
-    let choice = planner::plan_segment(&ask, &prices)?;
+    let choice = match &args.plan {
+        None => planner::plan_segment(&ask, &prices)?,
+        Some(design) => {
+            let plan = design_plan("--plan", design, args.bits, args.hamming)?;
+            planner::plan_addresses(plan, &ask, &prices)
+        }
+    };
     let chosen = &choice.alternatives[0];
     let mut text = String::new();
     // Writing to a `String` cannot fail.
@@ -138,17 +150,35 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         number::bytes(chosen.bytes as u64),
         number::count((1e9 / chosen.cost) as u64),
     );
-    if args.memory.is_some_and(|most| chosen.bytes > most as f64) {
+    if let Some(missed) = chosen
+        .lookup
+        .map(|lookup| lookup.missed)
+        .filter(|&missed| missed > 0.0)
+    {
+        let (percent, k) = (100.0 * missed, args.hamming);
         let _ = writeln!(
             text,
-            "no choice of tables fits into --memory; this is the smallest"
+            "not exact: misses {percent:.3} % of the fingerprints at distance {k}"
         );
     }
     if args.explain {
-        let _ = write!(text, "\ncost model: {prices}\n\n{choice}");
+        let _ = write!(
+            text,
+            "\ncost model: {prices}\n\n{choice}\n`index build --plan DESIGN` builds other tables, and `plan --check DESIGN` describes them.\n"
+        );
     }
     terminal::out(&text)?;
+    if args.memory.is_some_and(|most| chosen.bytes > most as f64) {
+        anyhow::bail!("--memory: no choice of tables fits; the smallest is printed");
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The plan of a design that the option `flag` names.
+fn design_plan(flag: &str, design: &Design, bits: u32, k: u32) -> anyhow::Result<Plan> {
+    design
+        .plan(bits, k)
+        .map_err(|problem| usage(format!("{flag} {}: {problem}", design.short_name())))
 }
 
 /// Number of distances beyond the radius for which the recall of a design is printed.
@@ -156,9 +186,7 @@ const DISTANCES_BEYOND: u32 = 3;
 
 /// Prints whether a design is exact, and its recall by distance.
 fn check_design(design: &Design, bits: u32, k: u32) -> anyhow::Result<ExitCode> {
-    let plan = design
-        .plan(bits, k)
-        .map_err(|problem| usage(format!("--check {design}: {problem}")))?;
+    let plan = design_plan("--check", design, bits, k)?;
     let keys = || plan.tables.iter().map(|table| table.mask.count_ones());
     let (shortest, longest) = (keys().min().unwrap_or(0), keys().max().unwrap_or(0));
     let keys = if shortest == longest {

@@ -179,6 +179,9 @@ pub enum AgainstProblem {
         /// The threshold of the run, which is lower.
         given: f64,
     },
+    /// The tables of the index miss fingerprints, such as those with random keys.
+    #[error("the index is not exact, so duplicates would be missed; build it again with other tables")]
+    Inexact,
     /// The index has wider fingerprints than the run computes.
     #[error(
         "the index has fingerprints of {stored} bits, but this run makes only {made} bits; choose a width of {stored} \

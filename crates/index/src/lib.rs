@@ -9,6 +9,7 @@
 //! * [`segment`]: permuted tables in a mapped file, for one query or many.
 //! * [`store`]: a durable index: a directory of segments, memtables, deletions and commits.
 //! * [`join`]: all pairs within radius k.
+//! * [`naive`]: the ways that permuted tables replace: a scan, and all variations of the query or of the rows.
 //! * [`set`]: an exact set-similarity index by shared rare tokens.
 //! * [`sort`]: an external sort of integers, or of ids with fingerprints.
 //! * [`storage`]: the file system as a trait, so that tests can make each operation fail.
@@ -23,6 +24,7 @@ mod digest;
 mod flips;
 pub mod growing;
 pub mod join;
+pub mod naive;
 pub mod plan;
 pub mod planner;
 mod positioned;

@@ -12,7 +12,7 @@ use twinprint::collection::Collection;
 use twinprint::plan::{Design, Plan, check};
 use twinprint::raw::{FingerprintDigest, RawFiles};
 use twinprint::segment::{
-    self, Builder, Codec, Interrupted, ProgressCallback, Resumable, Segment, SegmentError,
+    self, Builder, Codec, Interrupted, ProgressCallback, Resumable, Search, Segment, SegmentError,
 };
 use twinprint::sort::Sorter;
 use twinprint::store::{self, NameWriter, Settings};
@@ -23,6 +23,7 @@ use super::files::IdArgs;
 use super::memory::{MemoryArgs, within_memory};
 use super::names;
 use super::profile::ProfileArgs;
+use super::recall;
 use super::resume::{self, INTERRUPTED, InputSummary, RESUMABLE, ended};
 use super::width::{self, at_width};
 use crate::choice::explained;
@@ -62,14 +63,20 @@ pub(super) struct Args {
     codec: Codec,
 
     /// Design of the tables: scan, one-table, parts:S (S equal parts), parts:W1,W2,… (parts of these widths), blocks:R,
-    /// nested:R, qr11, half-spaces, or masks:HEX,HEX/R,… (key bits, of which R may differ) [default: chosen for the
-    /// number of fingerprints]
+    /// nested:R, qr11, half-spaces, masks:HEX,HEX/R,… (key bits, of which R may differ), or random:N,BITS (N random keys
+    /// of BITS bits, which miss some fingerprints) [default: chosen for the number of fingerprints]
     ///
     /// `twinprint plan --check` describes a design. If the tables are not disjoint parts, a query with a larger distance
     /// than -k compares every fingerprint. `index add` and `index compact` ignore the design: they choose tables for the
     /// number of fingerprints.
     #[arg(long, value_name = "DESIGN")]
     plan: Option<Design>,
+
+    /// Address bits of each table: the leading bits of a key by which its directory finds rows [default: chosen for the
+    /// number of fingerprints and the codec]. With 1, a table is little more than a sorted list, in which `index query
+    /// --search binary` finds keys
+    #[arg(long, value_name = "BITS", value_parser = clap::value_parser!(u32).range(1..=i64::from(segment::MAX_ADDRESS_BITS)))]
+    address_bits: Option<u32>,
 
     #[command(flatten)]
     profile: ProfileArgs,
@@ -106,15 +113,17 @@ fn build<W: Width>(args: &Args, files: &RawFiles) -> anyhow::Result<()> {
     let plan = args
         .plan
         .as_ref()
-        .map(|design| exact_plan(design, W::BITS, args.hamming))
+        .map(|design| checked_plan(design, W::BITS, args.hamming))
         .transpose()?;
     let gather = SegmentBuild::new(args.quiet, &args.memory)?;
     let segment = segment::Options {
         resume: Some(resume::work(files.has_ids(), &settings)),
-        ..gather.options::<W>(files, 0, &settings, plan)?
+        ..gather.options::<W>(files, 0, &settings, plan, args.address_bits)?
     };
+    let mut missing = None;
     let create = |path: &Path| {
         let gathered = gather.segment::<W>(files, 0, path, &segment)?;
+        missing = missed(&gathered.segment, args.hamming);
         anyhow::Ok((gathered.segment, gathered.next))
     };
     let options = store::Options::default();
@@ -127,17 +136,30 @@ fn build<W: Width>(args: &Args, files: &RawFiles) -> anyhow::Result<()> {
     gather.finish();
     built?;
     terminal::out(&format!(
-        "{}: {}\n",
+        "{}: {}{}\n",
         args.output.display(),
-        number::counted(files.len(), "fingerprint")
+        number::counted(files.len(), "fingerprint"),
+        missing.map_or_else(String::new, |recall| format!("; {recall}"))
     ))
 }
 
-/// The plan of a design. An error if it misses pairs within `k`.
-fn exact_plan(design: &Design, bits: u32, k: u32) -> anyhow::Result<Plan> {
-    let refuse = |problem: &dyn Display| UsageError(format!("--plan {design}: {problem}"));
+/// What to say about a segment that is not exact: the share of the fingerprints that queries find.
+fn missed<W: Width>(segment: &Segment<W>, k: u32) -> Option<String> {
+    (!segment.is_exact())
+        .then(|| recall::described(k, |distance| segment.recall(Search::Directory, distance)))
+}
+
+/// The plan of a design. An error if it has too many tables, or misses pairs within `k` although its keys are not random.
+fn checked_plan(design: &Design, bits: u32, k: u32) -> anyhow::Result<Plan> {
+    let refuse = |problem: &dyn Display| UsageError(format!("--plan {}: {problem}", design.short_name()));
     let plan = design.plan(bits, k).map_err(|problem| refuse(&problem))?;
-    check::is_exact(&plan).map_err(|missed| refuse(&missed))?;
+    let tables = plan.tables.len();
+    if tables > segment::MAX_TABLES {
+        return Err(refuse(&SegmentError::TooManyTables { tables }).into());
+    }
+    if !design.is_random() {
+        check::is_exact(&plan).map_err(|missed| refuse(&missed))?;
+    }
     Ok(plan)
 }
 
@@ -197,7 +219,8 @@ impl SegmentBuild {
     }
 
     /// The options for building a segment from `files`, for an index with the given settings. If the files have no ids,
-    /// the fingerprints get ids from `first` on. Without a plan, the tables are chosen for the number of fingerprints.
+    /// the fingerprints get ids from `first` on. Without a plan or address bits, they are chosen for the number of
+    /// fingerprints.
     ///
     /// # Errors
     /// Fails if the memory limit is too low for the build.
@@ -207,15 +230,19 @@ impl SegmentBuild {
         first: u64,
         settings: &Settings,
         plan: Option<Plan>,
+        address_bits: Option<u32>,
     ) -> anyhow::Result<segment::Options> {
-        let planned = match plan {
+        let mut planned = match plan {
             Some(plan) => segment::Options {
-                plan: Some(plan),
-                codec: settings.codec,
-                ..segment::Options::default()
+                // A plan that misses pairs was refused before, unless its keys are random.
+                allow_inexact: true,
+                ..store::segment_options_of::<W>(plan, files.len(), settings)
             },
             None => store::segment_options::<W>(files.len(), settings)?,
         };
+        if let Some(bits) = address_bits {
+            planned.address_bits.fill(bits);
+        }
         let positions = (!files.has_ids()).then(|| first.saturating_add(files.len()));
         let bars = Arc::clone(&self.bars);
         let options = segment::Options {

@@ -136,7 +136,7 @@ fn add_files<W: Width>(args: &AddArgs, files: &RawFiles) -> anyhow::Result<()> {
         );
         return Err(UsageError(refused).into());
     }
-    let options = gather.options::<W>(files, first, index.settings(), None)?;
+    let options = gather.options::<W>(files, first, index.settings(), None, None)?;
     // The note of an earlier add is removed first. Otherwise this add, if it is killed, could be mistaken for that one.
     note.remove()?;
     // The positions of named fingerprints, from 0 on, are replaced by the numbers of their names.

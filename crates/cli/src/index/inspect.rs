@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
-use twinprint::segment::{Codec, DirectoryForm};
+use twinprint::segment::{Codec, DirectoryForm, Search};
 use twinprint::{ProfileLabel, Width, store};
 
 use super::width::at_width;
-use super::{Directory, read};
+use super::{Directory, read, recall};
 use crate::{number, terminal};
 
 /// Prints the number of fingerprints in an index, the sizes of its files, and its settings
@@ -35,15 +35,20 @@ fn print_stat<W: Width>(args: &StatArgs) -> anyhow::Result<()> {
     let index = read::<W>(&args.directory.index)?;
     let rows = index.snapshot.rows();
     let label = ProfileLabel::read(&index.settings.label);
+    let radius = index.settings.radius;
+    let recall = |distance| index.snapshot.recall(Search::Directory, distance);
     if args.json {
+        let recalls = (0..=radius).map(recall);
         let segments: Vec<_> = index
             .snapshot
             .segments()
-            .map(|s| serde_json::json!({"file": s.path(), "ids": s.len(), "fingerprints": s.rows(), "bytes": s.bytes(), "plan": s.plan().name, "codec": name(s.codec())}))
+            .map(|s| serde_json::json!({"file": s.path(), "ids": s.len(), "fingerprints": s.rows(), "bytes": s.bytes(), "plan": s.plan().name, "codec": name(s.codec()), "exact": s.is_exact()}))
             .collect();
         let json = serde_json::json!({
             "bits": W::BITS,
             "radius": index.settings.radius,
+            "exact": index.snapshot.is_exact(),
+            "recall": recalls.map(|recall| (recall * 1e5).floor() / 1e5).collect::<Vec<_>>(),
             "profile": label.as_ref().map(ProfileLabel::id),
             "profile_checksum": label.as_ref().and_then(ProfileLabel::checksum).map(|sum| format!("{sum:016x}")),
             "generation": index.generation,
@@ -72,6 +77,9 @@ fn print_stat<W: Width>(args: &StatArgs) -> anyhow::Result<()> {
             "deleted       {:>14}  of them at most; `index compact` removes them from the disk",
             number::count(index.tombstones)
         );
+    }
+    if !index.snapshot.is_exact() {
+        let _ = writeln!(text, "recall        {}", recall::described(radius, recall));
     }
     let each = match rows {
         0 => String::new(),

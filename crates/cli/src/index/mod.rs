@@ -8,12 +8,15 @@ mod export;
 mod files;
 mod inspect;
 mod join;
+mod lookups;
 mod memory;
 mod names;
 mod profile;
 mod query;
+mod recall;
 mod resume;
 mod rows;
+mod search;
 mod texts;
 mod width;
 
@@ -34,6 +37,8 @@ Examples:
       an index of the fingerprints that `twinprint dedup -o out` wrote, of 128 or 64 bits
   twinprint index query seen --queries new.u64 -k 3
       every fingerprint within 3 bits of those in new.u64: query, id, hamming
+  twinprint index query seen --queries new.u64 --search variations --stats > found.jsonl
+      the same by the naive way: every variation of a query is looked up; prints the work to stderr
   twinprint index query seen --text news.jsonl --profile 1e0ng > found.jsonl
       the same for texts; --profile names the profile of the index, unless the index was built with it
   twinprint index add seen new.u64

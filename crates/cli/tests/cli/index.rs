@@ -12,6 +12,7 @@ mod joins;
 mod names;
 mod profiles;
 mod resume;
+mod searches;
 mod widths;
 
 use std::process::Stdio;
@@ -145,7 +146,7 @@ fn refused_changes_are_reported_and_change_nothing() {
     sandbox.run("index delete seen").fails(2, &["--ids"]);
     sandbox
         .run("index stat elsewhere")
-        .fails(1, &["elsewhere is not an index"]);
+        .fails(1, &["elsewhere does not exist"]);
     sandbox
         .run("index query seen --queries a.u64 -k 65")
         .fails(2, &["65"]);

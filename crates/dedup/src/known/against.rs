@@ -91,7 +91,9 @@ impl Against {
         }
         let failed = |error: store::StoreError| DedupError::against_failed(path, &error);
         let bits = store::width_of(path).map_err(|error| match error {
-            store::StoreError::NotAnIndex { .. } => refuse(AgainstProblem::Nothing),
+            store::StoreError::NotAnIndex { .. } | store::StoreError::NoDirectory { .. } => {
+                refuse(AgainstProblem::Nothing)
+            }
             error => failed(error),
         })?;
         if bits > options.width_made() {
@@ -176,6 +178,12 @@ fn read<W: Width>(
 ) -> Result<store::Snapshot<W>, DedupError> {
     let index = store::read::<W>(path).map_err(failed)?;
     check_label(&index.settings.label)?;
+    if !index.snapshot.is_exact() {
+        return Err(DedupError::Against {
+            path: path.to_owned(),
+            problem: AgainstProblem::Inexact,
+        });
+    }
     *names = index.names;
     Ok(index.snapshot)
 }

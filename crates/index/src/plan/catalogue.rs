@@ -25,12 +25,17 @@ fn split(within: u128, parts: u32) -> Vec<u128> {
 }
 
 /// Returns the binomial coefficient C(n, r), saturating.
-pub(super) fn choose(n: u32, r: u32) -> u128 {
+pub(crate) fn choose(n: u32, r: u32) -> u128 {
     if r > n {
         return 0;
     }
     (0..r.min(n - r)).fold(1u128, |c, i| {
-        c.saturating_mul(u128::from(n - i)) / u128::from(i + 1)
+        let (factor, divisor) = (u128::from(n - i), u128::from(i + 1));
+        // The product is divided in two parts, so that it saturates only if the result does.
+        let (quotient, remainder) = (c / divisor, c % divisor);
+        quotient
+            .saturating_mul(factor)
+            .saturating_add(remainder * factor / divisor)
     })
 }
 
@@ -126,7 +131,7 @@ impl Plan {
         if k > 4 {
             return Err(PlanError::Radius { what, limit: 4, k });
         }
-        let outer = Self::blocks(bits, k, r)?;
+        let outer = Self::blocks(bits, k, r).map_err(|problem| problem.of(what))?;
         let count = choose(r, k).saturating_mul(choose(r, k));
         if count > MAX_TABLES as u128 {
             return Err(PlanError::Tables { what, tables: count });
@@ -208,8 +213,14 @@ impl Plan {
             rest &= !mask;
             tables.extend(u32::try_from(r).ok().map(|radius| TableSpec { mask, radius }));
         }
-        let list: Vec<String> = radii.iter().map(ToString::to_string).collect();
-        Self::new(bits, k, format!("parts [{}]", list.join(",")), tables)
+        let list: Vec<String> = tables.iter().map(|table| table.radius.to_string()).collect();
+        let list = list.join(",");
+        // At most k of the parts have a differing bit, so any k + 1 of them are enough.
+        let name = match radii.len() - tables.len() {
+            0 => format!("parts [{list}]"),
+            skipped => format!("parts [{list}], {skipped} parts without a table"),
+        };
+        Self::new(bits, k, name, tables)
     }
 
     /// Disjoint parts: `s` of them, with radii as even as their required sum k − s + 1 allows, larger ones first.

@@ -54,9 +54,21 @@ const RANDOM_SEED: u64 = 1;
 /// A name is not that of a design.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{0:?} is not a design of tables: scan, one-table, parts:S, parts:W1,W2,…, blocks:R, nested:R, qr11, half-spaces, random:N,BITS, or masks:HEX,HEX/R,…"
+    "{:?} is not a design of tables: scan, one-table, parts:S, parts:W1,W2,…, blocks:R, nested:R, qr11, half-spaces, random:N,BITS, or masks:HEX,HEX/R,…",
+    shortened(.0)
 )]
 pub struct DesignError(String);
+
+/// The number of characters of a name that an error repeats.
+const SHOWN_CHARS: usize = 60;
+
+/// Returns the beginning of a text, with an ellipsis if it is longer than [`SHOWN_CHARS`].
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(SHOWN_CHARS) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
 
 impl Design {
     /// Makes the plan for fingerprints of `bits` bits and radius `k`.
@@ -78,6 +90,25 @@ impl Design {
             Self::Random { tables, key_bits } => Plan::random(bits, k, *tables, *key_bits, RANDOM_SEED),
             Self::Masks(tables) => Plan::new(bits, k, "masks", tables.clone()),
         }
+    }
+
+    /// The name, without its end if it is long, for messages.
+    ///
+    /// ```
+    /// use twinprint_index::plan::Design;
+    ///
+    /// let masks: Vec<String> = (1..100).map(|mask| format!("{mask:x}")).collect();
+    /// let design: Design = format!("masks:{}", masks.join(",")).parse()?;
+    /// assert_eq!(design.short_name().chars().count(), 61);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn short_name(&self) -> String {
+        shortened(&self.to_string())
+    }
+
+    /// Returns `true` for a design that may miss pairs by its nature: random keys.
+    pub fn is_random(&self) -> bool {
+        matches!(self, Self::Random { .. })
     }
 
     fn parse(name: &str) -> Option<Self> {

@@ -22,6 +22,7 @@ mod tests;
 use std::fmt;
 
 pub use catalogue::MAX_TABLES;
+pub(crate) use catalogue::choose;
 pub(crate) use catalogue::even_radii;
 pub use design::{Design, DesignError};
 pub use join::{JoinPlan, JoinTables};
@@ -141,6 +142,16 @@ pub enum PlanError {
         /// The requested radius.
         k: u32,
     },
+}
+
+impl PlanError {
+    /// The same error about the construction `name`, which uses the refused one.
+    fn of(mut self, name: &'static str) -> Self {
+        if let Self::Blocks { what, .. } | Self::Tables { what, .. } = &mut self {
+            *what = name;
+        }
+        self
+    }
 }
 
 impl Plan {

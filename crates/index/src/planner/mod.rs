@@ -5,22 +5,27 @@
 //! in `cost`; `skew` estimates from a sample how clumped the rows are.
 
 mod cost;
+mod display;
+mod expected;
 mod lookup;
 mod measure;
+mod naive;
 mod segment;
 mod skew;
 mod stored;
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
-
 use twinprint_fingerprint::Width;
 
 use self::cost::{JoinCosts, TableLoad};
+use self::display::{duration, memory};
+pub use self::expected::ExpectedLookup;
 pub use self::lookup::{plan_lookup, plan_lookup_of};
 pub use self::measure::measure;
-pub use self::segment::{LookupCosts, LookupMode, Medium, SegmentPlan, Workload, plan_segment};
+pub use self::segment::{
+    LookupCosts, LookupMode, Medium, SegmentPlan, Workload, plan_addresses, plan_segment,
+};
 use self::skew::Sample;
 use crate::plan::MAX_ADDRESS_BITS;
 use crate::plan::{JoinPlan, Plan, PlanError, even_radii};
@@ -44,6 +49,8 @@ pub struct Alternative {
     pub cost: f64,
     /// Estimated bytes of memory in addition to the given rows.
     pub bytes: f64,
+    /// The expected work of one lookup; `None` for a join.
+    pub lookup: Option<ExpectedLookup>,
     /// `chosen`, or the reason why the plan was not chosen.
     pub verdict: String,
 }
@@ -55,45 +62,6 @@ pub struct PlanChoice<P> {
     pub plan: P,
     /// All plans that were considered: first the chosen one, then the others by cost.
     pub alternatives: Vec<Alternative>,
-}
-
-impl<P> fmt::Display for PlanChoice<P> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = self
-            .alternatives
-            .iter()
-            .map(|a| a.name.chars().count())
-            .max()
-            .unwrap_or(0)
-            .max(4);
-        writeln!(
-            f,
-            "{:name$}  tables  {:>10}  {:>10}  verdict",
-            "plan", "cost", "memory"
-        )?;
-        for a in &self.alternatives {
-            let (cost, bytes) = (duration(a.cost), memory(a.bytes));
-            writeln!(
-                f,
-                "{:name$}  {:>6}  {cost:>10}  {bytes:>10}  {}",
-                a.name, a.tables, a.verdict
-            )?;
-        }
-        Ok(())
-    }
-}
-
-fn scaled(value: f64, units: [&str; 4]) -> String {
-    let step = (0..3).find(|&i| value < 1000f64.powi(i + 1)).unwrap_or(3);
-    format!("{:.3} {}", value / 1000f64.powi(step), units[step as usize])
-}
-
-fn duration(ns: f64) -> String {
-    scaled(ns, ["ns", "µs", "ms", "s"])
-}
-
-fn memory(bytes: f64) -> String {
-    scaled(bytes, ["B", "kB", "MB", "GB"])
 }
 
 /// A plan with its estimated cost in nanoseconds and its memory in bytes.
@@ -163,6 +131,7 @@ fn choose_join(n: usize, bits: u32, k: u32, sample: Option<&Sample>) -> PlanChoi
         tables: 0,
         cost: scan,
         bytes: 0.0,
+        lookup: None,
         verdict: verdict(scan, chosen),
     };
     let mut alternatives: Vec<Alternative> = costed
@@ -205,6 +174,7 @@ fn alternative(p: &CostedPlan, address_bits: &[u32], chosen: f64) -> Alternative
         tables: p.plan.tables.len(),
         cost: p.cost,
         bytes: p.bytes,
+        lookup: None,
         verdict: verdict(p.cost, chosen),
     }
 }

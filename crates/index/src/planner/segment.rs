@@ -18,8 +18,8 @@
 use std::fmt;
 
 use super::cost::TableLoad;
-use super::stored;
-use super::{Alternative, CHOSEN_VERDICT, PlanChoice, catalogue, duration, memory};
+use super::expected::{self, ExpectedLookup};
+use super::{Alternative, CHOSEN_VERDICT, PlanChoice, catalogue, duration, memory, naive, stored};
 use crate::plan::{Plan, PlanError};
 use crate::segment::{Codec, MAX_ADDRESS_BITS};
 
@@ -107,6 +107,8 @@ struct CostedPlan {
     plan: SegmentPlan,
     cost: f64,
     bytes: f64,
+    /// The expected work of a lookup.
+    lookup: ExpectedLookup,
     /// True if the plan consists of disjoint parts. Other plans are not chosen for a segment.
     eligible: bool,
 }
@@ -199,7 +201,7 @@ pub fn plan_segment(workload: &Workload, costs: &LookupCosts) -> Result<PlanChoi
             row(p, verdict)
         })
         .collect();
-    losers.extend(naive(workload, costs, best.cost));
+    losers.extend(naive::alternatives(workload, costs, best.cost));
     losers.sort_by(|a, b| a.cost.total_cmp(&b.cost));
     alternatives.extend(losers);
     Ok(PlanChoice {
@@ -214,12 +216,50 @@ fn row(p: &CostedPlan, verdict: String) -> Alternative {
         tables: p.plan.plan.tables.len(),
         cost: p.cost,
         bytes: p.bytes,
+        lookup: Some(p.lookup),
         verdict,
     }
 }
 
+/// Chooses the address widths of a given plan for a segment. The result has the plan as its only alternative, with its
+/// estimated cost and work.
+///
+/// ```
+/// use twinprint_index::Plan;
+/// use twinprint_index::planner::{LookupCosts, LookupMode, Medium, Workload, plan_addresses};
+/// use twinprint_index::segment::Codec;
+///
+/// let workload = Workload {
+///     n: 1_000_000,
+///     bits: 64,
+///     k: 3,
+///     memory: None,
+///     medium: Medium::Memory,
+///     mode: LookupMode::Batch,
+///     skew_bits: 0.0,
+///     codec: Codec::default(),
+/// };
+/// // The four tables of Manku et al.: one probe in each, and n / 2^16 candidates.
+/// let choice = plan_addresses(Plan::blocks(64, 3, 4)?, &workload, &LookupCosts::default());
+/// assert_eq!(choice.plan.address_bits, [16; 4]);
+/// let expected = choice.alternatives[0].lookup.unwrap();
+/// assert_eq!(expected.probes, 4.0);
+/// assert_eq!(expected.candidates, 4.0 * 1e6 / 65_536.0);
+/// assert_eq!(expected.missed, 0.0);
+/// # Ok::<(), twinprint_index::plan::PlanError>(())
+/// ```
+pub fn plan_addresses(plan: Plan, workload: &Workload, costs: &LookupCosts) -> PlanChoice<SegmentPlan> {
+    let mut costed = cost_of(plan, workload, costs);
+    costed.lookup.missed = expected::missed(&costed.plan.plan, &costed.plan.address_bits);
+    let alternatives = vec![row(&costed, CHOSEN_VERDICT.into())];
+    PlanChoice {
+        plan: costed.plan,
+        alternatives,
+    }
+}
+
 /// The cost of one probe, in nanoseconds.
-fn probe(workload: &Workload, costs: &LookupCosts) -> f64 {
+pub(super) fn probe(workload: &Workload, costs: &LookupCosts) -> f64 {
     match (workload.medium, workload.mode) {
         (Medium::Disk, _) => costs.read,
         (Medium::Memory, LookupMode::Online) => costs.online * stored::online_factor(workload.codec),
@@ -254,9 +294,11 @@ fn cost_of(plan: Plan, workload: &Workload, costs: &LookupCosts) -> CostedPlan {
         (cost, bytes, address_bits)
     };
     if plan.name == "scan" {
+        let bytes = n * f64::from(plan.bits) / 8.0;
         return CostedPlan {
             cost: n * costs.scanned,
-            bytes: n * (f64::from(plan.bits) + id_bits) / 8.0,
+            bytes: bytes + n * id_bits / 8.0,
+            lookup: ExpectedLookup::scan(n, bytes),
             plan: SegmentPlan {
                 address_bits: vec![1],
                 plan,
@@ -277,58 +319,10 @@ fn cost_of(plan: Plan, workload: &Workload, costs: &LookupCosts) -> CostedPlan {
     CostedPlan {
         cost,
         bytes,
+        lookup: ExpectedLookup::of(&plan, &address_bits, workload),
         plan: SegmentPlan { plan, address_bits },
         eligible,
     }
-}
-
-/// Estimates methods that are listed for comparison only: those that need no plan, and random permutations, which are
-/// not exact.
-fn naive(workload: &Workload, costs: &LookupCosts, best: f64) -> Vec<Alternative> {
-    let n = workload.n.max(1) as f64;
-    let ball = crate::flips::ball_size(workload.bits, workload.k);
-    let row = f64::from(workload.bits) / 8.0;
-    // The bytes of one entry of a hash table that is filled to 70 %.
-    let entry = (row + 4.0) / 0.7;
-    let times = |cost: f64| format!("{:.3e} times the cost", cost / best);
-    let variations = ball * probe(workload, costs);
-    let mut out = vec![
-        Alternative {
-            name: format!("every variation of the query ({ball:.3e})"),
-            tables: 1,
-            cost: variations,
-            bytes: n * entry,
-            verdict: times(variations),
-        },
-        Alternative {
-            name: "every variation of every fingerprint stored".into(),
-            tables: 1,
-            cost: probe(workload, costs),
-            bytes: n * ball * entry,
-            verdict: format!("needs {}", memory(n * ball * entry)),
-        },
-    ];
-    let prefix = workload.n.max(2).ilog2().min(workload.bits);
-    // A permutation finds a neighbour at distance k if none of the differing bits is among its leading bits.
-    let found: f64 = (0..workload.k.min(workload.bits))
-        .map(|i| f64::from(workload.bits.saturating_sub(prefix + i)) / f64::from(workload.bits - i))
-        .product();
-    for tables in [4u32, 20, 100] {
-        let missed = (1.0 - found).powi(tables as i32);
-        out.push(Alternative {
-            name: format!("random permutations, {tables}"),
-            tables: tables as usize,
-            cost: f64::from(tables)
-                * (probe(workload, costs) + n / 2f64.powi(prefix as i32) * costs.candidate),
-            bytes: n * row * f64::from(tables),
-            verdict: format!(
-                "misses {:.2} % of neighbours at distance {}",
-                100.0 * missed,
-                workload.k
-            ),
-        });
-    }
-    out
 }
 
 impl fmt::Display for SegmentPlan {

@@ -24,13 +24,24 @@ pub(super) fn table_bytes(codec: Codec, n: f64, bits: u32, u: u32) -> f64 {
             n * (rest + 1.0) / 8.0 + addresses * (1.0 / 8.0 + 8.0 / 64.0)
         }
         Codec::Huffman { page_rows } => {
-            // The average is clamped to 0 for more than 2^bits rows, which cannot all be distinct.
-            let coded = (f64::from(bits) - n.log2()).max(0.0) + CODE_BITS;
+            let coded = coded_bits(n, bits);
             // The first and the last row of a page are stored uncompressed.
             let page = 2.0 * f64::from(bits) + START_BITS - coded;
             n * (coded + page / f64::from(page_rows)) / 8.0
         }
     }
+}
+
+/// The bits of a coded row of a page. The average is clamped to 0 for more than 2^bits rows, which cannot all be
+/// distinct.
+fn coded_bits(n: f64, bits: u32) -> f64 {
+    (f64::from(bits) - n.log2()).max(0.0) + CODE_BITS
+}
+
+/// Estimates the bytes of a page of `page_rows` rows, of which the first is not coded.
+pub(super) fn page_bytes(n: f64, bits: u32, page_rows: u32) -> f64 {
+    let rows = f64::from(page_rows).min(n);
+    (f64::from(bits) + (rows - 1.0) * coded_bits(n, bits)) / 8.0
 }
 
 /// The cost of a probe for a single query, as a multiple of its cost in packed rows with plain directories.

@@ -87,6 +87,24 @@ pub enum SegmentError {
         /// The journal of the build.
         path: PathBuf,
     },
+    /// The plan has too many tables for a segment.
+    #[error(
+        "the plan has {tables} tables, and a segment has at most {}; choose another plan",
+        super::MAX_TABLES
+    )]
+    TooManyTables {
+        /// The number of tables.
+        tables: usize,
+    },
+    /// A lookup by whole keys would probe too many of them for one query.
+    #[error(
+        "a query would probe {keys} keys, and at most {} are allowed; choose a smaller radius or search by the directory",
+        super::MAX_KEYS
+    )]
+    TooManyKeys {
+        /// The number of keys.
+        keys: u128,
+    },
     /// The caller asked to stop.
     #[error("stopped")]
     Stopped,

@@ -20,6 +20,12 @@ pub enum StoreError {
         /// The error of the system.
         source: io::Error,
     },
+    /// The directory does not exist.
+    #[error("{} does not exist; name the directory of an index", path.display())]
+    NoDirectory {
+        /// The directory.
+        path: PathBuf,
+    },
     /// There is no index in the directory.
     #[error("{} is not an index: there is no file \"manifest\" in it", path.display())]
     NotAnIndex {
@@ -28,8 +34,8 @@ pub enum StoreError {
     },
     /// The build of the index has not finished.
     #[error(
-        "{} is not an index yet: its build has not finished; if it was interrupted, build it again from the \
-         same input to resume it",
+        "{} is not an index yet: its build has not finished; if it was interrupted, run the same build again, \
+         which keeps the tables that are complete",
         path.display()
     )]
     Unfinished {

@@ -63,7 +63,9 @@ use std::sync::Arc;
 pub use check::{CheckReport, check};
 pub use error::StoreError;
 pub use names::{NameWriter, Names};
-pub use open::{Committed, create_from, create_named_from, read, segment_options, width_of};
+pub use open::{
+    Committed, create_from, create_named_from, read, segment_options, segment_options_of, width_of,
+};
 pub use scan_cost::scan_is_cheaper;
 pub use view::Snapshot;
 
@@ -88,6 +90,8 @@ pub struct Settings {
 pub struct ScanStats {
     /// The number of stored fingerprints that were read.
     pub rows: u64,
+    /// The number of bytes of the tables that were read, without ids.
+    pub bytes: u64,
     /// The number of comparisons of two fingerprints.
     pub compared: u64,
     /// The number of pairs of a query and an id within the radius.

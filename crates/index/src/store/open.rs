@@ -17,7 +17,9 @@ use super::view::{LiveSegment, Snapshot, View};
 use super::writing::{Shared, WriteState};
 use super::{Index, Options, Settings, StoreError, Upkeep};
 use crate::plan::{Plan, PlanError};
-use crate::planner::{LookupCosts, LookupMode, Medium, SegmentPlan, Workload, plan_lookup, plan_segment};
+use crate::planner::{
+    LookupCosts, LookupMode, Medium, SegmentPlan, Workload, plan_addresses, plan_lookup, plan_segment,
+};
 use crate::segment::{self, Segment, unfinished};
 
 /// The maximum number of attempts of a reader to open an index while a writer replaces its files.
@@ -59,7 +61,7 @@ impl<W: Width> Index<W> {
     /// Opens an index as its only writer. Files that an interrupted writer left are removed.
     ///
     /// # Errors
-    /// `NotAnIndex`; `Unfinished`; `InUse`; `Unnamed`; a file is missing, damaged, or of another version; the index is
+    /// `NoDirectory`; `NotAnIndex`; `Unfinished`; `InUse`; `Unnamed`; a file is missing, damaged, or of another version; the index is
     /// of another width.
     pub fn open(directory: &Path, options: &Options) -> Result<Self, StoreError> {
         let files = Files::new(directory, &options.storage);
@@ -211,7 +213,7 @@ pub fn read<W: Width>(directory: &Path) -> Result<Committed<W>, StoreError> {
 /// Returns the width of the fingerprints of an index, in bits.
 ///
 /// # Errors
-/// `NotAnIndex`; `Unfinished`; the manifest is damaged or of another version.
+/// `NoDirectory`; `NotAnIndex`; `Unfinished`; the manifest is damaged or of another version.
 pub fn width_of(directory: &Path) -> Result<u32, StoreError> {
     let files = Files::new(directory, &Options::default().storage);
     Ok(required(&files)?.bits)
@@ -223,7 +225,19 @@ pub fn width_of(directory: &Path) -> Result<u32, StoreError> {
 /// # Errors
 /// `Bits` if no plan exists for the width.
 pub fn segment_options<W: Width>(rows: u64, settings: &Settings) -> Result<segment::Options, PlanError> {
-    let workload = Workload {
+    let choice = plan_segment(&workload::<W>(rows, settings), &LookupCosts::default())?;
+    Ok(options_of(choice.plan, settings))
+}
+
+/// Like [`segment_options`], but for a given plan, whose address widths are chosen.
+pub fn segment_options_of<W: Width>(plan: Plan, rows: u64, settings: &Settings) -> segment::Options {
+    let choice = plan_addresses(plan, &workload::<W>(rows, settings), &LookupCosts::default());
+    options_of(choice.plan, settings)
+}
+
+/// The workload that the segments of an index are planned for: batches of queries in memory.
+fn workload<W: Width>(rows: u64, settings: &Settings) -> Workload {
+    Workload {
         n: rows,
         bits: W::BITS,
         k: settings.radius,
@@ -232,14 +246,16 @@ pub fn segment_options<W: Width>(rows: u64, settings: &Settings) -> Result<segme
         mode: LookupMode::Batch,
         skew_bits: 0.0,
         codec: settings.codec,
-    };
-    let SegmentPlan { plan, address_bits } = plan_segment(&workload, &LookupCosts::default())?.plan;
-    Ok(segment::Options {
+    }
+}
+
+fn options_of(SegmentPlan { plan, address_bits }: SegmentPlan, settings: &Settings) -> segment::Options {
+    segment::Options {
         plan: Some(plan),
         address_bits,
         codec: settings.codec,
         ..segment::Options::default()
-    })
+    }
 }
 
 /// Returns the plan of a memtable of `rows` fingerprints: the one with the fastest lookup among those with at most
@@ -323,6 +339,8 @@ pub(super) fn required(files: &Files) -> Result<Manifest, StoreError> {
         let path = files.root().to_owned();
         if files.unfinished() {
             StoreError::Unfinished { path }
+        } else if !path.exists() {
+            StoreError::NoDirectory { path }
         } else {
             StoreError::NotAnIndex { path }
         }

@@ -42,6 +42,7 @@ impl<W: Width> Snapshot<W> {
         };
         let mut rows: Vec<W> = Vec::with_capacity(PASS_ROWS);
         for live in &self.view.segments {
+            scan.scanned.bytes += live.segment.scanned_bytes();
             let mut base = 0;
             let mut flush = |rows: &mut Vec<W>, base: &mut u32| -> Result<(), StoreError> {
                 for pair in scan.pairs(rows)? {

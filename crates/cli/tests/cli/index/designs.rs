@@ -1,14 +1,15 @@
 //! Indexes whose tables are named with `--plan`, compared with brute force; `plan --check`; lookups on several threads.
 
 use super::brute::{Stored, brute, brute_pairs, bytes, joined, shape};
-use super::rows;
+use super::{number, rows, u64s};
 use crate::sandbox::Sandbox;
 
 /// Designs that exist for every width, and the largest radius for which they are tested.
-const DESIGNS: [(&str, u32); 9] = [
+const DESIGNS: [(&str, u32); 10] = [
     ("scan", 5),
     ("one-table", 3),
     ("parts:4", 8),
+    ("parts:6", 3),
     ("blocks:4", 3),
     ("blocks:5", 3),
     ("blocks:6", 3),
@@ -73,7 +74,14 @@ fn unsuitable_designs_are_refused() {
         ("blocks", "is not a design of tables"),
         ("blocks:3", "--plan blocks:3: the plan \"blocks\" does not exist"),
         ("qr11 -k 4", "exists for a radius of at most 3, not for 4"),
-        ("random:10,20", "--plan random:10,20: the plan is not exact"),
+        (
+            "blocks:29",
+            "--plan blocks:29: the plan has 3654 tables, and a segment has at most 256",
+        ),
+        (
+            "nested:3",
+            "the plan \"nested blocks\" does not exist for 3 blocks",
+        ),
         (
             "masks:ffff,ffff0000",
             "--plan masks:ffff/0,ffff0000/0: the plan is not exact",
@@ -84,9 +92,92 @@ fn unsuitable_designs_are_refused() {
             .fails(2, &[says]);
         assert!(!sandbox.path("seen").exists());
     }
+    // A long design is not repeated as a whole.
+    let masks = ["ffff"; 100].join(",");
+    for design in [format!("masks:{masks}"), format!("mask:{masks}")] {
+        let refused = sandbox
+            .run(&format!("index build a.u64 -o seen --plan {design}"))
+            .fails(2, &["mask", "…"]);
+        assert!(refused.stderr.len() < 500, "{}", refused.stderr);
+    }
     sandbox
         .run("index build a.u64 -o seen -q --plan masks:ffffffff/1,ffffffff00000000/1")
         .ok();
+}
+
+#[test]
+fn random_tables_state_their_recall() {
+    let sandbox = Sandbox::new();
+    let n = 20_000;
+    sandbox.put("a.u64", u64s((0..n).map(number)));
+    // Each query differs in three bits from one fingerprint.
+    let flips = |i: u64| {
+        (0..3).fold(0u64, |bits, j| {
+            bits | 1 << ((number(i ^ 1 << 50) >> (8 * j)) % 64)
+        })
+    };
+    let near: Vec<u64> = (0..n).filter(|&i| flips(i).count_ones() == 3).collect();
+    sandbox.put("q.u64", u64s(near.iter().map(|&i| number(i) ^ flips(i))));
+    let built = sandbox
+        .run("index build a.u64 -o seen -q --plan random:3,20")
+        .ok()
+        .stdout;
+    assert!(
+        built.starts_with("seen: 20,000 fingerprints; not exact: queries find "),
+        "{built}"
+    );
+
+    let query = "index query seen --queries q.u64 -k 3 --format csv -q";
+    let found = sandbox.run(&format!("{query} --scan=never")).ok();
+    assert!(
+        found.stderr.contains("seen is not exact: queries find"),
+        "{}",
+        found.stderr
+    );
+    let stat: serde_json::Value =
+        serde_json::from_str(&sandbox.run("index stat seen --json").ok().stdout).unwrap();
+    assert_eq!(stat["exact"], false);
+    let stated = stat["recall"][3].as_f64().unwrap();
+    let measured = rows(&found).len() as f64 / near.len() as f64;
+    assert!(
+        stated < 0.95 && (measured - stated).abs() < 0.01,
+        "{measured}, stated {stated}"
+    );
+    assert!(
+        sandbox
+            .run("index stat seen")
+            .ok()
+            .stdout
+            .contains("recall        not exact")
+    );
+
+    // A scan and a join compare all fingerprints.
+    for options in ["--scan", "--search scan"] {
+        let all = sandbox.run(&format!("{query} {options}")).ok();
+        assert_eq!(rows(&all).len(), near.len());
+        assert!(!all.stderr.contains("not exact"), "{}", all.stderr);
+    }
+    sandbox.put("news.jsonl", "{\"text\":\"Rain fell on the hills\"}\n");
+    let refused = sandbox.run("dedup news.jsonl --against seen -o out");
+    assert!(
+        refused.code != Some(0) && refused.stderr.contains("the index is not exact"),
+        "{refused:?}"
+    );
+    // Added segments do not make the index exact.
+    sandbox.put("more.u64", u64s([1]));
+    sandbox.run("index add seen more.u64 -q").ok();
+    assert!(
+        sandbox
+            .run(&format!("{query} --scan=never"))
+            .ok()
+            .stderr
+            .contains("not exact")
+    );
+    let exact = sandbox
+        .run("index build a.u64 -o exact --plan blocks:4 -q")
+        .ok()
+        .stdout;
+    assert_eq!(exact, "exact: 20,000 fingerprints\n");
 }
 
 #[test]

@@ -60,7 +60,7 @@ fn live_fingerprints_are_exported_by_id() {
         .fails(2, &["--format"]);
     sandbox
         .run("index export nowhere")
-        .fails(1, &["nowhere is not an index"]);
+        .fails(1, &["nowhere does not exist"]);
 }
 
 #[test]

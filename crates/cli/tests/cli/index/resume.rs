@@ -137,7 +137,7 @@ fn only_the_same_command_on_the_same_input_resumes() {
         1,
         &[
             "seen is not an index yet",
-            "build it again from the same input to resume it",
+            "run the same build again, which keeps the tables that are complete",
         ],
     );
     sandbox
