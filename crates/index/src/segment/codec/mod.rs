@@ -57,17 +57,9 @@ pub(super) trait Buckets<W: Width> {
     fn fill(&self, place: &mut RowCursor, out: &mut Vec<W>) -> Result<(), SegmentError>;
 }
 
-/// One address to be probed for one query.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Probe {
-    pub(super) address: u32,
-    /// The position of the query in its group of queries.
-    pub(super) slot: u32,
-}
-
 /// Probes whose rows have been located.
 pub(super) struct Probed<'p, W> {
-    pub(super) probes: &'p [Probe],
+    pub(super) addresses: &'p [u32],
     /// The span of each probe, with the probe's slot as the number of the query.
     pub(super) runs: &'p [RowRange],
     /// For each slot, the query's bits below the address.

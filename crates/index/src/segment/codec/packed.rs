@@ -140,8 +140,7 @@ impl<W: Width, B: Bounds> Buckets<W> for PackedReader<'_, W, B> {
         // Nothing predicts whether a short run of rows crosses into the next cache line. Prefetching the same line
         // twice costs less than a mispredicted branch.
         prefetch_read(self.packed, first);
-        prefetch_read(self.packed, last.min(first + CACHE_LINE_BYTES));
-        for at in (first + 2 * CACHE_LINE_BYTES..last).step_by(CACHE_LINE_BYTES) {
+        for at in (first +  CACHE_LINE_BYTES..last).step_by(CACHE_LINE_BYTES) {
             prefetch_read(self.packed, at);
         }
         Span { start, end }
