@@ -175,7 +175,7 @@ impl PackedRows {
     ) {
         use std::arch::x86_64::{
             _mm512_add_epi8, _mm512_and_si512, _mm512_cmple_epu64_mask, _mm512_load_si512, _mm512_loadu_epi8,
-            _mm512_permutexvar_epi8, _mm512_popcnt_epi64, _mm512_set1_epi64, _mm512_set1_epi8,
+            _mm512_permutexvar_epi8, _mm512_popcnt_epi64, _mm512_set1_epi8, _mm512_set1_epi64,
             _mm512_srlv_epi64, _mm512_xor_si512,
         };
 
@@ -206,7 +206,11 @@ impl PackedRows {
                 // If the rows of this step are inside one cache line, only that line is loaded. The positions of the
                 // byte permutation then count from the start of the line.
                 let last = ((u64::from(row + left.min(8)) * width) / 8) as usize;
-                let start = if byte / 64 == last / 64 { byte / 64 * 64 } else { byte };
+                let start = if byte / 64 == last / 64 {
+                    byte / 64 * 64
+                } else {
+                    byte
+                };
                 let Some(window) = packed.get(start..).and_then(<[u8]>::first_chunk::<64>) else {
                     let packed = PackedBits {
                         bytes: packed,

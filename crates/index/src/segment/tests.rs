@@ -15,7 +15,8 @@ use crate::samples::{self, Random, SHAPES, Shape, plans, rows, shape};
 use twinprint_fingerprint::Width;
 
 /// All codecs, with pages of one row, of some rows, and of more rows than the segments have.
-const CODECS: [Codec; 6] = [
+const CODECS: [Codec; 7] = [
+    Codec::Packed(DirectoryForm::Compact),
     Codec::Packed(DirectoryForm::Plain),
     Codec::Packed(DirectoryForm::EliasFano),
     Codec::Huffman { page_rows: 1 },

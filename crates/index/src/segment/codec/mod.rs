@@ -20,7 +20,7 @@ use twinprint_fingerprint::kernel::{RangeHit, RowRange};
 
 pub(super) use self::packed::{Packed, PackedReader};
 pub(super) use self::pages::{Pages, PagesReader};
-use super::directory::{Directory, EliasFano, Plain};
+use super::directory::{Compact, Directory, EliasFano, Plain};
 use super::span::Span;
 use super::{Segment, SegmentError};
 
@@ -119,6 +119,7 @@ impl StoredRows {
 
 /// A reader of the rows of a table, by storage format; [`each_codec`] matches on it.
 pub(super) enum RowReader<'s, W> {
+    Compact(PackedReader<'s, W, Compact<'s>>),
     Plain(PackedReader<'s, W, Plain<'s>>),
     EliasFano(PackedReader<'s, W, EliasFano<'s>>),
     Pages(PagesReader<'s, W>),
@@ -131,6 +132,9 @@ impl<W: Width> Segment<W> {
         let table = &self.tables[t];
         match &table.rows {
             StoredRows::Packed(packed) => match packed.directory(&self.data) {
+                Directory::Compact(bounds) => {
+                    RowReader::Compact(PackedReader::new(self, &table.order, packed, bounds))
+                }
                 Directory::Plain(bounds) => {
                     RowReader::Plain(PackedReader::new(self, &table.order, packed, bounds))
                 }
@@ -147,6 +151,7 @@ impl<W: Width> Segment<W> {
 macro_rules! each_codec {
     ($reader:expr, $rows:ident => $do:expr) => {
         match $reader {
+            $crate::segment::codec::RowReader::Compact($rows) => $do,
             $crate::segment::codec::RowReader::Plain($rows) => $do,
             $crate::segment::codec::RowReader::EliasFano($rows) => $do,
             $crate::segment::codec::RowReader::Pages($rows) => $do,

@@ -86,18 +86,16 @@ impl<W: Width> Arrangement<W> {
 
     /// Divides flips into passes, for a table of `bytes` bytes.
     pub(super) fn passes(&self, flips: &[u32], bytes: usize) -> Vec<Pass> {
-        let stretches = self.starts.len() - 1;
-        let bits = stretches.ilog2();
-        let cached = (CACHED_BYTES * stretches / bytes.max(1)).max(2).ilog2();
+        let bits = self.stretches().ilog2();
+        let cached = (CACHED_BYTES * self.stretches() / bytes.max(1)).max(2).ilog2();
         let mut passes = Vec::new();
         let mut low = 0;
         loop {
             let high = (low + cached).min(bits);
-            let made = |flip: u32| {
-                let leading = u64::from(flip) >> self.shift;
-                if high == bits { leading >> low > 0 || low == 0 } else { leading >> high == 0 && (low == 0 || leading >> low > 0) }
-            };
-            let flips: Vec<u32> = flips.iter().copied().filter(|&flip| made(flip)).collect();
+            // A flip belongs to the pass of its highest bit. Flips within a stretch belong to the first pass.
+            let top = |flip: u32| (u64::from(flip) >> self.shift).checked_ilog2().unwrap_or(0);
+            let in_pass = |&flip: &u32| top(flip) >= low && (top(flip) < high || high == bits);
+            let flips: Vec<u32> = flips.iter().copied().filter(in_pass).collect();
             if !flips.is_empty() {
                 passes.push(Pass { flips, low, high });
             }
@@ -119,5 +117,48 @@ impl<W: Width> Arrangement<W> {
         let (fast, rest) = (i & ((1 << (high - low)) - 1), i >> (high - low));
         let stretch = rest >> low << high | fast << low | rest & ((1 << low) - 1);
         self.starts[stretch] as usize..self.starts[stretch + 1] as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flips;
+    use crate::random::Random;
+
+    fn arranged(queries: &[u64], address_bits: u32) -> Arrangement<u64> {
+        let mut arrangement = Arrangement::default();
+        arrangement.arrange(queries, &Order::new(u128::from(!0u64 << 20), address_bits));
+        arrangement
+    }
+
+    #[test]
+    fn every_query_is_in_one_stretch_of_every_pass_and_every_flip_in_one_pass() {
+        let mut random = Random(1);
+        for count in [0, 1, 2047, 2048, 10_000] {
+            let queries: Vec<u64> = (0..count).map(|_| random.next()).collect();
+            for address_bits in [1, 5, 12, 13, 22] {
+                let arrangement = arranged(&queries, address_bits);
+                assert_eq!(arrangement.is_sorted(), count >= MIN_SORTED_QUERIES);
+                let order = Order::<u64>::new(u128::from(!0u64 << 20), address_bits);
+                for (at, &number) in arrangement.numbers.iter().enumerate() {
+                    let permuted = order.join(arrangement.addresses[at], arrangement.rests[at]);
+                    assert_eq!(order.restore(permuted), queries[number as usize]);
+                }
+                let ball = flips::ball(address_bits, 2);
+                for bytes in [0, 1 << 20, 50 << 20, 1 << 31] {
+                    let passes = arrangement.passes(&ball, bytes);
+                    let mut flips: Vec<u32> = passes.iter().flat_map(|pass| pass.flips.clone()).collect();
+                    flips.sort_unstable();
+                    assert_eq!(flips, ball, "{address_bits} bits, {bytes} bytes");
+                    for pass in &passes {
+                        let stretches = (0..arrangement.stretches()).map(|i| arrangement.stretch(pass, i));
+                        let mut slots: Vec<usize> = stretches.flatten().collect();
+                        slots.sort_unstable();
+                        assert!(slots.into_iter().eq(0..count));
+                    }
+                }
+            }
+        }
     }
 }

@@ -11,6 +11,7 @@ use super::search::TableProbes;
 use super::{Receive, Stats};
 use crate::flips;
 use crate::segment::codec::{Buckets, Probed, Workspace};
+use crate::segment::layout::SectionKind;
 use crate::segment::span::Span;
 use crate::segment::{Segment, SegmentError};
 
@@ -89,12 +90,16 @@ impl<W: Width, R: Buckets<W>> Probes<'_, W, R> {
         ] {
             block.len = 0;
         }
-        let bytes = queries.len().max(segment.data.len() / segment.tables.len());
+        let rows = segment.footer.range(SectionKind::Rows, probing.table);
+        let bytes = rows.map_or(0, |rows| rows.len());
         for pass in buffers.queries.passes(&probing.flips, bytes) {
             for i in 0..buffers.queries.stretches() {
                 let stretch = buffers.queries.stretch(&pass, i);
                 for &flip in &pass.flips {
-                    if self.probe(stretch.clone(), flip, buffers, stats, receive)?.is_break() {
+                    if self
+                        .probe(stretch.clone(), flip, buffers, stats, receive)?
+                        .is_break()
+                    {
                         return Ok(ControlFlow::Break(()));
                     }
                 }
@@ -171,18 +176,17 @@ impl<W: Width, R: Buckets<W>> Probes<'_, W, R> {
             }
         }
         for (run, &address) in block.runs.iter_mut().zip(addresses) {
-            Span { start: run.start, end: run.end } = self.rows.locate(address);
+            Span {
+                start: run.start,
+                end: run.end,
+            } = self.rows.locate(address);
         }
         Ok(())
     }
 
     /// Compares the queries with the rows of the resolved block, and appends the matches to `found`.
     #[inline]
-    fn compare(
-        &self,
-        buffers: &mut ProbeBuffers<W>,
-        stats: &mut Stats,
-    ) -> Result<(), SegmentError> {
+    fn compare(&self, buffers: &mut ProbeBuffers<W>, stats: &mut Stats) -> Result<(), SegmentError> {
         let TableLookup {
             segment,
             probing,

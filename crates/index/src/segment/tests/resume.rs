@@ -234,7 +234,7 @@ fn a_journal_of_this_version_is_readable_and_unchanged() {
     let path = path_in(&directory);
     let options = Options {
         address_bits: vec![5, 5],
-        ..options(Plan::halves(64, 3).unwrap(), Codec::default(), 1 << 30)
+        ..options(Plan::halves(64, 3).unwrap(), Codec::Packed(DirectoryForm::Plain), 1 << 30)
     };
     let sample: Vec<(u64, u64)> = (0..60)
         .map(|id: u64| (id.wrapping_mul(0x9E37_79B9_7F4A_7C15), id))

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::*;
 use crate::bytes::sealed;
-use crate::segment::{self, Builder};
+use crate::segment::{self, Builder, DirectoryForm};
 
 const VERSIONS: [u8; 3] = [1, 2, 3];
 
@@ -41,7 +41,7 @@ fn every_version_is_read_and_the_next_commit_binds_its_files() {
         put(version, path);
         let read = read::<u64>(path).unwrap();
         assert!(read.settings.label.starts_with("tp1-words-lntf-64 "));
-        assert_eq!((read.settings.radius, read.settings.codec), (3, Codec::default()));
+        assert_eq!((read.settings.radius, read.settings.codec), (3, Codec::Packed(DirectoryForm::Plain)));
         assert_eq!((read.checkpoint, read.tombstones, read.generation), (60, 2, 3));
         same(&read.snapshot, &expected()).unwrap();
         let checked = check::<u64>(path).unwrap();
