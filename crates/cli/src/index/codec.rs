@@ -9,7 +9,7 @@ pub(crate) const CODECS: [Choice<Codec>; 3] = [
     Choice {
         name: "packed",
         help: "Packed rows: the fastest to search, and the largest",
-        value: Codec::Packed(DirectoryForm::Plain),
+        value: Codec::Packed(DirectoryForm::Compact),
     },
     Choice {
         name: "elias-fano",

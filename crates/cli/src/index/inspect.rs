@@ -102,7 +102,7 @@ fn print_stat<W: Width>(args: &StatArgs) -> anyhow::Result<()> {
 /// The name of a codec on the command line.
 fn name(codec: Codec) -> String {
     match codec {
-        Codec::Packed(DirectoryForm::Plain) => "packed".to_owned(),
+        Codec::Packed(DirectoryForm::Compact | DirectoryForm::Plain) => "packed".to_owned(),
         Codec::Packed(_) => "elias-fano".to_owned(),
         Codec::Huffman { page_rows } => format!("huffman, {page_rows} a page"),
         _ => "unknown".to_owned(),

@@ -183,31 +183,34 @@ impl PackedRows {
         let mask = _mm512_set1_epi64(((1u64 << width) - 1).cast_signed());
         let bound = _mm512_set1_epi64(i64::from(k.min(64)));
         for (index, range) in (0u32..).zip(ranges) {
-            let bit = u64::from(range.start) * width;
-            let (mut byte, case) = ((bit / 8) as usize, &self.cases[(bit % 8) as usize]);
             let query = queries
                 .get(range.query as usize)
                 .copied()
                 .unwrap_or_default()
                 .low_u64();
             let query = _mm512_set1_epi64(query.cast_signed());
-            // SAFETY: `case.bytes` and `case.shifts` have 64 bytes each and start at multiples of 64, because
-            // `RowPositions` is aligned to 64 bytes and `repr(C)` puts the two arrays at offsets 0 and 64.
-            let (order, shifts) = unsafe {
-                (
-                    _mm512_load_si512(case.bytes.as_ptr().cast()),
-                    _mm512_load_si512(case.shifts.as_ptr().cast()),
-                )
-            };
             let mut row = range.start;
-            while row < range.end {
-                let left = (range.end - row).min(8);
+            let mut left = range.end.saturating_sub(row);
+            // Nearly all ranges end after one step. So the step is taken without a test, also by an empty range.
+            loop {
+                let bit = u64::from(row) * width;
+                let (byte, case) = ((bit / 8) as usize, &self.cases[(bit % 8) as usize]);
+                // SAFETY: `case.bytes` and `case.shifts` have 64 bytes each and start at multiples of 64, because
+                // `RowPositions` is aligned to 64 bytes and `repr(C)` puts the two arrays at offsets 0 and 64.
+                let (order, shifts) = unsafe {
+                    (
+                        _mm512_load_si512(case.bytes.as_ptr().cast()),
+                        _mm512_load_si512(case.shifts.as_ptr().cast()),
+                    )
+                };
                 // If the rows of this step are inside one cache line, only that line is loaded. The positions of the
                 // byte permutation then count from the start of the line.
-                let line = byte / 64 * 64;
-                let is_within_line =
-                    (byte % 64 + (left as usize * self.width as usize + 7).div_ceil(8)) <= 64;
-                let start = if is_within_line { line } else { byte };
+                let last = ((u64::from(row + left.min(8)) * width) / 8) as usize;
+                let start = if byte / 64 == last / 64 {
+                    byte / 64 * 64
+                } else {
+                    byte
+                };
                 let Some(window) = packed.get(start..).and_then(<[u8]>::first_chunk::<64>) else {
                     let packed = PackedBits {
                         bytes: packed,
@@ -222,12 +225,15 @@ impl PackedRows {
                 let values = _mm512_srlv_epi64(_mm512_permutexvar_epi8(order, window), shifts);
                 let differing = _mm512_xor_si512(_mm512_and_si512(values, mask), query);
                 let near = u32::from(_mm512_cmple_epu64_mask(_mm512_popcnt_epi64(differing), bound));
-                let near = near & ((1 << left) - 1);
+                let near = near & !(u32::MAX << left.min(8));
                 if near != 0 {
                     emit(index, row, near, out);
                 }
-                row += left;
-                byte += self.width as usize;
+                if left <= 8 {
+                    break;
+                }
+                left -= 8;
+                row += 8;
             }
         }
     }

@@ -17,6 +17,12 @@ pub(super) fn table_bytes(codec: Codec, n: f64, bits: u32, u: u32) -> f64 {
     let addresses = 2f64.powi(u as i32);
     let rest = f64::from(bits - u);
     match codec.bounded() {
+        // The directory takes eight bits for each address, and four bytes for a group of about 200 rows: the largest
+        // power of two of addresses with fewer than 256.
+        Codec::Packed(DirectoryForm::Compact) => {
+            let group = (200.0 * addresses / n).log2().floor().clamp(3.0, 6.0);
+            n * rest / 8.0 + addresses * (1.0 + 4.0 / group.exp2())
+        }
         // The directory takes sixteen bits for each address, and four bytes for every 256 addresses.
         Codec::Packed(DirectoryForm::Plain) => n * rest / 8.0 + addresses * (2.0 + 4.0 / 256.0),
         // The directory takes one bit for each row, one for each address, and eight bytes for every 64 addresses.
@@ -47,7 +53,7 @@ pub(super) fn page_bytes(n: f64, bits: u32, page_rows: u32) -> f64 {
 /// The cost of a probe for a single query, as a multiple of its cost in packed rows with plain directories.
 pub(super) fn online_factor(codec: Codec) -> f64 {
     match codec.bounded() {
-        Codec::Packed(DirectoryForm::Plain) => 1.0,
+        Codec::Packed(DirectoryForm::Compact | DirectoryForm::Plain) => 1.0,
         Codec::Packed(DirectoryForm::EliasFano) => 1.8,
         // A probe searches for the page and decodes it.
         Codec::Huffman { page_rows } => 2.7 + 0.07 * f64::from(page_rows),
@@ -57,7 +63,7 @@ pub(super) fn online_factor(codec: Codec) -> f64 {
 /// Like [`online_factor`], but for one of very many queries, of which several probe the same page.
 pub(super) fn batch_factor(codec: Codec) -> f64 {
     match codec.bounded() {
-        Codec::Packed(DirectoryForm::Plain) => 1.0,
+        Codec::Packed(DirectoryForm::Compact | DirectoryForm::Plain) => 1.0,
         Codec::Packed(DirectoryForm::EliasFano) => 3.0,
         Codec::Huffman { .. } => 7.7,
     }

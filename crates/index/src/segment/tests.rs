@@ -17,7 +17,8 @@ use crate::samples::{self, Random, SHAPES, Shape, at_every_width, fewer, plans, 
 use twinprint_fingerprint::Width;
 
 /// All codecs, with pages of one row, of some rows, and of more rows than the segments have.
-const CODECS: [Codec; 6] = [
+const CODECS: [Codec; 7] = [
+    Codec::Packed(DirectoryForm::Compact),
     Codec::Packed(DirectoryForm::Plain),
     Codec::Packed(DirectoryForm::EliasFano),
     Codec::Huffman { page_rows: 1 },
@@ -296,6 +297,7 @@ fn check_fixture<W: Width>(name: &str, codec: Codec) {
 fn fixtures_of_this_version_are_readable_and_unchanged<W: Width>() {
     for (name, codec) in [
         ("plain", Codec::Packed(DirectoryForm::Plain)),
+        ("compact", Codec::Packed(DirectoryForm::Compact)),
         ("elias-fano", Codec::Packed(DirectoryForm::EliasFano)),
         ("huffman", Codec::Huffman { page_rows: 16 }),
     ] {

@@ -280,6 +280,7 @@ mod tests {
 
     fn codec() -> impl Strategy<Value = Codec> {
         prop_oneof![
+            Just(Codec::Packed(DirectoryForm::Compact)),
             Just(Codec::Packed(DirectoryForm::Plain)),
             Just(Codec::Packed(DirectoryForm::EliasFano)),
             (1u32..=1 << 16).prop_map(|page_rows| Codec::Huffman { page_rows }),

@@ -24,7 +24,7 @@ pub(super) use self::keyed::{KeyReads, KeyedRows};
 pub(super) use self::lower_bound::LowerBound;
 pub(super) use self::packed::{Packed, PackedReader};
 pub(super) use self::pages::{Pages, PagesReader};
-use super::directory::{Directory, EliasFano, Plain};
+use super::directory::{Compact, Directory, EliasFano, Plain};
 use super::span::Span;
 use super::{Segment, SegmentError};
 
@@ -61,17 +61,9 @@ pub(super) trait Buckets<W: Width> {
     fn fill(&self, place: &mut RowCursor, out: &mut Vec<W>) -> Result<(), SegmentError>;
 }
 
-/// One address to be probed for one query.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Probe {
-    pub(super) address: u32,
-    /// The position of the query in its group of queries.
-    pub(super) slot: u32,
-}
-
 /// Probes whose rows have been located.
 pub(super) struct Probed<'p, W> {
-    pub(super) probes: &'p [Probe],
+    pub(super) addresses: &'p [u32],
     /// The span of each probe, with the probe's slot as the number of the query.
     pub(super) runs: &'p [RowRange],
     /// For each slot, the query's bits below the address.
@@ -136,6 +128,7 @@ impl StoredRows {
 
 /// A reader of the rows of a table, by storage format; [`each_codec`] matches on it.
 pub(super) enum RowReader<'s, W> {
+    Compact(PackedReader<'s, W, Compact<'s>>),
     Plain(PackedReader<'s, W, Plain<'s>>),
     EliasFano(PackedReader<'s, W, EliasFano<'s>>),
     Pages(PagesReader<'s, W>),
@@ -148,6 +141,9 @@ impl<W: Width> Segment<W> {
         let table = &self.tables[t];
         match &table.rows {
             StoredRows::Packed(packed) => match packed.directory(&self.data) {
+                Directory::Compact(bounds) => {
+                    RowReader::Compact(PackedReader::new(self, &table.order, packed, bounds))
+                }
                 Directory::Plain(bounds) => {
                     RowReader::Plain(PackedReader::new(self, &table.order, packed, bounds))
                 }
@@ -164,6 +160,7 @@ impl<W: Width> Segment<W> {
 macro_rules! each_codec {
     ($reader:expr, $rows:ident => $do:expr) => {
         match $reader {
+            $crate::segment::codec::RowReader::Compact($rows) => $do,
             $crate::segment::codec::RowReader::Plain($rows) => $do,
             $crate::segment::codec::RowReader::EliasFano($rows) => $do,
             $crate::segment::codec::RowReader::Pages($rows) => $do,

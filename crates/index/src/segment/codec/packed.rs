@@ -18,6 +18,8 @@ use crate::segment::{Segment, SegmentError};
 
 /// The size of a cache line in bytes.
 const CACHE_LINE_BYTES: usize = 64;
+/// The number of bytes of rows of which the caches hold little.
+const FAR_BYTES: usize = 1 << 27;
 /// The maximum number of rows that are read at a time in a pass over all rows.
 const STRETCH_ROWS: u32 = 4096;
 
@@ -81,16 +83,20 @@ pub(in crate::segment) struct PackedReader<'s, W, B> {
     /// them in registers.
     count: u32,
     width: u32,
+    /// True if the rows are too many for the caches, so that many probes wait for memory.
+    is_far: bool,
 }
 
 impl<'s, W: Width, B: Bounds> PackedReader<'s, W, B> {
     #[inline]
     pub(super) fn new(segment: &'s Segment<W>, order: &'s Order<W>, stored: &'s Packed, bounds: B) -> Self {
+        let packed = &segment.data[stored.rows.clone()];
         Self {
             segment,
             order,
             stored,
-            packed: &segment.data[stored.rows.clone()],
+            packed,
+            is_far: packed.len() > FAR_BYTES,
             bounds,
             count: segment.footer.rows as u32,
             width: order.rest_bits(),
@@ -137,11 +143,13 @@ impl<W: Width, B: Bounds> Buckets<W> for PackedReader<'_, W, B> {
         let width = u64::from(self.width);
         let first = (u64::from(start) * width / 8) as usize;
         let last = (u64::from(end) * width / 8) as usize;
-        // Nothing predicts whether a short run of rows crosses into the next cache line. Prefetching the same line
-        // twice costs less than a mispredicted branch.
         prefetch_read(self.packed, first);
-        prefetch_read(self.packed, last.min(first + CACHE_LINE_BYTES));
-        for at in (first + 2 * CACHE_LINE_BYTES..last).step_by(CACHE_LINE_BYTES) {
+        if self.is_far {
+            // Nothing predicts whether a short run of rows crosses into the next cache line. Prefetching the same line
+            // twice costs less than a mispredicted branch, and less than the wait for memory.
+            prefetch_read(self.packed, last.min(first + CACHE_LINE_BYTES));
+        }
+        for at in (first + CACHE_LINE_BYTES..last).step_by(CACHE_LINE_BYTES) {
             prefetch_read(self.packed, at);
         }
         Span { start, end }

@@ -1,12 +1,14 @@
 //! Directories, which map an address to the rows that have it.
 //!
-//! There are two forms, for n rows and 2^u addresses. *Plain* ([`plain`]) takes two bytes for each address, and one
-//! memory access. *Elias–Fano* ([`elias_fano`]) takes little more than n + 2^u bits, and a few instructions more. It
-//! also stores what the plain form cannot: more than 65,535 rows within 256 addresses.
+//! There are three forms, for n rows and 2^u addresses. *Compact* ([`compact`]) takes little more than one byte for each
+//! address, and one memory access. *Plain* ([`plain`]) takes two bytes, and stores more rows at an address. *Elias–Fano* ([`elias_fano`]) takes little more than n + 2^u bits, and a few instructions more. It
+//! also stores what the others cannot: more than 65,535 rows within 256 addresses.
 
+mod compact;
 mod elias_fano;
 mod plain;
 
+pub(crate) use compact::Compact;
 pub(crate) use elias_fano::EliasFano;
 pub(crate) use plain::Plain;
 
@@ -19,15 +21,17 @@ use super::span::Span;
 pub enum DirectoryForm {
     /// Two bytes for each address. If a group of addresses has too many rows for that, the Elias–Fano form is used
     /// instead.
-    #[default]
     Plain = 1,
     /// A bit string of n + 2^u bits for n rows and 2^u addresses, with a position for every 64 addresses.
     EliasFano = 2,
+    /// One byte for each address. If a group of addresses has too many rows for that, the plain form is used instead.
+    #[default]
+    Compact = 4,
 }
 
 impl DirectoryForm {
     pub(crate) fn from(number: u32) -> Option<Self> {
-        [Self::Plain, Self::EliasFano]
+        [Self::Plain, Self::EliasFano, Self::Compact]
             .into_iter()
             .find(|&form| form as u32 == number)
     }
@@ -49,6 +53,7 @@ pub(crate) trait Bounds {
 /// An encoded directory of either form, for reading.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Directory<'a> {
+    Compact(Compact<'a>),
     Plain(Plain<'a>),
     EliasFano(EliasFano<'a>),
 }
@@ -56,6 +61,7 @@ pub(crate) enum Directory<'a> {
 impl<'a> Directory<'a> {
     pub(crate) fn new(form: DirectoryForm, coarse: &'a [u8], fine: &'a [u8]) -> Self {
         match form {
+            DirectoryForm::Compact => Self::Compact(Compact::new(coarse, fine)),
             DirectoryForm::Plain => Self::Plain(Plain::new(coarse, fine)),
             DirectoryForm::EliasFano => Self::EliasFano(EliasFano::new(coarse, fine)),
         }
@@ -98,13 +104,15 @@ impl Counter {
         self.rows += 1;
     }
 
-    /// Encodes the directory in the given form, or in Elias–Fano form if a plain directory cannot store so many rows.
+    /// Encodes the directory in the given form, or in the first form after it that can store so many rows: compact,
+    /// plain, Elias–Fano.
     pub(crate) fn finish(mut self, form: DirectoryForm) -> Encoded {
         let rows = self.rows;
         for bound in &mut self.bounds[self.next..] {
             *bound = rows;
         }
         match form {
+            DirectoryForm::Compact => compact::encode(&self.bounds).or_else(|| plain::encode(&self.bounds)),
             DirectoryForm::Plain => plain::encode(&self.bounds),
             DirectoryForm::EliasFano => None,
         }
@@ -121,13 +129,18 @@ mod tests {
     fn check(addresses: &[u32], bits: u32) {
         let mut sorted = addresses.to_vec();
         sorted.sort_unstable();
-        for form in [DirectoryForm::Plain, DirectoryForm::EliasFano] {
+        for form in [
+            DirectoryForm::Compact,
+            DirectoryForm::Plain,
+            DirectoryForm::EliasFano,
+        ] {
             let mut counter = Counter::new(bits);
             for &x in &sorted {
                 counter.push(x);
             }
             let encoded = counter.finish(form);
             let bounds: Box<dyn Bounds> = match encoded.form {
+                DirectoryForm::Compact => Box::new(Compact::new(&encoded.coarse, &encoded.fine)),
                 DirectoryForm::Plain => Box::new(Plain::new(&encoded.coarse, &encoded.fine)),
                 DirectoryForm::EliasFano => Box::new(EliasFano::new(&encoded.coarse, &encoded.fine)),
             };

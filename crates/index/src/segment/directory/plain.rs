@@ -16,44 +16,40 @@ const GROUP: u32 = 8;
 /// An encoded plain directory, for reading.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Plain<'a> {
-    coarse: &'a [u8],
-    fine: &'a [u8],
+    coarse: &'a [[u8; 4]],
+    fine: &'a [[u8; 2]],
 }
 
 impl<'a> Plain<'a> {
     pub(crate) fn new(coarse: &'a [u8], fine: &'a [u8]) -> Self {
-        Self { coarse, fine }
+        Self {
+            coarse: coarse.as_chunks().0,
+            fine: fine.as_chunks().0,
+        }
     }
 
     /// Returns the first row of a group of addresses.
     #[inline]
     fn group(&self, group: usize) -> u32 {
-        let first = self.coarse.get(4 * group..).and_then(<[u8]>::first_chunk);
-        first.map_or(0, |&b| u32::from_le_bytes(b))
+        self.coarse.get(group).map_or(0, |&b| u32::from_le_bytes(b))
     }
 }
 
 impl Bounds for Plain<'_> {
     #[inline]
     fn prefetch(&self, address: u32) {
-        prefetch_read(self.fine, 2 * address as usize);
+        prefetch_read(self.fine, address as usize);
     }
 
     #[inline]
     fn bucket(&self, address: u32) -> Span {
         let x = address as usize;
-        // The two bounds of a bucket are adjacent, and mostly in the same group.
-        let both = self.fine.get(2 * x..).and_then(<[u8]>::first_chunk);
-        let both = both.map_or(0, |&b| u32::from_le_bytes(b));
+        let offset = |x: usize| self.fine.get(x).map_or(0, |&b| u16::from_le_bytes(b));
         let group = self.group(x >> GROUP);
-        let next = if (x + 1).is_multiple_of(1 << GROUP) {
-            self.group((x + 1) >> GROUP)
-        } else {
-            group
-        };
+        let next = self.group((x + 1) >> GROUP);
         Span {
-            start: group.wrapping_add(both & 0xFFFF),
-            end: next.wrapping_add(both >> 16),
+            start: group.wrapping_add(offset(x).into()),
+            end: next.wrapping_add(offset(x + 1).into()),
         }
     }
 

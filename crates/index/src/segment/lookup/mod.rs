@@ -11,6 +11,7 @@
 //! A row is reported by the first table that finds it: a table skips the rows that an earlier table finds, which
 //! follows from the differing bits. So each row is reported once, without a set of reported rows.
 
+mod arrangement;
 mod ids;
 mod inexact;
 mod keys;

@@ -1,46 +1,35 @@
 //! The probes of one table, block by block; the module `lookup` describes how they are pipelined.
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 
 use twinprint_fingerprint::Width;
 use twinprint_fingerprint::kernel::RowRange;
 
+use super::arrangement::Arrangement;
 use super::ids::{NO_ROW, RowMatch};
 use super::search::TableProbes;
 use super::{Receive, Stats};
 use crate::flips;
-use crate::segment::codec::{Buckets, Probe, Probed, Workspace};
+use crate::segment::codec::{Buckets, Probed, Workspace};
+use crate::segment::layout::SectionKind;
 use crate::segment::span::Span;
 use crate::segment::{Segment, SegmentError};
 
 /// The maximum number of queries that are sorted and probed together.
 pub(super) const MAX_BATCH_QUERIES: usize = 1 << 20;
-/// The number of queries that are probed together, flip by flip. The part of the table that they touch should fit the
-/// first-level cache.
-const GROUP_QUERIES: usize = 512;
 /// The number of probes of a block: enough that the first prefetch has completed when the last one is issued.
 const BLOCK_PROBES: usize = 64;
 /// The number of matches that are gathered before they are passed on.
 const REPORT_ROWS: usize = 64;
-/// The minimum number of queries that are sorted by address before they are probed. Sorting fewer is not worth its
-/// cost.
-const MIN_ORDERED_QUERIES: usize = 2048;
-/// log₂ of the number of address ranges by which queries are sorted.
-const ORDER_BITS: u32 = 12;
-
 /// Buffers that are reused from one table to the next.
 #[derive(Debug, Default)]
 pub(crate) struct ProbeBuffers<W> {
-    /// The number of each query and its permuted form, in the order in which the queries are probed.
-    order: Vec<(u32, W)>,
-    /// The address of each query; `rests` has the bits below it.
-    addresses: Vec<u32>,
-    rests: Vec<W>,
+    queries: Arrangement<W>,
     /// The block that is being filled. `prefetched` is the block whose bounds have been prefetched, `resolved` the
     /// block whose rows have been prefetched.
-    filling: ProbeBlock,
-    prefetched: ProbeBlock,
-    resolved: ProbeBlock,
+    filling: Box<ProbeBlock>,
+    prefetched: Box<ProbeBlock>,
+    resolved: Box<ProbeBlock>,
     workspace: Workspace<W>,
     found: Vec<RowMatch<W>>,
 }
@@ -53,17 +42,21 @@ impl<W> ProbeBuffers<W> {
 }
 
 /// A block of probes.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct ProbeBlock {
-    probes: Vec<Probe>,
-    /// The rows or pages of each probe, depending on the codec.
-    runs: Vec<RowRange>,
+    len: usize,
+    addresses: [u32; BLOCK_PROBES],
+    /// The rows or pages of each probe, depending on the codec. `query` is the position of the query in its group.
+    runs: [RowRange; BLOCK_PROBES],
 }
 
-impl ProbeBlock {
-    fn clear(&mut self) {
-        self.probes.clear();
-        self.runs.clear();
+impl Default for ProbeBlock {
+    fn default() -> Self {
+        Self {
+            len: 0,
+            addresses: [0; BLOCK_PROBES],
+            runs: [RowRange::default(); BLOCK_PROBES],
+        }
     }
 }
 
@@ -92,87 +85,67 @@ impl<W: Width, R: Buckets<W>> Probes<'_, W, R> {
         stats: &mut Stats,
         receive: &mut impl Receive<W>,
     ) -> Result<ControlFlow<()>, SegmentError> {
-        self.arrange(queries, buffers);
-        buffers.workspace.begin(queries.len() >= MIN_ORDERED_QUERIES);
-        stats.probes += (queries.len() * self.job.probing.flips.len()) as u64;
-        let order = &self.job.segment.tables[self.job.probing.table].order;
-        for from in (0..queries.len()).step_by(GROUP_QUERIES) {
-            let to = (from + GROUP_QUERIES).min(queries.len());
-            buffers.addresses.clear();
-            buffers.rests.clear();
-            for &(_, permuted) in &buffers.order[from..to] {
-                buffers.addresses.push(order.address(permuted));
-                buffers.rests.push(order.rest(permuted));
+        let TableLookup { segment, probing, .. } = self.job;
+        let table = &segment.tables[probing.table];
+        buffers.queries.arrange(queries, &table.order);
+        buffers.workspace.begin(buffers.queries.is_sorted());
+        stats.probes += (queries.len() * probing.flips.len()) as u64;
+        for block in [
+            &mut buffers.filling,
+            &mut buffers.prefetched,
+            &mut buffers.resolved,
+        ] {
+            block.len = 0;
+        }
+        let rows = segment.footer.range(SectionKind::Rows, probing.table);
+        let bytes = rows.map_or(0, |rows| rows.len());
+        for pass in buffers.queries.passes(&probing.flips, bytes) {
+            for i in 0..buffers.queries.stretches() {
+                let stretch = buffers.queries.stretch(&pass, i);
+                for &flip in &pass.flips {
+                    if self
+                        .probe(stretch.clone(), flip, buffers, stats, receive)?
+                        .is_break()
+                    {
+                        return Ok(ControlFlow::Break(()));
+                    }
+                }
             }
-            if self.probe_together(from, buffers, stats, receive)?.is_break() {
+        }
+        // Three more steps finish the last block and the two before it.
+        for _ in 0..3 {
+            if self.step(buffers, stats, receive)?.is_break() {
                 return Ok(ControlFlow::Break(()));
             }
         }
         self.report_matches(buffers, receive)
     }
 
-    /// Sorts the queries by the leading bits of their addresses, if there are at least [`MIN_ORDERED_QUERIES`].
-    fn arrange(&self, queries: &[W], buffers: &mut ProbeBuffers<W>) {
-        let order = &self.job.segment.tables[self.job.probing.table].order;
-        buffers.order.clear();
-        if queries.len() < MIN_ORDERED_QUERIES {
-            let permuted = queries.iter().map(|&q| order.permute(q));
-            buffers.order.extend((0..).zip(permuted));
-            return;
-        }
-        let shift = order.address_bits().saturating_sub(ORDER_BITS);
-        let mut starts = vec![0u32; (1 << ORDER_BITS) + 1];
-        for &query in queries {
-            let stretch = order.address(order.permute(query)) >> shift;
-            starts[stretch as usize + 1] += 1;
-        }
-        let mut sum = 0;
-        for start in &mut starts {
-            sum += *start;
-            *start = sum;
-        }
-        buffers.order.resize(queries.len(), (0, W::default()));
-        for (number, &query) in (0u32..).zip(queries) {
-            let permuted = order.permute(query);
-            let at = &mut starts[(order.address(permuted) >> shift) as usize];
-            buffers.order[*at as usize] = (number, permuted);
-            *at += 1;
-        }
-    }
-
-    /// Probes the table for one group of queries, of which the first is at position `from` of the probing order.
-    fn probe_together(
+    /// Probes the address of each query of a stretch with some of its bits flipped.
+    #[inline]
+    fn probe(
         &self,
-        from: usize,
+        stretch: Range<usize>,
+        flip: u32,
         buffers: &mut ProbeBuffers<W>,
         stats: &mut Stats,
         receive: &mut impl Receive<W>,
     ) -> Result<ControlFlow<()>, SegmentError> {
-        for block in [
-            &mut buffers.filling,
-            &mut buffers.prefetched,
-            &mut buffers.resolved,
-        ] {
-            block.clear();
-        }
-        for &flip in &self.job.probing.flips {
-            for slot in 0..buffers.addresses.len() {
-                let address = buffers.addresses[slot] ^ flip;
-                self.rows.prefetch(address);
-                buffers.filling.probes.push(Probe {
-                    address,
-                    slot: slot as u32,
-                });
-                if buffers.filling.probes.len() == BLOCK_PROBES
-                    && self.step(from, buffers, stats, receive)?.is_break()
-                {
-                    return Ok(ControlFlow::Break(()));
-                }
+        let mut slot = stretch.start;
+        while slot < stretch.end {
+            let block = &mut buffers.filling;
+            let from = block.len;
+            let take = (BLOCK_PROBES - from).min(stretch.end - slot);
+            let probes = block.addresses[from..].iter_mut().zip(&mut block.runs[from..]);
+            let queries = (slot as u32..).zip(&buffers.queries.addresses[slot..slot + take]);
+            for ((address, run), (number, &of)) in probes.zip(queries) {
+                *address = of ^ flip;
+                run.query = number;
+                self.rows.prefetch(*address);
             }
-        }
-        // Three more steps finish the last block and the two before it.
-        for _ in 0..3 {
-            if self.step(from, buffers, stats, receive)?.is_break() {
+            block.len += take;
+            slot += take;
+            if block.len == BLOCK_PROBES && self.step(buffers, stats, receive)?.is_break() {
                 return Ok(ControlFlow::Break(()));
             }
         }
@@ -184,14 +157,13 @@ impl<W: Width, R: Buckets<W>> Probes<'_, W, R> {
     #[inline]
     fn step(
         &self,
-        from: usize,
         buffers: &mut ProbeBuffers<W>,
         stats: &mut Stats,
         receive: &mut impl Receive<W>,
     ) -> Result<ControlFlow<()>, SegmentError> {
-        self.compare(from, buffers, stats)?;
+        self.compare(buffers, stats)?;
         self.resolve(&mut buffers.prefetched)?;
-        buffers.resolved.clear();
+        buffers.resolved.len = 0;
         std::mem::swap(&mut buffers.resolved, &mut buffers.prefetched);
         std::mem::swap(&mut buffers.prefetched, &mut buffers.filling);
         if buffers.found.len() >= REPORT_ROWS || self.job.eager {
@@ -203,32 +175,25 @@ impl<W: Width, R: Buckets<W>> Probes<'_, W, R> {
     /// Locates the rows of the probes of a block, and prefetches them.
     #[inline]
     fn resolve(&self, block: &mut ProbeBlock) -> Result<(), SegmentError> {
-        let ProbeBlock { probes, runs } = block;
+        let addresses = &block.addresses[..block.len];
         if !self.job.segment.sectors.all() {
-            for &Probe { address, .. } in &*probes {
+            for &address in addresses {
                 self.rows.verify_bounds(address)?;
                 self.rows.verify_rows(self.rows.locate(address))?;
             }
         }
-        runs.extend(probes.iter().map(|&Probe { address, slot }| {
-            let Span { start, end } = self.rows.locate(address);
-            RowRange {
-                start,
-                end,
-                query: slot,
-            }
-        }));
+        for (run, &address) in block.runs.iter_mut().zip(addresses) {
+            Span {
+                start: run.start,
+                end: run.end,
+            } = self.rows.locate(address);
+        }
         Ok(())
     }
 
     /// Compares the queries with the rows of the resolved block, and appends the matches to `found`.
     #[inline]
-    fn compare(
-        &self,
-        from: usize,
-        buffers: &mut ProbeBuffers<W>,
-        stats: &mut Stats,
-    ) -> Result<(), SegmentError> {
+    fn compare(&self, buffers: &mut ProbeBuffers<W>, stats: &mut Stats) -> Result<(), SegmentError> {
         let TableLookup {
             segment,
             probing,
@@ -239,11 +204,11 @@ impl<W: Width, R: Buckets<W>> Probes<'_, W, R> {
         let table = &segment.tables[probing.table];
         let block = &buffers.resolved;
         let probed = Probed {
-            probes: &block.probes,
-            runs: &block.runs,
-            rests: &buffers.rests,
+            addresses: &block.addresses[..block.len],
+            runs: &block.runs[..block.len],
+            rests: &buffers.queries.rests,
         };
-        let (ordered, found) = (&buffers.order, &mut buffers.found);
+        let (queries, found) = (&buffers.queries, &mut buffers.found);
         let seen = |differing: W| {
             let by = |p: &TableProbes| flips::reaches(differing, segment.tables[p.table].address, p.radius);
             earlier.iter().any(by)
@@ -251,9 +216,11 @@ impl<W: Width, R: Buckets<W>> Probes<'_, W, R> {
         let compared = self
             .rows
             .within(&probed, k, &mut buffers.workspace, |probe, row, rest| {
-                let Probe { address, slot } = block.probes[probe as usize];
+                let address = block.addresses[probe as usize];
+                let slot = block.runs[probe as usize].query as usize;
                 let permuted = table.order.join(address, rest);
-                let (query, permuted_query) = ordered[from + slot as usize];
+                let query = queries.numbers[slot];
+                let permuted_query = table.order.join(queries.addresses[slot], queries.rests[slot]);
                 let differing = table.order.restore(permuted ^ permuted_query);
                 let distance = differing.distance(W::default());
                 if distance <= k && !seen(differing) {

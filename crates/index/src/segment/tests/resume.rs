@@ -232,7 +232,11 @@ fn a_journal_of_this_version_is_readable_and_unchanged<W: Width>() {
     let path = path_in(&directory);
     let options = Options {
         address_bits: vec![5, 5],
-        ..options(Plan::halves(W::BITS, 3).unwrap(), Codec::default(), 1 << 30)
+        ..options(
+            Plan::halves(W::BITS, 3).unwrap(),
+            Codec::Packed(DirectoryForm::Plain),
+            1 << 30,
+        )
     };
     let sample: Vec<(W, u64)> = (0..60)
         .map(|id: u64| {

@@ -39,6 +39,7 @@ fn upkeep() -> impl Strategy<Value = Upkeep> {
 
 fn codec() -> impl Strategy<Value = Codec> {
     prop_oneof![
+        Just(Codec::Packed(DirectoryForm::Compact)),
         Just(Codec::Packed(DirectoryForm::Plain)),
         Just(Codec::Packed(DirectoryForm::EliasFano)),
         Just(Codec::HUFFMAN),

@@ -359,9 +359,13 @@ fn files_with_names_are_written_as_in_the_fixture<W: Width>() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     let options = options(64, Upkeep::FlushOnly, Unsynced);
+    let settings = Settings {
+        codec: versions::PLAIN,
+        ..settings()
+    };
     create_named_from::<W, StoreError>(
         path,
-        &settings(),
+        &settings,
         &options,
         |writer| push_all(writer, &names[..40]),
         |file| Ok((versions::fixture_segment(file, 0..40, 3)?, 40)),

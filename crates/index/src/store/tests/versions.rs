@@ -7,12 +7,15 @@ use std::path::{Path, PathBuf};
 use super::*;
 use crate::bytes::sealed;
 use crate::plan::Plan;
-use crate::segment::{self, Builder, Segment};
+use crate::segment::{self, Builder, DirectoryForm, Segment};
 
 /// The versions of manifests of a width.
 pub(super) fn versions<W: Width>() -> &'static [u8] {
     if W::BITS == 64 { &[1, 2, 3] } else { &[3] }
 }
+
+/// The codec of the fixtures.
+pub(super) const PLAIN: Codec = Codec::Packed(DirectoryForm::Plain);
 
 /// The segments and deleted ids of the fixtures.
 const DATA_FILES: [&str; 3] = ["00000001.seg", "00000002.del", "00000004.seg"];
@@ -52,6 +55,7 @@ pub(super) fn fixture_segment<W: Width>(
     let options = segment::Options {
         plan: Some(Plan::one_table(W::BITS, 3)?),
         address_bits: vec![address_bits],
+        codec: PLAIN,
         ..segment::Options::default()
     };
     let mut builder = Builder::new(file, &options)?;
@@ -67,6 +71,7 @@ fn files_are_written_as_in_the_fixture<W: Width>() {
     let path = directory.path();
     let settings = Settings {
         label: "tp1-words-lntf-64 4973f575234e63dc".to_owned(),
+        codec: PLAIN,
         ..settings()
     };
     let options = options(64, Upkeep::FlushOnly, Unsynced);
@@ -115,7 +120,7 @@ fn every_version_is_read_and_the_next_commit_binds_its_files<W: Width>() {
         put::<W>(version, path);
         let read = read::<W>(path).unwrap();
         assert!(read.settings.label.starts_with("tp1-words-lntf-64 "));
-        assert_eq!((read.settings.radius, read.settings.codec), (3, Codec::default()));
+        assert_eq!((read.settings.radius, read.settings.codec), (3, PLAIN));
         assert_eq!((read.checkpoint, read.tombstones, read.generation), (60, 2, 3));
         same(&read.snapshot, &expected()).unwrap();
         let checked = check::<W>(path).unwrap();

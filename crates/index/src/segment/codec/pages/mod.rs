@@ -26,7 +26,7 @@ use twinprint_fingerprint::kernel::prefetch_read;
 use self::ends::PageEnds;
 use self::huffman::Decoder;
 use self::page::Page;
-use super::{Buckets, Mismatch, Probe, ProbeCosts, Probed, RowCursor, Workspace, required};
+use super::{Buckets, Mismatch, ProbeCosts, Probed, RowCursor, Workspace, required};
 use crate::segment::bits::PADDING;
 use crate::segment::layout::{Footer, SectionKind};
 use crate::segment::order::Order;
@@ -269,8 +269,8 @@ impl<W: Width> Buckets<W> for PagesReader<'_, W> {
     ) -> Result<u64, SegmentError> {
         let all = self.order.rest(!W::default());
         let mut candidates = 0;
-        for ((number, run), &Probe { address, slot }) in (0..).zip(probed.runs).zip(probed.probes) {
-            let rest = probed.rests.get(slot as usize).copied().unwrap_or_default();
+        for ((number, run), &address) in (0..).zip(probed.runs).zip(probed.addresses) {
+            let rest = probed.rests.get(run.query as usize).copied().unwrap_or_default();
             let (first, last) = (
                 self.order.join(address, W::default()),
                 self.order.join(address, all),
