@@ -23,6 +23,8 @@ Examples:
       one line of JSON a document: id, source, line, fingerprint, features
   twinprint fingerprint notes/ --profile tp1-chars4-tf-64 --format-out tsv
       overlapping windows of 4 characters instead of words
+  twinprint fingerprint news.jsonl --profile tp1-words3-set-64+hash.rabin
+      Rabin fingerprints of shingles of three words
   twinprint fingerprint vectors.jsonl --vector-key embedding
       fingerprints of vectors, by random hyperplanes
   twinprint fingerprint news.jsonl --profile 1e0ng
@@ -43,7 +45,9 @@ pub(crate) struct Args {
     #[command(flatten)]
     input: InputArgs,
 
-    /// Profile of the fingerprints. The id ends in the width: 16, 32, 64 or 128. Or the name of a library whose
+    /// Profile of the fingerprints: tp1-FEATURES-WEIGHT-BITS. FEATURES is words, wordsN or charsN (shingles of N words or
+    /// characters) or wordpairs; WEIGHT is set, tf, lntf or levels; BITS is 16, 32, 64 or 128. At the end, +hash.rabin
+    /// hashes features by Rabin fingerprints, and +key.ID under a secret key. Or the name of a library whose
     /// fingerprints are reproduced: cppjieba (gosimhash, jiebaR), haoyuhu-gosimhash, mfonda, allendang, safeie,
     /// rust-simhash, 1e0ng (PyPI simhash), seomoz or simhash-java. The first two accept a suffix -topN, the number of
     /// keywords

@@ -30,7 +30,7 @@ pub struct Span {
 impl Span {
     /// Returns the start and the end of the range, clamped to a buffer of `length` bytes.
     #[inline]
-    fn clamped(self, length: usize) -> (usize, usize) {
+    pub(crate) fn clamped(self, length: usize) -> (usize, usize) {
         let end = (self.end as usize).min(length);
         ((self.start as usize).min(end), end)
     }

@@ -47,6 +47,7 @@ pub mod hyperplane;
 pub mod kernel;
 mod key;
 mod level;
+pub mod rabin;
 mod votes;
 mod width;
 

@@ -41,14 +41,17 @@ impl fmt::Debug for Analyzer {
     /// Does not print the buffers: they contain feature hashes, which depend on the secret key.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Fingerprinter {
-            features, bits, key, ..
+            features,
+            bits,
+            hasher,
+            ..
         } = &self.fingerprinter;
         let mut analyzer = f.debug_struct("Analyzer");
         analyzer
             .field("features", features)
             .field("weight", &self.fingerprinter.weight())
             .field("bits", bits)
-            .field("key", key);
+            .field("hash", hasher);
         analyzer.finish_non_exhaustive()
     }
 }

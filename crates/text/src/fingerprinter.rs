@@ -9,9 +9,10 @@
 //! If every occurrence of a feature has the same weight, each occurrence votes by itself. Features are then counted
 //! only if the caller asks for the number of distinct features.
 
-use twinprint_fingerprint::{HashKey, Span, Votes, Width, hash_features_at, hash_windows_64, kernel};
+use twinprint_fingerprint::{HashKey, Span, Votes, Width};
 
 use crate::analysis::{Analysis, Feature};
+use crate::feature_hash::FeatureHasher;
 use crate::features::{FeatureCutter, FeatureSpans, Features, WindowRuns};
 use crate::profile::Profile;
 use crate::script::Measure;
@@ -39,7 +40,7 @@ const MAX_WINDOW: u8 = 7;
 pub(crate) struct Fingerprinter {
     pub(crate) features: Features,
     pub(crate) bits: u32,
-    pub(crate) key: HashKey,
+    pub(crate) hasher: FeatureHasher,
     weights: WeightTable,
     cutter: FeatureCutter,
     narrow: FeatureCounter<u64>,
@@ -48,11 +49,12 @@ pub(crate) struct Fingerprinter {
 
 impl Fingerprinter {
     pub(crate) fn new(profile: &Profile, key: HashKey) -> Self {
+        let hasher = FeatureHasher::new(profile, key);
         Self {
             features: profile.features(),
             bits: profile.bits(),
-            key,
-            weights: WeightTable::new(profile, &key),
+            hasher,
+            weights: WeightTable::new(profile, &hasher),
             cutter: FeatureCutter::default(),
             narrow: FeatureCounter::new(),
             wide: FeatureCounter::new(),
@@ -69,7 +71,7 @@ impl Fingerprinter {
         let measure = Measure::of(text);
         let (features, fingerprint) = if self.bits > 64 {
             let cut = self.cutter.cut(self.features, text, measure);
-            self.wide.count(&self.key, cut);
+            self.wide.count(&self.hasher, cut);
             let (hashes, weights) = self.wide.weighted(&self.weights);
             let mut votes = Votes::<u128>::new();
             votes.add(hashes, weights);
@@ -78,11 +80,11 @@ impl Fingerprinter {
             match self.features {
                 Features::CharShingles(n @ 1..=MAX_WINDOW) => {
                     let (runs, others) = self.cutter.cut_runs(n, text, measure);
-                    self.narrow.count_runs(&self.key, runs, others);
+                    self.narrow.count_runs(&self.hasher, runs, others);
                 }
                 features => {
                     let cut = self.cutter.cut(features, text, measure);
-                    self.narrow.count(&self.key, cut);
+                    self.narrow.count(&self.hasher, cut);
                 }
             }
             let (hashes, weights) = self.narrow.weighted(&self.weights);
@@ -115,8 +117,8 @@ impl Fingerprinter {
         let (runs, others) = self.cutter.cut_runs(n, text, Measure::of(text));
         let mut votes = Votes::<u64>::new();
         let hashes = &mut self.narrow.hashes;
-        hash_windows(&self.key, runs, hashes, |hashes| votes.add_unit_64(hashes));
-        hash_spans(&self.key, others, hashes, |hashes| votes.add_unit_64(hashes));
+        hash_windows(&self.hasher, runs, hashes, |hashes| votes.add_unit_64(hashes));
+        hash_spans(&self.hasher, others, hashes, |hashes| votes.add_unit_64(hashes));
         u128::from(votes.finish() & u64::MAX >> (64 - self.bits))
     }
 
@@ -124,7 +126,7 @@ impl Fingerprinter {
     pub(crate) fn explain(&mut self, canonical: &str) -> Vec<Feature> {
         let text = addressable(canonical);
         let cut = self.cutter.cut(self.features, text, Measure::of(text));
-        self.wide.count(&self.key, cut);
+        self.wide.count(&self.hasher, cut);
         let feature = |(&hash, count): (&u128, Count)| {
             let weight = self.weights.weigh(hash.low_u64(), count.tf)?;
             let span: Span = cut.spans.get(count.first as usize).copied().unwrap_or_default();
@@ -171,14 +173,14 @@ impl<W: Width> FeatureCounter<W> {
     }
 
     /// Starts a new document and counts its features.
-    fn count(&mut self, key: &HashKey, features: FeatureSpans<'_>) {
+    fn count(&mut self, hasher: &FeatureHasher, features: FeatureSpans<'_>) {
         self.tally.start(features.spans.len());
-        self.add(key, features);
+        self.add(hasher, features);
     }
 
-    fn add(&mut self, key: &HashKey, features: FeatureSpans<'_>) {
+    fn add(&mut self, hasher: &FeatureHasher, features: FeatureSpans<'_>) {
         let Self { hashes, tally, .. } = self;
-        hash_spans(key, features, hashes, |hashes| tally.add(hashes));
+        hash_spans(hasher, features, hashes, |hashes| tally.add(hashes));
     }
 
     /// Returns the hashes of the document's distinct features that are not stop words, and the weights in the same
@@ -203,23 +205,23 @@ impl<W: Width> FeatureCounter<W> {
 
 impl FeatureCounter<u64> {
     /// Starts a new document and counts its features: the windows of `runs`, and the features `others`.
-    fn count_runs(&mut self, key: &HashKey, runs: WindowRuns<'_>, others: FeatureSpans<'_>) {
+    fn count_runs(&mut self, hasher: &FeatureHasher, runs: WindowRuns<'_>, others: FeatureSpans<'_>) {
         self.tally.start(runs.windows() + others.spans.len());
         let Self { hashes, tally, .. } = self;
-        hash_windows(key, runs, hashes, |hashes| tally.add(hashes));
-        self.add(key, others);
+        hash_windows(hasher, runs, hashes, |hashes| tally.add(hashes));
+        self.add(hasher, others);
     }
 }
 
 /// Hashes the features in batches and calls `batch` with the hashes of each. `hashes` is a reused buffer.
 fn hash_spans<W: Width>(
-    key: &HashKey,
+    hasher: &FeatureHasher,
     features: FeatureSpans<'_>,
     hashes: &mut Vec<W>,
     mut batch: impl FnMut(&[W]),
 ) {
     for spans in features.spans.chunks(SPANS_PER_BATCH) {
-        hash_features_at(kernel::level(), key, features.text.as_bytes(), spans, hashes);
+        hasher.hash_spans(features.text.as_bytes(), spans, hashes);
         batch(hashes);
     }
 }
@@ -227,7 +229,7 @@ fn hash_spans<W: Width>(
 /// Hashes windows of at most [`MAX_WINDOW`] bytes in batches and calls `batch` with the hashes of each. `hashes` is a
 /// reused buffer.
 fn hash_windows(
-    key: &HashKey,
+    hasher: &FeatureHasher,
     windows: WindowRuns<'_>,
     hashes: &mut Vec<u64>,
     mut batch: impl FnMut(&[u64]),
@@ -239,7 +241,7 @@ fn hash_windows(
         while rest.len() >= width {
             // The next batch begins `width - 1` bytes before the end of this one, because windows overlap.
             let bytes = &rest[..rest.len().min(WINDOWS_PER_BATCH + width - 1)];
-            hash_windows_64(key, bytes, width, hashes);
+            hasher.hash_windows(bytes, width, hashes);
             batch(hashes);
             rest = &rest[hashes.len()..];
         }

@@ -5,9 +5,10 @@
 //! keeps every sum exact, also as a floating-point number. Under a [`Recipe`], weights are summed as the other library
 //! sums them: as floating-point numbers, in the order in which they are given.
 
-use twinprint_fingerprint::{HashKey, Width, accumulate, hash_one};
+use twinprint_fingerprint::{HashKey, Width, accumulate};
 
 use crate::compat::Recipe;
+use crate::feature_hash::FeatureHasher;
 use crate::feature_votes::{FeatureVotes, VotingFeature, WeightedFeature};
 use crate::hash_number::parse_hash_number;
 use crate::profile::Profile;
@@ -45,7 +46,7 @@ pub struct GivenFeatures {
 
 #[derive(Clone, Debug)]
 enum Method {
-    Profile { bits: u32, key: HashKey },
+    Profile { bits: u32, hasher: FeatureHasher },
     Recipe(Recipe),
 }
 
@@ -98,7 +99,7 @@ impl GivenFeatures {
         Self {
             method: Method::Profile {
                 bits: profile.bits(),
-                key,
+                hasher: FeatureHasher::new(profile, key),
             },
             hashed: false,
         }
@@ -176,7 +177,7 @@ impl GivenFeatures {
                     name: short(),
                     bits: max_bits,
                 })?,
-            Method::Profile { key, .. } => hash_one(key, name.as_bytes()),
+            Method::Profile { hasher, .. } => hasher.hash_one(name.as_bytes()),
             Method::Recipe(recipe) => u128::from(recipe.hash_feature(name.as_bytes())),
         };
         Ok(VotingFeature { feature, hash })

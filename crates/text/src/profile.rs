@@ -7,6 +7,7 @@
 use std::fmt::Write as _;
 
 use crate::checksum::checksum;
+use crate::feature_hash::FeatureHash;
 use crate::features::{Features, MAX_SHINGLE};
 use crate::idf::{IdfPower, IdfTable};
 use crate::segment::SEGMENTER;
@@ -16,12 +17,12 @@ use crate::weight::Weight;
 /// The version of the profile format, with which every id begins. It changes if the order of the steps or the meaning
 /// of the ids changes.
 const VERSION: &str = "tp1";
-const FEATURE_HASH: &str = "siphash-1-3-128";
 
 /// The rules by which documents become fingerprints: normalisation, features, weights, hash key and width.
 ///
-/// An id has the form `tp1-FEATURES-WEIGHT-BITS`. `+key.ID` follows if the key is not the public one, and
-/// `+stop.CHECKSUM` if the profile has a list of stop words. FEATURES is `words`, `wordsN`, `charsN` or `wordpairs`.
+/// An id has the form `tp1-FEATURES-WEIGHT-BITS`. `+hash.rabin` follows if the features are hashed by Rabin
+/// fingerprints, `+key.ID` if the key is not the public one, and `+stop.CHECKSUM` if the profile has a list of stop
+/// words. FEATURES is `words`, `wordsN`, `charsN` or `wordpairs`.
 /// WEIGHT is `set`, `tf`, `lntf` or `levels`; the name of an idf table may follow it, as in `lntf.TABLE`, or
 /// `lntf.root.TABLE` for the square root of the idf. BITS is 16, 32, 64 or 128.
 ///
@@ -38,6 +39,7 @@ pub struct Profile {
     features: Features,
     weight: Weight,
     bits: u32,
+    hash: FeatureHash,
     key_id: String,
     stop_words: StopWords,
     idf: Option<(IdfTable, IdfPower)>,
@@ -56,6 +58,9 @@ pub enum ProfileError {
     /// The id of a key has a character other than ASCII letters, digits, dots and underscores, or is empty or too long.
     #[error("a key's id has 1 to 64 ASCII letters, digits, '.' and '_': {0:?}")]
     KeyId(String),
+    /// The profile hashes features by Rabin fingerprints, which have no key, and names a key.
+    #[error("Rabin fingerprints have no key, so a profile with +hash.rabin cannot name the key {0:?}")]
+    HashWithoutKey(String),
     /// The text is not the id of a profile.
     #[error("not a profile: {0:?} (expected something like tp1-words-lntf-64)")]
     Id(String),
@@ -104,6 +109,7 @@ impl Profile {
             features,
             weight,
             bits,
+            hash: FeatureHash::default(),
             key_id,
             stop_words: StopWords::default(),
             idf: None,
@@ -121,16 +127,34 @@ impl Profile {
     /// Returns this profile with another key id. The id "public" stands for the published key.
     ///
     /// # Errors
-    /// [`ProfileError::KeyId`] if the key id cannot be part of a profile's id.
+    /// [`ProfileError::KeyId`] if the key id cannot be part of a profile's id, and [`ProfileError::HashWithoutKey`] if
+    /// the hash of the profile has no key.
     pub fn with_key_id(self, key_id: &str) -> Result<Self, ProfileError> {
         let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_');
         if !(1..=64).contains(&key_id.len()) || !key_id.bytes().all(plain) {
             return Err(ProfileError::KeyId(key_id.to_owned()));
         }
-        Ok(Self {
+        Self {
             key_id: key_id.to_owned(),
             ..self
-        })
+        }
+        .checked()
+    }
+
+    /// Returns this profile with another hash of the features.
+    ///
+    /// # Errors
+    /// [`ProfileError::HashWithoutKey`] if the hash has no key and the profile names one.
+    pub fn with_hash(self, hash: FeatureHash) -> Result<Self, ProfileError> {
+        Self { hash, ..self }.checked()
+    }
+
+    /// Checks that only a hash with a key has one.
+    fn checked(self) -> Result<Self, ProfileError> {
+        if self.hash == FeatureHash::Rabin && self.key_id != Self::PUBLIC_KEY {
+            return Err(ProfileError::HashWithoutKey(self.key_id));
+        }
+        Ok(self)
     }
 
     /// Returns this profile with fingerprints of `bits` bits.
@@ -194,6 +218,9 @@ impl Profile {
         }
         for option in options {
             match option.split_once('.') {
+                Some(("hash", name)) => {
+                    profile = profile.with_hash(FeatureHash::from_name(name).ok_or_else(unknown)?)?;
+                }
                 Some(("key", key_id)) => profile = profile.with_key_id(key_id)?,
                 Some(("stop", _)) => return Err(ProfileError::StopWords(id.to_owned())),
                 _ => return Err(unknown()),
@@ -216,6 +243,9 @@ impl Profile {
         };
         let mut id = format!("{VERSION}-{}-{weight}-{}", self.features, self.bits);
         // Writing to a string cannot fail.
+        if self.hash != FeatureHash::default() {
+            let _ = write!(id, "+hash.{}", self.hash.name());
+        }
         if self.key_id != Self::PUBLIC_KEY {
             let _ = write!(id, "+key.{}", self.key_id);
         }
@@ -233,7 +263,8 @@ impl Profile {
             unicode_general_category::UNICODE_VERSION,
         );
         let lower = char::UNICODE_VERSION;
-        let (features, weight, bits, key_id) = (self.features, self.weight.name(), self.bits, &self.key_id);
+        let (features, weight, bits) = (self.features, self.weight.name(), self.bits);
+        let (hash, key_id) = (self.hash, &self.key_id);
         let stop_words = if self.stop_words.is_empty() {
             "none".to_owned()
         } else {
@@ -253,7 +284,7 @@ impl Profile {
              stop words {stop_words}\n\
              weight {weight}\n\
              idf {idf}\n\
-             hash {FEATURE_HASH}, key {key_id}\n\
+             hash {hash}, key {key_id}\n\
              bits {bits}\n",
             unicode.0,
             unicode.1,
@@ -324,6 +355,11 @@ impl Profile {
     /// The width of the fingerprints in bits.
     pub fn bits(&self) -> u32 {
         self.bits
+    }
+
+    /// The hash of the features.
+    pub fn hash(&self) -> FeatureHash {
+        self.hash
     }
 
     /// The id of the key of the feature hashes. The id "public" stands for the published key.

@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 
-use twinprint_fingerprint::{HashKey, Width, hash_one};
+use twinprint_fingerprint::Width;
 
+use crate::feature_hash::FeatureHasher;
 use crate::profile::Profile;
 use crate::weight::Weight;
 
@@ -24,8 +25,8 @@ struct IdfFactors {
 
 impl WeightTable {
     /// Makes the table for a profile. O(stop words + words of the idf table).
-    pub(crate) fn new(profile: &Profile, key: &HashKey) -> Self {
-        let hash = |word: &str| hash_one(key, word.as_bytes()).low_u64();
+    pub(crate) fn new(profile: &Profile, hasher: &FeatureHasher) -> Self {
+        let hash = |word: &str| hasher.hash_one(word.as_bytes()).low_u64();
         let words = profile.stop_words().words().iter();
         let mut stop_words: Vec<u64> = words.map(|word| hash(word)).collect();
         stop_words.sort_unstable();

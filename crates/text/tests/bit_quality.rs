@@ -9,14 +9,14 @@ use twinprint_text::{Analyzer, Profile};
 const PAGES: usize = 10_000;
 const WORDS: usize = 60;
 
-/// Fingerprints of pages of random words of the dictionary.
-fn fingerprints() -> Vec<u64> {
+/// Fingerprints of pages of random words of the dictionary, under a profile.
+fn fingerprints(profile: &str) -> Vec<u64> {
     let dictionary = include_str!("../dictionary/jieba.dict.txt");
     let words: Vec<&str> = dictionary
         .lines()
         .filter_map(|line| line.split(' ').next())
         .collect();
-    let profile = Profile::parse("tp1-words-lntf-64").unwrap_or_else(|error| panic!("{error}"));
+    let profile = Profile::parse(profile).unwrap_or_else(|error| panic!("{error}"));
     let mut analyzer = Analyzer::new(&profile, HashKey::PUBLIC);
     let mut random = 1u64;
     let page = |_| {
@@ -33,7 +33,13 @@ fn fingerprints() -> Vec<u64> {
 
 #[test]
 fn bits_are_even_and_independent_and_blocks_seldom_collide() {
-    let fingerprints = fingerprints();
+    for profile in ["tp1-words-lntf-64", "tp1-words3-set-64+hash.rabin"] {
+        check(profile);
+    }
+}
+
+fn check(profile: &str) {
+    let fingerprints = fingerprints(profile);
     let share = |of: &dyn Fn(u64) -> bool| {
         let set = fingerprints
             .iter()
@@ -43,12 +49,19 @@ fn bits_are_even_and_independent_and_blocks_seldom_collide() {
     };
     let ones: Vec<f64> = (0..64).map(|bit| share(&|f| f >> bit & 1 == 1)).collect();
     for a in 0..64 {
-        assert!((0.45..=0.55).contains(&ones[a]), "bit {a} is set in {}", ones[a]);
+        assert!(
+            (0.45..=0.55).contains(&ones[a]),
+            "{profile}: bit {a} is set in {}",
+            ones[a]
+        );
         for b in 0..a {
             let both = share(&|f| f >> a & f >> b & 1 == 1);
             let deviation = |p: f64| (p * (1.0 - p)).sqrt();
             let correlation = (both - ones[a] * ones[b]) / (deviation(ones[a]) * deviation(ones[b]));
-            assert!(correlation.abs() < 0.05, "bits {a} and {b}: {correlation}");
+            assert!(
+                correlation.abs() < 0.05,
+                "{profile}: bits {a} and {b}: {correlation}"
+            );
         }
     }
     for block in 0..4 {
@@ -58,6 +71,6 @@ fn bits_are_even_and_independent_and_blocks_seldom_collide() {
         }
         let equal: u64 = counts.iter().map(|&n| n * n.saturating_sub(1)).sum();
         let entropy = -(equal as f64 / (PAGES * (PAGES - 1)) as f64).log2();
-        assert!(entropy >= 14.0, "block {block}: {entropy} bits");
+        assert!(entropy >= 14.0, "{profile}: block {block}: {entropy} bits");
     }
 }

@@ -107,3 +107,25 @@ fn keyed_fingerprints_are_unchanged() {
     ];
     assert_eq!(found, golden, "{found:#x?}");
 }
+
+/// Fingerprints with Rabin fingerprints as feature hashes, from a computation with Python's integers: polynomials as
+/// large numbers, shingles as substrings.
+#[test]
+fn rabin_fingerprints_of_shingles() {
+    let text = "The keeper of the lighthouse wrote down the weather every evening, and the keeper of the lighthouse slept.";
+    for (profile, golden) in [
+        ("tp1-words3-set", 0x820D_0D4F_052F_9CCA_7673_FC03_56CB_79AA_u128),
+        ("tp1-words3-tf", 0x8A08_044F_0529_9CCB_7C2B_CC02_5ECB_6922),
+        ("tp1-chars5-tf", 0xD081_7B4E_7D5D_F8EF_5740_BC45_1186_A955),
+    ] {
+        for bits in [16, 32, 64, 128] {
+            let profile = Profile::parse(&format!("{profile}-{bits}+hash.rabin")).unwrap();
+            let mut analyzer = Analyzer::new(&profile, HashKey::PUBLIC);
+            let low = golden & u128::MAX >> (128 - bits);
+            assert_eq!(analyzer.analyze(text).fingerprint, low, "{}", profile.id());
+            // By other routes: occurrences that vote one by one, and features with their hashes.
+            assert_eq!(analyzer.fingerprint(text), low, "{}", profile.id());
+            assert_eq!(analyzer.votes(text).unwrap().fingerprint, low, "{}", profile.id());
+        }
+    }
+}

@@ -47,8 +47,9 @@ pub use twinprint_text::compare::{
 };
 pub use twinprint_text::measures;
 pub use twinprint_text::{
-    Analyzer, FeatureVotes, Features, GivenFeatures, GivenFeaturesError, IdfError, IdfPower, IdfTable,
-    MIN_FEATURES, Profile, StopWords, VotingFeature, Weight, WeightedFeature, compat, parse_hash_number,
+    Analyzer, FeatureHash, FeatureVotes, Features, GivenFeatures, GivenFeaturesError, IdfError, IdfPower,
+    IdfTable, MIN_FEATURES, Profile, StopWords, VotingFeature, Weight, WeightedFeature, compat,
+    parse_hash_number,
 };
 
 /// The example of the repository's README, compiled as a doctest.

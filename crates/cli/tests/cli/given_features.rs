@@ -130,6 +130,31 @@ fn a_key_hashes_given_features_as_those_of_a_text() {
     assert_ne!(fingerprints(&text), fingerprints(&public));
 }
 
+/// The fingerprint of a single feature is its hash. The value is from a computation with Python's integers.
+#[test]
+fn rabin_fingerprints_hash_features() {
+    let sandbox = Sandbox::new();
+    let args = "--profile tp1-words3-set-128+hash.rabin";
+    let expected = "f0372a8776e9d68305b40dc94e0ffa2c";
+    let text = rows(&sandbox, &[json!({"text": "The cat sat."})], args);
+    assert_eq!(fingerprints(&text), [expected]);
+    let features = rows(
+        &sandbox,
+        &[json!({"f": ["the cat sat"]})],
+        &format!("{args} --features-key f"),
+    );
+    assert_eq!(fingerprints(&features), [expected]);
+    let compared = sandbox.run(&format!("compare --text --json abc abd {args}")).ok();
+    assert!(
+        compared.stdout.contains("tp1-words3-set-128+hash.rabin"),
+        "{}",
+        compared.stdout
+    );
+    sandbox.put("key", "000102030405060708090a0b0c0d0e0f");
+    let keyed = sandbox.run("fingerprint in.jsonl --key key --profile tp1-words3-set-64+hash.rabin+key.mine");
+    keyed.fails(2, &["a profile with +hash.rabin cannot name the key \"mine\""]);
+}
+
 #[test]
 fn unusable_features_are_rejected_with_their_reason() {
     let sandbox = Sandbox::new();

@@ -14,6 +14,17 @@ fn ids_and_their_profiles() {
     let profile = profile.with_key_id("site_2").unwrap();
     assert_eq!(profile.id(), "tp1-chars5-set-128+key.site_2");
     assert_eq!(Profile::parse(&profile.id()), Ok(profile));
+    let profile = default().with_hash(FeatureHash::Rabin).unwrap();
+    assert_eq!(profile.id(), "tp1-words-lntf-64+hash.rabin");
+    assert_eq!(Profile::parse(&profile.id()), Ok(profile));
+}
+
+#[test]
+fn rabin_fingerprints_have_no_key() {
+    let refused = Err(ProfileError::HashWithoutKey("mine".to_owned()));
+    assert_eq!(Profile::parse("tp1-words-lntf-64+hash.rabin+key.mine"), refused);
+    let keyed = default().with_key_id("mine").unwrap();
+    assert_eq!(keyed.with_hash(FeatureHash::Rabin), refused);
 }
 
 #[test]
@@ -27,6 +38,9 @@ fn invalid_ids_are_refused() {
         "tp1-words-ln-64",
         "tp1-words-lntf-64+key.public",
         "tp1-words-lntf-64+x.y",
+        "tp1-words-lntf-64+hash.siphash",
+        "tp1-words-lntf-64+hash.sha",
+        "tp1-words-lntf-64+hash",
         "tp1-words-lntf-64+",
     ] {
         assert_eq!(Profile::parse(id), Err(ProfileError::Id(id.to_owned())));
@@ -53,6 +67,7 @@ fn every_part_changes_the_checksum() {
         Profile::default_for(128).unwrap(),
         Profile::new(Features::WordsAndBigrams, Weight::LogTf, 64).unwrap(),
         Profile::new(Features::Words, Weight::Tf, 64).unwrap(),
+        default().with_hash(FeatureHash::Rabin).unwrap(),
         default().with_key_id("other").unwrap(),
         default().with_stop_words(StopWords::new(["the"])),
         default().with_stop_words(StopWords::new(["a", "the"])),
