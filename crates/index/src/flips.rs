@@ -1,5 +1,7 @@
 //! The Hamming ball around an address, as patterns of flipped bits.
 
+use std::ops::Range;
+
 use twinprint_fingerprint::Width;
 
 /// Returns V(w, ρ) = Σ_{i ≤ ρ} C(w, i) for ρ = `radius`: the number of addresses of `w` bits that differ from a given
@@ -51,9 +53,45 @@ pub(crate) fn by_top(w: u32, radius: u32) -> Vec<Vec<u32>> {
         .collect()
 }
 
+/// Calls `visit` with `value`, and with every number that differs from it in at most `radius` of the bits `bits`, each
+/// once.
+///
+/// # Errors
+/// The first error of `visit`, which ends the enumeration.
+pub(crate) fn each_flipped<W: Width, E>(
+    value: W,
+    bits: Range<u32>,
+    radius: u32,
+    visit: &mut impl FnMut(W) -> Result<(), E>,
+) -> Result<(), E> {
+    visit(value)?;
+    if radius > 0 {
+        for bit in bits.clone() {
+            each_flipped(value ^ W::truncate(1 << bit), bits.start..bit, radius - 1, visit)?;
+        }
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn flipped_numbers_are_those_that_differ_in_few_of_the_bits() {
+        for (from, to, radius) in [(0, 16, 2), (5, 12, 3), (15, 16, 4), (3, 3, 2), (0, 16, 0)] {
+            let (value, bits) = (0x5A3C_u16, ((1u32 << to) - (1 << from)) as u16);
+            let mut visited = Vec::new();
+            let mut visit = |flipped| {
+                visited.push(flipped);
+                Ok::<(), ()>(())
+            };
+            assert_eq!(each_flipped(value, from..to, radius, &mut visit), Ok(()));
+            let near = |x: &u16| (x ^ value) & !bits == 0 && (x ^ value).count_ones() <= radius;
+            visited.sort_unstable();
+            assert_eq!(visited, (0..=u16::MAX).filter(near).collect::<Vec<_>>());
+        }
+    }
 
     #[test]
     fn the_ball_has_every_pattern_once_in_order() {

@@ -14,9 +14,12 @@ mod stored;
 #[cfg(test)]
 mod tests;
 
+use std::convert::Infallible;
+
 use twinprint_fingerprint::{Width, kernel};
 
 pub use self::stored::{Bill, StoredVariations, TooLarge};
+use crate::flips::each_flipped;
 use crate::table::{Match, Stats};
 
 /// Returns the number of fingerprints of `bits` bits within distance `k` of a given one, Σ C(bits, i) for i ≤ k.
@@ -42,17 +45,11 @@ pub fn variation_count(bits: u32, k: u32) -> u128 {
 /// assert_eq!(variations.len(), 1 + 16);
 /// ```
 pub fn each_variation<W: Width>(fingerprint: W, k: u32, visit: &mut impl FnMut(W)) {
-    flip_below(fingerprint, W::BITS, k, visit);
-}
-
-/// Visits `fingerprint` with up to `left` of its bits below bit `below` flipped.
-fn flip_below<W: Width>(fingerprint: W, below: u32, left: u32, visit: &mut impl FnMut(W)) {
-    visit(fingerprint);
-    if left > 0 {
-        for bit in 0..below {
-            flip_below(fingerprint ^ W::truncate(1 << bit), bit, left - 1, visit);
-        }
-    }
+    let mut visit = |variation| {
+        visit(variation);
+        Ok(())
+    };
+    let Ok(()) = each_flipped::<W, Infallible>(fingerprint, 0..W::BITS, k, &mut visit);
 }
 
 /// Compares `query` with every row. Replaces `out` by the rows within distance `k`, sorted by (distance, id); the id of

@@ -87,6 +87,15 @@ pub enum SegmentError {
         /// The journal of the build.
         path: PathBuf,
     },
+    /// A lookup by whole keys would probe too many of them for one query.
+    #[error(
+        "a query would probe {keys} keys, and at most {} are allowed; choose a smaller radius or search by the directory",
+        super::MAX_KEYS
+    )]
+    TooManyKeys {
+        /// The number of keys.
+        keys: u128,
+    },
     /// The caller asked to stop.
     #[error("stopped")]
     Stopped,

@@ -208,13 +208,26 @@ impl Footer {
     }
 }
 
-/// Returns the header of a segment of fingerprints of `bits` bits.
-pub(crate) fn header(bits: u32) -> [u8; HEADER_BYTES] {
-    let mut header = [0; HEADER_BYTES];
-    header[..8].copy_from_slice(&MAGIC);
-    header[8..12].copy_from_slice(&VERSION.to_le_bytes());
-    header[12..16].copy_from_slice(&bits.to_le_bytes());
-    header
+/// The content of a header after the magic and the version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Header {
+    /// The width of the fingerprints in bits.
+    pub(crate) bits: u32,
+    /// True if the plan of the tables is exact. The file of an exact plan has a zero here, so that a reader of earlier
+    /// files refuses a plan that is not exact.
+    pub(crate) exact: bool,
+}
+
+impl Header {
+    /// Encodes the header with its magic and version.
+    pub(crate) fn encode(self) -> [u8; HEADER_BYTES] {
+        let mut header = [0; HEADER_BYTES];
+        header[..8].copy_from_slice(&MAGIC);
+        header[8..12].copy_from_slice(&VERSION.to_le_bytes());
+        header[12..16].copy_from_slice(&self.bits.to_le_bytes());
+        header[16..20].copy_from_slice(&u32::from(!self.exact).to_le_bytes());
+        header
+    }
 }
 
 /// Returns the tail of a file whose footer starts at `offset`.

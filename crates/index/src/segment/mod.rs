@@ -1,6 +1,6 @@
 //! Segments: immutable files of fingerprints and ids, searched in place.
 //!
-//! A segment contains the permuted tables of one exact plan. Each table has the same distinct fingerprints, ordered by
+//! A segment contains the permuted tables of one plan, which is exact unless the file says that it is not. Each table has the same distinct fingerprints, ordered by
 //! its address bits and stored in one of several formats (`codec`): packed, with a directory (`directory`), or in
 //! pages. Ids are stored once, in the order of the first table; a match in another table is a fingerprint, which is
 //! looked up in the first.
@@ -43,7 +43,8 @@ pub use directory::DirectoryForm;
 pub use error::SegmentError;
 pub use iterate::SegmentRows;
 pub(crate) use journal::with_ending;
-pub use lookup::{IdMatch, Scratch, Stats};
+pub(crate) use lookup::bounds_bytes;
+pub use lookup::{IdMatch, MAX_KEYS, Scratch, Search, Stats};
 pub(crate) use open::digest_of;
 
 /// The maximum width of an address of a stored table, in bits. A directory has 2^bits entries.
@@ -87,4 +88,6 @@ pub struct Segment<W> {
     posting_rows: std::ops::Range<usize>,
     posting_sums: std::ops::Range<usize>,
     searches: lookup::SearchPlans,
+    /// True if the plan of the tables is exact.
+    exact: bool,
 }

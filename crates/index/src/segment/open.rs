@@ -8,7 +8,7 @@ use twinprint_fingerprint::Width;
 use super::bits::packed_bytes;
 use super::codec::Mismatch;
 use super::codec_kind::Codec;
-use super::layout::{Footer, MAGIC, SectionKind, TAIL_BYTES, VERSION};
+use super::layout::{Footer, Header, MAGIC, SectionKind, TAIL_BYTES, VERSION};
 use super::mapping::Mapping;
 use super::sectors::{Checksums, Sectors};
 use super::table::StoredTable;
@@ -41,8 +41,8 @@ fn digest(data: &[u8], footer: &Footer) -> Digest {
     Digest::of(end.unwrap_or(data))
 }
 
-/// Reads the width of the fingerprints from a header.
-fn bits(path: &Path, header: &[u8]) -> Result<u32, SegmentError> {
+/// Reads a header.
+fn header(path: &Path, header: &[u8]) -> Result<Header, SegmentError> {
     let not = |what| SegmentError::NotSegment {
         path: path.to_owned(),
         what,
@@ -51,7 +51,7 @@ fn bits(path: &Path, header: &[u8]) -> Result<u32, SegmentError> {
     if fields.take(MAGIC.len()) != Some(MAGIC.as_slice()) {
         return Err(not("its first bytes are not those of a segment"));
     }
-    let (Some(version), Some(bits)) = (fields.u32(), fields.u32()) else {
+    let (Some(version), Some(bits), Some(inexact)) = (fields.u32(), fields.u32(), fields.u32()) else {
         return Err(not("it is shorter than a header"));
     };
     if version != VERSION {
@@ -61,7 +61,10 @@ fn bits(path: &Path, header: &[u8]) -> Result<u32, SegmentError> {
             expected: VERSION,
         });
     }
-    Ok(bits)
+    Ok(Header {
+        bits,
+        exact: inexact == 0,
+    })
 }
 
 impl<W: Width> Segment<W> {
@@ -94,11 +97,11 @@ impl<W: Width> Segment<W> {
             path: path.to_owned(),
             what,
         };
-        let width = bits(path, &data)?;
-        if width != W::BITS {
+        let header = header(path, &data)?;
+        if header.bits != W::BITS {
             return Err(SegmentError::Width {
                 path: path.to_owned(),
-                got: width,
+                got: header.bits,
                 expected: W::BITS,
             });
         }
@@ -115,8 +118,14 @@ impl<W: Width> Segment<W> {
         }
         let sectors = Sectors::new(sums.start, Checksums::Within(sums))
             .ok_or_else(|| not("some of its checksums are missing"))?;
-        let segment = Self::of(path, data, footer, sectors)?;
-        is_exact(&segment.footer.plan)?;
+        let mut segment = Self::of(path, data, footer, sectors)?;
+        match is_exact(&segment.footer.plan) {
+            Ok(()) if !header.exact => {
+                return Err(segment.damaged(0, "its plan is exact, but its header says no"));
+            }
+            Err(missed) if header.exact => return Err(missed.into()),
+            _ => segment.exact = header.exact,
+        }
         Ok(segment)
     }
 
@@ -164,6 +173,7 @@ impl<W: Width> Segment<W> {
             posting_sums: packed(SectionKind::PostingSums, footer.postings, super::build::SUM_BITS)
                 .ok_or_else(|| damaged("postings are missing"))?,
             searches: lookup::SearchPlans::new(W::BITS),
+            exact: true,
             data,
             footer,
             sectors,

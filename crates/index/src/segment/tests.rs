@@ -1,7 +1,9 @@
 //! Segments compared with brute force, and damaged segments.
 
 mod footers;
+mod inexact;
 mod resume;
+mod searches;
 mod unfinished;
 
 use std::fs;

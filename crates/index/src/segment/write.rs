@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use super::SegmentError;
 use super::journal::{self, Journal};
-use super::layout::{self, Footer, SECTION_ALIGN, SECTOR_BYTES, Section, SectionKind};
+use super::layout::{self, Footer, Header, SECTION_ALIGN, SECTOR_BYTES, Section, SectionKind};
 use crate::storage::{Disk, RawFile, Storage, folder};
 
 /// The number of bytes that are gathered before a write.
@@ -37,7 +37,7 @@ impl SegmentWriter {
     /// Begins the file that will be called `path`. Until it is complete, it is called `path` with `.tmp` appended.
     pub(crate) fn create(
         path: &Path,
-        bits: u32,
+        header: Header,
         storage: Option<Arc<dyn Storage>>,
     ) -> Result<Self, SegmentError> {
         let storage = storage.unwrap_or_else(|| Arc::new(Disk));
@@ -56,7 +56,7 @@ impl SegmentWriter {
             sector: crc32fast::Hasher::new(),
             sections: Vec::new(),
         };
-        unfinished.put(&layout::header(bits))?;
+        unfinished.put(&header.encode())?;
         Ok(unfinished)
     }
 

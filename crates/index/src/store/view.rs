@@ -9,7 +9,7 @@ use super::StoreError;
 use super::manifest::SegmentEntry;
 use super::memtable::{Memtable, ReadPoint};
 use super::tombstones::Tombstones;
-use crate::segment::{IdMatch, Scratch, Segment, Stats};
+use crate::segment::{IdMatch, Scratch, Search, Segment, Stats};
 
 /// A segment in use, with its tombstones.
 #[derive(Debug)]
@@ -175,6 +175,21 @@ impl<W: Width> Snapshot<W> {
         queries: &[W],
         k: u32,
         scratch: &mut Scratch<W>,
+        hit: impl FnMut(usize, u64, W, u32),
+    ) -> Result<Stats, StoreError> {
+        self.lookup_batch_by(Search::Directory, queries, k, scratch, hit)
+    }
+
+    /// Like [`Snapshot::lookup_batch`], with another way to find the rows of segments.
+    ///
+    /// # Errors
+    /// The same as for [`Segment::lookup_batch_by`].
+    pub fn lookup_batch_by(
+        &self,
+        search: Search,
+        queries: &[W],
+        k: u32,
+        scratch: &mut Scratch<W>,
         mut hit: impl FnMut(usize, u64, W, u32),
     ) -> Result<Stats, StoreError> {
         let mut stats = Stats::default();
@@ -184,7 +199,7 @@ impl<W: Width> Snapshot<W> {
                     hit(q, id, fingerprint, distance);
                 }
             };
-            stats += live.segment.lookup_batch(queries, k, scratch, each)?;
+            stats += live.segment.lookup_batch_by(search, queries, k, scratch, each)?;
         }
         for (memtable, entries) in self.memtables() {
             for (q, &query) in queries.iter().enumerate() {
@@ -282,6 +297,24 @@ impl<W: Width> Snapshot<W> {
             [live] if live.tombstones.len() == 0 && self.memtables().next().is_none() => Some(&live.segment),
             _ => None,
         }
+    }
+
+    /// Returns `true` if lookups find every fingerprint within the radius: all segments are exact.
+    pub fn is_exact(&self) -> bool {
+        self.segments().all(Segment::is_exact)
+    }
+
+    /// Returns the share of the stored fingerprints at a Hamming distance from a query that lookups by the directory
+    /// find, if all bits differ equally often; see [`Segment::recall`]. It is 1 if the index is exact.
+    pub fn recall(&self, distance: u32) -> f64 {
+        let ids: u64 = self.segments().map(Segment::len).sum();
+        let share = |segment: &Segment<W>| segment.len() as f64 / ids as f64;
+        if self.is_exact() {
+            return 1.0;
+        }
+        self.segments()
+            .map(|segment| share(segment) * segment.recall(distance))
+            .sum()
     }
 
     /// Returns the segments, the oldest first.

@@ -18,7 +18,7 @@ impl Options {
     /// # Errors
     /// The same as for [`super::Builder::new`].
     pub fn least_memory<W: Width>(&self, rows: u64) -> Result<u64, SegmentError> {
-        let plan = self.plan::<W>()?;
+        let (plan, _) = self.plan::<W>()?;
         let fingerprint = records::bytes::<W>() as u64;
         let first = fingerprint + self.id_bytes() as u64;
         let open = |record: u64| rows.saturating_mul(record).min(OPEN_BLOCK_BYTES);

@@ -42,6 +42,9 @@ pub(super) const SUM_BITS: u32 = 64;
 pub struct Options {
     /// The plan of the tables. `None` stands for two halves, planned for radius 3.
     pub plan: Option<Plan>,
+    /// Allows a plan that is not exact, such as [`Plan::random`]. Lookups then miss matches: [`Segment::recall`] states
+    /// the share that they find.
+    pub allow_inexact: bool,
     /// The number of address bits of each table. A table without an entry gets about log₂ of the number of ids.
     pub address_bits: Vec<u32>,
     /// The storage format of rows.
@@ -86,6 +89,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             plan: None,
+            allow_inexact: false,
             address_bits: Vec::new(),
             codec: Codec::default(),
             storage: None,
@@ -99,15 +103,20 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Returns the plan, after checking that it is exact and for fingerprints of this width.
-    fn plan<W: Width>(&self) -> Result<Plan, SegmentError> {
+    /// Returns the plan and whether it is exact, after checking that it is for fingerprints of this width, and exact if
+    /// it must be.
+    fn plan<W: Width>(&self) -> Result<(Plan, bool), SegmentError> {
         let plan = match &self.plan {
             Some(plan) => plan.clone(),
             None => Plan::halves(W::BITS, 3)?,
         };
-        is_exact(&plan)?;
+        let exact = match is_exact(&plan) {
+            Ok(()) => true,
+            Err(_) if self.allow_inexact => false,
+            Err(missed) => return Err(missed.into()),
+        };
         if plan.bits == W::BITS && !plan.tables.is_empty() {
-            Ok(plan)
+            Ok((plan, exact))
         } else {
             Err(crate::plan::PlanError::Bits(plan.bits).into())
         }
@@ -149,6 +158,7 @@ pub struct Builder<W> {
     path: PathBuf,
     options: Options,
     plan: Plan,
+    exact: bool,
     order: Order<W>,
     spill: Spill,
     /// The records of the first table, divided by their leading bits.
@@ -167,7 +177,7 @@ impl<W: Width> Builder<W> {
     /// # Errors
     /// `Inexact` if the plan would miss neighbours; `Plan` if it is for another width.
     pub fn new(path: &Path, options: &Options) -> Result<Self, SegmentError> {
-        let plan = options.plan::<W>()?;
+        let (plan, exact) = options.plan::<W>()?;
         let first = plan.tables.first().map_or(0, |table| table.mask);
         if options.resume.is_some() {
             write::remove_unfinished(path, options.storage.as_ref());
@@ -183,6 +193,7 @@ impl<W: Width> Builder<W> {
             gathered: DividedRecords::new(records::bytes::<W>() + id_bytes),
             options: options.clone(),
             plan,
+            exact,
             id_bytes,
             count: 0,
             ids: 0,

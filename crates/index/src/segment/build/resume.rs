@@ -196,7 +196,7 @@ impl<W: Width> Interrupted<W> {
 
 /// Returns `true` if a build with these options would create the tables that the journal lists.
 fn same_tables<W: Width>(journal: &Journal, options: &Options) -> Result<bool, SegmentError> {
-    let plan = options.plan::<W>()?;
+    let (plan, _) = options.plan::<W>()?;
     let footer = &journal.footer;
     if plan != footer.plan {
         return Ok(false);

@@ -11,7 +11,7 @@ use super::spool::Spool;
 use super::{Builder, Options, ROW_BITS, SUM_BITS, records};
 use crate::plan::Plan;
 use crate::segment::codec_kind::Codec;
-use crate::segment::layout::{Footer, SectionKind, TableMeta};
+use crate::segment::layout::{Footer, Header, SectionKind, TableMeta};
 use crate::segment::order::Order;
 use crate::segment::write::SegmentWriter;
 use crate::segment::{MAX_ADDRESS_BITS, SegmentError};
@@ -65,6 +65,10 @@ impl<W: Width> Builder<W> {
     /// Writes the segment file.
     pub(super) fn write(self) -> Result<(), SegmentError> {
         let orders = orders(&self.plan, &self.options, self.count);
+        let header = Header {
+            bits: W::BITS,
+            exact: self.exact,
+        };
         let footer = Footer {
             tables: metas(&self.plan, &orders, self.options.codec),
             plan: self.plan,
@@ -76,7 +80,7 @@ impl<W: Width> Builder<W> {
             sums_crc: 0,
         };
         let mut tables = TableWriter {
-            file: SegmentWriter::create(&self.path, W::BITS, self.options.storage.clone())?,
+            file: SegmentWriter::create(&self.path, header, self.options.storage.clone())?,
             path: self.path,
             notes: self.notes,
             others: TableWriter::<W>::none_divided(&orders[1..]),

@@ -10,6 +10,8 @@
 //! compared. Between the steps the bytes of the next step are prefetched. `Segment::buckets` and [`each_codec`] choose
 //! the codec once for a whole batch of probes, so that nothing is chosen in the loops.
 
+mod keyed;
+mod lower_bound;
 mod packed;
 pub(super) mod pages;
 
@@ -18,6 +20,8 @@ use std::ops::Range;
 use twinprint_fingerprint::Width;
 use twinprint_fingerprint::kernel::{RangeHit, RowRange};
 
+pub(super) use self::keyed::{KeyReads, KeyedRows};
+pub(super) use self::lower_bound::LowerBound;
 pub(super) use self::packed::{Packed, PackedReader};
 pub(super) use self::pages::{Pages, PagesReader};
 use super::directory::{Directory, EliasFano, Plain};
@@ -86,6 +90,11 @@ impl<W> Workspace<W> {
     /// their addresses, so that decoded pages are worth keeping.
     pub(super) fn begin(&mut self, many: bool) {
         self.decoded.begin(many);
+    }
+
+    /// Returns the number of bytes of the pages that were decoded since the last call.
+    pub(super) fn take_page_bytes(&mut self) -> u64 {
+        std::mem::take(&mut self.decoded.bytes)
     }
 }
 

@@ -73,7 +73,7 @@ impl Packed {
 /// Reads packed rows, by a directory of one form.
 pub(in crate::segment) struct PackedReader<'s, W, B> {
     segment: &'s Segment<W>,
-    order: &'s Order<W>,
+    pub(super) order: &'s Order<W>,
     stored: &'s Packed,
     packed: &'s [u8],
     bounds: B,
@@ -98,7 +98,7 @@ impl<'s, W: Width, B: Bounds> PackedReader<'s, W, B> {
     }
 
     /// Returns the rows of an address, after verifying the bytes of the directory that it reads.
-    fn bucket(&self, address: u32) -> Result<Span, SegmentError> {
+    pub(super) fn bucket(&self, address: u32) -> Result<Span, SegmentError> {
         let (segment, stored) = (self.segment, self.stored);
         let [coarse, fine] = self.bounds.bucket_bytes(address);
         segment.verify_bytes(stored.coarse.start + coarse.start..stored.coarse.start + coarse.end)?;
@@ -111,7 +111,7 @@ impl<'s, W: Width, B: Bounds> PackedReader<'s, W, B> {
     }
 
     /// Returns the bits of a row below its address, after verifying the bytes that it reads.
-    fn rest(&self, row: u32) -> Result<W, SegmentError> {
+    pub(super) fn rest(&self, row: u32) -> Result<W, SegmentError> {
         let from = (u64::from(row) * u64::from(self.width) / 8) as usize;
         let to = (from + 17).min(self.packed.len());
         let at = self.stored.rows.start;

@@ -12,7 +12,10 @@
 //! follows from the differing bits. So each row is reported once, without a set of reported rows.
 
 mod ids;
+mod inexact;
+mod keys;
 mod probes;
+mod reads;
 mod search;
 
 use std::ops::ControlFlow;
@@ -23,24 +26,34 @@ use self::ids::RowMatch;
 use self::probes::{Probes, TableLookup};
 use super::codec::each_codec;
 use super::{Segment, SegmentError};
+pub use keys::{MAX_KEYS, Search};
+pub(crate) use reads::bounds_bytes;
 pub(crate) use search::{SearchPlan, SearchPlans};
 
 /// Statistics of lookups.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// The number of addresses probed.
+    /// The number of addresses or keys probed.
     pub probes: u64,
+    /// The number of rows that were read to find the first row of each key; see [`Search`]. Lookups by the directory
+    /// take no steps.
+    pub steps: u64,
     /// The number of rows compared.
     pub candidates: u64,
     /// The number of distinct fingerprints found.
     pub matches: u64,
+    /// The number of bytes of the tables that were read: entries of directories, steps and rows, without ids. A page
+    /// counts as a whole, and bytes that are read again count again.
+    pub bytes: u64,
 }
 
 impl std::ops::AddAssign for Stats {
     fn add_assign(&mut self, other: Self) {
         self.probes += other.probes;
+        self.steps += other.steps;
         self.candidates += other.candidates;
         self.matches += other.matches;
+        self.bytes += other.bytes;
     }
 }
 
@@ -177,7 +190,7 @@ impl<W: Width> Segment<W> {
     ) -> Result<Stats, SegmentError> {
         let mut stats = Stats::default();
         let (rows, planned) = (self.footer.rows, self.footer.plan.k);
-        match self.searches.of(&self.tables, rows, planned, k) {
+        match self.searches.of(&self.tables, self.exact, rows, planned, k) {
             SearchPlan::Scan => self.scan(queries, k, &mut scratch.rows, &mut stats, receive)?,
             SearchPlan::Probe(probing) => {
                 for p in 0..probing.len() {
@@ -190,9 +203,14 @@ impl<W: Width> Segment<W> {
                         eager,
                     };
                     let buffers = &mut scratch.probes;
+                    let before = stats;
                     let flow = each_codec!(self.buckets(probing.table), rows => {
                         Probes { job, rows }.run(queries, buffers, &mut stats, receive)?
                     });
+                    let (probes, candidates) =
+                        (stats.probes - before.probes, stats.candidates - before.candidates);
+                    let pages = buffers.take_page_bytes();
+                    stats.bytes += self.tables[probing.table].bytes_read(probes, candidates, pages);
                     if flow.is_break() {
                         break;
                     }
@@ -215,6 +233,7 @@ impl<W: Width> Segment<W> {
         let permuted: Vec<W> = queries.iter().map(|&q| order.permute(q)).collect();
         let mut walk = self.walk(0);
         let mut found = Vec::new();
+        stats.bytes += self.scanned_bytes();
         loop {
             let first = walk.row();
             if !walk.fill(rows)? {

@@ -45,6 +45,13 @@ pub(crate) struct ProbeBuffers<W> {
     found: Vec<RowMatch<W>>,
 }
 
+impl<W> ProbeBuffers<W> {
+    /// Returns the number of bytes of the pages that were decoded since the last call.
+    pub(super) fn take_page_bytes(&mut self) -> u64 {
+        self.workspace.take_page_bytes()
+    }
+}
+
 /// A block of probes.
 #[derive(Debug, Default)]
 struct ProbeBlock {

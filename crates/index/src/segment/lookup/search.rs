@@ -33,6 +33,14 @@ pub(crate) struct TableProbes {
     pub(crate) flips: Vec<u32>,
 }
 
+impl TableProbes {
+    pub(super) fn new<W: Width>(table: usize, stored: &StoredTable<W>, radius: u32) -> Self {
+        let mut flips = flips::ball(stored.order.address_bits(), radius);
+        flips.sort_by_key(|f| f.count_ones());
+        Self { table, radius, flips }
+    }
+}
+
 /// The search plans of a segment for all radii, each made when it is first used.
 #[derive(Debug)]
 pub(crate) struct SearchPlans(Vec<OnceLock<SearchPlan>>);
@@ -43,17 +51,25 @@ impl SearchPlans {
         Self((0..=bits).map(|_| OnceLock::new()).collect())
     }
 
-    /// Returns the search plan for radius `k` among `rows` rows, in tables that were planned for radius `planned`.
+    /// Returns the search plan for radius `k` among `rows` rows, in tables that were planned for radius `planned`, and
+    /// whose plan is exact or not.
     pub(crate) fn of<W: Width>(
         &self,
         tables: &[StoredTable<W>],
+        exact: bool,
         rows: u64,
         planned: u32,
         k: u32,
     ) -> &SearchPlan {
         let search = self.0.get(k as usize);
         search.map_or(&SearchPlan::Scan, |search| {
-            search.get_or_init(|| SearchPlan::new(tables, rows as f64, planned, k))
+            search.get_or_init(|| {
+                if exact {
+                    SearchPlan::new(tables, rows as f64, planned, k)
+                } else {
+                    SearchPlan::as_planned(tables)
+                }
+            })
         })
     }
 }
@@ -99,9 +115,7 @@ impl SearchPlan {
         }
         let probe = |(table, &radius): (usize, &i64)| {
             let radius = u32::try_from(radius).ok()?;
-            let mut flips = flips::ball(tables[table].order.address_bits(), radius);
-            flips.sort_by_key(|f| f.count_ones());
-            Some(TableProbes { table, radius, flips })
+            Some(TableProbes::new(table, &tables[table], radius))
         };
         Self::Probe(radii.iter().enumerate().filter_map(probe).collect())
     }

@@ -123,3 +123,37 @@ fn a_footer_that_the_format_forbids_is_refused() {
     fs::write(&path, with_footer(&intact, |_| {})).unwrap();
     assert_eq!(Segment::<u64>::open(&path).unwrap().len(), 200);
 }
+
+#[test]
+fn a_header_that_contradicts_the_plan_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = path_in(&directory);
+    let said_inexact = |file: &mut Vec<u8>, flag: u8| {
+        file[16] = flag;
+        *file = with_correct_checksums(std::mem::take(file));
+    };
+    let plans = [
+        Plan::blocks(64, 3, 4).unwrap(),
+        Plan::random(64, 3, 4, 20, 1).unwrap(),
+    ];
+    for (plan, flag) in plans.into_iter().zip([1, 0]) {
+        let options = Options {
+            plan: Some(plan),
+            allow_inexact: true,
+            ..Options::default()
+        };
+        build(&[(1u64, 1)], &options, &path);
+        let mut file = fs::read(&path).unwrap();
+        assert_eq!(file[16], 1 - flag);
+        said_inexact(&mut file, flag);
+        fs::write(&path, file).unwrap();
+        let refused = Segment::<u64>::open(&path);
+        match flag {
+            1 => assert!(
+                matches!(refused, Err(SegmentError::Damaged { .. })),
+                "{refused:?}"
+            ),
+            _ => assert!(matches!(refused, Err(SegmentError::Inexact(_))), "{refused:?}"),
+        }
+    }
+}

@@ -192,6 +192,7 @@ impl<W: Width> Memtable<W> {
                 (distance <= k).then_some((row, distance))
             }));
         }
+        stats.bytes += stats.candidates * u64::from(W::BITS / 8);
         matches.sort_unstable();
         matches.dedup();
         stats.matches += matches.len() as u64;

@@ -15,6 +15,7 @@
 
 pub(in crate::segment) mod ends;
 pub(in crate::segment) mod huffman;
+mod keyed;
 pub(in crate::segment) mod page;
 
 use std::ops::Range;
@@ -116,6 +117,8 @@ pub(super) struct PageCache<W> {
     /// True if decoded pages are kept.
     many: bool,
     places: Vec<(Option<u32>, Vec<W>)>,
+    /// The number of bytes of the pages that were decoded.
+    pub(super) bytes: u64,
 }
 
 impl<W> PageCache<W> {
@@ -163,6 +166,12 @@ impl<'s, W: Width> PagesReader<'s, W> {
         Page::new(self.rows, bytes, &self.stored.decoder, self.len(page))
     }
 
+    /// The number of bytes of page `page`.
+    fn page_bytes(&self, page: u32) -> u64 {
+        let bytes = self.ends.bytes_of(page);
+        bytes.end - bytes.start
+    }
+
     #[cold]
     fn damaged(&self, page: u32) -> SegmentError {
         let at = self.stored.rows.start as u64 + self.ends.bytes_of(page).start;
@@ -206,6 +215,7 @@ impl<'s, W: Width> PagesReader<'s, W> {
             rows.clear();
             self.decode(page, rows)?;
             *of = Some(page);
+            decoded.bytes += self.page_bytes(page);
         }
         Ok(Some(rows))
     }
@@ -282,6 +292,7 @@ impl<W: Width> Buckets<W> for PagesReader<'_, W> {
                     }
                     continue;
                 }
+                workspace.decoded.bytes += self.page_bytes(page);
                 let mut rows = self.page(page);
                 for (i, row) in (0..).zip(&mut rows) {
                     if row > last {
