@@ -8,8 +8,8 @@
 //! that scores every pair (fingerprints alone, MinHash, cosine) is evaluated with every score as its cut (`score`). The
 //! engine is run as users run it (`engine`). The work is quadratic, so that the truth does not depend on an index.
 //!
-//! Baselines: MinHash (Broder 1997) and its banding (Indyk and Motwani 1998; `minhash`), and the cosine of word counts
-//! (`cosine`).
+//! Baselines: MinHash (Broder 1997) and its banding (Indyk and Motwani 1998; [`minhash`]), and the cosine of word counts
+//! (`cosine`). [`plot`] draws the pages' lines and heat maps.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -47,11 +47,11 @@ mod error;
 mod evaluate;
 mod evaluation;
 mod evaluator;
-mod minhash;
+pub mod minhash;
 mod options;
 mod page;
 mod pair;
-mod plot;
+pub mod plot;
 mod score;
 #[cfg(test)]
 mod stop_at;

@@ -1,5 +1,21 @@
 //! The MinHash baseline: signatures of 128 slots (Broder 1997) and banding (Indyk and Motwani 1998), as in datasketch.
 //! A test compares the bands with those of datasketch.
+//!
+//! ```
+//! use twinprint_eval::minhash::{SLOTS, Signatures};
+//! use twinprint_text::overlap::ShingleSet;
+//!
+//! // Two sets of uniform hashes, of which half of the union is common.
+//! let hash = |i: u64| i.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ i << 40;
+//! let set = |range: std::ops::Range<u64>| {
+//!     let mut shingles: Vec<u64> = range.map(hash).collect();
+//!     shingles.sort_unstable();
+//!     ShingleSet::new(shingles)
+//! };
+//! let signatures = Signatures::of(&[set(0..900), set(300..1200)]);
+//! let jaccard = signatures.equal_slots(0, 1) as f64 / SLOTS as f64;
+//! assert!((jaccard - 0.5).abs() < 0.2);
+//! ```
 
 use std::collections::HashMap;
 
@@ -9,7 +25,7 @@ use twinprint_text::overlap::ShingleSet;
 use super::pair::DocumentPair;
 
 /// The number of slots of a signature.
-pub(super) const SLOTS: usize = 128;
+pub const SLOTS: usize = 128;
 
 /// A division of the slots of a signature into bands of equal length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,15 +36,16 @@ pub(super) struct Banding {
 }
 
 /// The MinHash signatures of all documents.
-pub(super) struct Signatures(Vec<[u64; SLOTS]>);
+#[derive(Debug)]
+pub struct Signatures(Vec<[u64; SLOTS]>);
 
 impl Signatures {
     /// The size of a signature in bytes.
-    pub(super) const BYTES: usize = SLOTS * 8;
+    pub const BYTES: usize = SLOTS * 8;
 
     /// Makes the signatures of shingle sets. Slot i is the least shingle of the set under permutation i of [`SLOTS`]
     /// permutations x → a x + b, with a odd. The shingles are uniform hashes already.
-    pub(super) fn of(sets: &[ShingleSet]) -> Self {
+    pub fn of(sets: &[ShingleSet]) -> Self {
         let mut state = 1u64;
         let mut next = || {
             state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
@@ -50,8 +67,21 @@ impl Signatures {
     }
 
     /// The number of slots in which two signatures agree. Divided by [`SLOTS`], it estimates the Jaccard.
-    pub(super) fn equal_slots(&self, a: usize, b: usize) -> usize {
+    pub fn equal_slots(&self, a: usize, b: usize) -> usize {
         self.0[a].iter().zip(&self.0[b]).filter(|(a, b)| a == b).count()
+    }
+
+    /// Estimates the Jaccard from the low `bits` bits (1 to 64) of the first `slots` slots, which are a signature of
+    /// `slots · bits` bits: b-bit minwise hashing (Li and König 2010). Two unequal slots agree in their low bits by
+    /// chance, and the estimate allows for that.
+    pub fn estimate(&self, a: usize, b: usize, slots: usize, bits: u32) -> f64 {
+        let bits = bits.clamp(1, u64::BITS);
+        let mask = u64::MAX >> (u64::BITS - bits);
+        let slots = slots.clamp(1, SLOTS);
+        let pairs = self.0[a][..slots].iter().zip(&self.0[b][..slots]);
+        let equal = pairs.filter(|(a, b)| (*a ^ *b) & mask == 0).count() as f64 / slots as f64;
+        let chance = 0.5f64.powi(bits as i32);
+        ((equal - chance) / (1.0 - chance)).max(0.0)
     }
 
     /// Returns the pairs whose signatures agree in all slots of at least one band. Each pair is returned once.

@@ -1,7 +1,25 @@
-//! Line plots and heat maps as SVG, for pages.
+//! Line plots and heat maps as SVG, for pages and as files.
 //!
 //! Colours are CSS custom properties with a fallback, so that the light or dark palette of a page applies to plots.
-//! Texts are written in both languages; the page hides one of them.
+//! In a page, texts are written in both languages, and the page hides one of them. A file has English texts only.
+//!
+//! ```
+//! use twinprint_eval::plot::{Axis, Plot, Series, bilingual};
+//!
+//! let plot = Plot {
+//!     title: "recall over the radius".to_owned(),
+//!     x: Axis::linear(bilingual("radius k", "半径 k"), 0.0, 2.0, 1.0, 0),
+//!     y: Axis::linear(bilingual("recall", "召回率"), 0.0, 1.0, 0.5, 1),
+//!     series: vec![Series {
+//!         name: bilingual("64 bits", "64 位"),
+//!         points: vec![(0.0, 0.5), (1.0, 0.7), (2.0, 0.8)],
+//!         dashed: false,
+//!     }],
+//!     marks: Vec::new(),
+//! };
+//! assert!(plot.svg().contains("召回率"));
+//! assert!(!plot.standalone().contains("召回率"));
+//! ```
 
 use std::fmt::Write as _;
 
@@ -33,8 +51,17 @@ const COLOURS: [&str; 8] = [
 const TEXT_COLOUR: &str = "var(--soft,#5b616c)";
 const GRID_COLOUR: &str = "var(--line,#dcd9cf)";
 
+/// The place where a plot is shown.
+#[derive(Clone, Copy)]
+enum Place {
+    /// A page, which has a background and hides one of the languages.
+    Page,
+    /// A file of its own.
+    File,
+}
+
 /// A text in English and in Chinese.
-pub(crate) type Bilingual = [String; 2];
+pub type Bilingual = [String; 2];
 
 /// A plot as SVG, with its caption.
 pub(crate) struct Figure {
@@ -43,28 +70,35 @@ pub(crate) struct Figure {
 }
 
 /// A labelled position on an axis, in the units of the axis.
-pub(crate) struct Tick {
-    pub(crate) position: f64,
-    pub(crate) label: String,
+#[derive(Clone, Debug)]
+pub struct Tick {
+    /// The position, in the units of the axis.
+    pub position: f64,
+    /// The label.
+    pub label: String,
 }
 
 /// Makes a bilingual text.
-pub(crate) fn bilingual(english: &str, chinese: &str) -> Bilingual {
+pub fn bilingual(english: &str, chinese: &str) -> Bilingual {
     [english.to_owned(), chinese.to_owned()]
 }
 
 /// An axis of a plot.
-pub(crate) struct Axis {
-    pub(crate) name: Bilingual,
-    pub(crate) from: f64,
-    pub(crate) to: f64,
+#[derive(Clone, Debug)]
+pub struct Axis {
+    /// The quantity and its unit.
+    pub name: Bilingual,
+    /// The value at the low end.
+    pub from: f64,
+    /// The value at the high end.
+    pub to: f64,
     /// The labelled positions of the axis.
-    pub(crate) ticks: Vec<Tick>,
+    pub ticks: Vec<Tick>,
 }
 
 impl Axis {
     /// Makes a linear axis with a tick every `step`, labelled with `decimals` decimals.
-    pub(crate) fn linear(name: Bilingual, from: f64, to: f64, step: f64, decimals: usize) -> Self {
+    pub fn linear(name: Bilingual, from: f64, to: f64, step: f64, decimals: usize) -> Self {
         let n = ((to - from) / step + 1e-9) as usize;
         let tick = |i: usize| {
             let position = from + i as f64 * step;
@@ -82,7 +116,7 @@ impl Axis {
     }
 
     /// Makes a logarithmic axis with ticks at powers of ten. Positions on the axis are decimal logarithms.
-    pub(crate) fn powers(name: Bilingual, from: i32, to: i32) -> Self {
+    pub fn powers(name: Bilingual, from: i32, to: i32) -> Self {
         let tick = |power: i32| {
             let label = match power {
                 -3..=6 => {
@@ -111,33 +145,50 @@ impl Axis {
 }
 
 /// A line of a plot, which connects `points` of x and y.
-pub(crate) struct Series {
-    pub(crate) name: Bilingual,
-    pub(crate) points: Vec<(f64, f64)>,
-    pub(crate) dashed: bool,
+#[derive(Clone, Debug)]
+pub struct Series {
+    /// The name in the legend.
+    pub name: Bilingual,
+    /// The points of the line, as x and y.
+    pub points: Vec<(f64, f64)>,
+    /// Whether the line is dashed.
+    pub dashed: bool,
 }
 
 /// A line plot.
-pub(crate) struct Plot {
+#[derive(Clone, Debug)]
+pub struct Plot {
     /// A description of the plot, for screen readers.
-    pub(crate) title: String,
-    pub(crate) x: Axis,
-    pub(crate) y: Axis,
-    pub(crate) series: Vec<Series>,
+    pub title: String,
+    /// The horizontal axis.
+    pub x: Axis,
+    /// The vertical axis.
+    pub y: Axis,
+    /// The lines.
+    pub series: Vec<Series>,
     /// Vertical lines of the plot, with their labels.
-    pub(crate) marks: Vec<Tick>,
+    pub marks: Vec<Tick>,
 }
 
 impl Plot {
-    /// Renders the plot as SVG.
-    pub(crate) fn svg(&self) -> String {
+    /// Renders the plot as SVG inside a page, in both languages.
+    pub fn svg(&self) -> String {
+        self.render(Place::Page)
+    }
+
+    /// Renders the plot as an SVG file of its own: in English, on white.
+    pub fn standalone(&self) -> String {
+        self.render(Place::File)
+    }
+
+    fn render(&self, place: Place) -> String {
         let mut svg = String::new();
         let rows = self.series.len().div_ceil(LEGEND_COLUMNS) as f64;
         let height = TOP_MARGIN + AREA_HEIGHT + AXIS_HEIGHT + rows * LEGEND_LINE;
         // Writing to a String cannot fail.
         let _ = (|| {
-            open(&mut svg, height, &self.title)?;
-            axes(&mut svg, &self.x, &self.y)?;
+            open(&mut svg, height, &self.title, place)?;
+            axes(&mut svg, &self.x, &self.y, place)?;
             for Tick { position, label } in &self.marks {
                 let x = x_of(&self.x, *position);
                 let end = TOP_MARGIN + AREA_HEIGHT;
@@ -183,7 +234,12 @@ impl Plot {
                     svg,
                     "<path d=\"M{left:.1} {middle}H{end:.1}\" stroke=\"{colour}\" stroke-width=\"2\"{dash}/>"
                 )?;
-                write_text(&mut svg, &series.name, &format!("x=\"{text:.1}\" y=\"{y}\""))?;
+                write_text(
+                    &mut svg,
+                    &series.name,
+                    &format!("x=\"{text:.1}\" y=\"{y}\""),
+                    place,
+                )?;
             }
             svg.write_str("</svg>")
         })();
@@ -192,23 +248,29 @@ impl Plot {
 }
 
 /// A heat map of counts. The opacity of a cell grows with the logarithm of its count.
-pub(crate) struct HeatMap<'c> {
-    pub(crate) title: String,
-    pub(crate) x: Axis,
-    pub(crate) y: Axis,
+#[derive(Clone, Debug)]
+pub struct HeatMap<'c> {
+    /// A description of the heat map, for screen readers.
+    pub title: String,
+    /// The horizontal axis.
+    pub x: Axis,
+    /// The vertical axis.
+    pub y: Axis,
     /// The counts: rows in ascending y, columns in ascending x. A cell is one unit high and `cell_width` wide.
-    pub(crate) cells: &'c [Vec<u64>],
-    pub(crate) cell_width: f64,
+    pub cells: &'c [Vec<u64>],
+    /// The width of a cell, in the units of the horizontal axis.
+    pub cell_width: f64,
 }
 
 impl HeatMap<'_> {
     /// Renders the heat map as SVG.
-    pub(crate) fn svg(&self) -> String {
+    pub fn svg(&self) -> String {
         let mut svg = String::new();
         let max = self.cells.iter().flatten().copied().max().unwrap_or(0).max(1);
         let _ = (|| {
-            open(&mut svg, TOP_MARGIN + AREA_HEIGHT + AXIS_HEIGHT, &self.title)?;
-            axes(&mut svg, &self.x, &self.y)?;
+            let height = TOP_MARGIN + AREA_HEIGHT + AXIS_HEIGHT;
+            open(&mut svg, height, &self.title, Place::Page)?;
+            axes(&mut svg, &self.x, &self.y, Place::Page)?;
             for (row, counts) in self.cells.iter().enumerate() {
                 for (column, &count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
                     let left = x_of(&self.x, column as f64 * self.cell_width);
@@ -238,15 +300,19 @@ fn y_of(axis: &Axis, at: f64) -> f64 {
     TOP_MARGIN + (1.0 - axis.share(at)) * AREA_HEIGHT
 }
 
-fn open(svg: &mut String, height: f64, title: &str) -> std::fmt::Result {
+fn open(svg: &mut String, height: f64, title: &str, place: Place) -> std::fmt::Result {
     write!(
         svg,
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" font-family=\"system-ui,sans-serif\" font-size=\"12\"><title>{}</title>",
         escape(title)
-    )
+    )?;
+    match place {
+        Place::Page => Ok(()),
+        Place::File => write!(svg, "<rect width=\"{WIDTH}\" height=\"{height}\" fill=\"#fff\"/>"),
+    }
 }
 
-fn axes(svg: &mut String, x: &Axis, y: &Axis) -> std::fmt::Result {
+fn axes(svg: &mut String, x: &Axis, y: &Axis, place: Place) -> std::fmt::Result {
     let (right, bottom) = (WIDTH - RIGHT_MARGIN, TOP_MARGIN + AREA_HEIGHT);
     for Tick { position, label } in &y.ticks {
         let at = y_of(y, *position);
@@ -272,18 +338,23 @@ fn axes(svg: &mut String, x: &Axis, y: &Axis) -> std::fmt::Result {
         f64::midpoint(LEFT_MARGIN, right),
         bottom + 35.0
     );
-    write_text(svg, &x.name, &attributes)?;
+    write_text(svg, &x.name, &attributes, place)?;
     let middle = TOP_MARGIN + AREA_HEIGHT / 2.0;
     write_text(
         svg,
         &y.name,
         &format!("transform=\"translate(14 {middle}) rotate(-90)\" text-anchor=\"middle\""),
+        place,
     )
 }
 
-/// Writes an SVG text element in both languages. `attributes` are the attributes of the element.
-fn write_text(svg: &mut String, text: &Bilingual, attributes: &str) -> std::fmt::Result {
-    for (language, text) in ["en", "zh-Hans"].iter().zip(text) {
+/// Writes an SVG text element in the languages of the place. `attributes` are the attributes of the element.
+fn write_text(svg: &mut String, text: &Bilingual, attributes: &str, place: Place) -> std::fmt::Result {
+    let languages: &[&str] = match place {
+        Place::Page => &["en", "zh-Hans"],
+        Place::File => &["en"],
+    };
+    for (language, text) in languages.iter().zip(text) {
         write!(
             svg,
             "<text lang=\"{language}\" {attributes} fill=\"{TEXT_COLOUR}\">{}</text>",
@@ -323,5 +394,7 @@ mod tests {
         assert!(svg.contains("&lt;one>") && svg.contains("一") && svg.contains("a &lt; b"));
         assert!(svg.contains("points=\"68.0,264.0 664.0,14.0\""), "{svg}");
         assert!(svg.contains(">0.01<") && svg.contains(">10<"));
+        let file = plot.standalone();
+        assert!(file.contains("fill=\"#fff\"") && file.contains("&lt;one>") && !file.contains('一'));
     }
 }

@@ -9,7 +9,7 @@ use crate::sandbox::repository;
 use crate::workspace::{add_rust_files, crate_names, source_dir, source_files, without_comments};
 
 /// The crates that each crate uses. `bench` and `fuzz` are workspaces of their own and may use any.
-const ARROWS: [(&str, &[&str]); 12] = [
+const ARROWS: [(&str, &[&str]); 13] = [
     ("fingerprint", &[]),
     ("text", &["fingerprint"]),
     ("index", &["fingerprint"]),
@@ -41,6 +41,10 @@ const ARROWS: [(&str, &[&str]); 12] = [
         ],
     ),
     ("cli", &["twinprint", "server"]),
+    (
+        "experiments",
+        &["eval", "dedup", "io", "cluster", "index", "text", "fingerprint"],
+    ),
 ];
 
 /// The crates that only the tests of a crate use.
@@ -217,7 +221,7 @@ fn the_map_has_a_heading_for_every_directory() {
         .map(|heading| heading.trim().trim_matches('`').trim_end_matches('/'))
         .collect();
     let parts = crate_names().into_iter().map(|name| format!("crates/{name}"));
-    let others = ["bench", "docs", "fuzz", "integrations", "tests"].map(str::to_owned);
+    let others = ["bench", "docs", "examples", "fuzz", "integrations", "tests"].map(str::to_owned);
     for part in parts.chain(others) {
         assert!(
             headings.contains(part.as_str()),

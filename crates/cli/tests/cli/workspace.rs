@@ -15,12 +15,13 @@ pub(crate) fn crate_names() -> Vec<String> {
         .collect()
 }
 
-/// Every Rust file below the `src` of every crate.
+/// Every Rust file below the `src` of every crate, and below `examples`.
 pub(crate) fn source_files() -> Vec<PathBuf> {
     let mut files = Vec::new();
     for name in crate_names() {
         add_rust_files(&source_dir(&name), &mut files);
     }
+    add_rust_files(&repository().join("examples"), &mut files);
     assert!(files.len() > 50, "only {} files found", files.len());
     files
 }
