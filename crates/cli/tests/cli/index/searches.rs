@@ -105,7 +105,7 @@ fn the_planned_work_is_the_counted_work() {
             .collect();
         let number = |i: usize| columns[i].parse::<f64>().unwrap();
         let (probes, candidates) = (number(3), number(4));
-        assert_eq!(counted(&run, "probe") as f64, 1000.0 * probes, "{row}");
+        assert_eq!(counted(&run, "probe"), 1000 * probes as u64, "{row}");
         let expected = 1000.0 * candidates;
         // Five standard deviations of a Poisson distribution, and the digits that are not printed.
         let spread = 5.0 * expected.sqrt() + expected / 100.0;

@@ -51,7 +51,10 @@ fn check<W: Width>(design: &str, k: u32, codec: Codec) {
         W::BITS
     );
     let times = QUERIES as f64;
-    assert_eq!(counted.probes as f64, expected.probes * times, "{case}");
+    assert!(
+        (counted.probes as f64 - expected.probes * times).abs() < 0.5,
+        "{case}"
+    );
     // The number of rows of a bucket has a Poisson distribution, so the variance of the sum is its mean.
     let candidates = expected.candidates * times;
     let spread = 5.0 * candidates.sqrt() + 1.0;

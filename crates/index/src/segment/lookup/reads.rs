@@ -12,10 +12,11 @@ use crate::segment::layout::SectionKind;
 use crate::segment::table::StoredTable;
 use crate::segment::{Codec, Segment};
 
-/// The bytes that a probe reads to find a bucket in a codec: in a plain directory the first row of a group and two
-/// offsets, in an Elias–Fano directory a position and two words of bits, and for pages a last row and two starts.
+/// The bytes that a probe reads to find a bucket in a codec: in a compact or plain directory the first row of a group and
+/// two offsets, in an Elias–Fano directory a position and two words of bits, and for pages a last row and two starts.
 pub(crate) fn bounds_bytes(codec: Codec, bits: u32) -> u64 {
     match codec {
+        Codec::Packed(DirectoryForm::Compact) => 4 + 2,
         Codec::Packed(DirectoryForm::Plain) => 4 + 4,
         Codec::Packed(DirectoryForm::EliasFano) => 8 + 16,
         Codec::Huffman { .. } => u64::from(bits / 8) + 10,

@@ -11,12 +11,15 @@ const SEARCHES: [Search; 5] = [
     Search::Scan,
 ];
 
+/// The matches of a query: id, fingerprint and distance.
+type Matches<W> = Vec<(u64, W, u32)>;
+
 fn look_up<W: Width>(
     segment: &Segment<W>,
     search: Search,
     queries: &[W],
     k: u32,
-) -> Result<(Stats, Vec<Vec<(u64, W, u32)>>), SegmentError> {
+) -> Result<(Stats, Vec<Matches<W>>), SegmentError> {
     let mut found = vec![Vec::new(); queries.len()];
     let mut scratch = Scratch::default();
     let stats = segment.lookup_batch_by(search, queries, k, &mut scratch, |q, id, row, d| {
