@@ -6,8 +6,6 @@ use twinprint_fingerprint::{
     HashKey, Span, Width, hash_features_at, hash_one, hash_windows_64, kernel, rabin,
 };
 
-use crate::profile::Profile;
-
 /// The function that hashes the features of a profile.
 ///
 /// ```
@@ -67,9 +65,9 @@ pub(crate) enum FeatureHasher {
 }
 
 impl FeatureHasher {
-    /// The hasher of a profile. `key` is the key that the profile's key id names.
-    pub(crate) fn new(profile: &Profile, key: HashKey) -> Self {
-        match profile.hash() {
+    /// The hasher of a function. Rabin fingerprints have no key.
+    pub(crate) fn new(hash: FeatureHash, key: HashKey) -> Self {
+        match hash {
             FeatureHash::SipHash => Self::SipHash(key),
             FeatureHash::Rabin => Self::Rabin,
         }

@@ -49,7 +49,7 @@ pub(crate) struct Fingerprinter {
 
 impl Fingerprinter {
     pub(crate) fn new(profile: &Profile, key: HashKey) -> Self {
-        let hasher = FeatureHasher::new(profile, key);
+        let hasher = FeatureHasher::new(profile.hash(), key);
         Self {
             features: profile.features(),
             bits: profile.bits(),

@@ -99,7 +99,7 @@ impl GivenFeatures {
         Self {
             method: Method::Profile {
                 bits: profile.bits(),
-                hasher: FeatureHasher::new(profile, key),
+                hasher: FeatureHasher::new(profile.hash(), key),
             },
             hashed: false,
         }

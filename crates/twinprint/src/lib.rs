@@ -25,9 +25,9 @@ pub use twinprint_eval::{self as eval, calibrate};
 pub use twinprint_fingerprint::{HashKey, Width, hash_one, hyperplane};
 pub use twinprint_index::{naive, plan, planner, segment, sort, store};
 pub use twinprint_io::guard::catches_panics;
-pub use twinprint_io::jobs::explanations::{RecordVotes, explanations};
+pub use twinprint_io::jobs::explanations::explanations;
 pub use twinprint_io::jobs::fingerprints::{
-    EntriesError, RowFingerprint, Subject, Vector, fingerprints, parse_features, parse_vector,
+    EntriesError, RecordVotes, RowFingerprint, Subject, Vector, fingerprints, parse_features, parse_vector,
 };
 pub use twinprint_io::jobs::idf::{IdfTableSize, build_idf};
 pub use twinprint_io::jobs::keywords::keywords;

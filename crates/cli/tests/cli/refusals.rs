@@ -291,7 +291,7 @@ fn a_long_text_in_place_of_a_vector_is_shortened_in_the_error() {
     let text = "word ".repeat(10_000);
     sandbox.put("in.jsonl", format!("{{\"text\":\"{text}\"}}\n"));
     let run = sandbox.run("fingerprint in.jsonl --vector-key text --quiet --strict");
-    let run = run.fails(1, &["in.jsonl:1: the vector is not an array of numbers"]);
+    let run = run.fails(1, &["in.jsonl:1: expected a vector"]);
     assert!(run.stderr.len() < 500, "{}", run.stderr);
 }
 

@@ -4,8 +4,8 @@
 mod tests;
 
 use super::cost::TableLoad;
-use super::segment::Workload;
 use super::stored;
+use super::workload::Workload;
 use crate::plan::check::is_exact;
 use crate::plan::{Plan, TableSpec, leading_bits};
 use crate::segment::{Codec, bounds_bytes};

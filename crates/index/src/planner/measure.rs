@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use twinprint_fingerprint::kernel::{self, PackedRows, RowRange, prefetch_read};
 
-use super::segment::LookupCosts;
+use super::workload::LookupCosts;
 use crate::random::Random;
 
 /// The number of probes of a block, as in lookups.

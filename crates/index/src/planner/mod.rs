@@ -15,6 +15,7 @@ mod skew;
 mod stored;
 #[cfg(test)]
 mod tests;
+mod workload;
 
 use twinprint_fingerprint::Width;
 
@@ -23,10 +24,9 @@ use self::display::{duration, memory};
 pub use self::expected::ExpectedLookup;
 pub use self::lookup::{plan_lookup, plan_lookup_of};
 pub use self::measure::measure;
-pub use self::segment::{
-    LookupCosts, LookupMode, Medium, SegmentPlan, Workload, plan_addresses, plan_segment,
-};
+pub use self::segment::{SegmentPlan, plan_addresses, plan_segment};
 use self::skew::Sample;
+pub use self::workload::{LookupCosts, LookupMode, Medium, Workload};
 use crate::plan::MAX_ADDRESS_BITS;
 use crate::plan::{JoinPlan, Plan, PlanError, even_radii};
 

@@ -2,7 +2,7 @@
 //! permutations, which are not exact.
 
 use super::expected::ExpectedLookup;
-use super::segment::probe;
+use super::workload::probe;
 use super::{Alternative, LookupCosts, Workload, memory};
 use crate::flips::ball_size;
 use crate::segment::bounds_bytes;

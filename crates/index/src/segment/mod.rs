@@ -43,7 +43,7 @@ pub use error::SegmentError;
 pub use iterate::SegmentRows;
 pub(crate) use journal::with_ending;
 pub(crate) use lookup::bounds_bytes;
-pub use lookup::{IdMatch, MAX_KEYS, Scratch, Search, Stats};
+pub use lookup::{IdMatch, Scratch, Search, Stats};
 pub(crate) use mapping::Mapping;
 pub(crate) use open::digest_of;
 
@@ -53,6 +53,9 @@ pub const MAX_ADDRESS_BITS: u32 = 30;
 /// The maximum number of tables of a segment that is built. Each table is written and synced by itself, and takes as
 /// much space as the others, so more of them cost more than any lookup can save.
 pub const MAX_TABLES: usize = 256;
+
+/// The maximum number of keys that are probed for one query.
+pub const MAX_KEYS: u64 = 1 << 27;
 
 /// Returns the paths of the files that an interrupted build of the segment `path` may leave: the incomplete file, and
 /// the journal from which the next build resumes.

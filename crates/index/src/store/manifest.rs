@@ -14,7 +14,7 @@ use twinprint_fingerprint::Width;
 
 use crate::bytes::{Reader, sealed, unsealed};
 use crate::digest::Digest;
-use crate::segment::{Codec, Segment};
+use crate::segment::{Codec, DirectoryForm, Segment};
 
 /// The first eight bytes of a manifest.
 const MAGIC: [u8; 8] = *b"twinidx\n";
@@ -203,7 +203,8 @@ impl Manifest {
         let [bits, radius, label] = [from.u32()?, from.u32()?, from.u32()?];
         let [generation, checkpoint, next, count] = [from.u64()?, from.u64()?, from.u64()?, from.u64()?];
         let codec = if version == 1 {
-            Codec::default()
+            // Version 1 had one codec.
+            Codec::Packed(DirectoryForm::Plain)
         } else {
             Codec::from_numbers([from.u32()?, from.u32()?, from.u32()?])?
         };
@@ -276,7 +277,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::segment::DirectoryForm;
 
     fn codec() -> impl Strategy<Value = Codec> {
         prop_oneof![

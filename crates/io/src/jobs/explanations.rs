@@ -4,28 +4,11 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use twinprint_fingerprint::hyperplane::VectorVotes;
-use twinprint_text::FeatureVotes;
-
 use super::each_record::{RecordJob, RecordRow};
-use super::fingerprints::{Subject, Vector, Worker};
+use super::fingerprints::{RecordVotes, Subject, Worker};
 use crate::JobError;
 use crate::progress::Progress;
 use crate::source::{Intake, SourceOptions};
-
-/// The votes for each bit of the fingerprint of one record.
-#[derive(Clone, Debug, PartialEq)]
-pub enum RecordVotes {
-    /// The votes of the features of a text, or of given features.
-    Features(FeatureVotes),
-    /// The votes of the components of a vector.
-    Vector {
-        /// The vector.
-        vector: Vector,
-        /// Its votes and its fingerprint.
-        votes: VectorVotes,
-    },
-}
 
 /// Calls `row` for every record in input order, and returns the intake. Linear, but slower than
 /// [`fingerprints`](super::fingerprints::fingerprints).

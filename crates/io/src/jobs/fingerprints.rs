@@ -13,9 +13,11 @@ use crate::progress::Progress;
 use crate::source::{Intake, SourceOptions};
 
 mod entries;
+mod votes;
 mod worker;
 
 pub use entries::{EntriesError, Vector, parse_features, parse_vector};
+pub use votes::RecordVotes;
 pub(in crate::jobs) use worker::Worker;
 
 /// The fingerprint of one record.

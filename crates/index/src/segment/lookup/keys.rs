@@ -15,12 +15,10 @@ use super::{Receive, Scratch, Stats};
 use crate::flips;
 use crate::naive::variation_count;
 use crate::plan::even_radii;
+use crate::segment::MAX_KEYS;
 use crate::segment::codec::{KeyReads, KeyedRows, LowerBound, each_codec};
 use crate::segment::span::Span;
 use crate::segment::{Segment, SegmentError};
-
-/// The maximum number of keys that are probed for one query.
-pub const MAX_KEYS: u64 = 1 << 27;
 
 /// The number of address bits up to which the buckets of all addresses are found once, before the lookups.
 const FEW_ADDRESS_BITS: u32 = 8;

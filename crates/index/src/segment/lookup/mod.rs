@@ -27,7 +27,7 @@ use self::ids::RowMatch;
 use self::probes::{Probes, TableLookup};
 use super::codec::each_codec;
 use super::{Segment, SegmentError};
-pub use keys::{MAX_KEYS, Search};
+pub use keys::Search;
 pub(crate) use reads::bounds_bytes;
 pub(crate) use search::{SearchPlan, SearchPlans};
 

@@ -6,9 +6,9 @@ use twinprint_text::compat::RecipeFingerprinter;
 use twinprint_text::{Analyzer, FeatureVotes, GivenFeatures, fingerprint_hex};
 
 use super::entries::{Vector, parse_features, parse_vector};
+use super::votes::RecordVotes;
 use super::{RowFingerprint, Subject};
 use crate::OptionError;
-use crate::jobs::explanations::RecordVotes;
 
 /// The fingerprinter of one thread.
 pub(in crate::jobs) enum Worker {
