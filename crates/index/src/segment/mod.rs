@@ -23,6 +23,7 @@ mod lookup;
 mod mapping;
 mod open;
 mod order;
+mod read_ahead;
 mod sectors;
 mod span;
 mod table;
@@ -87,4 +88,5 @@ pub struct Segment<W> {
     posting_rows: std::ops::Range<usize>,
     posting_sums: std::ops::Range<usize>,
     searches: lookup::SearchPlans,
+    reads: read_ahead::ReadAhead,
 }

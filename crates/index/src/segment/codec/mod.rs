@@ -12,6 +12,7 @@
 
 mod packed;
 pub(super) mod pages;
+mod places;
 
 use std::ops::Range;
 
@@ -20,6 +21,7 @@ use twinprint_fingerprint::kernel::{RangeHit, RowRange};
 
 pub(super) use self::packed::{Packed, PackedReader};
 pub(super) use self::pages::{Pages, PagesReader};
+pub(super) use self::places::{Places, TableAreas};
 use super::directory::{Directory, EliasFano, Plain};
 use super::span::Span;
 use super::{Segment, SegmentError};
@@ -116,6 +118,14 @@ pub(super) struct ProbeCosts {
 }
 
 impl StoredRows {
+    /// The areas of the table in the file.
+    pub(super) fn areas(&self) -> TableAreas {
+        match self {
+            Self::Packed(packed) => packed.areas(),
+            Self::Pages(pages) => pages.areas(),
+        }
+    }
+
     /// The costs of lookups in this storage format.
     pub(super) fn costs(&self) -> ProbeCosts {
         match self {

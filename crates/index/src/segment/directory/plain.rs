@@ -34,6 +34,8 @@ impl<'a> Plain<'a> {
 }
 
 impl Bounds for Plain<'_> {
+    const GROUP_BITS: u32 = GROUP;
+
     #[inline]
     fn prefetch(&self, address: u32) {
         prefetch_read(self.fine, 2 * address as usize);
@@ -61,6 +63,20 @@ impl Bounds for Plain<'_> {
     fn bucket_bytes(&self, address: u32) -> [Range<usize>; 2] {
         let x = address as usize;
         [4 * (x >> GROUP)..4 * ((x + 1) >> GROUP) + 4, 2 * x..2 * x + 4]
+    }
+
+    fn group_rows(&self, address: u32) -> Span {
+        let group = (address >> GROUP) as usize;
+        let is_last = 4 * group + 8 > self.coarse.len();
+        Span {
+            start: self.group(group),
+            end: if is_last { u32::MAX } else { self.group(group + 1) },
+        }
+    }
+
+    fn group_bytes(&self, address: u32) -> Range<usize> {
+        let at = 4 * (address >> GROUP) as usize;
+        at..(at + 8).min(self.coarse.len())
     }
 }
 

@@ -11,6 +11,7 @@
 //! A row is reported by the first table that finds it: a table skips the rows that an earlier table finds, which
 //! follows from the differing bits. So each row is reported once, without a set of reported rows.
 
+mod cold;
 mod ids;
 mod probes;
 mod search;
@@ -23,6 +24,7 @@ use self::ids::RowMatch;
 use self::probes::{Probes, TableLookup};
 use super::codec::each_codec;
 use super::{Segment, SegmentError};
+use search::TableProbes;
 pub(crate) use search::{SearchPlan, SearchPlans};
 
 /// Statistics of lookups.
@@ -48,6 +50,7 @@ impl std::ops::AddAssign for Stats {
 #[derive(Debug, Default)]
 pub struct Scratch<W> {
     probes: probes::ProbeBuffers<W>,
+    cold: cold::ColdBuffers,
     rows: Vec<W>,
 }
 
@@ -179,27 +182,48 @@ impl<W: Width> Segment<W> {
         let (rows, planned) = (self.footer.rows, self.footer.plan.k);
         match self.searches.of(&self.tables, rows, planned, k) {
             SearchPlan::Scan => self.scan(queries, k, &mut scratch.rows, &mut stats, receive)?,
+            SearchPlan::Probe(probing) if self.is_cold(probing, queries.first(), &mut scratch.cold) => {
+                stats = self.search_cold(queries, k, probing, scratch, eager, receive)?;
+            }
             SearchPlan::Probe(probing) => {
-                for p in 0..probing.len() {
-                    let (probing, earlier) = (&probing[p], &probing[..p]);
-                    let job = TableLookup {
-                        segment: self,
-                        probing,
-                        earlier,
-                        k,
-                        eager,
-                    };
-                    let buffers = &mut scratch.probes;
-                    let flow = each_codec!(self.buckets(probing.table), rows => {
-                        Probes { job, rows }.run(queries, buffers, &mut stats, receive)?
-                    });
-                    if flow.is_break() {
-                        break;
-                    }
-                }
+                let _end = self.probe(queries, k, probing, scratch, eager, &mut stats, receive)?;
             }
         }
         Ok(stats)
+    }
+
+    /// Probes the tables one after the other, until `receive` ends the search.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "they are those of `search`, and its state"
+    )]
+    fn probe(
+        &self,
+        queries: &[W],
+        k: u32,
+        probing: &[TableProbes],
+        scratch: &mut Scratch<W>,
+        eager: bool,
+        stats: &mut Stats,
+        receive: &mut impl Receive<W>,
+    ) -> Result<ControlFlow<()>, SegmentError> {
+        for (p, of_table) in probing.iter().enumerate() {
+            let job = TableLookup {
+                segment: self,
+                probing: of_table,
+                earlier: &probing[..p],
+                k,
+                eager,
+            };
+            let buffers = &mut scratch.probes;
+            let flow = each_codec!(self.buckets(of_table.table), rows => {
+                Probes { job, rows }.run(queries, buffers, stats, receive)?
+            });
+            if flow.is_break() {
+                return Ok(flow);
+            }
+        }
+        Ok(ControlFlow::Continue(()))
     }
 
     /// Compares every row with every query, until `receive` ends the search.

@@ -16,6 +16,7 @@
 pub(in crate::segment) mod ends;
 pub(in crate::segment) mod huffman;
 pub(in crate::segment) mod page;
+mod places;
 
 use std::ops::Range;
 
