@@ -148,7 +148,8 @@ fn run_at<W: Width>(args: &Args) -> anyhow::Result<ExitCode> {
             let (rows, queries) = (committed.snapshot.rows(), files.len().min(SCAN_BATCH as u64));
             let costs = LookupCosts::default();
             let codec = committed.settings.codec;
-            answers.scan = scan_is_cheaper::<W>(codec, rows, queries, answers.k, &costs)?;
+            let missing = committed.snapshot.missing_pages();
+            answers.scan = scan_is_cheaper::<W>(codec, rows, queries, answers.k, &costs, &missing)?;
         }
         let mut out = args.rows.open(ID_COLUMNS, &[])?;
         let at_once = answers.at_once();

@@ -60,7 +60,7 @@ use std::sync::Arc;
 pub use check::{CheckReport, check};
 pub use error::StoreError;
 pub use open::{Committed, create_from, read, segment_options, width_of};
-pub use scan_cost::scan_is_cheaper;
+pub use scan_cost::{MissingPages, scan_is_cheaper};
 pub use view::Snapshot;
 
 use self::background::Background;
