@@ -20,6 +20,7 @@ use twinprint_index::segment::{Builder, Codec, DirectoryForm, Options, Scratch, 
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Directory {
+    Compact,
     Plain,
     EliasFano,
 }
@@ -43,7 +44,7 @@ struct Cli {
     #[arg(long, num_args = 1.., default_values_t = [2, 3])]
     tables: Vec<u32>,
     /// Encodings of the tables' directories.
-    #[arg(long, value_enum, num_args = 1.., default_values = ["plain", "elias-fano"])]
+    #[arg(long, value_enum, num_args = 1.., default_values = ["compact", "elias-fano"])]
     directory: Vec<Directory>,
     /// Number of queries in a batch.
     #[arg(long, default_value_t = 1_000_000)]
@@ -152,18 +153,15 @@ fn ours(
     agreed: &mut Matches,
     table: &mut Table,
 ) -> anyhow::Result<()> {
-    let form = if directory == Directory::Plain {
-        "plain"
-    } else {
-        "Elias-Fano"
+    let (name_of_form, form) = match directory {
+        Directory::Compact => ("compact", DirectoryForm::Compact),
+        Directory::Plain => ("plain", DirectoryForm::Plain),
+        Directory::EliasFano => ("Elias-Fano", DirectoryForm::EliasFano),
     };
-    let contender = format!("twinprint, {tables} tables, {form}");
+    let contender = format!("twinprint, {tables} tables, {name_of_form}");
     let options = Options {
         plan: Some(Plan::even_parts(64, 3.max(tables - 1), tables)?),
-        codec: Codec::Packed(match directory {
-            Directory::Plain => DirectoryForm::Plain,
-            Directory::EliasFano => DirectoryForm::EliasFano,
-        }),
+        codec: Codec::Packed(form),
         ..Options::default()
     };
     let path = cli.work.join("lookups.seg");
