@@ -151,7 +151,7 @@ pub struct Series {
     pub name: Bilingual,
     /// The points of the line, as x and y.
     pub points: Vec<(f64, f64)>,
-    /// Whether the line is dashed.
+    /// True if the line is dashed.
     pub dashed: bool,
 }
 

@@ -7,7 +7,7 @@ use crate::corpus::Corpus;
 pub struct ScoredPair {
     /// The score; higher is more similar.
     pub score: f64,
-    /// Whether the pair is true.
+    /// True if the pair is a true one.
     pub is_true: bool,
 }
 

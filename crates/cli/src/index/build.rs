@@ -143,7 +143,7 @@ fn build<W: Width>(args: &Args, files: &RawFiles) -> anyhow::Result<()> {
     ))
 }
 
-/// What to say about a segment that is not exact: the share of the fingerprints that queries find.
+/// Describes the share of the fingerprints that queries find in a segment that is not exact.
 fn missed<W: Width>(segment: &Segment<W>, k: u32) -> Option<String> {
     (!segment.is_exact())
         .then(|| recall::described(k, |distance| segment.recall(Search::Directory, distance)))

@@ -1,4 +1,4 @@
-//! What the commands say about an index that is not exact.
+//! Messages about an index that is not exact.
 
 use std::ops::RangeInclusive;
 

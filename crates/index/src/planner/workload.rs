@@ -1,4 +1,4 @@
-//! What a segment is planned for, and the costs that a plan is chosen by.
+//! The workload that a segment is planned for, and the costs that decide between plans.
 
 use std::fmt;
 
@@ -47,7 +47,7 @@ pub enum LookupMode {
 /// The costs of the steps of a lookup, in nanoseconds of one core.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LookupCosts {
-    /// A probe for a single query in packed rows with plain directories, while other probes are in flight. The costs of
+    /// A probe for a single query in packed rows, while other probes are in flight. The costs of
     /// other codecs are multiples of it.
     pub online: f64,
     /// A probe for one of many queries that are sorted by address.

@@ -33,7 +33,7 @@ pub struct RecordRow<T> {
     pub source: String,
     /// The line of the record in the file, from 1.
     pub line: u64,
-    /// What was computed of the record, or the reason why nothing was.
+    /// The result for the record, or the reason why there is none.
     pub result: Result<T, RejectReason>,
 }
 

@@ -159,7 +159,7 @@ fn splits(report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-/// How often the leading d bits of 2^d fingerprints repeat.
+/// Counts the repetitions of the leading d bits among 2^d fingerprints.
 fn leading(setup: &Setup, report: &mut Report, mut rows: Vec<u64>, d: u32) {
     rows.sort_unstable();
     let shift = 64 - d;

@@ -8,6 +8,7 @@
 //! stretches so that the bits of its group change fastest. So the stretches that a pass goes back and forth between fit
 //! the second-level cache, and each pass reads the table once, however many bits it flips.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use twinprint_fingerprint::Width;
@@ -36,8 +37,8 @@ pub(super) struct Arrangement<W> {
 
 /// One pass over the queries: the flips that it makes, and the bits of the stretch number that change fastest.
 #[derive(Debug)]
-pub(super) struct Pass {
-    pub(super) flips: Vec<u32>,
+pub(super) struct Pass<'f> {
+    pub(super) flips: Cow<'f, [u32]>,
     low: u32,
     high: u32,
 }
@@ -79,15 +80,24 @@ impl<W: Width> Arrangement<W> {
         self.starts[0] = 0;
     }
 
-    /// Whether the queries are sorted.
+    /// Returns true if the queries are sorted.
     pub(super) fn is_sorted(&self) -> bool {
         self.starts.len() > 2
     }
 
     /// Divides flips into passes, for a table of `bytes` bytes.
-    pub(super) fn passes(&self, flips: &[u32], bytes: usize) -> Vec<Pass> {
+    pub(super) fn passes<'f>(&self, flips: &'f [u32], bytes: usize) -> Vec<Pass<'f>> {
         let bits = self.stretches().ilog2();
         let cached = (CACHED_BYTES * self.stretches() / bytes.max(1)).max(2).ilog2();
+        if cached >= bits {
+            // Lookups of few queries come here, so the flips are not copied.
+            let flips = Cow::Borrowed(flips);
+            return vec![Pass {
+                flips,
+                low: 0,
+                high: bits,
+            }];
+        }
         let mut passes = Vec::new();
         let mut low = 0;
         loop {
@@ -97,6 +107,7 @@ impl<W: Width> Arrangement<W> {
             let in_pass = |&flip: &u32| top(flip) >= low && (top(flip) < high || high == bits);
             let flips: Vec<u32> = flips.iter().copied().filter(in_pass).collect();
             if !flips.is_empty() {
+                let flips = Cow::Owned(flips);
                 passes.push(Pass { flips, low, high });
             }
             if high == bits {
@@ -112,7 +123,7 @@ impl<W: Width> Arrangement<W> {
     }
 
     /// Returns the queries of the stretch that a pass visits as number `i`.
-    pub(super) fn stretch(&self, pass: &Pass, i: usize) -> Range<usize> {
+    pub(super) fn stretch(&self, pass: &Pass<'_>, i: usize) -> Range<usize> {
         let (low, high) = (pass.low, pass.high);
         let (fast, rest) = (i & ((1 << (high - low)) - 1), i >> (high - low));
         let stretch = rest >> low << high | fast << low | rest & ((1 << low) - 1);
@@ -148,7 +159,7 @@ mod tests {
                 let ball = flips::ball(address_bits, 2);
                 for bytes in [0, 1 << 20, 50 << 20, 1 << 31] {
                     let passes = arrangement.passes(&ball, bytes);
-                    let mut flips: Vec<u32> = passes.iter().flat_map(|pass| pass.flips.clone()).collect();
+                    let mut flips: Vec<u32> = passes.iter().flat_map(|pass| pass.flips.to_vec()).collect();
                     flips.sort_unstable();
                     assert_eq!(flips, ball, "{address_bits} bits, {bytes} bytes");
                     for pass in &passes {

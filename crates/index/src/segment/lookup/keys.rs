@@ -11,6 +11,7 @@
 use twinprint_fingerprint::Width;
 
 use super::ids::{NO_ROW, RowMatch};
+use super::probes::REPORT_ROWS;
 use super::{Receive, Scratch, Stats};
 use crate::flips;
 use crate::naive::variation_count;
@@ -22,8 +23,6 @@ use crate::segment::{Segment, SegmentError};
 
 /// The number of address bits up to which the buckets of all addresses are found once, before the lookups.
 const FEW_ADDRESS_BITS: u32 = 8;
-/// The number of matches that are gathered before they are passed on.
-const REPORT_ROWS: usize = 64;
 
 /// The way in which a lookup finds rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -5,8 +5,8 @@
 //! is full they are read and its rows are prefetched; then the rows of the block before are compared. For a single
 //! query, the block is the flips of one address.
 //!
-//! Many queries are first sorted by the leading bits of their address and then probed flip by flip, a few hundred
-//! neighbours at a time. So the same pages are read again while they are cached, and probes need not be sorted.
+//! Many queries are first sorted by the leading bits of their address and then probed flip by flip, neighbours together
+//! (`arrangement`). So the same pages are read again while they are cached, and probes need not be sorted.
 //!
 //! A row is reported by the first table that finds it: a table skips the rows that an earlier table finds, which
 //! follows from the differing bits. So each row is reported once, without a set of reported rows.

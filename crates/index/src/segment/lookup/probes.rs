@@ -20,7 +20,8 @@ pub(super) const MAX_BATCH_QUERIES: usize = 1 << 20;
 /// The number of probes of a block: enough that the first prefetch has completed when the last one is issued.
 const BLOCK_PROBES: usize = 64;
 /// The number of matches that are gathered before they are passed on.
-const REPORT_ROWS: usize = 64;
+pub(super) const REPORT_ROWS: usize = 64;
+
 /// Buffers that are reused from one table to the next.
 #[derive(Debug, Default)]
 pub(crate) struct ProbeBuffers<W> {
@@ -46,7 +47,8 @@ impl<W> ProbeBuffers<W> {
 struct ProbeBlock {
     len: usize,
     addresses: [u32; BLOCK_PROBES],
-    /// The rows or pages of each probe, depending on the codec. `query` is the position of the query in its group.
+    /// The rows or pages of each probe, depending on the codec. `query` is the position of the query in the
+    /// arrangement.
     runs: [RowRange; BLOCK_PROBES],
 }
 
@@ -102,7 +104,7 @@ impl<W: Width, R: Buckets<W>> Probes<'_, W, R> {
         for pass in buffers.queries.passes(&probing.flips, bytes) {
             for i in 0..buffers.queries.stretches() {
                 let stretch = buffers.queries.stretch(&pass, i);
-                for &flip in &pass.flips {
+                for &flip in pass.flips.iter() {
                     if self
                         .probe(stretch.clone(), flip, buffers, stats, receive)?
                         .is_break()
