@@ -1,6 +1,7 @@
 //! Corpora and measurements at scale: the library of this package's programs.
 //!
 //! * [`documents`]: source documents, read from JSONL and split into sentences and units.
+//! * [`disk`]: raw reads from a file.
 //! * [`edit`]: seeded edits of a document.
 //! * [`corpus`]: millions of documents generated from source documents.
 //! * [`truth`]: exact Jaccard, in the engine's own measure.
@@ -18,6 +19,7 @@ pub mod clock;
 pub mod connection;
 pub mod contender;
 pub mod corpus;
+pub mod disk;
 pub mod documents;
 pub mod edit;
 pub mod engine;

@@ -1,7 +1,8 @@
-//! Measures an index of a billion fingerprints, step by step: `billion make|build|query|scan -n 1000000000 --work DIR`.
+//! Measures an index of a billion fingerprints, step by step: `billion make|build|query|cold|scan -n 1000000000 --work DIR`.
 //!
 //! `make` writes rows.u64. `build` makes a segment from it within `--memory`. `query` looks up planted and random
-//! fingerprints in the segment. `scan` answers the same queries by reading the segment once. Each step prints its time and
+//! fingerprints in the segment. `cold` removes the segment from the system's cache, and alternates single lookups with as
+//! many raw reads of 4 KiB. `scan` answers the same queries by reading the segment once. Each step prints its time and
 //! peak memory.
 
 use std::fs::File;
@@ -10,7 +11,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use bench::clock::{Clock, percentiles};
-use bench::rows;
+use bench::{disk, rows};
 use clap::{Parser, ValueEnum};
 use fastrand::Rng;
 use twinprint_index::join::ChunkJoin;
@@ -22,6 +23,7 @@ enum Step {
     Make,
     Build,
     Query,
+    Cold,
     Scan,
 }
 
@@ -58,6 +60,9 @@ struct Cli {
     /// Map the segment into memory instead of loading it.
     #[arg(long)]
     mapped: bool,
+    /// Remove the segment from the system's cache before `query` and `scan`.
+    #[arg(long)]
+    evict: bool,
     /// Number of queries that are also looked up one at a time.
     #[arg(long, default_value_t = 20_000)]
     singles: usize,
@@ -118,6 +123,7 @@ fn main() -> anyhow::Result<()> {
             );
         }
         Step::Query => query(&cli, &segment)?,
+        Step::Cold => cold(&cli, &segment)?,
         Step::Scan => scan(&cli, &segment)?,
     }
     let took = clock.elapsed();
@@ -144,6 +150,9 @@ fn queries(cli: &Cli) -> (Vec<u64>, Vec<u64>) {
 }
 
 fn query(cli: &Cli, path: &std::path::Path) -> anyhow::Result<()> {
+    if cli.evict {
+        disk::evict(path)?;
+    }
     let clock = Instant::now();
     let segment = if cli.mapped {
         Segment::<u64>::open(path)?
@@ -189,9 +198,49 @@ fn query(cli: &Cli, path: &std::path::Path) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Looks up single queries in a cold segment, and reads as many places of the file as a lookup has probes after each, all
+/// at the same time.
+fn cold(cli: &Cli, path: &std::path::Path) -> anyhow::Result<()> {
+    disk::evict(path)?;
+    let clock = Instant::now();
+    let segment = Segment::<u64>::open(path)?;
+    println!("opened in {:.3} s", clock.elapsed().as_secs_f64());
+    let (queries, _) = queries(cli);
+    let mut scratch = Scratch::default();
+    let (mut lookups, mut raw) = (Vec::new(), Vec::new());
+    let mut reads: Option<disk::RawReads> = None;
+    let mut probes = 0;
+    for &query in queries.iter().take(cli.singles) {
+        let clock = Instant::now();
+        let stats = segment.lookup(query, cli.k, &mut scratch, |_, _, _| ())?;
+        lookups.push(clock.elapsed().as_secs_f64() * 1e6);
+        probes = stats.probes;
+        if reads.is_none() {
+            reads = Some(disk::RawReads::new(path, probes as usize)?);
+        }
+        if let Some(reads) = &mut reads {
+            raw.push(reads.round().as_secs_f64() * 1e6);
+        }
+    }
+    let first = lookups.first().copied().unwrap_or_default();
+    let mean = |times: &[f64]| times.iter().sum::<f64>() / times.len().max(1) as f64;
+    let ratio = mean(&lookups) / mean(&raw);
+    let [median, high] = percentiles(lookups, [0.5, 0.99]);
+    let [raw_median, raw_high] = percentiles(raw, [0.5, 0.99]);
+    println!("the first lookup: {first:.0} µs");
+    println!("lookups of {probes} probes: median {median:.0} µs, p99 {high:.0} µs");
+    println!("{probes} raw reads: median {raw_median:.0} µs, p99 {raw_high:.0} µs");
+    println!("ratio of the medians {:.2}, of the means {ratio:.2}", median / raw_median);
+    reads.map_or(Ok(()), disk::RawReads::finish)?;
+    Ok(())
+}
+
 fn scan(cli: &Cli, path: &std::path::Path) -> anyhow::Result<()> {
     const CHUNK: usize = 1 << 22;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
+    if cli.evict {
+        disk::evict(path)?;
+    }
     let segment = Segment::<u64>::open(path)?;
     let (queries, planted_rows) = queries(cli);
     let clock = Clock::start();

@@ -3,8 +3,12 @@
 use twinprint_fingerprint::Width;
 
 use super::bits::unpack;
-use super::codec::{Buckets, RowCursor, each_codec};
+use super::codec::{Buckets, RowCursor, TableAreas, each_codec};
+use super::read_ahead::InOrder;
 use super::{Segment, SegmentError};
+
+/// The number of ids after which a pass over all ids reads ahead.
+const STRETCH_IDS: u64 = 4096;
 
 /// An iterator over every id of a segment with its fingerprint; see [`Segment::iter`].
 #[derive(Debug)]
@@ -20,6 +24,7 @@ pub struct SegmentRows<'s, W> {
     id: u64,
     /// The number of the next posting.
     posting: u64,
+    ids_ahead: InOrder,
     fingerprint: W,
     failed: bool,
 }
@@ -37,6 +42,7 @@ impl<W: Width> Segment<W> {
             left: 0,
             id: 0,
             posting: 0,
+            ids_ahead: InOrder::new(self.ids.clone()),
             fingerprint: W::default(),
             failed: false,
         }
@@ -65,7 +71,18 @@ impl<W: Width> Segment<W> {
 
     /// Returns every id, in the order of [`Segment::iter`].
     pub fn ids(&self) -> impl Iterator<Item = Result<u64, SegmentError>> {
-        (0..self.footer.ids).map(|i| self.id(i))
+        let mut ahead = InOrder::new(self.ids.clone());
+        (0..self.footer.ids).map(move |i| {
+            if i % STRETCH_IDS == 0 {
+                ahead.advance(self, self.id_place(i));
+            }
+            self.id(i)
+        })
+    }
+
+    /// The offset in the file at which the id at position `i` of the section of ids begins.
+    pub(super) fn id_place(&self, i: u64) -> usize {
+        self.ids.start + (i * u64::from(self.footer.id_bits) / 8) as usize
     }
 
     /// Reads the id at position `i` of the section of ids.
@@ -86,6 +103,7 @@ impl<W: Width> SegmentRows<'_, W> {
                 if !self.walk.fill(&mut self.stretch)? {
                     return Ok(None);
                 }
+                self.ids_ahead.advance(segment, segment.id_place(self.id));
             }
             let row_at_hand = u64::from(self.first) + self.next as u64;
             self.fingerprint = segment.tables[0].order.restore(self.stretch[self.next]);
@@ -139,15 +157,19 @@ pub(super) struct RowWalk<'s, W> {
     segment: &'s Segment<W>,
     table: usize,
     place: RowCursor,
+    /// The parts of the directory and the rows, which are read in order.
+    ahead: [InOrder; 3],
 }
 
 impl<W: Width> Segment<W> {
     /// Starts a pass over the permuted rows of table `t`, from the first row on.
     pub(super) fn walk(&self, t: usize) -> RowWalk<'_, W> {
+        let TableAreas { coarse, fine, rows } = self.tables[t].rows.areas();
         RowWalk {
             segment: self,
             table: t,
             place: RowCursor::default(),
+            ahead: [coarse, fine, rows].map(InOrder::new),
         }
     }
 
@@ -188,6 +210,10 @@ impl<W: Width> RowWalk<'_, W> {
         out.clear();
         if u64::from(self.place.row) >= self.segment.footer.rows {
             return Ok(false);
+        }
+        let done = f64::from(self.place.row) / self.segment.footer.rows as f64;
+        for area in &mut self.ahead {
+            area.advance_to_share(self.segment, done);
         }
         each_codec!(self.segment.buckets(self.table), rows => rows.fill(&mut self.place, out))?;
         Ok(true)

@@ -5,7 +5,7 @@
 //! never written again. An incomplete segment is mapped only by the build that will continue it, and not while that build writes.
 
 use std::fs::File;
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 use std::path::Path;
 
 use memmap2::{Advice, Mmap, MmapMut};
@@ -19,14 +19,18 @@ const READ_BYTES: usize = 8 << 20;
 
 /// The bytes of a file in memory.
 #[derive(Debug)]
-pub(crate) struct Mapping(Mmap);
+pub(crate) struct Mapping {
+    bytes: Mmap,
+    /// The file, if it is mapped. The bytes of a loaded file are in memory.
+    file: Option<File>,
+}
 
 impl Deref for Mapping {
     type Target = [u8];
 
     #[inline]
     fn deref(&self) -> &[u8] {
-        &self.0
+        &self.bytes
     }
 }
 
@@ -45,13 +49,18 @@ impl Mapping {
         // Lookups access the file at random, so read-ahead would be wasted. If the system does not take the advice,
         // nothing is lost.
         let _ = map.advise(Advice::Random);
-        Ok(Self(map))
+        #[cfg(target_os = "linux")]
+        let _ = rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::Random);
+        Ok(Self {
+            bytes: map,
+            file: Some(file),
+        })
     }
 
     /// Like [`Mapping::map`] for a file that will be read from its beginning to its end.
     pub(crate) fn map_in_order(path: &Path) -> Result<Self, SegmentError> {
         let mapping = Self::map(path)?;
-        let _ = mapping.0.advise(Advice::Sequential);
+        let _ = mapping.bytes.advise(Advice::Sequential);
         Ok(mapping)
     }
 
@@ -68,6 +77,44 @@ impl Mapping {
             .enumerate()
             .try_for_each(|(i, stretch)| file.read_exact_at(stretch, (i * READ_BYTES) as u64))
             .map_err(SegmentError::io(path))?;
-        Ok(Self(map.make_read_only().map_err(SegmentError::io(path))?))
+        Ok(Self {
+            bytes: map.make_read_only().map_err(SegmentError::io(path))?,
+            file: None,
+        })
+    }
+
+    /// Returns `true` if the system reads pages of the file when they are touched.
+    #[inline]
+    pub(crate) fn is_mapped(&self) -> bool {
+        self.file.is_some()
+    }
+
+    /// Makes the system start to read the pages of a range, without waiting for them. Does nothing for pages in memory.
+    pub(crate) fn will_need(&self, bytes: Range<usize>) {
+        let end = bytes.end.min(self.len());
+        if self.is_mapped() && bytes.start < end {
+            // If the system does not take the advice, the pages are read when they are touched.
+            let _ = self
+                .bytes
+                .advise_range(Advice::WillNeed, bytes.start, end - bytes.start);
+        }
+    }
+
+    /// Returns `true` if the page of a byte is in memory, or if the system does not tell.
+    pub(crate) fn is_present(&self, at: usize) -> bool {
+        #[cfg(target_os = "linux")]
+        if let Some(file) = &self.file {
+            use rustix::io::{Errno, ReadWriteFlags, preadv2};
+            let mut byte = [0];
+            let read = preadv2(
+                file,
+                &mut [std::io::IoSliceMut::new(&mut byte)],
+                at as u64,
+                ReadWriteFlags::NOWAIT,
+            );
+            return read != Err(Errno::AGAIN);
+        }
+        let _ = at;
+        true
     }
 }

@@ -23,6 +23,7 @@ mod lookup;
 mod mapping;
 mod open;
 mod order;
+mod read_ahead;
 mod sectors;
 mod span;
 mod table;
@@ -97,4 +98,5 @@ pub struct Segment<W> {
     searches: lookup::SearchPlans,
     /// True if the plan of the tables is exact.
     exact: bool,
+    reads: read_ahead::ReadAhead,
 }

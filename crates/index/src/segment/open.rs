@@ -10,6 +10,7 @@ use super::codec::Mismatch;
 use super::codec_kind::Codec;
 use super::layout::{Footer, Header, MAGIC, SectionKind, TAIL_BYTES, VERSION};
 use super::mapping::Mapping;
+use super::read_ahead::ReadAhead;
 use super::sectors::{Checksums, Sectors};
 use super::table::StoredTable;
 use super::{Segment, SegmentError, lookup};
@@ -35,8 +36,9 @@ pub(crate) fn digest_of(path: &Path) -> Result<Digest, SegmentError> {
     Ok(digest(&data, &footer))
 }
 
-fn digest(data: &[u8], footer: &Footer) -> Digest {
+fn digest(data: &Mapping, footer: &Footer) -> Digest {
     let sums = footer.range(SectionKind::Sums, 0);
+    data.will_need(sums.clone().unwrap_or_default());
     let end = sums.and_then(|sums| data.get(sums.start..));
     Digest::of(end.unwrap_or(data))
 }
@@ -77,6 +79,7 @@ impl<W: Width> Segment<W> {
         let segment = Self::with(path, Mapping::map(path)?)?;
         if segment.data.len() <= VERIFIED_AT_ONCE {
             segment.check()?;
+            segment.reads.set_warm();
         }
         Ok(segment)
     }
@@ -92,7 +95,8 @@ impl<W: Width> Segment<W> {
         Ok(segment)
     }
 
-    fn with(path: &Path, data: Mapping) -> Result<Self, SegmentError> {
+    /// Opens a segment without reading its rows.
+    pub(super) fn with(path: &Path, data: Mapping) -> Result<Self, SegmentError> {
         let not = |what| SegmentError::NotSegment {
             path: path.to_owned(),
             what,
@@ -109,6 +113,7 @@ impl<W: Width> Segment<W> {
         let sums = footer
             .range(SectionKind::Sums, 0)
             .ok_or_else(|| not("it has no checksums"))?;
+        data.will_need(sums.clone());
         if data.get(sums.clone()).map(crc32fast::hash) != Some(footer.sums_crc) {
             return Err(SegmentError::Damaged {
                 path: path.to_owned(),
@@ -163,8 +168,10 @@ impl<W: Width> Segment<W> {
             offset,
             what,
         })?;
+        let areas = tables.iter().map(|table| table.rows.areas());
         Ok(Self {
             path: path.to_owned(),
+            reads: ReadAhead::new(areas, data.is_mapped()),
             tables,
             ids: packed(SectionKind::Ids, footer.ids, footer.id_bits)
                 .ok_or_else(|| damaged("ids are missing"))?,
@@ -185,9 +192,10 @@ impl<W: Width> Segment<W> {
     /// # Errors
     /// `Damaged` with the first offset at which a checksum does not match.
     pub fn check(&self) -> Result<(), SegmentError> {
-        self.sectors
-            .verify_all(&self.data)
-            .map_err(|offset| self.damaged(offset, "a checksum does not match"))
+        self.verify_in_order(self.sectors.covered())
+            .map_err(|offset| self.damaged(offset, "a checksum does not match"))?;
+        self.sectors.set_all();
+        Ok(())
     }
 
     /// Verifies the bytes of a range, unless they were verified before.

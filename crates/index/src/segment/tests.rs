@@ -1,5 +1,6 @@
 //! Segments compared with brute force, and damaged segments.
 
+mod cold;
 mod footers;
 mod inexact;
 mod resume;

@@ -14,6 +14,7 @@ mod keyed;
 mod lower_bound;
 mod packed;
 pub(super) mod pages;
+mod places;
 
 use std::ops::Range;
 
@@ -24,6 +25,7 @@ pub(super) use self::keyed::{KeyReads, KeyedRows};
 pub(super) use self::lower_bound::LowerBound;
 pub(super) use self::packed::{Packed, PackedReader};
 pub(super) use self::pages::{Pages, PagesReader};
+pub(super) use self::places::{Places, TableAreas};
 use super::directory::{Compact, Directory, EliasFano, Plain};
 use super::span::Span;
 use super::{Segment, SegmentError};
@@ -117,6 +119,14 @@ pub(super) struct ProbeCosts {
 }
 
 impl StoredRows {
+    /// The areas of the table in the file.
+    pub(super) fn areas(&self) -> TableAreas {
+        match self {
+            Self::Packed(packed) => packed.areas(),
+            Self::Pages(pages) => pages.areas(),
+        }
+    }
+
     /// The costs of lookups in this storage format.
     pub(super) fn costs(&self) -> ProbeCosts {
         match self {

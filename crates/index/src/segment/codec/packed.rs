@@ -3,6 +3,8 @@
 //! Spans count rows. A probe reads the directory and then the rows, without a branch on the data in between, so that
 //! many probes can be in flight. With an Elias–Fano directory this is the coding of Elias (1974) and Fano (1971).
 
+mod places;
+
 use std::ops::Range;
 
 use twinprint_fingerprint::Width;
@@ -20,6 +22,8 @@ use crate::segment::{Segment, SegmentError};
 const CACHE_LINE_BYTES: usize = 64;
 /// The number of bytes of rows of which the caches hold little.
 const FAR_BYTES: usize = 1 << 27;
+/// The number of bytes after its rows that a reader may read.
+const OVERREAD_BYTES: usize = 17;
 /// The maximum number of rows that are read at a time in a pass over all rows.
 const STRETCH_ROWS: u32 = 4096;
 
@@ -119,7 +123,7 @@ impl<'s, W: Width, B: Bounds> PackedReader<'s, W, B> {
     /// Returns the bits of a row below its address, after verifying the bytes that it reads.
     pub(super) fn rest(&self, row: u32) -> Result<W, SegmentError> {
         let from = (u64::from(row) * u64::from(self.width) / 8) as usize;
-        let to = (from + 17).min(self.packed.len());
+        let to = (from + OVERREAD_BYTES).min(self.packed.len());
         let at = self.stored.rows.start;
         self.segment.verify_bytes(at + from..at + to)?;
         Ok(unpack(self.packed, self.width, u64::from(row)))
@@ -158,7 +162,7 @@ impl<W: Width, B: Bounds> Buckets<W> for PackedReader<'_, W, B> {
     fn verify_rows(&self, Span { start, end }: Span) -> Result<(), SegmentError> {
         let width = u64::from(self.width);
         let from = (u64::from(start) * width / 8) as usize;
-        let to = (u64::from(end.max(start)) * width).div_ceil(8) as usize + 17;
+        let to = (u64::from(end.max(start)) * width).div_ceil(8) as usize + OVERREAD_BYTES;
         let at = self.stored.rows.start;
         self.segment
             .verify_bytes(at + from..at + to.min(self.packed.len()))

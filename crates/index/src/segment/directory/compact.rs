@@ -66,6 +66,24 @@ impl Bounds for Compact<'_> {
         let x = address as usize;
         [4 * (x >> self.group)..4 * ((x + 1) >> self.group) + 4, x..x + 2]
     }
+
+    fn group_bits(&self) -> u32 {
+        self.group
+    }
+
+    fn group_rows(&self, address: u32) -> Span {
+        let group = (address >> self.group) as usize;
+        let first = |group: usize| self.coarse.get(group).map(|&b| u32::from_le_bytes(b));
+        Span {
+            start: first(group).unwrap_or(0),
+            end: first(group + 1).unwrap_or(u32::MAX),
+        }
+    }
+
+    fn group_bytes(&self, address: u32) -> Range<usize> {
+        let at = 4 * (address >> self.group) as usize;
+        at..(at + 8).min(4 * self.coarse.len())
+    }
 }
 
 /// Encodes the directory for ascending bounds of buckets; `None` if 8 addresses have more than 255 rows.

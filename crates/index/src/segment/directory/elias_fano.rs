@@ -107,6 +107,28 @@ impl Bounds for EliasFano<'_> {
         let coarse = 8 * group..(8 * group + 16).min(self.coarse.len());
         [coarse, from.min(self.fine.len())..to.min(self.fine.len())]
     }
+
+    fn group_bits(&self) -> u32 {
+        GROUP.ilog2()
+    }
+
+    fn group_rows(&self, address: u32) -> Span {
+        let group = address / GROUP;
+        let rows = |group: u32| {
+            let before = u64::from(group) * u64::from(GROUP);
+            self.position(group).saturating_sub(before) as u32
+        };
+        let is_last = 8 * group as usize + 16 > self.coarse.len();
+        Span {
+            start: rows(group),
+            end: if is_last { u32::MAX } else { rows(group + 1) },
+        }
+    }
+
+    fn group_bytes(&self, address: u32) -> Range<usize> {
+        let at = 8 * (address / GROUP) as usize;
+        at..(at + 16).min(self.coarse.len())
+    }
 }
 
 /// Encodes the directory for ascending bounds of buckets.

@@ -48,6 +48,16 @@ pub(crate) trait Bounds {
 
     /// The bytes that [`Bounds::bucket`] reads, as offsets into the coarse and the fine part.
     fn bucket_bytes(&self, address: u32) -> [std::ops::Range<usize>; 2];
+
+    /// log₂ of the number of addresses of a group, which share an entry of the coarse part.
+    fn group_bits(&self) -> u32;
+
+    /// Returns the rows of the group of an address, from the coarse part alone. The end is `u32::MAX` for the last
+    /// group.
+    fn group_rows(&self, address: u32) -> Span;
+
+    /// The bytes that [`Bounds::group_rows`] reads, as offsets into the coarse part.
+    fn group_bytes(&self, address: u32) -> std::ops::Range<usize>;
 }
 
 /// An encoded directory of either form, for reading.
@@ -139,26 +149,32 @@ mod tests {
                 counter.push(x);
             }
             let encoded = counter.finish(form);
-            let bounds: Box<dyn Bounds> = match encoded.form {
-                DirectoryForm::Compact => Box::new(Compact::new(&encoded.coarse, &encoded.fine)),
-                DirectoryForm::Plain => Box::new(Plain::new(&encoded.coarse, &encoded.fine)),
-                DirectoryForm::EliasFano => Box::new(EliasFano::new(&encoded.coarse, &encoded.fine)),
-            };
-            for x in 0..1u32 << bits {
-                bounds.prefetch(x);
-                let expected = Span {
-                    start: sorted.partition_point(|&a| a < x) as u32,
-                    end: sorted.partition_point(|&a| a <= x) as u32,
-                };
-                assert_eq!(
-                    bounds.bucket(x),
-                    expected,
-                    "{x} of {bits} bits, {:?}",
-                    encoded.form
-                );
-                let [coarse, fine] = bounds.bucket_bytes(x);
-                assert!(coarse.end <= encoded.coarse.len() && fine.end <= encoded.fine.len());
+            match Directory::new(encoded.form, &encoded.coarse, &encoded.fine) {
+                Directory::Compact(bounds) => check_bounds(&bounds, &sorted, bits, &encoded),
+                Directory::Plain(bounds) => check_bounds(&bounds, &sorted, bits, &encoded),
+                Directory::EliasFano(bounds) => check_bounds(&bounds, &sorted, bits, &encoded),
             }
+        }
+    }
+
+    fn check_bounds(bounds: &impl Bounds, sorted: &[u32], bits: u32, encoded: &Encoded) {
+        for x in 0..1u32 << bits {
+            bounds.prefetch(x);
+            let expected = Span {
+                start: sorted.partition_point(|&a| a < x) as u32,
+                end: sorted.partition_point(|&a| a <= x) as u32,
+            };
+            assert_eq!(
+                bounds.bucket(x),
+                expected,
+                "{x} of {bits} bits, {:?}",
+                encoded.form
+            );
+            let [coarse, fine] = bounds.bucket_bytes(x);
+            assert!(coarse.end <= encoded.coarse.len() && fine.end <= encoded.fine.len());
+            assert!(bounds.group_bytes(x).end <= encoded.coarse.len());
+            let group = bounds.group_rows(x);
+            assert!(group.start <= expected.start && group.end >= expected.end);
         }
     }
 

@@ -58,6 +58,24 @@ impl Bounds for Plain<'_> {
         let x = address as usize;
         [4 * (x >> GROUP)..4 * ((x + 1) >> GROUP) + 4, 2 * x..2 * x + 4]
     }
+
+    fn group_bits(&self) -> u32 {
+        GROUP
+    }
+
+    fn group_rows(&self, address: u32) -> Span {
+        let group = (address >> GROUP) as usize;
+        let is_last = group + 1 >= self.coarse.len();
+        Span {
+            start: self.group(group),
+            end: if is_last { u32::MAX } else { self.group(group + 1) },
+        }
+    }
+
+    fn group_bytes(&self, address: u32) -> Range<usize> {
+        let at = 4 * (address >> GROUP) as usize;
+        at..(at + 8).min(4 * self.coarse.len())
+    }
 }
 
 /// Encodes the directory for ascending bounds of buckets; `None` if a group of addresses has more than 65,535 rows.

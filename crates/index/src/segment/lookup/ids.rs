@@ -30,6 +30,9 @@ impl<W: Width> Segment<W> {
         found: &mut [RowMatch<W>],
         mut each: impl FnMut(u32, u64, W, u32),
     ) -> Result<(), SegmentError> {
+        if self.data.is_mapped() && self.reads.is_cold() {
+            self.read_id_places(found)?;
+        }
         each_codec!(self.buckets(0), rows => self.rows_of(&rows, found))?;
         let id_bits = u64::from(self.footer.id_bits);
         if self.footer.postings == 0 {

@@ -12,6 +12,7 @@
 //! follows from the differing bits. So each row is reported once, without a set of reported rows.
 
 mod arrangement;
+mod cold;
 mod ids;
 mod inexact;
 mod keys;
@@ -29,6 +30,7 @@ use super::codec::each_codec;
 use super::{Segment, SegmentError};
 pub use keys::Search;
 pub(crate) use reads::bounds_bytes;
+use search::TableProbes;
 pub(crate) use search::{SearchPlan, SearchPlans};
 
 /// Statistics of lookups.
@@ -62,7 +64,17 @@ impl std::ops::AddAssign for Stats {
 #[derive(Debug, Default)]
 pub struct Scratch<W> {
     probes: probes::ProbeBuffers<W>,
+    cold: cold::ColdBuffers,
     rows: Vec<W>,
+}
+
+/// The probes of a lookup of radius `k` in all tables.
+#[derive(Clone, Copy)]
+struct ProbeJob<'j> {
+    probing: &'j [TableProbes],
+    k: u32,
+    /// True if matches are passed on as soon as they are found.
+    eager: bool,
 }
 
 /// A receiver of matches, which may end the search.
@@ -194,31 +206,48 @@ impl<W: Width> Segment<W> {
         match self.searches.of(&self.tables, self.exact, rows, planned, k) {
             SearchPlan::Scan => self.scan(queries, k, &mut scratch.rows, &mut stats, receive)?,
             SearchPlan::Probe(probing) => {
-                for p in 0..probing.len() {
-                    let (probing, earlier) = (&probing[p], &probing[..p]);
-                    let job = TableLookup {
-                        segment: self,
-                        probing,
-                        earlier,
-                        k,
-                        eager,
-                    };
-                    let buffers = &mut scratch.probes;
-                    let before = stats;
-                    let flow = each_codec!(self.buckets(probing.table), rows => {
-                        Probes { job, rows }.run(queries, buffers, &mut stats, receive)?
-                    });
-                    let (probes, candidates) =
-                        (stats.probes - before.probes, stats.candidates - before.candidates);
-                    let pages = buffers.take_page_bytes();
-                    stats.bytes += self.tables[probing.table].bytes_read(probes, candidates, pages);
-                    if flow.is_break() {
-                        break;
-                    }
+                let job = ProbeJob { probing, k, eager };
+                if self.is_cold(probing, queries.first(), &mut scratch.cold) {
+                    stats = self.search_cold(queries, job, scratch, receive)?;
+                } else {
+                    let _end = self.probe(queries, job, scratch, &mut stats, receive)?;
                 }
             }
         }
         Ok(stats)
+    }
+
+    /// Probes the tables one after the other, until `receive` ends the search.
+    fn probe(
+        &self,
+        queries: &[W],
+        job: ProbeJob<'_>,
+        scratch: &mut Scratch<W>,
+        stats: &mut Stats,
+        receive: &mut impl Receive<W>,
+    ) -> Result<ControlFlow<()>, SegmentError> {
+        let ProbeJob { probing, k, eager } = job;
+        for (p, of_table) in probing.iter().enumerate() {
+            let job = TableLookup {
+                segment: self,
+                probing: of_table,
+                earlier: &probing[..p],
+                k,
+                eager,
+            };
+            let buffers = &mut scratch.probes;
+            let before = *stats;
+            let flow = each_codec!(self.buckets(of_table.table), rows => {
+                Probes { job, rows }.run(queries, buffers, stats, receive)?
+            });
+            let (probes, candidates) = (stats.probes - before.probes, stats.candidates - before.candidates);
+            let pages = buffers.take_page_bytes();
+            stats.bytes += self.tables[of_table.table].bytes_read(probes, candidates, pages);
+            if flow.is_break() {
+                return Ok(flow);
+            }
+        }
+        Ok(ControlFlow::Continue(()))
     }
 
     /// Compares every row with every query, until `receive` ends the search.

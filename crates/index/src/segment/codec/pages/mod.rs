@@ -17,6 +17,7 @@ pub(in crate::segment) mod ends;
 pub(in crate::segment) mod huffman;
 mod keyed;
 pub(in crate::segment) mod page;
+mod places;
 
 use std::ops::Range;
 
