@@ -107,7 +107,9 @@ impl RawReads {
             .fill(None);
         self.start.wait();
         for thread in self.threads {
-            thread.join().map_err(|_| io::Error::other("a thread panicked"))??;
+            thread
+                .join()
+                .map_err(|_| io::Error::other("a thread panicked"))??;
         }
         Ok(())
     }

@@ -230,7 +230,10 @@ fn cold(cli: &Cli, path: &std::path::Path) -> anyhow::Result<()> {
     println!("the first lookup: {first:.0} µs");
     println!("lookups of {probes} probes: median {median:.0} µs, p99 {high:.0} µs");
     println!("{probes} raw reads: median {raw_median:.0} µs, p99 {raw_high:.0} µs");
-    println!("ratio of the medians {:.2}, of the means {ratio:.2}", median / raw_median);
+    println!(
+        "ratio of the medians {:.2}, of the means {ratio:.2}",
+        median / raw_median
+    );
     reads.map_or(Ok(()), disk::RawReads::finish)?;
     Ok(())
 }

@@ -82,7 +82,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SIZE", value_parser = number::parse_bytes)]
     memory: Option<u64>,
 
-    /// Storage that lookups read from
+    /// Storage that lookups read from. On disk, the tables with the fewest reads are chosen that take at most eight times
+    /// the space of the fingerprints, or --memory
     #[arg(long, value_parser = explained(MEDIA), default_value = "memory", value_name = "WHERE")]
     medium: Medium,
 
@@ -150,6 +151,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         number::bytes(chosen.bytes as u64),
         number::count((1e9 / chosen.cost) as u64),
     );
+    if args.medium == Medium::Disk {
+        let design = Design::of(&choice.plan.plan);
+        let _ = writeln!(
+            text,
+            "to build it: twinprint index build --plan {design} -k {}",
+            args.hamming
+        );
+    }
     if let Some(missed) = chosen
         .lookup
         .map(|lookup| lookup.missed)

@@ -133,7 +133,8 @@ fn run_at<W: Width>(args: &Args) -> anyhow::Result<ExitCode> {
             let (rows, queries) = (committed.snapshot.rows(), files.len().min(SCAN_BATCH as u64));
             let costs = LookupCosts::default();
             let codec = committed.settings.codec;
-            if scan_is_cheaper::<W>(codec, rows, queries, k, &costs)? {
+            let missing = committed.snapshot.missing_pages();
+            if scan_is_cheaper::<W>(codec, rows, queries, k, &costs, &missing)? {
                 answers.scan();
             }
         }

@@ -111,6 +111,28 @@ impl Design {
         matches!(self, Self::Random { .. })
     }
 
+    /// Returns a design that makes the tables of a plan.
+    ///
+    /// ```
+    /// use twinprint_index::plan::{Design, Plan};
+    ///
+    /// assert_eq!(Design::of(&Plan::qr11(64, 3)?), Design::Qr11);
+    /// # Ok::<(), twinprint_index::plan::PlanError>(())
+    /// ```
+    pub fn of(plan: &Plan) -> Self {
+        let mut named = vec![Self::OneTable, Self::Qr11, Self::HalfSpaces];
+        named.extend((2..=plan.k.saturating_add(1).min(plan.bits)).map(Self::EvenParts));
+        named.extend((1..=4).map(|more| Self::Blocks(plan.k.saturating_add(more))));
+        named.push(Self::NestedBlocks(plan.k.saturating_add(1)));
+        named
+            .into_iter()
+            .find(|design| {
+                let made = design.plan(plan.bits, plan.k);
+                made.is_ok_and(|made| made.tables == plan.tables)
+            })
+            .unwrap_or_else(|| Self::Masks(plan.tables.clone()))
+    }
+
     fn parse(name: &str) -> Option<Self> {
         let (design, parameters) = name.split_once(':').unwrap_or((name, ""));
         let numbers = || -> Option<Vec<u32>> { parameters.split(',').map(|n| n.parse().ok()).collect() };

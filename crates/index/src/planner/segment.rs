@@ -5,14 +5,16 @@
 //! · 2^(−H₂) candidates, where H₂ is the collision entropy of the address (u if nothing is known of the rows). On disk
 //! a probe is a read. The size is that of every table in its codec (`stored`), and of the ids once. Address widths
 //! around log₂ n are tried. In memory the layout with the smallest product of cost and size is chosen: a layout that is
-//! faster by half must not be larger by more than half. On disk, where space is cheap, the layout with the lowest cost
-//! is chosen.
+//! faster by half must not be larger by more than half. On disk, where reads are expensive and space is cheap, the
+//! layout with the lowest cost is chosen, among those that take at most [`MAX_DISK_COPIES`] times the space of the
+//! fingerprints. A bucket of several pages costs their reads in order in addition to that of the first one.
 //!
 //! The planner chooses a layout for the requested codec. It excludes a layout if packed rows in another layout are both
 //! smaller and faster: three tables in Elias–Fano coding take more space than two packed ones and answer more slowly.
 //!
-//! Only disjoint parts are chosen for a segment: their tables can answer lookups of every radius, not just of the
-//! planned one, and the first table keeps the fingerprints in their order. The costs of the other designs and of naive
+//! In memory, only disjoint parts are chosen for a segment: their tables can answer lookups of every radius, not just of
+//! the planned one, and the first table keeps the fingerprints in their order. On disk, every exact design is eligible,
+//! because designs that match whole keys need a fraction of the reads. The costs of the other designs and of naive
 //! methods are listed for comparison.
 
 use std::fmt;
@@ -40,7 +42,7 @@ struct CostedPlan {
     bytes: f64,
     /// The expected work of a lookup.
     lookup: ExpectedLookup,
-    /// True if the plan consists of disjoint parts. Other plans are not chosen for a segment.
+    /// True if the plan can be chosen: it consists of disjoint parts, or the segment is on disk.
     eligible: bool,
 }
 
@@ -49,6 +51,28 @@ fn aim(workload: &Workload, cost: f64, bytes: f64) -> f64 {
     match workload.medium {
         Medium::Memory => cost * bytes,
         Medium::Disk => cost,
+    }
+}
+
+/// The largest size of tables that are chosen for a disk, if no size is given, as a multiple of the size of the
+/// fingerprints. Ten tables of whole keys and the ids fit.
+const MAX_DISK_COPIES: f64 = 8.0;
+
+/// The largest size of a segment that is chosen for a workload, in bytes.
+fn limit(workload: &Workload) -> f64 {
+    match (workload.memory, workload.medium) {
+        (Some(most), _) => most as f64,
+        (None, Medium::Memory) => f64::INFINITY,
+        (None, Medium::Disk) => MAX_DISK_COPIES * workload.n.max(1) as f64 * f64::from(workload.bits) / 8.0,
+    }
+}
+
+/// The cost of reading the pages of a bucket after its first, in nanoseconds.
+fn pages(workload: &Workload, costs: &LookupCosts, rows: f64, u: u32) -> f64 {
+    const PAGE_BYTES: f64 = 4096.0;
+    match workload.medium {
+        Medium::Memory => 0.0,
+        Medium::Disk => rows * f64::from(workload.bits - u) / 8.0 / PAGE_BYTES * costs.page,
     }
 }
 
@@ -99,7 +123,7 @@ pub fn plan_segment(workload: &Workload, costs: &LookupCosts) -> Result<PlanChoi
         let mut plain = plain.iter().filter(|plain| plain.eligible);
         plain.any(|plain| plain.cost <= p.cost && plain.bytes <= p.bytes)
     };
-    let fits = |p: &CostedPlan| workload.memory.is_none_or(|most| p.bytes <= most as f64);
+    let fits = |p: &CostedPlan| p.bytes <= limit(workload);
     let parts = || costed.iter().enumerate().filter(|(_, p)| p.eligible);
     let chosen = parts()
         .filter(|(_, p)| fits(p) && !beaten(p))
@@ -197,7 +221,8 @@ fn cost_of(plan: Plan, workload: &Workload, costs: &LookupCosts) -> CostedPlan {
     let id_bits = f64::from(log + 1);
     let union = plan.tables.iter().fold(0, |all, t| all | t.mask);
     let widths: u32 = plan.tables.iter().map(|t| t.mask.count_ones()).sum();
-    let eligible = union.count_ones() == widths && plan.name != "scan";
+    let is_disjoint = union.count_ones() == widths;
+    let eligible = (is_disjoint || workload.medium == Medium::Disk) && plan.name != "scan";
     let at = |wide: u32| {
         let (mut cost, mut bytes, mut address_bits) = (0.0, n * id_bits / 8.0, Vec::new());
         for table in &plan.tables {
@@ -210,6 +235,7 @@ fn cost_of(plan: Plan, workload: &Workload, costs: &LookupCosts) -> CostedPlan {
             }
             .lookup();
             cost += probes * probe(workload, costs) + candidates * costs.candidate;
+            cost += pages(workload, costs, candidates, u);
             bytes += stored::table_bytes(workload.codec, n, plan.bits, u);
             address_bits.push(u);
         }
@@ -231,7 +257,7 @@ fn cost_of(plan: Plan, workload: &Workload, costs: &LookupCosts) -> CostedPlan {
     let tried: Vec<_> = (log.saturating_sub(2)..=log + 2)
         .map(|wide| at(wide.max(1)))
         .collect();
-    let fits = |t: &&(f64, f64, Vec<u32>)| workload.memory.is_none_or(|most| t.1 <= most as f64);
+    let fits = |t: &&(f64, f64, Vec<u32>)| t.1 <= limit(workload);
     let best = tried
         .iter()
         .filter(fits)

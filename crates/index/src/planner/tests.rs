@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::Tables;
+use crate::plan::Design;
 use crate::plan::check::is_exact;
 use crate::samples::{Shape, rows};
 use crate::segment::{Builder, Codec, DirectoryForm, Options};
@@ -293,6 +294,44 @@ fn little_memory_disk_and_skew_cost_more() {
 }
 
 #[test]
+fn a_disk_gets_tables_with_the_fewest_reads_that_fit() {
+    let costs = LookupCosts::default();
+    for n in [1_000_000, 100_000_000, 1_000_000_000] {
+        for k in [1, 3, 6] {
+            let disk = Workload {
+                medium: Medium::Disk,
+                ..workload(n, k)
+            };
+            let choice = plan_segment(&disk, &costs).unwrap();
+            assert_eq!(is_exact(&choice.plan.plan), Ok(()));
+            let chosen = &choice.alternatives[0];
+            assert!(chosen.bytes <= 64.0 * n as f64, "{n} {k}: {choice}");
+            // No cheaper design of the catalogue fits.
+            let scan = choice.alternatives.iter().find(|a| a.name == "scan").unwrap();
+            assert!(chosen.cost < scan.cost);
+            for other in &choice.alternatives[1..] {
+                let is_naive = other.name.contains("variation") || other.name.contains("random");
+                let fits = other.bytes <= 64.0 * n as f64;
+                assert!(
+                    is_naive || !fits || other.cost >= chosen.cost,
+                    "{n} {k}: {choice}"
+                );
+            }
+            let design = Design::of(&choice.plan.plan);
+            assert_eq!(design.plan(64, k).unwrap().tables, choice.plan.plan.tables);
+            assert_eq!(design.to_string().parse(), Ok(design));
+        }
+    }
+    // Any two of five blocks instead of two halves: 10 reads instead of 58.
+    let disk = Workload {
+        medium: Medium::Disk,
+        ..workload(1_000_000_000, 3)
+    };
+    let choice = plan_segment(&disk, &costs).unwrap();
+    assert_eq!(Design::of(&choice.plan.plan), Design::Blocks(5));
+}
+
+#[test]
 fn costs_are_measured_on_any_machine() {
     let costs = measure(1 << 16);
     for cost in [
@@ -301,6 +340,7 @@ fn costs_are_measured_on_any_machine() {
         costs.candidate,
         costs.scanned,
         costs.read,
+        costs.page,
     ] {
         assert!(cost.is_finite() && cost > 0.0, "{costs}");
     }

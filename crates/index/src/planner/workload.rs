@@ -58,6 +58,8 @@ pub struct LookupCosts {
     pub scanned: f64,
     /// A read from disk while others are in flight.
     pub read: f64,
+    /// The read of a page of 4 KiB from disk in order, after the page before it.
+    pub page: f64,
 }
 
 impl Default for LookupCosts {
@@ -71,6 +73,7 @@ impl Default for LookupCosts {
             candidate: 1.0,
             scanned: 0.3,
             read: 5000.0,
+            page: 1000.0,
         }
     }
 }
@@ -86,11 +89,12 @@ pub(super) fn probe(workload: &Workload, costs: &LookupCosts) -> f64 {
 
 impl fmt::Display for LookupCosts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [online, batch, candidate, scanned, read] =
-            [self.online, self.batch, self.candidate, self.scanned, self.read].map(duration);
+        let [online, batch, candidate, scanned] =
+            [self.online, self.batch, self.candidate, self.scanned].map(duration);
+        let [read, page] = [self.read, self.page].map(duration);
         write!(
             f,
-            "a probe {online} (among many queries {batch}), a candidate {candidate}, a row of a scan {scanned}, a read {read}"
+            "a probe {online} (among many queries {batch}), a candidate {candidate}, a row of a scan {scanned}, a read {read}, a page in order {page}"
         )
     }
 }

@@ -31,7 +31,7 @@ pub struct SegmentRows<'s, W> {
 
 impl<W: Width> Segment<W> {
     /// Returns every (fingerprint, id), ordered by the first table's permuted form, then by id. For plans of disjoint
-    /// parts, which are the only ones that the planner chooses for segments, this is the ascending order of
+    /// parts, which are the only ones that the planner chooses for segments in memory, this is the ascending order of
     /// fingerprints.
     pub fn iter(&self) -> SegmentRows<'_, W> {
         SegmentRows {

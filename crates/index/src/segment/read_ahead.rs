@@ -127,7 +127,34 @@ impl ReadAhead {
     }
 }
 
+/// The number of pages of a table, and an estimate of the number that is not in memory.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct TablePages {
+    pub(crate) pages: f64,
+    pub(crate) missing: f64,
+}
+
+/// The number of pages of an area that are looked at to estimate how many are missing.
+const SAMPLED_PAGES: usize = 64;
+
 impl<W: Width> Segment<W> {
+    /// Estimates the pages of each table that are not in memory.
+    pub(crate) fn missing_pages(&self) -> Vec<TablePages> {
+        let of = |areas: &[AreaReads; 3]| {
+            let mut table = TablePages::default();
+            for AreaReads { bytes, .. } in areas {
+                let step = bytes.len().div_ceil(SAMPLED_PAGES).max(1);
+                let sample = || bytes.clone().step_by(step);
+                let missing = sample().filter(|&at| !self.data.is_present(at)).count();
+                let pages = bytes.len().div_ceil(SECTOR_BYTES) as f64;
+                table.pages += pages;
+                table.missing += pages * missing as f64 / sample().count().max(1) as f64;
+            }
+            table
+        };
+        self.reads.tables.iter().map(of).collect()
+    }
+
     /// Verifies the first `covered` bytes of the file, in order. The error is the offset of the first damaged sector.
     pub(super) fn verify_in_order(&self, covered: usize) -> Result<(), u64> {
         let mut ahead = InOrder::new(0..covered);

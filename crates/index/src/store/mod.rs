@@ -66,7 +66,7 @@ pub use names::{NameWriter, Names};
 pub use open::{
     Committed, create_from, create_named_from, read, segment_options, segment_options_of, width_of,
 };
-pub use scan_cost::scan_is_cheaper;
+pub use scan_cost::{MissingPages, scan_is_cheaper};
 pub use view::Snapshot;
 
 use self::background::Background;

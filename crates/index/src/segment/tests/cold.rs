@@ -41,7 +41,7 @@ fn check_cold<W: Width>(rows: &[(W, u64)], codec: Codec, k: u32) {
         let mut many = vec![Vec::new(); queries.len()];
         segment
             .lookup_batch(&queries, k, &mut scratch, |q, id, row, d| {
-                many[q].push((id, row, d))
+                many[q].push((id, row, d));
             })
             .unwrap();
         for ((&query, expected), mut many) in queries.iter().zip(&expected).zip(many) {
