@@ -15,6 +15,7 @@ mod lower_bound;
 mod packed;
 pub(super) mod pages;
 mod places;
+mod row_blocks;
 
 use std::ops::Range;
 
@@ -26,6 +27,7 @@ pub(super) use self::lower_bound::LowerBound;
 pub(super) use self::packed::{Packed, PackedReader};
 pub(super) use self::pages::{Pages, PagesReader};
 pub(super) use self::places::{Places, TableAreas};
+pub(super) use self::row_blocks::{AddressRange, RowBlocks};
 use super::directory::{Compact, Directory, EliasFano, Plain};
 use super::span::Span;
 use super::{Segment, SegmentError};
@@ -178,6 +180,19 @@ macro_rules! each_codec {
     };
 }
 pub(super) use each_codec;
+
+/// Runs a statement with the reader of packed rows; with pages, another one.
+macro_rules! if_packed {
+    ($reader:expr, $rows:ident => $do:expr, else $otherwise:expr) => {
+        match $reader {
+            $crate::segment::codec::RowReader::Compact($rows) => $do,
+            $crate::segment::codec::RowReader::Plain($rows) => $do,
+            $crate::segment::codec::RowReader::EliasFano($rows) => $do,
+            $crate::segment::codec::RowReader::Pages(_) => $otherwise,
+        }
+    };
+}
+pub(super) use if_packed;
 
 /// A mismatch in a file: its offset, and its description.
 #[derive(Debug)]

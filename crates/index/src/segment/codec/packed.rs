@@ -115,9 +115,26 @@ impl<'s, W: Width, B: Bounds> PackedReader<'s, W, B> {
         segment.verify_bytes(stored.fine.start + fine.start..stored.fine.start + fine.end)?;
         let Span { start, end } = self.bounds.bucket(address);
         if start > end || u64::from(end) > segment.footer.rows {
-            return Err(segment.damaged(stored.fine.start as u64, "a directory does not ascend"));
+            return Err(self.not_ascending());
         }
         Ok(Span { start, end })
+    }
+
+    pub(super) fn not_ascending(&self) -> SegmentError {
+        let at = self.stored.fine.start as u64;
+        self.segment.damaged(at, "a directory does not ascend")
+    }
+
+    /// Appends the bits below the address of the rows of a span, whose bytes must have been verified.
+    pub(super) fn unpack_rests(&self, Span { start, end }: Span, words: &mut Vec<u64>, out: &mut Vec<W>) {
+        let width = self.width;
+        if width <= 64 {
+            words.resize(end.saturating_sub(start) as usize, 0);
+            unpack_bits(self.packed, width, start as usize, words);
+            out.extend(words.iter().map(|&rest| W::truncate(u128::from(rest))));
+        } else {
+            out.extend((start..end).map(|row| unpack::<W>(self.packed, width, u64::from(row))));
+        }
     }
 
     /// Returns the bits of a row below its address, after verifying the bytes that it reads.
@@ -203,20 +220,13 @@ impl<W: Width, B: Bounds> Buckets<W> for PackedReader<'_, W, B> {
     }
 
     fn fill(&self, place: &mut RowCursor, out: &mut Vec<W>) -> Result<(), SegmentError> {
-        let width = self.width;
-        let upto = self.count.min(place.row.saturating_add(STRETCH_ROWS));
-        self.verify_rows(Span {
+        let span = Span {
             start: place.row,
-            end: upto,
-        })?;
+            end: self.count.min(place.row.saturating_add(STRETCH_ROWS)),
+        };
+        self.verify_rows(span)?;
         let at = out.len();
-        if width <= 64 {
-            place.rests.resize((upto - place.row) as usize, 0);
-            unpack_bits(self.packed, width, place.row as usize, &mut place.rests);
-            out.extend(place.rests.iter().map(|&rest| W::truncate(u128::from(rest))));
-        } else {
-            out.extend((place.row..upto).map(|row| unpack::<W>(self.packed, width, u64::from(row))));
-        }
+        self.unpack_rests(span, &mut place.rests, out);
         for rest in &mut out[at..] {
             while place.row >= place.end {
                 if u64::from(place.address) >> self.order.address_bits() > 0 {

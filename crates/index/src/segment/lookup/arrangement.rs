@@ -1,5 +1,7 @@
-//! The order in which many queries probe one table, so that the rows they touch are still cached when they are touched
-//! again.
+//! Queries sorted by the leading bits of their addresses in one table.
+//!
+//! For probes, this is the order in which the rows that they touch are still cached when they are touched again. For
+//! joins (`joined`), it divides the queries into lists with equal leading bits.
 //!
 //! Queries are sorted by the leading bits of their address. The queries with the same leading bits are a *stretch*: the
 //! rows of a stretch are contiguous, and so are those of its flips. A flip of a bit below the leading ones stays inside
@@ -17,7 +19,7 @@ use crate::segment::order::Order;
 
 /// The minimum number of queries that are sorted. Sorting fewer is not worth its cost.
 const MIN_SORTED_QUERIES: usize = 2048;
-/// log₂ of the maximum number of stretches.
+/// log₂ of the maximum number of stretches for probes.
 const STRETCH_BITS: u32 = 12;
 /// The number of bytes of a table that a pass goes back and forth between: half of a second-level cache.
 const CACHED_BYTES: usize = 1 << 19;
@@ -44,13 +46,19 @@ pub(super) struct Pass<'f> {
 }
 
 impl<W: Width> Arrangement<W> {
-    /// Arranges queries for a table. Few queries stay in their order.
+    /// Arranges queries for probes of a table. Few queries stay in their order.
     pub(super) fn arrange(&mut self, queries: &[W], order: &Order<W>) {
         let bits = if queries.len() < MIN_SORTED_QUERIES {
             0
         } else {
             order.address_bits().min(STRETCH_BITS)
         };
+        self.sort(queries, order, bits);
+    }
+
+    /// Sorts queries by the leading `bits` bits of their addresses. Queries with the same leading bits stay in their
+    /// order.
+    pub(super) fn sort(&mut self, queries: &[W], order: &Order<W>, bits: u32) {
         self.shift = order.address_bits() - bits;
         let stretch = |address: u32| u64::from(address) >> self.shift;
         self.starts.clear();
@@ -115,6 +123,13 @@ impl<W: Width> Arrangement<W> {
             }
             low = high;
         }
+    }
+
+    /// Returns the queries whose leading bits are `prefix`.
+    #[inline]
+    pub(super) fn list(&self, prefix: u32) -> Range<usize> {
+        let prefix = prefix as usize;
+        self.starts[prefix] as usize..self.starts[prefix + 1] as usize
     }
 
     /// The number of stretches.

@@ -15,6 +15,7 @@ mod arrangement;
 mod cold;
 mod ids;
 mod inexact;
+mod joined;
 mod keys;
 mod probes;
 mod reads;
@@ -25,8 +26,9 @@ use std::ops::ControlFlow;
 use twinprint_fingerprint::{Width, kernel};
 
 use self::ids::RowMatch;
+use self::joined::Joined;
 use self::probes::{Probes, TableLookup};
-use super::codec::each_codec;
+use super::codec::{each_codec, if_packed};
 use super::{Segment, SegmentError};
 pub use keys::Search;
 pub(crate) use reads::bounds_bytes;
@@ -64,6 +66,7 @@ impl std::ops::AddAssign for Stats {
 #[derive(Debug, Default)]
 pub struct Scratch<W> {
     probes: probes::ProbeBuffers<W>,
+    join: joined::JoinBuffers<W>,
     cold: cold::ColdBuffers,
     rows: Vec<W>,
 }
@@ -235,19 +238,41 @@ impl<W: Width> Segment<W> {
                 k,
                 eager,
             };
-            let buffers = &mut scratch.probes;
-            let before = *stats;
-            let flow = each_codec!(self.buckets(of_table.table), rows => {
-                Probes { job, rows }.run(queries, buffers, stats, receive)?
-            });
-            let (probes, candidates) = (stats.probes - before.probes, stats.candidates - before.candidates);
-            let pages = buffers.take_page_bytes();
-            stats.bytes += self.tables[of_table.table].bytes_read(probes, candidates, pages);
+            let bits = if_packed!(self.buckets(of_table.table), rows => {
+                joined::join_bits(self, &rows, queries, of_table, k)?
+            }, else None);
+            let flow = match bits {
+                Some(bits) => if_packed!(self.buckets(of_table.table), rows => {
+                    let arranged = &mut scratch.probes.queries;
+                    Joined { job, rows, bits }.run(queries, arranged, &mut scratch.join, stats, receive)?
+                }, else ControlFlow::Continue(())),
+                None => self.probe_table(queries, job, &mut scratch.probes, stats, receive)?,
+            };
             if flow.is_break() {
                 return Ok(flow);
             }
         }
         Ok(ControlFlow::Continue(()))
+    }
+
+    /// Probes one table.
+    fn probe_table(
+        &self,
+        queries: &[W],
+        job: TableLookup<'_, W>,
+        buffers: &mut probes::ProbeBuffers<W>,
+        stats: &mut Stats,
+        receive: &mut impl Receive<W>,
+    ) -> Result<ControlFlow<()>, SegmentError> {
+        let table = job.probing.table;
+        let before = *stats;
+        let flow = each_codec!(self.buckets(table), rows => {
+            Probes { job, rows }.run(queries, buffers, stats, receive)?
+        });
+        let (probes, candidates) = (stats.probes - before.probes, stats.candidates - before.candidates);
+        let pages = buffers.take_page_bytes();
+        stats.bytes += self.tables[table].bytes_read(probes, candidates, pages);
+        Ok(flow)
     }
 
     /// Compares every row with every query, until `receive` ends the search.

@@ -25,7 +25,7 @@ pub(super) const REPORT_ROWS: usize = 64;
 /// Buffers that are reused from one table to the next.
 #[derive(Debug, Default)]
 pub(crate) struct ProbeBuffers<W> {
-    queries: Arrangement<W>,
+    pub(super) queries: Arrangement<W>,
     /// The block that is being filled. `prefetched` is the block whose bounds have been prefetched, `resolved` the
     /// block whose rows have been prefetched.
     filling: Box<ProbeBlock>,
