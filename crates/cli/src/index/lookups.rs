@@ -219,7 +219,7 @@ impl<'a, W: Width> Answers<'a, W> {
         if let Way::Search(search @ (Search::Directory | Search::Binary | Search::Interpolation)) = self.way
             && !snapshot.is_exact()
         {
-            let recall = recall::described(self.k, |distance| snapshot.recall(search, distance));
+            let recall = recall::described(self.k, &snapshot.recalls(search, self.k));
             terminal::note(&format!("{} is {recall}; --scan finds all", index.display()));
         }
     }
