@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::brute::brute_pairs;
 use super::{number, pairs, rows, u64s};
