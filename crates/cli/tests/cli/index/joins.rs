@@ -115,11 +115,13 @@ fn names_of_files_count_towards_the_memory() {
         .map(|i| json!({"id": name(i), "text": format!("word{} other{}", i / 2, i / 2)}).to_string() + "\n")
         .collect();
     sandbox.put("in.jsonl", rows);
-    sandbox.run("fingerprint in.jsonl --bits 64 -o a.parquet -q").ok();
+    sandbox
+        .run("fingerprint in.jsonl --profile tp1-words-lntf-64 -o a.parquet -q")
+        .ok();
     let join = |options: &str| sandbox.run(&format!("index join a.parquet -k 0 -q --all-pairs {options}"));
     // The names have 205 bytes, and the place of each takes 8 more.
-    join("--memory 600KB").fails(2, &["--memory", "639"]);
-    join("a.parquet --memory 1MB").fails(2, &["--memory", "1.28 MB"]);
+    join("--memory 600KB").fails(2, &["--memory", "625 KiB"]);
+    join("a.parquet --memory 1MB").fails(2, &["--memory", "at least 2 MiB"]);
     let found = join("--memory 2MiB").ok().stdout;
     assert_eq!(found, join("").ok().stdout);
     assert_eq!(found.lines().count(), 1500);

@@ -1,7 +1,7 @@
 //! `index query --search`: every way gives the rows of brute force, and `--stats` counts the work of each.
 
 use super::brute::{Stored, brute, bytes, shape, wide};
-use super::rows;
+use super::{number, rows, u64s};
 use crate::sandbox::{Run, Sandbox};
 
 /// The number before a word such as "probe" in the first line of `--stats`.
