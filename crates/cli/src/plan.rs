@@ -211,10 +211,14 @@ fn check_design(design: &Design, bits: u32, k: u32) -> anyhow::Result<ExitCode> 
         Err(missed) => writeln!(text, "{missed}"),
     };
     let _ = writeln!(text, "\ndistance  pairs found");
-    for distance in 1..=(k + DISTANCES_BEYOND).min(bits) {
+    for (distance, recall) in plan.recalls(k + DISTANCES_BEYOND).iter().enumerate().skip(1) {
         // Rounded down, so that 100 % is the share of a plan that finds all pairs.
-        let percent = (plan.recall(distance) * 1e5).floor() / 1e3;
-        let _ = writeln!(text, "{distance:8}  {percent:9.3} %");
+        let percent = (recall.share * 1e5).floor() / 1e3;
+        let error = match recall.is_estimated() {
+            true => format!("  estimated, ± {:.3} %", 2e2 * recall.standard_error),
+            false => String::new(),
+        };
+        let _ = writeln!(text, "{distance:8}  {percent:9.3} %{error}");
     }
     terminal::out(&text)?;
     Ok(if verdict.is_ok() {

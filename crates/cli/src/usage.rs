@@ -310,6 +310,7 @@ fn fix(error: &anyhow::Error) -> Option<&'static str> {
             AgainstProblem::NeedsTexts => Some("leave out --no-verify"),
             AgainstProblem::Threshold { .. } => Some("set it with --threshold"),
             AgainstProblem::Width { .. } => Some("leave out --bits"),
+            AgainstProblem::Radius { .. } => Some("-k sets it"),
             AgainstProblem::Profile { .. } => Some("take that profile with --profile"),
             _ => None,
         },

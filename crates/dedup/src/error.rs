@@ -193,6 +193,17 @@ pub enum AgainstProblem {
         /// The width of the run's fingerprints in bits.
         made: u32,
     },
+    /// The radius is larger than the width of the index's fingerprints.
+    #[error(
+        "two fingerprints of the index differ in at most {stored} bits, but the radius is {radius}; choose a radius of at \
+         most {stored}"
+    )]
+    Radius {
+        /// The width of the index's fingerprints in bits.
+        stored: u32,
+        /// The radius of the run.
+        radius: u32,
+    },
     /// The index has fingerprints of another profile.
     #[error(
         "the fingerprints of the index have the profile {stored}, but those of this run have {made}; choose the \

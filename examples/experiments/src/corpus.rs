@@ -151,6 +151,23 @@ impl Corpus {
         }
     }
 
+    /// The near-duplicate groups: each document has the number of the earliest one that it is connected to by pairs at a
+    /// Jaccard of at least `threshold`.
+    pub fn duplicate_groups(&self, threshold: f64) -> Vec<u32> {
+        let mut groups: Vec<u32> = (0..self.documents.len() as u32).collect();
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for pair in self.true_pairs(threshold) {
+                let least = groups[pair.a].min(groups[pair.b]);
+                changed |= groups[pair.a] != least || groups[pair.b] != least;
+                groups[pair.a] = least;
+                groups[pair.b] = least;
+            }
+        }
+        groups
+    }
+
     /// The pairs at a Jaccard of at least `threshold`.
     pub fn true_pairs(&self, threshold: f64) -> impl Iterator<Item = LabelledPair> {
         self.pairs

@@ -187,6 +187,14 @@ fn angles_are_the_shares_of_differing_bits() {
                 share + bound,
             );
         }
+        for degrees in [5, 30, 90, 150] {
+            let share = f64::from(degrees) / 180.0;
+            // Ten pairs have the same hyperplanes, so the bound is wider in three dimensions.
+            let name = format!("share at {degrees} in 3 dimensions");
+            assert_between(&report, &name, share - 0.12, share + 0.12);
+        }
+        // Normals of ±1 have eight directions in three dimensions.
+        assert_between(&report, "off by signs in 3 dimensions", 0.05, 1.0);
         assert_between(&report, "share with 200 features", 0.32, 0.37);
         assert_between(&report, "order by distance", 0.85, 1.0);
         assert!(number(&report, "order by difference") < number(&report, "order by distance"));
@@ -354,6 +362,35 @@ fn one_pass_and_equal_fingerprints() {
     let of_equal = |bits: u32, name: &str| number(&report, &format!("equal at {bits} bits: {name}"));
     assert!(of_equal(4, "precision") < of_equal(16, "precision"));
     assert!(of_equal(16, "recall") >= of_equal(64, "recall"));
+}
+
+#[test]
+fn only_one_pass_leaves_earlier_clusters_as_they_are() {
+    for seed in SEEDS {
+        let report = run("centres", seed);
+        let figure = |name: &str, figure: &str| number(&report, &format!("{name}: {figure}"));
+        for name in ["one pass, fixed leaders", "one pass, moving centres"] {
+            assert_eq!((figure(name, "passes"), figure(name, "changed")), (1.0, 0.0));
+        }
+        for name in ["k-means", "hierarchical, average linkage"] {
+            assert!(
+                figure(name, "passes") > 1.0 && figure(name, "changed") > 0.0,
+                "{name}"
+            );
+            assert!(
+                figure(name, "distances") > figure("one pass, fixed leaders", "distances"),
+                "{name}"
+            );
+        }
+        for name in [
+            "one pass, fixed leaders",
+            "one pass, moving centres",
+            "hierarchical, average linkage",
+        ] {
+            assert!(figure(name, "F1") > 0.6, "{name}: {}", figure(name, "F1"));
+        }
+        assert_between(&report, "beyond", 0.0, 0.5);
+    }
 }
 
 #[test]

@@ -11,12 +11,12 @@ use twinprint::{ProfileLabel, Width};
 
 use super::Directory;
 use super::adding::{Add, NoteFile};
-use super::build::SegmentBuild;
 use super::files::IdArgs;
 use super::memory::MemoryArgs;
 use super::names::{self, AddedNames};
 use super::profile::{self, ProfileArgs};
 use super::resume::INTERRUPTED;
+use super::segment_build::SegmentBuild;
 use super::width::at_width;
 use crate::usage::UsageError;
 use crate::{number, terminal};

@@ -36,9 +36,8 @@ fn print_stat<W: Width>(args: &StatArgs) -> anyhow::Result<()> {
     let rows = index.snapshot.rows();
     let label = ProfileLabel::read(&index.settings.label);
     let radius = index.settings.radius;
-    let recall = |distance| index.snapshot.recall(Search::Directory, distance);
+    let recalls = index.snapshot.recalls(Search::Directory, radius);
     if args.json {
-        let recalls = (0..=radius).map(recall);
         let segments: Vec<_> = index
             .snapshot
             .segments()
@@ -48,7 +47,7 @@ fn print_stat<W: Width>(args: &StatArgs) -> anyhow::Result<()> {
             "bits": W::BITS,
             "radius": index.settings.radius,
             "exact": index.snapshot.is_exact(),
-            "recall": recalls.map(|recall| (recall * 1e5).floor() / 1e5).collect::<Vec<_>>(),
+            "recall": recalls.iter().map(|recall| (recall.share * 1e5).floor() / 1e5).collect::<Vec<_>>(),
             "profile": label.as_ref().map(ProfileLabel::id),
             "profile_checksum": label.as_ref().and_then(ProfileLabel::checksum).map(|sum| format!("{sum:016x}")),
             "generation": index.generation,
@@ -79,7 +78,7 @@ fn print_stat<W: Width>(args: &StatArgs) -> anyhow::Result<()> {
         );
     }
     if !index.snapshot.is_exact() {
-        let _ = writeln!(text, "recall        {}", recall::described(radius, recall));
+        let _ = writeln!(text, "recall        {}", recall::described(radius, &recalls));
     }
     let each = match rows {
         0 => String::new(),

@@ -110,8 +110,9 @@ impl Input<'_> {
         }
     }
 
-    /// Reads the side. An error if its fingerprints have another width than `W`.
-    fn side<W: Width>(self) -> anyhow::Result<InputSide<W>> {
+    /// Reads the side. An error if its fingerprints have another width than `W`, or if the names of its ids do not fit into
+    /// `memory`, of which `held` bytes are in use.
+    fn side<W: Width>(self, memory: u64, held: u64) -> anyhow::Result<InputSide<W>> {
         match self {
             Self::Index(path) => {
                 width::check_index(path, W::BITS)?;
@@ -127,7 +128,7 @@ impl Input<'_> {
                 files.check_bits(W::BITS)?;
                 Ok(InputSide {
                     profile: profile::of_files(&files)?,
-                    names: SideNames::of_files(&files)?,
+                    names: SideNames::of_files(&files, memory, held)?,
                     side: JoinSide::Files(files),
                     radius: None,
                 })
@@ -154,8 +155,10 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
 
 fn join_inputs<W: Width>(args: &Args, a: Input<'_>, b: Option<Input<'_>>) -> anyhow::Result<()> {
     width::check_radius(args.hamming.unwrap_or_default(), W::BITS)?;
-    let a = a.side::<W>()?;
-    let b = b.map(Input::side::<W>).transpose()?;
+    let memory = args.memory.bytes();
+    let a = a.side::<W>(memory, 0)?;
+    let held = names_memory(&a);
+    let b = b.map(|b| b.side::<W>(memory, held)).transpose()?;
     if let Some(b) = &b {
         profile::check_same(a.profile.as_ref(), b.profile.as_ref())?;
     }
@@ -163,7 +166,8 @@ fn join_inputs<W: Width>(args: &Args, a: Input<'_>, b: Option<Input<'_>>) -> any
         k: args.hamming.or(a.radius).unwrap_or(DEFAULT_RADIUS),
         all_pairs: args.all_pairs,
         max_rows: args.max_rows,
-        memory: args.memory.bytes(),
+        memory,
+        held: held + b.as_ref().map_or(0, names_memory),
         work_dir: args.work_dir.clone(),
     };
     let a_names = a.names.as_ref();
@@ -189,6 +193,11 @@ fn join_inputs<W: Width>(args: &Args, a: Input<'_>, b: Option<Input<'_>>) -> any
     joined.map_err(within_memory)?;
     out.finish()?;
     Ok(())
+}
+
+/// The memory of the names of a side in bytes.
+fn names_memory<W>(side: &InputSide<W>) -> u64 {
+    side.names.as_ref().map_or(0, SideNames::memory)
 }
 
 /// The value of the only id of a list.

@@ -25,6 +25,9 @@ const LOOKUP_BATCH: usize = 1 << 16;
 const SLOW_BATCH: usize = 1 << 8;
 /// Fewer queries than this are not divided among threads.
 const LEAST_SHARE: usize = 64;
+/// Number of matches that each thread has in memory at a time at most, 24 bytes each. A batch of queries with more is
+/// divided. The matches of a single query are always in memory together.
+const MAX_FOUND: u64 = 1 << 22;
 /// Number of queries that one scan answers. Each takes about 100 bytes of memory.
 pub(super) const SCAN_BATCH: usize = 1 << 22;
 
@@ -56,7 +59,33 @@ struct Found {
 struct Worker<W> {
     scratch: Scratch<W>,
     stats: Stats,
-    found: Vec<Found>,
+    found: Matches,
+}
+
+/// Matches of a batch of queries.
+#[derive(Default)]
+struct Matches {
+    kept: Vec<Found>,
+    /// The number of matches, of which the first ones are kept.
+    count: u64,
+    /// The number of matches that may be kept.
+    limit: u64,
+}
+
+impl Matches {
+    /// Drops all matches, and keeps at most `limit` from now on.
+    fn clear(&mut self, limit: u64) {
+        self.kept.clear();
+        self.count = 0;
+        self.limit = limit;
+    }
+
+    fn push(&mut self, found: Found) {
+        if self.count < self.limit {
+            self.kept.push(found);
+        }
+        self.count += 1;
+    }
 }
 
 impl<W: Width> Worker<W> {
@@ -75,7 +104,7 @@ impl<W: Width> Worker<W> {
             let query = first + query;
             found.push(Found { query, hamming, id });
         })?;
-        found.sort_unstable();
+        found.kept.sort_unstable();
         Ok(())
     }
 
@@ -88,7 +117,7 @@ impl<W: Width> Worker<W> {
                 found.push(Found { query, hamming, id });
             });
         }
-        self.found.sort_unstable();
+        self.found.kept.sort_unstable();
     }
 }
 
@@ -142,28 +171,50 @@ impl<'a, W: Width> Answers<'a, W> {
         name: impl Fn(usize) -> RowValue<'n>,
         out: &mut Rows,
     ) -> anyhow::Result<()> {
-        for (first, some) in (0..).step_by(self.at_once()).zip(queries.chunks(self.at_once())) {
+        let mut first = 0;
+        let mut at_once = self.at_once();
+        while first < queries.len() {
             if self.cancel.load(Ordering::Relaxed) {
                 bail!("interrupted");
             }
+            let some = &queries[first..queries.len().min(first + at_once)];
+            let stats = self.stats;
+            let matches = self.find(some)?;
+            if matches > MAX_FOUND && some.len() > 1 {
+                // As many queries as probably have half of that number of matches.
+                let fewer = some.len() as u128 * u128::from(MAX_FOUND / 2) / u128::from(matches);
+                at_once = (fewer as usize).max(1);
+                self.stats = stats;
+                continue;
+            }
             self.queries += some.len() as u64;
-            for worker in &mut self.workers {
-                worker.found.clear();
-            }
-            match self.way {
-                Way::Pass => self.pass(some)?,
-                Way::Search(search) => self.look_up(search, some)?,
-                Way::Stored => self.look_up(Search::default(), some)?,
-            }
-            for found in self.workers.iter().flat_map(|worker| &worker.found) {
+            for found in self.workers.iter().flat_map(|worker| &worker.found.kept) {
                 out.row(&[
                     name(first + found.query),
                     id_value(self.committed, found.id),
                     RowValue::Number(found.hamming.into()),
                 ])?;
             }
+            first += some.len();
+            // Later queries may have fewer matches.
+            at_once = self.at_once().min(at_once.saturating_mul(2));
         }
         Ok(())
+    }
+
+    /// Finds the matches of `queries`, and returns their number. If it exceeds [`MAX_FOUND`], some are not kept, unless
+    /// there is only one query.
+    fn find(&mut self, queries: &[W]) -> anyhow::Result<u64> {
+        let limit = if queries.len() > 1 { MAX_FOUND } else { u64::MAX };
+        for worker in &mut self.workers {
+            worker.found.clear(limit);
+        }
+        match self.way {
+            Way::Pass => self.pass(queries)?,
+            Way::Search(search) => self.look_up(search, queries)?,
+            Way::Stored => self.look_up(Search::default(), queries)?,
+        }
+        Ok(self.workers.iter().map(|worker| worker.found.count).sum())
     }
 
     /// Looks up `queries`. Each thread looks up a contiguous share of them, so the rows of the workers, one worker after
@@ -207,7 +258,7 @@ impl<'a, W: Width> Answers<'a, W> {
                 self.stats.candidates += scanned.compared;
                 self.stats.bytes += scanned.bytes;
                 self.stats.matches += scanned.matches;
-                found.par_sort_unstable();
+                found.kept.par_sort_unstable();
                 Ok(())
             }
         }
@@ -219,7 +270,7 @@ impl<'a, W: Width> Answers<'a, W> {
         if let Way::Search(search @ (Search::Directory | Search::Binary | Search::Interpolation)) = self.way
             && !snapshot.is_exact()
         {
-            let recall = recall::described(self.k, |distance| snapshot.recall(search, distance));
+            let recall = recall::described(self.k, &snapshot.recalls(search, self.k));
             terminal::note(&format!("{} is {recall}; --scan finds all", index.display()));
         }
     }

@@ -17,6 +17,7 @@ mod recall;
 mod resume;
 mod rows;
 mod search;
+mod segment_build;
 mod texts;
 mod width;
 

@@ -91,30 +91,79 @@ impl<'f> QueryIds<'f> {
 /// The names of one side of a join.
 pub(super) enum SideNames {
     Index(Arc<Names>),
-    Files(Vec<String>),
+    Files(NameList),
 }
 
 impl SideNames {
-    /// Reads the names of files into memory; `None` if they have none.
-    pub(super) fn of_files(files: &RawFiles) -> anyhow::Result<Option<Self>> {
+    /// Reads the names of files into `memory`, of which `held` bytes are in use; `None` if they have none.
+    pub(super) fn of_files(files: &RawFiles, memory: u64, held: u64) -> anyhow::Result<Option<Self>> {
         if !files.has_names() {
             return Ok(None);
         }
-        let mut names = Vec::new();
-        files.names().fill(usize::MAX, &mut names)?;
-        Ok(Some(Self::Files(names)))
+        Ok(Some(Self::Files(NameList::read(files, memory, held)?)))
+    }
+
+    /// The memory of the names in bytes. Those of an index are mapped from its file and take none.
+    pub(super) fn memory(&self) -> u64 {
+        match self {
+            Self::Index(_) => 0,
+            Self::Files(names) => names.memory(),
+        }
     }
 
     /// The name of an id.
     pub(super) fn get(&self, id: u64) -> &str {
         let name = match self {
             Self::Index(names) => names.get(id),
-            Self::Files(names) => usize::try_from(id)
-                .ok()
-                .and_then(|id| names.get(id))
-                .map(String::as_str),
+            Self::Files(names) => names.get(id),
         };
         name.unwrap_or_default()
+    }
+}
+
+/// Names in memory, numbered from 0 on.
+pub(super) struct NameList {
+    /// All names, one after the other.
+    text: String,
+    /// The end of each name in the text.
+    ends: Vec<usize>,
+}
+
+impl NameList {
+    /// Reads the names of files. An error if they do not fit into `memory`, of which `held` bytes are in use.
+    fn read(files: &RawFiles, memory: u64, held: u64) -> anyhow::Result<Self> {
+        // The names are read twice, so that their exact memory is reserved.
+        let (mut bytes, mut count) = (0, 0);
+        each_batch(files, |batch| {
+            bytes += batch.iter().map(String::len).sum::<usize>();
+            count += batch.len();
+            Ok(())
+        })?;
+        let needed = (bytes + count * size_of::<usize>()) as u64;
+        SegmentError::check_memory(needed + held, memory).map_err(|error| within_memory(error.into()))?;
+        let mut names = Self {
+            text: String::with_capacity(bytes),
+            ends: Vec::with_capacity(count),
+        };
+        each_batch(files, |batch| {
+            for name in batch {
+                names.text.push_str(name);
+                names.ends.push(names.text.len());
+            }
+            Ok(())
+        })?;
+        Ok(names)
+    }
+
+    fn memory(&self) -> u64 {
+        (self.text.capacity() + self.ends.capacity() * size_of::<usize>()) as u64
+    }
+
+    fn get(&self, id: u64) -> Option<&str> {
+        let id = usize::try_from(id).ok()?;
+        let end = *self.ends.get(id)?;
+        let start = id.checked_sub(1).and_then(|before| self.ends.get(before));
+        self.text.get(start.copied().unwrap_or(0)..end)
     }
 }
 

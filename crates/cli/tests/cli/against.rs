@@ -223,6 +223,15 @@ fn unusable_against_directories_are_refused() {
         "choose a threshold of at least 0.8",
     );
     refused("--against seen --no-verify", 1, "leave out --no-verify");
+    sandbox
+        .run("fingerprint old.jsonl --profile tp1-words-lntf-32 -o old.u32 -q")
+        .ok();
+    sandbox.run("index build old.u32 -o narrow -q").ok();
+    refused(
+        "--against narrow -k 33",
+        1,
+        "two fingerprints of the index differ in at most 32 bits, but the radius is 33",
+    );
     refused("--append", 2, "--against");
     refused("--against seen --append --mode report", 2, "kept/");
 }

@@ -82,6 +82,37 @@ fn unpack_dictionaries(data: &Path, sandbox: &Sandbox) {
     }
 }
 
+/// The number of vectors of each kind: arrays of fingerprints, distances or limits.
+const KINDS: [(&str, usize); 5] = [
+    ("raw_features", 5),
+    ("hashes", 2),
+    ("texts", 12),
+    ("pairs", 1),
+    ("auto_topn", 5),
+];
+
+/// The tests of this file read every array of every library, and `find_all`, so no vector is left out.
+#[test]
+fn every_kind_of_vector_has_a_test() {
+    let Some(data) = data("kinds of vectors") else {
+        return;
+    };
+    let mut counts = KINDS.map(|(kind, _)| (kind, 0));
+    for (library, fields) in vectors(&data).as_object().unwrap() {
+        for (field, value) in fields.as_object().into_iter().flatten() {
+            let known = counts.iter_mut().find(|(kind, _)| kind == field);
+            match (known, value) {
+                (Some((_, count)), Value::Array(vectors)) => *count += vectors.len(),
+                // The list of programs that use a recipe.
+                (None, Value::Array(_)) if field == "used_by" => {}
+                (None, Value::String(_) | Value::Number(_)) => {}
+                _ => panic!("{library}: no test reads {field}"),
+            }
+        }
+    }
+    assert_eq!(counts, KINDS);
+}
+
 #[test]
 fn every_published_vector_without_a_dictionary() {
     let Some(data) = data("vectors of other libraries") else {
@@ -132,11 +163,35 @@ fn twenty_values_of_seomoz_make_twenty_four_pairs() {
     let values = [0xFFu64, 0xEF, 0xEE, 0xCE, 0x33].map(|value| [0, 8, 16, 24].map(|shift| value << shift));
     let values = values.concat();
     let features: Vec<Value> = values.iter().map(|value| json!([value])).collect();
-    let made = fingerprints(&Sandbox::new(), &features, "--features-key of --profile seomoz");
+    let sandbox = Sandbox::new();
+    let made = fingerprints(&sandbox, &features, "--features-key of --profile seomoz");
     assert_eq!(made, values);
-    let pairs = made.iter().enumerate();
-    let pairs = pairs.flat_map(|(i, a)| made.iter().skip(i + 1).map(move |b| (a ^ b).count_ones()));
-    assert_eq!(pairs.filter(|&distance| distance <= 3).count(), 24);
+    sandbox
+        .run("fingerprint in.jsonl --features-key of --profile seomoz -o values.u64 -q")
+        .ok();
+    let pairs = |run: &str| sandbox.run(run).ok().stdout.lines().count();
+    assert_eq!(pairs("index join values.u64 -k 3 --all-pairs -q"), 24);
+    // A query finds itself, and each pair from both sides.
+    for blocks in 4..=9 {
+        sandbox
+            .run(&format!(
+                "index build values.u64 -o blocks{blocks} --plan blocks:{blocks} -q"
+            ))
+            .ok();
+        let query = format!("index query blocks{blocks} --queries values.u64 -k 3 --search directory -q");
+        assert_eq!(pairs(&query), 2 * 24 + 20, "{blocks} blocks");
+    }
+}
+
+/// safeie publishes two fingerprints of 32 bits with their distance, but not their texts.
+#[test]
+fn the_published_distance_of_safeie() {
+    let compared = Sandbox::new()
+        .run("compare --fingerprints --notation decimal --bits 32 --json 133182157 2279609052")
+        .ok()
+        .stdout;
+    let compared: Value = serde_json::from_str(&compared).unwrap();
+    assert_eq!(compared["hamming"], 5, "{compared}");
 }
 
 #[test]

@@ -106,6 +106,12 @@ impl Against {
             Auto::Auto => DEFAULT_RADIUS,
             Auto::Fixed(k) => k,
         };
+        if k > bits {
+            return Err(refuse(AgainstProblem::Radius {
+                stored: bits,
+                radius: k,
+            }));
+        }
         let profile = ProfileLabel::of_profile(&options.profile_at(bits)?);
         let same = |label: &str| match ProfileLabel::read(label) {
             Some(stored) if stored.check_same(&profile).is_err() => Err(refuse(AgainstProblem::Profile {

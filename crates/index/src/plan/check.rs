@@ -9,10 +9,10 @@
 //! of all demands at the rate of the atom that is in most unsatisfied masks. For disjoint masks the answer is the
 //! pigeonhole sum, found without search.
 
-use std::collections::BTreeMap;
 use std::fmt;
 
 use super::Plan;
+use super::atoms::atoms;
 
 /// An error set that shows that a plan is not exact: at most k differing bits with which no table of the plan finds a
 /// pair.
@@ -57,23 +57,15 @@ pub fn is_exact(plan: &Plan) -> Result<(), Counterexample> {
     if plan.tables.iter().any(|t| t.radius >= t.mask.count_ones()) {
         return Ok(());
     }
-    let mut atoms: BTreeMap<Vec<u32>, u128> = BTreeMap::new();
-    for bit in 0..plan.bits.min(128) {
-        let tables: Vec<u32> = (0u32..)
-            .zip(&plan.tables)
-            .filter(|(_, t)| t.mask >> bit & 1 == 1)
-            .map(|(j, _)| j)
-            .collect();
-        if !tables.is_empty() {
-            *atoms.entry(tables).or_default() |= 1 << bit;
-        }
-    }
+    let mut atoms = atoms(plan);
+    // Errors in bits that no mask contains make no table miss.
+    atoms.retain(|atom| !atom.tables.is_empty());
     let mut search = Search {
         deficit: plan.tables.iter().map(|t| i64::from(t.radius) + 1).collect(),
         members: plan.tables.iter().map(|_| Vec::new()).collect(),
-        open: atoms.values().map(|bits| bits.count_ones()).collect(),
+        open: atoms.iter().map(|atom| atom.bits.count_ones()).collect(),
         taken: vec![0; atoms.len()],
-        tables_of: atoms.keys().cloned().collect(),
+        tables_of: atoms.iter().map(|atom| atom.tables.clone()).collect(),
     };
     for (a, tables) in search.tables_of.iter().enumerate() {
         for &j in tables {
@@ -90,8 +82,8 @@ pub fn is_exact(plan: &Plan) -> Result<(), Counterexample> {
         return Ok(());
     }
     let mut errors = 0;
-    for (&bits, &taken) in atoms.values().zip(&search.taken) {
-        errors |= super::leading_bits(bits, taken);
+    for (atom, &taken) in atoms.iter().zip(&search.taken) {
+        errors |= super::leading_bits(atom.bits, taken);
     }
     Err(Counterexample { errors })
 }

@@ -11,6 +11,7 @@
 //! Constructions: Manku, Jain, Das Sarma 2007 (block designs); Norouzi, Punjani, Fleet 2012 and Qin et al. 2018
 //! (disjoint parts, general pigeonhole); Pagh 2016 and finite geometry (half-spaces).
 
+mod atoms;
 mod catalogue;
 pub mod check;
 mod design;
@@ -26,6 +27,7 @@ pub(crate) use catalogue::choose;
 pub(crate) use catalogue::even_radii;
 pub use design::{Design, DesignError};
 pub use join::{JoinPlan, JoinTables};
+pub use recall::Recall;
 
 /// The maximum width of an address of a table in memory, in bits, so that a directory has at most 2²⁸ entries.
 pub(crate) const MAX_ADDRESS_BITS: u32 = 28;

@@ -239,7 +239,7 @@ fn random_plans_find_the_expected_share() {
                         .iter()
                         .all(|table| table.mask.count_ones() == key_bits)
                 );
-                plan.recall(distance)
+                plan.recall(distance).share
             })
             .sum::<f64>()
             / seeds as f64;
@@ -264,7 +264,105 @@ proptest! {
         let plan = Plan::new(12, distance, "test", tables).unwrap();
         let sets: Vec<u128> = (0..1u128 << 12).filter(|e| e.count_ones() == distance).collect();
         let found = sets.iter().filter(|&&e| !misses(&plan, e)).count();
-        prop_assert!((plan.recall(distance) - found as f64 / sets.len() as f64).abs() < 1e-12);
-        prop_assert_eq!((0..=distance).all(|d| plan.recall(d) >= 1.0), is_exact(&plan).is_ok());
+        let recalls = plan.recalls(distance);
+        prop_assert!((recalls[distance as usize].share - found as f64 / sets.len() as f64).abs() < 1e-12);
+        prop_assert!(recalls.iter().all(|recall| !recall.is_estimated()));
+        prop_assert_eq!(recalls.iter().all(|recall| recall.share >= 1.0), is_exact(&plan).is_ok());
+    }
+}
+
+/// The number of ways to put `errors` errors into disjoint parts of these widths, with more than the radius in each.
+fn missed_by_parts(parts: &[(u32, u32)], errors: u32) -> u128 {
+    let Some((&(width, radius), rest)) = parts.split_first() else {
+        return u128::from(errors == 0);
+    };
+    (radius + 1..=errors.min(width))
+        .map(|here| choose(width, here) * missed_by_parts(rest, errors - here))
+        .sum()
+}
+
+#[test]
+fn the_recall_of_disjoint_parts_is_counted() {
+    for (bits, k, parts, largest) in [(64, 3, 4, 40), (64, 6, 3, 64), (128, 16, 4, 40), (32, 3, 2, 32)] {
+        let plan = Plan::even_parts(bits, k, parts).unwrap();
+        let tables: Vec<(u32, u32)> = plan
+            .tables
+            .iter()
+            .map(|table| (table.mask.count_ones(), table.radius))
+            .collect();
+        let recalls = plan.recalls(largest);
+        assert_eq!(recalls.len(), largest as usize + 1);
+        for (errors, recall) in (0..).zip(&recalls) {
+            let missed = missed_by_parts(&tables, errors) as f64 / choose(bits, errors) as f64;
+            assert!(!recall.is_estimated());
+            assert!(
+                (recall.share - (1.0 - missed)).abs() < 1e-12,
+                "{plan} at {errors}"
+            );
+            assert_eq!(recall.share >= 1.0, missed <= 0.0, "{plan} at {errors}");
+        }
+    }
+}
+
+#[test]
+fn the_recall_never_increases_with_the_distance() {
+    let designs = [
+        "parts:64",
+        "blocks:4",
+        "blocks:6",
+        "nested:4",
+        "qr11",
+        "half-spaces",
+        "random:10,20",
+        "random:64,31",
+        "random:200,40",
+        "masks:ff/4294967295",
+    ];
+    for name in designs {
+        let plan = name.parse::<Design>().unwrap().plan(64, 3).unwrap();
+        let recalls = plan.recalls(9);
+        for (distance, pair) in recalls.windows(2).enumerate() {
+            let is_exact = pair[1].share >= 1.0;
+            assert!(
+                pair[0].share >= pair[1].share,
+                "{name} at {distance}: {recalls:?}"
+            );
+            assert!(
+                is_exact || pair[0].share > pair[1].share,
+                "{name} at {distance}: {recalls:?}"
+            );
+        }
+        // Only many overlapping random keys need an estimate.
+        let estimated = recalls.iter().any(Recall::is_estimated);
+        assert_eq!(
+            estimated,
+            ["random:64,31", "random:200,40"].contains(&name),
+            "{name}"
+        );
+        assert_eq!(recalls[5], plan.recall(5), "{name}");
+    }
+}
+
+#[test]
+fn an_estimated_recall_is_within_its_error() {
+    // The same keys, once for each table and once more with another radius that finds nothing more: both plans find the
+    // same pairs, but the second has too many states.
+    let few = Plan::random(64, 3, 10, 20, 1).unwrap();
+    let mut many = few.clone();
+    for table in &few.tables {
+        for bit in 0..16 {
+            let mask = table.mask | 1 << bit;
+            many.tables.push(TableSpec { mask, radius: 0 });
+        }
+    }
+    let (counted, estimated) = (few.recalls(8), many.recalls(8));
+    assert!(estimated.iter().any(Recall::is_estimated));
+    for (counted, estimated) in counted.iter().zip(&estimated) {
+        assert!(!counted.is_estimated());
+        let error = (counted.share - estimated.share).abs();
+        assert!(
+            error <= 5.0 * estimated.standard_error,
+            "{counted:?} {estimated:?}"
+        );
     }
 }

@@ -85,5 +85,5 @@ pub(super) fn missed(plan: &Plan, address_bits: &[u32]) -> f64 {
         radius: table.radius,
     });
     let addressed = Plan::new(plan.bits, plan.k, plan.name.clone(), tables.collect());
-    addressed.map_or(1.0, |plan| 1.0 - plan.recall(plan.k))
+    addressed.map_or(1.0, |plan| 1.0 - plan.recall(plan.k).share)
 }

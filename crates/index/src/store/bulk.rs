@@ -6,7 +6,7 @@ use std::sync::Arc;
 use twinprint_fingerprint::Width;
 
 use super::locks::lock;
-use super::open::entry;
+use super::manifest::SegmentEntry;
 use super::structure::CommitPoint;
 use super::tombstones::Tombstones;
 use super::view::{LiveSegment, View};
@@ -32,7 +32,7 @@ impl<W: Width> Index<W> {
         drop(shared.writing()?);
         let number = lock(&shared.structure).take_number();
         let segment = build(&shared.files.segment(number))?;
-        let entry = entry(number, &segment)?;
+        let entry = SegmentEntry::of(number, &segment)?;
         let rows = entry.rows;
 
         let mut structure = lock(&shared.structure);

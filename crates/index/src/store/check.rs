@@ -35,7 +35,9 @@ pub fn check<W: Width>(directory: &Path) -> Result<CheckReport, StoreError> {
     let manifest = required(&files)?;
     let view = view::<W>(&files, &manifest)?;
     let names = files.read_names(&manifest)?;
-    let last = manifest.segments.iter().map(|entry| *entry.ids.end()).max();
+    // The range of a segment without ids is empty.
+    let ids = manifest.segments.iter().map(|entry| &entry.ids);
+    let last = ids.filter(|ids| !ids.is_empty()).map(|ids| *ids.end()).max();
     if names.is_some_and(|names| last.is_some_and(|last| last >= names.len())) {
         return Err(StoreError::Damaged {
             path: files.manifest(),

@@ -35,10 +35,12 @@ mod background;
 mod bulk;
 mod check;
 mod compaction;
+mod create;
 mod error;
 mod file_names;
 mod files;
 mod flush;
+mod left_over;
 mod locks;
 mod manifest;
 mod marker;
@@ -49,6 +51,7 @@ mod open;
 mod scan;
 mod scan_cost;
 mod structure;
+mod tables;
 #[cfg(test)]
 mod tests;
 mod tombstones;
@@ -61,12 +64,12 @@ use std::fs::File;
 use std::sync::Arc;
 
 pub use check::{CheckReport, check};
+pub use create::{create_from, create_named_from};
 pub use error::StoreError;
 pub use names::{NameWriter, Names};
-pub use open::{
-    Committed, create_from, create_named_from, read, segment_options, segment_options_of, width_of,
-};
+pub use open::{Committed, read, width_of};
 pub use scan_cost::{MissingPages, scan_is_cheaper};
+pub use tables::{segment_options, segment_options_of};
 pub use view::Snapshot;
 
 use self::background::Background;

@@ -9,6 +9,7 @@ use super::StoreError;
 use super::manifest::SegmentEntry;
 use super::memtable::{Memtable, ReadPoint};
 use super::tombstones::Tombstones;
+use crate::plan::Recall;
 use crate::segment::{IdMatch, Scratch, Search, Segment, Stats};
 
 /// A segment in use, with its tombstones.
@@ -305,16 +306,28 @@ impl<W: Width> Snapshot<W> {
     }
 
     /// Returns the share of the stored fingerprints at a Hamming distance from a query that lookups find, if all bits
-    /// differ equally often; see [`Segment::recall`]. It is 1 if the index is exact.
-    pub fn recall(&self, search: Search, distance: u32) -> f64 {
-        let ids: u64 = self.segments().map(Segment::len).sum();
-        let share = |segment: &Segment<W>| segment.len() as f64 / ids as f64;
+    /// differ equally often, for each distance from 0 to `largest` (or to the width if that is smaller); see
+    /// [`Segment::recalls`]. It is 1 if the index is exact.
+    pub fn recalls(&self, search: Search, largest: u32) -> Vec<Recall> {
+        let distances = largest.min(W::BITS) as usize + 1;
         if self.is_exact() {
-            return 1.0;
+            return vec![Recall::ALL; distances];
         }
-        self.segments()
-            .map(|segment| share(segment) * segment.recall(search, distance))
-            .sum()
+        let ids: u64 = self.segments().map(Segment::len).sum();
+        let none = Recall {
+            share: 0.0,
+            standard_error: 0.0,
+        };
+        let mut recalls = vec![none; distances];
+        for segment in self.segments() {
+            let share = segment.len() as f64 / ids.max(1) as f64;
+            for (recall, of_segment) in recalls.iter_mut().zip(segment.recalls(search, largest)) {
+                recall.share += share * of_segment.share;
+                // Segments of one plan are estimated from the same sets, so their errors add up.
+                recall.standard_error += share * of_segment.standard_error;
+            }
+        }
+        recalls
     }
 
     /// Returns the segments, the oldest first.

@@ -51,6 +51,8 @@ pub struct JoinOptions {
     pub max_rows: u64,
     /// The approximate memory to use, in bytes. If it is too small, the join fails at the start.
     pub memory: u64,
+    /// The part of that memory that the caller uses during the join, in bytes, such as the names of ids.
+    pub held: u64,
     /// The parent directory of the temporary files, or `None` for the temporary directory of the system.
     pub work_dir: Option<PathBuf>,
 }
@@ -111,6 +113,7 @@ pub struct JoinRow<'r> {
 ///     all_pairs: true,
 ///     max_rows: 1_000,
 ///     memory: 1 << 30,
+///     held: 0,
 ///     work_dir: None,
 /// };
 /// let mut pairs = Vec::new();
@@ -203,7 +206,7 @@ impl<W: Width> JoinJob<'_, W> {
         });
         // The sorter of the pairs gets a quarter of the memory. The search for pairs gets the rest.
         let pairs = Mutex::new(FoundPairs {
-            sorter: Sorter::new(work, top, self.options.memory / 4),
+            sorter: Sorter::new(work, top, self.options.for_pairs()),
             rows: 0,
             failed: None,
         });

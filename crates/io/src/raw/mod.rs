@@ -29,6 +29,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use twinprint_fingerprint::Width;
@@ -91,6 +92,21 @@ pub struct RawFiles {
     /// The separate file of ids, if one was given.
     ids: Option<NumberFile>,
     own_ids: bool,
+}
+
+/// A row of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileRow<'f> {
+    /// The file.
+    pub path: &'f Path,
+    /// The number of the row, from 1.
+    pub row: u64,
+}
+
+impl fmt::Display for FileRow<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: row {}", self.path.display(), self.row)
+    }
 }
 
 #[derive(Debug)]
@@ -203,6 +219,31 @@ impl RawFiles {
     /// Returns true if the fingerprints have ids of their own. Otherwise their positions are the ids.
     pub fn has_ids(&self) -> bool {
         self.own_ids
+    }
+
+    /// Finds the row that has the id of the fingerprint at a position, counted from 0 through all files: in the separate
+    /// file of ids, or else in the file of the fingerprint. `None` if there is no such fingerprint.
+    pub fn row_of_id(&self, position: u64) -> Option<FileRow<'_>> {
+        if position >= self.len() {
+            return None;
+        }
+        if let Some(ids) = &self.ids {
+            return Some(FileRow {
+                path: ids.path(),
+                row: position + 1,
+            });
+        }
+        let mut row = position;
+        for file in &self.files {
+            if row < file.len() {
+                return Some(FileRow {
+                    path: file.path(),
+                    row: row + 1,
+                });
+            }
+            row -= file.len();
+        }
+        None
     }
 
     /// Returns true if the fingerprints have names: strings in the column of ids.

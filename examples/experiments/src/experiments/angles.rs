@@ -2,20 +2,24 @@
 
 use anyhow::Result;
 use twinprint_eval::plot::{Axis, Plot, Series, bilingual};
-use twinprint_fingerprint::{HashKey, Width, hyperplane, simhash};
+use twinprint_fingerprint::hyperplane::{self, Hyperplanes};
+use twinprint_fingerprint::{HashKey, Width, simhash};
 
 use crate::figure::{count, number, percent};
 use crate::random::Random;
 use crate::{Picture, Report, Setup, Table, Verdict};
 
-/// The number of dimensions of the vectors.
+/// The numbers of dimensions of the vectors: many, in which normals of ±1 are as good as Gaussian ones, and few.
 const DIMENSIONS: usize = 200;
+const FEW_DIMENSIONS: usize = 3;
+/// The number of pairs of vectors that are compared by the same hyperplanes.
+const PAIRS_PER_KEY: u32 = 10;
 /// The angles, in degrees.
 const ANGLES: [u32; 10] = [5, 10, 20, 30, 45, 60, 75, 90, 120, 150];
 
 /// Two vectors at a given angle.
-fn vectors(random: &mut Random, degrees: f64) -> [Vec<f32>; 2] {
-    let mut draw = || -> Vec<f64> { (0..DIMENSIONS).map(|_| random.normal()).collect() };
+fn vectors(random: &mut Random, dimensions: usize, degrees: f64) -> [Vec<f32>; 2] {
+    let mut draw = || -> Vec<f64> { (0..dimensions).map(|_| random.normal()).collect() };
     let (u, w) = (draw(), draw());
     let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(x, y)| x * y).sum::<f64>();
     let along = dot(&u, &w) / dot(&u, &u);
@@ -26,11 +30,64 @@ fn vectors(random: &mut Random, degrees: f64) -> [Vec<f32>; 2] {
     [u.iter().map(|&x| x as f32).collect(), v.collect()]
 }
 
-/// The fingerprints of two vectors by the hyperplanes of a key.
-fn fingerprints(key: &HashKey, pair: &[Vec<f32>; 2]) -> Result<[u128; 2]> {
-    let rows: Vec<u128> = (0..DIMENSIONS as u64).map(|dimension| hyperplane::row(key, dimension)).collect();
-    let of = |vector: &[f32]| hyperplane::fingerprint_rows(&rows, vector);
-    Ok([of(&pair[0])?, of(&pair[1])?])
+/// Hyperplanes of a random key: with Gaussian normals, as twinprint makes fingerprints of vectors, and with normals of ±1.
+struct Planes {
+    gaussian: Hyperplanes,
+    signs: Vec<u128>,
+}
+
+impl Planes {
+    fn new(random: &mut Random, dimensions: usize) -> Self {
+        let key = HashKey::new(random.bits(), random.bits());
+        Self {
+            signs: (0..dimensions as u64).map(|dimension| hyperplane::row(&key, dimension)).collect(),
+            gaussian: Hyperplanes::new(key, 128),
+        }
+    }
+
+    /// The fingerprints of two vectors by Gaussian normals.
+    fn gaussian(&mut self, pair: &[Vec<f32>; 2]) -> Result<[u128; 2]> {
+        let mut of = |vector: &[f32]| self.gaussian.of_dense(vector).map(|votes| votes.fingerprint);
+        Ok([of(&pair[0])?, of(&pair[1])?])
+    }
+
+    /// The fingerprints of two vectors by normals of ±1.
+    fn signs(&self, pair: &[Vec<f32>; 2]) -> Result<[u128; 2]> {
+        let of = |vector: &[f32]| hyperplane::fingerprint_rows(&self.signs, vector);
+        Ok([of(&pair[0])?, of(&pair[1])?])
+    }
+}
+
+/// What the fingerprints of pairs of vectors at one angle have in common.
+#[derive(Default)]
+struct Shares {
+    /// The share of differing bits, by Gaussian normals and by normals of ±1.
+    differing: [f64; 2],
+    /// The share of pairs that none of the first 1, 4 and 16 Gaussian hyperplanes separates.
+    together: [f64; 3],
+}
+
+impl Shares {
+    /// Measures `pairs` pairs of vectors of `dimensions` dimensions.
+    fn measure(random: &mut Random, dimensions: usize, degrees: u32, pairs: u32) -> Result<Self> {
+        let mut shares = Self::default();
+        for _ in 0..pairs / PAIRS_PER_KEY {
+            let mut planes = Planes::new(random, dimensions);
+            for _ in 0..PAIRS_PER_KEY {
+                let pair = vectors(random, dimensions, degrees.into());
+                let [a, b] = planes.gaussian(&pair)?;
+                let [c, d] = planes.signs(&pair)?;
+                for (share, distance) in shares.differing.iter_mut().zip([a.distance(b), c.distance(d)]) {
+                    *share += f64::from(distance) / 128.0 / f64::from(pairs);
+                }
+                for (together, f) in shares.together.iter_mut().zip([1, 4, 16]) {
+                    let first = u128::MAX >> (128 - f);
+                    *together += f64::from(u8::from((a ^ b) & first == 0)) / f64::from(pairs);
+                }
+            }
+        }
+        Ok(shares)
+    }
 }
 
 /// Runs the experiment.
@@ -39,44 +96,53 @@ pub(crate) fn run(setup: &Setup) -> Result<Report> {
     let mut random = Random::new(setup.seed);
     let pairs: u32 = setup.pick(40, 4000);
     let mut points = Vec::new();
+    let mut few_points = Vec::new();
     let mut table = Table::new(
-        "Share of differing bits at 128 bits, and share of pairs of vectors that the first f hyperplanes do not separate",
-        ["angle", "angle / 180°", "bits that differ", "f = 1", "f = 4", "f = 16"],
+        "Share of differing bits at 128 bits, by Gaussian hyperplanes and by hyperplanes of ±1, in 200 and in 3 dimensions; and share of pairs of vectors that the first f Gaussian hyperplanes do not separate",
+        ["angle", "angle / 180°", "Gaussian, 200", "±1, 200", "Gaussian, 3", "±1, 3", "f = 1", "f = 4", "f = 16"],
     );
-    let mut largest: f64 = 0.0;
+    // The largest deviations from θ/π: Gaussian and ±1, each in many and in few dimensions.
+    let mut largest = [0.0f64; 4];
     for degrees in ANGLES {
-        let mut differing = 0.0;
-        let mut together = [0.0; 3];
-        for _ in 0..pairs {
-            let pair = vectors(&mut random, degrees.into());
-            let key = HashKey::new(random.bits(), random.bits());
-            let [a, b] = fingerprints(&key, &pair)?;
-            differing += f64::from(a.distance(b)) / 128.0 / f64::from(pairs);
-            for (together, f) in together.iter_mut().zip([1, 4, 16]) {
-                let first = u128::MAX >> (128 - f);
-                *together += f64::from(u8::from((a ^ b) & first == 0)) / f64::from(pairs);
-            }
-        }
+        let many = Shares::measure(&mut random, DIMENSIONS, degrees, pairs)?;
+        let few = Shares::measure(&mut random, FEW_DIMENSIONS, degrees, pairs)?;
         let expected = f64::from(degrees) / 180.0;
-        largest = largest.max((differing - expected).abs());
-        report.number(format!("share at {degrees}"), differing);
-        points.push((f64::from(degrees), differing));
-        let mut cells = vec![format!("{degrees}°"), number(expected), number(differing)];
-        cells.extend(together.map(number));
+        let [gaussian, signs] = many.differing;
+        let shares = [gaussian, signs, few.differing[0], few.differing[1]];
+        for (largest, share) in largest.iter_mut().zip(shares) {
+            *largest = largest.max((share - expected).abs());
+        }
+        report.number(format!("share at {degrees}"), gaussian);
+        report.number(format!("share at {degrees} by signs"), signs);
+        report.number(format!("share at {degrees} in 3 dimensions"), few.differing[0]);
+        points.push((f64::from(degrees), gaussian));
+        few_points.push((f64::from(degrees), few.differing[1]));
+        let mut cells = vec![format!("{degrees}°"), number(expected)];
+        cells.extend(shares.map(number));
+        cells.extend(many.together.map(number));
         table.rows.push(cells);
         if degrees == 30 {
-            report.number("together at 30 by 1", together[0]);
-            report.number("together at 30 by 16", together[2]);
+            report.number("together at 30 by 1", many.together[0]);
+            report.number("together at 30 by 16", many.together[2]);
         }
     }
     report.tables.push(table);
+    report.number("off by signs in 3 dimensions", largest[3]);
     report.claim(
         "theta-over-pi",
         &[0, 2],
         "a bit differs with probability θ/π",
-        ["θ/π".to_owned(), format!("θ/π to within {}", number(largest))],
-        Verdict::of(largest < 0.02),
-        format!("{} pairs of vectors for each of ten angles, 128 bits.", count(u64::from(pairs))),
+        [
+            "θ/π".to_owned(),
+            format!("θ/π to within {} in 200 dimensions, {} in 3", number(largest[0]), number(largest[2])),
+        ],
+        Verdict::of(largest[0] < 0.02 && largest[2] < 0.04),
+        format!(
+            "hyperplanes with Gaussian normals; {} pairs of vectors for each of ten angles, 128 bits. Normals of ±1 are off by {} in 200 dimensions, and by {} in 3, where they have only eight directions.",
+            count(u64::from(pairs)),
+            number(largest[1]),
+            number(largest[3])
+        ),
     );
     let [one, sixteen] =
         [1, 16].map(|f| report.numbers.get(&format!("together at 30 by {f}")).copied().unwrap_or(0.0));
@@ -93,7 +159,7 @@ pub(crate) fn run(setup: &Setup) -> Result<Report> {
     );
     few_features(setup, &mut report, &mut random);
     differences(setup, &mut report, &mut random)?;
-    report.pictures.push(picture(points));
+    report.pictures.push(picture(points, few_points));
     Ok(report)
 }
 
@@ -138,11 +204,14 @@ fn few_features(setup: &Setup, report: &mut Report, random: &mut Random) {
 fn differences(setup: &Setup, report: &mut Report, random: &mut Random) -> Result<()> {
     let n = setup.pick(300, 10_000);
     let mut rows = Vec::new();
-    for _ in 0..n {
+    let mut planes = Planes::new(random, DIMENSIONS);
+    for i in 0..n {
         let degrees = 90.0 * random.unit();
-        let pair = vectors(random, degrees);
-        let key = HashKey::new(random.bits(), random.bits());
-        let [a, b] = fingerprints(&key, &pair)?.map(|full| full as u64);
+        let pair = vectors(random, DIMENSIONS, degrees);
+        if i % PAIRS_PER_KEY == 0 {
+            planes = Planes::new(random, DIMENSIONS);
+        }
+        let [a, b] = planes.gaussian(&pair)?.map(|full| full as u64);
         rows.push((degrees, f64::from(a.distance(b)), a.abs_diff(b) as f64));
     }
     let concordance = |value: &dyn Fn(&(f64, f64, f64)) -> f64| {
@@ -172,18 +241,23 @@ fn differences(setup: &Setup, report: &mut Report, random: &mut Random) -> Resul
     Ok(())
 }
 
-fn picture(points: Vec<(f64, f64)>) -> Picture {
+fn picture(points: Vec<(f64, f64)>, few_points: Vec<(f64, f64)>) -> Picture {
     Picture {
         name: "angles",
-        caption: "The share of differing bits lies on the line θ/π".to_owned(),
+        caption: "The share of differing bits is θ/π by Gaussian hyperplanes; by hyperplanes of ±1 it is not in few dimensions".to_owned(),
         plot: Plot {
             title: "Share of differing bits over the angle of two vectors".to_owned(),
             x: Axis::linear(bilingual("angle in degrees", "夹角（度）"), 0.0, 180.0, 30.0, 0),
             y: Axis::linear(bilingual("share of differing bits", "不同位的比例"), 0.0, 1.0, 0.2, 1),
             series: vec![
                 Series {
-                    name: bilingual("measured, 128 bits", "实测，128 位"),
+                    name: bilingual("Gaussian, 200 dimensions", "高斯，200 维"),
                     points,
+                    dashed: false,
+                },
+                Series {
+                    name: bilingual("±1, 3 dimensions", "±1，3 维"),
+                    points: few_points,
                     dashed: false,
                 },
                 Series {

@@ -104,23 +104,6 @@ fn label_numbers<'l>(labels: impl Iterator<Item = &'l str>) -> Vec<u32> {
         .collect()
 }
 
-/// Near-duplicate groups: each document has the number of the earliest one that it is connected to by pairs at a
-/// Jaccard of 0.8.
-fn duplicate_labels(corpus: &Corpus) -> Vec<u32> {
-    let mut labels: Vec<u32> = (0..corpus.documents.len() as u32).collect();
-    let mut changed = true;
-    while changed {
-        changed = false;
-        for pair in corpus.true_pairs(0.8) {
-            let least = labels[pair.a].min(labels[pair.b]);
-            changed |= labels[pair.a] != least || labels[pair.b] != least;
-            labels[pair.a] = least;
-            labels[pair.b] = least;
-        }
-    }
-    labels
-}
-
 /// Runs the experiment.
 pub(crate) fn run(setup: &Setup) -> Result<Report> {
     let mut report = Report::default();
@@ -132,7 +115,7 @@ pub(crate) fn run(setup: &Setup) -> Result<Report> {
     };
     let of_pages = fingerprints(&pages);
     let of_topics = fingerprints(&topics);
-    let duplicates = duplicate_labels(&pages);
+    let duplicates = pages.duplicate_groups(0.8);
     let truth_topics = label_numbers(topics.documents.iter().map(|document| document.label.as_str()));
     let mut table = Table::new(
         "One-pass clusterings: agreement with near-duplicate groups (Jaccard 0.8), and with topics",
@@ -210,22 +193,6 @@ fn one_pass(fingerprints: &[u128], report: &mut Report) {
         ["one pass".to_owned(), format!("{} documents in {}", count(all as u64), seconds(time))],
         Verdict::of(kept),
         "the clusters of the first half stay as they are when the second half comes; neighbours are found by comparing all fingerprints here, and by tables in `cluster`.",
-    );
-    report.claim(
-        "centre",
-        &[2],
-        "a follower updates the centre of its cluster",
-        ["updated".to_owned(), "–".to_owned()],
-        Verdict::NotRun,
-        "a group of duplicates keeps its leader, so that no chain forms; the stories of `cluster` have centres that move (docs/topics.md).",
-    );
-    report.claim(
-        "other-algorithms",
-        &[2],
-        "K-means and hierarchical clustering need the whole set and repeated passes",
-        ["not incremental".to_owned(), "–".to_owned()],
-        Verdict::NotRun,
-        "twinprint has neither; this is so by their definitions.",
     );
 }
 

@@ -36,5 +36,6 @@ experiments! {
     compression: "compressed tables: first differing bit, Huffman code, half";
     batch: "online lookups and the batch job";
     clustering: "one-pass clustering, and equal fingerprints of 16 bits";
+    centres: "centres that move, k-means and hierarchical clustering";
     order: "compression of files in order of similarity";
 }

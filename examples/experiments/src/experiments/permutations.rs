@@ -47,7 +47,7 @@ pub(crate) fn run(setup: &Setup) -> Result<Report> {
         let mut points = Vec::new();
         for &tables in &counts {
             let plan = Plan::random(BITS, K, tables, key_bits, setup.seed)?;
-            let recall = plan.recall(K);
+            let recall = plan.recall(K).share;
             points.push((f64::from(tables), recall));
             report.number(format!("{tables} random keys of {key_bits}"), recall);
             if [4, 20, 64].contains(&tables) {
@@ -74,8 +74,8 @@ pub(crate) fn run(setup: &Setup) -> Result<Report> {
         let tables = plan.tables.len();
         report.number(format!("{tables} exact tables"), found);
         let key_bits = plan.tables[0].mask.count_ones();
-        let at_equal = Plan::random(BITS, K, tables as u32, key_bits, setup.seed)?.recall(K);
-        table.push([key_bits.to_string(), format!("{tables}, {}", plan.name), "100 %".to_owned(), percent(plan.recall(K)), percent(found)]);
+        let at_equal = Plan::random(BITS, K, tables as u32, key_bits, setup.seed)?.recall(K).share;
+        table.push([key_bits.to_string(), format!("{tables}, {}", plan.name), "100 %".to_owned(), percent(plan.recall(K).share), percent(found)]);
         report.number(format!("{tables} random tables"), at_equal);
     }
     report.tables.push(table);

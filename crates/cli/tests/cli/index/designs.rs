@@ -224,6 +224,25 @@ fn designs_are_checked() {
     }
     // Almost all bits differ.
     sandbox.run("plan --check parts:4 -k 63").ok();
+    // Four tables of one bit: C(60, d − 4) of the C(64, d) sets of d bits have all four of them.
+    let parts = sandbox.run("plan --check parts:64").ok().stdout;
+    let shares: Vec<&str> = parts
+        .lines()
+        .skip(4)
+        .map(|line| line.split_whitespace().nth(1).unwrap())
+        .collect();
+    assert_eq!(
+        shares,
+        ["100.000", "100.000", "100.000", "99.999", "99.999", "99.997"],
+        "{parts}"
+    );
+    // Many overlapping keys are estimated, with the error.
+    let random = sandbox.run("plan --check random:200,40").fails(1, &[]).stdout;
+    assert!(
+        random.lines().last().unwrap().contains(" %  estimated, ± 0."),
+        "{random}"
+    );
+    assert!(!random.lines().nth(6).unwrap().contains("estimated"), "{random}");
     sandbox.run("plan -n 1000 -k 65").fails(2, &["-k 65"]);
     sandbox.run("plan").fails(2, &["-n"]);
     sandbox

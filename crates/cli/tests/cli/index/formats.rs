@@ -103,6 +103,42 @@ fn compressed_files_and_given_ids_are_read() {
 }
 
 #[test]
+fn an_id_that_no_other_can_follow_is_refused_with_its_row() {
+    let sandbox = Sandbox::new();
+    sandbox.put("a.u64", u64s(0..300_000));
+    sandbox.put("b.u64", u64s(0..5));
+    let ids = |at: u64| u64s((0..300_005).map(|i| if i == at { u64::MAX } else { i }));
+    for at in [0, 7, 200_000, 300_003] {
+        sandbox.put("ids.u64", ids(at));
+        let row = format!(
+            "ids.u64: row {}: the id 18446744073709551615 is too large",
+            at + 1
+        );
+        sandbox
+            .run("index build a.u64 b.u64 --ids ids.u64 -o seen -q")
+            .fails(1, &[&row, "--positions"]);
+        assert!(!sandbox.path("seen/manifest").exists());
+    }
+    // The largest id that is allowed.
+    sandbox.put("ids.u64", u64s((0..5).map(|i| u64::MAX - 5 + i)));
+    sandbox.run("index build b.u64 --ids ids.u64 -o seen -q").ok();
+    sandbox
+        .run("index add seen b.u64")
+        .fails(2, &["the next free id", "ids remain for only 0 fingerprints"]);
+    sandbox.put("ids.u64", u64s((0..5).map(|i| u64::MAX - i)));
+    sandbox
+        .run("index add seen b.u64 --ids ids.u64 -q")
+        .fails(1, &["ids.u64: row 1: the id 18446744073709551615"]);
+    assert!(
+        sandbox
+            .run("index check seen")
+            .ok()
+            .stdout
+            .contains("5 fingerprints")
+    );
+}
+
+#[test]
 fn unsuitable_files_are_named_with_the_fix() {
     let sandbox = sandbox();
     let refused = |args: &str, code: i32, says: &[&str]| {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::brute::brute_pairs;
 use super::{number, pairs, rows, u64s};
@@ -105,6 +105,30 @@ fn joins_equal_those_of_brute_force() {
             }
         }
     }
+}
+
+#[test]
+fn names_of_files_count_towards_the_memory() {
+    let sandbox = Sandbox::new();
+    let name = |i: u64| format!("{i:04}-{}", "long ".repeat(40));
+    let rows: String = (0..3000)
+        .map(|i| json!({"id": name(i), "text": format!("word{} other{}", i / 2, i / 2)}).to_string() + "\n")
+        .collect();
+    sandbox.put("in.jsonl", rows);
+    sandbox
+        .run("fingerprint in.jsonl --profile tp1-words-lntf-64 -o a.parquet -q")
+        .ok();
+    let join = |options: &str| sandbox.run(&format!("index join a.parquet -k 0 -q --all-pairs {options}"));
+    // The names have 205 bytes, and the place of each takes 8 more.
+    join("--memory 600KB").fails(2, &["--memory", "625 KiB"]);
+    join("a.parquet --memory 1MB").fails(2, &["--memory", "at least 2 MiB"]);
+    let found = join("--memory 2MiB").ok().stdout;
+    assert_eq!(found, join("").ok().stdout);
+    assert_eq!(found.lines().count(), 1500);
+    let first: Value = serde_json::from_str(found.lines().next().unwrap()).unwrap();
+    let [a, b] = ["a", "b"].map(|side| first[side].as_str().unwrap());
+    let number = |name: &str| name[..4].parse::<u64>().unwrap();
+    assert_eq!((number(a) / 2, name(number(b))), (number(b) / 2, b.to_owned()));
 }
 
 #[test]

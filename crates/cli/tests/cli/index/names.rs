@@ -335,3 +335,33 @@ fn names_and_numbers_are_not_mixed() {
     let export = |index: &str| sandbox.run(&format!("index export {index} -q")).ok().stdout;
     assert_eq!(export("x"), export("named"));
 }
+
+#[test]
+fn an_index_of_no_names_is_undamaged() {
+    let sandbox = Sandbox::new();
+    table(&sandbox, "some.parquet", &documents(1, 0, 3), 64);
+    sandbox.run("index build some.parquet -o some -q").ok();
+    sandbox
+        .run("index delete some --ids names.txt")
+        .fails(1, &["names.txt"]);
+    let names = sandbox.run("index export some --format csv -q").ok().stdout;
+    assert_eq!(names.lines().count(), 4);
+    // A table without rows, from an index whose names are deleted.
+    sandbox.run("index delete some https://example.org/2.html").ok();
+    sandbox.put("names.txt", "page 0\n\"1\", 页\n");
+    sandbox.run("index delete some --ids names.txt").ok();
+    sandbox.run("index export some -o none.parquet -q").ok();
+    sandbox.run("index build none.parquet -o none -q").ok();
+    for index in ["some", "none"] {
+        let checked = sandbox.run(&format!("index check {index}")).ok().stdout;
+        assert!(checked.contains("undamaged; 0 fingerprints"), "{checked}");
+    }
+    sandbox.run("index add none some.parquet -q").ok();
+    assert!(
+        sandbox
+            .run("index check none")
+            .ok()
+            .stdout
+            .contains("3 fingerprints")
+    );
+}

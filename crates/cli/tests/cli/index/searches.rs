@@ -1,7 +1,7 @@
 //! `index query --search`: every way gives the rows of brute force, and `--stats` counts the work of each.
 
 use super::brute::{Stored, brute, bytes, shape, wide};
-use super::rows;
+use super::{number, rows, u64s};
 use crate::sandbox::{Run, Sandbox};
 
 /// The number before a word such as "probe" in the first line of `--stats`.
@@ -117,4 +117,29 @@ fn the_planned_work_is_the_counted_work() {
         .run("plan -n 1e9 --memory 1GB")
         .fails(1, &["--memory: no choice of tables fits"]);
     sandbox.run("plan").fails(2, &["--n", "--check"]);
+}
+
+/// More matches than are in memory at a time: each of 2,200 queries matches as many ids, between queries with one match.
+#[test]
+fn batches_with_very_many_matches_are_divided() {
+    let sandbox = Sandbox::new();
+    let n = 2200;
+    sandbox.put("equal.u64", u64s((0..n).map(|_| 7)));
+    let alone = (0..300).map(|i| number(i) | 1 << 63);
+    sandbox.put("alone.u64", u64s(alone));
+    sandbox.run("index build alone.u64 equal.u64 -o seen -q").ok();
+    for way in ["--scan=never", "--scan"] {
+        let query = "index query seen --queries alone.u64 equal.u64 alone.u64 -k 0 -q -o rows.bin";
+        sandbox.run(&format!("{query} {way}")).ok();
+        let bytes = std::fs::read(sandbox.path("rows.bin")).unwrap();
+        let numbers = bytes
+            .as_chunks::<8>()
+            .0
+            .iter()
+            .map(|bytes| u64::from_le_bytes(*bytes));
+        let alone = |first| (0..300).flat_map(move |i| [first + i, i, 0]);
+        let equal = (0..n).flat_map(|query| (0..n).flat_map(move |id| [300 + query, 300 + id, 0]));
+        assert!(numbers.eq(alone(0).chain(equal).chain(alone(300 + n))), "{way}");
+        std::fs::remove_file(sandbox.path("rows.bin")).unwrap();
+    }
 }

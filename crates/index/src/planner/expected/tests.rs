@@ -67,7 +67,7 @@ fn check<W: Width>(design: &str, k: u32, codec: Codec) {
         Codec::Huffman { .. } => 0.03 * bytes,
     };
     assert!((counted.bytes as f64 - bytes).abs() < most, "{case}");
-    let recall = segment.recall(Search::Directory, k);
+    let recall = segment.recalls(Search::Directory, k)[k as usize].share;
     assert!(
         (expected.missed - (1.0 - recall)).abs() < 1e-9,
         "{case}, recall {recall}"

@@ -7,7 +7,7 @@ use twinprint_fingerprint::Width;
 
 use super::keys::Search;
 use super::search::{SearchPlan, TableProbes};
-use crate::plan::{Plan, TableSpec, leading_bits};
+use crate::plan::{Plan, Recall, TableSpec, leading_bits};
 use crate::segment::Segment;
 use crate::segment::table::StoredTable;
 
@@ -21,28 +21,30 @@ impl SearchPlan {
 }
 
 impl<W: Width> Segment<W> {
-    /// Returns `true` if lookups find every fingerprint within the radius. Otherwise [`Segment::recall`] is the share
+    /// Returns `true` if lookups find every fingerprint within the radius. Otherwise [`Segment::recalls`] is the share
     /// that they find.
     pub fn is_exact(&self) -> bool {
         self.exact
     }
 
     /// Returns the share of the pairs of fingerprints at a Hamming distance that lookups find, if all bits differ equally
-    /// often; see [`Plan::recall`]. It is 1 if the plan is exact. Lookups by the directory find more than those by whole
-    /// keys.
-    pub fn recall(&self, search: Search, distance: u32) -> f64 {
+    /// often, for each distance from 0 to `largest`; see [`Plan::recalls`]. The share is 1 if the plan is exact. Lookups by
+    /// the directory find more than those by whole keys.
+    pub fn recalls(&self, search: Search, largest: u32) -> Vec<Recall> {
         let plan = &self.footer.plan;
+        let all = || vec![Recall::ALL; largest.min(plan.bits) as usize + 1];
         match search {
-            _ if self.exact => 1.0,
-            Search::Variations | Search::Scan => 1.0,
-            Search::Binary | Search::Interpolation => plan.recall(distance),
+            _ if self.exact => all(),
+            Search::Variations | Search::Scan => all(),
+            Search::Binary | Search::Interpolation => plan.recalls(largest),
             Search::Directory => {
                 let tables = self.footer.tables.iter().map(|table| TableSpec {
                     mask: leading_bits(table.spec.mask, table.address_bits),
                     radius: table.spec.radius,
                 });
                 let addresses = Plan::new(plan.bits, plan.k, plan.name.clone(), tables.collect());
-                addresses.map_or(0.0, |addresses| addresses.recall(distance))
+                // Leading bits of valid masks are valid masks; whole keys find no more than they do.
+                addresses.as_ref().unwrap_or(plan).recalls(largest)
             }
         }
     }

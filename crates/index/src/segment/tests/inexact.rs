@@ -34,14 +34,14 @@ fn a_plan_that_is_not_exact_must_be_allowed_and_is_remembered() {
     let segment = Segment::<u64>::open(&path).unwrap();
     assert!(
         !segment.is_exact()
-            && segment.recall(Search::Directory, 3) < 1.0
-            && segment.recall(Search::Directory, 0) >= 1.0
+            && segment.recalls(Search::Directory, 3)[3].share < 1.0
+            && segment.recalls(Search::Directory, 3)[0].share >= 1.0
     );
     // An exact plan is exact, although another would be allowed.
     let exact = path.with_extension("exact");
     build(&[(1u64, 1)], &inexact(Plan::blocks(64, 3, 5).unwrap()), &exact);
     let segment = Segment::<u64>::open(&exact).unwrap();
-    assert!(segment.is_exact() && segment.recall(Search::Directory, 3) >= 1.0);
+    assert!(segment.is_exact() && segment.recalls(Search::Directory, 3)[3].share >= 1.0);
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn the_measured_recall_is_the_stated_one() {
                 .lookup_batch(&queries, distance, &mut Scratch::default(), hit)
                 .unwrap();
             let measured = f64::from(found) / rows.len() as f64;
-            let stated = segment.recall(Search::Directory, distance);
+            let stated = segment.recalls(Search::Directory, 5)[distance as usize].share;
             // The standard deviation of the measured share is at most 0.0025.
             assert!(
                 (measured - stated).abs() < 0.01,
@@ -79,7 +79,7 @@ fn the_measured_recall_is_the_stated_one() {
                 segment.plan()
             );
         }
-        assert!(segment.recall(Search::Directory, 3) < 1.0);
+        assert!(segment.recalls(Search::Directory, 3)[3].share < 1.0);
     }
 }
 

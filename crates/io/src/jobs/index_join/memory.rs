@@ -8,9 +8,19 @@ use twinprint_index::segment::{self, SegmentError};
 use super::{JoinOptions, JoinSide};
 
 impl JoinOptions {
-    /// The memory for the search of pairs, in bytes. The other quarter is for sorting the pairs.
+    /// The memory of the join without the caller's part, in bytes.
+    fn own(&self) -> u64 {
+        self.memory.saturating_sub(self.held)
+    }
+
+    /// The memory for the search of pairs, in bytes.
     pub(super) fn for_join(&self) -> u64 {
-        self.memory - self.memory / 4
+        self.own() - self.for_pairs()
+    }
+
+    /// The memory for sorting the pairs, in bytes.
+    pub(super) fn for_pairs(&self) -> u64 {
+        self.own() / 4
     }
 
     /// The options with which a side is written to a segment. The segment needs only one table, because it is joined
@@ -22,7 +32,7 @@ impl JoinOptions {
         };
         Ok(segment::Options {
             plan: Some(Plan::one_table(W::BITS, 0)?),
-            memory: self.memory,
+            memory: self.own(),
             ids_below,
             ..segment::Options::default()
         })
@@ -39,6 +49,6 @@ impl JoinOptions {
         for side in sides.iter().filter(|side| side.stored().is_none()) {
             needed = needed.max(self.gathering(side)?.least_memory::<W>(side.len())?);
         }
-        SegmentError::check_memory(needed, self.memory)
+        SegmentError::check_memory(needed.saturating_add(self.held), self.memory)
     }
 }
