@@ -214,9 +214,10 @@ fn check_design(design: &Design, bits: u32, k: u32) -> anyhow::Result<ExitCode> 
     for (distance, recall) in plan.recalls(k + DISTANCES_BEYOND).iter().enumerate().skip(1) {
         // Rounded down, so that 100 % is the share of a plan that finds all pairs.
         let percent = (recall.share * 1e5).floor() / 1e3;
-        let error = match recall.is_estimated() {
-            true => format!("  estimated, ± {:.3} %", 2e2 * recall.standard_error),
-            false => String::new(),
+        let error = if recall.is_estimated() {
+            format!("  estimated, ± {:.3} %", 2e2 * recall.standard_error)
+        } else {
+            String::new()
         };
         let _ = writeln!(text, "{distance:8}  {percent:9.3} %{error}");
     }
