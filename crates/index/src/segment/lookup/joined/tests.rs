@@ -123,7 +123,7 @@ fn many_queries_are_joined_and_find_the_same() {
     let mut together = vec![Vec::new(); queries.len()];
     let of_batch = segment
         .lookup_batch(&queries, 3, &mut scratch, |q, id, row, d| {
-            together[q].push((id, row, d))
+            together[q].push((id, row, d));
         })
         .unwrap();
     let mut of_each = Stats::default();
