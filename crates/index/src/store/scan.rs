@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use twinprint_fingerprint::Width;
 
 use super::view::Snapshot;
-use super::{MissingPages, ScanStats, StoreError};
+use super::{ScanStats, StoreError};
 use crate::join::{ChunkJoin, Pair};
 use crate::segment::SegmentError;
 
@@ -16,21 +16,6 @@ use crate::segment::SegmentError;
 pub(super) const PASS_ROWS: usize = 1 << 20;
 
 impl<W: Width> Snapshot<W> {
-    /// Estimates the pages of the index that are not in memory, from a sample of pages. Systems other than Linux do not
-    /// tell; all pages count as present there.
-    pub fn missing_pages(&self) -> MissingPages {
-        let mut missing = MissingPages::default();
-        let mut all = 0.0;
-        for live in &self.view.segments {
-            let tables = live.segment.missing_pages();
-            missing.scanned += tables.first().map_or(0.0, |table| table.missing);
-            missing.tables += tables.iter().map(|table| table.missing).sum::<f64>();
-            all += tables.iter().map(|table| table.pages).sum::<f64>();
-        }
-        missing.share = missing.tables / f64::max(all, 1.0);
-        missing
-    }
-
     /// Calls `hit(q, id, distance)` for every query number q and every id within `k` of that query, each pair once, in
     /// no particular order. The answers are those of [`Snapshot::lookup_batch`], but all stored rows are read once.
     /// Takes 50 to 150 bytes of memory for each query, and all threads of the current rayon pool. After each step,

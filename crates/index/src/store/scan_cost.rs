@@ -3,6 +3,7 @@
 use twinprint_fingerprint::Width;
 
 use super::scan::PASS_ROWS;
+use super::view::Snapshot;
 use crate::flips::ball_size;
 use crate::join::between;
 use crate::plan::PlanError;
@@ -63,6 +64,23 @@ pub fn scan_is_cheaper<W: Width>(
     let queries = queries as f64;
     let scan = scan + missing.scanned * costs.page;
     Ok(scan < lookup * queries + missing.lookups(queries, probes, costs))
+}
+
+impl<W: Width> Snapshot<W> {
+    /// Estimates the pages of the index that are not in memory, from a sample of pages. Systems other than Linux do not
+    /// tell; all pages count as present there.
+    pub fn missing_pages(&self) -> MissingPages {
+        let mut missing = MissingPages::default();
+        let mut all = 0.0;
+        for live in &self.view.segments {
+            let tables = live.segment.missing_pages();
+            missing.scanned += tables.first().map_or(0.0, |table| table.missing);
+            missing.tables += tables.iter().map(|table| table.missing).sum::<f64>();
+            all += tables.iter().map(|table| table.pages).sum::<f64>();
+        }
+        missing.share = missing.tables / f64::max(all, 1.0);
+        missing
+    }
 }
 
 #[cfg(test)]

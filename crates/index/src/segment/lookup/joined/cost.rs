@@ -7,7 +7,6 @@ use twinprint_fingerprint::Width;
 
 use super::super::search::TableProbes;
 use crate::flips::{self, ball_size};
-use crate::planner::LookupCosts;
 use crate::segment::codec::{AddressRange, RowBlocks};
 use crate::segment::table::StoredTable;
 use crate::segment::{Segment, SegmentError};
@@ -18,6 +17,11 @@ const MIN_QUERIES: usize = 4096;
 const MAX_BITS: u32 = 20;
 /// The number of queries whose buckets are counted.
 const SAMPLE: usize = 128;
+
+/// The cost of a probe for one of many queries, and of the comparison with one of its candidates, in nanoseconds of one
+/// core. They are those of the planner.
+const PROBE: f64 = 18.0;
+const CANDIDATE: f64 = 1.0;
 
 /// The costs of the steps of a join, in nanoseconds of one core. They were measured with the program `lookups` of
 /// `bench`, at 10⁷ and 10⁸ rows of 64 bits and 10⁷ rows of 128.
@@ -72,9 +76,8 @@ pub(in crate::segment::lookup) fn join_bits<W: Width>(
         return Ok(None);
     }
     let count = queries.len() as f64;
-    let costs = LookupCosts::default();
     let probed = mean_bucket(table, rows, queries, probing.radius, address_bits)?;
-    let probes = count * ball_size(address_bits, probing.radius) * (costs.batch + probed * costs.candidate);
+    let probes = count * ball_size(address_bits, probing.radius) * (PROBE + probed * CANDIDATE);
     let steps = StepCosts::of(W::BITS, table.order.rest_bits());
     let near = binomial_share(table.order.rest_bits(), k);
     let mut best = (probes, None);
