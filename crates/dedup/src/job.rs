@@ -238,7 +238,7 @@ impl Runner<'_> {
         }
         let mut set_memory = budget.sets(tables);
         let (radius, mut candidates) = self.stage("match", 0, Unit::Steps, |job| {
-            let radius = job.choose_radius(&corpus, &keep);
+            let radius = job.choose_radius(&corpus, &keep, spool.as_ref())?;
             let mut candidates = candidates::find(&corpus.classes, &keep.classes, &radius, job.options)?;
             job.check_cancelled()?;
             if !known.is_empty() {

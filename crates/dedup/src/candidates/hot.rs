@@ -11,7 +11,8 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use rayon::prelude::*;
 use twinprint_cluster::JoinRole;
 use twinprint_fingerprint::Width;
-use twinprint_index::join::{Pair, self_join, self_join_with};
+use twinprint_fingerprint::kernel::hamming_one_to_many;
+use twinprint_index::join::{Pair, self_join_of_open};
 use twinprint_index::planner::plan_join;
 
 use super::{Candidates, HOT_ROW_MIN_CLASSES, HOT_ROW_MIN_NEIGHBORS, HotRow, JoinRows};
@@ -19,8 +20,16 @@ use crate::error::DedupError;
 use crate::ids::{Id, IdVec, RowId, ids};
 use crate::options::DedupOptions;
 
+/// The largest number of hot rows that the report lists.
+const MAX_REPORTED_ROWS: usize = 20;
+
 /// Returns the pairs of rows from which edges are made, at most about `limit`. Adds the hot rows to `found`, and gives
 /// the items of hot rows and of their neighbours a role in the set join.
+///
+/// The join closes a row once it has counted more than [`HOT_ROW_MIN_NEIGHBORS`] neighbours of it, and leaves out pairs
+/// of two closed rows. So the degree of a row that stays open is exact, a closed row is hot in any case, and the set of
+/// hot rows does not depend on the order in which threads find the pairs. At most n ·
+/// [`HOT_ROW_MIN_NEIGHBORS`] pairs are counted, apart from those found at the time when their rows are closed.
 pub(super) fn join_rows<W: Width>(
     rows: &JoinRows<W>,
     k: u32,
@@ -32,7 +41,10 @@ pub(super) fn join_rows<W: Width>(
     let total = AtomicU64::new(0);
     let collected = Mutex::new(Vec::new());
     let choice = plan_join(&rows.fingerprints, k);
-    let stats = self_join_with(&rows.fingerprints, k, &choice.plan, &|batch: &[Pair]| {
+    let is_closed = |row: u32| {
+        options.verify && degrees[RowId::new(row)].load(Ordering::Relaxed) > HOT_ROW_MIN_NEIGHBORS
+    };
+    let stats = self_join_of_open(&rows.fingerprints, k, &choice.plan, &is_closed, &|batch: &[Pair]| {
         for pair in batch {
             let (a, b) = both(pair);
             let [items_of_a, items_of_b] = [a, b].map(|row| rows.items(row).len() as u32);
@@ -44,11 +56,11 @@ pub(super) fn join_rows<W: Width>(
             collect(&collected, batch);
         }
     });
-    found.row_pairs = stats.pairs;
     found.plan = stats.plan;
     found.plans = choice.alternatives;
     let complete = total.into_inner() <= limit;
     if !options.verify {
+        found.row_pairs = stats.pairs;
         return if complete {
             Ok(take(collected))
         } else {
@@ -62,39 +74,29 @@ pub(super) fn join_rows<W: Width>(
         .entries()
         .map(|(row, &degree)| items(row) > HOT_ROW_MIN_CLASSES || max_degree.is_none_or(|max| degree > max))
         .collect();
-    found.hot = ids(rows.len())
-        .zip(&rows.fingerprints)
-        .filter(|&(row, _)| hot[row])
-        .map(|(row, fingerprint)| HotRow {
-            fingerprint: fingerprint.widen(),
-            classes: items(row) as u64,
-            neighbors: u64::from(degrees[row]),
-            item: rows.items(row)[0],
-        })
-        .collect();
-    found
-        .hot
-        .sort_by_key(|row| (std::cmp::Reverse(row.classes + row.neighbors), row.item));
-    if complete && found.hot.is_empty() {
+    if complete && !hot.iter().any(|&hot| hot) {
+        found.row_pairs = stats.pairs;
         return Ok(take(collected));
     }
-    let mut pairs = take(collected);
-    let warm = if complete {
-        warm_rows(&hot, |mark| pairs.iter().for_each(mark))
+    found.hot = reported(rows, k, &hot);
+    let sorted = if complete {
+        let mut sorted = SortedPairs::new(&hot);
+        sorted.add(&hot, &take(collected));
+        sorted
     } else {
-        pairs = Vec::new();
-        let warm = Mutex::new(IdVec::filled(false, rows.len()));
-        self_join(&rows.fingerprints, k, &|batch: &[Pair]| {
-            if let Ok(mut warm) = warm.lock() {
-                for pair in batch {
-                    mark_warm(&hot, &mut warm, pair);
-                }
+        drop(take(collected));
+        let sorted = Mutex::new(SortedPairs::new(&hot));
+        let is_hot = |row: u32| hot[RowId::new(row)];
+        self_join_of_open(&rows.fingerprints, k, &choice.plan, &is_hot, &|batch: &[Pair]| {
+            if let Ok(mut sorted) = sorted.lock() {
+                sorted.add(&hot, batch);
             }
         });
-        warm.into_inner().unwrap_or_default()
+        sorted.into_inner().unwrap_or_else(|_| SortedPairs::new(&hot))
     };
+    found.row_pairs = sorted.count;
     for row in ids::<RowId>(rows.len()) {
-        if hot[row] || warm[row] {
+        if hot[row] || sorted.warm[row] {
             let role = if hot[row] {
                 JoinRole::Core
             } else {
@@ -105,24 +107,65 @@ pub(super) fn join_rows<W: Width>(
             }
         }
     }
-    let left_to_the_set_join = |pair: &Pair| {
-        let (a, b) = both(pair);
-        hot[a] || hot[b]
-    };
-    if complete {
-        pairs.retain(|pair| !left_to_the_set_join(pair));
-        return Ok(pairs);
+    Ok(sorted.cold)
+}
+
+/// The pairs of rows with at most one hot row.
+struct SortedPairs {
+    /// The pairs of two rows that are not hot.
+    cold: Vec<Pair>,
+    /// True for each row that is within the radius of a hot row.
+    warm: IdVec<RowId, bool>,
+    /// The number of all these pairs.
+    count: u64,
+}
+
+impl SortedPairs {
+    fn new(hot: &IdVec<RowId, bool>) -> Self {
+        Self {
+            cold: Vec::new(),
+            warm: IdVec::filled(false, hot.len()),
+            count: 0,
+        }
     }
-    let collected = Mutex::new(Vec::new());
-    self_join(&rows.fingerprints, k, &|batch: &[Pair]| {
-        let cold: Vec<Pair> = batch
-            .iter()
-            .filter(|pair| !left_to_the_set_join(pair))
-            .copied()
-            .collect();
-        collect(&collected, &cold);
-    });
-    Ok(take(collected))
+
+    fn add(&mut self, hot: &IdVec<RowId, bool>, batch: &[Pair]) {
+        for pair in batch {
+            let (a, b) = both(pair);
+            match (hot[a], hot[b]) {
+                (true, true) => continue,
+                (true, false) => self.warm[b] = true,
+                (false, true) => self.warm[a] = true,
+                (false, false) => self.cold.push(*pair),
+            }
+            self.count += 1;
+        }
+    }
+}
+
+/// The hot rows that the report lists: those with the most classes, and of these the first ones. Their neighbours are
+/// counted by comparing them with all rows.
+fn reported<W: Width>(rows: &JoinRows<W>, k: u32, hot: &IdVec<RowId, bool>) -> Vec<HotRow> {
+    let mut chosen: Vec<RowId> = ids(rows.len()).filter(|&row| hot[row]).collect();
+    let key = |&row: &RowId| (std::cmp::Reverse(rows.items(row).len()), rows.items(row)[0]);
+    if chosen.len() > MAX_REPORTED_ROWS {
+        chosen.select_nth_unstable_by_key(MAX_REPORTED_ROWS, key);
+        chosen.truncate(MAX_REPORTED_ROWS);
+    }
+    chosen.sort_unstable_by_key(key);
+    let describe = |&row: &RowId| {
+        let fingerprint = rows.fingerprints[row.index()];
+        let mut near = Vec::new();
+        hamming_one_to_many(fingerprint, &rows.fingerprints, k, &mut near);
+        let others = near.iter().map(|hit| RowId::new(hit.row)).filter(|&other| other != row);
+        HotRow {
+            fingerprint: fingerprint.widen(),
+            classes: rows.items(row).len() as u64,
+            neighbors: others.map(|other| rows.items(other).len() as u64).sum(),
+            item: rows.items(row)[0],
+        }
+    };
+    chosen.par_iter().map(describe).collect()
 }
 
 /// The two rows of a pair, as typed ids.
@@ -138,23 +181,6 @@ fn collect(pairs: &Mutex<Vec<Pair>>, batch: &[Pair]) {
 
 fn take(pairs: Mutex<Vec<Pair>>) -> Vec<Pair> {
     pairs.into_inner().unwrap_or_default()
-}
-
-/// Returns the warm rows, which are within the radius of a hot row. `each` calls its argument with every pair of rows.
-fn warm_rows(hot: &IdVec<RowId, bool>, each: impl FnOnce(&mut dyn FnMut(&Pair))) -> IdVec<RowId, bool> {
-    let mut warm = IdVec::filled(false, hot.len());
-    each(&mut |pair| mark_warm(hot, &mut warm, pair));
-    warm
-}
-
-fn mark_warm(hot: &IdVec<RowId, bool>, warm: &mut IdVec<RowId, bool>, pair: &Pair) {
-    let (a, b) = both(pair);
-    if hot[a] {
-        warm[b] = true;
-    }
-    if hot[b] {
-        warm[a] = true;
-    }
 }
 
 /// The largest degree of a row that is not hot: [`HOT_ROW_MIN_NEIGHBORS`], or less if the rows up to that degree would

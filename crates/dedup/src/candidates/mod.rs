@@ -2,7 +2,8 @@
 //!
 //! The join numbers classes as items, in an order in which a text that may be kept comes before its duplicates. Every
 //! pair within the radius becomes an **edge** or is left to the set join, which finds all pairs at the threshold by
-//! their shingles. A pair is left to the set join if at least one of its members is a **core** member:
+//! their shingles. In a small corpus all pairs are left to the set join, because it costs little there and misses no
+//! pair. In other corpora a pair is left to the set join if at least one of its members is a **core** member:
 //! * a text with few features. Many votes of its fingerprint are close to 0, so that a small change of the text flips
 //!   many bits; or
 //! * a class of a **hot row**: a fingerprint with very many classes, or with very many other fingerprints within the
@@ -27,18 +28,19 @@ use twinprint_index::join::Pair;
 use twinprint_index::planner::Alternative;
 use twinprint_text::Measure;
 
-use crate::candidates::radius::Radius;
+use crate::candidates::radius::{Radius, RadiusChoice};
 use crate::candidates::set_join::{SetJoin, SetJoinLimits};
 use crate::corpus::Classes;
 use crate::corpus::shingle_sets::SetCache;
 use crate::error::DedupError;
 use crate::ids::{ClassId, Id, IdVec, ItemId, Lists, RowId, Starts, ids};
 use crate::memory::EDGE_BYTES;
-use crate::options::DedupOptions;
+use crate::options::{Auto, DedupOptions};
 
 /// The number of classes above which a row is hot.
 pub(crate) const HOT_ROW_MIN_CLASSES: usize = 64;
-/// The number of classes on other fingerprints within the radius above which a row is hot.
+/// The number of classes on other fingerprints within the radius above which a row is hot. A constant, so that the set
+/// of hot rows depends on neither threads nor memory.
 pub(crate) const HOT_ROW_MIN_NEIGHBORS: u32 = 1000;
 /// The maximum number of edges in memory, in addition to eight for each fingerprint.
 const MAX_EDGES: u64 = 16_000_000;
@@ -46,6 +48,9 @@ const MAX_EDGES: u64 = 16_000_000;
 /// part in the join of the fingerprints, because the bound that makes the set join complete (see [`FeatureLimits`])
 /// holds only for short texts.
 const MAX_SHORT_TEXT_BYTES: usize = 600;
+/// The largest number of tokens of all texts for which the set join of all texts finds the candidates, without
+/// fingerprints. The join then takes a few seconds at most.
+const MAX_EXACT_TOKENS: u64 = 1 << 24;
 /// The largest number of pairs that the set join finds before the grouping, in addition to eight pairs for each item.
 const MAX_MEMBER_PAIRS: usize = 4_000_000;
 
@@ -245,11 +250,40 @@ pub(crate) fn find(
     radius: &Radius,
     options: &DedupOptions,
 ) -> Result<Candidates, DedupError> {
+    if radius.choice == RadiusChoice::Exact {
+        return Ok(leave_all_to_the_set_join(classes, order, options));
+    }
     if radius.bits == 64 {
         find_at::<u64>(classes, order, radius.k, options)
     } else {
         find_at::<u128>(classes, order, radius.k, options)
     }
+}
+
+/// True if the candidates are found by the set join of all texts. This is the case in a small corpus, unless the options
+/// give a radius.
+pub(crate) fn is_exact(tokens: u64, options: &DedupOptions) -> bool {
+    options.verify && options.hamming == Auto::Auto && tokens <= MAX_EXACT_TOKENS
+}
+
+/// Estimates the number of tokens in the set join of all texts from their lengths. If some texts are measured by
+/// characters, the others take part in the join by characters too.
+pub(crate) fn tokens(classes: &Classes) -> u64 {
+    let by_chars = classes
+        .measure
+        .iter()
+        .any(|&measure| measure == Measure::CharGrams);
+    let of_class = |class: ClassId| {
+        let bytes = classes.text[class].len() as u64;
+        // A word has about six bytes with its space. A character has three bytes in Chinese, and one in a text that is
+        // measured by words.
+        match classes.measure[class] {
+            Measure::CharGrams => bytes / 3,
+            Measure::WordGrams if by_chars => bytes / 6 + bytes,
+            Measure::WordGrams => bytes / 6,
+        }
+    };
+    classes.class_ids().map(of_class).sum()
 }
 
 /// True if a class takes part in the join of the fingerprints. Without verification every text with features does. With
@@ -258,6 +292,29 @@ pub(crate) fn is_joined(classes: &Classes, class: ClassId, options: &DedupOption
     let features = classes.features[class];
     let repeats = classes.text[class].len() > MAX_SHORT_TEXT_BYTES;
     features >= options.min_features || features > 0 && (repeats || !options.verify)
+}
+
+/// The candidates of a run in which the set join finds all pairs: no edges, and every text with features is a core
+/// member.
+fn leave_all_to_the_set_join(
+    classes: &Classes,
+    order: &IdVec<ItemId, ClassId>,
+    options: &DedupOptions,
+) -> Candidates {
+    let features = order.iter().map(|&class| classes.features[class]);
+    let is_short = |&features: &u32| (1..options.min_features).contains(&features);
+    let role = |features: u32| {
+        if features > 0 {
+            JoinRole::Core
+        } else {
+            JoinRole::None
+        }
+    };
+    Candidates {
+        short: features.clone().filter(is_short).count() as u64,
+        roles: features.map(role).collect(),
+        ..Candidates::default()
+    }
 }
 
 /// The number of edges that fit into a quarter of the memory limit; unlimited without a memory limit.

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use siphasher::sip128::{Hasher128, SipHasher13};
 use twinprint_fingerprint::HashKey;
 use twinprint_text::Measure;
-use twinprint_text::overlap::{ShingleSet, Shingler};
+use twinprint_text::overlap::{ShingleSet, Shingler, overlap};
 
 use crate::corpus::Classes;
 use crate::error::DedupError;
@@ -64,6 +64,27 @@ pub(crate) fn key_of(classes: &Classes) -> HashKey {
     }
     let hash = hasher.finish128();
     HashKey::new(hash.h1, hash.h2)
+}
+
+/// A text of a corpus, in its spool.
+#[derive(Clone, Copy)]
+pub(crate) struct SpooledText<'c> {
+    pub(crate) spool: &'c Spool,
+    pub(crate) classes: &'c Classes,
+    pub(crate) class: ClassId,
+}
+
+/// The Jaccard of two texts, which are read for this one comparison. `key` is the key of the shingle hash.
+pub(crate) fn jaccard(key: HashKey, [a, b]: [SpooledText<'_>; 2]) -> Result<f64, DedupError> {
+    let measure_of = |text: &SpooledText<'_>| text.classes.measure[text.class];
+    let measure = measure_of(&a).with(measure_of(&b));
+    let mut shingler = Shingler::new(key);
+    let mut buffer = BlockBuffer::default();
+    let mut set = |text: SpooledText<'_>| -> Result<Vec<u64>, DedupError> {
+        let canonical = text.spool.text(text.classes.text[text.class], &mut buffer)?;
+        Ok(shingler.shingle(canonical, measure))
+    };
+    Ok(overlap(&set(a)?, &set(b)?).jaccard())
 }
 
 /// The approximate size in bytes of the shingle set of a text of `text` bytes. A shingle takes 8 bytes, and one byte in
