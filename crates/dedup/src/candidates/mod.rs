@@ -53,6 +53,11 @@ const MAX_SHORT_TEXT_BYTES: usize = 600;
 const MAX_EXACT_TOKENS: u64 = 1 << 24;
 /// The largest number of pairs that the set join finds before the grouping, in addition to eight pairs for each item.
 const MAX_MEMBER_PAIRS: usize = 4_000_000;
+/// The largest number of postings that the set join reads before the grouping, in addition to
+/// [`MEMBER_POSTINGS`] for each item. With more, many texts are in crowds, where a search among leaders is faster.
+const MAX_MEMBER_POSTINGS: usize = 4_000_000;
+/// See [`MAX_MEMBER_POSTINGS`].
+const MEMBER_POSTINGS: usize = 256;
 
 /// A hot row, as the report lists it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -119,7 +124,12 @@ impl Candidates {
         let left = allowed_edges(options).saturating_sub(self.edges.len() as u64);
         let limit =
             (MAX_MEMBER_PAIRS + 8 * self.roles.len()).min(usize::try_from(left).unwrap_or(usize::MAX));
-        if let Some(pairs) = join.pairs(sets, &self.roles, SetJoinLimits { pairs: limit, memory }, fits)? {
+        let limits = SetJoinLimits {
+            pairs: limit,
+            postings: MAX_MEMBER_POSTINGS + MEMBER_POSTINGS * self.roles.len(),
+            memory,
+        };
+        if let Some(pairs) = join.pairs(sets, &self.roles, limits, fits)? {
             self.by_shingles = pairs.len() as u64;
             self.edges.extend(pairs);
             edge::sort(&mut self.edges);
