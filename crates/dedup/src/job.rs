@@ -13,6 +13,7 @@ use self::begin::Beginning;
 use self::group::{Grouped, Grouping};
 
 use crate::candidates;
+use crate::candidates::radius::RadiusChoice;
 use crate::corpus::Corpus;
 use crate::corpus::Names;
 use crate::corpus::keep_order::KeepOrder;
@@ -25,6 +26,7 @@ use crate::memory::{self, Budget};
 use crate::options::{DedupOptions, Keep, Mode, Order};
 use crate::parts;
 use crate::read::ReadOutcome;
+use crate::recall::{self, MeasuredSearch};
 use crate::report::{self, Shown};
 use crate::verify::schedule::schedule;
 use crate::write::pairs::PairWriter;
@@ -252,6 +254,21 @@ impl Runner<'_> {
             job.check_cancelled()?;
             Ok((radius, candidates))
         })?;
+        let recall = match &spool {
+            None => None,
+            Some(_) if radius.choice == RadiusChoice::Exact => Some(recall::exact()),
+            Some(spool) => Some(self.stage("recall", 0, Unit::Steps, |job| {
+                let search = MeasuredSearch {
+                    classes: &corpus.classes,
+                    order: &keep.classes,
+                    spool,
+                    candidates: &candidates,
+                    threshold: job.options.threshold,
+                    seed: job.options.seed,
+                };
+                search.measure(&|item| known.of(keep.classes[item]).is_some(), &|| job.check_cancelled())
+            })?),
+        };
         let held = tables + candidates.edges.len() as u64 * memory::EDGE_BYTES;
         set_memory = budget.sets(held);
         let order = schedule(&candidates.edges, &candidates.roles);
@@ -304,6 +321,7 @@ impl Runner<'_> {
             known: &known,
             counts: &counts,
             radius: &radius,
+            recall,
             candidates: &candidates,
             probed,
             outcome: &outcome,

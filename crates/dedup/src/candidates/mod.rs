@@ -138,6 +138,26 @@ impl Candidates {
         Ok(())
     }
 
+    /// True if the search verifies this pair if both texts may be duplicates: it is an edge, or the set join finds it if
+    /// it is at the threshold.
+    pub(crate) fn contains(&self, a: ItemId, b: ItemId) -> bool {
+        let (role_of_a, role_of_b) = (self.roles[a], self.roles[b]);
+        let in_set_join = role_of_a.min(role_of_b) != JoinRole::None && role_of_a.max(role_of_b) == JoinRole::Core;
+        in_set_join || self.edges.binary_search(&Edge::between(a, b)).is_ok()
+    }
+
+    /// The share of the items that have an edge or take part in the set join.
+    pub(crate) fn connected_share(&self) -> f64 {
+        let mut connected: IdVec<ItemId, bool> =
+            self.roles.iter().map(|&role| role != JoinRole::None).collect();
+        for edge in &self.edges {
+            connected[edge.item] = true;
+            connected[edge.earlier] = true;
+        }
+        let count = connected.iter().filter(|&&connected| connected).count();
+        count as f64 / self.roles.len().max(1) as f64
+    }
+
     /// Renumbers the items of the edges: the former item `order[i]` becomes item i. In `order`, every item must come
     /// after its earlier neighbours.
     pub(crate) fn renumber(&mut self, order: &IdVec<ItemId, ItemId>) {

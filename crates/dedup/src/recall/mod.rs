@@ -217,7 +217,8 @@ impl MeasuredSearch<'_> {
             if own.with(measure) != measure || tokens.is_empty() {
                 continue;
             }
-            if !joiner.shingler.grams(text, measure).iter().any(|&gram| tokens.contains(gram)) {
+            let grams = joiner.shingler.grams(text, measure);
+            if grams.iter().all(|&gram| tokens.texts(gram).is_empty()) {
                 continue;
             }
             let set = ShingleSet::new(joiner.shingler.shingle(text, measure));
@@ -228,12 +229,22 @@ impl MeasuredSearch<'_> {
                 }
             }
             for (sampled, &shared) in sample.iter().zip(&joiner.shared) {
-                if shared > 0 && sampled.measure.with(own) == measure && sampled.item != item {
+                let is_candidate = shared > 0 && sampled.measure.with(own) == measure && sampled.item != item;
+                if is_candidate && self.may_reach(&sampled.sets[position(measure)], &set, shared) {
                     self.draw(sampled, item, &set, measure);
                 }
             }
         }
         Ok(())
+    }
+
+    /// True if two sets may reach the threshold, if the second one has `shared` tokens of the prefix of the first one: all
+    /// other shared tokens are after that prefix.
+    fn may_reach(&self, sampled: &ShingleSet, set: &ShingleSet, shared: u16) -> bool {
+        let filter = PrefixFilter::new(self.threshold);
+        let [size, other] = [sampled, set].map(|set| set.shingles().len());
+        let shared = if shared == u16::MAX { other } else { usize::from(shared) };
+        shared + size - filter.prefix_len(size) >= filter.needed(size, other)
     }
 
     /// Draws `item` for a sampled text if it is a duplicate and has the smallest priority so far.

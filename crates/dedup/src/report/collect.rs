@@ -57,6 +57,7 @@ pub(super) fn counts(run: &FinishedRun<'_>, sizes: &IdVec<ItemId, u32>) -> Resul
         },
         radius: radius(run),
         threshold: run.options.verify.then_some(run.options.threshold),
+        recall: run.recall,
         search: search(run),
         clusters: clusters(sizes),
         near_misses: run.near_misses.bands(),

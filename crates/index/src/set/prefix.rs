@@ -279,7 +279,7 @@ impl PrefixIndex {
             let mut id = document;
             let other = self.fitting(&mut id, sizes)?;
             let left = (size as usize - prefix_len).max(other as usize - self.prefix_len(other as usize));
-            (shared + left >= self.filter.needed(size, other)).then_some(id)
+            (shared + left >= self.filter.needed(size as usize, other as usize)).then_some(id)
         };
         // Counting takes time for every document, and sorting for every posting.
         if out.len() * POSTINGS_FOR_COUNTING >= self.documents.len() {
