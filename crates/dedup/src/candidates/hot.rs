@@ -15,16 +15,18 @@ use twinprint_fingerprint::kernel::hamming_one_to_many;
 use twinprint_index::join::{Pair, self_join_of_open};
 use twinprint_index::planner::plan_join;
 
-use super::{Candidates, HOT_ROW_MIN_CLASSES, HOT_ROW_MIN_NEIGHBORS, HotRow, JoinRows};
+use super::{
+    Candidates, EdgeLimits, HOT_ROW_MIN_CLASSES, HOT_ROW_MIN_NEIGHBORS, HotRow, JoinRows, ReplacedEdges,
+};
 use crate::error::DedupError;
-use crate::ids::{Id, IdVec, RowId, ids};
+use crate::ids::{Id, IdVec, ItemId, RowId, ids};
 use crate::options::DedupOptions;
 
 /// The largest number of hot rows that the report lists.
 const MAX_REPORTED_ROWS: usize = 20;
 
-/// Returns the pairs of rows from which edges are made, at most about `limit`. Adds the hot rows to `found`, and gives
-/// the items of hot rows and of their neighbours a role in the set join.
+/// Returns the pairs of rows from which edges are made, at most about as many as fit into memory. Adds the hot rows to
+/// `found`, and gives the items of hot rows and of their neighbours a role in the set join.
 ///
 /// The join closes a row once it has counted more than [`HOT_ROW_MIN_NEIGHBORS`] neighbours of it, and leaves out pairs
 /// of two closed rows. So the degree of a row that stays open is exact, a closed row is hot in any case, and the set of
@@ -33,10 +35,11 @@ const MAX_REPORTED_ROWS: usize = 20;
 pub(super) fn join_rows<W: Width>(
     rows: &JoinRows<W>,
     k: u32,
-    limit: u64,
+    limits: EdgeLimits,
     options: &DedupOptions,
     found: &mut Candidates,
 ) -> Result<Vec<Pair>, DedupError> {
+    let limit = limits.in_memory;
     let degrees: IdVec<RowId, AtomicU32> = (0..rows.len()).map(|_| AtomicU32::new(0)).collect();
     let total = AtomicU64::new(0);
     let collected = Mutex::new(Vec::new());
@@ -69,76 +72,100 @@ pub(super) fn join_rows<W: Width>(
     }
     let degrees = degrees.map(AtomicU32::into_inner);
     let items = |row: RowId| rows.items(row).len();
-    let max_degree = affordable_degree(&degrees, limit, items);
-    let hot: IdVec<RowId, bool> = degrees
-        .entries()
-        .map(|(row, &degree)| items(row) > HOT_ROW_MIN_CLASSES || max_degree.is_none_or(|max| degree > max))
-        .collect();
-    if complete && !hot.iter().any(|&hot| hot) {
+    let hot_rows = |limit: u64| -> IdVec<RowId, bool> {
+        let max_degree = affordable_degree(&degrees, limit, items);
+        let is_hot = |(row, &degree): (RowId, &u32)| {
+            items(row) > HOT_ROW_MIN_CLASSES || max_degree.is_none_or(|max| degree > max)
+        };
+        degrees.entries().map(is_hot).collect()
+    };
+    let hot = hot_rows(limits.all);
+    let replaced = match limits.in_memory < limits.all {
+        true => hot_rows(limits.in_memory),
+        false => hot.clone(),
+    };
+    if complete && !replaced.iter().any(|&hot| hot) {
         found.row_pairs = stats.pairs;
         return Ok(take(collected));
     }
     found.hot = reported(rows, k, &hot);
-    let sorted = if complete {
-        let mut sorted = SortedPairs::new(&hot);
-        sorted.add(&hot, &take(collected));
-        sorted
+    let mut sorted = SortedPairs::new(rows.len());
+    if complete {
+        sorted.add([&hot, &replaced], &take(collected));
     } else {
         drop(take(collected));
-        let sorted = Mutex::new(SortedPairs::new(&hot));
+        let shared = Mutex::new(sorted);
         let is_hot = |row: u32| hot[RowId::new(row)];
         self_join_of_open(&rows.fingerprints, k, &choice.plan, &is_hot, &|batch: &[Pair]| {
-            if let Ok(mut sorted) = sorted.lock() {
-                sorted.add(&hot, batch);
+            if let Ok(mut sorted) = shared.lock() {
+                sorted.add([&hot, &replaced], batch);
             }
         });
-        sorted.into_inner().unwrap_or_else(|_| SortedPairs::new(&hot))
-    };
+        sorted = shared.into_inner().unwrap_or_else(|_| SortedPairs::new(rows.len()));
+    }
     found.row_pairs = sorted.count;
-    for row in ids::<RowId>(rows.len()) {
-        if hot[row] || sorted.warm[row] {
-            let role = if hot[row] {
-                JoinRole::Core
-            } else {
-                JoinRole::Fringe
-            };
-            for &item in rows.items(row) {
-                found.roles[item] = found.roles[item].max(role);
-            }
-        }
+    let mut roles = found.roles.clone();
+    give_roles(rows, &hot, &sorted.warm[0], &mut roles);
+    if replaced != hot {
+        give_roles(rows, &replaced, &sorted.warm[1], &mut found.roles);
+        found.replaced = Some(ReplacedEdges { roles, k });
+    } else {
+        found.roles = roles;
     }
     Ok(sorted.cold)
 }
 
-/// The pairs of rows with at most one hot row.
+/// Makes the items of hot rows core members of the set join, and those of warm rows at least fringe members.
+fn give_roles<W: Width>(
+    rows: &JoinRows<W>,
+    hot: &IdVec<RowId, bool>,
+    warm: &IdVec<RowId, bool>,
+    roles: &mut IdVec<ItemId, JoinRole>,
+) {
+    for row in ids::<RowId>(rows.len()) {
+        let role = match (hot[row], warm[row]) {
+            (true, _) => JoinRole::Core,
+            (false, true) => JoinRole::Fringe,
+            (false, false) => continue,
+        };
+        for &item in rows.items(row) {
+            roles[item] = roles[item].max(role);
+        }
+    }
+}
+
+/// The pairs of rows with at most one hot row, sorted by how they are searched. All hot rows are among the rows that are
+/// left to the set join.
 struct SortedPairs {
-    /// The pairs of two rows that are not hot.
+    /// The pairs that become edges: neither row is left to the set join.
     cold: Vec<Pair>,
-    /// True for each row that is within the radius of a hot row.
-    warm: IdVec<RowId, bool>,
-    /// The number of all these pairs.
+    /// The rows within the radius of a hot row, and those within the radius of a row that is left to the set join.
+    warm: [IdVec<RowId, bool>; 2],
+    /// The number of pairs with at most one hot row.
     count: u64,
 }
 
 impl SortedPairs {
-    fn new(hot: &IdVec<RowId, bool>) -> Self {
+    fn new(rows: usize) -> Self {
         Self {
             cold: Vec::new(),
-            warm: IdVec::filled(false, hot.len()),
+            warm: [IdVec::filled(false, rows), IdVec::filled(false, rows)],
             count: 0,
         }
     }
 
-    fn add(&mut self, hot: &IdVec<RowId, bool>, batch: &[Pair]) {
+    /// Adds pairs. `hot` has the hot rows, and the rows that are left to the set join.
+    fn add(&mut self, hot: [&IdVec<RowId, bool>; 2], batch: &[Pair]) {
         for pair in batch {
             let (a, b) = both(pair);
-            match (hot[a], hot[b]) {
-                (true, true) => continue,
-                (true, false) => self.warm[b] = true,
-                (false, true) => self.warm[a] = true,
-                (false, false) => self.cold.push(*pair),
+            for (hot, warm) in hot.iter().zip(&mut self.warm) {
+                warm[b] |= hot[a];
+                warm[a] |= hot[b];
             }
-            self.count += 1;
+            self.count += u64::from(!hot[0][a] || !hot[0][b]);
+            if !hot[1][a] && !hot[1][b] {
+                self.cold.push(*pair);
+            }
         }
     }
 }

@@ -78,6 +78,8 @@ pub(crate) struct Candidates {
     pub(crate) edges: Vec<Edge>,
     /// For each item, its role in the set join.
     pub(crate) roles: IdVec<ItemId, JoinRole>,
+    /// The limit on pairs of the set join if it replaces edges that do not fit into memory; otherwise `None`.
+    replaced: Option<ReplacedEdges>,
     /// The hot rows, the largest first.
     pub(crate) hot: Vec<HotRow>,
     /// The number of rows: distinct fingerprints that were joined.
@@ -94,26 +96,51 @@ pub(crate) struct Candidates {
     pub(crate) by_shingles: u64,
 }
 
+/// The set join finds pairs beyond the radius too. If it replaces edges because of the memory limit, these pairs are left
+/// out, so that the memory limit has no effect on the result.
+struct ReplacedEdges {
+    /// The roles that the items would have without the memory limit.
+    roles: IdVec<ItemId, JoinRole>,
+    k: u32,
+}
+
+/// True if the set join finds the pairs of two items with these roles.
+fn in_set_join(a: JoinRole, b: JoinRole) -> bool {
+    a.min(b) != JoinRole::None && a.max(b) == JoinRole::Core
+}
+
 impl Candidates {
+    /// True if a pair of the set join is a candidate at any memory limit. `distance` returns the distance of its
+    /// fingerprints.
+    pub(crate) fn admits(&self, a: ItemId, b: ItemId, distance: impl FnOnce() -> u32) -> bool {
+        self.replaced
+            .as_ref()
+            .is_none_or(|replaced| in_set_join(replaced.roles[a], replaced.roles[b]) || distance() <= replaced.k)
+    }
+
     /// Removes the edges of items for which `is_decided` is true, and takes these items out of the set join.
     pub(crate) fn leave_out(&mut self, is_decided: impl Fn(ItemId) -> bool + Sync) {
         self.edges
             .retain(|edge| !is_decided(edge.item) && !is_decided(edge.earlier));
-        for item in self.roles.ids() {
-            if is_decided(item) {
-                self.roles[item] = JoinRole::None;
+        let replaced = self.replaced.as_mut().map(|replaced| &mut replaced.roles);
+        for roles in std::iter::once(&mut self.roles).chain(replaced) {
+            for item in roles.ids() {
+                if is_decided(item) {
+                    roles[item] = JoinRole::None;
+                }
             }
         }
     }
 
     /// Runs the set join before the grouping, and turns its pairs into edges, so that its members need no special
-    /// treatment afterwards. If the pairs do not fit into memory, the members keep their roles, and the grouping
-    /// searches their pairs among leaders only. `memory` bounds the bytes of shingle sets that are loaded at a time.
+    /// treatment afterwards. If the pairs are too many, the members keep their roles, and the grouping searches their pairs
+    /// among leaders only. `bits` is the width of distances. `memory` bounds the bytes of shingle sets that are loaded at a time.
     /// `fits` returns true if there is memory for that many bytes of the join.
     pub(crate) fn join_members(
         &mut self,
         sets: &mut SetCache<'_>,
         options: &DedupOptions,
+        bits: u32,
         memory: usize,
         fits: impl Fn(u64) -> bool,
     ) -> Result<(), DedupError> {
@@ -129,7 +156,10 @@ impl Candidates {
             postings: MAX_MEMBER_POSTINGS + MEMBER_POSTINGS * self.roles.len(),
             memory,
         };
-        if let Some(pairs) = join.pairs(sets, &self.roles, limits, fits)? {
+        if let Some(mut pairs) = join.pairs(sets, &self.roles, limits, fits)? {
+            pairs.retain(|edge| {
+                self.admits(edge.item, edge.earlier, || sets.distance(edge.item, edge.earlier, bits))
+            });
             self.by_shingles = pairs.len() as u64;
             self.edges.extend(pairs);
             edge::sort(&mut self.edges);
@@ -139,11 +169,10 @@ impl Candidates {
     }
 
     /// True if the search verifies this pair if both texts may be duplicates: it is an edge, or the set join finds it if
-    /// it is at the threshold.
-    pub(crate) fn contains(&self, a: ItemId, b: ItemId) -> bool {
-        let (role_of_a, role_of_b) = (self.roles[a], self.roles[b]);
-        let in_set_join = role_of_a.min(role_of_b) != JoinRole::None && role_of_a.max(role_of_b) == JoinRole::Core;
-        in_set_join || self.edges.binary_search(&Edge::between(a, b)).is_ok()
+    /// it is at the threshold. `distance` returns the distance of its fingerprints.
+    pub(crate) fn contains(&self, a: ItemId, b: ItemId, distance: impl FnOnce() -> u32) -> bool {
+        in_set_join(self.roles[a], self.roles[b]) && self.admits(a, b, distance)
+            || self.edges.binary_search(&Edge::between(a, b)).is_ok()
     }
 
     /// The share of the items that have an edge or take part in the set join.
@@ -173,6 +202,9 @@ impl Candidates {
         });
         edge::sort(&mut self.edges);
         self.roles = self.roles.permuted(order);
+        if let Some(replaced) = &mut self.replaced {
+            replaced.roles = replaced.roles.permuted(order);
+        }
         for row in &mut self.hot {
             row.item = place[row.item];
         }
@@ -352,9 +384,29 @@ fn allowed_edges(options: &DedupOptions) -> u64 {
     options.memory.map_or(u64::MAX, |memory| memory / 4 / EDGE_BYTES)
 }
 
+/// The limits on the number of edges.
+#[derive(Clone, Copy)]
+struct EdgeLimits {
+    /// The limit by which rows become hot, which depends on the corpus alone.
+    all: u64,
+    /// The number of edges that fit into memory. The set join replaces the others.
+    in_memory: u64,
+}
+
+impl EdgeLimits {
+    /// The limits for a corpus of `fingerprints` distinct fingerprints.
+    fn new(fingerprints: u64, options: &DedupOptions) -> Self {
+        let all = MAX_EDGES + 8 * fingerprints;
+        Self {
+            all,
+            in_memory: all.min(allowed_edges(options)),
+        }
+    }
+}
+
 /// The largest number of edges in memory for a corpus of `fingerprints` distinct fingerprints.
 pub(crate) fn max_edges(fingerprints: u64, options: &DedupOptions) -> u64 {
-    allowed_edges(options).min(MAX_EDGES + 8 * fingerprints)
+    EdgeLimits::new(fingerprints, options).in_memory
 }
 
 fn find_at<W: Width>(
@@ -385,8 +437,8 @@ fn find_at<W: Width>(
         .collect();
     let rows = JoinRows::new(joined, |item| W::truncate(classes.fingerprint[order[item]]));
     found.rows = rows.len() as u64;
-    let limit = max_edges(rows.len() as u64, options);
-    let pairs = hot::join_rows(&rows, k, limit, options, &mut found)?;
+    let limits = EdgeLimits::new(rows.len() as u64, options);
+    let pairs = hot::join_rows(&rows, k, limits, options, &mut found)?;
     found.edges = expand(&rows, pairs, &found.roles);
     Ok(found)
 }

@@ -127,6 +127,11 @@ impl<'c> SetCache<'c> {
         self.classes.measure[self.order[item]]
     }
 
+    /// The Hamming distance of the fingerprints of two items, in their low `bits` bits, 64 or 128.
+    pub(crate) fn distance(&self, a: ItemId, b: ItemId, bits: u32) -> u32 {
+        self.classes.distance(self.order[a], self.order[b], bits)
+    }
+
     /// The approximate size in bytes of an item's shingle set, in its own measure.
     pub(crate) fn cost(&self, item: ItemId) -> usize {
         let text = self.classes.text[self.order[item]];

@@ -62,6 +62,8 @@ pub(crate) struct MeasuredSearch<'m> {
     pub(crate) order: &'m IdVec<ItemId, ClassId>,
     pub(crate) spool: &'m Spool,
     pub(crate) candidates: &'m Candidates,
+    /// The width of the fingerprints that distances are measured in.
+    pub(crate) bits: u32,
     /// The minimum Jaccard of a duplicate.
     pub(crate) threshold: f64,
     pub(crate) seed: u64,
@@ -122,7 +124,8 @@ impl MeasuredSearch<'_> {
             let drawn = text.drawn.lock().ok().and_then(|drawn| *drawn);
             if let Some((_, other)) = drawn {
                 trials += 1;
-                found += u64::from(self.candidates.contains(text.item, other));
+                let distance = || self.classes.distance(self.order[text.item], self.order[other], self.bits);
+                found += u64::from(self.candidates.contains(text.item, other, distance));
             }
         }
         let [low, high] = clopper_pearson(found, trials);
