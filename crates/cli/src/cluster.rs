@@ -218,7 +218,9 @@ fn options(args: &Args) -> anyhow::Result<StreamOptions> {
 fn threshold_row(thresholds: &StoryThresholds) -> (&'static str, String, String) {
     let merging = thresholds
         .merge
-        .map_or("stories never merge".to_owned(), |cosine| format!("stories merge at {cosine:.3}"));
+        .map_or("stories never merge".to_owned(), |cosine| {
+            format!("stories merge at {cosine:.3}")
+        });
     let origin = match thresholds.estimated_from {
         None => "given".to_owned(),
         Some(0) => "provisional: too few documents for an estimate".to_owned(),

@@ -39,6 +39,7 @@
 
 mod agreement;
 mod batch;
+mod cosine_chart;
 mod error;
 pub mod fields;
 mod history;
@@ -316,6 +317,7 @@ impl Stream {
         let items = || self.story_estimate().map_or(0, |estimate| estimate.items);
         (options.method == Method::Nearest).then(|| StoryThresholds {
             join,
+            is_join_given: options.threshold.given().is_some(),
             merge,
             estimated_from: estimated.then(items),
         })

@@ -47,6 +47,8 @@ pub struct ClusterSummary {
 pub struct StoryThresholds {
     /// The minimum cosine between a document and the centre of the story that it joins.
     pub join: f64,
+    /// True if `join` was given.
+    pub is_join_given: bool,
     /// The minimum cosine of the centres of two stories that merge; `None` if stories never merge.
     pub merge: Option<f64>,
     /// The number of documents that the latest estimate was made from; `None` if no threshold is estimated, 0 if there

@@ -3,16 +3,21 @@
 //! The *nearest cosine* of an item is its highest cosine with another item of the sample. The *background* is the
 //! cosines of all pairs of items. Few pairs are related, so the background is that of unrelated items.
 //!
-//! * If the nearest cosines are of two kinds, the lower kind is that of items without a related item, and the threshold
-//!   separates the two kinds. Otherwise nearly all items have a related item, and the threshold separates the nearest
-//!   cosines from the background.
-//! * To separate two sets of cosines means to take the middle of their means, as Otsu (1979) does. The means are those of
-//!   the square roots, because the deviation of a cosine grows with its size. Otsu's method also finds the two kinds: it
-//!   divides the sorted values where the means of both sides explain the largest share of the variance. The values are
-//!   of two kinds if that share is larger than it is for evenly spread values, which is ¾.
-//! * The centres of two large stories have about the cosine b / w by chance, if b is the mean cosine of unrelated items
-//!   and w that of the members of a story. Stories merge at 2b / w, with the mean of the nearest cosines as w, and never
-//!   below the threshold.
+//! * If the nearest cosines are of two kinds, the lower kind is that of items without a related item. The threshold is in
+//!   the middle between the means of both kinds.
+//! * Otherwise nearly all items have a related item. The threshold is in the middle between the mean of the background
+//!   and the lower quartile of the nearest cosines, which all but a quarter of the items reach.
+//!
+//! In the second case, mean and middle are those of the square roots of the cosines: cosines near 0 are far more
+//! frequent than others, and the square root spreads them.
+//!
+//! Otsu's method (1979) finds the two kinds: it divides the sorted cosines where the means of both sides explain the
+//! largest share of the variance. The cosines are of two kinds if that share is larger than it is for evenly spread
+//! values, which is ¾.
+//!
+//! The centres of two large stories have about the cosine b / w by chance, if b is the mean cosine of unrelated items
+//! and w that of the members of a story. Stories merge at 2b / w, with the mean of the nearest cosines as w, and never
+//! below the threshold.
 //!
 //! Copies are left out, because a copy says nothing about stories.
 //!
@@ -116,18 +121,21 @@ pub(super) fn estimate(vectors: &[Vec<TermWeight>]) -> Option<Estimate> {
         return None;
     }
     let pairs = (nearest.len() * (nearest.len() - 1) / 2) as f64;
-    let roots: Vec<f64> = nearest.iter().map(|cosine| cosine.sqrt()).collect();
-    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
-    let split = split(roots.clone());
+    let mut sorted = nearest.clone();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let split = split(&sorted);
     let two_kinds = split.share > EVEN_SHARE;
-    let middle = if two_kinds {
+    let threshold = if two_kinds {
         split.middle
     } else {
-        (root_sum / pairs + mean(&roots)) / 2.0
+        let lower_quartile = sorted.get(sorted.len() / 4).copied().unwrap_or_default();
+        let middle = (root_sum / pairs + lower_quartile.sqrt()) / 2.0;
+        middle * middle
     };
     let [lowest, highest] = THRESHOLDS;
-    let threshold = (middle * middle).clamp(lowest, highest);
-    let by_chance = sum / pairs / mean(&nearest).max(lowest);
+    let threshold = threshold.clamp(lowest, highest);
+    let mean_nearest = nearest.iter().sum::<f64>() / nearest.len() as f64;
+    let by_chance = sum / pairs / mean_nearest.max(lowest);
     let mut histogram = CosineHistogram::new();
     for &cosine in &nearest {
         histogram.add(cosine);
@@ -152,9 +160,8 @@ struct Split {
     share: f64,
 }
 
-/// Divides values by Otsu's method. O(n log n).
-fn split(mut values: Vec<f64>) -> Split {
-    values.sort_unstable_by(f64::total_cmp);
+/// Divides sorted values by Otsu's method. Linear.
+fn split(values: &[f64]) -> Split {
     let count = values.len() as f64;
     let total: f64 = values.iter().sum();
     let mean = total / count.max(1.0);
@@ -209,24 +216,25 @@ mod tests {
             }
         }
         let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-        let roots = |values: &[f64]| values.iter().map(|value| value.sqrt()).collect::<Vec<f64>>();
-        let near = roots(&nearest);
-        let (mut share, mut middle) = (0.0, 0.0);
         let spread = |values: &[f64]| {
             let mean = mean(values);
             values.iter().map(|value| (value - mean).powi(2)).sum::<f64>()
         };
-        for &cut in &near {
-            let (low, high): (Vec<f64>, Vec<f64>) = near.iter().partition(|&&value| value <= cut);
-            if !high.is_empty() && 1.0 - (spread(&low) + spread(&high)) / spread(&near) > share {
-                share = 1.0 - (spread(&low) + spread(&high)) / spread(&near);
-                middle = (mean(&low) + mean(&high)) / 2.0;
+        let (mut share, mut threshold) = (0.0, 0.0);
+        for &cut in &nearest {
+            let (low, high): (Vec<f64>, Vec<f64>) = nearest.iter().partition(|&&value| value <= cut);
+            let explained = 1.0 - (spread(&low) + spread(&high)) / spread(&nearest);
+            if !high.is_empty() && explained > share {
+                (share, threshold) = (explained, (mean(&low) + mean(&high)) / 2.0);
             }
         }
         if share <= EVEN_SHARE {
-            middle = (mean(&roots(&pairs)) + mean(&near)) / 2.0;
+            let roots: Vec<f64> = pairs.iter().map(|value| value.sqrt()).collect();
+            let mut sorted = nearest.clone();
+            sorted.sort_by(f64::total_cmp);
+            threshold = ((mean(&roots) + sorted[sorted.len() / 4].sqrt()) / 2.0).powi(2);
         }
-        let threshold = (middle * middle).clamp(0.01, COPY_COSINE);
+        let threshold = threshold.clamp(0.01, COPY_COSINE);
         let merge = 2.0 * mean(&pairs) / mean(&nearest).max(0.01);
         Some((threshold, merge.clamp(threshold, COPY_COSINE)))
     }
