@@ -3,7 +3,7 @@
 //! An item stands for a whole duplicate group, because copies would otherwise outweigh everything else. Its vector has
 //! its heaviest terms with the weights (1 + ln tf) · ln((n + 1)/(df + ½)), where n and df are the counts so far. The
 //! item joins the live story whose centre has the highest cosine with it, if that reaches the threshold; otherwise it
-//! begins a story. A centre is the sum of its members' vectors, each halved once per half-life since the member was
+//! begins a story. Unless it is given, the threshold is estimated from the first items ([`Estimate`]). A centre is the sum of its members' vectors, each halved once per half-life since the member was
 //! seen, cut to its heaviest terms. Fingerprints of the centres find the nearest stories, and the cosine decides. A
 //! story that has gained a member merges with each of the item's other near stories whose centre reaches the merge
 //! threshold; the older id stays, and the younger becomes a redirect. A story that gains no member within a window of
@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 use crate::recency::Recency;
 
 mod centres;
+mod estimate;
 mod exact;
 mod options;
 mod place;
@@ -27,18 +28,22 @@ mod stored;
 mod story;
 #[cfg(test)]
 mod tests;
+mod thresholds;
 mod topic;
 mod vector;
 mod vocabulary;
 
-pub use options::{Method, StoryOptions};
+pub use estimate::{COSINE_INTERVALS, CosineHistogram, Estimate};
+pub use options::{Method, StoryOptions, Threshold};
 pub use story::Story;
+pub use thresholds::{MAX_SAMPLE, Thresholds};
 pub use topic::{Topic, TopicTerm};
 pub use vector::TermWeight;
 pub use vocabulary::{Vocabulary, WordRole};
 
 use centres::{Centres, fingerprint};
 use exact::ln;
+use thresholds::Sample;
 use vector::{keep_heaviest, norm};
 
 /// The maximum number of terms of an item's vector. The heaviest terms are used.
@@ -137,6 +142,9 @@ pub struct Stories {
     /// Number of items that [`Stories::count_ahead`] has counted and that are not placed yet.
     ahead: u64,
     counts: StoryCounts,
+    /// Empty in states of versions that did not estimate thresholds.
+    #[serde(default)]
+    sample: Sample,
     #[serde(skip)]
     centres: Centres,
     #[serde(skip)]
@@ -155,6 +163,7 @@ impl Stories {
             recency: Recency::default(),
             ahead: 0,
             counts: StoryCounts::default(),
+            sample: Sample::default(),
             centres: Centres::default(),
             retired: Vec::new(),
         }
@@ -178,6 +187,16 @@ impl Stories {
     /// Counts of the work done so far: cosines, and stories begun, merged and retired.
     pub fn counts(&self) -> StoryCounts {
         self.counts
+    }
+
+    /// The thresholds in force: for the next item, or, if the sample has grown enough, until the next item.
+    pub fn thresholds(&self) -> Thresholds {
+        self.sample.thresholds(&self.options)
+    }
+
+    /// The latest estimate of the thresholds; `None` if both are given, or before the first estimate.
+    pub fn estimate(&self) -> Option<&Estimate> {
+        self.sample.estimate.as_ref()
     }
 
     /// The live stories, by ascending id.
@@ -234,7 +253,29 @@ impl Stories {
     pub fn count_ahead(&mut self, item: &Representative<'_>) {
         let words = self.numbers(item);
         self.vocabulary.count(&words);
+        self.take_sample(&words);
         self.ahead += 1;
+    }
+
+    /// Adds an item to the sample, if thresholds are estimated and the sample is not complete.
+    fn take_sample(&mut self, words: &[(u32, u32)]) {
+        if self.options.estimates() && !self.sample.is_complete() {
+            let is_term = |&&(word, _): &&(u32, u32)| self.vocabulary.role(word) == WordRole::Term;
+            self.sample.add(words.iter().filter(is_term).copied().collect());
+        }
+    }
+
+    /// Estimates the thresholds again if the sample has grown enough.
+    fn estimate_thresholds(&mut self) {
+        if self.options.estimates() && self.sample.is_due() {
+            let vectors: Vec<Vec<TermWeight>> = self
+                .sample
+                .items
+                .iter()
+                .map(|words| self.vector(words).0)
+                .collect();
+            self.sample.set(estimate::estimate(&vectors));
+        }
     }
 
     /// Retires the stories that gained no member within [`StoryOptions::window`], and those least recently joined above
@@ -254,13 +295,14 @@ impl Stories {
             }
         }
         if self.vocabulary.is_crowded() {
+            let sampled = self.sample.items.iter().flatten().map(|&(word, _)| word);
             let needed = self.live.values().flat_map(|story| {
                 let openings = story.exemplars.iter().flat_map(|exemplar| &exemplar.opening);
                 openings
                     .copied()
                     .chain(story.weights().map(|weighted| weighted.term))
             });
-            self.vocabulary.evict(needed);
+            self.vocabulary.evict(needed.chain(sampled));
         }
     }
 

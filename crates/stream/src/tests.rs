@@ -175,6 +175,13 @@ fn a_state_of_an_older_version_has_no_runs() {
     fs::write(&path, include_bytes!("../testdata/stream-state-2")).expect("a place to write");
     let mut stream = Stream::load(&path, StreamOptions::new().expect("options")).expect("a state");
     assert_eq!((stream.documents(), &stream.past), (3, &PastRuns::default()));
+    // Its thresholds are those of its version, which did not estimate them.
+    let thresholds = stream.story_thresholds();
+    assert_eq!((thresholds.join, thresholds.merge), (0.3, Some(0.65)));
+    for (number, text) in Draw(5).stream(200).iter().enumerate() {
+        add(&mut stream, text, None);
+        assert_eq!(stream.story_thresholds(), thresholds, "document {number}");
+    }
     let claim = claim(7, &path, 3);
     let open = OpenClaim { claim, digest: 9 };
     assert!(!stream.past.contain(&open));
