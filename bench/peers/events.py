@@ -11,8 +11,11 @@ DATA has NAME.docs.jsonl.zst; OUT gets NAME.jsonl, in which `label` is the event
 * followups-en: newswire reports that follow one another. Two reports at most two days apart belong together if their
   titles have a stock symbol in common, or two words that at most 20 of all titles have; and so on from report to
   report. Events of fewer than three reports are left out.
+* generated-LANG-KIND: random texts about events of known sizes, in a shuffled order. An event has words of its own; the
+  other words of its texts have a Zipf distribution and are common to all events.
 """
 
+import itertools
 import json
 import random
 import re
@@ -27,6 +30,17 @@ SEED = 1
 MAX_TITLES = 20
 MAX_SECONDS = 2 * 86_400
 MIN_REPORTS = 3
+# By kind: documents, the sizes of an event, the words of a document, the share of words that are the event's own, and the number of
+# words that an event has.
+GENERATED = {
+    "few": (220, [10, 14, 18], (15, 30), 0.25, 25),
+    "small": (3000, [1, 2, 3, 5], (50, 160), 0.25, 20),
+    "mixed": (1000, [1, 1, 2, 4, 8, 12, 30], (50, 160), 0.2, 15),
+    "medium": (1000, [5, 10, 20, 40], (40, 120), 0.2, 30),
+    "large": (3000, [50, 100, 200], (40, 150), 0.3, 40),
+    "single": (1000, [1, 1, 1, 1, 1, 2, 4], (50, 160), 0.2, 12),
+}
+COMMON_WORDS = 4000
 
 
 def read(data, name):
@@ -88,6 +102,39 @@ def follow_ups(reports):
     return [(report, str(root(i))) for i, report in enumerate(reports) if sizes[root(i)] >= MIN_REPORTS]
 
 
+def chinese_words(data):
+    """Returns words of two or three ideographs, the most frequent first."""
+    packed = data / "cppjieba-dict" / "jieba.dict.utf8.zst"
+    text = subprocess.run(["zstd", "-dc", "--long=27", packed], stdout=subprocess.PIPE, check=True).stdout.decode()
+    entries = [line.split() for line in text.split("\n") if line]
+    words = [(int(frequency), word) for word, frequency, _ in entries if re.fullmatch("[\u4e00-\u9fff]{2,3}", word)]
+    return [word for _, word in sorted(words, reverse=True)]
+
+
+def generated(kind, chinese):
+    """Returns random texts with their events. `chinese` has the words; without it, the texts have words of random syllables."""
+    count, sizes, lengths, share, own_words = GENERATED[kind]
+    draw = random.Random(f"{SEED} {kind} {bool(chinese)}")
+    syllable = lambda: draw.choice("bcdfghklmnprstvw") + draw.choice("aeiou")
+    words = chinese[:9000] or sorted({"".join(syllable() for _ in range(draw.randint(2, 4))) for _ in range(9000)})
+    draw.shuffle(words)
+    common, rare = words[:COMMON_WORDS], words[COMMON_WORDS:]
+    zipf = lambda count: list(itertools.accumulate(1 / (rank + 3) for rank in range(count)))
+    weights, own_weights = zipf(COMMON_WORDS), zipf(own_words)
+    texts = []
+    for event in itertools.count():
+        if len(texts) >= count:
+            return shuffled(texts)
+        own = draw.sample(rare, own_words)
+        for _ in range(draw.choice(sizes)):
+            text = [
+                (draw.choices(own, cum_weights=own_weights) if draw.random() < share else draw.choices(common, cum_weights=weights))[0]
+                for _ in range(draw.randint(*lengths))
+            ]
+            joined = "，".join(text) + "。" if chinese else " ".join(text).capitalize() + "."
+            texts.append(({"text": joined}, str(event)))
+
+
 def main():
     if len(sys.argv) != 3:
         sys.exit(__doc__)
@@ -103,6 +150,8 @@ def main():
         ],
         "followups-en": follow_ups(read(data, "newswire-en")),
     }
+    for lang, words in (("en", []), ("zh", chinese_words(data))):
+        sets |= {f"generated-{lang}-{kind}": generated(kind, words) for kind in GENERATED}
     for name, labelled in sets.items():
         rows = (
             {"id": str(i), "title": record.get("title", ""), "text": record["text"], "label": label}

@@ -3,11 +3,11 @@
 //! An item stands for a whole duplicate group, because copies would otherwise outweigh everything else. Its vector has
 //! its heaviest terms with the weights (1 + ln tf) · ln((n + 1)/(df + ½)), where n and df are the counts so far. The
 //! item joins the live story whose centre has the highest cosine with it, if that reaches the threshold; otherwise it
-//! begins a story. Unless it is given, the threshold is estimated from the first items ([`Estimate`]). A centre is the sum of its members' vectors, each halved once per half-life since the member was
-//! seen, cut to its heaviest terms. Fingerprints of the centres find the nearest stories, and the cosine decides. A
-//! story that has gained a member merges with each of the item's other near stories whose centre reaches the merge
-//! threshold; the older id stays, and the younger becomes a redirect. A story that gains no member within a window of
-//! time is retired.
+//! begins a story. Unless it is given, the threshold is estimated from the first items ([`Estimate`]). A centre is the
+//! sum of its members' vectors, each halved once per half-life since the member was seen, cut to its heaviest terms.
+//! Fingerprints of the centres find the nearest stories, and the cosine decides. A story that has gained a member merges
+//! with each of the item's other near stories whose centre reaches the merge threshold; the older id stays, and the
+//! younger becomes a redirect. A story that gains no member within a window of time is retired.
 //!
 //! This is topic detection as in the TDT programme (Allan, Papka and Lavrenko 1998), with hashing for the search as in
 //! Petrović, Osborne and Lavrenko (2010). All arithmetic gives the same result on every machine, so the stories depend
@@ -43,7 +43,7 @@ pub use vocabulary::{Vocabulary, WordRole};
 
 use centres::{Centres, fingerprint};
 use exact::ln;
-use thresholds::Sample;
+use thresholds::{MAX_SAMPLED_TERMS, Sample};
 use vector::{keep_heaviest, norm};
 
 /// The maximum number of terms of an item's vector. The heaviest terms are used.
@@ -109,7 +109,7 @@ pub struct StoryCounts {
 /// The stories of a stream.
 ///
 /// Memory is bounded by the live stories and the vocabulary, plus 16 bytes for each story that was ever merged into
-/// another.
+/// another, and the sample of items from which the thresholds are estimated (at most 8 MB).
 ///
 /// ```
 /// use twinprint_cluster::stories::{Representative, Stories, StoryOptions, StoryWord, WordRole};
@@ -260,8 +260,9 @@ impl Stories {
     /// Adds an item to the sample, if thresholds are estimated and the sample is not complete.
     fn take_sample(&mut self, words: &[(u32, u32)]) {
         if self.options.estimates() && !self.sample.is_complete() {
-            let is_term = |&&(word, _): &&(u32, u32)| self.vocabulary.role(word) == WordRole::Term;
-            self.sample.add(words.iter().filter(is_term).copied().collect());
+            let heaviest = self.heaviest(words, MAX_SAMPLED_TERMS).into_iter();
+            self.sample
+                .add(heaviest.map(|(weighted, times)| (weighted.term, times)).collect());
         }
     }
 
@@ -345,8 +346,9 @@ impl Stories {
         item.words.iter().map(number).collect()
     }
 
-    /// An item's vector, scaled to length 1, and the number of occurrences of each of its terms.
-    fn vector(&self, words: &[(u32, u32)]) -> (Vec<TermWeight>, Vec<u32>) {
+    /// The heaviest terms of an item, at most `limit`, sorted by term: each with its weight and its number of
+    /// occurrences.
+    fn heaviest(&self, words: &[(u32, u32)], limit: usize) -> Vec<(TermWeight, u32)> {
         let terms = words
             .iter()
             .filter(|&&(word, _)| self.vocabulary.role(word) == WordRole::Term);
@@ -359,7 +361,13 @@ impl Stories {
             .filter(|(weighted, _)| weighted.weight > 0.0)
             .collect();
         weighted.sort_unstable_by_key(|(weighted, _)| weighted.term);
-        keep_heaviest(&mut weighted, MAX_ITEM_TERMS, |(weighted, _)| *weighted);
+        keep_heaviest(&mut weighted, limit, |(weighted, _)| *weighted);
+        weighted
+    }
+
+    /// An item's vector, scaled to length 1, and the number of occurrences of each of its terms.
+    fn vector(&self, words: &[(u32, u32)]) -> (Vec<TermWeight>, Vec<u32>) {
+        let mut weighted = self.heaviest(words, MAX_ITEM_TERMS);
         let norm = norm(weighted.iter().map(|(weighted, _)| weighted.weight));
         for (weighted, _) in &mut weighted {
             weighted.weight = (f64::from(weighted.weight) / norm) as f32;

@@ -11,6 +11,8 @@ use super::summary::StoryThresholds;
 const PANEL: f64 = 110.0;
 /// The space above a histogram, in pixels, for its label.
 const LABEL: f64 = 26.0;
+/// The space above the chart, in pixels, for the label of the threshold.
+const TOP: f64 = 18.0;
 /// The cosines that the axis names.
 const TICKS: [f64; 9] = [0.0, 0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0];
 
@@ -37,6 +39,8 @@ pub(super) struct CosineChart {
     pub(super) background: Vec<Interval>,
     pub(super) ticks: Vec<Mark>,
     pub(super) threshold: Mark,
+    /// True if the threshold is in the left half of the chart.
+    is_threshold_left: bool,
     /// The number of documents of the sample, copies included.
     pub(super) items: u64,
     pub(super) copies: u64,
@@ -76,32 +80,43 @@ impl CosineChart {
             label: cosine.to_string(),
         };
         Self {
-            nearest: intervals(&estimate.nearest, LABEL),
-            background: intervals(&estimate.background, 2.0 * LABEL + PANEL),
+            nearest: intervals(&estimate.nearest, TOP + LABEL),
+            background: intervals(&estimate.background, TOP + 2.0 * LABEL + PANEL),
             ticks: TICKS.map(tick).into(),
             threshold: Mark {
                 x: position(thresholds.join),
                 label: format!("{:.3}", thresholds.join),
             },
+            is_threshold_left: thresholds.join < 0.25,
             items: estimate.items,
             copies: estimate.items.saturating_sub(estimate.distinct),
             two_kinds: estimate.two_kinds,
         }
     }
 
-    /// The vertical position of the label of the lower histogram, in pixels.
-    pub(super) fn lower_label(&self) -> f64 {
-        LABEL + PANEL + 18.0
-    }
-
-    /// The vertical position of the common axis, in pixels.
-    pub(super) fn base(&self) -> f64 {
-        2.0 * (LABEL + PANEL)
+    /// The vertical position of the label of the upper histogram, in pixels.
+    pub(super) fn upper_label(&self) -> f64 {
+        TOP + 18.0
     }
 
     /// The vertical position of the base of the upper histogram, in pixels.
     pub(super) fn upper_base(&self) -> f64 {
-        LABEL + PANEL
+        TOP + LABEL + PANEL
+    }
+
+    /// The vertical position of the label of the lower histogram, in pixels.
+    pub(super) fn lower_label(&self) -> f64 {
+        self.upper_base() + 18.0
+    }
+
+    /// The vertical position of the common axis, in pixels.
+    pub(super) fn base(&self) -> f64 {
+        self.upper_base() + LABEL + PANEL
+    }
+
+    /// The side of the dashed line on which the label of the threshold has room: the label's text anchor.
+    pub(super) fn threshold_anchor(&self) -> &'static str {
+        if self.is_threshold_left { "start" } else { "end" }
     }
 
     /// The height of the chart with the labels of the axis, in pixels.

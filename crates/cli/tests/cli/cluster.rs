@@ -404,11 +404,15 @@ fn the_story_threshold_is_estimated_and_the_same_for_any_runs_and_threads() {
     let news = news();
     let parts: Vec<&str> = news.split_inclusive('\n').collect();
     sandbox.run("cluster news.jsonl -o whole --ahead 0").ok();
-    sandbox.run("cluster news.jsonl -o single --ahead 0 --threads 1").ok();
+    sandbox
+        .run("cluster news.jsonl -o single --ahead 0 --threads 1")
+        .ok();
     for (part, lines) in [("a", &parts[..20]), ("b", &parts[20..50]), ("c", &parts[50..])] {
         sandbox.put(&format!("{part}.jsonl"), lines.concat());
         sandbox
-            .run(&format!("cluster {part}.jsonl -o {part} --ahead 0 --state s --threads 2"))
+            .run(&format!(
+                "cluster {part}.jsonl -o {part} --ahead 0 --state s --threads 2"
+            ))
             .ok();
     }
     for name in ["stories.jsonl", "groups.jsonl"] {
@@ -420,7 +424,13 @@ fn the_story_threshold_is_estimated_and_the_same_for_any_runs_and_threads() {
     assert!(summary.contains("estimated from 100 documents"), "{summary}");
     let page = sandbox.text("estimated/stories.html");
     assert!(page.contains("c-cosine") && page.contains("Nearest cosine of each document"));
-    let summary = sandbox.run("cluster news.jsonl -o given --story-threshold 0.25 --merge 1").ok().stdout;
-    assert!(summary.contains("0.250  joins a story; stories never merge; given"), "{summary}");
+    let summary = sandbox
+        .run("cluster news.jsonl -o given --story-threshold 0.25 --merge 1")
+        .ok()
+        .stdout;
+    assert!(
+        summary.contains("0.250  joins a story; stories never merge; given"),
+        "{summary}"
+    );
     assert!(!sandbox.text("given/stories.html").contains("c-cosine"));
 }

@@ -112,7 +112,8 @@ impl<'b> Decoder<'b> {
 }
 
 impl Stories {
-    /// Encodes the state as bytes. The options are not included. The sample is included if thresholds are estimated. Linear in the live stories and the vocabulary.
+    /// Encodes the state as bytes. The options are not included. The sample is included if thresholds are estimated.
+    /// Linear in the live stories, the vocabulary and the sample.
     ///
     /// ```
     /// use twinprint_cluster::stories::{Stories, StoryOptions};

@@ -410,6 +410,42 @@ fn given_thresholds_are_not_estimated() {
 }
 
 #[test]
+fn estimated_merging_never_is_below_a_given_threshold() {
+    for given in [0.01, 0.95] {
+        let options = StoryOptions {
+            threshold: Threshold::Given(given),
+            ..StoryOptions::default()
+        };
+        let mut stories = Stories::new(options);
+        for (document, text) in (0..).zip(reports(100)) {
+            place(&mut stories, document, 0, &text);
+            let thresholds = stories.thresholds();
+            assert!((thresholds.join - given).abs() < 1e-12);
+            assert!(thresholds.merge.is_some_and(|merge| merge >= given));
+        }
+        let estimate = stories.estimate().expect("an estimate");
+        assert_eq!(stories.thresholds().merge, Some(estimate.merge.max(given)));
+    }
+}
+
+#[test]
+fn the_sample_keeps_the_heaviest_terms_of_long_items() {
+    let long: Vec<String> = (0..2000).map(|n| format!("w{n}")).collect();
+    let mut stories = Stories::new(StoryOptions::default());
+    place(&mut stories, 0, 0, &long.join(" "));
+    place(
+        &mut stories,
+        1,
+        0,
+        &format!("{} rare rare", long[..1000].join(" ")),
+    );
+    let sizes: Vec<usize> = stories.sample.items.iter().map(Vec::len).collect();
+    assert_eq!(sizes, [thresholds::MAX_SAMPLED_TERMS; 2]);
+    let rare = stories.vocabulary.number("rare", WordRole::Term);
+    assert!(stories.sample.items[1].contains(&(rare, 2)));
+}
+
+#[test]
 fn stories_stored_before_an_estimate_place_further_items_as_the_original() {
     let reports = reports(150);
     for at in [10, 31, 40, 64, 100, 140] {

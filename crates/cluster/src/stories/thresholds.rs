@@ -14,6 +14,9 @@ use super::options::{StoryOptions, Threshold};
 
 /// The number of items of a complete sample.
 pub const MAX_SAMPLE: usize = 2000;
+/// The maximum number of terms that the sample keeps of an item, so that its size is bounded. They are the heaviest by
+/// the counts of the moment. They are more than the terms of a vector, because the weights change until the estimate.
+pub(super) const MAX_SAMPLED_TERMS: usize = 512;
 /// The threshold before the first estimate: only documents that share much join a story.
 const FIRST_THRESHOLD: f64 = 0.3;
 /// The cosine of centres at which stories merge, before the first estimate.
@@ -28,7 +31,7 @@ pub struct Thresholds {
     pub merge: Option<f64>,
 }
 
-/// The distinct terms of an item, each with its number of occurrences.
+/// The heaviest terms of an item, at most [`MAX_SAMPLED_TERMS`], each with its number of occurrences.
 pub(super) type SampledItem = Vec<(u32, u32)>;
 
 /// The sample and the latest estimate.
@@ -70,7 +73,8 @@ impl Sample {
         }
     }
 
-    /// The thresholds in force: those that the options give, otherwise those of the latest estimate.
+    /// The thresholds in force: those that the options give, otherwise those of the latest estimate. An estimated cosine
+    /// of centres is at least the threshold of joining, even if that one is given.
     pub(super) fn thresholds(&self, options: &StoryOptions) -> Thresholds {
         let estimate = self.estimate.as_ref();
         let join = match options.threshold {
@@ -79,7 +83,7 @@ impl Sample {
         };
         let merge = options.merge.map(|merge| match merge {
             Threshold::Given(cosine) => cosine,
-            Threshold::Estimated => estimate.map_or(FIRST_MERGE, |estimate| estimate.merge),
+            Threshold::Estimated => estimate.map_or(FIRST_MERGE, |estimate| estimate.merge).max(join),
         });
         Thresholds { join, merge }
     }

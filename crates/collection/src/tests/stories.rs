@@ -299,8 +299,16 @@ fn an_estimated_threshold_is_reported_and_is_the_same_after_restarts_and_kills()
     };
     let whole = open(&FaultyStore::default());
     assert_eq!(stats(&whole).estimate, ThresholdEstimate::TooFewDocuments);
-    put(&whole, (0..90).map(|n| document(&n.to_string(), report(n, 0), 0)).collect());
-    assert!(matches!(stats(&whole).estimate, ThresholdEstimate::FromDocuments(32 | 64)));
+    put(
+        &whole,
+        (0..90)
+            .map(|n| document(&n.to_string(), report(n, 0), 0))
+            .collect(),
+    );
+    assert!(matches!(
+        stats(&whole).estimate,
+        ThresholdEstimate::FromDocuments(32 | 64)
+    ));
     let mut store = FaultyStore::default();
     let mut parts = open(&store);
     for n in 0..90 {
