@@ -11,6 +11,9 @@ DATA has NAME.docs.jsonl.zst; OUT gets NAME.jsonl, in which `label` is the event
 * followups-en: newswire reports that follow one another. Two reports at most two days apart belong together if their
   titles have a stock symbol in common, or two words that at most 20 of all titles have; and so on from report to
   report. Events of fewer than three reports are left out.
+* reuse-answers-en: a question with its answers, in a shuffled order.
+* parts-en, parts-zh: an original article of causes-*, as four parts of equally many sentences, in a shuffled order.
+  Articles of fewer than twelve sentences are left out.
 * generated-LANG-KIND: random texts about events of known sizes, in a shuffled order. An event has words of its own; the
   other words of its texts have a Zipf distribution and are common to all events.
 """
@@ -102,6 +105,17 @@ def follow_ups(reports):
     return [(report, str(root(i))) for i, report in enumerate(reports) if sizes[root(i)] >= MIN_REPORTS]
 
 
+def parts(articles):
+    """Returns the four parts of each article, with the article as their event."""
+    rows = []
+    for article in articles:
+        sentences = re.findall(r"[^.!?。！？]+[.!?。！？]+", article["main"])
+        each = len(sentences) // 4
+        if each >= 3:
+            rows += [({"text": "".join(sentences[i * each : (i + 1) * each])}, article["id"]) for i in range(4)]
+    return shuffled(rows)
+
+
 def chinese_words(data):
     """Returns words of two or three ideographs, the most frequent first."""
     packed = data / "cppjieba-dict" / "jieba.dict.utf8.zst"
@@ -149,6 +163,10 @@ def main():
             (r, f"{r['repo']}:{r['page']}:{language(r['text'])}") for r in shuffled(read(data, "docs-mixed"))
         ],
         "followups-en": follow_ups(read(data, "newswire-en")),
+        "reuse-answers-en": [(r, r["task"]) for r in shuffled(read(data, "reuse-answers-en"))],
+        **{
+            f"parts-{lang}": parts(r for r in read(data, f"causes-{lang}") if r["cause"] == "original") for lang in ("en", "zh")
+        },
     }
     for lang, words in (("en", []), ("zh", chinese_words(data))):
         sets |= {f"generated-{lang}-{kind}": generated(kind, words) for kind in GENERATED}

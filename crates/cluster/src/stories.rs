@@ -296,14 +296,15 @@ impl Stories {
             }
         }
         if self.vocabulary.is_crowded() {
-            let sampled = self.sample.items.iter().flatten().map(|&(word, _)| word);
             let needed = self.live.values().flat_map(|story| {
                 let openings = story.exemplars.iter().flat_map(|exemplar| &exemplar.opening);
                 openings
                     .copied()
                     .chain(story.weights().map(|weighted| weighted.term))
             });
-            self.vocabulary.evict(needed.chain(sampled));
+            self.vocabulary.evict(needed);
+            let vocabulary = &self.vocabulary;
+            self.sample.retain(|word| vocabulary.role(word) == WordRole::Term);
         }
     }
 

@@ -314,7 +314,10 @@ fn memory_is_bounded_by_the_limits_of_live_groups_and_stories() {
 
 #[test]
 fn many_live_clusters_need_a_bounded_number_of_comparisons_per_document() {
-    let mut stream = Stream::new(options());
+    let mut options = options();
+    // A high threshold, so that most documents begin a story.
+    options.stories.threshold = Threshold::Given(0.3);
+    let mut stream = Stream::new(options);
     let mut draw = Draw(12);
     let documents = 4000;
     for i in 0..documents {

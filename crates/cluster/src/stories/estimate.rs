@@ -3,13 +3,13 @@
 //! The *nearest cosine* of an item is its highest cosine with another item of the sample. The *background* is the
 //! cosines of all pairs of items. Few pairs are related, so the background is that of unrelated items.
 //!
-//! * If the nearest cosines are of two kinds, the lower kind is that of items without a related item. The threshold is in
-//!   the middle between the means of both kinds.
-//! * Otherwise nearly all items have a related item. The threshold is in the middle between the mean of the background
-//!   and the lower quartile of the nearest cosines, which all but a quarter of the items reach.
+//! * If the nearest cosines are of two kinds, the lower kind is that of items without a related item. The threshold is
+//!   halfway between the means of the two kinds.
+//! * Otherwise nearly all items have a related item. The threshold is halfway between the mean of the background and
+//!   the lower quartile of the nearest cosines, which all but a quarter of the items reach.
 //!
-//! In the second case, mean and middle are those of the square roots of the cosines: cosines near 0 are far more
-//! frequent than others, and the square root spreads them.
+//! In the second case, both values are taken of the square roots of the cosines: cosines near 0 are far more frequent than
+//! others, and the square root spreads them.
 //!
 //! Otsu's method (1979) finds the two kinds: it divides the sorted cosines where the means of both sides explain the
 //! largest share of the variance. The cosines are of two kinds if that share is larger than it is for evenly spread

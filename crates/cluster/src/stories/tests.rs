@@ -440,9 +440,35 @@ fn the_sample_keeps_the_heaviest_terms_of_long_items() {
         &format!("{} rare rare", long[..1000].join(" ")),
     );
     let sizes: Vec<usize> = stories.sample.items.iter().map(Vec::len).collect();
-    assert_eq!(sizes, [thresholds::MAX_SAMPLED_TERMS; 2]);
+    assert_eq!(sizes, [MAX_SAMPLED_TERMS; 2]);
     let rare = stories.vocabulary.number("rare", WordRole::Term);
     assert!(stories.sample.items[1].contains(&(rare, 2)));
+}
+
+#[test]
+fn evicted_terms_leave_the_sample() {
+    let options = StoryOptions {
+        vocabulary: 40,
+        live: 5,
+        ..StoryOptions::default()
+    };
+    let mut stories = Stories::new(options);
+    for document in 0..500 {
+        let text: Vec<String> = (0..8).map(|j| format!("u{}", document * 5 + j)).collect();
+        place(&mut stories, document, document as i64, &text.join(" "));
+        let sampled = || stories.sample.items.iter().flatten();
+        assert!(sampled().all(|&(term, _)| !stories.vocabulary.text(term).is_empty()));
+        let of_item = |(item, words): (usize, &Vec<(u32, u32)>)| {
+            let first = item as u64 * 5;
+            let own = |&(term, _): &(u32, u32)| {
+                let number = stories.vocabulary.text(term)[1..].parse::<u64>();
+                number.is_ok_and(|number| (first..first + 8).contains(&number))
+            };
+            words.iter().all(own)
+        };
+        assert!(stories.sample.items.iter().enumerate().all(of_item));
+    }
+    assert!(stories.vocabulary.len() < 1000, "{}", stories.vocabulary.len());
 }
 
 #[test]

@@ -57,6 +57,13 @@ impl Sample {
         }
     }
 
+    /// Removes the terms that are not `known`: their numbers may soon be those of other words.
+    pub(super) fn retain(&mut self, known: impl Fn(u32) -> bool) {
+        for item in &mut self.items {
+            item.retain(|&(term, _)| known(term));
+        }
+    }
+
     /// True if the sample has grown enough for a new estimate.
     pub(super) fn is_due(&self) -> bool {
         let items = self.items.len() as u64;
