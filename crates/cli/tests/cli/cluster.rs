@@ -421,7 +421,7 @@ fn the_story_threshold_is_estimated_and_the_same_for_any_runs_and_threads() {
         assert_eq!(whole, sandbox.text(&format!("c/{name}")));
     }
     let summary = sandbox.run("cluster news.jsonl -o estimated").ok().stdout;
-    assert!(summary.contains("estimated from 100 documents"), "{summary}");
+    assert!(summary.contains("estimated from 80 documents"), "{summary}");
     let page = sandbox.text("estimated/stories.html");
     assert!(page.contains("c-cosine") && page.contains("Nearest cosine of each document"));
     let summary = sandbox

@@ -131,7 +131,7 @@ pub(super) fn estimate(vectors: &[Vec<TermWeight>]) -> Option<Estimate> {
         split.middle
     } else {
         let lower_quartile = sorted.get(sorted.len() / 4).copied().unwrap_or_default();
-        let middle = (root_sum / pairs + lower_quartile.sqrt()) / 2.0;
+        let middle = f64::midpoint(root_sum / pairs, lower_quartile.sqrt());
         middle * middle
     };
     let [lowest, highest] = THRESHOLDS;
@@ -182,7 +182,7 @@ fn split(values: &[f64]) -> Split {
         let share = if variance > 0.0 { between / variance } else { 0.0 };
         if share > best.share {
             best = Split {
-                middle: (means[0] + means[1]) / 2.0,
+                middle: f64::midpoint(means[0], means[1]),
                 share,
             };
         }
@@ -235,7 +235,7 @@ mod tests {
             let roots: Vec<f64> = pairs.iter().map(|value| value.sqrt()).collect();
             let mut sorted = nearest.clone();
             sorted.sort_by(f64::total_cmp);
-            threshold = ((mean(&roots) + sorted[sorted.len() / 4].sqrt()) / 2.0).powi(2);
+            threshold = f64::midpoint(mean(&roots), sorted[sorted.len() / 4].sqrt()).powi(2);
         }
         let threshold = threshold.clamp(0.01, COPY_COSINE);
         let merge = 2.0 * mean(&pairs) / mean(&nearest).max(0.01);

@@ -13,12 +13,11 @@ impl Stories {
     /// O(live stories) with a small constant.
     pub fn place(&mut self, item: &Representative<'_>, now: i64) -> StoryPlacement {
         let words = self.numbers(item);
-        match self.ahead.checked_sub(1) {
-            Some(ahead) => self.ahead = ahead,
-            None => {
-                self.vocabulary.count(&words);
-                self.take_sample(&words);
-            }
+        if let Some(ahead) = self.ahead.checked_sub(1) {
+            self.ahead = ahead;
+        } else {
+            self.vocabulary.count(&words);
+            self.take_sample(&words);
         }
         self.estimate_thresholds();
         let (vector, occurrences) = self.vector(&words);
