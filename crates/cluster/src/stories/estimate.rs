@@ -228,7 +228,7 @@ mod tests {
             let (low, high): (Vec<f64>, Vec<f64>) = nearest.iter().partition(|&&value| value <= cut);
             let explained = 1.0 - (spread(&low) + spread(&high)) / spread(&nearest);
             if !high.is_empty() && explained > share {
-                (share, threshold) = (explained, (mean(&low) + mean(&high)) / 2.0);
+                (share, threshold) = (explained, f64::midpoint(mean(&low), mean(&high)));
             }
         }
         if share <= EVEN_SHARE {
