@@ -95,11 +95,13 @@ impl CosineChart {
     }
 
     /// The vertical position of the label of the upper histogram, in pixels.
+    #[expect(clippy::unused_self, reason = "the template calls methods")]
     pub(super) fn upper_label(&self) -> f64 {
         TOP + 18.0
     }
 
     /// The vertical position of the base of the upper histogram, in pixels.
+    #[expect(clippy::unused_self, reason = "the template calls methods")]
     pub(super) fn upper_base(&self) -> f64 {
         TOP + LABEL + PANEL
     }
