@@ -46,6 +46,7 @@ trait LaneRow: Width {
     type Lanes<V: WordVector>: Copy;
 
     /// Returns the number of rows of `Lanes`, at most 16.
+    #[inline(always)]
     fn count<V: WordVector>() -> usize {
         V::LANES
     }
@@ -73,11 +74,13 @@ trait LaneRow: Width {
     fn lower_bounds<V: WordVector>(a: Self::Lanes<V>, b: Self::Lanes<V>) -> V;
 
     /// Returns a number whose copies in every lane are `bound` for every row.
+    #[inline(always)]
     fn in_lane(bound: u32) -> u64 {
         u64::from(bound)
     }
 
     /// Returns the rows whose lower bound is less than `bound`, one bit for each.
+    #[inline(always)]
     fn less_than<V: WordVector>(bounds: V, bound: V) -> u32 {
         bounds.less_than(bound)
     }
