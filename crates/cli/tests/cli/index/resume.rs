@@ -144,9 +144,10 @@ fn only_the_same_command_on_the_same_input_resumes() {
         .run("index add seen a.u64")
         .fails(1, &["seen is not an index yet"]);
     let run = sandbox.run("index build a.u64 -o seen").ok();
+    // On a busy machine more than one table may be complete before the signal arrives.
     assert!(
         run.stderr
-            .contains("resuming an interrupted build after table 1 of "),
+            .contains("resuming an interrupted build after table "),
         "{}",
         run.stderr
     );
