@@ -146,8 +146,7 @@ fn only_the_same_command_on_the_same_input_resumes() {
     let run = sandbox.run("index build a.u64 -o seen").ok();
     // On a busy machine more than one table may be complete before the signal arrives.
     assert!(
-        run.stderr
-            .contains("resuming an interrupted build after table "),
+        run.stderr.contains("resuming an interrupted build after table "),
         "{}",
         run.stderr
     );
