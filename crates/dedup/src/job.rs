@@ -13,6 +13,7 @@ use self::begin::Beginning;
 use self::group::{Grouped, Grouping};
 
 use crate::candidates;
+use crate::candidates::radius::RadiusChoice;
 use crate::corpus::Corpus;
 use crate::corpus::Names;
 use crate::corpus::keep_order::KeepOrder;
@@ -22,16 +23,18 @@ use crate::ids::ClassId;
 use crate::known::append::Append;
 use crate::known::{Against, AppendInput, DocumentStores, KnownClasses, LookedUpTexts, NoStores};
 use crate::memory::{self, Budget};
-use crate::options::{DedupOptions, Keep, Mode, Order};
+use crate::options::{DedupOptions, Keep, Mode, Order, PairRows};
 use crate::parts;
 use crate::read::ReadOutcome;
+use crate::recall::{self, MeasuredSearch};
 use crate::report::{self, Shown};
+use crate::verify::pair_rows;
 use crate::verify::schedule::schedule;
 use crate::write::pairs::PairWriter;
 use crate::write::{self, FinishedRun};
 use twinprint_io::number::counted;
 use twinprint_io::progress::{Progress, Unit};
-use twinprint_io::results::{Report, StageReport};
+use twinprint_io::results::{RecallReport, Report, StageReport};
 use twinprint_io::source::SourceOptions;
 use twinprint_io::threads;
 
@@ -238,7 +241,7 @@ impl Runner<'_> {
         }
         let mut set_memory = budget.sets(tables);
         let (radius, mut candidates) = self.stage("match", 0, Unit::Steps, |job| {
-            let radius = job.choose_radius(&corpus, &keep);
+            let radius = job.choose_radius(&corpus, &keep, spool.as_ref())?;
             let mut candidates = candidates::find(&corpus.classes, &keep.classes, &radius, job.options)?;
             job.check_cancelled()?;
             if !known.is_empty() {
@@ -247,11 +250,35 @@ impl Runner<'_> {
             if let Some(spool) = &spool {
                 let mut sets = SetCache::new(spool, &corpus.classes, &keep.classes, set_memory);
                 let fits = |join| budget.check_join(tables, join).is_ok();
-                candidates.join_members(&mut sets, job.options, set_memory, fits)?;
+                candidates.join_members(&mut sets, job.options, radius.bits, set_memory, fits)?;
+                if job.options.pairs != PairRows::None {
+                    let rows_of = |item| match job.options.pairs {
+                        PairRows::All => u64::from(corpus.classes.copies(keep.classes[item])),
+                        PairRows::Distinct | PairRows::None => 1,
+                    };
+                    pair_rows::check(&candidates, &mut sets, job.options.threshold, set_memory, rows_of)?;
+                }
             }
             job.check_cancelled()?;
             Ok((radius, candidates))
         })?;
+        let recall = match &spool {
+            None => None,
+            Some(_) if radius.choice == RadiusChoice::Exact => Some(recall::exact()),
+            Some(spool) => Some(self.stage("recall", 0, Unit::Steps, |job| {
+                let search = MeasuredSearch {
+                    classes: &corpus.classes,
+                    order: &keep.classes,
+                    spool,
+                    candidates: &candidates,
+                    bits: radius.bits,
+                    threshold: job.options.threshold,
+                    seed: job.options.seed,
+                };
+                search.measure(&|item| known.of(keep.classes[item]).is_some(), &|| job.check_cancelled())
+            })?),
+        };
+        self.warn_about_recall(recall.as_ref());
         let held = tables + candidates.edges.len() as u64 * memory::EDGE_BYTES;
         set_memory = budget.sets(held);
         let order = schedule(&candidates.edges, &candidates.roles);
@@ -304,6 +331,7 @@ impl Runner<'_> {
             known: &known,
             counts: &counts,
             radius: &radius,
+            recall,
             candidates: &candidates,
             probed,
             outcome: &outcome,
@@ -354,6 +382,20 @@ impl Runner<'_> {
                 if texts == 1 { "is" } else { "are" },
             ));
         }
+    }
+
+    /// Warns if the measured recall may be low.
+    fn warn_about_recall(&self, recall: Option<&RecallReport>) {
+        let Some(recall) = recall.filter(|recall| recall.may_be_low()) else {
+            return;
+        };
+        self.progress.warn(&format!(
+            "the recall may be below {}: of {} sampled pairs of duplicates, {} are not among the candidates; a larger \
+             radius finds more",
+            RecallReport::WANTED,
+            recall.trials,
+            recall.trials - recall.found
+        ));
     }
 
     /// Fails if no document has the field by which the newest document is kept. Warns if only some documents have it.

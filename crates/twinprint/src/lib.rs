@@ -33,7 +33,7 @@ pub use twinprint_io::jobs::idf::{IdfTableSize, build_idf};
 pub use twinprint_io::jobs::keywords::keywords;
 pub use twinprint_io::jobs::{RecordRow, index_export, index_join};
 pub use twinprint_io::progress::{Progress, Silent, Unit, peak_memory};
-pub use twinprint_io::results::{PartsReport, Report};
+pub use twinprint_io::results::{PartsReport, RecallReport, Report};
 pub use twinprint_io::runs::Appended;
 pub use twinprint_io::{
     JobError, OptionError, ProfileLabel, ProfilesDiffer, number, raw, results, sink, source, threads, work,

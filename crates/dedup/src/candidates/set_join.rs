@@ -49,6 +49,8 @@ struct MemberPrefix {
 pub(super) struct SetJoinLimits {
     /// The largest number of pairs to return.
     pub(super) pairs: usize,
+    /// The largest number of postings to read. In a crowd of similar texts, every text reads the postings of all others.
+    pub(super) postings: usize,
     /// The largest number of bytes of shingle sets that are loaded at a time.
     pub(super) memory: usize,
 }
@@ -172,9 +174,10 @@ impl SetJoin {
         }
     }
 
-    /// Appends the candidates of a member of the block among the members placed in `scope`.
-    pub(crate) fn probe(&self, member: Member, scope: ProbeScope, out: &mut Vec<ItemId>) {
-        let mut numbers = Vec::new();
+    /// Appends the candidates of a member of the block among the members placed in `scope`. Returns the number of
+    /// postings read.
+    pub(crate) fn probe(&self, member: Member, scope: ProbeScope, out: &mut Vec<ItemId>) -> usize {
+        let (mut numbers, mut read) = (Vec::new(), 0);
         for join in &self.joins {
             let Some(MemberPrefix { size, prefix }) = join.block.get(&member.item) else {
                 continue;
@@ -187,14 +190,15 @@ impl SetJoin {
                     (member.role == JoinRole::Core).then_some(&index.fringe),
                 ];
                 for partners in partners.into_iter().flatten() {
-                    match scope {
+                    read += match scope {
                         ProbeScope::EarlierBlocks => partners.probe_sealed(*size, prefix, &mut numbers),
                         ProbeScope::CurrentBlock => partners.probe_young(*size, prefix, &mut numbers),
-                    }
+                    };
                     out.extend(numbers.iter().copied().map(ItemId::new));
                 }
             }
         }
+        read
     }
 
     /// Adds a member of the block to the index, so that later members find it.
@@ -217,8 +221,8 @@ impl SetJoin {
         }
     }
 
-    /// Finds all candidate pairs at once. Returns `None` if they are more than the limit, or if the join does not fit
-    /// into memory: then the grouping must find the pairs, among leaders only. Fringe members are compared with core
+    /// Finds all candidate pairs at once. Returns `None` if they or the postings read are more than the limits, or if the
+    /// join does not fit into memory: then the grouping must find the pairs, among leaders only. Fringe members are compared with core
     /// members and are not indexed.
     ///
     /// Pairs are counted while they are found, so the pairs in memory exceed the limit by few. Without that, one slice
@@ -234,6 +238,7 @@ impl SetJoin {
         let mut fringe = members(roles.as_slice(), JoinRole::Fringe);
         fringe.retain(|&item| roles[item] == JoinRole::Fringe);
         let mut edges = Vec::new();
+        let postings = AtomicUsize::new(0);
         for slice in
             slices(&core, sets, limits.memory)
                 .into_iter()
@@ -255,25 +260,30 @@ impl SetJoin {
             };
             let probe = |item: ItemId| {
                 let mut others = Vec::new();
-                if found.load(Ordering::Relaxed) <= limits.pairs {
+                if found.load(Ordering::Relaxed) <= limits.pairs
+                    && postings.load(Ordering::Relaxed) <= limits.postings
+                {
                     let member = member(item, JoinRole::Fringe);
-                    shared.probe(member, ProbeScope::EarlierBlocks, &mut others);
+                    let read = shared.probe(member, ProbeScope::EarlierBlocks, &mut others);
+                    postings.fetch_add(read, Ordering::Relaxed);
                     found.fetch_add(others.len(), Ordering::Relaxed);
                 }
                 others.into_iter().map(move |other| Edge::between(item, other))
             };
             edges.par_extend(slice.par_iter().flat_map_iter(|&item| probe(item)));
             for &item in slice.iter().filter(|&&item| roles[item] == JoinRole::Core) {
-                if edges.len() > limits.pairs {
+                if edges.len() > limits.pairs || postings.load(Ordering::Relaxed) > limits.postings {
                     return Ok(None);
                 }
                 let mut others = Vec::new();
                 let searched = member(item, JoinRole::Fringe);
-                self.probe(searched, ProbeScope::CurrentBlock, &mut others);
+                let read = self.probe(searched, ProbeScope::CurrentBlock, &mut others);
+                postings.fetch_add(read, Ordering::Relaxed);
                 edges.extend(others.into_iter().map(|other| Edge::between(item, other)));
                 self.place(member(item, JoinRole::Core));
             }
-            if edges.len() > limits.pairs || !fits(self.bytes()) {
+            let read = postings.load(Ordering::Relaxed);
+            if edges.len() > limits.pairs || read > limits.postings || !fits(self.bytes()) {
                 return Ok(None);
             }
         }

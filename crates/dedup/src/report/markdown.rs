@@ -8,7 +8,7 @@ use super::page;
 use super::shown::Differences;
 use twinprint_io::number::{bytes, count, percent, seconds, towards_zero};
 use twinprint_io::page::{filters, ticked};
-use twinprint_io::results::PartsReport;
+use twinprint_io::results::{PartsReport, RadiusChoice, RecallReport};
 use twinprint_io::results::{PairReport, Report, StageReport};
 
 /// The length of the longest bar, in characters.

@@ -9,7 +9,6 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use twinprint_cluster::{Candidate, JoinRole, Neighbors, Pairs, Similarity, Verify};
-use twinprint_fingerprint::Width;
 use twinprint_text::Measure;
 
 use crate::candidates::set_join::{Member, ProbeScope, SetJoin};
@@ -43,6 +42,7 @@ pub(crate) struct Matcher<'c> {
     /// For each item, the range of its edges in `edges`.
     starts: Starts<ItemId>,
     roles: &'c IdVec<ItemId, JoinRole>,
+    search: &'c Candidates,
     /// For each item, true if it has candidates.
     connected: IdVec<ItemId, bool>,
     criteria: MatchCriteria,
@@ -80,6 +80,7 @@ impl<'c> Matcher<'c> {
             edges: &candidates.edges,
             starts: Starts::count(keep.len(), candidates.edges.iter().map(|edge| edge.item)),
             roles: &candidates.roles,
+            search: candidates,
             connected,
             criteria,
             sets,
@@ -135,12 +136,8 @@ impl<'c> Matcher<'c> {
     }
 
     fn distance(&self, a: ItemId, b: ItemId) -> u32 {
-        let at = |item: ItemId| self.classes.fingerprint[self.keep.classes[item]];
-        if self.criteria.bits == 64 {
-            (at(a) as u64).distance(at(b) as u64)
-        } else {
-            at(a).distance(at(b))
-        }
+        let class = |item: ItemId| self.keep.classes[item];
+        self.classes.distance(class(a), class(b), self.criteria.bits)
     }
 
     /// The edges from an item to earlier items, ascending.
@@ -238,7 +235,11 @@ impl Neighbors for Matcher<'_> {
             let mut others = Vec::new();
             join.probe(self.member(item, sets), scope, &mut others);
             let is_wanted = |other: &ItemId| range.contains(&other.get()) && wanted(other.get());
-            out.extend(others.into_iter().filter(is_wanted).map(candidate));
+            let joined = others.into_iter().filter(is_wanted).map(|other| (other, candidate(other)));
+            let admitted = joined.filter(|&(other, candidate)| {
+                self.search.admits(item, other, || candidate.distance)
+            });
+            out.extend(admitted.map(|(_, candidate)| candidate));
         }
     }
 

@@ -50,6 +50,7 @@ proptest! {
         steps in 1u32..=20,
         odd in 0.001f64..=1.0,
         backwards: bool,
+        crowd_postings in 0usize..20,
     ) {
         for threshold in [f64::from(steps) / 20.0, odd] {
             let order = TokenOrder::new();
@@ -60,6 +61,9 @@ proptest! {
                 order.count(set);
             }
             let mut index = PrefixIndex::new(threshold);
+            // The index of a crowd finds fewer sets below the threshold.
+            let mut crowd = PrefixIndex::new(threshold).with_crowd_postings(crowd_postings);
+            let mut found_in_crowd = Vec::new();
             let mut prefixes: HashMap<u32, Vec<u64>> = HashMap::new();
             let mut ids: Vec<u32> = (0..sets.len() as u32).collect();
             if backwards {
@@ -73,6 +77,9 @@ proptest! {
                 prop_assert_eq!(prefix.len(), index.prefix_len(set.len()));
                 index.probe(set.len() as u32, &prefix, &mut found);
                 prop_assert!(found.windows(2).all(|w| w[0] < w[1]));
+                crowd.probe(set.len() as u32, &prefix, &mut found_in_crowd);
+                prop_assert!(found_in_crowd.windows(2).all(|w| w[0] < w[1]));
+                prop_assert!(found_in_crowd.iter().all(|id| ids[..turn].contains(id)));
                 for other in &ids[..turn] {
                     let y = &sets[*other as usize];
                     let sizes = set.len().min(y.len()) as f64 / set.len().max(y.len()) as f64;
@@ -83,10 +90,15 @@ proptest! {
                     prop_assert_eq!(found.contains(other), expected, "sizes {}", sizes);
                     if jaccard(set, y) >= threshold {
                         prop_assert!(found.contains(other), "J = {} at {}", jaccard(set, y), threshold);
+                        prop_assert!(found_in_crowd.contains(other), "in a crowd, J = {}", jaccard(set, y));
                     }
                 }
                 prop_assert!(found.iter().all(|f| ids[..turn].contains(f)));
                 index.insert(id, set.len() as u32, &prefix);
+                crowd.insert(id, set.len() as u32, &prefix);
+                if id % 3 == 0 {
+                    crowd.seal();
+                }
                 prefixes.insert(id, prefix);
             }
             prop_assert_eq!(index.len(), sets.len());
@@ -340,4 +352,42 @@ fn sets_that_share_a_template_below_the_threshold_are_not_candidates() {
         assert!(found.is_empty());
         index.insert(id as u32, 11, &prefix);
     }
+}
+
+#[test]
+fn in_a_crowd_every_pair_at_the_threshold_and_few_others_are_found() {
+    // Each set is a template of 100 tokens with up to 29 tokens exchanged for its own.
+    const SETS: u64 = 1500;
+    let sets: Vec<BTreeSet<u64>> = (0..SETS)
+        .map(|id| {
+            let edits = scramble(id) % 30;
+            let exchanged: BTreeSet<u64> = (0..edits).map(|edit| scramble(id * 64 + edit) % 100).collect();
+            let token = |token: u64| match exchanged.contains(&token) {
+                true => scramble(1000 + id * 100 + token),
+                false => scramble(token),
+            };
+            (0..100).map(token).collect()
+        })
+        .collect();
+    let order = TokenOrder::new();
+    let tokens: Vec<Vec<u64>> = sets.iter().map(|set| set.iter().copied().collect()).collect();
+    tokens.iter().for_each(|set| order.count(set));
+    let mut index = PrefixIndex::new(0.8);
+    let (mut found, mut prefix) = (Vec::new(), Vec::new());
+    let (mut at_threshold, mut candidates) = (0, 0);
+    for (id, set) in (0u32..).zip(&tokens) {
+        if id % 400 == 0 {
+            index.seal();
+        }
+        order.sort_prefix(set, index.prefix_len(set.len()), &mut prefix);
+        index.probe(set.len() as u32, &prefix, &mut found);
+        for other in 0..id {
+            let shared = jaccard(&sets[id as usize], &sets[other as usize]);
+            at_threshold += usize::from(shared >= 0.8);
+            assert!(shared < 0.8 || found.contains(&other), "{id} and {other} have J = {shared}");
+        }
+        candidates += found.len();
+        index.insert(id, set.len() as u32, &prefix);
+    }
+    assert!(at_threshold > 10_000 && candidates < 4 * at_threshold, "{candidates} for {at_threshold}");
 }

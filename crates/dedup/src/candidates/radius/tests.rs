@@ -16,58 +16,77 @@ fn random(n: usize, seed: u64) -> Vec<u128> {
         .collect()
 }
 
+/// Chooses among `rows`, whose texts all have this Jaccard.
+fn choose_among(rows: &[u128], criteria: RadiusCriteria, jaccard: f64) -> Radius {
+    choose(rows, criteria, 42, &|_, _| Ok(jaccard)).unwrap()
+}
+
 #[test]
 fn unrelated_fingerprints_allow_the_widest_radius() {
-    let radius = choose(&random(3000, 7), criteria(Auto::Auto, Auto::Auto, 0.8), 42);
+    let radius = choose_among(&random(3000, 7), criteria(Auto::Auto, Auto::Auto, 0.8), 0.0);
     assert_eq!((radius.bits, radius.k), (128, 24));
     assert!(radius.expected_candidates.unwrap() < 0.1);
 }
 
+/// Fingerprints of which half of the bits are equal everywhere, so that they are close to one another.
+fn close(n: usize) -> Vec<u128> {
+    let narrow = |row: u128| row & u128::from(u64::MAX);
+    random(n, 7).into_iter().map(narrow).collect()
+}
+
 #[test]
-fn clustered_fingerprints_reduce_the_radius() {
-    let rows: Vec<u128> = random(3000, 7)
-        .iter()
-        .map(|r| r & 0xFFFF_FFFF_FFFF_FFFF)
-        .collect();
-    let radius = choose(&rows, criteria(Auto::Fixed(128), Auto::Auto, 0.8), 42);
-    assert!(radius.k < 24, "half of the bits are equal everywhere: {radius:?}");
-    assert!(radius.expected_candidates.unwrap() <= CANDIDATE_BUDGET);
+fn close_fingerprints_of_unrelated_texts_reduce_the_radius() {
+    let radius = choose_among(&close(3000), criteria(Auto::Fixed(128), Auto::Auto, 0.8), 0.0);
+    assert!(radius.k < 24, "{radius:?}");
+    assert!(radius.unrelated_candidates.unwrap() <= CANDIDATE_BUDGET);
     assert!(recall(128, radius.k, 0.8) >= SUFFICIENT_RECALL);
 }
 
 #[test]
-fn similar_documents_do_not_reduce_the_radius_below_sufficient_recall() {
-    // Clusters of 60 fingerprints around random centres, about 8 bits away.
-    let rows: Vec<u128> = random(50, 5)
-        .iter()
-        .flat_map(|centre| {
-            random(60, *centre as u64)
-                .into_iter()
-                .map(move |r| centre ^ (r & (r >> 3) & (r >> 7) & (r >> 12)))
-        })
-        .collect();
-    let radius = choose(&rows, criteria(Auto::Fixed(128), Auto::Auto, 0.8), 42);
-    assert!(recall(128, radius.k, 0.8) >= SUFFICIENT_RECALL, "{radius:?}");
-    assert!(
-        radius.expected_candidates.unwrap() > CANDIDATE_BUDGET,
-        "{radius:?}"
-    );
+fn similar_texts_do_not_reduce_the_radius() {
+    let radius = choose_among(&close(3000), criteria(Auto::Fixed(128), Auto::Auto, 0.8), 0.3);
+    assert_eq!((radius.k, radius.choice), (24, RadiusChoice::Widest), "{radius:?}");
+    assert_eq!(radius.unrelated_candidates, Some(0.0));
+    assert!(radius.expected_candidates.unwrap() > CANDIDATE_BUDGET, "{radius:?}");
 }
 
-/// The radius chosen at 128 bits if `within[k]` candidates per document are within radius k. The last number is repeated up to `widest`.
+#[test]
+fn a_crowd_does_not_reduce_the_radius_of_other_texts() {
+    // A crowd around one centre, up to 100 times as many rows as the others.
+    for crowd in [0, 300, 3000, 30_000] {
+        let mut rows = random(300, 3);
+        rows.extend(random(crowd, 5).into_iter().map(|row| row & (row >> 3) & (row >> 7)));
+        rows.sort_unstable();
+        let centre = |row: usize| rows[row].count_ones() < 40;
+        let jaccard = |a: usize, b: usize| Ok(if centre(a) && centre(b) { 0.3 } else { 0.0 });
+        let radius = choose(&rows, criteria(Auto::Fixed(128), Auto::Auto, 0.8), 42, &jaccard).unwrap();
+        assert_eq!((radius.k, radius.choice), (24, RadiusChoice::Widest), "{radius:?}");
+    }
+}
+
+#[test]
+fn a_small_corpus_needs_no_radius() {
+    let radius = exact(Auto::Auto);
+    assert_eq!((radius.bits, radius.k, radius.choice), (128, 128, RadiusChoice::Exact));
+    assert_eq!(exact(Auto::Fixed(64)).k, 64);
+}
+
+/// The radius chosen at 128 bits if `within[k]` unrelated candidates per document are within radius k. The last number is repeated up to `widest`.
 fn chosen(within: &[f64], widest: u32, threshold: f64) -> Radius {
     let last = within[within.len() - 1];
-    let histogram = Histogram {
+    let within: Vec<f64> = (0..=widest as usize)
+        .map(|k| within.get(k).copied().unwrap_or(last))
+        .collect();
+    let density = Density {
         bits: 128,
-        within: (0..=widest as usize)
-            .map(|k| within.get(k).copied().unwrap_or(last))
-            .collect(),
+        candidates: within.clone(),
+        unrelated: Some(within),
     };
     let sample = SampleSize {
         sampled: 100,
         all: 1000,
     };
-    from_histogram(&histogram, threshold, sample)
+    from_density(&density, threshold, sample)
 }
 
 #[test]
@@ -93,7 +112,7 @@ fn the_reason_names_what_limited_the_radius() {
             24,
             sufficient + 1,
             RadiusChoice::Affordable,
-            "with about 5 candidates a document or fewer: 0.0",
+            "with about 5 unrelated candidates a document or fewer: 0.0",
         ),
         // The budget ends below a sufficient radius, and the next radius exceeds the limit.
         (
@@ -101,7 +120,7 @@ fn the_reason_names_what_limited_the_radius() {
             24,
             3,
             RadiusChoice::Affordable,
-            "about 5 candidates a document or fewer, expected to find 0 % of",
+            "about 5 unrelated candidates a document or fewer, expected to find 0 % of",
         ),
         (
             steps(&[(4, budget)]),
@@ -115,7 +134,7 @@ fn the_reason_names_what_limited_the_radius() {
             24,
             8,
             RadiusChoice::Limited,
-            "with about 100 candidates a document or fewer, expected to find",
+            "with about 100 unrelated candidates a document or fewer, expected to find",
         ),
         (
             steps(&[(4, budget)]),
@@ -152,7 +171,7 @@ fn a_given_width_and_radius_are_not_changed() {
         choose(&rows, criteria(Auto::Auto, Auto::Fixed(20), 0.8), 42).bits,
         128
     );
-    assert_eq!(choose(&[], criteria(Auto::Auto, Auto::Auto, 0.8), 42).bits, 128);
+    assert_eq!(choose_among(&[], criteria(Auto::Auto, Auto::Auto, 0.8), 0.0).bits, 128);
 }
 
 #[test]
@@ -168,7 +187,7 @@ fn recall_grows_with_the_radius_and_falls_with_the_threshold() {
 #[test]
 fn low_thresholds_allow_wider_radii_if_the_corpus_is_small() {
     let rows = random(3000, 7);
-    let at = |threshold| choose(&rows, criteria(Auto::Auto, Auto::Auto, threshold), 42);
+    let at = |threshold| choose_among(&rows, criteria(Auto::Auto, Auto::Auto, threshold), 0.0);
     assert_eq!((at(0.8).bits, at(0.8).k), (128, DEFAULT_MAX_RADIUS));
     assert_eq!((at(0.95).bits, at(0.95).k), (64, 12));
     assert!(
