@@ -21,7 +21,7 @@ mod tests;
 
 use std::convert::Infallible;
 
-use self::density::Density;
+pub use self::density::Density;
 use crate::error::DedupError;
 use crate::options::{Auto, MAX_RADIUS};
 pub use twinprint_io::results::RadiusChoice;
@@ -150,8 +150,7 @@ pub(crate) fn foresee(
 ///
 /// ```
 /// use twinprint_dedup::Auto;
-/// use twinprint_dedup::radius::density::Density;
-/// use twinprint_dedup::radius::{RadiusCriteria, SampleSize, choose_expected};
+/// use twinprint_dedup::radius::{Density, RadiusCriteria, SampleSize, choose_expected};
 ///
 /// // One unrelated candidate per document within a radius of 10 bits, and many more beyond 20.
 /// let unrelated = |k| if k <= 20 { f64::from(k) / 10.0 } else { 1e6 };

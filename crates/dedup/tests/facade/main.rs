@@ -6,8 +6,10 @@
 mod against_brute_force;
 mod brute_force;
 mod crowded;
+mod crowds;
 mod job;
 mod no_verify;
+mod measured_recall;
 mod original_ranges;
 mod short_texts;
 mod words;

@@ -165,12 +165,10 @@ fn the_reason_names_what_limited_the_radius() {
 #[test]
 fn a_given_width_and_radius_are_not_changed() {
     let rows = random(10, 3);
-    let radius = choose(&rows, criteria(Auto::Fixed(64), Auto::Fixed(3), 0.8), 42);
+    let radius = choose_among(&rows, criteria(Auto::Fixed(64), Auto::Fixed(3), 0.8), 0.0);
     assert_eq!((radius.bits, radius.k, radius.expected_candidates), (64, 3, None));
-    assert_eq!(
-        choose(&rows, criteria(Auto::Auto, Auto::Fixed(20), 0.8), 42).bits,
-        128
-    );
+    let radius = choose_among(&rows, criteria(Auto::Auto, Auto::Fixed(20), 0.8), 0.0);
+    assert_eq!(radius.bits, 128);
     assert_eq!(choose_among(&[], criteria(Auto::Auto, Auto::Auto, 0.8), 0.0).bits, 128);
 }
 
