@@ -18,7 +18,7 @@ pub use main_job::{dedup, forecast};
 pub use twinprint_collection as collection;
 pub use twinprint_dedup::{
     AgainstForecast, AgainstProblem, Auto, ClusterFiles, Columns, DedupError, DedupJob, DedupOptions,
-    EmptyTexts, Forecast, Keep, MAX_PAIR_ROWS, Mode, Order, PairRows, Room, Shortage, radius,
+    EmptyTexts, Forecast, Keep, MAX_PAIR_ROWS, MAX_RADIUS, Mode, Order, PairRows, Room, Shortage, radius,
 };
 #[cfg(feature = "eval")]
 pub use twinprint_eval::{self as eval, calibrate};

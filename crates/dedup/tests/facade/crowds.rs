@@ -65,7 +65,7 @@ fn groups_in_a_crowd_and_pairs_beside_it_are_those_of_the_definition() {
                 assert!(!done.report.hot_rows.is_empty(), "the rows of the crowd are hot");
                 let one_thread = run(&texts, &[], &DedupOptions { threads: 1, ..options.clone() });
                 assert_eq!(one_thread.clusters, done.clusters);
-                assert_eq!(one_thread.report.search.row_pairs, done.report.search.row_pairs);
+                assert_eq!(one_thread.report.search.matches, done.report.search.matches);
             }
         }
     }
