@@ -26,7 +26,7 @@ use crate::memory::{self, Budget};
 use crate::options::{DedupOptions, Keep, Mode, Order, PairRows};
 use crate::parts;
 use crate::read::ReadOutcome;
-use crate::recall::{self, MeasuredSearch};
+use crate::recall::{self, MeasuredSearch, RecallSample};
 use crate::report::{self, Shown};
 use crate::verify::pair_rows;
 use crate::verify::schedule::schedule;
@@ -239,7 +239,7 @@ impl Runner<'_> {
         if self.options.parts.is_some() {
             budget.check(tables + long_parts)?;
         }
-        let mut set_memory = budget.sets(tables);
+        let set_memory = budget.sets(tables);
         let (radius, mut candidates) = self.stage("match", 0, Unit::Steps, |job| {
             let radius = job.choose_radius(&corpus, &keep, spool.as_ref())?;
             let mut candidates = candidates::find(&corpus.classes, &keep.classes, &radius, job.options)?;
@@ -262,47 +262,56 @@ impl Runner<'_> {
             job.check_cancelled()?;
             Ok((radius, candidates))
         })?;
-        let recall = match &spool {
-            None => None,
-            Some(_) if radius.choice == RadiusChoice::Exact => Some(recall::exact()),
-            Some(spool) => Some(self.stage("recall", 0, Unit::Steps, |job| {
-                let search = MeasuredSearch {
-                    classes: &corpus.classes,
-                    order: &keep.classes,
-                    spool,
-                    candidates: &candidates,
-                    bits: radius.bits,
-                    threshold: job.options.threshold,
-                    seed: job.options.seed,
-                };
-                search.measure(&|item| known.of(keep.classes[item]).is_some(), &|| job.check_cancelled())
-            })?),
-        };
-        self.warn_about_recall(recall.as_ref());
         let held = tables + candidates.edges.len() as u64 * memory::EDGE_BYTES;
-        set_memory = budget.sets(held);
         let order = schedule(&candidates.edges, &candidates.roles);
         keep.renumber(&order);
         candidates.renumber(&order);
         drop(order);
 
         let mut pairs = PairWriter::new(&dir, self.options, &corpus, &keep, names)?;
-        let Grouped {
-            outcome,
-            probed,
-            near_misses,
-        } = self.stage("verify", keep.len() as u64, Unit::Documents, |job| {
+        let (grouped, sample) = self.stage("verify", keep.len() as u64, Unit::Documents, |job| {
+            let sample = match &spool {
+                Some(spool) if radius.choice != RadiusChoice::Exact => {
+                    let search = MeasuredSearch {
+                        classes: &corpus.classes,
+                        order: &keep.classes,
+                        spool,
+                        candidates: &candidates,
+                        bits: radius.bits,
+                        threshold: job.options.threshold,
+                        seed: job.options.seed,
+                    };
+                    Some(RecallSample::draw(search, |item| known.of(keep.classes[item]).is_some())?)
+                }
+                _ => None,
+            };
+            let held = held + sample.as_ref().map_or(0, RecallSample::bytes);
             let grouping = Grouping {
                 corpus: &corpus,
                 keep: &keep,
                 spool: spool.as_ref(),
+                sample: sample.as_ref(),
                 candidates: &candidates,
                 bits: radius.bits,
-                set_bytes: set_memory,
+                set_bytes: budget.sets(held),
                 table_bytes: held,
             };
-            job.group(&grouping, &mut pairs)
+            Ok((job.group(&grouping, &mut pairs)?, sample))
         })?;
+        let Grouped {
+            outcome,
+            probed,
+            near_misses,
+        } = grouped;
+        let recall = match &sample {
+            Some(sample) => Some(self.stage("recall", 0, Unit::Steps, |job| {
+                sample.join_others(&|| job.check_cancelled())?;
+                Ok(sample.report())
+            })?),
+            None => spool.is_some().then(recall::exact),
+        };
+        drop(sample);
+        self.warn_about_recall(recall.as_ref());
         let pair_rows = pairs.finish()?;
         let part_counts = match (self.options.parts, &spool) {
             (Some(least), Some(spool)) => Some(self.stage("parts", 0, Unit::Steps, |job| {

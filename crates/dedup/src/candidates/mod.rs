@@ -175,16 +175,15 @@ impl Candidates {
             || self.edges.binary_search(&Edge::between(a, b)).is_ok()
     }
 
-    /// The share of the items that have an edge or take part in the set join.
-    pub(crate) fn connected_share(&self) -> f64 {
+    /// For each item, true if it has an edge or takes part in the set join.
+    pub(crate) fn connected(&self) -> IdVec<ItemId, bool> {
         let mut connected: IdVec<ItemId, bool> =
             self.roles.iter().map(|&role| role != JoinRole::None).collect();
         for edge in &self.edges {
             connected[edge.item] = true;
             connected[edge.earlier] = true;
         }
-        let count = connected.iter().filter(|&&connected| connected).count();
-        count as f64 / self.roles.len().max(1) as f64
+        connected
     }
 
     /// Renumbers the items of the edges: the former item `order[i]` becomes item i. In `order`, every item must come
@@ -372,7 +371,12 @@ fn leave_all_to_the_set_join(
             JoinRole::None
         }
     };
+    let joined = order.iter().filter(|&&class| is_joined(classes, class, options));
+    let mut fingerprints: Vec<u128> = joined.map(|&class| classes.fingerprint[class]).collect();
+    fingerprints.sort_unstable();
+    fingerprints.dedup();
     Candidates {
+        rows: fingerprints.len() as u64,
         short: features.clone().filter(is_short).count() as u64,
         roles: features.map(role).collect(),
         ..Candidates::default()

@@ -5,14 +5,15 @@
 //! compared with *all* fingerprints ([`density`]). This gives the number of candidates per document at every radius for
 //! the actual corpus size, without extrapolation.
 //!
-//! Only *unrelated* candidates narrow the radius. Their number grows with the corpus. The number of similar candidates
-//! is high in crowds (revisions, pages of one template), and the limit on the neighbours of a row bounds their cost. So
-//! a crowd has no influence on the radius, and thus on the duplicates that are found elsewhere.
+//! The numbers of candidates are those of a typical document, the median. So a crowd (pages of one template) has no
+//! influence on the radius, and thus on the duplicates that are found elsewhere. The limit on the neighbours of a row
+//! bounds the cost of crowds.
 //!
-//! The largest radius with at most [`CANDIDATE_BUDGET`] unrelated candidates per document is chosen, at the width that
-//! is expected to find more duplicates. If this radius misses too many duplicates, it is widened until it is sufficient
-//! (`SUFFICIENT_RECALL`), until the unrelated candidates reach [`CANDIDATE_LIMIT`], or until it is the widest that is
-//! considered. [`RadiusChoice`] says which of these ended the choice. In a small corpus the set join finds all pairs,
+//! The largest radius with at most [`CANDIDATE_BUDGET`] candidates per document is chosen, at the width that is expected
+//! to find more duplicates. If this radius misses too many duplicates, it is widened until it is sufficient
+//! (`SUFFICIENT_RECALL`), until the *unrelated* candidates reach [`CANDIDATE_LIMIT`], or until it is the widest that is
+//! considered. So only unrelated candidates, whose number grows with the corpus, keep a radius from being sufficient; similar
+//! ones never do, however many a typical document has. [`RadiusChoice`] says which of these ended the choice. In a small corpus the set join finds all pairs,
 //! and no radius is needed ([`RadiusChoice::Exact`]).
 
 pub(crate) mod density;
@@ -26,7 +27,7 @@ use crate::error::DedupError;
 use crate::options::{Auto, MAX_RADIUS};
 pub use twinprint_io::results::RadiusChoice;
 
-/// The number of unrelated candidates per document up to which verification takes a small part of a run's time.
+/// The number of candidates of a typical document up to which verification takes a small part of a run's time.
 pub const CANDIDATE_BUDGET: f64 = 5.0;
 /// A radius with more than this number of unrelated candidates per document is not widened further, even if its expected
 /// recall is still too low.
@@ -62,8 +63,8 @@ pub struct Radius {
     pub sample: SampleSize,
     /// Expected candidates per document at the chosen radius; `None` if no sample was taken.
     pub expected_candidates: Option<f64>,
-    /// The unrelated ones among them; `None` if all candidates together were too few to distinguish them.
-    pub unrelated_candidates: Option<f64>,
+    /// Expected candidates of a typical document; `None` if no sample was taken.
+    pub typical_candidates: Option<f64>,
     /// Expected share of pairs at the threshold that are within the radius.
     pub expected_recall: f64,
 }
@@ -156,9 +157,9 @@ pub(crate) fn foresee(
 /// let unrelated = |k| if k <= 20 { f64::from(k) / 10.0 } else { 1e6 };
 /// let density = |bits, widest| {
 ///     let unrelated: Vec<f64> = (0..=widest).map(unrelated).collect();
-///     // Each document also has 50 similar ones, which do not narrow the radius.
-///     let candidates = unrelated.iter().map(|unrelated| unrelated + 50.0).collect();
-///     Density { bits, candidates, unrelated: Some(unrelated) }
+///     // Each document also has 50 similar ones. They do not make the radius too narrow for most duplicates.
+///     let candidates: Vec<f64> = unrelated.iter().map(|unrelated| unrelated + 50.0).collect();
+///     Density { bits, typical: candidates.clone(), candidates, unrelated: Some(unrelated) }
 /// };
 /// let sample = SampleSize { sampled: 2_048, all: 1_000_000 };
 /// let criteria = RadiusCriteria { bits: Auto::Fixed(128), k: Auto::Auto, threshold: 0.8 };
@@ -207,13 +208,13 @@ fn choose_by<E>(
             let gain =
                 next.expected_recall.min(SUFFICIENT_RECALL) - best.expected_recall.min(SUFFICIENT_RECALL);
             let affordable =
-                |radius: &Radius| radius.unrelated_candidates.is_none_or(|c| c <= CANDIDATE_BUDGET);
+                |radius: &Radius| radius.typical_candidates.is_none_or(|c| c <= CANDIDATE_BUDGET);
             match (affordable(best), affordable(&next)) {
                 (true, true) => next.expected_recall > best.expected_recall + MIN_RECALL_GAIN,
                 (false, true) => gain > -MIN_RECALL_GAIN,
                 (_, false) => {
                     gain > MIN_RECALL_GAIN
-                        || next.unrelated_candidates < best.unrelated_candidates && gain > -MIN_RECALL_GAIN
+                        || next.typical_candidates < best.typical_candidates && gain > -MIN_RECALL_GAIN
                 }
             }
         };
@@ -239,21 +240,20 @@ fn widest_for(bits: u32, widest: u32, threshold: f64, all: usize) -> u32 {
 fn from_density(density: &Density, threshold: f64, sample: SampleSize) -> Radius {
     let bits = density.bits;
     let unrelated = density.unrelated();
-    let within = |budget: f64| {
-        unrelated
+    let within = |candidates: &[f64], budget: f64| {
+        candidates
             .iter()
             .take_while(|&&c| c <= budget)
             .count()
             .saturating_sub(1) as u32
     };
-    let cheap = within(CANDIDATE_BUDGET);
-    let most = within(CANDIDATE_LIMIT);
+    let cheap = within(&density.typical, CANDIDATE_BUDGET);
+    let most = within(unrelated, CANDIDATE_LIMIT).max(cheap);
     let sufficient = (0..=most)
         .find(|&k| recall(bits, k, threshold) >= SUFFICIENT_RECALL)
         .unwrap_or(most);
     let k = cheap.max(sufficient);
     let candidates = density.candidates[k as usize];
-    let unrelated_candidates = density.unrelated.as_ref().map(|unrelated| unrelated[k as usize]);
     let expected_recall = recall(bits, k, threshold);
     let choice = if k > cheap && expected_recall >= SUFFICIENT_RECALL {
         RadiusChoice::Sufficient
@@ -264,11 +264,11 @@ fn from_density(density: &Density, threshold: f64, sample: SampleSize) -> Radius
     } else {
         RadiusChoice::Limited
     };
-    let most = |budget| {
-        if unrelated[k as usize] > budget {
+    let most = |candidates: &[f64], budget, kind| {
+        if candidates[k as usize] > budget {
             return format!("the narrowest radius at {bits} bits");
         }
-        format!("the largest radius at {bits} bits with about {budget} unrelated candidates a document or fewer")
+        format!("the largest radius at {bits} bits with about {budget} {kind}candidates a document or fewer")
     };
     let why = match choice {
         RadiusChoice::Sufficient => format!(
@@ -276,8 +276,8 @@ fn from_density(density: &Density, threshold: f64, sample: SampleSize) -> Radius
             per_cent(SUFFICIENT_RECALL)
         ),
         RadiusChoice::Widest => format!("the widest radius that is considered at {bits} bits"),
-        RadiusChoice::Limited => most(CANDIDATE_LIMIT),
-        _ => most(CANDIDATE_BUDGET),
+        RadiusChoice::Limited => most(unrelated, CANDIDATE_LIMIT, "unrelated "),
+        _ => most(&density.typical, CANDIDATE_BUDGET, ""),
     };
     let short = if expected_recall < SUFFICIENT_RECALL {
         format!(
@@ -287,10 +287,11 @@ fn from_density(density: &Density, threshold: f64, sample: SampleSize) -> Radius
     } else {
         String::new()
     };
-    let of_these = match unrelated_candidates {
-        Some(unrelated) => format!(", of which {unrelated:.1} are unrelated"),
+    let of_these = match &density.unrelated {
+        Some(unrelated) => format!(" ({:.1} unrelated)", unrelated[k as usize]),
         None => String::new(),
     };
+    let typical = density.typical[k as usize];
     let SampleSize { sampled, all } = sample;
     Radius {
         bits,
@@ -298,10 +299,11 @@ fn from_density(density: &Density, threshold: f64, sample: SampleSize) -> Radius
         choice,
         sample,
         reason: format!(
-            "{why}{short}: {candidates:.1} candidates a document{of_these}, from {sampled} sampled fingerprints against all {all}"
+            "{why}{short}: {candidates:.1} candidates a document on average, {typical:.1} in the median{of_these}, from \
+             {sampled} sampled fingerprints against all {all}"
         ),
         expected_candidates: Some(candidates),
-        unrelated_candidates,
+        typical_candidates: Some(typical),
         expected_recall,
     }
 }
@@ -319,7 +321,7 @@ fn given(bits: u32, k: u32, threshold: f64) -> Radius {
         reason: "as given".to_owned(),
         sample: SampleSize::default(),
         expected_candidates: None,
-        unrelated_candidates: None,
+        typical_candidates: None,
         expected_recall: recall(bits, k, threshold),
     }
 }
@@ -340,7 +342,7 @@ pub(crate) fn exact(bits: Auto) -> Radius {
             .to_owned(),
         sample: SampleSize::default(),
         expected_candidates: None,
-        unrelated_candidates: None,
+        typical_candidates: None,
         expected_recall: 1.0,
     }
 }

@@ -14,6 +14,7 @@ use crate::corpus::shingle_sets::{SetCache, SpooledText, jaccard, key_of};
 use crate::error::DedupError;
 use crate::ids::{ClassId, Id, ItemId};
 use crate::options::{Auto, PairRows};
+use crate::recall::RecallSample;
 use crate::verify::matcher::{MatchCriteria, Matcher};
 use crate::verify::near_misses::NearMisses;
 use crate::write::pairs::PairWriter;
@@ -25,6 +26,8 @@ pub(super) struct Grouping<'g> {
     pub(super) keep: &'g KeepOrder,
     /// The spool of texts; `None` in a run without verification.
     pub(super) spool: Option<&'g Spool>,
+    /// The sample by which the recall is measured; `None` if nothing is measured.
+    pub(super) sample: Option<&'g RecallSample<'g>>,
     pub(super) candidates: &'g Candidates,
     /// The width in which the distances of fingerprints are measured.
     pub(super) bits: u32,
@@ -66,7 +69,7 @@ impl Runner<'_> {
                 reason: "without verification the radius is the verdict".to_owned(),
                 sample: SampleSize::default(),
                 expected_candidates: None,
-                unrelated_candidates: None,
+                typical_candidates: None,
                 expected_recall: f64::NAN,
             });
         }
@@ -115,6 +118,7 @@ impl Runner<'_> {
             keep,
             spool,
             candidates,
+            sample,
             bits,
             set_bytes,
             table_bytes,
@@ -130,6 +134,7 @@ impl Runner<'_> {
             keep,
             candidates,
             sets,
+            sample,
             MatchCriteria {
                 bits,
                 threshold: self.options.threshold,

@@ -1,52 +1,46 @@
-//! The prefix tokens of the sampled texts, each with the texts whose prefix has it.
-
-use rustc_hash::FxHashMap;
-use twinprint_index::set::PrefixFilter;
+//! The tokens of the sampled texts, each with the texts that have it.
 
 /// The number of bits of the bitmap for each token. One in so many tokens of other texts passes it.
 const BITS_PER_TOKEN: usize = 16;
 
-/// An inverted index of prefix tokens, behind a bitmap that rejects most other tokens.
-///
-/// The prefix of a set is its first tokens in ascending order. Any order is correct. In this one, all prefixes are in the
-/// lowest part of the range of tokens, so most tokens are rejected by their value alone.
+/// An inverted index of tokens, behind a bitmap that rejects most other tokens.
 pub(super) struct SampledTokens {
-    /// The largest token of all prefixes.
-    largest: u64,
     bitmap: Vec<u64>,
     /// The number of leading bits of a token that address the bitmap.
     address_bits: u32,
-    /// For each token, the range of its texts in `texts`.
-    ranges: FxHashMap<u64, (u32, u32)>,
+    /// The distinct tokens, ascending.
+    tokens: Vec<u64>,
+    /// For each token the position of its first text in `texts`, and the number of all positions.
+    starts: Vec<u32>,
     texts: Vec<u32>,
 }
 
 impl SampledTokens {
-    /// Indexes the prefixes of sorted sets, which are numbered from 0.
-    pub(super) fn new<'s>(sets: impl Iterator<Item = &'s [u64]>, filter: PrefixFilter) -> Self {
+    /// Indexes sets of distinct tokens, each with its number.
+    pub(super) fn new<'s>(sets: impl Iterator<Item = (u32, &'s [u64])>) -> Self {
         let mut postings: Vec<(u64, u32)> = Vec::new();
-        for (number, set) in (0u32..).zip(sets) {
-            let prefix = &set[..filter.prefix_len(set.len())];
-            postings.extend(prefix.iter().map(|&token| (token, number)));
+        for (number, set) in sets {
+            postings.extend(set.iter().map(|&token| (token, number)));
         }
         postings.sort_unstable();
         let address_bits = (postings.len() * BITS_PER_TOKEN).next_power_of_two().max(64).ilog2();
-        let mut tokens = Self {
-            largest: postings.last().map_or(0, |posting| posting.0),
+        let mut index = Self {
             bitmap: vec![0; (1 << address_bits) / 64],
             address_bits,
-            ranges: FxHashMap::default(),
+            tokens: Vec::new(),
+            starts: Vec::new(),
             texts: postings.iter().map(|posting| posting.1).collect(),
         };
-        let mut from = 0;
-        for postings in postings.chunk_by(|a, b| a.0 == b.0) {
-            let (token, to) = (postings[0].0, from + postings.len() as u32);
-            tokens.ranges.insert(token, (from, to));
-            let address = tokens.address(token);
-            tokens.bitmap[address / 64] |= 1 << (address % 64);
-            from = to;
+        for (at, &(token, _)) in (0u32..).zip(&postings) {
+            if index.tokens.last() != Some(&token) {
+                index.tokens.push(token);
+                index.starts.push(at);
+                let address = index.address(token);
+                index.bitmap[address / 64] |= 1 << (address % 64);
+            }
         }
-        tokens
+        index.starts.push(postings.len() as u32);
+        index
     }
 
     /// True if no text has a token.
@@ -55,24 +49,23 @@ impl SampledTokens {
     }
 
     fn address(&self, token: u64) -> usize {
-        // The leading bits of prefix tokens are similar. Those of a product with an odd constant are not.
-        (token.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - self.address_bits)) as usize
+        (token >> (64 - self.address_bits)) as usize
     }
 
-    /// The texts whose prefix has this token, ascending.
+    /// The range of the texts that have this token; `None` if no text has it.
     #[inline]
-    pub(super) fn texts(&self, token: u64) -> &[u32] {
-        if token > self.largest {
-            return &[];
-        }
+    pub(super) fn range(&self, token: u64) -> Option<(u32, u32)> {
         let address = self.address(token);
         if self.bitmap[address / 64] >> (address % 64) & 1 == 0 {
-            return &[];
+            return None;
         }
-        match self.ranges.get(&token) {
-            Some(&(from, to)) => &self.texts[from as usize..to as usize],
-            None => &[],
-        }
+        let at = self.tokens.binary_search(&token).ok()?;
+        Some((self.starts[at], self.starts[at + 1]))
+    }
+
+    /// The texts of a range, ascending.
+    pub(super) fn texts(&self, (from, to): (u32, u32)) -> &[u32] {
+        &self.texts[from as usize..to as usize]
     }
 }
 
@@ -84,20 +77,19 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_texts_of_a_token_are_those_with_it_in_their_prefix(
+        fn the_texts_of_a_token_are_those_that_have_it(
             sets in prop::collection::vec(prop::collection::btree_set(0u64..300, 0..40), 0..30),
-            threshold in 0.05f64..=1.0,
             tokens in prop::collection::vec(0u64..400, 1..50),
         ) {
-            let sets: Vec<Vec<u64>> = sets.into_iter().map(|set| set.into_iter().collect()).collect();
-            let filter = PrefixFilter::new(threshold);
-            let index = SampledTokens::new(sets.iter().map(Vec::as_slice), filter);
+            let spread = |token: u64| token.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+            let sets: Vec<Vec<u64>> = sets.into_iter().map(|set| set.into_iter().map(spread).collect()).collect();
+            let index = SampledTokens::new((0u32..).zip(sets.iter().map(Vec::as_slice)));
             prop_assert_eq!(index.is_empty(), sets.iter().all(Vec::is_empty));
-            for token in tokens {
-                let has = |set: &Vec<u64>| set[..filter.prefix_len(set.len())].contains(&token);
-                let expected: Vec<u32> =
-                    (0u32..).zip(&sets).filter(|(_, set)| has(set)).map(|(number, _)| number).collect();
-                prop_assert_eq!(index.texts(token), &expected[..]);
+            for token in tokens.into_iter().map(spread) {
+                let texts = (0u32..).zip(&sets).filter(|(_, set)| set.contains(&token));
+                let expected: Vec<u32> = texts.map(|(number, _)| number).collect();
+                let found = index.range(token).map_or(&[][..], |range| index.texts(range));
+                prop_assert_eq!(found, &expected[..]);
             }
         }
     }

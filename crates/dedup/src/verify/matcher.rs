@@ -18,6 +18,7 @@ use crate::corpus::keep_order::KeepOrder;
 use crate::corpus::shingle_sets::{SetCache, SetKey};
 use crate::error::DedupError;
 use crate::ids::{Id, IdVec, ItemId, Starts};
+use crate::recall::RecallSample;
 use crate::verify::near_misses::{NearMiss, NearMisses};
 
 /// A check that fails if the given number of bytes does not fit into memory.
@@ -48,6 +49,8 @@ pub(crate) struct Matcher<'c> {
     criteria: MatchCriteria,
     /// The cache of shingle sets; `None` in a run without verification.
     sets: Option<SetCache<'c>>,
+    /// The sample by which the recall is measured; `None` if nothing is measured.
+    sample: Option<&'c RecallSample<'c>>,
     /// The set join; `None` if no item takes part in it.
     join: Option<SetJoin>,
     /// Fails if a set join of the given number of bytes does not fit into memory.
@@ -66,14 +69,9 @@ impl<'c> Matcher<'c> {
         keep: &'c KeepOrder,
         candidates: &'c Candidates,
         sets: Option<SetCache<'c>>,
+        sample: Option<&'c RecallSample<'c>>,
         criteria: MatchCriteria,
     ) -> Self {
-        let roles = candidates.roles.iter();
-        let mut connected: IdVec<ItemId, bool> = roles.map(|&role| role != JoinRole::None).collect();
-        for edge in &candidates.edges {
-            connected[edge.item] = true;
-            connected[edge.earlier] = true;
-        }
         Self {
             classes,
             keep,
@@ -81,9 +79,10 @@ impl<'c> Matcher<'c> {
             starts: Starts::count(keep.len(), candidates.edges.iter().map(|edge| edge.item)),
             roles: &candidates.roles,
             search: candidates,
-            connected,
+            connected: candidates.connected(),
             criteria,
             sets,
+            sample,
             join: None,
             check_memory: Box::new(|_| Ok(())),
             block: ItemId::new(0),
@@ -269,6 +268,9 @@ impl Verify for Matcher<'_> {
             sets.begin_block();
         }
         self.load_keys(keys.into_iter());
+        if let (Some(sample), Some(sets)) = (self.sample, &self.sets) {
+            sample.join_sets(&items, sets);
+        }
         if let (Some(join), Some(sets)) = (&mut self.join, &self.sets) {
             let is_member = |&item: &ItemId| self.roles[item] != JoinRole::None;
             let members: Vec<ItemId> = items.into_iter().filter(is_member).collect();

@@ -257,9 +257,11 @@ impl<'d> Sample<'d> {
             let width = widths.iter().find(|width| width.bits == bits);
             let radii = width.into_iter().flat_map(|width| &width.radii);
             let radii = radii.take(widest as usize + 1);
+            let candidates: Vec<f64> = radii.clone().map(RadiusCalibration::candidates).collect();
             radius::Density {
                 bits,
-                candidates: radii.clone().map(RadiusCalibration::candidates).collect(),
+                typical: candidates.clone(),
+                candidates,
                 unrelated: Some(radii.map(|radius| radius.unrelated).collect()),
             }
         };

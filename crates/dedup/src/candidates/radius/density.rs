@@ -2,8 +2,8 @@
 //!
 //! Each sampled fingerprint is compared with all fingerprints. A row counts at most [`HOT_ROW_MIN_NEIGHBORS`]
 //! neighbours, because a row with more is hot and has no edges. Where there are many candidates, some are compared by
-//! their texts: a candidate with a Jaccard below [`UNRELATED_JACCARD`] is *unrelated*. The unrelated candidates of the
-//! corpus are those of the median row, so a few odd rows have no influence.
+//! their texts: a candidate with a Jaccard below [`UNRELATED_JACCARD`] is *unrelated*. The candidates and the unrelated
+//! candidates of a typical document are those of the median row, so a crowd of a minority has no influence on them.
 
 use rayon::prelude::*;
 use twinprint_fingerprint::kernel::hamming_one_to_many;
@@ -17,9 +17,9 @@ const MAX_SAMPLE_COMPARISONS: usize = 2_000_000_000;
 /// The largest number of fingerprints in the sample.
 const MAX_SAMPLE: usize = 2048;
 /// The largest number of sampled rows whose neighbours are compared by their texts.
-const MAX_TEXT_ROWS: usize = 256;
+const MAX_TEXT_ROWS: usize = 128;
 /// The number of neighbours of a row that are compared by their texts.
-const NEIGHBORS_COMPARED: usize = 4;
+const NEIGHBORS_COMPARED: usize = 2;
 /// Two texts with a lower Jaccard are unrelated. Pages of one template have far more in common if their fingerprints are
 /// within a radius that is considered.
 const UNRELATED_JACCARD: f64 = 0.1;
@@ -34,14 +34,16 @@ pub struct Density {
     pub bits: u32,
     /// All candidates, on average.
     pub candidates: Vec<f64>,
-    /// The unrelated candidates of the median row; `None` if all candidates are so few that all may count as unrelated.
+    /// All candidates of the median row.
+    pub typical: Vec<f64>,
+    /// The unrelated candidates of the median row; `None` if it has so few candidates that all may count as unrelated.
     pub unrelated: Option<Vec<f64>>,
 }
 
 impl Density {
-    /// The unrelated candidates at each radius, or all candidates if they are few.
+    /// The unrelated candidates of the median row at each radius, or all its candidates if they are few.
     pub(super) fn unrelated(&self) -> &[f64] {
-        self.unrelated.as_ref().unwrap_or(&self.candidates)
+        self.unrelated.as_ref().unwrap_or(&self.typical)
     }
 
     /// Extrapolates the line from this density to `second` by `steps` times their difference.
@@ -54,6 +56,7 @@ impl Density {
         Self {
             bits: self.bits,
             candidates: line(&self.candidates, &second.candidates),
+            typical: line(&self.typical, &second.typical),
             unrelated: distinguished.then(|| line(self.unrelated(), second.unrelated())),
         }
     }
@@ -102,28 +105,38 @@ pub(super) fn measure(
         sum / sampled.len().max(1) as f64
     };
     let candidates: Vec<f64> = radii.clone().map(mean).collect();
-    let unrelated = if candidates.last().is_some_and(|&most| most > CANDIDATE_BUDGET) {
+    let typical: Vec<f64> =
+        radii.clone().map(|k| median(sampled.iter().map(|row| counted(row, k)).collect())).collect();
+    let unrelated = if typical.last().is_some_and(|&most| most > CANDIDATE_BUDGET) {
         let step = sampled.len().div_ceil(MAX_TEXT_ROWS).max(1);
         let chosen: Vec<&SampledRow> = sampled.iter().step_by(step).collect();
         let shares: Vec<f64> = chosen
             .par_iter()
             .map(|row| unrelated_share(row, jaccard))
             .collect::<Result<_, _>>()?;
-        let median = |k: usize| {
+        let of_rows = |k: usize| {
             let rows = chosen.iter().zip(&shares);
-            let mut of_rows: Vec<f64> = rows.map(|(row, share)| share * counted(row, k)).collect();
-            let middle = of_rows.len() / 2;
-            *of_rows.select_nth_unstable_by(middle, f64::total_cmp).1
+            median(rows.map(|(row, share)| share * counted(row, k)).collect())
         };
-        Some(radii.map(median).collect())
+        Some(radii.map(of_rows).collect())
     } else {
         None
     };
     Ok(Density {
         bits,
         candidates,
+        typical,
         unrelated,
     })
+}
+
+/// The median; 0 without values.
+fn median(mut values: Vec<f64>) -> f64 {
+    if values.is_empty() {
+        return 0.0;
+    }
+    let middle = values.len() / 2;
+    *values.select_nth_unstable_by(middle, f64::total_cmp).1
 }
 
 /// The share of unrelated rows among the compared neighbours of a row; 0 if it has no neighbours.

@@ -34,33 +34,46 @@ fn close(n: usize) -> Vec<u128> {
     random(n, 7).into_iter().map(narrow).collect()
 }
 
-#[test]
-fn close_fingerprints_of_unrelated_texts_reduce_the_radius() {
-    let radius = choose_among(&close(3000), criteria(Auto::Fixed(128), Auto::Auto, 0.8), 0.0);
-    assert!(radius.k < 24, "{radius:?}");
-    assert!(radius.unrelated_candidates.unwrap() <= CANDIDATE_BUDGET);
-    assert!(recall(128, radius.k, 0.8) >= SUFFICIENT_RECALL);
+/// The smallest radius at 128 bits that is expected to find enough pairs at a Jaccard of 0.8.
+fn sufficient() -> u32 {
+    (0..40).find(|&k| recall(128, k, 0.8) >= SUFFICIENT_RECALL).unwrap()
 }
 
 #[test]
-fn similar_texts_do_not_reduce_the_radius() {
-    let radius = choose_among(&close(3000), criteria(Auto::Fixed(128), Auto::Auto, 0.8), 0.3);
-    assert_eq!((radius.k, radius.choice), (24, RadiusChoice::Widest), "{radius:?}");
-    assert_eq!(radius.unrelated_candidates, Some(0.0));
-    assert!(radius.expected_candidates.unwrap() > CANDIDATE_BUDGET, "{radius:?}");
+fn close_fingerprints_reduce_the_radius_to_a_sufficient_one() {
+    for jaccard in [0.0, 0.3] {
+        let radius = choose_among(&close(3000), criteria(Auto::Fixed(128), Auto::Auto, 0.8), jaccard);
+        assert!(radius.k < 24 && radius.k >= sufficient(), "{radius:?}");
+        assert!(radius.choice == RadiusChoice::Sufficient || radius.typical_candidates <= Some(CANDIDATE_BUDGET));
+    }
+}
+
+#[test]
+fn only_unrelated_texts_reduce_the_radius_further() {
+    let rows = close(20_000);
+    let at = |jaccard| choose_among(&rows, criteria(Auto::Fixed(128), Auto::Auto, 0.8), jaccard);
+    let (unrelated, similar) = (at(0.0), at(0.3));
+    assert!(unrelated.k < sufficient() && unrelated.choice == RadiusChoice::Limited, "{unrelated:?}");
+    assert!(similar.k == sufficient() && similar.choice == RadiusChoice::Sufficient, "{similar:?}");
+    assert!(similar.typical_candidates.unwrap() > CANDIDATE_LIMIT, "{similar:?}");
 }
 
 #[test]
 fn a_crowd_does_not_reduce_the_radius_of_other_texts() {
     // A crowd around one centre, up to 100 times as many rows as the others.
-    for crowd in [0, 300, 3000, 30_000] {
+    for crowd in [0, 250, 3000, 30_000] {
         let mut rows = random(300, 3);
         rows.extend(random(crowd, 5).into_iter().map(|row| row & (row >> 3) & (row >> 7)));
         rows.sort_unstable();
         let centre = |row: usize| rows[row].count_ones() < 40;
         let jaccard = |a: usize, b: usize| Ok(if centre(a) && centre(b) { 0.3 } else { 0.0 });
         let radius = choose(&rows, criteria(Auto::Fixed(128), Auto::Auto, 0.8), 42, &jaccard).unwrap();
-        assert_eq!((radius.k, radius.choice), (24, RadiusChoice::Widest), "{radius:?}");
+        if crowd < 300 {
+            assert_eq!((radius.k, radius.choice), (24, RadiusChoice::Widest), "{radius:?}");
+        } else {
+            // Most documents are in the crowd.
+            assert_eq!((radius.k, radius.choice), (sufficient(), RadiusChoice::Sufficient), "{radius:?}");
+        }
     }
 }
 
@@ -80,6 +93,7 @@ fn chosen(within: &[f64], widest: u32, threshold: f64) -> Radius {
     let density = Density {
         bits: 128,
         candidates: within.clone(),
+        typical: within.clone(),
         unrelated: Some(within),
     };
     let sample = SampleSize {
@@ -91,9 +105,7 @@ fn chosen(within: &[f64], widest: u32, threshold: f64) -> Radius {
 
 #[test]
 fn the_reason_names_what_limited_the_radius() {
-    let sufficient = (0..40)
-        .find(|&k| recall(128, k, 0.8) >= SUFFICIENT_RECALL)
-        .unwrap();
+    let sufficient = sufficient();
     let steps = |steps: &[(u32, f64)]| -> Vec<f64> {
         let of = |k: u32| {
             steps
@@ -112,7 +124,7 @@ fn the_reason_names_what_limited_the_radius() {
             24,
             sufficient + 1,
             RadiusChoice::Affordable,
-            "with about 5 unrelated candidates a document or fewer: 0.0",
+            "with about 5 candidates a document or fewer: 0.0",
         ),
         // The budget ends below a sufficient radius, and the next radius exceeds the limit.
         (
@@ -120,7 +132,7 @@ fn the_reason_names_what_limited_the_radius() {
             24,
             3,
             RadiusChoice::Affordable,
-            "about 5 unrelated candidates a document or fewer, expected to find 0 % of",
+            "about 5 candidates a document or fewer, expected to find 0 % of",
         ),
         (
             steps(&[(4, budget)]),
