@@ -1,90 +1,87 @@
-//! The head of a text: some of its tokens, more than a duplicate of the text can lack.
+//! The head of a text: its smallest tokens, by which it is joined with the sample.
 //!
-//! Let x be a set at Jaccard ≥ t with a text y. Then x has at least t·|y| of the tokens of y. So of any h tokens of y it has at
-//! least h − (|y| − t·|y|). Any tokens will do: the smallest ones, or those at the beginning of the text. A larger head
-//! rejects more texts by the number of shared tokens.
+//! Tokens are keyed hashes, so the smallest tokens of a set y are a random choice among all of them (a bottom-k sketch;
+//! Cohen and Kaplan 2007). A set x at Jaccard ≥ t has at least the share t of the tokens of y. So the number of tokens of the head that
+//! x has is at least as large as the number of successes in as many trials with probability t (Hoeffding 1963: choosing
+//! without replacement varies less). [`HeadRule`] asks for so few of them that a pair at the threshold is missed with a
+//! probability below [`MISSED`].
 
-use twinprint_index::set::PrefixFilter;
 use twinprint_text::Measure;
 use twinprint_text::overlap::{ShingleSet, Shingler};
 
-/// The head has this share of the tokens of a text, in addition to those that a duplicate can lack.
-const SURPLUS: usize = 16;
+use super::interval::at_most;
 
-/// The head of a text.
-#[derive(Clone, Copy)]
-pub(super) struct Head<'t> {
-    /// Distinct tokens of the text.
-    pub(super) tokens: &'t [u64],
-    /// The number of distinct tokens of the text, or an upper bound of it.
-    size: usize,
+/// The largest probability with which a pair at the threshold is missed.
+const MISSED: f64 = 1e-12;
+/// The smallest number of tokens of a head.
+const MIN_TOKENS: usize = 64;
+/// The largest number of tokens of a head, at thresholds near 0.
+const MAX_TOKENS: usize = 4096;
+/// The smallest tokens of a sampled text that are indexed, relative to those that a duplicate's head is expected to reach.
+const INDEXED: f64 = 3.0;
+/// The tokens of a text that are sorted to find its head, relative to the length of the head.
+const SORTED: usize = 3;
+
+/// The lengths of heads at one threshold.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct HeadRule {
+    threshold: f64,
+    /// The number of tokens of a head. A shorter text is its own head.
+    tokens: usize,
+    /// The smallest number of tokens of a head that a sampled text at the threshold has.
+    least: usize,
+    /// The number of tokens of a sampled text that are indexed, the smallest ones. A set at the threshold has at most 1/t times
+    /// as many tokens, so the head reaches about as many times further into it.
+    pub(super) indexed: usize,
 }
 
-impl<'t> Head<'t> {
-    /// The head of a shingle set: its smallest tokens.
-    pub(super) fn of_set(set: &'t ShingleSet, filter: PrefixFilter) -> Self {
-        let tokens = set.shingles();
+impl HeadRule {
+    pub(super) fn new(threshold: f64) -> Self {
+        let lacked: f64 = (1.0 - threshold).max(0.0);
+        // So many tokens that not all of them are lacked, and some more, so that several must be shared.
+        let enough = (MISSED.ln() / lacked.ln()).ceil();
+        let tokens = (enough as usize).clamp(MIN_TOKENS, MAX_TOKENS);
+        let is_certain = |&shared: &usize| at_most(shared as u64 - 1, tokens as u64, threshold) <= MISSED;
         Self {
-            tokens: &tokens[..wanted(tokens.len(), filter)],
-            size: tokens.len(),
+            threshold,
+            tokens,
+            least: (1..=tokens).take_while(is_certain).last().unwrap_or(1),
+            indexed: (INDEXED * tokens as f64 / threshold.max(0.01)).ceil() as usize,
         }
     }
 
-    /// The head of a canonical text: the tokens of its beginning, or all tokens if it repeats itself. Stores the tokens in
-    /// `tokens`.
-    pub(super) fn of_text(
-        text: &str,
-        measure: Measure,
-        filter: PrefixFilter,
-        shingler: &mut Shingler,
-        tokens: &'t mut Vec<u64>,
-    ) -> Self {
-        let size = most_tokens(text, measure);
-        let share = (wanted(size, filter) + 4) as f64 / size.max(1) as f64;
-        let cut = end_of_word(text, (share * text.len() as f64) as usize);
-        *tokens = shingler.shingle(&text[..cut], measure);
-        if cut == text.len() || tokens.len() < filter.prefix_len(size) {
-            *tokens = shingler.shingle(text, measure);
-            return Self { size: tokens.len(), tokens };
+    /// The head of a shingle set.
+    pub(super) fn of_set(self, set: &ShingleSet) -> &[u64] {
+        &set.shingles()[..self.tokens.min(set.shingles().len())]
+    }
+
+    /// Stores the head of a canonical text in `head`, without sorting all its shingles.
+    pub(super) fn of_text(self, text: &str, measure: Measure, shingler: &mut Shingler, head: &mut Vec<u64>) {
+        let grams = shingler.grams(text, measure);
+        let sorted = SORTED * self.tokens;
+        head.clear();
+        if grams.len() > sorted {
+            let below = u64::MAX / grams.len() as u64 * sorted as u64;
+            head.extend(grams.iter().filter(|&&gram| gram <= below));
+            head.sort_unstable();
+            head.dedup();
         }
-        Self { tokens, size }
+        // A text that repeats itself has fewer distinct shingles.
+        if head.len() < self.tokens {
+            *head = shingler.shingle(text, measure);
+        }
+        head.truncate(self.tokens);
     }
 
-    /// The smallest number of tokens of the head that a set at the threshold shares.
-    pub(super) fn least_shared(self, filter: PrefixFilter) -> usize {
-        self.tokens.len() + 1 - filter.prefix_len(self.size).min(self.tokens.len())
+    /// The smallest number of tokens of a head that a sampled text at the threshold has.
+    pub(super) fn least_shared(self, head: &[u64]) -> usize {
+        if head.len() < self.tokens {
+            // The head is the whole text. The margin covers rounding errors.
+            let least = (self.threshold * head.len() as f64 * (1.0 - 1e-12)).ceil() as usize;
+            return least.max(1);
+        }
+        self.least
     }
-
-    /// The smallest number of tokens of the head that a set of `other` tokens shares if it is at the threshold; 0 if that
-    /// is not known. If `size` is an upper bound, so is the number of tokens that the other set may lack.
-    pub(super) fn least_shared_with(self, other: usize, filter: PrefixFilter) -> usize {
-        let lacked = self.size.saturating_sub(filter.needed(self.size, other));
-        self.tokens.len().saturating_sub(lacked)
-    }
-}
-
-/// The number of tokens of the head of a text of `size` tokens.
-fn wanted(size: usize, filter: PrefixFilter) -> usize {
-    (filter.prefix_len(size) + size / SURPLUS + 2).min(size)
-}
-
-/// An upper bound of the number of distinct shingles of a canonical text. Words are separated by spaces, and each
-/// ideograph in a text that is measured by words is a word that may divide another one.
-fn most_tokens(text: &str, measure: Measure) -> usize {
-    let count = |is: fn(u8) -> bool| text.bytes().filter(|&byte| is(byte)).count();
-    match measure {
-        // The first byte of a character from U+3000 on.
-        Measure::WordGrams => count(|byte| byte == b' ') + 1 + 2 * count(|byte| byte >= 0xE3),
-        Measure::CharGrams => count(|byte| byte & 0xC0 != 0x80),
-    }
-}
-
-/// The end of a word at byte `from` or later. A part of a word would make shingles that the text does not have.
-fn end_of_word(text: &str, from: usize) -> usize {
-    let from = from.min(text.len());
-    let rest = &text.as_bytes()[from..];
-    // A space is a character of its own.
-    rest.iter().position(|&byte| byte == b' ').map_or(text.len(), |at| from + at)
 }
 
 #[cfg(test)]
@@ -95,37 +92,43 @@ mod tests {
 
     use super::*;
 
-    /// A canonical text of few words or of few ideographs, so that it repeats itself.
-    fn text() -> impl Strategy<Value = String> {
-        let word = prop::sample::select(vec!["a", "b", "c", "dd", "e", "ff", "图", "x书", "馆y", "g", "hh", "i"]);
-        prop::collection::vec(word, 1..90).prop_map(|words| words.join(" "))
+    #[test]
+    fn a_head_has_few_tokens_and_most_of_them_must_be_shared() {
+        let rule = HeadRule::new(0.8);
+        assert_eq!(rule.tokens, MIN_TOKENS);
+        assert!((20..40).contains(&rule.least), "{rule:?}");
+        assert!(HeadRule::new(0.3).tokens > MIN_TOKENS && HeadRule::new(0.3).least == 1);
+        assert_eq!(HeadRule::new(1.0).least, MIN_TOKENS);
+        assert_eq!(HeadRule::new(1e-9).tokens, MAX_TOKENS);
     }
 
     proptest! {
         #[test]
-        fn every_text_at_the_threshold_shares_enough_of_the_head(
-            base in text(), at in 0usize..80, with in text(), threshold in 0.3f64..=1.0, chars: bool,
+        fn a_text_at_the_threshold_has_enough_of_the_head(
+            words in prop::collection::vec(0u32..400, 3..600),
+            edits in prop::collection::vec((any::<prop::sample::Index>(), 0u32..400), 0..60),
+            threshold in 0.2f64..=1.0,
+            chars: bool,
         ) {
             let measure = if chars { Measure::CharGrams } else { Measure::WordGrams };
-            let at = end_of_word(&base, at);
-            let other = format!("{} {}", &base[..at], with.get(..with.len().min(5)).unwrap_or("z"));
-            let filter = PrefixFilter::new(threshold);
+            let text = |words: &[u32]| words.iter().map(|word| format!("w{word}")).collect::<Vec<_>>().join(" ");
+            let mut edited = words.clone();
+            for (at, word) in &edits {
+                let at = at.index(edited.len());
+                edited[at] = *word;
+            }
+            let rule = HeadRule::new(threshold);
             let mut shingler = Shingler::new(HashKey::PUBLIC);
-            let (x, y) = (shingler.shingle(&other, measure), shingler.shingle(&base, measure));
-            prop_assert!(y.len() <= most_tokens(&base, measure).max(1));
-            let set = ShingleSet::new(y.clone());
-            let mut tokens = Vec::new();
-            for head in [
-                Head::of_set(&set, filter),
-                Head::of_text(&base, measure, filter, &mut shingler, &mut tokens),
-            ] {
-                prop_assert!(head.tokens.iter().all(|token| y.contains(token)));
-                prop_assert!(head.least_shared(filter) >= 1);
-                let shared = head.tokens.iter().filter(|&token| x.contains(token)).count();
-                if overlap(&x, &y).jaccard() >= threshold {
-                    prop_assert!(shared >= head.least_shared(filter), "{shared} of {}", head.tokens.len());
-                    prop_assert!(shared >= head.least_shared_with(x.len(), filter));
-                }
+            let (base, other) = (text(&words), text(&edited));
+            let set = ShingleSet::new(shingler.shingle(&base, measure));
+            let sampled = shingler.shingle(&other, measure);
+            let mut head = Vec::new();
+            rule.of_text(&base, measure, &mut shingler, &mut head);
+            prop_assert_eq!(&head[..], rule.of_set(&set));
+            let indexed = &sampled[..rule.indexed.min(sampled.len())];
+            let shared = head.iter().filter(|&token| indexed.binary_search(token).is_ok()).count();
+            if overlap(set.shingles(), &sampled).jaccard() >= threshold {
+                prop_assert!(shared >= rule.least_shared(&head), "{shared} of {}", head.len());
             }
         }
     }

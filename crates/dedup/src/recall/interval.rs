@@ -35,7 +35,7 @@ fn bisect(is_below: impl Fn(f64) -> bool) -> f64 {
 }
 
 /// The probability of at most `found` successes in `all` trials with this share of successes.
-fn at_most(found: u64, all: u64, share: f64) -> f64 {
+pub(super) fn at_most(found: u64, all: u64, share: f64) -> f64 {
     if share <= 0.0 {
         return 1.0;
     }

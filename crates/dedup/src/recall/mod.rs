@@ -7,10 +7,10 @@
 //! the interval of Clopper and Pearson contains the true recall with a probability of at least 95 %. Pairs of a text
 //! measured by words and a text measured by characters take no part.
 //!
-//! The join uses the prefix filter (see [`twinprint_index::set`]) from the side of the corpus: a text at the threshold has
-//! most of its tokens in common with the sampled text, and so also some of any few of its tokens, its *head*. Only heads
-//! are looked up. The texts that verification loads are joined when it loads them. Of the other texts only the beginning
-//! is made into shingles. So the measurement takes a small part of a run's time.
+//! The join looks up the smallest tokens of every text, its *head* ([`head`]), among those of the sampled texts, and compares
+//! a text with those that have enough of its head. A pair at the threshold is missed with a probability below 10⁻¹². The
+//! texts that verification loads are joined when it loads them; the other texts are read afterwards. So the measurement
+//! takes a small part of a run's time.
 //!
 //! Drawn pairs come from priorities: a hash of the seed and the pair. The duplicate with the smallest priority is drawn,
 //! so the result does not depend on threads, and a text in a crowd is compared with few of its duplicates.
@@ -26,13 +26,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rayon::prelude::*;
 use siphasher::sip::SipHasher13;
 use twinprint_fingerprint::HashKey;
-use twinprint_index::set::PrefixFilter;
 use twinprint_io::results::RecallReport;
 use twinprint_io::work::{BlockBuffer, Spool};
 use twinprint_text::Measure;
 use twinprint_text::overlap::{ShingleSet, Shingler};
 
-use self::head::Head;
+use self::head::HeadRule;
 use self::interval::clopper_pearson;
 use self::tokens::SampledTokens;
 use crate::candidates::Candidates;
@@ -43,13 +42,13 @@ use crate::ids::{ClassId, Id, IdVec, ItemId};
 
 /// The number of trials that a sample is large enough for, if as many texts have duplicates as have candidates. With 368
 /// successes the lower bound of the interval is 0.99.
-const WANTED_TRIALS: f64 = 600.0;
+const WANTED_TRIALS: f64 = 900.0;
 /// The largest number of sampled texts.
 const MAX_SAMPLE: usize = 8192;
 /// The largest number of tokens of the sampled texts, which are in memory during the join.
-const MAX_TOKENS: usize = 1 << 20;
-/// The bytes that a token of a sampled text takes: in its set, and in the index.
-const TOKEN_BYTES: u64 = 24;
+const MAX_TOKENS: usize = 1 << 21;
+/// The bytes that a token of a sampled text takes, with its part of the histogram and of the index.
+const TOKEN_BYTES: u64 = 16;
 /// The number of texts that one thread joins at a time.
 const TEXTS_PER_TASK: usize = 256;
 /// The number of steps of a binary search among the postings of a token, for the choice of the cheaper count.
@@ -85,11 +84,11 @@ pub(crate) struct MeasuredSearch<'m> {
 pub(crate) struct RecallSample<'m> {
     search: MeasuredSearch<'m>,
     key: HashKey,
-    filter: PrefixFilter,
+    rule: HeadRule,
     /// For each item, true if it may be a duplicate.
     takes_part: IdVec<ItemId, bool>,
     texts: Vec<SampledText>,
-    /// The tokens of the texts that are measured by words, and of those measured by characters.
+    /// The smallest tokens of the texts that are measured by words, and of those measured by characters.
     tokens: [SampledTokens; 2],
 }
 
@@ -157,14 +156,18 @@ impl<'m> RecallSample<'m> {
                 drawn: Mutex::new(None),
             });
         }
+        let rule = HeadRule::new(search.threshold);
         let tokens = [Measure::WordGrams, Measure::CharGrams].map(|measure| {
             let sets = (0u32..).zip(&texts).filter(|(_, text)| text.measure == measure);
-            SampledTokens::new(sets.map(|(number, text)| (number, text.set.shingles())))
+            SampledTokens::new(sets.map(|(number, text)| {
+                let tokens = text.set.shingles();
+                (number, &tokens[..rule.indexed.min(tokens.len())])
+            }))
         });
         Ok(Self {
             search,
             key,
-            filter: PrefixFilter::new(search.threshold),
+            rule,
             takes_part,
             texts,
             tokens,
@@ -183,8 +186,7 @@ impl<'m> RecallSample<'m> {
             for &item in items {
                 let measure = sets.measure(item);
                 let Some(set) = sets.get(SetKey { item, measure }) else { continue };
-                let head = Head::of_set(set, self.filter);
-                self.meet(item, measure, head, scratch);
+                self.meet(item, measure, self.rule.of_set(set), scratch);
                 self.draw_for(item, set, scratch);
             }
         });
@@ -202,8 +204,8 @@ impl<'m> RecallSample<'m> {
         // Texts that are next to each other in the spool are read by one task.
         others.sort_unstable_by_key(|&item| order[item]);
         others.par_chunks(TEXTS_PER_TASK).try_for_each_init(
-            || (BlockBuffer::default(), Shingler::new(self.key), Scratch::default()),
-            |(buffer, shingler, scratch), items| {
+            || (BlockBuffer::default(), Shingler::new(self.key), Scratch::default(), Vec::new()),
+            |(buffer, shingler, scratch, head), items| {
                 check_cancelled()?;
                 for &item in items {
                     let class = order[item];
@@ -212,8 +214,7 @@ impl<'m> RecallSample<'m> {
                         continue;
                     }
                     let text = spool.text(classes.text[class], buffer)?;
-                    let mut tokens = Vec::new();
-                    let head = Head::of_text(text, measure, self.filter, shingler, &mut tokens);
+                    self.rule.of_text(text, measure, shingler, head);
                     self.meet(item, measure, head, scratch);
                     if !scratch.met.is_empty() {
                         self.draw_for(item, &ShingleSet::new(shingler.shingle(text, measure)), scratch);
@@ -249,14 +250,21 @@ impl<'m> RecallSample<'m> {
     }
 
     /// Sets `met` to the sampled texts that `item` may be drawn for: those that share enough tokens of its head.
-    fn meet(&self, item: ItemId, measure: Measure, head: Head<'_>, scratch: &mut Scratch) {
+    fn meet(&self, item: ItemId, measure: Measure, head: &[u64], scratch: &mut Scratch) {
         let Scratch { hits, shared, met } = scratch;
         met.clear();
         hits.clear();
         let tokens = &self.tokens[position(measure)];
-        hits.extend(head.tokens.iter().filter_map(|&token| tokens.range(token)));
-        let least = head.least_shared(self.filter);
-        if hits.len() < least || hits.is_empty() || !self.takes_part[item] {
+        let least = self.rule.least_shared(head);
+        let mut left = head.len();
+        for &token in head {
+            left -= 1;
+            hits.extend(tokens.range(token));
+            if hits.len() + left < least {
+                return;
+            }
+        }
+        if hits.len() < least || !self.takes_part[item] {
             return;
         }
         let own = hash(self.search.seed, 2, self.search.order[item]);
@@ -266,9 +274,6 @@ impl<'m> RecallSample<'m> {
                 && priority(text.hash, own) < text.best.load(Ordering::Relaxed)
         };
         met.extend((0u32..).zip(&self.texts).filter(may_be_drawn).map(|(number, _)| number));
-        let enough = |number: u32| {
-            least.max(head.least_shared_with(self.texts[number as usize].set.shingles().len(), self.filter))
-        };
         let postings: usize = hits.iter().map(|&(from, to)| (to - from) as usize).sum();
         if postings < SEARCH_STEPS * met.len() * hits.len() {
             shared.clear();
@@ -280,11 +285,11 @@ impl<'m> RecallSample<'m> {
             }
             met.retain(|&number| match shared[number as usize] {
                 u16::MAX => true,
-                shared => usize::from(shared) >= enough(number),
+                shared => usize::from(shared) >= least,
             });
         } else {
             let has = |number: u32, range: (u32, u32)| tokens.texts(range).binary_search(&number).is_ok();
-            met.retain(|&number| hits.iter().filter(|&&range| has(number, range)).count() >= enough(number));
+            met.retain(|&number| hits.iter().filter(|&&range| has(number, range)).count() >= least);
         }
     }
 

@@ -8,6 +8,8 @@ pub(super) struct SampledTokens {
     bitmap: Vec<u64>,
     /// The number of leading bits of a token that address the bitmap.
     address_bits: u32,
+    /// For each word of the bitmap, the number of tokens before those that it has.
+    before: Vec<u32>,
     /// The distinct tokens, ascending.
     tokens: Vec<u64>,
     /// For each token the position of its first text in `texts`, and the number of all positions.
@@ -26,6 +28,7 @@ impl SampledTokens {
         let address_bits = (postings.len() * BITS_PER_TOKEN).next_power_of_two().max(64).ilog2();
         let mut index = Self {
             bitmap: vec![0; (1 << address_bits) / 64],
+            before: Vec::new(),
             address_bits,
             tokens: Vec::new(),
             starts: Vec::new(),
@@ -40,6 +43,14 @@ impl SampledTokens {
             }
         }
         index.starts.push(postings.len() as u32);
+        let mut position = 0;
+        index.before = (0..=index.bitmap.len())
+            .map(|word| {
+                let is_before = |&&token: &&u64| index.address(token) / 64 < word;
+                position += index.tokens[position..].iter().take_while(is_before).count();
+                position as u32
+            })
+            .collect();
         index
     }
 
@@ -59,7 +70,10 @@ impl SampledTokens {
         if self.bitmap[address / 64] >> (address % 64) & 1 == 0 {
             return None;
         }
-        let at = self.tokens.binary_search(&token).ok()?;
+        // A word of the bitmap has few tokens.
+        let from = self.before[address / 64] as usize;
+        let to = self.before[address / 64 + 1] as usize;
+        let at = from + self.tokens[from..to].binary_search(&token).ok()?;
         Some((self.starts[at], self.starts[at + 1]))
     }
 
