@@ -161,7 +161,13 @@ impl Report {
         match &self.recall {
             None => "none".to_owned(),
             Some(recall) if recall.exact => "1".to_owned(),
-            Some(Recall { trials, found, low, high, .. }) => format!("{found} of {trials} ({low:.4} to {high:.4})"),
+            Some(Recall {
+                trials,
+                found,
+                low,
+                high,
+                ..
+            }) => format!("{found} of {trials} ({low:.4} to {high:.4})"),
         }
     }
 

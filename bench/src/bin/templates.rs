@@ -1,7 +1,7 @@
 //! Runs `dedup` on corpora of `corpus templates`, and compares the result with the truth: `templates --twinprint T F…`.
 //!
-//! For each corpus F.jsonl the planted pairs are in F.pairs.jsonl. A pair is found if its copy is removed as a duplicate of its
-//! base, or the reverse. The decisions in crowds are compared with brute force: documents are kept in input order unless their
+//! For each corpus F.jsonl the planted pairs are in F.pairs.jsonl. A pair is found if both documents are represented by the same
+//! kept document. Corpora of `corpus distinct` are measured likewise. The decisions in crowds are compared with brute force: documents are kept in input order unless their
 //! Jaccard with a kept one reaches the threshold.
 
 use std::fs::File;
@@ -88,17 +88,21 @@ fn main() -> anyhow::Result<()> {
                 .map(|row| (row.id, row.duplicate_of))
                 .collect();
         let pairs = lines::<TruePair>(&path.with_extension("pairs.jsonl"))?;
-        let is_duplicate_of = |a: &str, b: &str| matches!(decisions.get(a), Some(Some(kept)) if kept == b);
-        let found = pairs
-            .iter()
-            .filter(|pair| is_duplicate_of(&pair.b, &pair.a) || is_duplicate_of(&pair.a, &pair.b))
-            .count();
+        let kept = |id: &'_ str| {
+            decisions
+                .get(id)
+                .map(|kept| kept.clone().unwrap_or_else(|| id.to_owned()))
+        };
+        let found = pairs.iter().filter(|pair| kept(&pair.a) == kept(&pair.b)).count();
         let removed = decisions.values().flatten().count();
         let (truth, agreed) = if decisions.len() <= cli.brute_force {
             let truth = removed_by_brute_force(path)?;
             let is_removed = |id: &&String| matches!(decisions.get(*id), Some(Some(_)));
             let agreed = truth.iter().filter(is_removed).count();
-            (truth.len().to_string(), format!("{:.4}", agreed as f64 / truth.len().max(1) as f64))
+            (
+                truth.len().to_string(),
+                format!("{:.4}", agreed as f64 / truth.len().max(1) as f64),
+            )
         } else {
             ("not compared".to_owned(), String::new())
         };
@@ -134,8 +138,11 @@ fn removed_by_brute_force(path: &Path) -> anyhow::Result<Vec<String>> {
     for start in (0..sets.len()).step_by(BLOCK) {
         let block = start..(start + BLOCK).min(sets.len());
         let is_duplicate = |a: usize, b: usize| sets[a].jaccard(&sets[b]) >= THRESHOLD;
-        let of_earlier: Vec<bool> =
-            block.clone().into_par_iter().map(|i| kept.iter().any(|&other| is_duplicate(i, other))).collect();
+        let of_earlier: Vec<bool> = block
+            .clone()
+            .into_par_iter()
+            .map(|i| kept.iter().any(|&other| is_duplicate(i, other)))
+            .collect();
         let earlier = kept.len();
         for (i, of_earlier) in block.zip(of_earlier) {
             if of_earlier || kept[earlier..].iter().any(|&other| is_duplicate(i, other)) {

@@ -39,7 +39,10 @@ pub fn distinct(
     for i in 0..options.count {
         let (document, pair) = match copy(variation, i, options, &mut truth) {
             Some((document, pair)) => (document, Some(pair)),
-            None => (variation.document(i, |language| units(language, options.words)), None),
+            None => (
+                variation.document(i, |language| units(language, options.words)),
+                None,
+            ),
         };
         if let Some(pair) = pair {
             pairs.write(&pair)?;

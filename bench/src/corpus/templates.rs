@@ -50,12 +50,17 @@ pub fn templates(
 ) -> anyhow::Result<()> {
     let mut truth = Truth::default();
     let bases = (0..options.pairs).flat_map(|i| [Part::Base(i), Part::Copy(i)]);
-    let pages = (0..options.crowds)
-        .flat_map(|crowd| (0..options.pages).map(move |page| Part::Page { crowd, page }));
+    let pages =
+        (0..options.crowds).flat_map(|crowd| (0..options.pages).map(move |page| Part::Page { crowd, page }));
     let mut parts: Vec<Part> = bases.chain(pages).collect();
     variation.rng(0, 4).shuffle(&mut parts);
     let crowds: Vec<Document> = (0..options.crowds)
-        .map(|crowd| cut(variation.document(TEMPLATES_FROM + crowd, |_| length(options.words)), options.words))
+        .map(|crowd| {
+            cut(
+                variation.document(TEMPLATES_FROM + crowd, |_| length(options.words)),
+                options.words,
+            )
+        })
         .collect();
     for part in parts {
         let (id, document, text) = match part {
@@ -68,7 +73,11 @@ pub fn templates(
                 let base = base(variation, i, options.words);
                 let (text, jaccard) = copy(variation, i, &base, &mut truth)?;
                 let (a, b) = (format!("p{i}a"), format!("p{i}b"));
-                pairs.write(&TruePair { a, b: b.clone(), jaccard })?;
+                pairs.write(&TruePair {
+                    a,
+                    b: b.clone(),
+                    jaccard,
+                })?;
                 (b, base, text)
             }
             Part::Page { crowd, page } => {
@@ -99,7 +108,10 @@ fn length(words: usize) -> (usize, usize) {
 
 /// The first `words` words of a document.
 fn cut(document: Document, words: usize) -> Document {
-    let end = document.units.get(words - 1).map_or(document.text.len(), |unit| unit.end as usize);
+    let end = document
+        .units
+        .get(words - 1)
+        .map_or(document.text.len(), |unit| unit.end as usize);
     Document::new(document.id, document.language, document.text[..end].to_owned())
 }
 
@@ -123,7 +135,12 @@ fn copy(
     let seed = rng.u64(..);
     let mut last = None;
     for count in 1..places.len() {
-        let text = exchange(variation, base, &places[..count], &mut fastrand::Rng::with_seed(seed));
+        let text = exchange(
+            variation,
+            base,
+            &places[..count],
+            &mut fastrand::Rng::with_seed(seed),
+        );
         let jaccard = shingles.jaccard(&truth.shingles(&text));
         if jaccard < least {
             break;
@@ -135,7 +152,12 @@ fn copy(
             break;
         }
     }
-    last.ok_or_else(|| anyhow::anyhow!("a document of {} words has no copy at a Jaccard of 0.8 to 0.9", base.units.len()))
+    last.ok_or_else(|| {
+        anyhow::anyhow!(
+            "a document of {} words has no copy at a Jaccard of 0.8 to 0.9",
+            base.units.len()
+        )
+    })
 }
 
 /// Exchanges the words at these places for random words of other documents.
@@ -150,7 +172,10 @@ fn exchange(
         .iter()
         .map(|&place| {
             let source = pool[rng.usize(..pool.len())];
-            (place, source.slice(&source.units[rng.usize(..source.units.len())]))
+            (
+                place,
+                source.slice(&source.units[rng.usize(..source.units.len())]),
+            )
         })
         .collect();
     new.sort_unstable();
@@ -174,15 +199,22 @@ mod tests {
 
     #[test]
     fn pages_differ_from_their_template_in_few_words_and_pairs_have_their_jaccard() {
-        let text: String = (0..900).map(|i| format!("word{i} other{} more. ", i * 7)).collect();
+        let text: String = (0..900)
+            .map(|i| format!("word{i} other{} more. ", i * 7))
+            .collect();
         let sources = [Document::new("e".into(), Language::English, text)];
         let variation = Variation::new(&sources, 7).unwrap();
-        let path = |name: &str| {
-            std::env::temp_dir().join(format!("twinprint-bench-{name}-{}", std::process::id()))
-        };
+        let path =
+            |name: &str| std::env::temp_dir().join(format!("twinprint-bench-{name}-{}", std::process::id()));
         let (docs, listed) = (path("templates"), path("template-pairs"));
         let (mut out, mut pairs) = (Output::create(&docs).unwrap(), Output::create(&listed).unwrap());
-        let options = TemplateOptions { pairs: 20, crowds: 2, pages: 30, exchanged: 1..=3, words: 100 };
+        let options = TemplateOptions {
+            pairs: 20,
+            crowds: 2,
+            pages: 30,
+            exchanged: 1..=3,
+            words: 100,
+        };
         templates(&variation, &options, &mut out, &mut pairs).unwrap();
         out.finish().unwrap();
         pairs.finish().unwrap();

@@ -233,7 +233,11 @@ fn groups(text: &mut String, report: &Report) -> std::fmt::Result {
 fn search(text: &mut String, report: &Report) -> std::fmt::Result {
     let search = &report.search;
     if report.recall.is_some_and(|recall| recall.exact) {
-        writeln!(text, "\n{}", folded(&format!("recall 1: {}", report.radius.reason)))?;
+        writeln!(
+            text,
+            "\n{}",
+            folded(&format!("recall 1: {}", report.radius.reason))
+        )?;
     } else {
         let radius = format!(
             "{} bits, radius {}: {}",
@@ -241,7 +245,11 @@ fn search(text: &mut String, report: &Report) -> std::fmt::Result {
         );
         writeln!(text, "\n{}", folded(&radius))?;
     }
-    for sentence in report.recall.iter().flat_map(|recall| measured_recall(recall, report)) {
+    for sentence in report
+        .recall
+        .iter()
+        .flat_map(|recall| measured_recall(recall, report))
+    {
         writeln!(text, "{}", folded(&sentence))?;
     }
     let candidates = counted(
@@ -317,7 +325,10 @@ fn measured_recall(recall: &RecallReport, report: &Report) -> Vec<String> {
     }
     if recall.may_be_low() {
         let (bits, k) = (report.radius.bits, report.radius.k);
-        let widest = MAX_RADIUS.iter().find(|radius| radius.0 == bits).map_or(k, |radius| radius.1);
+        let widest = MAX_RADIUS
+            .iter()
+            .find(|radius| radius.0 == bits)
+            .map_or(k, |radius| radius.1);
         let remedy = match (k < widest, bits) {
             (true, _) => format!("-k {} finds more", (k + k / 3 + 1).min(widest)),
             (false, 64) => "--bits 128 finds more".to_owned(),

@@ -281,7 +281,9 @@ impl Runner<'_> {
                         threshold: job.options.threshold,
                         seed: job.options.seed,
                     };
-                    Some(RecallSample::draw(search, |item| known.of(keep.classes[item]).is_some())?)
+                    Some(RecallSample::draw(search, |item| {
+                        known.of(keep.classes[item]).is_some()
+                    })?)
                 }
                 _ => None,
             };

@@ -44,21 +44,26 @@ pub(super) fn join_rows<W: Width>(
     let total = AtomicU64::new(0);
     let collected = Mutex::new(Vec::new());
     let choice = plan_join(&rows.fingerprints, k);
-    let is_closed = |row: u32| {
-        options.verify && degrees[RowId::new(row)].load(Ordering::Relaxed) > HOT_ROW_MIN_NEIGHBORS
-    };
-    let stats = self_join_of_open(&rows.fingerprints, k, &choice.plan, &is_closed, &|batch: &[Pair]| {
-        for pair in batch {
-            let (a, b) = both(pair);
-            let [items_of_a, items_of_b] = [a, b].map(|row| rows.items(row).len() as u32);
-            degrees[a].fetch_add(items_of_b, Ordering::Relaxed);
-            degrees[b].fetch_add(items_of_a, Ordering::Relaxed);
-        }
-        let before = total.fetch_add(batch.len() as u64, Ordering::Relaxed);
-        if before < limit {
-            collect(&collected, batch);
-        }
-    });
+    let is_closed =
+        |row: u32| options.verify && degrees[RowId::new(row)].load(Ordering::Relaxed) > HOT_ROW_MIN_NEIGHBORS;
+    let stats = self_join_of_open(
+        &rows.fingerprints,
+        k,
+        &choice.plan,
+        &is_closed,
+        &|batch: &[Pair]| {
+            for pair in batch {
+                let (a, b) = both(pair);
+                let [items_of_a, items_of_b] = [a, b].map(|row| rows.items(row).len() as u32);
+                degrees[a].fetch_add(items_of_b, Ordering::Relaxed);
+                degrees[b].fetch_add(items_of_a, Ordering::Relaxed);
+            }
+            let before = total.fetch_add(batch.len() as u64, Ordering::Relaxed);
+            if before < limit {
+                collect(&collected, batch);
+            }
+        },
+    );
     found.plan = stats.plan;
     found.plans = choice.alternatives;
     let complete = total.into_inner() <= limit;
@@ -96,12 +101,20 @@ pub(super) fn join_rows<W: Width>(
         drop(take(collected));
         let shared = Mutex::new(sorted);
         let is_hot = |row: u32| hot[RowId::new(row)];
-        self_join_of_open(&rows.fingerprints, k, &choice.plan, &is_hot, &|batch: &[Pair]| {
-            if let Ok(mut sorted) = shared.lock() {
-                sorted.add([&hot, &replaced], batch);
-            }
-        });
-        sorted = shared.into_inner().unwrap_or_else(|_| SortedPairs::new(rows.len()));
+        self_join_of_open(
+            &rows.fingerprints,
+            k,
+            &choice.plan,
+            &is_hot,
+            &|batch: &[Pair]| {
+                if let Ok(mut sorted) = shared.lock() {
+                    sorted.add([&hot, &replaced], batch);
+                }
+            },
+        );
+        sorted = shared
+            .into_inner()
+            .unwrap_or_else(|_| SortedPairs::new(rows.len()));
     }
     found.row_pairs = sorted.count;
     let mut roles = found.roles.clone();
@@ -184,7 +197,10 @@ fn reported<W: Width>(rows: &JoinRows<W>, k: u32, hot: &IdVec<RowId, bool>) -> V
         let fingerprint = rows.fingerprints[row.index()];
         let mut near = Vec::new();
         hamming_one_to_many(fingerprint, &rows.fingerprints, k, &mut near);
-        let others = near.iter().map(|hit| RowId::new(hit.row)).filter(|&other| other != row);
+        let others = near
+            .iter()
+            .map(|hit| RowId::new(hit.row))
+            .filter(|&other| other != row);
         HotRow {
             fingerprint: fingerprint.widen(),
             classes: rows.items(row).len() as u64,

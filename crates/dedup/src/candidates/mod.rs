@@ -113,9 +113,9 @@ impl Candidates {
     /// True if a pair of the set join is a candidate at any memory limit. `distance` returns the distance of its
     /// fingerprints.
     pub(crate) fn admits(&self, a: ItemId, b: ItemId, distance: impl FnOnce() -> u32) -> bool {
-        self.replaced
-            .as_ref()
-            .is_none_or(|replaced| in_set_join(replaced.roles[a], replaced.roles[b]) || distance() <= replaced.k)
+        self.replaced.as_ref().is_none_or(|replaced| {
+            in_set_join(replaced.roles[a], replaced.roles[b]) || distance() <= replaced.k
+        })
     }
 
     /// Removes the edges of items for which `is_decided` is true, and takes these items out of the set join.
@@ -158,7 +158,9 @@ impl Candidates {
         };
         if let Some(mut pairs) = join.pairs(sets, &self.roles, limits, fits)? {
             pairs.retain(|edge| {
-                self.admits(edge.item, edge.earlier, || sets.distance(edge.item, edge.earlier, bits))
+                self.admits(edge.item, edge.earlier, || {
+                    sets.distance(edge.item, edge.earlier, bits)
+                })
             });
             self.by_shingles = pairs.len() as u64;
             self.edges.extend(pairs);

@@ -172,7 +172,11 @@ pub fn choose_expected(
     sample: SampleSize,
     criteria: RadiusCriteria,
 ) -> Radius {
-    let chosen = choose_by(&|bits, widest| Ok::<_, Infallible>(density(bits, widest)), sample, criteria);
+    let chosen = choose_by(
+        &|bits, widest| Ok::<_, Infallible>(density(bits, widest)),
+        sample,
+        criteria,
+    );
     let mut radius = match chosen {
         Ok(radius) => radius,
         Err(never) => match never {},

@@ -64,9 +64,15 @@ fn rows_with_equally_many_neighbours_are_all_joined_or_all_left_to_the_set_join(
         ..Candidates::default()
     };
     let options = DedupOptions::new().unwrap();
-    let limits = |limit| EdgeLimits { all: limit, in_memory: limit };
+    let limits = |limit| EdgeLimits {
+        all: limit,
+        in_memory: limit,
+    };
     let pairs = hot::join_rows(&rows, 2, limits(2000), &options, &mut found).unwrap();
-    assert!(pairs.is_empty() && found.hot.len() == 20, "the report lists 20 rows");
+    assert!(
+        pairs.is_empty() && found.hot.len() == 20,
+        "the report lists 20 rows"
+    );
     assert!(found.hot.iter().all(|row| row.neighbors == 63));
     assert!(found.roles.iter().all(|&role| role == JoinRole::Core));
     let pairs = hot::join_rows(&rows, 2, limits(2016), &options, &mut found).unwrap();

@@ -13,8 +13,8 @@ use std::sync::atomic::AtomicBool;
 
 use serde::Serialize;
 
-use crate::candidates::{is_exact, max_edges};
 use crate::candidates::radius::{self, Radius, RadiusChoice, RadiusCriteria};
+use crate::candidates::{is_exact, max_edges};
 use crate::error::{DedupError, Shortage};
 use crate::job::DedupJob;
 use crate::known::{Against, DocumentStores, NoStores};
@@ -248,9 +248,13 @@ fn extrapolate(sources: &Sources, sample: &Sample, options: &DedupOptions) -> Re
     }
     let all = |n: u64| n as f64 * growth;
     let radius = radius(sample, growth, options)?;
-    let candidates = radius.expected_candidates.unwrap_or(0.0) * all(sample.rows[1].fingerprints.len() as u64);
+    let candidates =
+        radius.expected_candidates.unwrap_or(0.0) * all(sample.rows[1].fingerprints.len() as u64);
 
-    let edges = (candidates as u64).min(max_edges(all(sample.rows[1].fingerprints.len() as u64) as u64, options));
+    let edges = (candidates as u64).min(max_edges(
+        all(sample.rows[1].fingerprints.len() as u64) as u64,
+        options,
+    ));
 
     let threads = rayon::current_num_threads();
     let budget = Budget::new(options.memory, threads)?;

@@ -71,11 +71,8 @@ pub(super) struct SampledRows {
 
 impl SampledRows {
     fn sort(&mut self) {
-        let mut rows: Vec<(u128, (u32, ClassId))> = self
-            .fingerprints
-            .drain(..)
-            .zip(self.texts.drain(..))
-            .collect();
+        let mut rows: Vec<(u128, (u32, ClassId))> =
+            self.fingerprints.drain(..).zip(self.texts.drain(..)).collect();
         rows.sort_unstable();
         rows.dedup_by_key(|row| row.0);
         (self.fingerprints, self.texts) = rows.into_iter().unzip();

@@ -80,9 +80,8 @@ impl Runner<'_> {
             .classes
             .iter()
             .filter(|&&class| candidates::is_joined(classes, class, self.options));
-        let mut rows: Vec<(u128, ClassId)> = joined
-            .map(|&class| (classes.fingerprint[class], class))
-            .collect();
+        let mut rows: Vec<(u128, ClassId)> =
+            joined.map(|&class| (classes.fingerprint[class], class)).collect();
         rows.sort_unstable();
         rows.dedup_by_key(|row| row.0);
         let (rows, first): (Vec<u128>, Vec<ClassId>) = rows.into_iter().unzip();

@@ -60,7 +60,10 @@ mod tests {
     fn bounds_equal_published_ones() {
         // The closed forms for no failure, and the interval of 8 of 10 (Clopper and Pearson 1934, R's binom.test).
         let close = |[low, high]: [f64; 2], expected: [f64; 2]| {
-            assert!((low - expected[0]).abs() < 1e-6 && (high - expected[1]).abs() < 1e-6, "{low} {high}");
+            assert!(
+                (low - expected[0]).abs() < 1e-6 && (high - expected[1]).abs() < 1e-6,
+                "{low} {high}"
+            );
         };
         close(clopper_pearson(10, 10), [0.025f64.powf(0.1), 1.0]);
         close(clopper_pearson(368, 368), [0.025f64.powf(1.0 / 368.0), 1.0]);

@@ -42,7 +42,7 @@ use crate::ids::{ClassId, Id, IdVec, ItemId};
 
 /// The number of trials that a sample is large enough for, if as many texts have duplicates as have candidates. With 368
 /// successes the lower bound of the interval is 0.99.
-const WANTED_TRIALS: f64 = 900.0;
+const WANTED_TRIALS: f64 = 720.0;
 /// The largest number of sampled texts.
 const MAX_SAMPLE: usize = 8192;
 /// The largest number of tokens of the sampled texts, which are in memory during the join.
@@ -87,6 +87,8 @@ pub(crate) struct RecallSample<'m> {
     rule: HeadRule,
     /// For each item, true if it may be a duplicate.
     takes_part: IdVec<ItemId, bool>,
+    /// For each item, true if it has candidates.
+    connected: IdVec<ItemId, bool>,
     texts: Vec<SampledText>,
     /// The smallest tokens of the texts that are measured by words, and of those measured by characters.
     tokens: [SampledTokens; 2],
@@ -122,10 +124,18 @@ impl<'m> RecallSample<'m> {
         search: MeasuredSearch<'m>,
         is_decided: impl Fn(ItemId) -> bool,
     ) -> Result<Self, DedupError> {
-        let MeasuredSearch { classes, order, spool, .. } = search;
-        let takes_part: IdVec<ItemId, bool> =
-            order.entries().map(|(item, &class)| classes.features[class] > 0 && !is_decided(item)).collect();
-        let wanted = wanted_texts(search.candidates);
+        let MeasuredSearch {
+            classes,
+            order,
+            spool,
+            ..
+        } = search;
+        let takes_part: IdVec<ItemId, bool> = order
+            .entries()
+            .map(|(item, &class)| classes.features[class] > 0 && !is_decided(item))
+            .collect();
+        let connected = search.candidates.connected();
+        let wanted = wanted_texts(&connected);
         // Enough items have a hash below this bound, but not nearly all of a large corpus.
         let bound = (4.0 * wanted as f64 / order.len().max(1) as f64).min(1.0) * u64::MAX as f64;
         let mut hashed: Vec<(u64, ClassId, ItemId)> = order
@@ -169,6 +179,7 @@ impl<'m> RecallSample<'m> {
             key,
             rule,
             takes_part,
+            connected,
             texts,
             tokens,
         })
@@ -177,19 +188,23 @@ impl<'m> RecallSample<'m> {
     /// The approximate memory of the sample in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         let tokens = self.texts.iter().map(|text| text.set.shingles().len() as u64);
-        tokens.sum::<u64>() * TOKEN_BYTES + self.takes_part.len() as u64
+        tokens.sum::<u64>() * TOKEN_BYTES + 2 * self.takes_part.len() as u64
     }
 
     /// Joins items whose shingle sets are loaded. An item may be joined more than once.
     pub(crate) fn join_sets(&self, items: &[ItemId], sets: &SetCache<'_>) {
-        items.par_chunks(TEXTS_PER_TASK).for_each_init(Scratch::default, |scratch, items| {
-            for &item in items {
-                let measure = sets.measure(item);
-                let Some(set) = sets.get(SetKey { item, measure }) else { continue };
-                self.meet(item, measure, self.rule.of_set(set), scratch);
-                self.draw_for(item, set, scratch);
-            }
-        });
+        items
+            .par_chunks(TEXTS_PER_TASK)
+            .for_each_init(Scratch::default, |scratch, items| {
+                for &item in items {
+                    let measure = sets.measure(item);
+                    let Some(set) = sets.get(SetKey { item, measure }) else {
+                        continue;
+                    };
+                    self.meet(item, measure, self.rule.of_set(set), scratch);
+                    self.draw_for(item, set, scratch);
+                }
+            });
     }
 
     /// Joins the items that have no candidates, whose texts verification does not load. Reads their texts.
@@ -197,14 +212,27 @@ impl<'m> RecallSample<'m> {
         &self,
         check_cancelled: &(dyn Fn() -> Result<(), DedupError> + Sync),
     ) -> Result<(), DedupError> {
-        let MeasuredSearch { classes, order, spool, candidates, .. } = self.search;
-        let connected = candidates.connected();
-        let mut others: Vec<ItemId> =
-            order.ids().filter(|&item| self.takes_part[item] && !connected[item]).collect();
+        let MeasuredSearch {
+            classes,
+            order,
+            spool,
+            ..
+        } = self.search;
+        let mut others: Vec<ItemId> = order
+            .ids()
+            .filter(|&item| self.takes_part[item] && !self.connected[item])
+            .collect();
         // Texts that are next to each other in the spool are read by one task.
         others.sort_unstable_by_key(|&item| order[item]);
         others.par_chunks(TEXTS_PER_TASK).try_for_each_init(
-            || (BlockBuffer::default(), Shingler::new(self.key), Scratch::default(), Vec::new()),
+            || {
+                (
+                    BlockBuffer::default(),
+                    Shingler::new(self.key),
+                    Scratch::default(),
+                    Vec::new(),
+                )
+            },
             |(buffer, shingler, scratch, head), items| {
                 check_cancelled()?;
                 for &item in items {
@@ -227,7 +255,13 @@ impl<'m> RecallSample<'m> {
 
     /// The recall, after all items have been joined.
     pub(crate) fn report(&self) -> RecallReport {
-        let MeasuredSearch { classes, order, candidates, bits, .. } = self.search;
+        let MeasuredSearch {
+            classes,
+            order,
+            candidates,
+            bits,
+            ..
+        } = self.search;
         let (mut trials, mut found) = (0, 0);
         for text in &self.texts {
             let drawn = text.drawn.lock().ok().and_then(|drawn| *drawn);
@@ -273,7 +307,12 @@ impl<'m> RecallSample<'m> {
                 && text.item != item
                 && priority(text.hash, own) < text.best.load(Ordering::Relaxed)
         };
-        met.extend((0u32..).zip(&self.texts).filter(may_be_drawn).map(|(number, _)| number));
+        met.extend(
+            (0u32..)
+                .zip(&self.texts)
+                .filter(may_be_drawn)
+                .map(|(number, _)| number),
+        );
         let postings: usize = hits.iter().map(|&(from, to)| (to - from) as usize).sum();
         if postings < SEARCH_STEPS * met.len() * hits.len() {
             shared.clear();
@@ -315,8 +354,7 @@ impl<'m> RecallSample<'m> {
 }
 
 /// The number of texts to sample, so that [`WANTED_TRIALS`] of them have candidates.
-fn wanted_texts(candidates: &Candidates) -> usize {
-    let connected = candidates.connected();
+fn wanted_texts(connected: &IdVec<ItemId, bool>) -> usize {
     let count = connected.iter().filter(|&&connected| connected).count();
     let share = count as f64 / connected.len().max(1) as f64;
     (WANTED_TRIALS / share.max(1e-9)).min(MAX_SAMPLE as f64) as usize

@@ -10,7 +10,7 @@ pub(super) struct SampledTokens {
     address_bits: u32,
     /// For each word of the bitmap, the number of tokens before those that it has.
     before: Vec<u32>,
-    /// The distinct tokens, ascending.
+    /// The distinct tokens, scrambled and ascending.
     tokens: Vec<u64>,
     /// For each token the position of its first text in `texts`, and the number of all positions.
     starts: Vec<u32>,
@@ -22,10 +22,13 @@ impl SampledTokens {
     pub(super) fn new<'s>(sets: impl Iterator<Item = (u32, &'s [u64])>) -> Self {
         let mut postings: Vec<(u64, u32)> = Vec::new();
         for (number, set) in sets {
-            postings.extend(set.iter().map(|&token| (token, number)));
+            postings.extend(set.iter().map(|&token| (scrambled(token), number)));
         }
         postings.sort_unstable();
-        let address_bits = (postings.len() * BITS_PER_TOKEN).next_power_of_two().max(64).ilog2();
+        let address_bits = (postings.len() * BITS_PER_TOKEN)
+            .next_power_of_two()
+            .max(64)
+            .ilog2();
         let mut index = Self {
             bitmap: vec![0; (1 << address_bits) / 64],
             before: Vec::new(),
@@ -59,21 +62,23 @@ impl SampledTokens {
         self.texts.is_empty()
     }
 
-    fn address(&self, token: u64) -> usize {
-        (token >> (64 - self.address_bits)) as usize
+    /// The bit of the bitmap for a scrambled token.
+    fn address(&self, scrambled: u64) -> usize {
+        (scrambled >> (64 - self.address_bits)) as usize
     }
 
     /// The range of the texts that have this token; `None` if no text has it.
     #[inline]
     pub(super) fn range(&self, token: u64) -> Option<(u32, u32)> {
-        let address = self.address(token);
+        let scrambled = scrambled(token);
+        let address = self.address(scrambled);
         if self.bitmap[address / 64] >> (address % 64) & 1 == 0 {
             return None;
         }
         // A word of the bitmap has few tokens.
         let from = self.before[address / 64] as usize;
         let to = self.before[address / 64 + 1] as usize;
-        let at = from + self.tokens[from..to].binary_search(&token).ok()?;
+        let at = from + self.tokens[from..to].binary_search(&scrambled).ok()?;
         Some((self.starts[at], self.starts[at + 1]))
     }
 
@@ -81,6 +86,12 @@ impl SampledTokens {
     pub(super) fn texts(&self, (from, to): (u32, u32)) -> &[u32] {
         &self.texts[from as usize..to as usize]
     }
+}
+
+/// The product of a token with an odd constant, so that different tokens stay different. The indexed tokens are the
+/// smallest of their sets, so their leading bits are similar; those of the products are not.
+fn scrambled(token: u64) -> u64 {
+    token.wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
 
 #[cfg(test)]

@@ -234,10 +234,12 @@ impl Neighbors for Matcher<'_> {
             let mut others = Vec::new();
             join.probe(self.member(item, sets), scope, &mut others);
             let is_wanted = |other: &ItemId| range.contains(&other.get()) && wanted(other.get());
-            let joined = others.into_iter().filter(is_wanted).map(|other| (other, candidate(other)));
-            let admitted = joined.filter(|&(other, candidate)| {
-                self.search.admits(item, other, || candidate.distance)
-            });
+            let joined = others
+                .into_iter()
+                .filter(is_wanted)
+                .map(|other| (other, candidate(other)));
+            let admitted =
+                joined.filter(|&(other, candidate)| self.search.admits(item, other, || candidate.distance));
             out.extend(admitted.map(|(_, candidate)| candidate));
         }
     }

@@ -70,7 +70,9 @@ pub(crate) fn check(
                     && matches!(pair, (Some(a), Some(b)) if a.overlap_at_least(b, threshold).is_some())
             };
             let duplicates = keys[..i].iter().filter(is_duplicate);
-            duplicates.map(|other| rows_of(keys[i].item) * rows_of(other.item)).sum::<u64>()
+            duplicates
+                .map(|other| rows_of(keys[i].item) * rows_of(other.item))
+                .sum::<u64>()
         })
         .sum();
     let scale = members.len() as f64 / keys.len().max(1) as f64;

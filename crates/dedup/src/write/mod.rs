@@ -27,8 +27,8 @@ use crate::verify::near_misses::NearMisses;
 #[cfg(feature = "tables")]
 use cluster_table::{ClusterTable, IdTypes};
 pub(crate) use records::{check_columns, check_order, copy_records};
-use twinprint_io::results::{ClusterRow, RecallReport};
 use twinprint_io::results::PartsReport;
+use twinprint_io::results::{ClusterRow, RecallReport};
 use twinprint_io::rows::{self, Ratio};
 use twinprint_io::sink::{OutputDir, OutputFile};
 use twinprint_io::source::{SourceOptions, Sources};

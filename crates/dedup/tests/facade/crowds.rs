@@ -50,20 +50,37 @@ fn groups_in_a_crowd_and_pairs_beside_it_are_those_of_the_definition() {
     for edits in [2, 8] {
         let texts = corpus(edits);
         // The set join of all texts, and fingerprints: every page of the crowd is within this radius of all others.
-        for options in [options(Auto::Auto, Auto::Auto), options(Auto::Fixed(36), Auto::Fixed(128))] {
+        for options in [
+            options(Auto::Auto, Auto::Auto),
+            options(Auto::Fixed(36), Auto::Fixed(128)),
+        ] {
             let done = run(&texts, &[], &options);
             let truth = BruteForce::new(&texts, &options);
             let duplicates: BTreeMap<(usize, usize), Pair> = truth.duplicates(&options, 128, 128);
             let leaders = truth.leaders(&duplicates, Keep::First, &[]);
             let found: Vec<usize> = done.clusters.iter().map(|row| row.cluster_id).collect();
             assert_eq!(found, leaders, "{edits} edits, {:?}", options.hamming);
-            let removed = leaders.iter().enumerate().filter(|&(i, &leader)| i != leader).count();
+            let removed = leaders
+                .iter()
+                .enumerate()
+                .filter(|&(i, &leader)| i != leader)
+                .count();
             assert!(removed >= PAIRS, "{removed}");
             let recall = done.report.recall.unwrap();
-            assert!(recall.exact == (options.hamming == Auto::Auto) && !recall.may_be_low(), "{recall:?}");
+            assert!(
+                recall.exact == (options.hamming == Auto::Auto) && !recall.may_be_low(),
+                "{recall:?}"
+            );
             if let Auto::Fixed(_) = options.hamming {
                 assert!(!done.report.hot_rows.is_empty(), "the rows of the crowd are hot");
-                let one_thread = run(&texts, &[], &DedupOptions { threads: 1, ..options.clone() });
+                let one_thread = run(
+                    &texts,
+                    &[],
+                    &DedupOptions {
+                        threads: 1,
+                        ..options.clone()
+                    },
+                );
                 assert_eq!(one_thread.clusters, done.clusters);
                 assert_eq!(one_thread.report.search.matches, done.report.search.matches);
             }
@@ -75,13 +92,21 @@ fn groups_in_a_crowd_and_pairs_beside_it_are_those_of_the_definition() {
 fn the_pairs_of_a_crowd_are_those_of_the_definition() {
     let texts = corpus(8);
     for hamming in [Auto::Auto, Auto::Fixed(36)] {
-        let options = DedupOptions { pairs: PairRows::All, ..options(hamming, Auto::Fixed(128)) };
+        let options = DedupOptions {
+            pairs: PairRows::All,
+            ..options(hamming, Auto::Fixed(128))
+        };
         let done = run(&texts, &[], &options);
         let truth = BruteForce::new(&texts, &options);
         let expected: Vec<(usize, usize)> = truth.duplicates(&options, 128, 128).into_keys().collect();
         let mut found: Vec<(usize, usize)> = done.pairs.iter().map(|row| (row.a, row.b)).collect();
         found.sort_unstable();
         assert!(expected.len() > PAGES, "{}", expected.len());
-        assert!(found == expected, "{} pairs, expected {}", found.len(), expected.len());
+        assert!(
+            found == expected,
+            "{} pairs, expected {}",
+            found.len(),
+            expected.len()
+        );
     }
 }

@@ -28,7 +28,12 @@ fn corpus(seed: u64) -> Vec<String> {
 
 /// The recall by the definition: of each text with duplicates the share that has a row of `pairs.jsonl`, averaged. Equal
 /// texts count as one.
-fn true_recall(texts: &[String], truth: &BruteForce, options: &DedupOptions, found: &BTreeSet<(usize, usize)>) -> f64 {
+fn true_recall(
+    texts: &[String],
+    truth: &BruteForce,
+    options: &DedupOptions,
+    found: &BTreeSet<(usize, usize)>,
+) -> f64 {
     let (mut sum, mut count) = (0.0, 0);
     let duplicates = truth.duplicates(options, 128, 0);
     let first = |i: usize| !texts[..i].contains(&texts[i]);
@@ -64,11 +69,20 @@ fn the_interval_contains_the_true_recall_in_95_of_100_corpora() {
         let recall = true_recall(&texts, &BruteForce::new(&texts, &options), &options, &found);
         covered += usize::from((measured.low..=measured.high).contains(&recall));
         below_one += usize::from(recall < 0.95);
-        assert!(!measured.exact && measured.sampled > 0 && measured.trials > 20, "{measured:?}");
-        assert_eq!(measured.recall, Some(measured.found as f64 / measured.trials as f64));
+        assert!(
+            !measured.exact && measured.sampled > 0 && measured.trials > 20,
+            "{measured:?}"
+        );
+        assert_eq!(
+            measured.recall,
+            Some(measured.found as f64 / measured.trials as f64)
+        );
     }
     assert!(covered >= 95, "{covered}");
-    assert!(below_one >= 30, "the radius misses pairs in only {below_one} corpora");
+    assert!(
+        below_one >= 30,
+        "the radius misses pairs in only {below_one} corpora"
+    );
 }
 
 #[test]
@@ -81,11 +95,28 @@ fn a_low_recall_is_measured_and_does_not_depend_on_threads() {
     };
     let recall = run(&texts, &[], &options).report.recall.unwrap();
     assert!(recall.may_be_low() && recall.high < 0.9, "{recall:?}");
-    let again = run(&texts, &[], &DedupOptions { threads: 1, ..options.clone() });
+    let again = run(
+        &texts,
+        &[],
+        &DedupOptions {
+            threads: 1,
+            ..options.clone()
+        },
+    );
     let other = again.report.recall.unwrap();
-    assert_eq!((recall.trials, recall.found, recall.sampled), (other.trials, other.found, other.sampled));
+    assert_eq!(
+        (recall.trials, recall.found, recall.sampled),
+        (other.trials, other.found, other.sampled)
+    );
     // A run without verification measures nothing.
-    let unverified = run(&texts, &[], &DedupOptions { verify: false, ..options });
+    let unverified = run(
+        &texts,
+        &[],
+        &DedupOptions {
+            verify: false,
+            ..options
+        },
+    );
     assert!(unverified.report.recall.is_none());
 }
 
@@ -93,7 +124,10 @@ fn a_low_recall_is_measured_and_does_not_depend_on_threads() {
 fn a_corpus_without_duplicates_has_no_measured_recall() {
     let mut words = Words::new(3);
     let texts: Vec<String> = (0..50).map(|_| join(&words.units(80, false), false)).collect();
-    let options = DedupOptions { hamming: Auto::Fixed(20), ..DedupOptions::new().unwrap() };
+    let options = DedupOptions {
+        hamming: Auto::Fixed(20),
+        ..DedupOptions::new().unwrap()
+    };
     let recall = run(&texts, &[], &options).report.recall.unwrap();
     assert_eq!((recall.trials, recall.recall), (0, None));
     assert!(recall.has_few_trials() && !recall.may_be_low());

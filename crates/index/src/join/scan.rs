@@ -28,7 +28,8 @@ pub(super) fn join<W: Width>(
             let (a, b) = (blocks[i], blocks[j]);
             let (x, y) = ((i * len) as u32, (j * len) as u32);
             let mut batch = Batch::new(sink);
-            let both_closed = |a: u32, b: u32| is_closed.is_some_and(|is_closed| is_closed(a) && is_closed(b));
+            let both_closed =
+                |a: u32, b: u32| is_closed.is_some_and(|is_closed| is_closed(a) && is_closed(b));
             let mut hit = |a: u32, b: u32, distance: u8| {
                 if !both_closed(a, b) {
                     batch.push(a, b, distance);
@@ -36,8 +37,14 @@ pub(super) fn join<W: Width>(
             };
             let (ids_of_a, ids_of_b) = (ids(x, a.len()), ids(y, b.len()));
             let (a_rows, b_rows) = (
-                NumberedRows { rows: a, ids: &ids_of_a },
-                NumberedRows { rows: b, ids: &ids_of_b },
+                NumberedRows {
+                    rows: a,
+                    ids: &ids_of_a,
+                },
+                NumberedRows {
+                    rows: b,
+                    ids: &ids_of_b,
+                },
             );
             if i == j {
                 compare_within(a_rows, k, is_closed, &mut |p, q, d| hit(x + p, x + q, d));

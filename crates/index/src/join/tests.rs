@@ -116,17 +116,26 @@ fn check_closed<W: Width>(rows: &[W], k: u32, plan: &JoinPlan, max_degree: u32) 
         true_degrees[pair.b as usize].fetch_add(1, Ordering::Relaxed);
     }
     let degrees = counts();
-    let exceeds = |degrees: &[AtomicU32], row: u32| degrees[row as usize].load(Ordering::Relaxed) > max_degree;
+    let exceeds =
+        |degrees: &[AtomicU32], row: u32| degrees[row as usize].load(Ordering::Relaxed) > max_degree;
     let all = Mutex::new(Vec::new());
-    self_join_of_open(rows, k, plan, &|row| exceeds(&degrees, row), &|batch: &[Pair]| {
-        for pair in batch {
-            degrees[pair.a as usize].fetch_add(1, Ordering::Relaxed);
-            degrees[pair.b as usize].fetch_add(1, Ordering::Relaxed);
-        }
-        all.lock().unwrap().extend_from_slice(batch);
-    });
+    self_join_of_open(
+        rows,
+        k,
+        plan,
+        &|row| exceeds(&degrees, row),
+        &|batch: &[Pair]| {
+            for pair in batch {
+                degrees[pair.a as usize].fetch_add(1, Ordering::Relaxed);
+                degrees[pair.b as usize].fetch_add(1, Ordering::Relaxed);
+            }
+            all.lock().unwrap().extend_from_slice(batch);
+        },
+    );
     let closed: Vec<bool> = (0..rows.len() as u32).map(|row| exceeds(&degrees, row)).collect();
-    let truly: Vec<bool> = (0..rows.len() as u32).map(|row| exceeds(&true_degrees, row)).collect();
+    let truly: Vec<bool> = (0..rows.len() as u32)
+        .map(|row| exceeds(&true_degrees, row))
+        .collect();
     assert_eq!(closed, truly, "the closed rows are those of too many neighbours");
     let open = |pair: &&Pair| !closed[pair.a as usize] || !closed[pair.b as usize];
     let mut found = all.into_inner().unwrap();
@@ -134,7 +143,12 @@ fn check_closed<W: Width>(rows: &[W], k: u32, plan: &JoinPlan, max_degree: u32) 
     assert!(found.windows(2).all(|w| w[0] < w[1]), "a pair came twice");
     let [found, expected] =
         [&found, &expected].map(|pairs| pairs.iter().filter(open).copied().collect::<Vec<Pair>>());
-    assert!(found == expected, "{} pairs, expected {}", found.len(), expected.len());
+    assert!(
+        found == expected,
+        "{} pairs, expected {}",
+        found.len(),
+        expected.len()
+    );
     // All rows of these pairs are closed from the start.
     let none = collect(|sink| self_join_of_open(rows, k, plan, &|_| true, &sink));
     assert_eq!(none, []);
@@ -169,7 +183,9 @@ fn a_crowd_is_not_compared_with_itself() {
         JoinPlan::from_plan(&Plan::even_parts(64, 4, 2).unwrap(), &[4; 2]).unwrap(),
     ] {
         pairs.store(0, Ordering::Relaxed);
-        degrees.iter().for_each(|degree| degree.store(0, Ordering::Relaxed));
+        degrees
+            .iter()
+            .for_each(|degree| degree.store(0, Ordering::Relaxed));
         on_one_thread(|| {
             self_join_of_open(&sample, 4, &plan, &is_closed, &|batch: &[Pair]| {
                 pairs.fetch_add(batch.len() as u32, Ordering::Relaxed);

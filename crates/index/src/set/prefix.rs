@@ -293,7 +293,9 @@ impl PrefixIndex {
         } else {
             out.sort_unstable();
             let equal = out.chunk_by(|a, b| a == b);
-            let ids: Vec<u32> = equal.filter_map(|equal| shares_enough(equal[0], equal.len())).collect();
+            let ids: Vec<u32> = equal
+                .filter_map(|equal| shares_enough(equal[0], equal.len()))
+                .collect();
             *out = ids;
         }
         Self::sort_ids(out);

@@ -384,10 +384,16 @@ fn in_a_crowd_every_pair_at_the_threshold_and_few_others_are_found() {
         for other in 0..id {
             let shared = jaccard(&sets[id as usize], &sets[other as usize]);
             at_threshold += usize::from(shared >= 0.8);
-            assert!(shared < 0.8 || found.contains(&other), "{id} and {other} have J = {shared}");
+            assert!(
+                shared < 0.8 || found.contains(&other),
+                "{id} and {other} have J = {shared}"
+            );
         }
         candidates += found.len();
         index.insert(id, set.len() as u32, &prefix);
     }
-    assert!(at_threshold > 10_000 && candidates < 4 * at_threshold, "{candidates} for {at_threshold}");
+    assert!(
+        at_threshold > 10_000 && candidates < 4 * at_threshold,
+        "{candidates} for {at_threshold}"
+    );
 }

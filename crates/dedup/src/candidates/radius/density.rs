@@ -17,7 +17,7 @@ const MAX_SAMPLE_COMPARISONS: usize = 2_000_000_000;
 /// The largest number of fingerprints in the sample.
 const MAX_SAMPLE: usize = 2048;
 /// The largest number of sampled rows whose neighbours are compared by their texts.
-const MAX_TEXT_ROWS: usize = 128;
+const MAX_TEXT_ROWS: usize = 64;
 /// The number of neighbours of a row that are compared by their texts.
 const NEIGHBORS_COMPARED: usize = 2;
 /// Two texts with a lower Jaccard are unrelated. Pages of one template have far more in common if their fingerprints are
@@ -99,14 +99,17 @@ pub(super) fn measure(
     };
     let radii = 0..=widest as usize;
     // Each pair is counted from both sides. A row with more neighbours than the limit is hot.
-    let counted = |row: &SampledRow, k: usize| row.within[k].min(u64::from(HOT_ROW_MIN_NEIGHBORS)) as f64 / 2.0;
+    let counted =
+        |row: &SampledRow, k: usize| row.within[k].min(u64::from(HOT_ROW_MIN_NEIGHBORS)) as f64 / 2.0;
     let mean = |k: usize| {
         let sum: f64 = sampled.iter().map(|row| counted(row, k)).sum();
         sum / sampled.len().max(1) as f64
     };
     let candidates: Vec<f64> = radii.clone().map(mean).collect();
-    let typical: Vec<f64> =
-        radii.clone().map(|k| median(sampled.iter().map(|row| counted(row, k)).collect())).collect();
+    let typical: Vec<f64> = radii
+        .clone()
+        .map(|k| median(sampled.iter().map(|row| counted(row, k)).collect()))
+        .collect();
     let unrelated = if typical.last().is_some_and(|&most| most > CANDIDATE_BUDGET) {
         let step = sampled.len().div_ceil(MAX_TEXT_ROWS).max(1);
         let chosen: Vec<&SampledRow> = sampled.iter().step_by(step).collect();

@@ -28,34 +28,51 @@ fn unrelated_fingerprints_allow_the_widest_radius() {
     assert!(radius.expected_candidates.unwrap() < 0.1);
 }
 
-/// Fingerprints of which half of the bits are equal everywhere, so that they are close to one another.
-fn close(n: usize) -> Vec<u128> {
-    let narrow = |row: u128| row & u128::from(u64::MAX);
-    random(n, 7).into_iter().map(narrow).collect()
+/// Fingerprints that differ in `bits` bits only, so that they are close to one another.
+fn close(n: usize, bits: u32) -> Vec<u128> {
+    let mask = u128::MAX >> (128 - bits);
+    random(n, 7).into_iter().map(|row| row & mask).collect()
 }
 
 /// The smallest radius at 128 bits that is expected to find enough pairs at a Jaccard of 0.8.
 fn sufficient() -> u32 {
-    (0..40).find(|&k| recall(128, k, 0.8) >= SUFFICIENT_RECALL).unwrap()
+    (0..40)
+        .find(|&k| recall(128, k, 0.8) >= SUFFICIENT_RECALL)
+        .unwrap()
 }
 
 #[test]
 fn close_fingerprints_reduce_the_radius_to_a_sufficient_one() {
     for jaccard in [0.0, 0.3] {
-        let radius = choose_among(&close(3000), criteria(Auto::Fixed(128), Auto::Auto, 0.8), jaccard);
+        let radius = choose_among(
+            &close(3000, 64),
+            criteria(Auto::Fixed(128), Auto::Auto, 0.8),
+            jaccard,
+        );
         assert!(radius.k < 24 && radius.k >= sufficient(), "{radius:?}");
-        assert!(radius.choice == RadiusChoice::Sufficient || radius.typical_candidates <= Some(CANDIDATE_BUDGET));
+        assert!(
+            radius.choice == RadiusChoice::Sufficient || radius.typical_candidates <= Some(CANDIDATE_BUDGET)
+        );
     }
 }
 
 #[test]
 fn only_unrelated_texts_reduce_the_radius_further() {
-    let rows = close(20_000);
+    let rows = close(3000, 48);
     let at = |jaccard| choose_among(&rows, criteria(Auto::Fixed(128), Auto::Auto, 0.8), jaccard);
     let (unrelated, similar) = (at(0.0), at(0.3));
-    assert!(unrelated.k < sufficient() && unrelated.choice == RadiusChoice::Limited, "{unrelated:?}");
-    assert!(similar.k == sufficient() && similar.choice == RadiusChoice::Sufficient, "{similar:?}");
-    assert!(similar.typical_candidates.unwrap() > CANDIDATE_LIMIT, "{similar:?}");
+    assert!(
+        unrelated.k < sufficient() && unrelated.choice == RadiusChoice::Limited,
+        "{unrelated:?}"
+    );
+    assert!(
+        similar.k == sufficient() && similar.choice == RadiusChoice::Sufficient,
+        "{similar:?}"
+    );
+    assert!(
+        similar.typical_candidates.unwrap() > CANDIDATE_LIMIT,
+        "{similar:?}"
+    );
 }
 
 #[test]
@@ -63,16 +80,28 @@ fn a_crowd_does_not_reduce_the_radius_of_other_texts() {
     // A crowd around one centre, up to 100 times as many rows as the others.
     for crowd in [0, 250, 3000, 30_000] {
         let mut rows = random(300, 3);
-        rows.extend(random(crowd, 5).into_iter().map(|row| row & (row >> 3) & (row >> 7)));
+        rows.extend(
+            random(crowd, 5)
+                .into_iter()
+                .map(|row| row & (row >> 3) & (row >> 7)),
+        );
         rows.sort_unstable();
         let centre = |row: usize| rows[row].count_ones() < 40;
         let jaccard = |a: usize, b: usize| Ok(if centre(a) && centre(b) { 0.3 } else { 0.0 });
         let radius = choose(&rows, criteria(Auto::Fixed(128), Auto::Auto, 0.8), 42, &jaccard).unwrap();
         if crowd < 300 {
-            assert_eq!((radius.k, radius.choice), (24, RadiusChoice::Widest), "{radius:?}");
+            assert_eq!(
+                (radius.k, radius.choice),
+                (24, RadiusChoice::Widest),
+                "{radius:?}"
+            );
         } else {
             // Most documents are in the crowd.
-            assert_eq!((radius.k, radius.choice), (sufficient(), RadiusChoice::Sufficient), "{radius:?}");
+            assert_eq!(
+                (radius.k, radius.choice),
+                (sufficient(), RadiusChoice::Sufficient),
+                "{radius:?}"
+            );
         }
     }
 }
@@ -80,7 +109,10 @@ fn a_crowd_does_not_reduce_the_radius_of_other_texts() {
 #[test]
 fn a_small_corpus_needs_no_radius() {
     let radius = exact(Auto::Auto);
-    assert_eq!((radius.bits, radius.k, radius.choice), (128, 128, RadiusChoice::Exact));
+    assert_eq!(
+        (radius.bits, radius.k, radius.choice),
+        (128, 128, RadiusChoice::Exact)
+    );
     assert_eq!(exact(Auto::Fixed(64)).k, 64);
 }
 
@@ -181,7 +213,10 @@ fn a_given_width_and_radius_are_not_changed() {
     assert_eq!((radius.bits, radius.k, radius.expected_candidates), (64, 3, None));
     let radius = choose_among(&rows, criteria(Auto::Auto, Auto::Fixed(20), 0.8), 0.0);
     assert_eq!(radius.bits, 128);
-    assert_eq!(choose_among(&[], criteria(Auto::Auto, Auto::Auto, 0.8), 0.0).bits, 128);
+    assert_eq!(
+        choose_among(&[], criteria(Auto::Auto, Auto::Auto, 0.8), 0.0).bits,
+        128
+    );
 }
 
 #[test]
