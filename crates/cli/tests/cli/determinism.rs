@@ -136,7 +136,11 @@ fn candidates_of_fingerprints_and_the_measured_recall_are_byte_identical() {
     assert_same_for_all_ways(&sandbox, "--pairs --bits 128 -k 20");
     let report = sandbox.json("out0/report.json");
     assert!(report["search"]["fingerprint_candidates"].as_u64().unwrap() > 100);
-    assert!(report["recall"]["trials"].as_u64().unwrap() > 30, "{}", report["recall"]);
+    assert!(
+        report["recall"]["trials"].as_u64().unwrap() > 30,
+        "{}",
+        report["recall"]
+    );
 }
 
 #[test]
