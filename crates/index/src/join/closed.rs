@@ -98,7 +98,7 @@ pub(super) fn compare_within<W: Width>(
     };
     let ((open, open_rows), (closed, closed_rows)) = (select(false), select(true));
     kernel::hamming_within(&open_rows, k, &mut |i, j, d| {
-        hit(open[i as usize], open[j as usize], d)
+        hit(open[i as usize], open[j as usize], d);
     });
     kernel::hamming_many_to_many(&open_rows, &closed_rows, k, &mut |i, j, d| {
         hit(open[i as usize], closed[j as usize], d);
