@@ -46,9 +46,10 @@ fn write(text: &mut String, forecast: &Forecast, room: &Room) -> std::fmt::Resul
         bytes(forecast.text_bytes)
     )?;
     // A radius of all bits excludes no pair: the exact join of the shingles finds the candidates.
-    let radius = match forecast.k < forecast.bits {
-        true => format!("{} bits within radius {}", forecast.bits, forecast.k),
-        false => "any distance, by an exact join of the shingles".to_owned(),
+    let radius = if forecast.k < forecast.bits {
+        format!("{} bits within radius {}", forecast.bits, forecast.k)
+    } else {
+        "any distance, by an exact join of the shingles".to_owned()
     };
     writeln!(
         text,

@@ -85,9 +85,10 @@ pub(super) fn join_rows<W: Width>(
         degrees.entries().map(is_hot).collect()
     };
     let hot = hot_rows(limits.all);
-    let replaced = match limits.in_memory < limits.all {
-        true => hot_rows(limits.in_memory),
-        false => hot.clone(),
+    let replaced = if limits.in_memory < limits.all {
+        hot_rows(limits.in_memory)
+    } else {
+        hot.clone()
     };
     if complete && !replaced.iter().any(|&hot| hot) {
         found.row_pairs = stats.pairs;
@@ -119,11 +120,11 @@ pub(super) fn join_rows<W: Width>(
     found.row_pairs = sorted.count;
     let mut roles = found.roles.clone();
     give_roles(rows, &hot, &sorted.warm[0], &mut roles);
-    if replaced != hot {
+    if replaced == hot {
+        found.roles = roles;
+    } else {
         give_roles(rows, &replaced, &sorted.warm[1], &mut found.roles);
         found.replaced = Some(ReplacedEdges { roles, k });
-    } else {
-        found.roles = roles;
     }
     Ok(sorted.cold)
 }
