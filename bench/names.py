@@ -21,7 +21,7 @@ ADDED = 1000
 
 
 def table(path, first, rows, seed):
-    """Writes random fingerprints of 64 bits with names of 36 to 37 bytes."""
+    """Writes random fingerprints of 64 bits with names of 37 bytes."""
     names = [f"https://site.example/page/{i:011}" for i in range(first, first + rows)]
     fingerprints = numpy.random.default_rng(seed).integers(0, 2**64, size=rows, dtype=numpy.uint64)
     pyarrow.parquet.write_table(pyarrow.table({"id": names, "fingerprint": fingerprints}), path)

@@ -158,10 +158,10 @@ def dedup(work, name, fill):
     return work / f"{name}-out" / "report.html"
 
 
-def cluster(work, name):
+def cluster(work, name, out, *options):
     """Returns the page of stories of the corpus in the directory `name`."""
-    run(work, "cluster", name, "-o", f"{name}-stories", "--story-threshold", "0.5", "--merge", "0.9")
-    return work / f"{name}-stories" / "stories.html"
+    run(work, "cluster", name, "-o", out, *options)
+    return work / out / "stories.html"
 
 
 class ReportPage(unittest.TestCase):
@@ -172,7 +172,9 @@ class ReportPage(unittest.TestCase):
         cls.work = tempfile.TemporaryDirectory()
         work = Path(cls.work.name)
         cls.pages = {"reports": dedup(work, "reports", corpus), "hostile": dedup(work, "hostile", write_markup)}
-        cls.pages |= {f"stories of {name}": cluster(work, name) for name in cls.pages}
+        given = ("--story-threshold", "0.5", "--merge", "0.9")
+        cls.pages |= {f"stories of {name}": cluster(work, name, f"{name}-stories", *given) for name in cls.pages}
+        cls.pages["stories with cosines"] = cluster(work, "reports", "cosines")
         cls.playwright = sync_playwright().start()
         # Most containers forbid the sandbox, and the page is trusted.
         cls.browser = cls.playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
@@ -260,10 +262,20 @@ class ReportPage(unittest.TestCase):
         self.assertIn("Some of its members", page.inner_text("body"))
         self.assertEqual(problems, [])
 
+    def test_the_cosines_are_drawn_with_the_threshold(self):
+        page, problems = self.open("stories with cosines")
+        chart = page.locator("svg[aria-labelledby=c-cosine]")
+        for bars in (".near", ".known"):
+            self.assertGreater(chart.locator(bars).count(), 3)
+        threshold = page.locator("#h-cosine + p b").first.inner_text()
+        self.assertIn(f"threshold {threshold}", chart.inner_text() or chart.text_content())
+        self.assertEqual(self.open("stories of reports")[0].locator("#c-cosine").count(), 0)
+        self.assertEqual(problems, [])
+
     def test_text_has_enough_contrast(self):
         """Requires a contrast of at least 4.5 (WCAG AA) for all text outside pictures."""
         for scheme in ("light", "dark"):
-            for name in ("reports", "stories of reports"):
+            for name in ("reports", "stories of reports", "stories with cosines"):
                 page, _ = self.open(name, scheme=scheme)
                 self.assertEqual(page.evaluate(FAINT), [], f"{name} {scheme}")
 

@@ -8,7 +8,7 @@ use anyhow::Context;
 use clap::ValueEnum;
 use fastrand::Rng;
 use serde::Deserialize;
-use twinprint_fingerprint::HashKey;
+use twinprint_fingerprint::{HashKey, Width};
 use twinprint_text::{Analyzer, Profile};
 
 /// The distribution of random fingerprints.
@@ -69,12 +69,12 @@ pub fn random(shape: Shape, n: usize, seed: u64) -> Vec<u64> {
 }
 
 /// Returns a random fingerprint at a Hamming distance of exactly `k` from `row`.
-pub fn planted(row: u64, k: u32, rng: &mut Rng) -> u64 {
-    let mut flips = 0u64;
+pub fn planted<W: Width>(row: W, k: u32, rng: &mut Rng) -> W {
+    let mut flips = 0u128;
     while flips.count_ones() < k {
-        flips |= 1 << rng.u32(..64);
+        flips |= 1 << rng.u32(..W::BITS);
     }
-    row ^ flips
+    row ^ W::truncate(flips)
 }
 
 /// Draws a random number from the normal distribution (Box and Muller 1958).

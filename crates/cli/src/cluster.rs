@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::ValueEnum;
 use twinprint::stream::{
     AgreementReport, ClusterJob, ClusterRun, ClusterSummary, FieldKeys, Method, Preference, Scope,
-    StreamOptions, cluster, parse_span,
+    StoryThresholds, StreamOptions, cluster, parse_span,
 };
 
 use crate::choice::by_name;
@@ -203,8 +203,8 @@ fn options(args: &Args) -> anyhow::Result<StreamOptions> {
     options.groups.policy.clone_from(&args.canonical);
     options.groups.window = args.group_window;
     options.groups.live = args.live;
-    options.stories.threshold = args.forming.story_threshold;
-    options.stories.merge = (args.forming.merge < 1.0).then_some(args.forming.merge);
+    options.stories.threshold = args.forming.story_threshold.into();
+    options.stories.merge = (args.forming.merge != Some(1.0)).then_some(args.forming.merge.into());
     options.stories.window = args.forming.window;
     options.stories.half_life = args.forming.half_life;
     options.stories.live = args.live;
@@ -212,6 +212,25 @@ fn options(args: &Args) -> anyhow::Result<StreamOptions> {
         options.stories.method = Method::EqualBits(bits);
     }
     Ok(options)
+}
+
+/// The row about the thresholds of stories.
+fn threshold_row(thresholds: &StoryThresholds) -> (&'static str, String, String) {
+    let merging = thresholds
+        .merge
+        .map_or("stories never merge".to_owned(), |cosine| {
+            format!("stories merge at {cosine:.3}")
+        });
+    let origin = match thresholds.estimated_from {
+        None => "given".to_owned(),
+        Some(0) => "provisional: too few documents for an estimate".to_owned(),
+        Some(n) => format!("estimated from {} documents", number::count(n)),
+    };
+    (
+        "cosine",
+        format!("{:.3}", thresholds.join),
+        format!("  joins a story; {merging}; {origin}"),
+    )
 }
 
 fn table(summary: &ClusterSummary, args: &Args) -> String {
@@ -242,6 +261,7 @@ fn table(summary: &ClusterSummary, args: &Args) -> String {
             ),
         ),
     ];
+    rows.extend(summary.thresholds.as_ref().map(threshold_row));
     if summary.ended > 0 {
         rows.push((
             "ended",

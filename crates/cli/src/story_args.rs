@@ -10,13 +10,15 @@ fn cosine(text: &str) -> Result<f64, String> {
 
 #[derive(clap::Args)]
 pub(crate) struct StoryArgs {
-    /// Minimum cosine between a document and the centre of the story that it joins
-    #[arg(long, default_value_t = 0.3, value_parser = cosine, value_name = "COSINE", help_heading = "Stories")]
-    pub(crate) story_threshold: f64,
+    /// Minimum cosine between a document and the centre of the story that it joins [default: estimated from the
+    /// documents]
+    #[arg(long, value_parser = cosine, value_name = "COSINE", help_heading = "Stories")]
+    pub(crate) story_threshold: Option<f64>,
 
-    /// Minimum cosine between the centres of two stories at which they are merged; 1 disables merging
-    #[arg(long, default_value_t = 0.65, value_parser = cosine, value_name = "COSINE", help_heading = "Stories")]
-    pub(crate) merge: f64,
+    /// Minimum cosine between the centres of two stories at which they are merged; 1 disables merging [default:
+    /// estimated from the documents]
+    #[arg(long, value_parser = cosine, value_name = "COSINE", help_heading = "Stories")]
+    pub(crate) merge: Option<f64>,
 
     /// End a story when it gained no document for this time, such as 7d
     #[arg(long, value_name = "TIME", value_parser = parse_span, help_heading = "Stories")]

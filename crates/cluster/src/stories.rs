@@ -3,11 +3,11 @@
 //! An item stands for a whole duplicate group, because copies would otherwise outweigh everything else. Its vector has
 //! its heaviest terms with the weights (1 + ln tf) · ln((n + 1)/(df + ½)), where n and df are the counts so far. The
 //! item joins the live story whose centre has the highest cosine with it, if that reaches the threshold; otherwise it
-//! begins a story. A centre is the sum of its members' vectors, each halved once per half-life since the member was
-//! seen, cut to its heaviest terms. Fingerprints of the centres find the nearest stories, and the cosine decides. A
-//! story that has gained a member merges with each of the item's other near stories whose centre reaches the merge
-//! threshold; the older id stays, and the younger becomes a redirect. A story that gains no member within a window of
-//! time is retired.
+//! begins a story. Unless it is given, the threshold is estimated from the first items ([`Estimate`]). A centre is the
+//! sum of its members' vectors, each halved once per half-life since the member was seen, cut to its heaviest terms.
+//! Fingerprints of the centres find the nearest stories, and the cosine decides. A story that has gained a member merges
+//! with each of the item's other near stories whose centre reaches the merge threshold; the older id stays, and the
+//! younger becomes a redirect. A story that gains no member within a window of time is retired.
 //!
 //! This is topic detection as in the TDT programme (Allan, Papka and Lavrenko 1998), with hashing for the search as in
 //! Petrović, Osborne and Lavrenko (2010). All arithmetic gives the same result on every machine, so the stories depend
@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 use crate::recency::Recency;
 
 mod centres;
+mod estimate;
 mod exact;
 mod options;
 mod place;
@@ -27,18 +28,22 @@ mod stored;
 mod story;
 #[cfg(test)]
 mod tests;
+mod thresholds;
 mod topic;
 mod vector;
 mod vocabulary;
 
-pub use options::{Method, StoryOptions};
+pub use estimate::{COSINE_INTERVALS, CosineHistogram, Estimate};
+pub use options::{Method, StoryOptions, Threshold};
 pub use story::Story;
+pub use thresholds::{MAX_SAMPLE, Thresholds};
 pub use topic::{Topic, TopicTerm};
 pub use vector::TermWeight;
 pub use vocabulary::{Vocabulary, WordRole};
 
 use centres::{Centres, fingerprint};
 use exact::ln;
+use thresholds::{MAX_SAMPLED_TERMS, Sample};
 use vector::{keep_heaviest, norm};
 
 /// The maximum number of terms of an item's vector. The heaviest terms are used.
@@ -104,7 +109,7 @@ pub struct StoryCounts {
 /// The stories of a stream.
 ///
 /// Memory is bounded by the live stories and the vocabulary, plus 16 bytes for each story that was ever merged into
-/// another.
+/// another, and the sample of items from which the thresholds are estimated (at most 8 MB).
 ///
 /// ```
 /// use twinprint_cluster::stories::{Representative, Stories, StoryOptions, StoryWord, WordRole};
@@ -137,6 +142,9 @@ pub struct Stories {
     /// Number of items that [`Stories::count_ahead`] has counted and that are not placed yet.
     ahead: u64,
     counts: StoryCounts,
+    /// Empty in states of versions that did not estimate thresholds.
+    #[serde(default)]
+    sample: Sample,
     #[serde(skip)]
     centres: Centres,
     #[serde(skip)]
@@ -155,6 +163,7 @@ impl Stories {
             recency: Recency::default(),
             ahead: 0,
             counts: StoryCounts::default(),
+            sample: Sample::default(),
             centres: Centres::default(),
             retired: Vec::new(),
         }
@@ -178,6 +187,16 @@ impl Stories {
     /// Counts of the work done so far: cosines, and stories begun, merged and retired.
     pub fn counts(&self) -> StoryCounts {
         self.counts
+    }
+
+    /// The thresholds in force: for the next item, or, if the sample has grown enough, until the next item.
+    pub fn thresholds(&self) -> Thresholds {
+        self.sample.thresholds(&self.options)
+    }
+
+    /// The latest estimate of the thresholds; `None` if both are given, or before the first estimate.
+    pub fn estimate(&self) -> Option<&Estimate> {
+        self.sample.estimate.as_ref()
     }
 
     /// The live stories, by ascending id.
@@ -234,7 +253,30 @@ impl Stories {
     pub fn count_ahead(&mut self, item: &Representative<'_>) {
         let words = self.numbers(item);
         self.vocabulary.count(&words);
+        self.take_sample(&words);
         self.ahead += 1;
+    }
+
+    /// Adds an item to the sample, if thresholds are estimated and the sample is not complete.
+    fn take_sample(&mut self, words: &[(u32, u32)]) {
+        if self.options.estimates() && !self.sample.is_complete() {
+            let heaviest = self.heaviest(words, MAX_SAMPLED_TERMS).into_iter();
+            self.sample
+                .add(heaviest.map(|(weighted, times)| (weighted.term, times)).collect());
+        }
+    }
+
+    /// Estimates the thresholds again if the sample has grown enough.
+    fn estimate_thresholds(&mut self) {
+        if self.options.estimates() && self.sample.is_due() {
+            let vectors: Vec<Vec<TermWeight>> = self
+                .sample
+                .items
+                .iter()
+                .map(|words| self.vector(words).0)
+                .collect();
+            self.sample.set(estimate::estimate(&vectors));
+        }
     }
 
     /// Retires the stories that gained no member within [`StoryOptions::window`], and those least recently joined above
@@ -261,6 +303,8 @@ impl Stories {
                     .chain(story.weights().map(|weighted| weighted.term))
             });
             self.vocabulary.evict(needed);
+            let vocabulary = &self.vocabulary;
+            self.sample.retain(|word| vocabulary.role(word) == WordRole::Term);
         }
     }
 
@@ -303,8 +347,9 @@ impl Stories {
         item.words.iter().map(number).collect()
     }
 
-    /// An item's vector, scaled to length 1, and the number of occurrences of each of its terms.
-    fn vector(&self, words: &[(u32, u32)]) -> (Vec<TermWeight>, Vec<u32>) {
+    /// The heaviest terms of an item, at most `limit`, sorted by term: each with its weight and its number of
+    /// occurrences.
+    fn heaviest(&self, words: &[(u32, u32)], limit: usize) -> Vec<(TermWeight, u32)> {
         let terms = words
             .iter()
             .filter(|&&(word, _)| self.vocabulary.role(word) == WordRole::Term);
@@ -317,7 +362,13 @@ impl Stories {
             .filter(|(weighted, _)| weighted.weight > 0.0)
             .collect();
         weighted.sort_unstable_by_key(|(weighted, _)| weighted.term);
-        keep_heaviest(&mut weighted, MAX_ITEM_TERMS, |(weighted, _)| *weighted);
+        keep_heaviest(&mut weighted, limit, |(weighted, _)| *weighted);
+        weighted
+    }
+
+    /// An item's vector, scaled to length 1, and the number of occurrences of each of its terms.
+    fn vector(&self, words: &[(u32, u32)]) -> (Vec<TermWeight>, Vec<u32>) {
+        let mut weighted = self.heaviest(words, MAX_ITEM_TERMS);
         let norm = norm(weighted.iter().map(|(weighted, _)| weighted.weight));
         for (weighted, _) in &mut weighted {
             weighted.weight = (f64::from(weighted.weight) / norm) as f32;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use twinprint_index::storage::{self, Storage as _};
 use twinprint_io::work::MadeDirs;
 
-use super::database::{Config, Database, FILE, FORMATS};
+use super::database::{Config, Database, FILE, FORMAT_ESTIMATED, FORMAT_PLAIN, FORMAT_STORIES};
 use super::error::CollectionError;
 use super::settings::Settings;
 use super::tables::Tables;
@@ -89,8 +89,15 @@ fn delete_unfinished(path: &Path) -> io::Result<()> {
 /// Initializes a new store: writes the settings, new random secrets and empty tables.
 pub(crate) fn write_settings(store: &Database, settings: &Settings) -> Result<(), CollectionError> {
     let secrets = std::array::from_fn(|_| random());
+    let format = if settings.estimates_stories() {
+        FORMAT_ESTIMATED
+    } else if settings.stories {
+        FORMAT_STORIES
+    } else {
+        FORMAT_PLAIN
+    };
     let config = Config {
-        format: FORMATS[usize::from(settings.stories)],
+        format,
         profile_checksum: settings.check()?.checksum(),
         settings: settings.clone(),
         secrets,

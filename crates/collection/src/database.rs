@@ -43,9 +43,13 @@ use twinprint_io::guard::guarded;
 
 /// The name of a collection's file in the collection's directory.
 pub(crate) const FILE: &str = "collection.redb";
-/// The format numbers of a collection: the first without stories, the second with stories. The second is the newest
-/// format that this version reads.
-pub(crate) const FORMATS: [u32; 2] = [1, 2];
+/// The format of a collection without stories.
+pub(crate) const FORMAT_PLAIN: u32 = 1;
+/// The format of a collection with stories whose thresholds are given. A threshold that its settings do not have is that
+/// of the versions that estimated none.
+pub(crate) const FORMAT_STORIES: u32 = 2;
+/// The format of a collection with stories that estimates a threshold. It is the newest format that this version reads.
+pub(crate) const FORMAT_ESTIMATED: u32 = 3;
 /// The size of redb's page cache, in bytes.
 const CACHE_BYTES: usize = 128 << 20;
 

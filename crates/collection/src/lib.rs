@@ -119,7 +119,7 @@ pub use repair::RepairReport;
 pub use runs::Objection;
 pub use settings::{CanonicalBy, Settings, StoredContent};
 pub use shared::Commits;
-pub use stats::{SourceStats, Stats};
+pub use stats::{SourceStats, Stats, StoryStats, ThresholdEstimate};
 pub use story_query::{Story, StoryDetail, StoryList, StoryQuery};
 pub use story_record::StoryTerm;
 pub use twinprint_stream::parse_time;

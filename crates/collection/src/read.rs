@@ -3,7 +3,7 @@
 use redb::{ReadOnlyTable, ReadTransaction, ReadableTable};
 
 use super::database::{CHANGES, DOCUMENTS, Database, GROUPS, GroupRecord, ROWS, SOURCES, State, TEXTS};
-use super::database::{Config, FORMATS, META};
+use super::database::{Config, FORMAT_ESTIMATED, FORMAT_STORIES, META};
 use super::error::CollectionError;
 use super::record::{DocumentRecord, SourceCounts};
 use super::row::Row;
@@ -133,16 +133,19 @@ impl Database {
                 .ok()
                 .and_then(|config| config.get("format")?.as_u64())
                 .unwrap_or(0);
-            let [_, known] = FORMATS;
-            if format > u64::from(known) {
+            if format > u64::from(FORMAT_ESTIMATED) {
                 return Err(CollectionError::Newer {
                     path: self.path.clone(),
                     got: format as u32,
-                    known,
+                    known: FORMAT_ESTIMATED,
                 });
             }
-            serde_json::from_slice(&bytes)
-                .map_err(|error| self.damaged(format!("the settings are invalid: {error}")))
+            let mut config: Config = serde_json::from_slice(&bytes)
+                .map_err(|error| self.damaged(format!("the settings are invalid: {error}")))?;
+            if config.format == FORMAT_STORIES {
+                config.settings = config.settings.with_former_thresholds();
+            }
+            Ok(config)
         })
     }
 

@@ -109,15 +109,16 @@ pub struct Settings {
     /// needs a text, even if the collection does not store it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub stories: bool,
-    /// The minimum cosine between a document and the centre of a story that it may join: above 0 and at most 1.
-    #[serde(skip_serializing_if = "is_default_threshold")]
+    /// The minimum cosine between a document and the centre of a story that it may join: above 0 and at most 1. If it is
+    /// absent, it is estimated from the first 2,000 documents that are placed by their words.
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(exclusive_minimum = 0.0, maximum = 1.0))]
-    pub story_threshold: f64,
+    pub story_threshold: Option<f64>,
     /// The minimum cosine between the centres of two stories at which they are merged: above 0 and at most 1. With 1,
-    /// stories are never merged.
-    #[serde(skip_serializing_if = "is_default_merge")]
+    /// stories are never merged. If it is absent, it is estimated as `story_threshold` is.
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(exclusive_minimum = 0.0, maximum = 1.0))]
-    pub story_merge: f64,
+    pub story_merge: Option<f64>,
     /// A story ends after this number of seconds without new members. The clock is the latest time of any document. If
     /// it is absent, stories do not end by time.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -137,24 +138,6 @@ pub struct Settings {
 
 // Default values of the story settings are not written. So older versions of twinprint can read the settings of a
 // collection without stories.
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    clippy::float_cmp,
-    reason = "the signature that serde calls; the comparison is with the exact default"
-)]
-fn is_default_threshold(threshold: &f64) -> bool {
-    *threshold == Settings::default().story_threshold
-}
-
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    clippy::float_cmp,
-    reason = "the signature that serde calls; the comparison is with the exact default"
-)]
-fn is_default_merge(merge: &f64) -> bool {
-    *merge == Settings::default().story_merge
-}
-
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde calls")]
 fn is_default_live(live: &u32) -> bool {
     *live == DEFAULT_STORY_LIVE
@@ -173,8 +156,8 @@ impl Default for Settings {
             reject_empty: false,
             keyed: false,
             stories: false,
-            story_threshold: 0.3,
-            story_merge: 0.65,
+            story_threshold: None,
+            story_merge: None,
             story_window: None,
             story_half_life: None,
             story_live: DEFAULT_STORY_LIVE,
@@ -242,13 +225,38 @@ impl Settings {
         self.stories || self.canonical != CanonicalBy::First
     }
 
+    /// True if a collection with these settings is what `asked` asks for. A story threshold that `asked` leaves to the
+    /// documents may have any value here: collections of earlier versions have a given one.
+    pub fn satisfy(&self, asked: &Self) -> bool {
+        let asked = Self {
+            story_threshold: asked.story_threshold.or(self.story_threshold),
+            story_merge: asked.story_merge.or(self.story_merge),
+            ..asked.clone()
+        };
+        *self == asked
+    }
+
+    /// True if the collection estimates a story threshold.
+    pub(crate) fn estimates_stories(&self) -> bool {
+        self.stories && (self.story_threshold.is_none() || self.story_merge.is_none())
+    }
+
+    /// Gives the story thresholds that earlier versions used if none were given.
+    pub(crate) fn with_former_thresholds(self) -> Self {
+        Self {
+            story_threshold: self.story_threshold.or(Some(0.3)),
+            story_merge: self.story_merge.or(Some(0.65)),
+            ..self
+        }
+    }
+
     fn check_stories(&self) -> Result<(), CollectionError> {
         let invalid = |why: &str| Err(CollectionError::invalid(why));
         for (name, cosine) in [
             ("story_threshold", self.story_threshold),
             ("story_merge", self.story_merge),
         ] {
-            if !(cosine > 0.0 && cosine <= 1.0) {
+            if let Some(cosine) = cosine.filter(|&cosine| !(cosine > 0.0 && cosine <= 1.0)) {
                 return Err(CollectionError::Invalid(format!(
                     "{name}: {cosine} is not allowed; give a number above 0 and at most 1"
                 )));
@@ -311,10 +319,10 @@ mod tests {
             "story_half_life",
         );
         refuse(
-            |s| (s.stories, s.story_threshold) = (true, 0.0),
+            |s| (s.stories, s.story_threshold) = (true, Some(0.0)),
             "story_threshold",
         );
-        refuse(|s| (s.stories, s.story_merge) = (true, 1.5), "story_merge");
+        refuse(|s| (s.stories, s.story_merge) = (true, Some(1.5)), "story_merge");
         refuse(|s| (s.stories, s.story_live) = (true, 0), "story_live");
         refuse(|s| s.profile = "nonsense".to_owned(), "not a profile");
     }

@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::sync::PoisonError;
 
 use redb::{ReadTransaction, ReadableTable, ReadableTableMetadata};
 use serde::{Deserialize, Serialize};
@@ -33,11 +34,42 @@ pub struct Stats {
     /// The reason why the collection refuses writes; `None` if it accepts writes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refusal: Option<String>,
+    /// The stories; `None` if the collection keeps no stories.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stories: Option<StoryStats>,
     /// A page of the sources, ordered by descending number of documents, then by name.
     pub sources: Vec<SourceStats>,
     /// The value of `after` that continues the list of sources; `None` if no sources follow.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_after: Option<String>,
+}
+
+/// Statistics of the stories of a collection.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct StoryStats {
+    /// The number of live stories.
+    pub live: u64,
+    /// The minimum cosine between a document and the centre of the story that it joins, now.
+    pub threshold: f64,
+    /// The minimum cosine between the centres of two stories that merge, now; `None` if stories never merge.
+    pub merge: Option<f64>,
+    /// The origin of the thresholds that the settings do not give.
+    pub estimate: ThresholdEstimate,
+}
+
+/// The origin of the thresholds of stories.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub enum ThresholdEstimate {
+    /// The settings give both thresholds.
+    Given,
+    /// There are too few documents for an estimate, so the thresholds are provisional.
+    TooFewDocuments,
+    /// The thresholds were estimated from this number of documents. They are estimated again when that number has
+    /// doubled, for the last time at 2,000 documents.
+    FromDocuments(u64),
 }
 
 /// A source of documents with its counts.
@@ -105,6 +137,7 @@ impl Collection {
     ) -> Result<Stats, CollectionError> {
         let shared = &*self.shared;
         let after = after.map(parse_position).transpose()?;
+        let stories = shared.story_stats();
         shared.consistent(|live, transaction| {
             let (sources, next_after) = match source {
                 Some(source) => {
@@ -127,6 +160,7 @@ impl Collection {
                 waiting: self.waiting(),
                 commits: self.commits(),
                 refusal: self.refusal().map(|error| error.to_string()),
+                stories: stories.clone(),
                 sources,
                 next_after,
             })
@@ -135,6 +169,29 @@ impl Collection {
 }
 
 impl Shared {
+    /// Statistics of the stories; `None` if the collection keeps no stories, or if they could not be loaded after a
+    /// failed write.
+    fn story_stats(&self) -> Option<StoryStats> {
+        let stories = self
+            .stories
+            .as_ref()?
+            .read()
+            .unwrap_or_else(PoisonError::into_inner);
+        let engine = &stories.as_ref()?.engine;
+        let thresholds = engine.thresholds();
+        let estimate = match engine.estimate() {
+            _ if !self.settings.estimates_stories() => ThresholdEstimate::Given,
+            None => ThresholdEstimate::TooFewDocuments,
+            Some(estimate) => ThresholdEstimate::FromDocuments(estimate.items),
+        };
+        Some(StoryStats {
+            live: engine.live().len() as u64,
+            threshold: thresholds.join,
+            merge: thresholds.merge,
+            estimate,
+        })
+    }
+
     /// Returns the first `limit` sources after a position. If more sources follow, also returns the position of the
     /// last returned one. Memory is proportional to `limit`, not to the number of sources.
     fn sources(

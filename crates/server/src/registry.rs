@@ -147,7 +147,7 @@ impl CollectionRegistry {
         {
             let collections = self.read()?;
             match collections.get(name) {
-                Some(Ok(existing)) if *existing.settings() == settings => return Ok(false),
+                Some(Ok(existing)) if existing.settings().satisfy(&settings) => return Ok(false),
                 Some(_) => {
                     return Err(Problem::new(
                         StatusCode::CONFLICT,

@@ -39,6 +39,7 @@
 
 mod agreement;
 mod batch;
+mod cosine_chart;
 mod error;
 pub mod fields;
 mod history;
@@ -64,7 +65,9 @@ pub mod time;
 pub mod words;
 
 use twinprint_cluster::groups::{DuplicateGroup, GroupItem, Groups};
-use twinprint_cluster::stories::{Representative, Stories, Story, StoryPlacement, Topic};
+use twinprint_cluster::stories::{
+    Estimate, Representative, Stories, Story, StoryPlacement, Thresholds, Topic,
+};
 use twinprint_cluster::{Similarity, groups, stories};
 use twinprint_fingerprint::HashKey;
 use twinprint_io::VERSION;
@@ -78,10 +81,10 @@ pub use options::{Scope, StreamOptions};
 pub use prepare::{Document, Prepared, Preparer};
 pub use run::cluster;
 pub use state_difference::StateDifference;
-pub use summary::ClusterSummary;
+pub use summary::{ClusterSummary, StoryThresholds};
 pub use time::{parse_span, parse_time};
 pub use twinprint_cluster::groups::Preference;
-pub use twinprint_cluster::stories::Method;
+pub use twinprint_cluster::stories::{Method, Threshold};
 
 use history::PastRuns;
 use leaders::Leaders;
@@ -293,6 +296,31 @@ impl Stream {
     /// The live stories, the oldest first.
     pub fn stories(&self) -> impl ExactSizeIterator<Item = &Story> {
         self.stories.live()
+    }
+
+    /// The thresholds of stories that are in force.
+    pub fn story_thresholds(&self) -> Thresholds {
+        self.stories.thresholds()
+    }
+
+    /// The estimate of the thresholds of stories, with the cosines that it was made from; `None` if the thresholds are
+    /// given, or if there are too few documents yet.
+    pub fn story_estimate(&self) -> Option<&Estimate> {
+        self.stories.estimate()
+    }
+
+    /// The thresholds of stories, as the summary of a run reports them.
+    fn reported_thresholds(&self) -> Option<StoryThresholds> {
+        let options = &self.options.stories;
+        let Thresholds { join, merge } = self.story_thresholds();
+        let estimated = [Some(options.threshold), options.merge].contains(&Some(Threshold::Estimated));
+        let items = || self.story_estimate().map_or(0, |estimate| estimate.items);
+        (options.method == Method::Nearest).then(|| StoryThresholds {
+            join,
+            is_join_given: options.threshold.given().is_some(),
+            merge,
+            estimated_from: estimated.then(items),
+        })
     }
 
     /// Returns the topic of a live story: its terms and a title.

@@ -2,13 +2,16 @@
 
 use serde::{Deserialize, Serialize};
 use twinprint_cluster::groups::GroupOptions;
-use twinprint_cluster::stories::{Method, StoryOptions};
+use twinprint_cluster::stories::{Method, StoryOptions, Threshold};
 use twinprint_text::{Features, Profile, ProfileError, Weight};
 
 use super::time;
 use twinprint_io::OptionError;
 
 use crate::StreamError;
+
+/// The description of a threshold that is estimated from the documents.
+const ESTIMATED: &str = "estimated";
 
 /// The part of a group for which one canonical member is chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,6 +64,7 @@ impl StreamOptions {
     /// An [`OptionError`] that names the first option out of its range.
     pub fn check(&self) -> Result<(), StreamError> {
         let share = |x: f64| x > 0.0 && x <= 1.0;
+        let cosine = |threshold: Threshold| threshold.given().is_none_or(share);
         let checks = [
             (
                 share(self.threshold),
@@ -68,12 +72,12 @@ impl StreamOptions {
                 "give a Jaccard above 0 and at most 1",
             ),
             (
-                share(self.stories.threshold),
+                cosine(self.stories.threshold),
                 "story_threshold",
                 "give a cosine above 0 and at most 1",
             ),
             (
-                self.stories.merge.is_none_or(share),
+                self.stories.merge.is_none_or(cosine),
                 "merge",
                 "give a cosine above 0 and at most 1, or none",
             ),
@@ -88,6 +92,23 @@ impl StreamOptions {
             Some((_, option, problem)) => Err(OptionError::new(option, problem).into()),
             None => Ok(()),
         }
+    }
+
+    /// Replaces thresholds that these options leave to the documents by those that were given in `described`, the text
+    /// of the options of a state. So a stream keeps the thresholds that it started with.
+    pub(super) fn with_thresholds_of(mut self, described: &str) -> Self {
+        let given = |option: &str| {
+            let value = described.lines().find_map(|line| line.strip_prefix(option));
+            value.and_then(|value| value.parse::<f64>().ok())
+        };
+        let stories = &mut self.stories;
+        if let (Threshold::Estimated, Some(cosine)) = (stories.threshold, given("--story-threshold: ")) {
+            stories.threshold = Threshold::Given(cosine);
+        }
+        if let (Some(Threshold::Estimated), Some(cosine)) = (stories.merge, given("--merge: ")) {
+            stories.merge = (cosine < 1.0).then_some(Threshold::Given(cosine));
+        }
+        self
     }
 
     /// Formats the options as text, one per line. State files store this text and compare it when they are read, so its
@@ -106,6 +127,11 @@ impl StreamOptions {
             Method::Nearest => "none".to_owned(),
             Method::EqualBits(bits) => bits.to_string(),
         };
+        let threshold_of = |threshold: Threshold| {
+            threshold
+                .given()
+                .map_or(ESTIMATED.to_owned(), |cosine| cosine.to_string())
+        };
         let live = if groups.live == stories.live {
             groups.live.to_string()
         } else {
@@ -119,8 +145,8 @@ impl StreamOptions {
             ("canonical", format!("{:?}", groups.policy)),
             ("canonical-scope", format!("{scope:?}")),
             ("group-window", span(groups.window)),
-            ("story-threshold", stories.threshold.to_string()),
-            ("merge", stories.merge.unwrap_or(1.0).to_string()),
+            ("story-threshold", threshold_of(stories.threshold)),
+            ("merge", stories.merge.map_or("1".to_owned(), threshold_of)),
             ("window", span(stories.window)),
             ("half-life", span(stories.half_life)),
             ("equal-bits", bits),

@@ -221,6 +221,7 @@ impl<'r> ClusterOutput<'r> {
     /// Writes the live groups and stories, the assignments and the page, and returns the stream.
     pub(super) fn finish(mut self) -> Result<(ClusterSummary, Stream), StreamError> {
         self.write_live()?;
+        self.summary.thresholds = self.stream.reported_thresholds();
         self.write_assignments()?;
         if !self.labels.is_empty() {
             let (stream, placed) = (&self.stream, &self.placed);
@@ -244,7 +245,8 @@ impl<'r> ClusterOutput<'r> {
         self.vectors.map_or(Ok(0), OutputFile::finish)?;
         {
             let mut page = self.dir.file("stories.html")?;
-            page.append(self.page.html(&self.summary, self.timed).as_bytes())?;
+            let estimate = self.stream.story_estimate();
+            page.append(self.page.html(&self.summary, estimate, self.timed).as_bytes())?;
             page.finish()?;
         }
         Ok((self.summary, self.stream))

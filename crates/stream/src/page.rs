@@ -7,9 +7,10 @@
 use std::cmp::Reverse;
 
 use askama::Template;
-use twinprint_cluster::stories::{Story, Topic};
+use twinprint_cluster::stories::{Estimate, Story, Topic};
 
-use super::summary::ClusterSummary;
+use super::cosine_chart::CosineChart;
+use super::summary::{ClusterSummary, StoryThresholds};
 use super::time::{day, stamp};
 use twinprint_io::page::filters;
 
@@ -86,11 +87,21 @@ impl StoriesPage {
         self.0.truncate(MAX_STORIES);
     }
 
-    /// Renders the page as HTML. It shows times if `timed` is true.
-    pub(super) fn html(mut self, summary: &ClusterSummary, timed: bool) -> String {
+    /// Renders the page as HTML. It shows the cosines of `estimate`, and times if `timed` is true.
+    pub(super) fn html(
+        mut self,
+        summary: &ClusterSummary,
+        estimate: Option<&Estimate>,
+        timed: bool,
+    ) -> String {
         self.drop_smallest();
+        let thresholds = summary.thresholds.as_ref();
         let page = Page {
             summary,
+            thresholds,
+            cosines: estimate
+                .zip(thresholds)
+                .map(|(estimate, thresholds)| CosineChart::new(estimate, thresholds)),
             timed,
             bars: if timed { bars(&self.0) } else { Vec::new() },
             span: span(&self.0),
@@ -116,6 +127,9 @@ struct Bar {
 #[template(path = "stories.html")]
 struct Page<'p> {
     summary: &'p ClusterSummary,
+    thresholds: Option<&'p StoryThresholds>,
+    /// The chart of the cosines that the thresholds were estimated from.
+    cosines: Option<CosineChart>,
     timed: bool,
     stories: Vec<PageStory>,
     bars: Vec<Bar>,

@@ -100,7 +100,8 @@ impl Stream {
         ])
     }
 
-    /// Reads the state of a stream that was made with the same options.
+    /// Reads the state of a stream that was made with the same options. A story threshold that `options` does not give
+    /// is the one that the stream began with.
     ///
     /// # Errors
     /// A [`StateError`], which names the file and the problem; [`StateError::Options`] if the options differ.
@@ -144,6 +145,7 @@ impl Stream {
         let plain = BufReader::new(plain);
         let stored: LoadedState =
             serde_json::from_reader(plain).map_err(|_| damaged("the content cannot be parsed"))?;
+        let options = options.with_thresholds_of(&stored.options);
         let asked = options.describe();
         if stored.options != asked {
             return Err(StateError::Options {

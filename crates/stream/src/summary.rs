@@ -22,6 +22,9 @@ pub struct ClusterSummary {
     pub groups: u64,
     /// The number of stories, and the number of stories with at least two documents.
     pub stories: [u64; 2],
+    /// The thresholds of stories at the end of the run; `None` if no thresholds are used.
+    #[serde(default)]
+    pub thresholds: Option<StoryThresholds>,
     /// The number of stories that have ended.
     pub ended: u64,
     /// The number of documents without a readable time. Such a document gets the latest time of the documents before
@@ -37,4 +40,18 @@ pub struct ClusterSummary {
     /// The agreement of groups and of stories with the labels of documents, if
     /// [`FieldKeys::label`](crate::FieldKeys::label) is set and some document has a label.
     pub agreement: Option<[AgreementReport; 2]>,
+}
+
+/// The thresholds of stories at the end of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StoryThresholds {
+    /// The minimum cosine between a document and the centre of the story that it joins.
+    pub join: f64,
+    /// True if `join` was given.
+    pub is_join_given: bool,
+    /// The minimum cosine of the centres of two stories that merge; `None` if stories never merge.
+    pub merge: Option<f64>,
+    /// The number of documents that the latest estimate was made from; `None` if no threshold is estimated, 0 if there
+    /// are too few documents yet.
+    pub estimated_from: Option<u64>,
 }

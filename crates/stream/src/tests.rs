@@ -175,6 +175,13 @@ fn a_state_of_an_older_version_has_no_runs() {
     fs::write(&path, include_bytes!("../testdata/stream-state-2")).expect("a place to write");
     let mut stream = Stream::load(&path, StreamOptions::new().expect("options")).expect("a state");
     assert_eq!((stream.documents(), &stream.past), (3, &PastRuns::default()));
+    // Its thresholds are those of its version, which did not estimate them.
+    let thresholds = stream.story_thresholds();
+    assert_eq!((thresholds.join, thresholds.merge), (0.3, Some(0.65)));
+    for (number, text) in Draw(5).stream(200).iter().enumerate() {
+        add(&mut stream, text, None);
+        assert_eq!(stream.story_thresholds(), thresholds, "document {number}");
+    }
     let claim = claim(7, &path, 3);
     let open = OpenClaim { claim, digest: 9 };
     assert!(!stream.past.contain(&open));
@@ -307,7 +314,10 @@ fn memory_is_bounded_by_the_limits_of_live_groups_and_stories() {
 
 #[test]
 fn many_live_clusters_need_a_bounded_number_of_comparisons_per_document() {
-    let mut stream = Stream::new(options());
+    let mut options = options();
+    // A high threshold, so that most documents begin a story.
+    options.stories.threshold = Threshold::Given(0.3);
+    let mut stream = Stream::new(options);
     let mut draw = Draw(12);
     let documents = 4000;
     for i in 0..documents {

@@ -185,10 +185,16 @@ fn a_stream_in_two_runs_gives_the_result_of_one_run() {
             &[
                 "other options",
                 "s:",
-                "--threshold was 0.8, now 0.9; --story-threshold was 0.2, now 0.3; --window was none, now 7d",
+                "--threshold was 0.8, now 0.9; --window was none, now 7d",
             ],
         );
+    sandbox
+        .run("cluster b.jsonl -o third --state s --story-threshold 0.3")
+        .fails(1, &["--story-threshold was 0.2, now 0.3"]);
     sandbox.run("cluster a.jsonl -o within --state within/s").ok();
+    sandbox
+        .run("cluster b.jsonl -o third --state within/s --story-threshold 0.3")
+        .fails(1, &["--story-threshold was estimated, now 0.3"]);
     sandbox.run("cluster b.jsonl -o after --state within/s").ok();
     sandbox
         .run("cluster b.jsonl -o refused --state within/s -k 3")
@@ -390,4 +396,41 @@ fn the_last_seen_groups_and_stories_stay_live_with_and_without_times() {
         assert_eq!(groups.len(), 1);
         assert_eq!(groups[0]["size"], 50);
     }
+}
+
+#[test]
+fn the_story_threshold_is_estimated_and_the_same_for_any_runs_and_threads() {
+    let sandbox = sandbox();
+    let news = news();
+    let parts: Vec<&str> = news.split_inclusive('\n').collect();
+    sandbox.run("cluster news.jsonl -o whole --ahead 0").ok();
+    sandbox
+        .run("cluster news.jsonl -o single --ahead 0 --threads 1")
+        .ok();
+    for (part, lines) in [("a", &parts[..20]), ("b", &parts[20..50]), ("c", &parts[50..])] {
+        sandbox.put(&format!("{part}.jsonl"), lines.concat());
+        sandbox
+            .run(&format!(
+                "cluster {part}.jsonl -o {part} --ahead 0 --state s --threads 2"
+            ))
+            .ok();
+    }
+    for name in ["stories.jsonl", "groups.jsonl"] {
+        let whole = sandbox.text(&format!("whole/{name}"));
+        assert_eq!(whole, sandbox.text(&format!("single/{name}")));
+        assert_eq!(whole, sandbox.text(&format!("c/{name}")));
+    }
+    let summary = sandbox.run("cluster news.jsonl -o estimated").ok().stdout;
+    assert!(summary.contains("estimated from 80 documents"), "{summary}");
+    let page = sandbox.text("estimated/stories.html");
+    assert!(page.contains("c-cosine") && page.contains("Nearest cosine of each document"));
+    let summary = sandbox
+        .run("cluster news.jsonl -o given --story-threshold 0.25 --merge 1")
+        .ok()
+        .stdout;
+    assert!(
+        summary.contains("0.250  joins a story; stories never merge; given"),
+        "{summary}"
+    );
+    assert!(!sandbox.text("given/stories.html").contains("c-cosine"));
 }

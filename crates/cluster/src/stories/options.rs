@@ -10,15 +10,41 @@ pub enum Method {
     EqualBits(u32),
 }
 
+/// A threshold of cosines.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Threshold {
+    /// Estimated from the first items: see [`Estimate`](super::Estimate).
+    #[default]
+    Estimated,
+    /// This cosine.
+    Given(f64),
+}
+
+impl Threshold {
+    /// The given cosine; `None` if the threshold is estimated.
+    pub fn given(self) -> Option<f64> {
+        match self {
+            Self::Estimated => None,
+            Self::Given(cosine) => Some(cosine),
+        }
+    }
+}
+
+impl From<Option<f64>> for Threshold {
+    fn from(given: Option<f64>) -> Self {
+        given.map_or(Self::Estimated, Self::Given)
+    }
+}
+
 /// Options of stories.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoryOptions {
     /// The method by which an item finds its story.
     pub method: Method,
     /// The minimum cosine between an item and the centre of the story that it joins.
-    pub threshold: f64,
+    pub threshold: Threshold,
     /// Two stories merge if the cosine of their centres is at least this value; `None` merges no stories.
-    pub merge: Option<f64>,
+    pub merge: Option<Threshold>,
     /// A story is retired if it gains no member for this number of seconds; `None` keeps all stories live.
     pub window: Option<i64>,
     /// The weight of a member in the centre is halved after each such number of seconds; `None` keeps the weights
@@ -38,13 +64,21 @@ impl Default for StoryOptions {
     fn default() -> Self {
         Self {
             method: Method::Nearest,
-            threshold: 0.3,
-            merge: Some(0.65),
+            threshold: Threshold::Estimated,
+            merge: Some(Threshold::Estimated),
             window: None,
             half_life: None,
             live: 1_000_000,
             compared: 64,
             vocabulary: 1 << 20,
         }
+    }
+}
+
+impl StoryOptions {
+    /// True if a threshold is to be estimated.
+    pub(super) fn estimates(&self) -> bool {
+        let estimated = [Some(self.threshold), self.merge].contains(&Some(Threshold::Estimated));
+        estimated && self.method == Method::Nearest
     }
 }

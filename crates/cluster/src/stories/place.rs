@@ -13,10 +13,13 @@ impl Stories {
     /// O(live stories) with a small constant.
     pub fn place(&mut self, item: &Representative<'_>, now: i64) -> StoryPlacement {
         let words = self.numbers(item);
-        match self.ahead.checked_sub(1) {
-            Some(ahead) => self.ahead = ahead,
-            None => self.vocabulary.count(&words),
+        if let Some(ahead) = self.ahead.checked_sub(1) {
+            self.ahead = ahead;
+        } else {
+            self.vocabulary.count(&words);
+            self.take_sample(&words);
         }
+        self.estimate_thresholds();
         let (vector, occurrences) = self.vector(&words);
         let total = words
             .iter()
@@ -73,16 +76,15 @@ impl Stories {
         if vector.is_empty() {
             return Vec::new();
         }
+        let threshold = self.thresholds().join;
         let query = fingerprint(vector.iter().copied(), &self.vocabulary);
-        let candidates = self
-            .centres
-            .nearest(query, self.options.threshold, self.options.compared);
+        let candidates = self.centres.nearest(query, threshold, self.options.compared);
         self.counts.compared += candidates.len() as u64;
         let cosine = |id: u64| self.live.get(&id).map(|story| (story.cosine(vector), id));
         let mut near: Vec<(f64, u64)> = candidates
             .into_iter()
             .filter_map(cosine)
-            .filter(|&(cosine, _)| cosine >= self.options.threshold)
+            .filter(|&(cosine, _)| cosine >= threshold)
             .collect();
         near.sort_unstable_by(|(a, x), (b, y)| b.total_cmp(a).then(x.cmp(y)));
         near
@@ -117,7 +119,7 @@ impl Stories {
     /// threshold. Returns the id of the story that remains, and the ids of the stories merged into it.
     fn merge(&mut self, mut id: u64, near: &[(f64, u64)], now: i64) -> (u64, Vec<u64>) {
         let mut merged = Vec::new();
-        let (Some(min_cosine), Method::Nearest) = (self.options.merge, self.options.method) else {
+        let (Some(min_cosine), Method::Nearest) = (self.thresholds().merge, self.options.method) else {
             return (id, merged);
         };
         for &(_, other) in near {

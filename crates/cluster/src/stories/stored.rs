@@ -10,9 +10,12 @@
 use std::collections::BTreeMap;
 
 use super::story::{CentreTerm, Exemplar, Sites, Story};
+use super::thresholds::Sample;
 use super::vector::TermWeight;
 use super::vocabulary::{Vocabulary, VocabularyEntry, WordRole};
 use super::{Stories, StoryCounts, StoryOptions};
+
+mod sample;
 
 /// The byte that stands for a free number of the vocabulary, instead of a word's role.
 const FREE_ENTRY: u8 = 255;
@@ -109,7 +112,8 @@ impl<'b> Decoder<'b> {
 }
 
 impl Stories {
-    /// Encodes the state as bytes. The options are not included. Linear in the live stories and the vocabulary.
+    /// Encodes the state as bytes. The options are not included. The sample is included if thresholds are estimated.
+    /// Linear in the live stories, the vocabulary and the sample.
     ///
     /// ```
     /// use twinprint_cluster::stories::{Stories, StoryOptions};
@@ -149,6 +153,9 @@ impl Stories {
         ] {
             out.u64(n);
         }
+        if self.options.estimates() {
+            self.sample.write(&mut out);
+        }
         out.0
     }
 
@@ -170,6 +177,11 @@ impl Stories {
             merged: input.u64()?,
             retired: input.u64()?,
         };
+        let sample = if options.estimates() {
+            Sample::read(input)?
+        } else {
+            Sample::default()
+        };
         if !input.0.is_empty() {
             return None;
         }
@@ -180,6 +192,7 @@ impl Stories {
             by_bits: by_bits.into_iter().collect(),
             ahead,
             counts,
+            sample,
             ..Self::new(options.clone())
         };
         for (last_seen, story) in live {
@@ -331,6 +344,7 @@ impl Story {
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::Threshold;
     use super::super::tests::place;
     use super::*;
 
@@ -346,7 +360,7 @@ mod tests {
         #[test]
         fn stories_decoded_from_their_bytes_place_items_as_the_original(news in news(60), at in 0usize..60) {
             let options = StoryOptions {
-                window: Some(20), half_life: Some(10), vocabulary: 30, threshold: 0.2, merge: Some(0.4), ..StoryOptions::default()
+                window: Some(20), half_life: Some(10), vocabulary: 30, threshold: Threshold::Given(0.2), merge: Some(Threshold::Given(0.4)), ..StoryOptions::default()
             };
             let mut original = Stories::new(options.clone());
             let mut reloaded = Stories::new(options.clone());

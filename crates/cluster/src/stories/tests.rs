@@ -158,7 +158,7 @@ fn ideographs_are_joined_without_spaces() {
     let (stories, found) = run(
         &texts,
         StoryOptions {
-            threshold: 0.15,
+            threshold: Threshold::Given(0.15),
             ..StoryOptions::default()
         },
     );
@@ -195,7 +195,7 @@ fn with_a_half_life_a_story_follows_its_subject() {
     let found = |half_life: Option<i64>| -> usize {
         let options = StoryOptions {
             half_life,
-            threshold: 0.4,
+            threshold: Threshold::Given(0.4),
             ..StoryOptions::default()
         };
         let mut stories = Stories::new(options);
@@ -228,7 +228,7 @@ struct NaiveStories {
 }
 
 impl NaiveStories {
-    fn place(&mut self, document: u64, vector: &[(String, f32)], options: &StoryOptions) -> u64 {
+    fn place(&mut self, document: u64, vector: &[(String, f32)], thresholds: Thresholds) -> u64 {
         let cosine = |a: &Vector, b: &Vector| {
             let dot: f64 = a.iter().filter_map(|(term, x)| Some(x * b.get(term)?)).sum();
             let norm = |v: &Vector| v.values().map(|x| x * x).sum::<f64>().sqrt();
@@ -244,8 +244,8 @@ impl NaiveStories {
             .iter()
             .map(|(&id, centre)| (cosine(&item, centre), id))
             .collect();
-        self.tied |= near.iter().any(|&(cosine, _)| close(cosine, options.threshold));
-        near.retain(|&(cosine, _)| cosine >= options.threshold);
+        self.tied |= near.iter().any(|&(cosine, _)| close(cosine, thresholds.join));
+        near.retain(|&(cosine, _)| cosine >= thresholds.join);
         near.sort_by(|(a, x), (b, y)| b.total_cmp(a).then(x.cmp(y)));
         self.tied |= near.windows(2).any(|pair| close(pair[0].0, pair[1].0));
         let Some(&(_, mut id)) = near.first() else {
@@ -262,7 +262,7 @@ impl NaiveStories {
         for &(_, other) in &near[1..] {
             let (similarity, merge) = (
                 cosine(&self.stories[&id], &self.stories[&other]),
-                options.merge.unwrap_or(2.0),
+                thresholds.merge.unwrap_or(2.0),
             );
             self.tied |= close(similarity, merge);
             if similarity >= merge {
@@ -284,8 +284,8 @@ proptest! {
         texts in proptest::collection::vec(proptest::collection::vec(0u8..12, 1..7), 1..50),
         threshold in 0.2..0.8f64,
     ) {
-        let options = StoryOptions { threshold, compared: usize::MAX, ..StoryOptions::default() };
-        let mut stories = Stories::new(options.clone());
+        let options = StoryOptions { threshold: Threshold::Given(threshold), compared: usize::MAX, ..StoryOptions::default() };
+        let mut stories = Stories::new(options);
         let mut naive = NaiveStories { stories: BTreeMap::default(), tied: false };
         let texts: Vec<Text> = texts
             .iter()
@@ -301,7 +301,7 @@ proptest! {
                 prop_assert_eq!(joined.story, document);
                 continue;
             }
-            let expected = naive.place(document, &vector, &options);
+            let expected = naive.place(document, &vector, stories.thresholds());
             let found = stories.resolve(joined.story);
             if naive.tied && found != expected {
                 // Rounding decided, and from here on the two implementations have different stories.
@@ -336,4 +336,157 @@ fn a_removed_document_leaves_its_weight_in_the_centre() {
     );
     stories.advance(i64::MAX);
     assert!(stories.take_retired().is_empty());
+}
+
+/// Reports of 12 events, in turns: five words of the event's eight, and five of a hundred that all events share.
+fn reports(count: u64) -> Vec<String> {
+    let mut state = 1u64;
+    let mut draw = |below: u64| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % below
+    };
+    let mut report = |event: u64| {
+        let own = (0..5)
+            .map(|_| format!("e{event}w{}", draw(8)))
+            .collect::<Vec<_>>();
+        let common = (0..5).map(|_| format!("w{}", draw(100))).collect::<Vec<_>>();
+        [own, common].concat().join(" ")
+    };
+    (0..count).map(|n| report(n % 12)).collect()
+}
+
+#[test]
+fn the_estimated_threshold_finds_the_events() {
+    let reports = reports(240);
+    let texts: Vec<&str> = reports.iter().map(String::as_str).collect();
+    let (stories, found) = run(&texts, StoryOptions::default());
+    let found: Vec<u32> = found.into_iter().map(|story| story as u32).collect();
+    let truth: Vec<u32> = (0..240).map(|n| n % 12).collect();
+    let agreement = crate::metrics::Agreement::of(&found, &truth);
+    assert!(agreement.bcubed.f1() > 0.9, "{:?}", agreement.bcubed);
+    let estimate = stories.estimate().expect("an estimate");
+    assert_eq!(estimate.items, 240);
+    assert!((estimate.threshold - stories.thresholds().join).abs() < 1e-12);
+}
+
+#[test]
+fn the_thresholds_change_when_the_sample_has_doubled() {
+    let mut stories = Stories::new(StoryOptions::default());
+    let mut changes = Vec::new();
+    let mut before = stories.thresholds();
+    for (document, text) in (0..).zip(reports(2100)) {
+        place(&mut stories, document, 0, &text);
+        if stories.thresholds() != before {
+            before = stories.thresholds();
+            changes.push(document + 1);
+        }
+    }
+    // The last estimate has the most documents that a sample can have.
+    assert_eq!(changes, [32, 64, 128, 256, 512, 1024, 2000]);
+    assert!(stories.sample.items.is_empty());
+}
+
+#[test]
+fn given_thresholds_are_not_estimated() {
+    let options = StoryOptions {
+        threshold: Threshold::Given(0.25),
+        merge: None,
+        ..StoryOptions::default()
+    };
+    let mut stories = Stories::new(options);
+    for (document, text) in (0..).zip(reports(100)) {
+        place(&mut stories, document, 0, &text);
+    }
+    assert_eq!(
+        stories.thresholds(),
+        Thresholds {
+            join: 0.25,
+            merge: None
+        }
+    );
+    assert!(stories.estimate().is_none() && stories.sample.items.is_empty());
+}
+
+#[test]
+fn estimated_merging_never_is_below_a_given_threshold() {
+    for given in [0.01, 0.95] {
+        let options = StoryOptions {
+            threshold: Threshold::Given(given),
+            ..StoryOptions::default()
+        };
+        let mut stories = Stories::new(options);
+        for (document, text) in (0..).zip(reports(100)) {
+            place(&mut stories, document, 0, &text);
+            let thresholds = stories.thresholds();
+            assert!((thresholds.join - given).abs() < 1e-12);
+            assert!(thresholds.merge.is_some_and(|merge| merge >= given));
+        }
+        let estimate = stories.estimate().expect("an estimate");
+        assert_eq!(stories.thresholds().merge, Some(estimate.merge.max(given)));
+    }
+}
+
+#[test]
+fn the_sample_keeps_the_heaviest_terms_of_long_items() {
+    let long: Vec<String> = (0..2000).map(|n| format!("w{n}")).collect();
+    let mut stories = Stories::new(StoryOptions::default());
+    place(&mut stories, 0, 0, &long.join(" "));
+    place(
+        &mut stories,
+        1,
+        0,
+        &format!("{} rare rare", long[..1000].join(" ")),
+    );
+    let sizes: Vec<usize> = stories.sample.items.iter().map(Vec::len).collect();
+    assert_eq!(sizes, [MAX_SAMPLED_TERMS; 2]);
+    let rare = stories.vocabulary.number("rare", WordRole::Term);
+    assert!(stories.sample.items[1].contains(&(rare, 2)));
+}
+
+#[test]
+fn evicted_terms_leave_the_sample() {
+    let options = StoryOptions {
+        vocabulary: 40,
+        live: 5,
+        ..StoryOptions::default()
+    };
+    let mut stories = Stories::new(options);
+    for document in 0..500 {
+        let text: Vec<String> = (0..8).map(|j| format!("u{}", document * 5 + j)).collect();
+        place(&mut stories, document, document as i64, &text.join(" "));
+        let sampled = || stories.sample.items.iter().flatten();
+        assert!(sampled().all(|&(term, _)| !stories.vocabulary.text(term).is_empty()));
+        let of_item = |(item, words): (usize, &Vec<(u32, u32)>)| {
+            let first = item as u64 * 5;
+            let own = |&(term, _): &(u32, u32)| {
+                let number = stories.vocabulary.text(term)[1..].parse::<u64>();
+                number.is_ok_and(|number| (first..first + 8).contains(&number))
+            };
+            words.iter().all(own)
+        };
+        assert!(stories.sample.items.iter().enumerate().all(of_item));
+    }
+    assert!(stories.vocabulary.len() < 1000, "{}", stories.vocabulary.len());
+}
+
+#[test]
+fn stories_stored_before_an_estimate_place_further_items_as_the_original() {
+    let reports = reports(150);
+    for at in [10, 31, 40, 64, 100, 140] {
+        let mut original = Stories::new(StoryOptions::default());
+        let mut reloaded = original.clone();
+        for (document, text) in (0..).zip(&reports) {
+            if document == at {
+                let bytes = reloaded.encode();
+                let decoded = Stories::decode(&bytes, StoryOptions::default()).expect("stories");
+                assert_eq!(decoded.encode(), bytes);
+                reloaded = decoded;
+            }
+            let placed = place(&mut original, document, 0, text);
+            assert_eq!(placed, place(&mut reloaded, document, 0, text));
+        }
+        assert_eq!(original.encode(), reloaded.encode());
+    }
 }

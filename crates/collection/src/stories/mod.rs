@@ -191,8 +191,8 @@ pub(crate) fn seen_at(time: Option<&str>, now: i64) -> i64 {
 pub(crate) fn options(settings: &Settings) -> Option<StoryOptions> {
     let signed = |seconds: Option<u64>| seconds.map(|seconds| i64::try_from(seconds).unwrap_or(i64::MAX));
     settings.stories.then(|| StoryOptions {
-        threshold: settings.story_threshold,
-        merge: (settings.story_merge < 1.0).then_some(settings.story_merge),
+        threshold: settings.story_threshold.into(),
+        merge: (settings.story_merge != Some(1.0)).then_some(settings.story_merge.into()),
         window: signed(settings.story_window),
         half_life: signed(settings.story_half_life),
         live: settings.story_live as usize,

@@ -176,6 +176,19 @@ fn collections_of_older_versions_have_no_runs_until_one_is_committed() {
         let collection = Collection::open(dir.path()).unwrap();
         assert_eq!((collection.len(), collection.settings().stories), (3, stories));
         assert_eq!(collection.verify().unwrap().runs, 0);
+        // Collections of the versions that estimated no story thresholds keep those of these versions.
+        let thresholds = [
+            collection.settings().story_threshold,
+            collection.settings().story_merge,
+        ];
+        assert_eq!(
+            thresholds,
+            if stories {
+                [Some(0.3), Some(0.65)]
+            } else {
+                [None; 2]
+            }
+        );
         assert!(!collection.has_run(7, 1).unwrap() && collection.past_run(7).unwrap().is_none());
         let numbers = add_pending(&collection, 0).unwrap();
         collection.commit_run(entry(7, 1, &numbers)).unwrap();

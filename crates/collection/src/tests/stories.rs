@@ -51,8 +51,8 @@ fn settings() -> Settings {
         k: 24,
         max_texts: 10_000,
         stories: true,
-        story_threshold: 0.2,
-        story_merge: 0.4,
+        story_threshold: Some(0.2),
+        story_merge: Some(0.4),
         story_window: Some(30 * 3600),
         story_half_life: Some(20 * 3600),
         ..Settings::default()
@@ -279,4 +279,49 @@ proptest! {
         }
         reference.compare(&collection);
     }
+}
+
+#[test]
+fn an_estimated_threshold_is_reported_and_is_the_same_after_restarts_and_kills() {
+    let settings = Settings {
+        stories: true,
+        ..Settings::default()
+    };
+    let open = |store: &FaultyStore| {
+        let collection = Collection::with_backend(Path::new("stories"), store.clone(), &settings).unwrap();
+        collection.set_clock(NOW);
+        collection
+    };
+    let stats = |collection: &Collection| collection.stats(None, None, 1).unwrap().stories.unwrap();
+    let stories = |collection: &Collection| -> Vec<Option<u64>> {
+        let story = |n: u64| collection.get(&n.to_string()).unwrap().story_id;
+        (0..90).map(story).collect()
+    };
+    let whole = open(&FaultyStore::default());
+    assert_eq!(stats(&whole).estimate, ThresholdEstimate::TooFewDocuments);
+    put(
+        &whole,
+        (0..90)
+            .map(|n| document(&n.to_string(), report(n, 0), 0))
+            .collect(),
+    );
+    assert!(matches!(
+        stats(&whole).estimate,
+        ThresholdEstimate::FromDocuments(32 | 64)
+    ));
+    let mut store = FaultyStore::default();
+    let mut parts = open(&store);
+    for n in 0..90 {
+        put(&parts, vec![document(&n.to_string(), report(n, 0), 0)]);
+        if n % 20 == 7 {
+            drop(parts);
+            parts = open(&store);
+        } else if n % 20 == 17 {
+            store = FaultyStore::with_bytes(store.bytes());
+            parts = open(&store);
+        }
+    }
+    assert_eq!(stats(&whole), stats(&parts));
+    assert_eq!(stories(&whole), stories(&parts));
+    parts.verify().unwrap();
 }

@@ -33,6 +33,20 @@ impl U64s {
         }
     }
 
+    /// Counts the ones of each byte, by the method of Muła: a table lookup counts the ones of each nibble.
+    #[inline(always)]
+    fn ones_of_bytes(self) -> __m256i {
+        // SAFETY: `self` is a vector, which exists only on a CPU with AVX2.
+        unsafe {
+            let table = _mm_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4);
+            let table = _mm256_broadcastsi128_si256(table);
+            let nibble = _mm256_set1_epi8(15);
+            let low = _mm256_and_si256(self.0, nibble);
+            let high = _mm256_and_si256(_mm256_srli_epi16::<4>(self.0), nibble);
+            _mm256_add_epi8(_mm256_shuffle_epi8(table, low), _mm256_shuffle_epi8(table, high))
+        }
+    }
+
     /// Splits four 128-bit values, loaded as two vectors, into a vector of the low halves and one of the high halves.
     #[inline(always)]
     fn split_halves(first: Self, second: Self) -> (Self, Self) {
@@ -70,6 +84,24 @@ impl WordVector for U64s {
     unsafe fn load_partial(from: *const u64, n: usize) -> Self {
         // SAFETY: the caller guarantees that the CPU has AVX2 and that `n` values are readable at `from`.
         unsafe { Self::load_masked(from, n) }
+    }
+
+    #[inline(always)]
+    unsafe fn load_u32(from: *const u32) -> Self {
+        // SAFETY: the caller guarantees that the CPU has AVX2 and that eight values are readable at `from`; the load
+        // may be unaligned.
+        Self(unsafe { _mm256_loadu_si256(from.cast()) })
+    }
+
+    #[inline(always)]
+    unsafe fn load_u32_partial(from: *const u32, n: usize) -> Self {
+        // SAFETY: the caller guarantees that the CPU has AVX2 and that `n` values are readable at `from`. The mask has
+        // lanes 0..n only, and a masked load neither reads nor faults in the other lanes; the address may be unaligned.
+        unsafe {
+            let lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+            let mask = _mm256_cmpgt_epi32(_mm256_set1_epi32(n as i32), lane);
+            Self(_mm256_maskload_epi32(from.cast(), mask))
+        }
     }
 
     #[inline(always)]
@@ -162,18 +194,18 @@ impl WordVector for U64s {
 
     #[inline(always)]
     fn count_ones(self) -> Self {
-        // The method of Muła: a table lookup counts the ones of each nibble, and the sum of absolute differences adds
-        // up the eight bytes of each lane.
+        // SAFETY: `self` is a vector, which exists only on a CPU with AVX2.
+        Self(unsafe { _mm256_sad_epu8(self.ones_of_bytes(), _mm256_setzero_si256()) })
+    }
+
+    #[inline(always)]
+    fn count_ones_u32(self) -> Self {
+        // The two multiplications by 1 add up pairs of bytes, and then pairs of 16-bit numbers.
         //
         // SAFETY: `self` is a vector, which exists only on a CPU with AVX2.
         Self(unsafe {
-            let table = _mm_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4);
-            let table = _mm256_broadcastsi128_si256(table);
-            let nibble = _mm256_set1_epi8(15);
-            let low = _mm256_and_si256(self.0, nibble);
-            let high = _mm256_and_si256(_mm256_srli_epi16::<4>(self.0), nibble);
-            let ones = _mm256_add_epi8(_mm256_shuffle_epi8(table, low), _mm256_shuffle_epi8(table, high));
-            _mm256_sad_epu8(ones, _mm256_setzero_si256())
+            let of_pairs = _mm256_maddubs_epi16(self.ones_of_bytes(), _mm256_set1_epi8(1));
+            _mm256_madd_epi16(of_pairs, _mm256_set1_epi16(1))
         })
     }
 
@@ -187,6 +219,13 @@ impl WordVector for U64s {
     fn less_than(self, bound: Self) -> u32 {
         // SAFETY: `self` is a vector, which exists only on a CPU with AVX2.
         let mask = unsafe { _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpgt_epi64(bound.0, self.0))) };
+        mask.cast_unsigned()
+    }
+
+    #[inline(always)]
+    fn less_than_u32(self, bound: Self) -> u32 {
+        // SAFETY: `self` is a vector, which exists only on a CPU with AVX2.
+        let mask = unsafe { _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpgt_epi32(bound.0, self.0))) };
         mask.cast_unsigned()
     }
 

@@ -58,6 +58,21 @@ impl WordVector for U64s {
     }
 
     #[inline(always)]
+    unsafe fn load_u32(from: *const u32) -> Self {
+        // SAFETY: the caller guarantees that the CPU has AVX-512 and that sixteen values are readable at `from`; the
+        // load may be unaligned.
+        Self(unsafe { _mm512_loadu_epi32(from.cast()) })
+    }
+
+    #[inline(always)]
+    unsafe fn load_u32_partial(from: *const u32, n: usize) -> Self {
+        // SAFETY: the caller guarantees that the CPU has AVX-512, that n < 16, and that `n` values are readable at
+        // `from`. The mask has lanes 0..n only, and a masked load neither reads nor faults in the other lanes; the
+        // address may be unaligned.
+        Self(unsafe { _mm512_maskz_loadu_epi32(((1u32 << n) - 1) as u16, from.cast()) })
+    }
+
+    #[inline(always)]
     unsafe fn load_halves(from: *const u128) -> (Self, Self) {
         // SAFETY: the caller guarantees that the CPU has AVX-512 and that eight 128-bit values are readable at `from`,
         // which are two vectors of eight words.
@@ -148,6 +163,12 @@ impl WordVector for U64s {
     }
 
     #[inline(always)]
+    fn count_ones_u32(self) -> Self {
+        // SAFETY: `self` is a vector, which exists only on a CPU with AVX-512, including the bit count (VPOPCNTDQ).
+        Self(unsafe { _mm512_popcnt_epi32(self.0) })
+    }
+
+    #[inline(always)]
     fn min_small(self, other: Self) -> Self {
         // The minimum of bytes is the same for lanes below 256. It is used because the minimum of 64-bit lanes is
         // several times slower on some CPUs.
@@ -160,6 +181,12 @@ impl WordVector for U64s {
     fn less_than(self, bound: Self) -> u32 {
         // SAFETY: `self` is a vector, which exists only on a CPU with AVX-512.
         u32::from(unsafe { _mm512_cmplt_epu64_mask(self.0, bound.0) })
+    }
+
+    #[inline(always)]
+    fn less_than_u32(self, bound: Self) -> u32 {
+        // SAFETY: `self` is a vector, which exists only on a CPU with AVX-512.
+        u32::from(unsafe { _mm512_cmplt_epu32_mask(self.0, bound.0) })
     }
 
     #[inline(always)]

@@ -1,6 +1,6 @@
-//! The Hamming kernels as plain loops, for fingerprints of 16 and 32 bits.
+//! The Hamming kernels as plain loops, for fingerprints of 16 bits.
 //!
-//! Fingerprints of 16 and 32 bits serve small tables, for which plain loops are fast enough. The kernels of the other
+//! Fingerprints of 16 bits serve small tables, for which plain loops are fast enough. The kernels of the other
 //! widths report hits in the same order as these loops.
 
 use crate::hits::{PairHit, RowDistance};
@@ -49,4 +49,4 @@ macro_rules! plain_kernels {
         }
     )*};
 }
-plain_kernels!(u16 u32);
+plain_kernels!(u16);

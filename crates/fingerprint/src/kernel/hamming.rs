@@ -34,15 +34,21 @@ impl<R> Clone for IndexedRows<'_, R> {
 
 impl<R> Copy for IndexedRows<'_, R> {}
 
-/// A fingerprint whose rows fill 64-bit lanes: one lane for a row of 64 bits, two for a row of 128.
+/// A fingerprint whose rows fill 64-bit lanes: half a lane for a row of 32 bits, one lane for a row of 64, two for a
+/// row of 128.
 ///
 /// A vector kernel compares a lower bound of the distance in each lane; a row whose bound is within k is then checked
-/// exactly. At 64 bits the bound is the distance. At 128 bits it is the number of ones of (the difference of the low
+/// exactly. At 32 and 64 bits the bound is the distance. At 128 bits it is the number of ones of (the difference of the low
 /// halves) | (the difference of the high halves), which takes one bit count instead of two: for unrelated rows it is
 /// Binomial(64, ¾), which is within 30 for one row in 10⁷.
 trait LaneRow: Width {
-    /// The vector or vectors that contain `V::LANES` rows.
+    /// The vector or vectors that contain [`count`](Self::count) rows.
     type Lanes<V: WordVector>: Copy;
+
+    /// Returns the number of rows of `Lanes`, at most 16.
+    fn count<V: WordVector>() -> usize {
+        V::LANES
+    }
 
     /// Copies `self` into every lane.
     ///
@@ -50,20 +56,75 @@ trait LaneRow: Width {
     /// The CPU has the instructions of `V`.
     unsafe fn splat<V: WordVector>(self) -> Self::Lanes<V>;
 
-    /// Loads `V::LANES` rows.
+    /// Loads as many rows as [`count`](Self::count) returns.
     ///
     /// # Safety
-    /// The CPU has the instructions of `V`, and `from` is valid for reading `V::LANES` rows.
+    /// The CPU has the instructions of `V`, and `from` is valid for reading these rows.
     unsafe fn load<V: WordVector>(from: *const Self) -> Self::Lanes<V>;
 
     /// Loads `n` rows; the lanes from lane `n` on are zero.
     ///
     /// # Safety
-    /// The CPU has the instructions of `V`, `n < V::LANES`, and `from` is valid for reading `n` rows.
+    /// The CPU has the instructions of `V`, `n` is less than the number of rows of `Lanes`, and `from` is valid for
+    /// reading `n` rows.
     unsafe fn load_partial<V: WordVector>(from: *const Self, n: usize) -> Self::Lanes<V>;
 
     /// Returns, in each lane, a lower bound of the distance of the two rows of that lane.
     fn lower_bounds<V: WordVector>(a: Self::Lanes<V>, b: Self::Lanes<V>) -> V;
+
+    /// Returns a number whose copies in every lane are `bound` for every row.
+    fn in_lane(bound: u32) -> u64 {
+        u64::from(bound)
+    }
+
+    /// Returns the rows whose lower bound is less than `bound`, one bit for each.
+    fn less_than<V: WordVector>(bounds: V, bound: V) -> u32 {
+        bounds.less_than(bound)
+    }
+}
+
+impl LaneRow for u32 {
+    type Lanes<V: WordVector> = V;
+
+    #[inline(always)]
+    fn count<V: WordVector>() -> usize {
+        2 * V::LANES
+    }
+
+    #[inline(always)]
+    unsafe fn splat<V: WordVector>(self) -> V {
+        // SAFETY: the caller guarantees that the CPU has the instructions of V.
+        unsafe { V::splat(u64::from(self) | u64::from(self) << 32) }
+    }
+
+    #[inline(always)]
+    unsafe fn load<V: WordVector>(from: *const Self) -> V {
+        // SAFETY: the caller guarantees that the CPU has the instructions of V and that 2 LANES rows are readable at
+        // `from`.
+        unsafe { V::load_u32(from) }
+    }
+
+    #[inline(always)]
+    unsafe fn load_partial<V: WordVector>(from: *const Self, n: usize) -> V {
+        // SAFETY: the caller guarantees that the CPU has the instructions of V, that n < 2 LANES, and that `n` rows are
+        // readable at `from`.
+        unsafe { V::load_u32_partial(from, n) }
+    }
+
+    #[inline(always)]
+    fn lower_bounds<V: WordVector>(a: V, b: V) -> V {
+        a.xor(b).count_ones_u32()
+    }
+
+    #[inline(always)]
+    fn in_lane(bound: u32) -> u64 {
+        u64::from(bound) | u64::from(bound) << 32
+    }
+
+    #[inline(always)]
+    fn less_than<V: WordVector>(bounds: V, bound: V) -> u32 {
+        bounds.less_than_u32(bound)
+    }
 }
 
 impl LaneRow for u64 {
@@ -152,12 +213,12 @@ unsafe fn compare_group<V: WordVector, R: LaneRow, const G: usize>(
 ) {
     let rows = b.rows;
     // SAFETY: the caller guarantees that the CPU has the instructions of V. Every load starts at row `j` and stays
-    // within `rows`: the two loads of a tile read 2 LANES rows where j + 2 LANES <= rows.len(), the single load reads
-    // LANES rows where j + LANES <= rows.len(), and the partial load reads the last rows.len() - j rows, which are
-    // fewer than LANES.
+    // within `rows`: the two loads of a tile read 2 n rows where j + 2 n <= rows.len(), the single load reads n rows
+    // where j + n <= rows.len(), and the partial load reads the last rows.len() - j rows, which are fewer than n.
     unsafe {
         // Distances are at most 128, so a greater radius is equivalent to 128.
-        let bound = V::splat(u64::from(k.min(128)) + 1);
+        let bound = V::splat(R::in_lane(k.min(128) + 1));
+        let n = R::count::<V>();
         let mut splats = [group[0].splat::<V>(); G];
         for (splat, row) in splats.iter_mut().zip(group) {
             *splat = row.splat::<V>();
@@ -167,31 +228,31 @@ unsafe fn compare_group<V: WordVector, R: LaneRow, const G: usize>(
         // The inner loop calls no function, so that the rows of the group stay in registers.
         'tiles: loop {
             let near = loop {
-                if j + 2 * V::LANES > rows.len() {
+                if j + 2 * n > rows.len() {
                     break 'tiles;
                 }
                 let one = min_lower_bounds::<V, R, G>(&splats, R::load(rows.as_ptr().add(j)));
-                let two = min_lower_bounds::<V, R, G>(&splats, R::load(rows.as_ptr().add(j + V::LANES)));
-                if one.min_small(two).less_than(bound) != 0 {
-                    break one.less_than(bound) | two.less_than(bound) << V::LANES;
+                let two = min_lower_bounds::<V, R, G>(&splats, R::load(rows.as_ptr().add(j + n)));
+                if R::less_than(one.min_small(two), bound) != 0 {
+                    break R::less_than(one, bound) | R::less_than(two, bound) << n;
                 }
-                j += 2 * V::LANES;
+                j += 2 * n;
             };
             emit::<V, R>(group, b, near, j, k, hit);
-            j += 2 * V::LANES;
+            j += 2 * n;
         }
-        if j + V::LANES <= rows.len() {
+        if j + n <= rows.len() {
             let min = min_lower_bounds::<V, R, G>(&splats, R::load(rows.as_ptr().add(j)));
-            let near = min.less_than(bound);
+            let near = R::less_than(min, bound);
             if near != 0 {
                 emit::<V, R>(group, b, near, j, k, hit);
             }
-            j += V::LANES;
+            j += n;
         }
         let left = rows.len() - j;
         if left > 0 {
             let tail = R::load_partial(rows.as_ptr().add(j), left);
-            let near = min_lower_bounds::<V, R, G>(&splats, tail).less_than(bound) & ((1 << left) - 1);
+            let near = R::less_than(min_lower_bounds::<V, R, G>(&splats, tail), bound) & ((1 << left) - 1);
             if near != 0 {
                 emit::<V, R>(group, b, near, j, k, hit);
             }
@@ -383,4 +444,4 @@ macro_rules! lane_kernels {
         }
     )*};
 }
-lane_kernels!(u64 u128);
+lane_kernels!(u32 u64 u128);

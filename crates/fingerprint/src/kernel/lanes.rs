@@ -33,6 +33,20 @@ pub(super) trait WordVector: Copy {
     /// be unaligned.
     unsafe fn load_partial(from: *const u64, n: usize) -> Self;
 
+    /// Loads `2 · LANES` values of 32 bits. Lane i has values 2i and 2i + 1 in its low and its high half.
+    ///
+    /// # Safety
+    /// The CPU has the instructions of `Self`, and `from` is valid for reading `2 · LANES` values. It may be
+    /// unaligned.
+    unsafe fn load_u32(from: *const u32) -> Self;
+
+    /// Loads `n` values of 32 bits, as [`load_u32`](Self::load_u32) does; the halves of lanes from value `n` on are zero.
+    ///
+    /// # Safety
+    /// The CPU has the instructions of `Self`, `n < 2 · LANES`, and `from` is valid for reading `n` values. It may
+    /// be unaligned.
+    unsafe fn load_u32_partial(from: *const u32, n: usize) -> Self;
+
     /// Loads `LANES` values of 128 bits, and returns a vector of their low halves and one of their high halves.
     ///
     /// # Safety
@@ -79,12 +93,20 @@ pub(super) trait WordVector: Copy {
     /// Counts the ones in each lane.
     fn count_ones(self) -> Self;
 
-    /// Returns the lane-wise minimum. All lanes of both vectors must be below 256.
+    /// Counts the ones in each half of a lane, of 32 bits.
+    fn count_ones_u32(self) -> Self;
+
+    /// Returns the lane-wise minimum. All lanes of both vectors must be below 256, or all halves of lanes. In the second
+    /// case it is the minimum of each half.
     fn min_small(self, other: Self) -> Self;
 
     /// Compares lane by lane: bit i of the result is set if lane i of `self` is less than lane i of `bound`. All lanes
     /// of both vectors must be below 2³¹.
     fn less_than(self, bound: Self) -> u32;
+
+    /// Compares the halves of lanes: bit i of the result is set if value i of 32 bits of `self` is less than value i of
+    /// `bound`. All values must be below 2³¹.
+    fn less_than_u32(self, bound: Self) -> u32;
 
     /// Returns lane i of `yes` if lane i of `self` is less than lane i of `bound`, and lane i of `no` otherwise. All
     /// lanes of `self` and `bound` must be below 2³¹.

@@ -60,6 +60,24 @@ impl WordVector for U64s {
     }
 
     #[inline(always)]
+    unsafe fn load_u32(from: *const u32) -> Self {
+        // SAFETY: the caller guarantees that the CPU has NEON and that four values are readable at `from`; the load may
+        // be unaligned.
+        Self(unsafe { vreinterpretq_u64_u32(vld1q_u32(from)) })
+    }
+
+    #[inline(always)]
+    unsafe fn load_u32_partial(from: *const u32, n: usize) -> Self {
+        let mut values = [0u32; 4];
+        for (i, value) in values.iter_mut().enumerate().take(n) {
+            // SAFETY: the caller guarantees that `n` values are readable at `from`, and i < n.
+            *value = unsafe { from.add(i).read_unaligned() };
+        }
+        // SAFETY: the caller guarantees that the CPU has NEON; `values` has four values.
+        unsafe { Self::load_u32(values.as_ptr()) }
+    }
+
+    #[inline(always)]
     unsafe fn load_halves(from: *const u128) -> (Self, Self) {
         // SAFETY: the caller guarantees that the CPU has NEON and that two 128-bit values are readable at `from`, each
         // of which is a vector of two words.
@@ -143,6 +161,15 @@ impl WordVector for U64s {
     }
 
     #[inline(always)]
+    fn count_ones_u32(self) -> Self {
+        // SAFETY: `self` is a vector, which exists only on a CPU with NEON.
+        Self(unsafe {
+            let of_bytes = vcntq_u8(vreinterpretq_u8_u64(self.0));
+            vreinterpretq_u64_u32(vpaddlq_u16(vpaddlq_u8(of_bytes)))
+        })
+    }
+
+    #[inline(always)]
     fn min_small(self, other: Self) -> Self {
         // SAFETY: `self` is a vector, which exists only on a CPU with NEON.
         Self(unsafe {
@@ -159,6 +186,16 @@ impl WordVector for U64s {
         unsafe {
             let less = vcltq_u64(self.0, bound.0);
             (vgetq_lane_u64::<0>(less) & 1 | vgetq_lane_u64::<1>(less) & 2) as u32
+        }
+    }
+
+    #[inline(always)]
+    fn less_than_u32(self, bound: Self) -> u32 {
+        // SAFETY: `self` is a vector, which exists only on a CPU with NEON; `bits` has four values.
+        unsafe {
+            let bits = vld1q_u32([1u32, 2, 4, 8].as_ptr());
+            let less = vcltq_u32(vreinterpretq_u32_u64(self.0), vreinterpretq_u32_u64(bound.0));
+            vaddvq_u32(vandq_u32(less, bits))
         }
     }
 

@@ -26,6 +26,22 @@ impl WordVector for u64 {
     }
 
     #[inline(always)]
+    unsafe fn load_u32(from: *const u32) -> Self {
+        // SAFETY: the caller guarantees that two values are readable at `from`.
+        let (low, high) = unsafe { (from.read_unaligned(), from.add(1).read_unaligned()) };
+        u64::from(low) | u64::from(high) << 32
+    }
+
+    #[inline(always)]
+    unsafe fn load_u32_partial(from: *const u32, n: usize) -> Self {
+        if n == 0 {
+            return 0;
+        }
+        // SAFETY: the caller guarantees that `n` values are readable at `from`, and n is at least 1.
+        u64::from(unsafe { from.read_unaligned() })
+    }
+
+    #[inline(always)]
     unsafe fn load_halves(from: *const u128) -> (Self, Self) {
         // SAFETY: the caller guarantees that one value is readable at `from`.
         let x = unsafe { from.read_unaligned() };
@@ -81,13 +97,24 @@ impl WordVector for u64 {
     }
 
     #[inline(always)]
+    fn count_ones_u32(self) -> Self {
+        u64::from((self as u32).count_ones()) | u64::from((self >> 32).count_ones()) << 32
+    }
+
+    #[inline(always)]
     fn min_small(self, other: Self) -> Self {
-        self.min(other)
+        let (low, high) = (self as u32, self >> 32);
+        u64::from(low.min(other as u32)) | high.min(other >> 32) << 32
     }
 
     #[inline(always)]
     fn less_than(self, bound: Self) -> u32 {
         u32::from(self < bound)
+    }
+
+    #[inline(always)]
+    fn less_than_u32(self, bound: Self) -> u32 {
+        u32::from((self as u32) < bound as u32) | u32::from(self >> 32 < bound >> 32) << 1
     }
 
     #[inline(always)]

@@ -120,6 +120,12 @@ impl<'s, W: Width, B: Bounds> PackedReader<'s, W, B> {
         Ok(Span { start, end })
     }
 
+    /// The number of rows of the table.
+    #[inline]
+    pub(super) fn rows(&self) -> u32 {
+        self.count
+    }
+
     pub(super) fn not_ascending(&self) -> SegmentError {
         let at = self.stored.fine.start as u64;
         self.segment.damaged(at, "a directory does not ascend")
@@ -134,6 +140,16 @@ impl<'s, W: Width, B: Bounds> PackedReader<'s, W, B> {
             out.extend(words.iter().map(|&rest| W::truncate(u128::from(rest))));
         } else {
             out.extend((start..end).map(|row| unpack::<W>(self.packed, width, u64::from(row))));
+        }
+    }
+
+    /// Prefetches the packed bits of `count` rows from `row` on.
+    pub(super) fn prefetch_packed(&self, row: u32, count: u32) {
+        let width = u64::from(self.width);
+        let first = (u64::from(row) * width / 8) as usize;
+        let last = (u64::from(row.saturating_add(count)) * width / 8) as usize;
+        for at in (first..last.min(self.packed.len())).step_by(CACHE_LINE_BYTES) {
+            prefetch_read(self.packed, at);
         }
     }
 

@@ -17,18 +17,32 @@ pub(in crate::segment) struct AddressRange {
 
 /// A reader of rows that are stored independently of one another.
 pub(in crate::segment) trait RowBlocks<W: Width>: Buckets<W> {
+    /// The number of rows of the table.
+    fn count(&self) -> u32;
+
     /// Returns the rows of consecutive addresses. Verifies the bytes of the directory that it reads.
     fn rows_between(&self, addresses: AddressRange) -> Result<Span, SegmentError>;
+
+    /// Returns the end of the rows of an address. Verifies the bytes of the directory that it reads.
+    fn end_of(&self, address: u32) -> Result<u32, SegmentError>;
 
     /// Replaces the contents of `out` by the bits below the address of the rows of a span. Verifies the bytes that it
     /// reads. `words` is a buffer.
     fn read_rests(&self, span: Span, words: &mut Vec<u64>, out: &mut Vec<W>) -> Result<(), SegmentError>;
 
-    /// Returns the address of a row, which must have one of these addresses. Takes O(log n) time for n addresses.
-    fn address_of(&self, row: u32, among: AddressRange) -> Result<u32, SegmentError>;
+    /// Prefetches what [`read_rests`](Self::read_rests) reads of `count` rows from `row` on.
+    fn prefetch_rests(&self, row: u32, count: u32);
+
+    /// Returns the address of a row, which must have one of these addresses. `guess` is one of them, and is tried first.
+    /// Takes O(log n) time for n addresses.
+    fn address_of(&self, row: u32, among: AddressRange, guess: u32) -> Result<u32, SegmentError>;
 }
 
 impl<W: Width, B: Bounds> RowBlocks<W> for PackedReader<'_, W, B> {
+    fn count(&self) -> u32 {
+        self.rows()
+    }
+
     fn rows_between(&self, AddressRange { first, last }: AddressRange) -> Result<Span, SegmentError> {
         let (first, last) = (self.bucket(first)?, self.bucket(last)?);
         if first.start > last.end {
@@ -40,6 +54,10 @@ impl<W: Width, B: Bounds> RowBlocks<W> for PackedReader<'_, W, B> {
         })
     }
 
+    fn end_of(&self, address: u32) -> Result<u32, SegmentError> {
+        Ok(self.bucket(address)?.end)
+    }
+
     fn read_rests(&self, span: Span, words: &mut Vec<u64>, out: &mut Vec<W>) -> Result<(), SegmentError> {
         self.verify_rows(span)?;
         out.clear();
@@ -47,15 +65,23 @@ impl<W: Width, B: Bounds> RowBlocks<W> for PackedReader<'_, W, B> {
         Ok(())
     }
 
-    fn address_of(&self, row: u32, among: AddressRange) -> Result<u32, SegmentError> {
+    fn prefetch_rests(&self, row: u32, count: u32) {
+        self.prefetch_packed(row, count);
+    }
+
+    fn address_of(&self, row: u32, among: AddressRange, guess: u32) -> Result<u32, SegmentError> {
         let AddressRange { mut first, mut last } = among;
+        let mut middle = guess;
         while first < last {
-            let middle = first + (last - first) / 2;
-            if self.bucket(middle)?.end > row {
-                last = middle;
-            } else {
+            let rows = self.bucket(middle)?;
+            if rows.end <= row {
                 first = middle + 1;
+            } else if rows.start > row {
+                last = middle.saturating_sub(1);
+            } else {
+                return Ok(middle);
             }
+            middle = first + (last - first) / 2;
         }
         Ok(first)
     }

@@ -238,13 +238,13 @@ impl<W: Width> Segment<W> {
                 k,
                 eager,
             };
-            let bits = if_packed!(self.buckets(of_table.table), rows => {
-                joined::join_bits(self, &rows, queries, of_table, k)?
+            let join = if_packed!(self.buckets(of_table.table), rows => {
+                joined::choose(self, &rows, queries, of_table, k)?
             }, else None);
-            let flow = match bits {
-                Some(bits) => if_packed!(self.buckets(of_table.table), rows => {
+            let flow = match join {
+                Some(join) => if_packed!(self.buckets(of_table.table), rows => {
                     let arranged = &mut scratch.probes.queries;
-                    Joined { job, rows, bits }.run(queries, arranged, &mut scratch.join, stats, receive)?
+                    Joined { job, rows, join }.run(queries, arranged, &mut scratch.join, stats, receive)?
                 }, else ControlFlow::Continue(())),
                 None => self.probe_table(queries, job, &mut scratch.probes, stats, receive)?,
             };

@@ -6,6 +6,7 @@
 use twinprint_fingerprint::Width;
 
 use super::super::search::TableProbes;
+use super::{Compared, Join};
 use crate::flips::{self, ball_size};
 use crate::segment::codec::{AddressRange, RowBlocks};
 use crate::segment::table::StoredTable;
@@ -14,7 +15,7 @@ use crate::segment::{Segment, SegmentError};
 /// The minimum number of queries that are joined.
 const MIN_QUERIES: usize = 4096;
 /// The maximum number of bits of a prefix. The bounds of the lists of queries should fit the second-level cache.
-const MAX_BITS: u32 = 20;
+const MAX_BITS: u32 = 22;
 /// The number of queries whose buckets are counted.
 const SAMPLE: usize = 128;
 
@@ -33,68 +34,82 @@ struct StepCosts {
     unpack: f64,
     /// Beginning a bucket.
     bucket: f64,
-    /// Visiting a list of queries.
+    /// Counting the queries of a list.
     list: f64,
     /// Copying a query.
     copy: f64,
     /// Comparing a row with a query.
     compare: f64,
-    /// Finding the address of a row that is near in the bits below.
+    /// Comparing a pair in all bits below the address that is near in the compared ones.
     near: f64,
+    /// Finding the address of a row that is near in all bits below the address.
+    address: f64,
 }
 
 impl StepCosts {
-    fn of(bits: u32, rest_bits: u32) -> Self {
+    fn of(bits: u32, rest_bits: u32, compared: Compared) -> Self {
         let wide = if bits > 64 { 2.0 } else { 1.0 };
+        let (copy, compare) = match compared {
+            Compared::Low32 => (1.8, 0.035),
+            Compared::All => (2.0 * wide, 0.06 * wide),
+        };
         Self {
             sort: 12.0,
-            unpack: if rest_bits > 64 { 4.0 } else { 0.7 },
-            bucket: 80.0,
-            list: 3.0,
-            copy: 0.5 * wide,
-            compare: 0.06 * wide,
-            near: 30.0,
+            unpack: if rest_bits > 64 { 4.0 } else { 0.8 },
+            bucket: 40.0,
+            list: 0.8,
+            copy,
+            compare,
+            near: 5.0,
+            address: 30.0,
         }
     }
 }
 
-/// Returns the number of bits of the prefixes by which queries should be joined with a table; `None` if probes are
-/// cheaper.
+/// Returns the join of queries with a table that should be made; `None` if probes are cheaper.
 ///
 /// # Errors
 /// `Damaged` if the directory is damaged.
-pub(in crate::segment::lookup) fn join_bits<W: Width>(
+pub(in crate::segment::lookup) fn choose<W: Width>(
     segment: &Segment<W>,
     rows: &impl RowBlocks<W>,
     queries: &[W],
     probing: &TableProbes,
     k: u32,
-) -> Result<Option<u32>, SegmentError> {
+) -> Result<Option<Join>, SegmentError> {
     let table = &segment.tables[probing.table];
     let address_bits = table.order.address_bits();
     if queries.len() < MIN_QUERIES || address_bits == 0 {
         return Ok(None);
     }
     let count = queries.len() as f64;
+    let rest_bits = table.order.rest_bits();
     let probed = mean_bucket(table, rows, queries, probing.radius, address_bits)?;
     let probes = count * ball_size(address_bits, probing.radius) * (PROBE + probed * CANDIDATE);
-    let steps = StepCosts::of(W::BITS, table.order.rest_bits());
-    let near = binomial_share(table.order.rest_bits(), k);
     let mut best = (probes, None);
-    // With shorter prefixes than the number of queries and rows calls for, only the comparisons grow.
-    for bits in 1..=address_bits.min(MAX_BITS) {
-        let lists = ball_size(bits, probing.radius);
-        let fixed = count * steps.sort
-            + segment.rows() as f64 * steps.unpack
-            + 2f64.powi(bits as i32) * (steps.bucket + lists * steps.list)
-            + count * lists * steps.copy;
-        if fixed >= best.0 {
-            continue;
-        }
-        let candidates = count * lists * mean_bucket(table, rows, queries, probing.radius, bits)?;
-        let cost = fixed + candidates * (steps.compare + near * steps.near);
-        if cost < best.0 {
-            best = (cost, Some(bits));
+    for compared in [Compared::Low32, Compared::All] {
+        let steps = StepCosts::of(W::BITS, rest_bits, compared);
+        let compared_bits = match compared {
+            Compared::Low32 => rest_bits.min(32),
+            Compared::All => rest_bits,
+        };
+        let near =
+            binomial_share(compared_bits, k) * steps.near + binomial_share(rest_bits, k) * steps.address;
+        // With shorter prefixes than the number of queries and rows calls for, only the comparisons grow.
+        for bits in 1..=address_bits.min(MAX_BITS) {
+            let lists = ball_size(bits, probing.radius);
+            let fixed = count * steps.sort
+                + segment.rows() as f64 * steps.unpack
+                + 2f64.powi(bits as i32) * (steps.bucket + lists * steps.list)
+                + count * lists * steps.copy;
+            if fixed >= best.0 {
+                continue;
+            }
+            let candidates = count * lists * mean_bucket(table, rows, queries, probing.radius, bits)?;
+            let cost = fixed + candidates * (steps.compare + near);
+            if cost < best.0 {
+                best = (cost, Some(Join { bits, compared }));
+            }
         }
     }
     Ok(best.1)

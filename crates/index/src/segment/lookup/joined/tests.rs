@@ -8,16 +8,28 @@ use crate::segment::lookup::search::SearchPlan;
 use crate::segment::lookup::{EachId, Scratch};
 use crate::segment::{Builder, Codec, DirectoryForm, Options, Segment};
 
+/// The bits of a prefix in a table of a number of address bits, and the bits that are compared.
+type JoinOf = (fn(u32) -> u32, Compared);
+
+const JOINS: [JoinOf; 6] = [
+    (|_| 0, Compared::All),
+    (|u| u / 2, Compared::All),
+    (|u| u, Compared::All),
+    (|_| 0, Compared::Low32),
+    (|u| u / 2, Compared::Low32),
+    (|u| u, Compared::Low32),
+];
+
 /// The matches of a query: id, fingerprint and distance.
 type Matches<W> = Vec<(u64, W, u32)>;
 
-/// Joins queries with all tables that a lookup would probe, with prefixes of `bits(u)` bits in a table of u address bits.
+/// Joins queries with all tables that a lookup would probe, by `join(u)` in a table of u address bits.
 /// `None` if a lookup would compare all rows.
 fn joined<W: Width>(
     segment: &Segment<W>,
     queries: &[W],
     k: u32,
-    bits: &impl Fn(u32) -> u32,
+    join: &impl Fn(u32) -> Join,
 ) -> Option<Vec<Matches<W>>> {
     let planned = segment.footer.plan.k;
     let search = segment
@@ -37,10 +49,14 @@ fn joined<W: Width>(
             k,
             eager: false,
         };
-        let bits = bits(segment.tables[of_table.table].order.address_bits());
-        let Scratch { probes, join, .. } = &mut scratch;
+        let join = join(segment.tables[of_table.table].order.address_bits());
+        let Scratch {
+            probes,
+            join: buffers,
+            ..
+        } = &mut scratch;
         let flow = if_packed!(segment.buckets(of_table.table), rows => {
-            Joined { job, rows, bits }.run(queries, &mut probes.queries, join, &mut stats, &mut receive).unwrap()
+            Joined { job, rows, join }.run(queries, &mut probes.queries, buffers, &mut stats, &mut receive).unwrap()
         }, else panic!("the rows are packed"));
         assert!(flow.is_continue());
     }
@@ -82,8 +98,12 @@ fn check<W: Width>(shape: Shape, n: usize, k: u32, seed: u64) {
                 near.filter(|&(_, _, distance)| distance <= k).collect()
             };
             let expected: Vec<Matches<W>> = queries.iter().map(brute).collect();
-            for bits in [|_| 0, |u| u / 2, |u| u] {
-                if let Some(found) = joined(&segment, &queries, k, &bits) {
+            for (bits, compared) in JOINS {
+                let join = |address_bits| Join {
+                    bits: bits(address_bits),
+                    compared,
+                };
+                if let Some(found) = joined(&segment, &queries, k, &join) {
                     assert_eq!(found, expected, "{} within {k}, {shape:?}", segment.plan());
                 }
             }
