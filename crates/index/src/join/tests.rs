@@ -183,9 +183,9 @@ fn a_crowd_is_not_compared_with_itself() {
         JoinPlan::from_plan(&Plan::even_parts(64, 4, 2).unwrap(), &[4; 2]).unwrap(),
     ] {
         pairs.store(0, Ordering::Relaxed);
-        degrees
-            .iter()
-            .for_each(|degree| degree.store(0, Ordering::Relaxed));
+        for degree in &degrees {
+            degree.store(0, Ordering::Relaxed);
+        }
         on_one_thread(|| {
             self_join_of_open(&sample, 4, &plan, &is_closed, &|batch: &[Pair]| {
                 pairs.fetch_add(batch.len() as u32, Ordering::Relaxed);

@@ -362,16 +362,21 @@ fn in_a_crowd_every_pair_at_the_threshold_and_few_others_are_found() {
         .map(|id| {
             let edits = scramble(id) % 30;
             let exchanged: BTreeSet<u64> = (0..edits).map(|edit| scramble(id * 64 + edit) % 100).collect();
-            let token = |token: u64| match exchanged.contains(&token) {
-                true => scramble(1000 + id * 100 + token),
-                false => scramble(token),
+            let token = |token: u64| {
+                if exchanged.contains(&token) {
+                    scramble(1000 + id * 100 + token)
+                } else {
+                    scramble(token)
+                }
             };
             (0..100).map(token).collect()
         })
         .collect();
     let order = TokenOrder::new();
     let tokens: Vec<Vec<u64>> = sets.iter().map(|set| set.iter().copied().collect()).collect();
-    tokens.iter().for_each(|set| order.count(set));
+    for set in &tokens {
+        order.count(set);
+    }
     let mut index = PrefixIndex::new(0.8);
     let (mut found, mut prefix) = (Vec::new(), Vec::new());
     let (mut at_threshold, mut candidates) = (0, 0);
