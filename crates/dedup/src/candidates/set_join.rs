@@ -21,6 +21,9 @@ use crate::ids::{Id, IdSlice, IdVec, ItemId};
 /// The maximum number of members whose shingle sets are loaded at a time.
 const MAX_SLICE_MEMBERS: usize = 8192;
 
+/// A set belongs to a crowd if the shingles by which sets of its size find it are in at least this number of sets.
+const MIN_CROWD_POSTINGS: u64 = 2048;
+
 /// The set joins of a run, one for each measure that its members use.
 pub(crate) struct SetJoin {
     joins: Vec<MeasureJoin>,
@@ -42,6 +45,8 @@ struct MeasureJoin {
 struct MemberPrefix {
     size: u32,
     prefix: Vec<u64>,
+    /// True if the shingles by which it is found are in so many sets that it belongs to a crowd.
+    in_crowd: bool,
 }
 
 /// The limits of [`SetJoin::pairs`].
@@ -179,7 +184,12 @@ impl SetJoin {
     pub(crate) fn probe(&self, member: Member, scope: ProbeScope, out: &mut Vec<ItemId>) -> usize {
         let (mut numbers, mut read) = (Vec::new(), 0);
         for join in &self.joins {
-            let Some(MemberPrefix { size, prefix }) = join.block.get(&member.item) else {
+            let Some(MemberPrefix {
+                size,
+                prefix,
+                in_crowd,
+            }) = join.block.get(&member.item)
+            else {
                 continue;
             };
             let is_native = member.measure == join.measure;
@@ -191,8 +201,12 @@ impl SetJoin {
                 ];
                 for partners in partners.into_iter().flatten() {
                     read += match scope {
-                        ProbeScope::EarlierBlocks => partners.probe_sealed(*size, prefix, &mut numbers),
-                        ProbeScope::CurrentBlock => partners.probe_young(*size, prefix, &mut numbers),
+                        ProbeScope::EarlierBlocks => {
+                            partners.probe_sealed(*size, prefix, *in_crowd, &mut numbers)
+                        }
+                        ProbeScope::CurrentBlock => {
+                            partners.probe_young(*size, prefix, *in_crowd, &mut numbers)
+                        }
                     };
                     out.extend(numbers.iter().copied().map(ItemId::new));
                 }
@@ -204,7 +218,7 @@ impl SetJoin {
     /// Adds a member of the block to the index, so that later members find it.
     pub(crate) fn place(&mut self, member: Member) {
         for join in &mut self.joins {
-            let Some(MemberPrefix { size, prefix }) = join.block.get(&member.item) else {
+            let Some(MemberPrefix { size, prefix, .. }) = join.block.get(&member.item) else {
                 continue;
             };
             let index = if member.measure == join.measure {
@@ -296,9 +310,20 @@ impl MeasureJoin {
         let mut prefix = Vec::new();
         let length = self.native.core.prefix_len(set.shingles().len());
         self.order.sort_prefix(set.shingles(), length, &mut prefix);
+        // Counts of all members decide, not the postings read, so the candidates do not depend on the order in which
+        // members are placed, nor on memory.
+        let size = set.shingles().len() as u32;
+        let finding = prefix
+            .iter()
+            .enumerate()
+            .take_while(|&(at, _)| self.native.core.admits(size, at, size));
+        let postings: u64 = finding
+            .map(|(_, &shingle)| u64::from(self.order.frequency(shingle)))
+            .sum();
         MemberPrefix {
-            size: set.shingles().len() as u32,
+            size,
             prefix,
+            in_crowd: postings >= MIN_CROWD_POSTINGS,
         }
     }
 }

@@ -16,9 +16,6 @@ use super::young::YoungPostings;
 /// A run is merged with the next older one unless that one is more than this many times as long.
 const RUN_SIZE_RATIO: usize = 8;
 
-/// A probe that reads at least this number of postings is one of a set in a crowd.
-const MIN_CROWD_POSTINGS: usize = 512;
-
 /// Postings are counted in a table of all documents if there are at most this many documents for each posting, and
 /// otherwise by sorting them.
 const POSTINGS_FOR_COUNTING: usize = 8;
@@ -49,7 +46,7 @@ const MIN_RUN_ENTRIES: usize = 1 << 16;
 /// // Candidates for the first set, to be verified by the caller.
 /// let mut candidates = Vec::new();
 /// order.sort_prefix(sets[0], index.prefix_len(5), &mut prefix);
-/// index.probe(5, &prefix, &mut candidates);
+/// index.probe(5, &prefix, false, &mut candidates);
 /// assert_eq!(candidates, [0]);
 /// ```
 #[derive(Clone, Debug)]
@@ -65,8 +62,6 @@ pub struct PrefixIndex {
     /// The sorted runs, the oldest and longest first.
     runs: Vec<PostingRun>,
     least_run: usize,
-    /// A probe that reads at least this number of postings is one of a set in a crowd.
-    crowd_postings: usize,
 }
 
 impl PrefixIndex {
@@ -79,26 +74,15 @@ impl PrefixIndex {
             young: YoungPostings::new(),
             runs: Vec::new(),
             least_run: MIN_RUN_ENTRIES,
-            crowd_postings: MIN_CROWD_POSTINGS,
         }
     }
 
-    /// Makes runs from `least_run` entries on, so that small tests have some. Treats no set as one in a crowd.
+    /// Makes runs from `least_run` entries on, so that small tests have some.
     #[cfg(test)]
     pub(super) fn with_least_run(threshold: f64, least_run: usize) -> Self {
         Self {
             least_run,
-            crowd_postings: usize::MAX,
             ..Self::new(threshold)
-        }
-    }
-
-    /// Treats a set as one in a crowd if its probe reads `crowd_postings` postings.
-    #[cfg(test)]
-    pub(super) fn with_crowd_postings(self, crowd_postings: usize) -> Self {
-        Self {
-            crowd_postings,
-            ..self
         }
     }
 
@@ -115,8 +99,7 @@ impl PrefixIndex {
 
     /// Returns `true` if a set of `other` tokens may have the probe's token number `at` as its first shared token, to
     /// the precision of size classes.
-    #[cfg(test)]
-    pub(super) fn admits(&self, size: u32, at: usize, other: u32) -> bool {
+    pub fn admits(&self, size: u32, at: usize, other: u32) -> bool {
         let most = self.filter.reach(size, at);
         most >= self.filter.sizes(size).low && class(other) <= class(most)
     }
@@ -183,10 +166,12 @@ impl PrefixIndex {
     }
 
     /// Replaces `out` by the ids of all sealed sets that share a prefix token and whose size allows Jaccard ≥ threshold,
-    /// distinct and ascending. Of a crowd of sets with many common tokens, only those that share enough prefix tokens are
-    /// among them. Returns the number of postings read. O(runs + postings of the prefix's tokens with a fitting size).
-    pub fn probe_sealed(&self, size: u32, prefix: &[u64], out: &mut Vec<u32>) -> usize {
-        self.probe_by(size, prefix, out, |places, low, out| {
+    /// distinct and ascending. Returns the number of postings read.
+    ///
+    /// If `in_crowd` is true, sets that share too few prefix tokens are not among them. That is faster for a set in a
+    /// crowd, in which all sets share most of their tokens. O(runs + postings of the prefix's tokens with a fitting size).
+    pub fn probe_sealed(&self, size: u32, prefix: &[u64], in_crowd: bool, out: &mut Vec<u32>) -> usize {
+        self.probe_by(size, prefix, in_crowd, out, |places, low, out| {
             for run in &self.runs {
                 run.collect(places, class(low), out);
             }
@@ -200,12 +185,12 @@ impl PrefixIndex {
     }
 
     /// Like [`PrefixIndex::probe_sealed`], but for the young sets, which were inserted since the last seal.
-    pub fn probe_young(&self, size: u32, prefix: &[u64], out: &mut Vec<u32>) -> usize {
+    pub fn probe_young(&self, size: u32, prefix: &[u64], in_crowd: bool, out: &mut Vec<u32>) -> usize {
         out.clear();
         if self.sealed as usize == self.documents.len() {
             return 0;
         }
-        self.probe_by(size, prefix, out, |places, _, out| {
+        self.probe_by(size, prefix, in_crowd, out, |places, _, out| {
             for &(place, most) in places {
                 let young = self.young.documents(place).take_while(|&d| d >= self.sealed);
                 out.extend(young.filter(|&d| self.is_within(d, most)));
@@ -214,9 +199,10 @@ impl PrefixIndex {
     }
 
     /// Like [`PrefixIndex::probe_sealed`], but for all inserted sets.
-    pub fn probe(&self, size: u32, prefix: &[u64], out: &mut Vec<u32>) -> usize {
+    pub fn probe(&self, size: u32, prefix: &[u64], in_crowd: bool, out: &mut Vec<u32>) -> usize {
         let mut young = Vec::new();
-        let read = self.probe_sealed(size, prefix, out) + self.probe_young(size, prefix, &mut young);
+        let read = self.probe_sealed(size, prefix, in_crowd, out)
+            + self.probe_young(size, prefix, in_crowd, &mut young);
         out.append(&mut young);
         out.sort_unstable();
         out.dedup();
@@ -226,21 +212,21 @@ impl PrefixIndex {
     /// Replaces `out` by the ids of the candidates. `collect(places, low, out)` appends the document of every posting
     /// of the tokens at `places` whose size class is at least that of `low` and at most the class given with the token.
     ///
-    /// Usually only the tokens are read that can be the first shared one. If they have many postings, the set belongs
-    /// to a crowd, in which all sets share most of their tokens. Then all tokens of the prefix are read, because the
-    /// number of shared ones excludes far more sets.
+    /// Usually only the tokens are read that can be the first shared one. For a set in a crowd all tokens of the prefix
+    /// are read, because the number of shared ones excludes far more sets.
     fn probe_by(
         &self,
         size: u32,
         prefix: &[u64],
+        in_crowd: bool,
         out: &mut Vec<u32>,
         collect: impl Fn(&[(PostingPlace, u8)], u32, &mut Vec<u32>),
     ) -> usize {
         out.clear();
         let sizes = self.filter.sizes(size);
-        collect(&self.places(size, prefix), sizes.low, out);
-        let read = out.len();
-        if read < self.crowd_postings {
+        if !in_crowd {
+            collect(&self.places(size, prefix), sizes.low, out);
+            let read = out.len();
             // Document numbers are sorted first, so that each size is looked up once and in memory order.
             out.sort_unstable();
             out.dedup();
@@ -251,9 +237,8 @@ impl PrefixIndex {
         let high = class(sizes.high);
         let place = |&token: &u64| (PostingPlace::of(token), high);
         let places: Vec<(PostingPlace, u8)> = prefix.iter().map(place).collect();
-        out.clear();
         collect(&places, sizes.low, out);
-        let read = read + out.len();
+        let read = out.len();
         self.retain_sharing(size, prefix.len(), out);
         read
     }

@@ -50,7 +50,6 @@ proptest! {
         steps in 1u32..=20,
         odd in 0.001f64..=1.0,
         backwards: bool,
-        crowd_postings in 0usize..20,
     ) {
         for threshold in [f64::from(steps) / 20.0, odd] {
             let order = TokenOrder::new();
@@ -61,8 +60,7 @@ proptest! {
                 order.count(set);
             }
             let mut index = PrefixIndex::new(threshold);
-            // The index of a crowd finds fewer sets below the threshold.
-            let mut crowd = PrefixIndex::new(threshold).with_crowd_postings(crowd_postings);
+            // A probe of a set in a crowd finds fewer sets below the threshold.
             let mut found_in_crowd = Vec::new();
             let mut prefixes: HashMap<u32, Vec<u64>> = HashMap::new();
             let mut ids: Vec<u32> = (0..sets.len() as u32).collect();
@@ -75,9 +73,9 @@ proptest! {
                 let mut prefix = Vec::new();
                 order.sort_prefix(&tokens[id as usize], index.prefix_len(set.len()), &mut prefix);
                 prop_assert_eq!(prefix.len(), index.prefix_len(set.len()));
-                index.probe(set.len() as u32, &prefix, &mut found);
+                index.probe(set.len() as u32, &prefix, false, &mut found);
                 prop_assert!(found.windows(2).all(|w| w[0] < w[1]));
-                crowd.probe(set.len() as u32, &prefix, &mut found_in_crowd);
+                index.probe(set.len() as u32, &prefix, true, &mut found_in_crowd);
                 prop_assert!(found_in_crowd.windows(2).all(|w| w[0] < w[1]));
                 prop_assert!(found_in_crowd.iter().all(|id| ids[..turn].contains(id)));
                 for other in &ids[..turn] {
@@ -95,9 +93,7 @@ proptest! {
                 }
                 prop_assert!(found.iter().all(|f| ids[..turn].contains(f)));
                 index.insert(id, set.len() as u32, &prefix);
-                crowd.insert(id, set.len() as u32, &prefix);
                 if id % 3 == 0 {
-                    crowd.seal();
                 }
                 prefixes.insert(id, prefix);
             }
@@ -171,9 +167,9 @@ proptest! {
                 Step::Insert(set) => {
                     let prefix: Vec<u64> = set.iter().copied().take(index.prefix_len(set.len())).collect();
                     let size = set.len() as u32;
-                    index.probe_sealed(size, &prefix, &mut old);
-                    index.probe_young(size, &prefix, &mut young);
-                    index.probe(size, &prefix, &mut all);
+                    index.probe_sealed(size, &prefix, false, &mut old);
+                    index.probe_young(size, &prefix, false, &mut young);
+                    index.probe(size, &prefix, false, &mut all);
                     let expected = |part: &[(u32, BTreeSet<u64>, Vec<u64>)]| -> Vec<u32> {
                         let fits = |y: &BTreeSet<u64>| {
                             let (small, large) = (set.len().min(y.len()), set.len().max(y.len()));
@@ -236,9 +232,9 @@ fn a_large_index_finds_all_sets_after_merges_and_stays_small() {
         let expected: Vec<u32> = (0..n)
             .filter(|&other| (other % 20 == id % 20 || other / 2 == id / 2) && fits(size_of(other)))
             .collect();
-        index.probe_sealed(size, &prefix_of(id), &mut found);
+        index.probe_sealed(size, &prefix_of(id), false, &mut found);
         assert_eq!(found, expected);
-        index.probe_young(size, &prefix_of(id), &mut young);
+        index.probe_young(size, &prefix_of(id), false, &mut young);
         assert!(young.is_empty());
     }
 }
@@ -274,7 +270,7 @@ fn extreme_sizes_are_compared_exactly() {
                 let least = (threshold * f64::from(size.max(other)) * (1.0 - 1e-12)).ceil();
                 f64::from(size.min(other)) >= least
             };
-            index.probe_sealed(size, &[42], &mut found);
+            index.probe_sealed(size, &[42], false, &mut found);
             let expected: Vec<u32> = (0..sizes.len() as u32).filter(fits).collect();
             assert_eq!(found, expected, "{size} at {threshold}");
         }
@@ -326,17 +322,17 @@ fn entries_use_few_bytes_and_a_frequent_token_is_found() {
     }
     assert!(worst < 24.0, "{worst} bytes an entry");
     let mut found = Vec::new();
-    index.probe(50, &[scramble(123)], &mut found);
+    index.probe(50, &[scramble(123)], false, &mut found);
     assert_eq!(found, [12]);
     // One token is in every set. Its entries are a list, not entries of the table.
     for id in 0..60_000 {
         index.insert(id, 50, &[scramble(u64::MAX - 1)]);
     }
-    index.probe(50, &[scramble(u64::MAX - 1)], &mut found);
+    index.probe(50, &[scramble(u64::MAX - 1)], false, &mut found);
     assert_eq!(found.len(), 60_000);
-    index.probe(40, &[scramble(u64::MAX - 1)], &mut found);
+    index.probe(40, &[scramble(u64::MAX - 1)], false, &mut found);
     assert_eq!(found.len(), 60_000);
-    index.probe(39, &[scramble(u64::MAX - 1)], &mut found);
+    index.probe(39, &[scramble(u64::MAX - 1)], false, &mut found);
     assert!(found.is_empty());
 }
 
@@ -348,7 +344,7 @@ fn sets_that_share_a_template_below_the_threshold_are_not_candidates() {
     for id in 0..1000u64 {
         let prefix = [scramble(2 * id + 100), scramble(2 * id + 101), scramble(1)];
         assert_eq!(index.prefix_len(11), prefix.len());
-        index.probe(11, &prefix, &mut found);
+        index.probe(11, &prefix, false, &mut found);
         assert!(found.is_empty());
         index.insert(id as u32, 11, &prefix);
     }
@@ -385,7 +381,7 @@ fn in_a_crowd_every_pair_at_the_threshold_and_few_others_are_found() {
             index.seal();
         }
         order.sort_prefix(set, index.prefix_len(set.len()), &mut prefix);
-        index.probe(set.len() as u32, &prefix, &mut found);
+        index.probe(set.len() as u32, &prefix, true, &mut found);
         for other in 0..id {
             let shared = jaccard(&sets[id as usize], &sets[other as usize]);
             at_threshold += usize::from(shared >= 0.8);
