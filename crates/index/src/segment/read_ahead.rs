@@ -61,7 +61,7 @@ impl AreaReads {
     }
 }
 
-/// What is known of the pages of a segment in memory.
+/// The state of reading ahead in a segment: whether lookups should, and the reads of each area so far.
 #[derive(Debug)]
 pub(crate) struct ReadAhead {
     /// True if lookups should read ahead.

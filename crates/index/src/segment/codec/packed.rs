@@ -85,7 +85,7 @@ pub(in crate::segment) struct PackedReader<'s, W, B> {
     bounds: B,
     /// The number of rows of the table; `width` is the number of bits of each. They are copied here so that loops keep
     /// them in registers.
-    count: u32,
+    pub(super) count: u32,
     width: u32,
     /// True if the rows are too many for the caches, so that many probes wait for memory.
     is_far: bool,
@@ -118,12 +118,6 @@ impl<'s, W: Width, B: Bounds> PackedReader<'s, W, B> {
             return Err(self.not_ascending());
         }
         Ok(Span { start, end })
-    }
-
-    /// The number of rows of the table.
-    #[inline]
-    pub(super) fn rows(&self) -> u32 {
-        self.count
     }
 
     pub(super) fn not_ascending(&self) -> SegmentError {

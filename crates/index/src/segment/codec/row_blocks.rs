@@ -40,7 +40,7 @@ pub(in crate::segment) trait RowBlocks<W: Width>: Buckets<W> {
 
 impl<W: Width, B: Bounds> RowBlocks<W> for PackedReader<'_, W, B> {
     fn count(&self) -> u32 {
-        self.rows()
+        self.count
     }
 
     fn rows_between(&self, AddressRange { first, last }: AddressRange) -> Result<Span, SegmentError> {
