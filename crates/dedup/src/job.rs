@@ -13,6 +13,7 @@ use self::begin::Beginning;
 use self::group::{Grouped, Grouping};
 
 use crate::candidates;
+use crate::candidates::radius::RadiusChoice;
 use crate::corpus::Corpus;
 use crate::corpus::Names;
 use crate::corpus::keep_order::KeepOrder;
@@ -22,16 +23,18 @@ use crate::ids::ClassId;
 use crate::known::append::Append;
 use crate::known::{Against, AppendInput, DocumentStores, KnownClasses, LookedUpTexts, NoStores};
 use crate::memory::{self, Budget};
-use crate::options::{DedupOptions, Keep, Mode, Order};
+use crate::options::{DedupOptions, Keep, Mode, Order, PairRows};
 use crate::parts;
 use crate::read::ReadOutcome;
+use crate::recall::{self, MeasuredSearch, RecallSample};
 use crate::report::{self, Shown};
+use crate::verify::pair_rows;
 use crate::verify::schedule::schedule;
 use crate::write::pairs::PairWriter;
 use crate::write::{self, FinishedRun};
 use twinprint_io::number::counted;
 use twinprint_io::progress::{Progress, Unit};
-use twinprint_io::results::{Report, StageReport};
+use twinprint_io::results::{RecallReport, Report, StageReport};
 use twinprint_io::source::SourceOptions;
 use twinprint_io::threads;
 
@@ -236,9 +239,9 @@ impl Runner<'_> {
         if self.options.parts.is_some() {
             budget.check(tables + long_parts)?;
         }
-        let mut set_memory = budget.sets(tables);
+        let set_memory = budget.sets(tables);
         let (radius, mut candidates) = self.stage("match", 0, Unit::Steps, |job| {
-            let radius = job.choose_radius(&corpus, &keep);
+            let radius = job.choose_radius(&corpus, &keep, spool.as_ref())?;
             let mut candidates = candidates::find(&corpus.classes, &keep.classes, &radius, job.options)?;
             job.check_cancelled()?;
             if !known.is_empty() {
@@ -247,35 +250,70 @@ impl Runner<'_> {
             if let Some(spool) = &spool {
                 let mut sets = SetCache::new(spool, &corpus.classes, &keep.classes, set_memory);
                 let fits = |join| budget.check_join(tables, join).is_ok();
-                candidates.join_members(&mut sets, job.options, set_memory, fits)?;
+                candidates.join_members(&mut sets, job.options, radius.bits, set_memory, fits)?;
+                if job.options.pairs != PairRows::None {
+                    let rows_of = |item| match job.options.pairs {
+                        PairRows::All => u64::from(corpus.classes.copies(keep.classes[item])),
+                        PairRows::Distinct | PairRows::None => 1,
+                    };
+                    pair_rows::check(&candidates, &mut sets, job.options.threshold, set_memory, rows_of)?;
+                }
             }
             job.check_cancelled()?;
             Ok((radius, candidates))
         })?;
         let held = tables + candidates.edges.len() as u64 * memory::EDGE_BYTES;
-        set_memory = budget.sets(held);
         let order = schedule(&candidates.edges, &candidates.roles);
         keep.renumber(&order);
         candidates.renumber(&order);
         drop(order);
 
         let mut pairs = PairWriter::new(&dir, self.options, &corpus, &keep, names)?;
-        let Grouped {
-            outcome,
-            probed,
-            near_misses,
-        } = self.stage("verify", keep.len() as u64, Unit::Documents, |job| {
+        let (grouped, sample) = self.stage("verify", keep.len() as u64, Unit::Documents, |job| {
+            let sample = match &spool {
+                Some(spool) if radius.choice != RadiusChoice::Exact => {
+                    let search = MeasuredSearch {
+                        classes: &corpus.classes,
+                        order: &keep.classes,
+                        spool,
+                        candidates: &candidates,
+                        bits: radius.bits,
+                        threshold: job.options.threshold,
+                        seed: job.options.seed,
+                    };
+                    Some(RecallSample::draw(search, |item| {
+                        known.of(keep.classes[item]).is_some()
+                    })?)
+                }
+                _ => None,
+            };
+            let held = held + sample.as_ref().map_or(0, RecallSample::bytes);
             let grouping = Grouping {
                 corpus: &corpus,
                 keep: &keep,
                 spool: spool.as_ref(),
+                sample: sample.as_ref(),
                 candidates: &candidates,
                 bits: radius.bits,
-                set_bytes: set_memory,
+                set_bytes: budget.sets(held),
                 table_bytes: held,
             };
-            job.group(&grouping, &mut pairs)
+            Ok((job.group(&grouping, &mut pairs)?, sample))
         })?;
+        let Grouped {
+            outcome,
+            probed,
+            near_misses,
+        } = grouped;
+        let recall = match &sample {
+            Some(sample) => Some(self.stage("recall", 0, Unit::Steps, |job| {
+                sample.join_others(&|| job.check_cancelled())?;
+                Ok(sample.report())
+            })?),
+            None => spool.is_some().then(recall::exact),
+        };
+        drop(sample);
+        self.warn_about_recall(recall.as_ref());
         let pair_rows = pairs.finish()?;
         let part_counts = match (self.options.parts, &spool) {
             (Some(least), Some(spool)) => Some(self.stage("parts", 0, Unit::Steps, |job| {
@@ -304,6 +342,7 @@ impl Runner<'_> {
             known: &known,
             counts: &counts,
             radius: &radius,
+            recall,
             candidates: &candidates,
             probed,
             outcome: &outcome,
@@ -354,6 +393,20 @@ impl Runner<'_> {
                 if texts == 1 { "is" } else { "are" },
             ));
         }
+    }
+
+    /// Warns if the measured recall may be low.
+    fn warn_about_recall(&self, recall: Option<&RecallReport>) {
+        let Some(recall) = recall.filter(|recall| recall.may_be_low()) else {
+            return;
+        };
+        self.progress.warn(&format!(
+            "the recall may be below {}: of {} sampled pairs of duplicates, {} are not among the candidates; a larger \
+             radius finds more",
+            RecallReport::WANTED,
+            recall.trials,
+            recall.trials - recall.found
+        ));
     }
 
     /// Fails if no document has the field by which the newest document is kept. Warns if only some documents have it.

@@ -32,6 +32,7 @@
 //! * `read`: groups records into classes of equal text with fingerprints, and writes the texts to a temporary file.
 //! * `known`: removes documents that an index or a document store already has.
 //! * `candidates`: chooses the radius, joins the fingerprints, and joins short texts by their shingles.
+//! * `recall`: measures the share of the duplicates that are among the candidates, on a sample of the texts.
 //! * `verify`: verifies the candidates on their texts, and groups the duplicates.
 //! * `parts`: searches for partial copies if [`DedupOptions::parts`] is set.
 //! * `write` and `report`: write the records, clusters, pairs and the report.
@@ -54,6 +55,7 @@ mod memory;
 mod options;
 mod parts;
 mod read;
+mod recall;
 mod report;
 mod verify;
 mod write;

@@ -21,6 +21,9 @@ use crate::ids::{Id, IdSlice, IdVec, ItemId};
 /// The maximum number of members whose shingle sets are loaded at a time.
 const MAX_SLICE_MEMBERS: usize = 8192;
 
+/// A set belongs to a crowd if the shingles by which sets of its size find it are in at least this number of sets.
+const MIN_CROWD_POSTINGS: u64 = 2048;
+
 /// The set joins of a run, one for each measure that its members use.
 pub(crate) struct SetJoin {
     joins: Vec<MeasureJoin>,
@@ -42,6 +45,8 @@ struct MeasureJoin {
 struct MemberPrefix {
     size: u32,
     prefix: Vec<u64>,
+    /// True if the shingles by which it is found are in so many sets that it belongs to a crowd.
+    in_crowd: bool,
 }
 
 /// The limits of [`SetJoin::pairs`].
@@ -49,6 +54,8 @@ struct MemberPrefix {
 pub(super) struct SetJoinLimits {
     /// The largest number of pairs to return.
     pub(super) pairs: usize,
+    /// The largest number of postings to read. In a crowd of similar texts, every text reads the postings of all others.
+    pub(super) postings: usize,
     /// The largest number of bytes of shingle sets that are loaded at a time.
     pub(super) memory: usize,
 }
@@ -172,11 +179,17 @@ impl SetJoin {
         }
     }
 
-    /// Appends the candidates of a member of the block among the members placed in `scope`.
-    pub(crate) fn probe(&self, member: Member, scope: ProbeScope, out: &mut Vec<ItemId>) {
-        let mut numbers = Vec::new();
+    /// Appends the candidates of a member of the block among the members placed in `scope`. Returns the number of
+    /// postings read.
+    pub(crate) fn probe(&self, member: Member, scope: ProbeScope, out: &mut Vec<ItemId>) -> usize {
+        let (mut numbers, mut read) = (Vec::new(), 0);
         for join in &self.joins {
-            let Some(MemberPrefix { size, prefix }) = join.block.get(&member.item) else {
+            let Some(MemberPrefix {
+                size,
+                prefix,
+                in_crowd,
+            }) = join.block.get(&member.item)
+            else {
                 continue;
             };
             let is_native = member.measure == join.measure;
@@ -187,20 +200,25 @@ impl SetJoin {
                     (member.role == JoinRole::Core).then_some(&index.fringe),
                 ];
                 for partners in partners.into_iter().flatten() {
-                    match scope {
-                        ProbeScope::EarlierBlocks => partners.probe_sealed(*size, prefix, &mut numbers),
-                        ProbeScope::CurrentBlock => partners.probe_young(*size, prefix, &mut numbers),
-                    }
+                    read += match scope {
+                        ProbeScope::EarlierBlocks => {
+                            partners.probe_sealed(*size, prefix, *in_crowd, &mut numbers)
+                        }
+                        ProbeScope::CurrentBlock => {
+                            partners.probe_young(*size, prefix, *in_crowd, &mut numbers)
+                        }
+                    };
                     out.extend(numbers.iter().copied().map(ItemId::new));
                 }
             }
         }
+        read
     }
 
     /// Adds a member of the block to the index, so that later members find it.
     pub(crate) fn place(&mut self, member: Member) {
         for join in &mut self.joins {
-            let Some(MemberPrefix { size, prefix }) = join.block.get(&member.item) else {
+            let Some(MemberPrefix { size, prefix, .. }) = join.block.get(&member.item) else {
                 continue;
             };
             let index = if member.measure == join.measure {
@@ -217,8 +235,8 @@ impl SetJoin {
         }
     }
 
-    /// Finds all candidate pairs at once. Returns `None` if they are more than the limit, or if the join does not fit
-    /// into memory: then the grouping must find the pairs, among leaders only. Fringe members are compared with core
+    /// Finds all candidate pairs at once. Returns `None` if they or the postings read are more than the limits, or if the
+    /// join does not fit into memory: then the grouping must find the pairs, among leaders only. Fringe members are compared with core
     /// members and are not indexed.
     ///
     /// Pairs are counted while they are found, so the pairs in memory exceed the limit by few. Without that, one slice
@@ -234,6 +252,7 @@ impl SetJoin {
         let mut fringe = members(roles.as_slice(), JoinRole::Fringe);
         fringe.retain(|&item| roles[item] == JoinRole::Fringe);
         let mut edges = Vec::new();
+        let postings = AtomicUsize::new(0);
         for slice in
             slices(&core, sets, limits.memory)
                 .into_iter()
@@ -255,25 +274,30 @@ impl SetJoin {
             };
             let probe = |item: ItemId| {
                 let mut others = Vec::new();
-                if found.load(Ordering::Relaxed) <= limits.pairs {
+                if found.load(Ordering::Relaxed) <= limits.pairs
+                    && postings.load(Ordering::Relaxed) <= limits.postings
+                {
                     let member = member(item, JoinRole::Fringe);
-                    shared.probe(member, ProbeScope::EarlierBlocks, &mut others);
+                    let read = shared.probe(member, ProbeScope::EarlierBlocks, &mut others);
+                    postings.fetch_add(read, Ordering::Relaxed);
                     found.fetch_add(others.len(), Ordering::Relaxed);
                 }
                 others.into_iter().map(move |other| Edge::between(item, other))
             };
             edges.par_extend(slice.par_iter().flat_map_iter(|&item| probe(item)));
             for &item in slice.iter().filter(|&&item| roles[item] == JoinRole::Core) {
-                if edges.len() > limits.pairs {
+                if edges.len() > limits.pairs || postings.load(Ordering::Relaxed) > limits.postings {
                     return Ok(None);
                 }
                 let mut others = Vec::new();
                 let searched = member(item, JoinRole::Fringe);
-                self.probe(searched, ProbeScope::CurrentBlock, &mut others);
+                let read = self.probe(searched, ProbeScope::CurrentBlock, &mut others);
+                postings.fetch_add(read, Ordering::Relaxed);
                 edges.extend(others.into_iter().map(|other| Edge::between(item, other)));
                 self.place(member(item, JoinRole::Core));
             }
-            if edges.len() > limits.pairs || !fits(self.bytes()) {
+            let read = postings.load(Ordering::Relaxed);
+            if edges.len() > limits.pairs || read > limits.postings || !fits(self.bytes()) {
                 return Ok(None);
             }
         }
@@ -286,9 +310,20 @@ impl MeasureJoin {
         let mut prefix = Vec::new();
         let length = self.native.core.prefix_len(set.shingles().len());
         self.order.sort_prefix(set.shingles(), length, &mut prefix);
+        // Counts of all members decide, not the postings read, so the candidates do not depend on the order in which
+        // members are placed, nor on memory.
+        let size = set.shingles().len() as u32;
+        let finding = prefix
+            .iter()
+            .enumerate()
+            .take_while(|&(at, _)| self.native.core.admits(size, at, size));
+        let postings: u64 = finding
+            .map(|(_, &shingle)| u64::from(self.order.frequency(shingle)))
+            .sum();
         MemberPrefix {
-            size: set.shingles().len() as u32,
+            size,
             prefix,
+            in_crowd: postings >= MIN_CROWD_POSTINGS,
         }
     }
 }

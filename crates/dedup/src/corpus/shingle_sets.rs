@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use siphasher::sip128::{Hasher128, SipHasher13};
 use twinprint_fingerprint::HashKey;
 use twinprint_text::Measure;
-use twinprint_text::overlap::{ShingleSet, Shingler};
+use twinprint_text::overlap::{ShingleSet, Shingler, overlap};
 
 use crate::corpus::Classes;
 use crate::error::DedupError;
@@ -66,6 +66,27 @@ pub(crate) fn key_of(classes: &Classes) -> HashKey {
     HashKey::new(hash.h1, hash.h2)
 }
 
+/// A text of a corpus, in its spool.
+#[derive(Clone, Copy)]
+pub(crate) struct SpooledText<'c> {
+    pub(crate) spool: &'c Spool,
+    pub(crate) classes: &'c Classes,
+    pub(crate) class: ClassId,
+}
+
+/// The Jaccard of two texts, which are read for this one comparison. `key` is the key of the shingle hash.
+pub(crate) fn jaccard(key: HashKey, [a, b]: [SpooledText<'_>; 2]) -> Result<f64, DedupError> {
+    let measure_of = |text: &SpooledText<'_>| text.classes.measure[text.class];
+    let measure = measure_of(&a).with(measure_of(&b));
+    let mut shingler = Shingler::new(key);
+    let mut buffer = BlockBuffer::default();
+    let mut set = |text: SpooledText<'_>| -> Result<Vec<u64>, DedupError> {
+        let canonical = text.spool.text(text.classes.text[text.class], &mut buffer)?;
+        Ok(shingler.shingle(canonical, measure))
+    };
+    Ok(overlap(&set(a)?, &set(b)?).jaccard())
+}
+
 /// The approximate size in bytes of the shingle set of a text of `text` bytes. A shingle takes 8 bytes, and one byte in
 /// the histogram. A shingle begins at every word (about 6 bytes) or at every character (3 bytes).
 pub(crate) fn cost(text: usize, measure: Measure) -> usize {
@@ -104,6 +125,11 @@ impl<'c> SetCache<'c> {
     /// The measure of an item's own text: words or characters.
     pub(crate) fn measure(&self, item: ItemId) -> Measure {
         self.classes.measure[self.order[item]]
+    }
+
+    /// The Hamming distance of the fingerprints of two items, in their low `bits` bits, 64 or 128.
+    pub(crate) fn distance(&self, a: ItemId, b: ItemId, bits: u32) -> u32 {
+        self.classes.distance(self.order[a], self.order[b], bits)
     }
 
     /// The approximate size in bytes of an item's shingle set, in its own measure.

@@ -13,8 +13,8 @@ use std::sync::atomic::AtomicBool;
 
 use serde::Serialize;
 
-use crate::candidates::max_edges;
-use crate::candidates::radius::{self, Radius, RadiusCriteria};
+use crate::candidates::radius::{self, Radius, RadiusChoice, RadiusCriteria};
+use crate::candidates::{is_exact, max_edges};
 use crate::error::{DedupError, Shortage};
 use crate::job::DedupJob;
 use crate::known::{Against, DocumentStores, NoStores};
@@ -247,10 +247,14 @@ fn extrapolate(sources: &Sources, sample: &Sample, options: &DedupOptions) -> Re
         growth = growth.min(limit as f64 / sampled_records.max(1) as f64).max(1.0);
     }
     let all = |n: u64| n as f64 * growth;
-    let radius = radius(sample, growth, options);
-    let candidates = radius.expected_candidates.unwrap_or(0.0) * all(sample.rows[1].len() as u64);
+    let radius = radius(sample, growth, options)?;
+    let candidates =
+        radius.expected_candidates.unwrap_or(0.0) * all(sample.rows[1].fingerprints.len() as u64);
 
-    let edges = (candidates as u64).min(max_edges(all(sample.rows[1].len() as u64) as u64, options));
+    let edges = (candidates as u64).min(max_edges(
+        all(sample.rows[1].fingerprints.len() as u64) as u64,
+        options,
+    ));
 
     let threads = rayon::current_num_threads();
     let budget = Budget::new(options.memory, threads)?;
@@ -259,8 +263,11 @@ fn extrapolate(sources: &Sources, sample: &Sample, options: &DedupOptions) -> Re
         all(sample.texts) as u64,
         all(sample.id_bytes) as u64,
     ) + edges * memory::EDGE_BYTES;
-    // Only texts with candidates are loaded for verification.
-    let connected = (2.0 * candidates / all(sample.texts).max(1.0)).min(1.0);
+    // Only texts with candidates are loaded for verification, but the set join of all texts loads them all.
+    let connected = match radius.choice {
+        RadiusChoice::Exact => 1.0,
+        _ => (2.0 * candidates / all(sample.texts).max(1.0)).min(1.0),
+    };
     let set_bytes = all(sample.set_bytes) * if options.verify { connected } else { 0.0 };
     let dictionary = if sample.chinese {
         memory::DICTIONARY_BYTES
@@ -300,7 +307,7 @@ fn extrapolate(sources: &Sources, sample: &Sample, options: &DedupOptions) -> Re
         .filter(|file| file.label == "stdin")
         .map(|file| file.bytes)
         .sum();
-    let on_cores = all(sample.rows[1].len() as u64) * JOIN_SECONDS
+    let on_cores = all(sample.rows[1].fingerprints.len() as u64) * JOIN_SECONDS
         + set_bytes / SET_BYTES_PER_SECOND
         + candidates * COMPARISON_SECONDS;
     Ok(Forecast {
@@ -336,7 +343,7 @@ fn put_in_order(sources: &Sources, records: f64, options: &DedupOptions) -> u64 
 }
 
 /// Predicts the width and radius that the run will choose.
-fn radius(sample: &Sample, growth: f64, options: &DedupOptions) -> Radius {
+fn radius(sample: &Sample, growth: f64, options: &DedupOptions) -> Result<Radius, DedupError> {
     let [half, whole] = &sample.rows;
     let (bits, k) = if options.verify {
         (options.bits, options.hamming)
@@ -347,11 +354,24 @@ fn radius(sample: &Sample, growth: f64, options: &DedupOptions) -> Radius {
         };
         (Auto::Fixed(options.width_without_verification()), Auto::Fixed(k))
     };
-    let rows = whole.len() as f64 * growth;
+    let rows = whole.fingerprints.len() as f64 * growth;
     let criteria = RadiusCriteria {
         bits,
         k,
         threshold: options.threshold,
     };
-    radius::foresee([half, whole], rows, criteria, options.seed)
+    let foreseen = radius::foresee(
+        [&half.fingerprints, &whole.fingerprints],
+        rows,
+        criteria,
+        options.seed,
+        [&|a, b| sample.jaccard(0, a, b), &|a, b| sample.jaccard(1, a, b)],
+    )?;
+    if !is_exact((sample.tokens as f64 * growth) as u64, options) {
+        return Ok(foreseen);
+    }
+    Ok(Radius {
+        expected_candidates: foreseen.expected_candidates,
+        ..radius::exact(options.bits)
+    })
 }

@@ -12,8 +12,6 @@ use twinprint_io::source::{Damage, FileIntake};
 use twinprint_io::work::Spool;
 use twinprint_text::fingerprint_hex;
 
-/// The largest number of hot rows in the report.
-const MAX_HOT_ROWS: usize = 20;
 /// The largest number of plans in the report.
 const MAX_PLANS: usize = 6;
 
@@ -59,6 +57,7 @@ pub(super) fn counts(run: &FinishedRun<'_>, sizes: &IdVec<ItemId, u32>) -> Resul
         },
         radius: radius(run),
         threshold: run.options.verify.then_some(run.options.threshold),
+        recall: run.recall,
         search: search(run),
         clusters: clusters(sizes),
         near_misses: run.near_misses.bands(),
@@ -177,7 +176,7 @@ fn search(run: &FinishedRun<'_>) -> SearchCounts {
 }
 
 fn hot_rows(run: &FinishedRun<'_>) -> Vec<HotRowReport> {
-    let hot = run.candidates.hot.iter().take(MAX_HOT_ROWS);
+    let hot = run.candidates.hot.iter();
     hot.map(|row| HotRowReport {
         fingerprint: fingerprint_hex(row.fingerprint, run.radius.bits),
         texts: row.classes,

@@ -27,8 +27,8 @@ use crate::verify::near_misses::NearMisses;
 #[cfg(feature = "tables")]
 use cluster_table::{ClusterTable, IdTypes};
 pub(crate) use records::{check_columns, check_order, copy_records};
-use twinprint_io::results::ClusterRow;
 use twinprint_io::results::PartsReport;
+use twinprint_io::results::{ClusterRow, RecallReport};
 use twinprint_io::rows::{self, Ratio};
 use twinprint_io::sink::{OutputDir, OutputFile};
 use twinprint_io::source::{SourceOptions, Sources};
@@ -46,6 +46,8 @@ pub(crate) struct FinishedRun<'r> {
     pub(crate) known: &'r KnownClasses,
     pub(crate) counts: &'r ReadCounts,
     pub(crate) radius: &'r Radius,
+    /// The measured recall; `None` in a run without verification.
+    pub(crate) recall: Option<RecallReport>,
     pub(crate) candidates: &'r Candidates,
     pub(crate) probed: u64,
     pub(crate) outcome: &'r Outcome,

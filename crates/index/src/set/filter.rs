@@ -37,6 +37,20 @@ impl PrefixFilter {
         (self.threshold * size as f64 * (1.0 - 1e-12)).ceil() as usize
     }
 
+    /// Returns the smallest number of shared tokens with which sets of `a` and `b` tokens can reach the threshold:
+    /// ⌈t/(1 + t)·(a + b)⌉ for the threshold t, rounded down where rounding errors could matter.
+    ///
+    /// ```
+    /// use twinprint_index::PrefixFilter;
+    ///
+    /// // Two sets of five tokens reach Jaccard 0.6 if they share four: 4 of 6.
+    /// assert_eq!(PrefixFilter::new(0.6).needed(5, 5), 4);
+    /// ```
+    pub fn needed(self, a: usize, b: usize) -> usize {
+        let share = self.threshold / (1.0 + self.threshold);
+        (share * (a as f64 + b as f64) * (1.0 - 1e-12)).ceil() as usize
+    }
+
     /// Returns the length of the prefix of a set of `size` tokens: size − ⌈t·size⌉ + 1 for the threshold t, at most
     /// `size`. It is 0 for the empty set, which cannot be found by a token, so callers must match empty sets with one
     /// another themselves.
