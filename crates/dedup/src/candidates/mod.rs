@@ -29,7 +29,7 @@ use twinprint_index::planner::Alternative;
 use twinprint_text::Measure;
 
 use crate::candidates::radius::{Radius, RadiusChoice};
-use crate::candidates::set_join::{SetJoin, SetJoinLimits};
+use crate::candidates::set_join::{MemberPairs, SetJoin, SetJoinLimits};
 use crate::corpus::Classes;
 use crate::corpus::shingle_sets::SetCache;
 use crate::error::DedupError;
@@ -53,12 +53,6 @@ const MAX_SHORT_TEXT_BYTES: usize = 600;
 const MAX_EXACT_TOKENS: u64 = 1 << 24;
 /// The largest number of pairs that the set join finds before the grouping, in addition to eight pairs for each item.
 const MAX_MEMBER_PAIRS: usize = 4_000_000;
-/// The largest number of postings that the set join reads before the grouping, in addition to
-/// [`MEMBER_POSTINGS`] for each item. With more, many texts are in crowds, where a search among leaders is faster.
-const MAX_MEMBER_POSTINGS: usize = 4_000_000;
-/// See [`MAX_MEMBER_POSTINGS`].
-const MEMBER_POSTINGS: usize = 256;
-
 /// A hot row, as the report lists it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct HotRow {
@@ -132,9 +126,9 @@ impl Candidates {
         }
     }
 
-    /// Runs the set join before the grouping, and turns its pairs into edges, so that its members need no special
-    /// treatment afterwards. If the pairs are too many, the members keep their roles, and the grouping searches their pairs
-    /// among leaders only. `bits` is the width of distances. `memory` bounds the bytes of shingle sets that are loaded at a time.
+    /// Runs the set join before the grouping, and turns its pairs into edges, so that members outside crowds need no
+    /// special treatment afterwards. The members of crowds keep their roles, and the grouping searches the pairs of two of
+    /// them among leaders only. If the pairs are too many, all members keep their roles. `bits` is the width of distances. `memory` bounds the bytes of shingle sets that are loaded at a time.
     /// `fits` returns true if there is memory for that many bytes of the join.
     pub(crate) fn join_members(
         &mut self,
@@ -151,21 +145,21 @@ impl Candidates {
         let left = allowed_edges(options).saturating_sub(self.edges.len() as u64);
         let limit =
             (MAX_MEMBER_PAIRS + 8 * self.roles.len()).min(usize::try_from(left).unwrap_or(usize::MAX));
-        let limits = SetJoinLimits {
-            pairs: limit,
-            postings: MAX_MEMBER_POSTINGS + MEMBER_POSTINGS * self.roles.len(),
-            memory,
-        };
-        if let Some(mut pairs) = join.pairs(sets, &self.roles, limits, fits)? {
-            pairs.retain(|edge| {
+        let limits = SetJoinLimits { pairs: limit, memory };
+        if let Some(MemberPairs { mut edges, in_crowd }) = join.pairs(sets, &self.roles, limits, fits)? {
+            edges.retain(|edge| {
                 self.admits(edge.item, edge.earlier, || {
                     sets.distance(edge.item, edge.earlier, bits)
                 })
             });
-            self.by_shingles = pairs.len() as u64;
-            self.edges.extend(pairs);
+            self.by_shingles = edges.len() as u64;
+            self.edges.extend(edges);
             edge::sort(&mut self.edges);
-            self.roles.iter_mut().for_each(|role| *role = JoinRole::None);
+            for (item, &in_crowd) in in_crowd.entries() {
+                if !in_crowd {
+                    self.roles[item] = JoinRole::None;
+                }
+            }
         }
         Ok(())
     }

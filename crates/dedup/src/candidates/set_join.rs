@@ -54,10 +54,16 @@ struct MemberPrefix {
 pub(super) struct SetJoinLimits {
     /// The largest number of pairs to return.
     pub(super) pairs: usize,
-    /// The largest number of postings to read. In a crowd of similar texts, every text reads the postings of all others.
-    pub(super) postings: usize,
     /// The largest number of bytes of shingle sets that are loaded at a time.
     pub(super) memory: usize,
+}
+
+/// The result of [`SetJoin::pairs`].
+pub(super) struct MemberPairs {
+    /// The candidate pairs of members of which at most one is in a crowd.
+    pub(super) edges: Vec<Edge>,
+    /// For each item, true if it is a member in a crowd.
+    pub(super) in_crowd: IdVec<ItemId, bool>,
 }
 
 /// The prefix indexes of the members placed so far.
@@ -105,6 +111,9 @@ impl SetJoin {
         memory: usize,
     ) -> Result<Self, DedupError> {
         let all = members(roles.as_slice(), JoinRole::Fringe);
+        let core = members(roles.as_slice(), JoinRole::Core);
+        let tokens: usize = core.iter().map(|&item| sets.cost(item) / size_of::<u64>()).sum();
+        let tokens = tokens as u64;
         let measures = [Measure::WordGrams, Measure::CharGrams];
         let used = measures
             .iter()
@@ -113,13 +122,13 @@ impl SetJoin {
             measure,
             native: MemberIndex::new(threshold),
             foreign: MemberIndex::new(threshold),
-            order: TokenOrder::new(),
+            order: TokenOrder::new(tokens),
             block: FxHashMap::default(),
         };
         let join = Self {
             joins: used.map(join_by).collect(),
         };
-        for slice in slices(&members(roles.as_slice(), JoinRole::Core), sets, memory) {
+        for slice in slices(&core, sets, memory) {
             sets.begin_block();
             let keys: Vec<SetKey> = slice
                 .iter()
@@ -179,10 +188,9 @@ impl SetJoin {
         }
     }
 
-    /// Appends the candidates of a member of the block among the members placed in `scope`. Returns the number of
-    /// postings read.
-    pub(crate) fn probe(&self, member: Member, scope: ProbeScope, out: &mut Vec<ItemId>) -> usize {
-        let (mut numbers, mut read) = (Vec::new(), 0);
+    /// Appends the candidates of a member of the block among the members placed in `scope`.
+    pub(crate) fn probe(&self, member: Member, scope: ProbeScope, out: &mut Vec<ItemId>) {
+        let mut numbers = Vec::new();
         for join in &self.joins {
             let Some(MemberPrefix {
                 size,
@@ -200,19 +208,18 @@ impl SetJoin {
                     (member.role == JoinRole::Core).then_some(&index.fringe),
                 ];
                 for partners in partners.into_iter().flatten() {
-                    read += match scope {
+                    match scope {
                         ProbeScope::EarlierBlocks => {
-                            partners.probe_sealed(*size, prefix, *in_crowd, &mut numbers)
+                            partners.probe_sealed(*size, prefix, *in_crowd, &mut numbers);
                         }
                         ProbeScope::CurrentBlock => {
-                            partners.probe_young(*size, prefix, *in_crowd, &mut numbers)
+                            partners.probe_young(*size, prefix, *in_crowd, &mut numbers);
                         }
-                    };
+                    }
                     out.extend(numbers.iter().copied().map(ItemId::new));
                 }
             }
         }
-        read
     }
 
     /// Adds a member of the block to the index, so that later members find it.
@@ -235,24 +242,28 @@ impl SetJoin {
         }
     }
 
-    /// Finds all candidate pairs at once. Returns `None` if they or the postings read are more than the limits, or if the
-    /// join does not fit into memory: then the grouping must find the pairs, among leaders only. Fringe members are compared with core
-    /// members and are not indexed.
+    /// Finds the candidate pairs of which at most one member is in a crowd. The pairs inside crowds are left to the
+    /// grouping, which searches them among leaders only. Returns `None` if the pairs are more than the limit, or if the join does
+    /// not fit into memory: then the grouping must find all pairs. Fringe members are compared with core members and are
+    /// not indexed.
     ///
-    /// Pairs are counted while they are found, so the pairs in memory exceed the limit by few. Without that, one slice
-    /// of a crowd of similar texts could have [`MAX_SLICE_MEMBERS`] times as many pairs as members.
+    /// A member outside crowds reads few postings, because few members have its rarest shingles. A member of a crowd is
+    /// compared with members outside crowds only, and each of these has few postings too. So the work is proportional to
+    /// the members, however large the crowds are.
+    ///
+    /// Pairs are counted while they are found, so the pairs in memory exceed the limit by few.
     pub(super) fn pairs(
         mut self,
         sets: &mut SetCache<'_>,
         roles: &IdVec<ItemId, JoinRole>,
         limits: SetJoinLimits,
         fits: impl Fn(u64) -> bool,
-    ) -> Result<Option<Vec<Edge>>, DedupError> {
+    ) -> Result<Option<MemberPairs>, DedupError> {
         let core = members(roles.as_slice(), JoinRole::Core);
         let mut fringe = members(roles.as_slice(), JoinRole::Fringe);
         fringe.retain(|&item| roles[item] == JoinRole::Fringe);
         let mut edges = Vec::new();
-        let postings = AtomicUsize::new(0);
+        let mut in_crowd = IdVec::filled(false, roles.len());
         for slice in
             slices(&core, sets, limits.memory)
                 .into_iter()
@@ -267,41 +278,51 @@ impl SetJoin {
             self.begin_block(sets, slice);
             let (shared, loaded) = (&self, &*sets);
             let found = AtomicUsize::new(edges.len());
-            let member = |item: ItemId, role: JoinRole| Member {
+            // Members in crowds meet only members outside, as fringe members meet only core members.
+            let member = |item: ItemId, in_crowd: bool| Member {
                 item,
                 measure: loaded.measure(item),
-                role,
+                role: if in_crowd {
+                    JoinRole::Fringe
+                } else {
+                    JoinRole::Core
+                },
             };
             let probe = |item: ItemId| {
                 let mut others = Vec::new();
-                if found.load(Ordering::Relaxed) <= limits.pairs
-                    && postings.load(Ordering::Relaxed) <= limits.postings
-                {
-                    let member = member(item, JoinRole::Fringe);
-                    let read = shared.probe(member, ProbeScope::EarlierBlocks, &mut others);
-                    postings.fetch_add(read, Ordering::Relaxed);
+                if found.load(Ordering::Relaxed) <= limits.pairs {
+                    let member = member(item, shared.is_in_crowd(item));
+                    shared.probe(member, ProbeScope::EarlierBlocks, &mut others);
                     found.fetch_add(others.len(), Ordering::Relaxed);
                 }
                 others.into_iter().map(move |other| Edge::between(item, other))
             };
             edges.par_extend(slice.par_iter().flat_map_iter(|&item| probe(item)));
-            for &item in slice.iter().filter(|&&item| roles[item] == JoinRole::Core) {
-                if edges.len() > limits.pairs || postings.load(Ordering::Relaxed) > limits.postings {
+            for &item in slice {
+                in_crowd[item] = self.is_in_crowd(item);
+                if roles[item] != JoinRole::Core {
+                    continue;
+                }
+                if edges.len() > limits.pairs {
                     return Ok(None);
                 }
+                let member = member(item, in_crowd[item]);
                 let mut others = Vec::new();
-                let searched = member(item, JoinRole::Fringe);
-                let read = self.probe(searched, ProbeScope::CurrentBlock, &mut others);
-                postings.fetch_add(read, Ordering::Relaxed);
+                self.probe(member, ProbeScope::CurrentBlock, &mut others);
                 edges.extend(others.into_iter().map(|other| Edge::between(item, other)));
-                self.place(member(item, JoinRole::Core));
+                self.place(member);
             }
-            let read = postings.load(Ordering::Relaxed);
-            if edges.len() > limits.pairs || read > limits.postings || !fits(self.bytes()) {
+            if edges.len() > limits.pairs || !fits(self.bytes()) {
                 return Ok(None);
             }
         }
-        Ok(Some(edges))
+        Ok(Some(MemberPairs { edges, in_crowd }))
+    }
+
+    /// True if a member of the block is in a crowd, in any measure.
+    fn is_in_crowd(&self, item: ItemId) -> bool {
+        let mut prefixes = self.joins.iter().filter_map(|join| join.block.get(&item));
+        prefixes.any(|prefix| prefix.in_crowd)
     }
 }
 

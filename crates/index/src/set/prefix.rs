@@ -34,7 +34,7 @@ const MIN_RUN_ENTRIES: usize = 1 << 16;
 /// use twinprint_index::{PrefixIndex, TokenOrder};
 ///
 /// let sets: [&[u64]; 3] = [&[1, 2, 3, 4, 5], &[1, 2, 3, 4, 6], &[7, 8, 9]];
-/// let order = TokenOrder::new();
+/// let order = TokenOrder::new(13);
 /// sets.iter().for_each(|set| order.count(set));
 ///
 /// let mut index = PrefixIndex::new(0.6);
@@ -166,11 +166,11 @@ impl PrefixIndex {
     }
 
     /// Replaces `out` by the ids of all sealed sets that share a prefix token and whose size allows Jaccard ≥ threshold,
-    /// distinct and ascending. Returns the number of postings read.
+    /// distinct and ascending.
     ///
     /// If `in_crowd` is true, sets that share too few prefix tokens are not among them. That is faster for a set in a
     /// crowd, in which all sets share most of their tokens. O(runs + postings of the prefix's tokens with a fitting size).
-    pub fn probe_sealed(&self, size: u32, prefix: &[u64], in_crowd: bool, out: &mut Vec<u32>) -> usize {
+    pub fn probe_sealed(&self, size: u32, prefix: &[u64], in_crowd: bool, out: &mut Vec<u32>) {
         self.probe_by(size, prefix, in_crowd, out, |places, low, out| {
             for run in &self.runs {
                 run.collect(places, class(low), out);
@@ -181,32 +181,31 @@ impl PrefixIndex {
                     out.extend(sealed.filter(|&d| self.is_within(d, most)));
                 }
             }
-        })
+        });
     }
 
     /// Like [`PrefixIndex::probe_sealed`], but for the young sets, which were inserted since the last seal.
-    pub fn probe_young(&self, size: u32, prefix: &[u64], in_crowd: bool, out: &mut Vec<u32>) -> usize {
+    pub fn probe_young(&self, size: u32, prefix: &[u64], in_crowd: bool, out: &mut Vec<u32>) {
         out.clear();
         if self.sealed as usize == self.documents.len() {
-            return 0;
+            return;
         }
         self.probe_by(size, prefix, in_crowd, out, |places, _, out| {
             for &(place, most) in places {
                 let young = self.young.documents(place).take_while(|&d| d >= self.sealed);
                 out.extend(young.filter(|&d| self.is_within(d, most)));
             }
-        })
+        });
     }
 
     /// Like [`PrefixIndex::probe_sealed`], but for all inserted sets.
-    pub fn probe(&self, size: u32, prefix: &[u64], in_crowd: bool, out: &mut Vec<u32>) -> usize {
+    pub fn probe(&self, size: u32, prefix: &[u64], in_crowd: bool, out: &mut Vec<u32>) {
         let mut young = Vec::new();
-        let read = self.probe_sealed(size, prefix, in_crowd, out)
-            + self.probe_young(size, prefix, in_crowd, &mut young);
+        self.probe_sealed(size, prefix, in_crowd, out);
+        self.probe_young(size, prefix, in_crowd, &mut young);
         out.append(&mut young);
         out.sort_unstable();
         out.dedup();
-        read
     }
 
     /// Replaces `out` by the ids of the candidates. `collect(places, low, out)` appends the document of every posting
@@ -221,26 +220,23 @@ impl PrefixIndex {
         in_crowd: bool,
         out: &mut Vec<u32>,
         collect: impl Fn(&[(PostingPlace, u8)], u32, &mut Vec<u32>),
-    ) -> usize {
+    ) {
         out.clear();
         let sizes = self.filter.sizes(size);
         if !in_crowd {
             collect(&self.places(size, prefix), sizes.low, out);
-            let read = out.len();
             // Document numbers are sorted first, so that each size is looked up once and in memory order.
             out.sort_unstable();
             out.dedup();
             out.retain_mut(|document| self.fitting(document, sizes).is_some());
             Self::sort_ids(out);
-            return read;
+            return;
         }
         let high = class(sizes.high);
         let place = |&token: &u64| (PostingPlace::of(token), high);
         let places: Vec<(PostingPlace, u8)> = prefix.iter().map(place).collect();
         collect(&places, sizes.low, out);
-        let read = out.len();
         self.retain_sharing(size, prefix.len(), out);
-        read
     }
 
     /// Replaces a document number by its id and returns the size of the document, if that is in the range `sizes`.

@@ -52,7 +52,7 @@ proptest! {
         backwards: bool,
     ) {
         for threshold in [f64::from(steps) / 20.0, odd] {
-            let order = TokenOrder::new();
+            let order = TokenOrder::new(1 << 18);
             let sets: Vec<BTreeSet<u64>> =
                 sets.iter().map(|s| s.iter().map(|&t| scramble(t)).collect()).collect();
             let tokens: Vec<Vec<u64>> = sets.iter().map(|s| s.iter().copied().collect()).collect();
@@ -111,7 +111,7 @@ proptest! {
 
     #[test]
     fn a_prefix_holds_the_rarest(counts in prop::collection::vec(0usize..9, 1..50), len in 0usize..60) {
-        let order = TokenOrder::new();
+        let order = TokenOrder::new(1 << 18);
         let tokens: Vec<u64> = (0..counts.len() as u64).map(scramble).collect();
         for (&token, &count) in tokens.iter().zip(&counts) {
             order.count(&vec![token; count]);
@@ -297,7 +297,7 @@ fn thresholds_out_of_range_are_clamped() {
 
 #[test]
 fn counts_of_several_threads_equal_those_of_one() {
-    let (one, many) = (TokenOrder::new(), TokenOrder::new());
+    let (one, many) = (TokenOrder::new(10_000), TokenOrder::new(10_000));
     let tokens: Vec<u64> = (0..10_000).map(|i| scramble(i % 700)).collect();
     one.count(&tokens);
     std::thread::scope(|scope| {
@@ -368,7 +368,7 @@ fn in_a_crowd_every_pair_at_the_threshold_and_few_others_are_found() {
             (0..100).map(token).collect()
         })
         .collect();
-    let order = TokenOrder::new();
+    let order = TokenOrder::new(1 << 18);
     let tokens: Vec<Vec<u64>> = sets.iter().map(|set| set.iter().copied().collect()).collect();
     for set in &tokens {
         order.count(set);
