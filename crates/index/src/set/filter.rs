@@ -31,7 +31,14 @@ impl PrefixFilter {
 
     /// Returns the smallest overlap that a set of `size` tokens needs to reach the threshold t: ⌈t·size⌉, rounded down
     /// where rounding errors could matter.
-    fn least_overlap(self, size: usize) -> usize {
+    ///
+    /// ```
+    /// use twinprint_index::PrefixFilter;
+    ///
+    /// // If a set of five tokens shares two with another, their Jaccard is at most 2 of 5.
+    /// assert_eq!(PrefixFilter::new(0.6).least_overlap(5), 3);
+    /// ```
+    pub fn least_overlap(self, size: usize) -> usize {
         // The threshold and the product are each wrong by at most one part in 2⁵². A margin of one part in 10¹² more
         // than covers that, and the rounding in a caller's own division.
         (self.threshold * size as f64 * (1.0 - 1e-12)).ceil() as usize

@@ -168,10 +168,11 @@ impl PrefixIndex {
     /// Replaces `out` by the ids of all sealed sets that share a prefix token and whose size allows Jaccard ≥ threshold,
     /// distinct and ascending.
     ///
-    /// If `in_crowd` is true, sets that share too few prefix tokens are not among them. That is faster for a set in a
-    /// crowd, in which all sets share most of their tokens. O(runs + postings of the prefix's tokens with a fitting size).
-    pub fn probe_sealed(&self, size: u32, prefix: &[u64], in_crowd: bool, out: &mut Vec<u32>) {
-        self.probe_by(size, prefix, in_crowd, out, |places, low, out| {
+    /// If `counted` is true, the tokens that two prefixes share are counted, and sets that share too few are not among
+    /// the candidates. That reads more postings, and is faster where many sets have the tokens.
+    /// O(runs + postings of the prefix's tokens with a fitting size).
+    pub fn probe_sealed(&self, size: u32, prefix: &[u64], counted: bool, out: &mut Vec<u32>) {
+        self.probe_by(size, prefix, counted, out, |places, low, out| {
             for run in &self.runs {
                 run.collect(places, class(low), out);
             }
@@ -185,12 +186,12 @@ impl PrefixIndex {
     }
 
     /// Like [`PrefixIndex::probe_sealed`], but for the young sets, which were inserted since the last seal.
-    pub fn probe_young(&self, size: u32, prefix: &[u64], in_crowd: bool, out: &mut Vec<u32>) {
+    pub fn probe_young(&self, size: u32, prefix: &[u64], counted: bool, out: &mut Vec<u32>) {
         out.clear();
         if self.sealed as usize == self.documents.len() {
             return;
         }
-        self.probe_by(size, prefix, in_crowd, out, |places, _, out| {
+        self.probe_by(size, prefix, counted, out, |places, _, out| {
             for &(place, most) in places {
                 let young = self.young.documents(place).take_while(|&d| d >= self.sealed);
                 out.extend(young.filter(|&d| self.is_within(d, most)));
@@ -199,10 +200,10 @@ impl PrefixIndex {
     }
 
     /// Like [`PrefixIndex::probe_sealed`], but for all inserted sets.
-    pub fn probe(&self, size: u32, prefix: &[u64], in_crowd: bool, out: &mut Vec<u32>) {
+    pub fn probe(&self, size: u32, prefix: &[u64], counted: bool, out: &mut Vec<u32>) {
         let mut young = Vec::new();
-        self.probe_sealed(size, prefix, in_crowd, out);
-        self.probe_young(size, prefix, in_crowd, &mut young);
+        self.probe_sealed(size, prefix, counted, out);
+        self.probe_young(size, prefix, counted, &mut young);
         out.append(&mut young);
         out.sort_unstable();
         out.dedup();
@@ -211,19 +212,19 @@ impl PrefixIndex {
     /// Replaces `out` by the ids of the candidates. `collect(places, low, out)` appends the document of every posting
     /// of the tokens at `places` whose size class is at least that of `low` and at most the class given with the token.
     ///
-    /// Usually only the tokens are read that can be the first shared one. For a set in a crowd all tokens of the prefix
-    /// are read, because the number of shared ones excludes far more sets.
+    /// Only the tokens are read that can be the first shared one. If shared tokens are counted, all tokens of the prefix are
+    /// read, because their number excludes far more sets.
     fn probe_by(
         &self,
         size: u32,
         prefix: &[u64],
-        in_crowd: bool,
+        counted: bool,
         out: &mut Vec<u32>,
         collect: impl Fn(&[(PostingPlace, u8)], u32, &mut Vec<u32>),
     ) {
         out.clear();
         let sizes = self.filter.sizes(size);
-        if !in_crowd {
+        if !counted {
             collect(&self.places(size, prefix), sizes.low, out);
             // Document numbers are sorted first, so that each size is looked up once and in memory order.
             out.sort_unstable();

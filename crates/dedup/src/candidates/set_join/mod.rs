@@ -3,26 +3,32 @@
 //!
 //! Candidates are found with a [`PrefixIndex`] (Bayardo, Ma and Srikant 2007; Xiao and others 2008). A pair is measured
 //! by characters if either text is, so there are two joins. The join by words has the texts that are measured by words.
-//! The join by characters has all texts, and compares texts measured by words only with texts measured by characters.
+//! The join by characters has the texts that are measured by characters, its *native* members, and those of the others
+//! that have enough shingles of native members, its *foreign* members. It compares foreign members with native members
+//! only.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+mod build;
+mod pairs;
 
 use rayon::prelude::*;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use twinprint_cluster::JoinRole;
 use twinprint_index::set::{PrefixIndex, TokenOrder};
 use twinprint_text::Measure;
 
-use crate::candidates::edge::Edge;
+pub(super) use self::pairs::{MemberPairs, SetJoinLimits};
 use crate::corpus::shingle_sets::{SetCache, SetKey, SharedSet};
-use crate::error::DedupError;
-use crate::ids::{Id, IdSlice, IdVec, ItemId};
+use crate::ids::{Id, IdSlice, ItemId};
 
 /// The maximum number of members whose shingle sets are loaded at a time.
 const MAX_SLICE_MEMBERS: usize = 8192;
 
 /// A set belongs to a crowd if the shingles by which sets of its size find it are in at least this number of sets.
 const MIN_CROWD_POSTINGS: u64 = 2048;
+
+/// The shared shingles of two sets are counted if the shingles by which sets of their size find one of them are in at
+/// least this number of sets.
+const MIN_COUNTED_POSTINGS: u64 = 8;
 
 /// The set joins of a run, one for each measure that its members use.
 pub(crate) struct SetJoin {
@@ -34,8 +40,10 @@ struct MeasureJoin {
     measure: Measure,
     /// The members whose own measure is the measure of this join.
     native: MemberIndex,
-    /// The members with the other measure. This join compares them with native members only.
+    /// The foreign members.
     foreign: MemberIndex,
+    /// The items of the foreign members.
+    foreign_items: FxHashSet<ItemId>,
     order: TokenOrder,
     /// The members of the current block, with the prefixes of their shingle sets.
     block: FxHashMap<ItemId, MemberPrefix>,
@@ -45,25 +53,15 @@ struct MeasureJoin {
 struct MemberPrefix {
     size: u32,
     prefix: Vec<u64>,
-    /// True if the shingles by which it is found are in so many sets that it belongs to a crowd.
-    in_crowd: bool,
+    /// The number of sets that have the shingles by which sets of its size find it, repeats included.
+    postings: u64,
 }
 
-/// The limits of [`SetJoin::pairs`].
-#[derive(Clone, Copy)]
-pub(super) struct SetJoinLimits {
-    /// The largest number of pairs to return.
-    pub(super) pairs: usize,
-    /// The largest number of bytes of shingle sets that are loaded at a time.
-    pub(super) memory: usize,
-}
-
-/// The result of [`SetJoin::pairs`].
-pub(super) struct MemberPairs {
-    /// The candidate pairs of members of which at most one is in a crowd.
-    pub(super) edges: Vec<Edge>,
-    /// For each item, true if it is a member in a crowd.
-    pub(super) in_crowd: IdVec<ItemId, bool>,
+impl MemberPrefix {
+    /// True if the shingles are in so many sets that the member belongs to a crowd.
+    fn is_in_crowd(&self) -> bool {
+        self.postings >= MIN_CROWD_POSTINGS
+    }
 }
 
 /// The prefix indexes of the members placed so far.
@@ -101,50 +99,6 @@ pub(crate) enum ProbeScope {
 }
 
 impl SetJoin {
-    /// Counts the core members that have each shingle. The counts define the order of rarity, in which shingles that
-    /// only fringe members have come first: such a shingle finds no pair, so a prefix of them costs least. `memory`
-    /// bounds the bytes of shingle sets that are loaded at a time.
-    pub(crate) fn new(
-        sets: &mut SetCache<'_>,
-        roles: &IdVec<ItemId, JoinRole>,
-        threshold: f64,
-        memory: usize,
-    ) -> Result<Self, DedupError> {
-        let all = members(roles.as_slice(), JoinRole::Fringe);
-        let core = members(roles.as_slice(), JoinRole::Core);
-        let tokens: usize = core.iter().map(|&item| sets.cost(item) / size_of::<u64>()).sum();
-        let tokens = tokens as u64;
-        let measures = [Measure::WordGrams, Measure::CharGrams];
-        let used = measures
-            .iter()
-            .filter(|&&m| all.iter().any(|&item| sets.measure(item) == m));
-        let join_by = |&measure: &Measure| MeasureJoin {
-            measure,
-            native: MemberIndex::new(threshold),
-            foreign: MemberIndex::new(threshold),
-            order: TokenOrder::new(tokens),
-            block: FxHashMap::default(),
-        };
-        let join = Self {
-            joins: used.map(join_by).collect(),
-        };
-        for slice in slices(&core, sets, memory) {
-            sets.begin_block();
-            let keys: Vec<SetKey> = slice
-                .iter()
-                .flat_map(|&item| join.keys(sets.measure(item), item))
-                .collect();
-            sets.load(keys.iter().copied())?;
-            keys.par_iter().for_each(|key| {
-                let join = join.joins.iter().find(|join| join.measure == key.measure);
-                if let (Some(join), Some(set)) = (join, sets.get(*key)) {
-                    join.order.count(set.shingles());
-                }
-            });
-        }
-        Ok(join)
-    }
-
     /// The memory of the join in bytes: its counters, and its indexes of placed members.
     pub(crate) fn bytes(&self) -> u64 {
         let bytes = |join: &MeasureJoin| {
@@ -160,7 +114,7 @@ impl SetJoin {
         let joined = self
             .joins
             .iter()
-            .filter(move |join| own.with(join.measure) == join.measure);
+            .filter(move |join| own == join.measure || join.foreign_items.contains(&item));
         joined.map(move |join| SetKey {
             item,
             measure: join.measure,
@@ -195,11 +149,12 @@ impl SetJoin {
             let Some(MemberPrefix {
                 size,
                 prefix,
-                in_crowd,
+                postings,
             }) = join.block.get(&member.item)
             else {
                 continue;
             };
+            let counted = *postings >= MIN_COUNTED_POSTINGS;
             let is_native = member.measure == join.measure;
             let indexes = std::iter::once(&join.native).chain(is_native.then_some(&join.foreign));
             for index in indexes {
@@ -210,10 +165,10 @@ impl SetJoin {
                 for partners in partners.into_iter().flatten() {
                     match scope {
                         ProbeScope::EarlierBlocks => {
-                            partners.probe_sealed(*size, prefix, *in_crowd, &mut numbers);
+                            partners.probe_sealed(*size, prefix, counted, &mut numbers);
                         }
                         ProbeScope::CurrentBlock => {
-                            partners.probe_young(*size, prefix, *in_crowd, &mut numbers);
+                            partners.probe_young(*size, prefix, counted, &mut numbers);
                         }
                     }
                     out.extend(numbers.iter().copied().map(ItemId::new));
@@ -242,87 +197,10 @@ impl SetJoin {
         }
     }
 
-    /// Finds the candidate pairs of which at most one member is in a crowd. The pairs inside crowds are left to the
-    /// grouping, which searches them among leaders only. Returns `None` if the pairs are more than the limit, or if the join does
-    /// not fit into memory: then the grouping must find all pairs. Fringe members are compared with core members and are
-    /// not indexed.
-    ///
-    /// A member outside crowds reads few postings, because few members have its rarest shingles. A member of a crowd is
-    /// compared with members outside crowds only, and each of these has few postings too. So the work is proportional to
-    /// the members, however large the crowds are.
-    ///
-    /// Pairs are counted while they are found, so the pairs in memory exceed the limit by few.
-    pub(super) fn pairs(
-        mut self,
-        sets: &mut SetCache<'_>,
-        roles: &IdVec<ItemId, JoinRole>,
-        limits: SetJoinLimits,
-        fits: impl Fn(u64) -> bool,
-    ) -> Result<Option<MemberPairs>, DedupError> {
-        let core = members(roles.as_slice(), JoinRole::Core);
-        let mut fringe = members(roles.as_slice(), JoinRole::Fringe);
-        fringe.retain(|&item| roles[item] == JoinRole::Fringe);
-        let mut edges = Vec::new();
-        let mut in_crowd = IdVec::filled(false, roles.len());
-        for slice in
-            slices(&core, sets, limits.memory)
-                .into_iter()
-                .chain(slices(&fringe, sets, limits.memory))
-        {
-            sets.begin_block();
-            let keys: Vec<SetKey> = slice
-                .iter()
-                .flat_map(|&item| self.keys(sets.measure(item), item))
-                .collect();
-            sets.load(keys.into_iter())?;
-            self.begin_block(sets, slice);
-            let (shared, loaded) = (&self, &*sets);
-            let found = AtomicUsize::new(edges.len());
-            // Members in crowds meet only members outside, as fringe members meet only core members.
-            let member = |item: ItemId, in_crowd: bool| Member {
-                item,
-                measure: loaded.measure(item),
-                role: if in_crowd {
-                    JoinRole::Fringe
-                } else {
-                    JoinRole::Core
-                },
-            };
-            let probe = |item: ItemId| {
-                let mut others = Vec::new();
-                if found.load(Ordering::Relaxed) <= limits.pairs {
-                    let member = member(item, shared.is_in_crowd(item));
-                    shared.probe(member, ProbeScope::EarlierBlocks, &mut others);
-                    found.fetch_add(others.len(), Ordering::Relaxed);
-                }
-                others.into_iter().map(move |other| Edge::between(item, other))
-            };
-            edges.par_extend(slice.par_iter().flat_map_iter(|&item| probe(item)));
-            for &item in slice {
-                in_crowd[item] = self.is_in_crowd(item);
-                if roles[item] != JoinRole::Core {
-                    continue;
-                }
-                if edges.len() > limits.pairs {
-                    return Ok(None);
-                }
-                let member = member(item, in_crowd[item]);
-                let mut others = Vec::new();
-                self.probe(member, ProbeScope::CurrentBlock, &mut others);
-                edges.extend(others.into_iter().map(|other| Edge::between(item, other)));
-                self.place(member);
-            }
-            if edges.len() > limits.pairs || !fits(self.bytes()) {
-                return Ok(None);
-            }
-        }
-        Ok(Some(MemberPairs { edges, in_crowd }))
-    }
-
     /// True if a member of the block is in a crowd, in any measure.
     fn is_in_crowd(&self, item: ItemId) -> bool {
         let mut prefixes = self.joins.iter().filter_map(|join| join.block.get(&item));
-        prefixes.any(|prefix| prefix.in_crowd)
+        prefixes.any(MemberPrefix::is_in_crowd)
     }
 }
 
@@ -344,7 +222,7 @@ impl MeasureJoin {
         MemberPrefix {
             size,
             prefix,
-            in_crowd: postings >= MIN_CROWD_POSTINGS,
+            postings,
         }
     }
 }
