@@ -97,13 +97,6 @@ impl PrefixIndex {
         self.filter.prefix_len(size)
     }
 
-    /// Returns `true` if a set of `other` tokens may have the probe's token number `at` as its first shared token, to
-    /// the precision of size classes.
-    pub fn admits(&self, size: u32, at: usize, other: u32) -> bool {
-        let most = self.filter.reach(size, at);
-        most >= self.filter.sizes(size).low && class(other) <= class(most)
-    }
-
     /// Returns the tokens of a prefix that can be the first token shared with a set of fitting size, each with the
     /// class of the largest such size.
     fn places(&self, size: u32, prefix: &[u64]) -> Vec<(PostingPlace, u8)> {

@@ -82,7 +82,7 @@ proptest! {
                     let y = &sets[*other as usize];
                     let sizes = set.len().min(y.len()) as f64 / set.len().max(y.len()) as f64;
                     let shared = prefix.iter().enumerate().any(|(at, t)| {
-                        prefixes[other].contains(t) && index.admits(set.len() as u32, at, y.len() as u32)
+                        prefixes[other].contains(t) && PrefixFilter::new(threshold).admits(set.len() as u32, at, y.len() as u32)
                     });
                     let expected = shared && sizes >= threshold * (1.0 - 1e-9);
                     prop_assert_eq!(found.contains(other), expected, "sizes {}", sizes);
@@ -93,11 +93,24 @@ proptest! {
                 }
                 prop_assert!(found.iter().all(|f| ids[..turn].contains(f)));
                 index.insert(id, set.len() as u32, &prefix);
-                if id % 3 == 0 {
-                }
                 prefixes.insert(id, prefix);
             }
             prop_assert_eq!(index.len(), sets.len());
+        }
+    }
+
+    #[test]
+    fn a_bitmap_excludes_no_pair_at_the_threshold(sets in family(), threshold in 0.001f64..=1.0) {
+        let filter = PrefixFilter::new(threshold);
+        let tokens = |set: &BTreeSet<u64>| -> Vec<u64> { set.iter().copied().collect() };
+        for x in &sets {
+            for y in &sets {
+                let difference = TokenBitmap::of(&tokens(x)).difference(TokenBitmap::of(&tokens(y))) as usize;
+                prop_assert!(difference <= x.symmetric_difference(y).count());
+                if jaccard(x, y) >= threshold {
+                    prop_assert!(difference <= filter.most_different(x.len(), y.len()));
+                }
+            }
         }
     }
 
@@ -176,7 +189,7 @@ proptest! {
                             small as f64 >= threshold * large as f64 * (1.0 - 1e-12)
                         };
                         let found = part.iter().filter(|(_, y, other)| {
-                            let admits = |at| index.admits(size, at, y.len() as u32);
+                            let admits = |at| PrefixFilter::new(threshold).admits(size, at, y.len() as u32);
                             fits(y) && prefix.iter().enumerate().any(|(at, t)| other.contains(t) && admits(at))
                         });
                         found.map(|x| x.0).collect::<BTreeSet<u32>>().into_iter().collect()
@@ -334,6 +347,18 @@ fn entries_use_few_bytes_and_a_frequent_token_is_found() {
     assert_eq!(found.len(), 60_000);
     index.probe(39, &[scramble(u64::MAX - 1)], false, &mut found);
     assert!(found.is_empty());
+}
+
+#[test]
+fn bitmaps_exclude_most_sets_that_share_a_part() {
+    // Each set has 60 tokens, and 15 of them are in all sets. Jaccard 0.8 allows 13 different tokens.
+    let allowed = PrefixFilter::new(0.8).most_different(60, 60);
+    let of_set = |id: u64| {
+        let own = (0..45).map(|token| scramble(1000 * id + token));
+        TokenBitmap::of(&(0..15).map(|token| scramble(u64::MAX / 2 + token)).chain(own).collect::<Vec<_>>())
+    };
+    let passed = (1..1000).filter(|&id| of_set(0).difference(of_set(id)) as usize <= allowed);
+    assert_eq!((allowed, passed.count()), (13, 0));
 }
 
 #[test]

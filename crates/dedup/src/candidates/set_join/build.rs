@@ -11,6 +11,13 @@ use crate::corpus::shingle_sets::{SetCache, SetKey};
 use crate::error::DedupError;
 use crate::ids::{IdVec, ItemId};
 
+/// One of this number of texts of the other measure is counted for the choice of foreign members.
+const COUNTED_STRANGERS: usize = 16;
+
+/// The largest number of shingles in the prefixes of native members for which foreign members are chosen. If there are
+/// more, all texts that may be compared with native members are foreign members.
+const MAX_PREFIX_SHINGLES: usize = 1 << 24;
+
 impl SetJoin {
     /// Counts the native core members that have each shingle. The counts define the order of rarity, in which shingles
     /// that no native core member has come first: such a shingle finds no pair, so a prefix of them costs least. `memory`
@@ -26,56 +33,29 @@ impl SetJoin {
         for measure in [Measure::WordGrams, Measure::CharGrams] {
             let (native, others): (Vec<ItemId>, Vec<ItemId>) =
                 all.iter().partition(|&&item| sets.measure(item) == measure);
-            let foreign: Vec<ItemId> = others
-                .into_iter()
-                .filter(|&item| sets.measure(item).with(measure) == measure)
-                .collect();
             if native.is_empty() {
                 continue;
             }
-            let (core, fringe): (Vec<ItemId>, Vec<ItemId>) =
-                native.iter().partition(|&&item| roles[item] == JoinRole::Core);
-            let tokens = |items: &[ItemId]| -> u64 {
-                let bytes = items.iter().map(|&item| sets.cost(item) as u64);
-                bytes.sum::<u64>() / size_of::<u64>() as u64
-            };
-            let order = TokenOrder::new(tokens(&core));
-            let of_natives = (!foreign.is_empty()).then(|| TokenOrder::new(tokens(&native)));
-            for (items, counters) in [
-                (&core, [Some(&order), of_natives.as_ref()]),
-                (&fringe, [None, of_natives.as_ref()]),
-            ] {
-                let counters: Vec<&TokenOrder> = counters.into_iter().flatten().collect();
-                if !counters.is_empty() {
-                    each_set(sets, items, measure, memory, |_, shingles| {
-                        counters.iter().for_each(|counter| counter.count(shingles));
-                        None
-                    })?;
-                }
-            }
-            let foreign_items = match &of_natives {
-                None => FxHashSet::default(),
-                Some(natives) => each_set(sets, &foreign, measure, memory, |item, shingles| {
-                    shares_enough(shingles, natives, threshold).then_some(item)
-                })?,
-            };
-            #[allow(clippy::print_stderr)]
-            {
-                eprintln!("join {measure:?} core {} fringe {} foreign {} of {} tokens {}", core.len(), fringe.len(), foreign_items.len(), foreign.len(), 0);
-                for &item in core.iter().take(4).chain(fringe.iter().take(4)) {
-                    sets.load(std::iter::once(SetKey { item, measure }))?;
-                    if let Some(set) = sets.get(SetKey { item, measure }) {
-                        let mut f: Vec<u32> = set.shingles().iter().map(|&t| order.frequency(t)).collect();
-                        f.sort_unstable();
-                        eprintln!("{} {:?}", f.len(), &f[..20.min(f.len())]);
-                    }
-                }
-            }
+            let strangers: Vec<ItemId> = others
+                .into_iter()
+                .filter(|&item| sets.measure(item).with(measure) == measure)
+                .collect();
+            let core: Vec<ItemId> = native
+                .iter()
+                .copied()
+                .filter(|&item| roles[item] == JoinRole::Core)
+                .collect();
+            let order = TokenOrder::new(tokens(&core, sets));
+            each_set(sets, &core, measure, memory, |_, shingles| {
+                order.count(shingles);
+                None::<()>
+            })?;
             joins.push(MeasureJoin {
                 measure,
+                filter: PrefixFilter::new(threshold),
                 native: MemberIndex::new(threshold),
                 foreign: MemberIndex::new(threshold),
-                foreign_items,
+                foreign_items: foreign(sets, [&native, &strangers], measure, threshold, memory)?,
                 order,
                 block: FxHashMap::default(),
             });
@@ -84,31 +64,72 @@ impl SetJoin {
     }
 }
 
-/// True if native members have enough of the shingles of a text for a Jaccard of `threshold` with one of them: a pair at
-/// the threshold shares at least that share of the shingles of each text.
-fn shares_enough(shingles: &[u64], natives: &TokenOrder, threshold: f64) -> bool {
-    let shared = shingles.iter().filter(|&&shingle| natives.frequency(shingle) > 0);
-    shared.count() >= PrefixFilter::new(threshold).least_overlap(shingles.len())
+/// The number of shingles of items, estimated from their lengths.
+fn tokens(items: &[ItemId], sets: &SetCache<'_>) -> u64 {
+    let bytes: u64 = items.iter().map(|&item| sets.cost(item) as u64).sum();
+    bytes / size_of::<u64>() as u64
 }
 
-/// Calls `f` with every item and its shingles, in parallel, and returns the items that `f` returns.
-fn each_set(
+/// The strangers, texts of the other measure, that may reach the threshold with a native member.
+///
+/// A set at the threshold with a native member has a shingle of the member's prefix, by whichever order of shingles the
+/// prefix is taken. By an order of rarity among the strangers few strangers have such a shingle.
+fn foreign(
+    sets: &mut SetCache<'_>,
+    [native, strangers]: [&[ItemId]; 2],
+    measure: Measure,
+    threshold: f64,
+    memory: usize,
+) -> Result<FxHashSet<ItemId>, DedupError> {
+    if strangers.is_empty() {
+        return Ok(FxHashSet::default());
+    }
+    let counted: Vec<ItemId> = strangers.iter().copied().step_by(COUNTED_STRANGERS).collect();
+    let order = TokenOrder::new(tokens(native, sets) + tokens(&counted, sets));
+    for items in [native, &counted] {
+        each_set(sets, items, measure, memory, |_, shingles| {
+            order.count(shingles);
+            None::<()>
+        })?;
+    }
+    let filter = PrefixFilter::new(threshold);
+    let mut finding: FxHashSet<u64> = FxHashSet::default();
+    for slice in slices(native, sets, memory) {
+        let prefixes = each_set(sets, slice, measure, memory, |_, shingles| {
+            let mut prefix = Vec::new();
+            order.sort_prefix(shingles, filter.prefix_len(shingles.len()), &mut prefix);
+            Some(prefix)
+        })?;
+        finding.extend(prefixes.into_iter().flatten());
+        if finding.len() > MAX_PREFIX_SHINGLES {
+            return Ok(strangers.iter().copied().collect());
+        }
+    }
+    let found = each_set(sets, strangers, measure, memory, |item, shingles| {
+        let finds = shingles.iter().any(|shingle| finding.contains(shingle));
+        finds.then_some(item)
+    })?;
+    Ok(found.into_iter().collect())
+}
+
+/// Calls `f` with every item and its shingles, in parallel, and returns the results in the order of the items.
+fn each_set<T: Send>(
     sets: &mut SetCache<'_>,
     items: &[ItemId],
     measure: Measure,
     memory: usize,
-    f: impl Fn(ItemId, &[u64]) -> Option<ItemId> + Sync,
-) -> Result<FxHashSet<ItemId>, DedupError> {
-    let mut returned = FxHashSet::default();
+    f: impl Fn(ItemId, &[u64]) -> Option<T> + Sync,
+) -> Result<Vec<T>, DedupError> {
+    let mut results = Vec::new();
     for slice in slices(items, sets, memory) {
         sets.begin_block();
         sets.load(slice.iter().map(|&item| SetKey { item, measure }))?;
         let loaded = &*sets;
-        let found: Vec<ItemId> = slice
-            .par_iter()
-            .filter_map(|&item| f(item, loaded.get(SetKey { item, measure })?.shingles()))
-            .collect();
-        returned.extend(found);
+        results.par_extend(
+            slice
+                .par_iter()
+                .filter_map(|&item| f(item, loaded.get(SetKey { item, measure })?.shingles())),
+        );
     }
-    Ok(returned)
+    Ok(results)
 }

@@ -1,7 +1,8 @@
 //! The exact join of shingle sets, for texts that fingerprints cannot distinguish: candidates are pairs that share a
 //! rare shingle.
 //!
-//! Candidates are found with a [`PrefixIndex`] (Bayardo, Ma and Srikant 2007; Xiao and others 2008). A pair is measured
+//! Candidates are found with a [prefix index](twinprint_index::set) (Bayardo, Ma and Srikant 2007; Xiao and others
+//! 2008), and bitmaps exclude most of those below the threshold (Sandes, Teodoro and Melo 2020). A pair is measured
 //! by characters if either text is, so there are two joins. The join by words has the texts that are measured by words.
 //! The join by characters has the texts that are measured by characters, its *native* members, and those of the others
 //! that have enough shingles of native members, its *foreign* members. It compares foreign members with native members
@@ -9,26 +10,24 @@
 
 mod build;
 mod pairs;
+mod placed;
 
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 use twinprint_cluster::JoinRole;
-use twinprint_index::set::{PrefixIndex, TokenOrder};
+use twinprint_index::set::{PrefixFilter, TokenBitmap, TokenOrder};
 use twinprint_text::Measure;
 
 pub(super) use self::pairs::{MemberPairs, SetJoinLimits};
+use self::placed::PlacedMembers;
 use crate::corpus::shingle_sets::{SetCache, SetKey, SharedSet};
-use crate::ids::{Id, IdSlice, ItemId};
+use crate::ids::{IdSlice, ItemId};
 
 /// The maximum number of members whose shingle sets are loaded at a time.
 const MAX_SLICE_MEMBERS: usize = 8192;
 
 /// A set belongs to a crowd if the shingles by which sets of its size find it are in at least this number of sets.
 const MIN_CROWD_POSTINGS: u64 = 2048;
-
-/// The shared shingles of two sets are counted if the shingles by which sets of their size find one of them are in at
-/// least this number of sets.
-const MIN_COUNTED_POSTINGS: u64 = 8;
 
 /// The set joins of a run, one for each measure that its members use.
 pub(crate) struct SetJoin {
@@ -38,6 +37,7 @@ pub(crate) struct SetJoin {
 /// The set join in one measure, words or characters.
 struct MeasureJoin {
     measure: Measure,
+    filter: PrefixFilter,
     /// The members whose own measure is the measure of this join.
     native: MemberIndex,
     /// The foreign members.
@@ -49,9 +49,10 @@ struct MeasureJoin {
     block: FxHashMap<ItemId, MemberPrefix>,
 }
 
-/// The prefix of a member's shingle set, and the size of the whole set.
+/// The prefix of a member's shingle set, with the size and the bitmap of the whole set.
 struct MemberPrefix {
     size: u32,
+    bitmap: TokenBitmap,
     prefix: Vec<u64>,
     /// The number of sets that have the shingles by which sets of its size find it, repeats included.
     postings: u64,
@@ -64,18 +65,18 @@ impl MemberPrefix {
     }
 }
 
-/// The prefix indexes of the members placed so far.
+/// The members placed so far.
 struct MemberIndex {
-    core: PrefixIndex,
+    core: PlacedMembers,
     /// Fringe members, which are compared with core members only.
-    fringe: PrefixIndex,
+    fringe: PlacedMembers,
 }
 
 impl MemberIndex {
     fn new(threshold: f64) -> Self {
         Self {
-            core: PrefixIndex::new(threshold),
-            fringe: PrefixIndex::new(threshold),
+            core: PlacedMembers::new(threshold),
+            fringe: PlacedMembers::new(threshold),
         }
     }
 }
@@ -146,32 +147,15 @@ impl SetJoin {
     pub(crate) fn probe(&self, member: Member, scope: ProbeScope, out: &mut Vec<ItemId>) {
         let mut numbers = Vec::new();
         for join in &self.joins {
-            let Some(MemberPrefix {
-                size,
-                prefix,
-                postings,
-            }) = join.block.get(&member.item)
-            else {
+            let Some(set) = join.block.get(&member.item) else {
                 continue;
             };
-            let counted = *postings >= MIN_COUNTED_POSTINGS;
             let is_native = member.measure == join.measure;
             let indexes = std::iter::once(&join.native).chain(is_native.then_some(&join.foreign));
             for index in indexes {
-                let partners = [
-                    Some(&index.core),
-                    (member.role == JoinRole::Core).then_some(&index.fringe),
-                ];
-                for partners in partners.into_iter().flatten() {
-                    match scope {
-                        ProbeScope::EarlierBlocks => {
-                            partners.probe_sealed(*size, prefix, counted, &mut numbers);
-                        }
-                        ProbeScope::CurrentBlock => {
-                            partners.probe_young(*size, prefix, counted, &mut numbers);
-                        }
-                    }
-                    out.extend(numbers.iter().copied().map(ItemId::new));
+                index.core.probe(set, scope, &mut numbers, out);
+                if member.role == JoinRole::Core {
+                    index.fringe.probe(set, scope, &mut numbers, out);
                 }
             }
         }
@@ -180,7 +164,7 @@ impl SetJoin {
     /// Adds a member of the block to the index, so that later members find it.
     pub(crate) fn place(&mut self, member: Member) {
         for join in &mut self.joins {
-            let Some(MemberPrefix { size, prefix, .. }) = join.block.get(&member.item) else {
+            let Some(set) = join.block.get(&member.item) else {
                 continue;
             };
             let index = if member.measure == join.measure {
@@ -193,7 +177,7 @@ impl SetJoin {
             } else {
                 &mut index.fringe
             };
-            index.insert(member.item.get(), *size, prefix);
+            index.insert(member.item, set);
         }
     }
 
@@ -206,21 +190,23 @@ impl SetJoin {
 
 impl MeasureJoin {
     fn prefix(&self, set: &SharedSet) -> MemberPrefix {
+        let shingles = set.shingles();
+        let size = shingles.len() as u32;
         let mut prefix = Vec::new();
-        let length = self.native.core.prefix_len(set.shingles().len());
-        self.order.sort_prefix(set.shingles(), length, &mut prefix);
+        self.order
+            .sort_prefix(shingles, self.filter.prefix_len(shingles.len()), &mut prefix);
         // Counts of all members decide, not the postings read, so the candidates do not depend on the order in which
         // members are placed, nor on memory.
-        let size = set.shingles().len() as u32;
         let finding = prefix
             .iter()
             .enumerate()
-            .take_while(|&(at, _)| self.native.core.admits(size, at, size));
+            .take_while(|&(at, _)| self.filter.admits(size, at, size));
         let postings: u64 = finding
             .map(|(_, &shingle)| u64::from(self.order.frequency(shingle)))
             .sum();
         MemberPrefix {
             size,
+            bitmap: TokenBitmap::of(shingles),
             prefix,
             postings,
         }

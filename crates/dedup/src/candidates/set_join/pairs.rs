@@ -103,8 +103,10 @@ impl SetJoin {
                 return Ok(None);
             }
         }
-        #[allow(clippy::print_stderr)]
-        { eprintln!("SOME edges {} crowd {} core {} fringe {} bytes {}", edges.len(), in_crowd.iter().filter(|&&x| x).count(), core.len(), fringe.len(), self.bytes()); }
+        if std::env::var_os("TP_DEBUG").is_some() {
+            #[allow(clippy::print_stderr)]
+            { eprintln!("SOME edges {} crowd {} core {} fringe {} bytes {}", edges.len(), in_crowd.iter().filter(|&&x| x).count(), core.len(), fringe.len(), self.bytes()); }
+        }
         Ok(Some(MemberPairs { edges, in_crowd }))
     }
 }
