@@ -250,7 +250,7 @@ impl Runner<'_> {
             if let Some(spool) = &spool {
                 let mut sets = SetCache::new(spool, &corpus.classes, &keep.classes, set_memory);
                 let fits = |join| budget.check_join(tables, join).is_ok();
-                candidates.join_members(&mut sets, job.options, radius.bits, set_memory, fits)?;
+                candidates.join_members(&sets, job.options, radius.bits, fits)?;
                 if job.options.pairs != PairRows::None {
                     let rows_of = |item| match job.options.pairs {
                         PairRows::All => u64::from(corpus.classes.copies(keep.classes[item])),

@@ -29,7 +29,7 @@ use twinprint_index::planner::Alternative;
 use twinprint_text::Measure;
 
 use crate::candidates::radius::{Radius, RadiusChoice};
-use crate::candidates::set_join::{MemberPairs, SetJoin, SetJoinLimits};
+use crate::candidates::set_join::{MemberPairs, SetJoin};
 use crate::corpus::Classes;
 use crate::corpus::shingle_sets::SetCache;
 use crate::error::DedupError;
@@ -128,25 +128,23 @@ impl Candidates {
 
     /// Runs the set join before the grouping, and turns its pairs into edges, so that members outside crowds need no
     /// special treatment afterwards. The members of crowds keep their roles, and the grouping searches the pairs of two of
-    /// them among leaders only. If the pairs are too many, all members keep their roles. `bits` is the width of distances. `memory` bounds the bytes of shingle sets that are loaded at a time.
-    /// `fits` returns true if there is memory for that many bytes of the join.
+    /// them among leaders only. If the pairs are too many, all members keep their roles. `bits` is the width of
+    /// distances. `fits` returns true if there is memory for that many bytes of the join.
     pub(crate) fn join_members(
         &mut self,
-        sets: &mut SetCache<'_>,
+        sets: &SetCache<'_>,
         options: &DedupOptions,
         bits: u32,
-        memory: usize,
         fits: impl Fn(u64) -> bool,
     ) -> Result<(), DedupError> {
         if self.roles.iter().all(|&role| role == JoinRole::None) {
             return Ok(());
         }
-        let join = SetJoin::new(sets, &self.roles, options.threshold, memory)?;
+        let join = SetJoin::new(sets, &self.roles, options.threshold)?;
         let left = allowed_edges(options).saturating_sub(self.edges.len() as u64);
         let limit =
             (MAX_MEMBER_PAIRS + 8 * self.roles.len()).min(usize::try_from(left).unwrap_or(usize::MAX));
-        let limits = SetJoinLimits { pairs: limit, memory };
-        if let Some(MemberPairs { mut edges, in_crowd }) = join.pairs(sets, &self.roles, limits, fits)? {
+        if let Some(MemberPairs { mut edges, in_crowd }) = join.pairs(sets, &self.roles, limit, fits)? {
             edges.retain(|edge| {
                 self.admits(edge.item, edge.earlier, || {
                     sets.distance(edge.item, edge.earlier, bits)

@@ -22,6 +22,9 @@ pub(crate) type SharedSet = Arc<ShingleSet>;
 /// decompresses once for all of them.
 const MIN_TEXTS_PER_TASK: usize = 8;
 
+/// The number of texts per parallel task of [`SetCache::each`].
+const TEXTS_PER_TASK: usize = 256;
+
 /// Identifies a shingle set: the item whose text it is made from, and the measure (words or characters).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct SetKey {
@@ -191,6 +194,27 @@ impl<'c> SetCache<'c> {
         self.cut(key, &mut self.loader())
     }
 
+    /// Makes the shingles of each key and calls `f` with them, in parallel, without caching. Returns the results in no
+    /// particular order.
+    pub(crate) fn each<T: Send>(
+        &self,
+        mut keys: Vec<SetKey>,
+        f: impl Fn(SetKey, &[u64]) -> Option<T> + Sync,
+    ) -> Result<Vec<T>, DedupError> {
+        keys.par_sort_unstable_by_key(|key| (self.classes.text[self.order[key.item]].block, key.item));
+        let tasks = keys.par_chunks(TEXTS_PER_TASK);
+        let of_tasks: Vec<Vec<T>> = tasks
+            .map_init(
+                || self.loader(),
+                |loader, keys| {
+                    let results = keys.iter().map(|&key| Ok(f(key, &self.shingles(key, loader)?)));
+                    results.filter_map(Result::transpose).collect()
+                },
+            )
+            .collect::<Result<_, DedupError>>()?;
+        Ok(of_tasks.into_iter().flatten().collect())
+    }
+
     fn loader(&self) -> Loader {
         Loader {
             buffer: BlockBuffer::default(),
@@ -198,11 +222,18 @@ impl<'c> SetCache<'c> {
         }
     }
 
-    fn cut(&self, SetKey { item, measure }: SetKey, loader: &mut Loader) -> Result<SharedSet, DedupError> {
+    fn cut(&self, key: SetKey, loader: &mut Loader) -> Result<SharedSet, DedupError> {
+        Ok(Arc::new(ShingleSet::new(self.shingles(key, loader)?)))
+    }
+
+    fn shingles(
+        &self,
+        SetKey { item, measure }: SetKey,
+        loader: &mut Loader,
+    ) -> Result<Vec<u64>, DedupError> {
         let place = self.classes.text[self.order[item]];
         let text = self.spool.text(place, &mut loader.buffer)?;
-        let shingles = loader.shingler.shingle(text, measure);
-        Ok(Arc::new(ShingleSet::new(shingles)))
+        Ok(loader.shingler.shingle(text, measure))
     }
 
     /// Drops the least recently used sets until `needed` bytes are free. Sets from the first load of the current block

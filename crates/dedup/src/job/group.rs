@@ -141,10 +141,7 @@ impl Runner<'_> {
             },
         );
         let budget = self.budget;
-        matcher.prepare_join(
-            set_bytes,
-            Box::new(move |join| budget.check_join(table_bytes, join)),
-        )?;
+        matcher.prepare_join(Box::new(move |join| budget.check_join(table_bytes, join)))?;
         let mut failure = None;
         let failed = Cell::new(false);
         let mut done = 0;

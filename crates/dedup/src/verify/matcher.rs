@@ -92,19 +92,14 @@ impl<'c> Matcher<'c> {
         }
     }
 
-    /// Prepares the set join of its members. Must be called before the grouping. `memory` bounds the bytes of shingle
-    /// sets that are loaded at a time. `check_memory` is called with the size of the join in bytes whenever the join
-    /// has grown.
-    pub(crate) fn prepare_join(
-        &mut self,
-        memory: usize,
-        check_memory: MemoryCheck,
-    ) -> Result<(), DedupError> {
+    /// Prepares the set join of its members. Must be called before the grouping. `check_memory` is called with the size of
+    /// the join in bytes whenever the join has grown.
+    pub(crate) fn prepare_join(&mut self, check_memory: MemoryCheck) -> Result<(), DedupError> {
         self.check_memory = check_memory;
-        if let Some(sets) = &mut self.sets
+        if let Some(sets) = &self.sets
             && self.roles.iter().any(|&role| role != JoinRole::None)
         {
-            self.join = Some(SetJoin::new(sets, self.roles, self.criteria.threshold, memory)?);
+            self.join = Some(SetJoin::new(sets, self.roles, self.criteria.threshold)?);
         }
         Ok(())
     }

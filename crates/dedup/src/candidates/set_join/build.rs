@@ -1,12 +1,11 @@
 //! The preparation of the set join: counts of shingles, and the choice of foreign members.
 
-use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 use twinprint_cluster::JoinRole;
 use twinprint_index::set::{PrefixFilter, TokenOrder};
 use twinprint_text::Measure;
 
-use super::{MeasureJoin, MemberIndex, SetJoin, members, slices};
+use super::{MAX_SLICE_MEMBERS, MeasureJoin, MemberIndex, SetJoin, members};
 use crate::corpus::shingle_sets::{SetCache, SetKey};
 use crate::error::DedupError;
 use crate::ids::{IdVec, ItemId};
@@ -20,13 +19,11 @@ const MAX_PREFIX_SHINGLES: usize = 1 << 24;
 
 impl SetJoin {
     /// Counts the native core members that have each shingle. The counts define the order of rarity, in which shingles
-    /// that no native core member has come first: such a shingle finds no pair, so a prefix of them costs least. `memory`
-    /// bounds the bytes of shingle sets that are loaded at a time.
+    /// that no native core member has come first: such a shingle finds no pair, so a prefix of them costs least.
     pub(crate) fn new(
-        sets: &mut SetCache<'_>,
+        sets: &SetCache<'_>,
         roles: &IdVec<ItemId, JoinRole>,
         threshold: f64,
-        memory: usize,
     ) -> Result<Self, DedupError> {
         let all = members(roles.as_slice(), JoinRole::Fringe);
         let mut joins = Vec::new();
@@ -46,7 +43,7 @@ impl SetJoin {
                 .filter(|&item| roles[item] == JoinRole::Core)
                 .collect();
             let order = TokenOrder::new(tokens(&core, sets));
-            each_set(sets, &core, measure, memory, |_, shingles| {
+            sets.each(keys(&core, measure), |_, shingles| {
                 order.count(shingles);
                 None::<()>
             })?;
@@ -55,13 +52,18 @@ impl SetJoin {
                 filter: PrefixFilter::new(threshold),
                 native: MemberIndex::new(threshold),
                 foreign: MemberIndex::new(threshold),
-                foreign_items: foreign(sets, [&native, &strangers], measure, threshold, memory)?,
+                foreign_items: foreign(sets, [&native, &strangers], measure, threshold)?,
                 order,
                 block: FxHashMap::default(),
             });
         }
         Ok(Self { joins })
     }
+}
+
+fn keys(items: &[ItemId], measure: Measure) -> Vec<SetKey> {
+    let key = |&item: &ItemId| SetKey { item, measure };
+    items.iter().map(key).collect()
 }
 
 /// The number of shingles of items, estimated from their lengths.
@@ -75,11 +77,10 @@ fn tokens(items: &[ItemId], sets: &SetCache<'_>) -> u64 {
 /// A set at the threshold with a native member has a shingle of the member's prefix, by whichever order of shingles the
 /// prefix is taken. By an order of rarity among the strangers few strangers have such a shingle.
 fn foreign(
-    sets: &mut SetCache<'_>,
+    sets: &SetCache<'_>,
     [native, strangers]: [&[ItemId]; 2],
     measure: Measure,
     threshold: f64,
-    memory: usize,
 ) -> Result<FxHashSet<ItemId>, DedupError> {
     if strangers.is_empty() {
         return Ok(FxHashSet::default());
@@ -87,15 +88,15 @@ fn foreign(
     let counted: Vec<ItemId> = strangers.iter().copied().step_by(COUNTED_STRANGERS).collect();
     let order = TokenOrder::new(tokens(native, sets) + tokens(&counted, sets));
     for items in [native, &counted] {
-        each_set(sets, items, measure, memory, |_, shingles| {
+        sets.each(keys(items, measure), |_, shingles| {
             order.count(shingles);
             None::<()>
         })?;
     }
     let filter = PrefixFilter::new(threshold);
     let mut finding: FxHashSet<u64> = FxHashSet::default();
-    for slice in slices(native, sets, memory) {
-        let prefixes = each_set(sets, slice, measure, memory, |_, shingles| {
+    for slice in native.chunks(MAX_SLICE_MEMBERS) {
+        let prefixes = sets.each(keys(slice, measure), |_, shingles| {
             let mut prefix = Vec::new();
             order.sort_prefix(shingles, filter.prefix_len(shingles.len()), &mut prefix);
             Some(prefix)
@@ -105,31 +106,9 @@ fn foreign(
             return Ok(strangers.iter().copied().collect());
         }
     }
-    let found = each_set(sets, strangers, measure, memory, |item, shingles| {
+    let found = sets.each(keys(strangers, measure), |key, shingles| {
         let finds = shingles.iter().any(|shingle| finding.contains(shingle));
-        finds.then_some(item)
+        finds.then_some(key.item)
     })?;
     Ok(found.into_iter().collect())
-}
-
-/// Calls `f` with every item and its shingles, in parallel, and returns the results in the order of the items.
-fn each_set<T: Send>(
-    sets: &mut SetCache<'_>,
-    items: &[ItemId],
-    measure: Measure,
-    memory: usize,
-    f: impl Fn(ItemId, &[u64]) -> Option<T> + Sync,
-) -> Result<Vec<T>, DedupError> {
-    let mut results = Vec::new();
-    for slice in slices(items, sets, memory) {
-        sets.begin_block();
-        sets.load(slice.iter().map(|&item| SetKey { item, measure }))?;
-        let loaded = &*sets;
-        results.par_extend(
-            slice
-                .par_iter()
-                .filter_map(|&item| f(item, loaded.get(SetKey { item, measure })?.shingles())),
-        );
-    }
-    Ok(results)
 }

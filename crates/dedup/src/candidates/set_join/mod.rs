@@ -18,12 +18,13 @@ use twinprint_cluster::JoinRole;
 use twinprint_index::set::{PrefixFilter, TokenBitmap, TokenOrder};
 use twinprint_text::Measure;
 
-pub(super) use self::pairs::{MemberPairs, SetJoinLimits};
+pub(super) use self::pairs::MemberPairs;
 use self::placed::PlacedMembers;
-use crate::corpus::shingle_sets::{SetCache, SetKey, SharedSet};
+use crate::corpus::shingle_sets::{SetCache, SetKey};
+use crate::error::DedupError;
 use crate::ids::{IdSlice, ItemId};
 
-/// The maximum number of members whose shingle sets are loaded at a time.
+/// The number of members whose pairs are found at a time.
 const MAX_SLICE_MEMBERS: usize = 8192;
 
 /// A set belongs to a crowd if the shingles by which sets of its size find it are in at least this number of sets.
@@ -112,35 +113,35 @@ impl SetJoin {
 
     /// The keys of the shingle sets that the joins need for an item. `own` is the measure of the item's own text.
     pub(crate) fn keys(&self, own: Measure, item: ItemId) -> impl Iterator<Item = SetKey> + '_ {
-        let joined = self
-            .joins
-            .iter()
-            .filter(move |join| own == join.measure || join.foreign_items.contains(&item));
-        joined.map(move |join| SetKey {
-            item,
-            measure: join.measure,
-        })
+        self.joins.iter().filter_map(move |join| join.key(own, item))
     }
 
-    /// Begins a block of members, whose shingle sets must be loaded. Members placed earlier now belong to
+    /// Begins a block of members, whose shingle sets must be cached. Members placed earlier now belong to
     /// [`ProbeScope::EarlierBlocks`].
     pub(crate) fn begin_block(&mut self, sets: &SetCache<'_>, items: &[ItemId]) {
         for join in &mut self.joins {
-            for index in [&mut join.native, &mut join.foreign] {
-                index.core.seal();
-                index.fringe.seal();
-            }
-            let shared: &MeasureJoin = join;
-            let block: Vec<_> = items
-                .par_iter()
-                .filter_map(|&item| {
-                    let measure = shared.measure;
-                    sets.get(SetKey { item, measure })
-                        .map(|set| (item, shared.prefix(set)))
-                })
-                .collect();
+            join.seal();
+            let measure = join.measure;
+            let prefix = |&item: &ItemId| {
+                let set = sets.get(SetKey { item, measure })?;
+                Some((item, join.prefix(set.shingles())))
+            };
+            let block: Vec<_> = items.par_iter().filter_map(prefix).collect();
             join.block = block.into_iter().collect();
         }
+    }
+
+    /// Like [`SetJoin::begin_block`], but makes the shingle sets from the texts, one at a time.
+    fn begin_block_of_texts(&mut self, sets: &SetCache<'_>, items: &[ItemId]) -> Result<(), DedupError> {
+        for join in &mut self.joins {
+            join.seal();
+            let keys = items.iter().filter_map(|&item| join.key(sets.measure(item), item));
+            let block = sets.each(keys.collect(), |key, shingles| {
+                Some((key.item, join.prefix(shingles)))
+            })?;
+            join.block = block.into_iter().collect();
+        }
+        Ok(())
     }
 
     /// Appends the candidates of a member of the block among the members placed in `scope`.
@@ -189,8 +190,22 @@ impl SetJoin {
 }
 
 impl MeasureJoin {
-    fn prefix(&self, set: &SharedSet) -> MemberPrefix {
-        let shingles = set.shingles();
+    /// The key of the shingle set by which an item takes part in this join; `None` if it does not.
+    fn key(&self, own: Measure, item: ItemId) -> Option<SetKey> {
+        let measure = self.measure;
+        let joined = own == measure || self.foreign_items.contains(&item);
+        joined.then_some(SetKey { item, measure })
+    }
+
+    /// Makes the members placed so far those of earlier blocks.
+    fn seal(&mut self) {
+        for index in [&mut self.native, &mut self.foreign] {
+            index.core.seal();
+            index.fringe.seal();
+        }
+    }
+
+    fn prefix(&self, shingles: &[u64]) -> MemberPrefix {
         let size = shingles.len() as u32;
         let mut prefix = Vec::new();
         self.order
@@ -217,21 +232,4 @@ impl MeasureJoin {
 fn members(roles: IdSlice<'_, ItemId, JoinRole>, least: JoinRole) -> Vec<ItemId> {
     let members = roles.entries().filter(|&(_, &role)| role >= least);
     members.map(|(item, _)| item).collect()
-}
-
-/// Divides members into slices. By either measure, the shingle sets of one slice fit into `memory` bytes.
-fn slices<'m>(members: &'m [ItemId], sets: &SetCache<'_>, memory: usize) -> Vec<&'m [ItemId]> {
-    let mut slices = Vec::new();
-    let mut rest = members;
-    while !rest.is_empty() {
-        let mut cost = 0;
-        let fits = rest.iter().take(MAX_SLICE_MEMBERS).take_while(|&&item| {
-            cost += 2 * sets.cost(item);
-            cost <= memory
-        });
-        let (slice, after) = rest.split_at(fits.count().max(1));
-        slices.push(slice);
-        rest = after;
-    }
-    slices
 }
