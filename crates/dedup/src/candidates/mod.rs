@@ -2,8 +2,8 @@
 //!
 //! The join numbers classes as items, in an order in which a text that may be kept comes before its duplicates. Every
 //! pair within the radius becomes an **edge** or is left to the set join, which finds all pairs at the threshold by
-//! their shingles. In a small corpus all pairs are left to the set join, because it costs little there and misses no
-//! pair. In other corpora a pair is left to the set join if at least one of its members is a **core** member:
+//! their shingles. All pairs are left to the set join where that costs no more, because it misses no pair: in small
+//! corpora, and in corpora of short texts ([`is_exact`]). In other corpora a pair is left to the set join if at least one of its members is a **core** member:
 //! * a text with few features. Many votes of its fingerprint are close to 0, so that a small change of the text flips
 //!   many bits; or
 //! * a class of a **hot row**: a fingerprint with very many classes, or with very many other fingerprints within the
@@ -14,6 +14,7 @@
 //! reliable, so pairs of two fringe members are edges.
 
 mod edge;
+mod exact;
 mod hot;
 pub mod radius;
 pub(crate) mod set_join;
@@ -21,6 +22,7 @@ pub(crate) mod set_join;
 mod tests;
 
 pub(crate) use edge::Edge;
+pub(crate) use exact::{SetJoinCosts, is_exact};
 use rayon::prelude::*;
 use twinprint_cluster::JoinRole;
 use twinprint_fingerprint::Width;
@@ -35,7 +37,7 @@ use crate::corpus::shingle_sets::SetCache;
 use crate::error::DedupError;
 use crate::ids::{ClassId, Id, IdVec, ItemId, Lists, RowId, Starts, ids};
 use crate::memory::EDGE_BYTES;
-use crate::options::{Auto, DedupOptions};
+use crate::options::DedupOptions;
 
 /// The number of classes above which a row is hot.
 pub(crate) const HOT_ROW_MIN_CLASSES: usize = 64;
@@ -48,9 +50,6 @@ const MAX_EDGES: u64 = 16_000_000;
 /// part in the join of the fingerprints, because the bound that makes the set join complete (see [`FeatureLimits`])
 /// holds only for short texts.
 const MAX_SHORT_TEXT_BYTES: usize = 600;
-/// The largest number of tokens of all texts for which the set join of all texts finds the candidates, without
-/// fingerprints. The join then takes a few seconds at most.
-const MAX_EXACT_TOKENS: u64 = 1 << 24;
 /// The largest number of pairs that the set join finds before the grouping, in addition to eight pairs for each item.
 const MAX_MEMBER_PAIRS: usize = 4_000_000;
 /// A hot row, as the report lists it.
@@ -313,32 +312,6 @@ pub(crate) fn find(
     } else {
         find_at::<u128>(classes, order, radius.k, options)
     }
-}
-
-/// True if the candidates are found by the set join of all texts. This is the case in a small corpus, unless the options
-/// give a radius.
-pub(crate) fn is_exact(tokens: u64, options: &DedupOptions) -> bool {
-    options.verify && options.hamming == Auto::Auto && (tokens <= MAX_EXACT_TOKENS || std::env::var_os("TP_EXACT").is_some())
-}
-
-/// Estimates the number of tokens in the set join of all texts from their lengths. If some texts are measured by
-/// characters, the others take part in the join by characters too.
-pub(crate) fn tokens(classes: &Classes) -> u64 {
-    let by_chars = classes
-        .measure
-        .iter()
-        .any(|&measure| measure == Measure::CharGrams);
-    let of_class = |class: ClassId| {
-        let bytes = classes.text[class].len() as u64;
-        // A word has about six bytes with its space. A character has three bytes in Chinese, and one in a text that is
-        // measured by words.
-        match classes.measure[class] {
-            Measure::CharGrams => bytes / 3,
-            Measure::WordGrams if by_chars => bytes / 6 + bytes,
-            Measure::WordGrams => bytes / 6,
-        }
-    };
-    classes.class_ids().map(of_class).sum()
 }
 
 /// True if a class takes part in the join of the fingerprints. Without verification every text with features does. With

@@ -312,6 +312,12 @@ fn from_density(density: &Density, threshold: f64, sample: SampleSize) -> Radius
     }
 }
 
+/// The smallest radius at `bits` bits that is sufficient for a threshold; `None` if no radius that is considered is.
+pub(crate) fn sufficient(bits: u32, threshold: f64) -> Option<u32> {
+    let (_, widest) = MAX_RADIUS.iter().find(|(width, _)| *width == bits)?;
+    (0..=*widest).find(|&k| recall(bits, k, threshold) >= SUFFICIENT_RECALL)
+}
+
 /// Formats a share in whole per cent, rounded down.
 fn per_cent(share: f64) -> String {
     format!("{:.0} %", (100.0 * share + 1e-9).floor())
@@ -341,8 +347,8 @@ pub(crate) fn exact(bits: Auto) -> Radius {
         bits,
         k: bits,
         choice: RadiusChoice::Exact,
-        reason: "in a corpus of this size the exact join of the shingles finds every pair at the threshold, \
-                 whatever the distance of its fingerprints"
+        reason: "the exact join of the shingles costs no more than fingerprints here, and finds every pair at the \
+                 threshold whatever the distance of its fingerprints"
             .to_owned(),
         sample: SampleSize::default(),
         expected_candidates: None,

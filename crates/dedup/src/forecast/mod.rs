@@ -367,7 +367,7 @@ fn radius(sample: &Sample, growth: f64, options: &DedupOptions) -> Result<Radius
         options.seed,
         [&|a, b| sample.jaccard(0, a, b), &|a, b| sample.jaccard(1, a, b)],
     )?;
-    if !is_exact((sample.tokens as f64 * growth) as u64, options) {
+    if !is_exact(sample.set_join * growth, rows as usize, options) {
         return Ok(foreseen);
     }
     Ok(Radius {

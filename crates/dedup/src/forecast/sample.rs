@@ -8,7 +8,7 @@ use std::path::Path;
 use twinprint_fingerprint::HashKey;
 use twinprint_text::Measure;
 
-use crate::candidates::{self, is_joined};
+use crate::candidates::{SetJoinCosts, is_joined};
 use crate::corpus::shingle_sets::{SpooledText, jaccard};
 use crate::corpus::{Classes, Corpus};
 use crate::error::DedupError;
@@ -41,8 +41,8 @@ pub(super) struct Sample {
     /// The bytes of the shingle sets of all sampled texts.
     pub(super) set_bytes: u64,
     pub(super) spool_bytes: u64,
-    /// The tokens in the set join of all sampled texts.
-    pub(super) tokens: u64,
+    /// The costs of set joins of the sampled texts.
+    pub(super) set_join: SetJoinCosts,
     /// The distinct fingerprints of the first halves of the sections, and of the whole sections.
     pub(super) rows: [SampledRows; 2],
     /// The texts of the sections.
@@ -243,7 +243,7 @@ impl Sample {
             .measure
             .iter()
             .any(|&measure| measure == Measure::CharGrams);
-        self.tokens += candidates::tokens(classes);
+        self.set_join += SetJoinCosts::of(classes, options);
         self.set_bytes += classes.class_ids().map(cost).sum::<u64>();
         // Classes are numbered in input order, so the first half of them is the first half of the section.
         for class in classes

@@ -7,7 +7,7 @@ use twinprint_cluster::{Outcome, Pairs, leader_follower};
 
 use super::{Runner, UNVERIFIED_RADIUS};
 use crate::candidates::radius::{self, Radius, RadiusChoice, RadiusCriteria, SampleSize};
-use crate::candidates::{self, Candidates};
+use crate::candidates::{self, Candidates, SetJoinCosts};
 use crate::corpus::Corpus;
 use crate::corpus::keep_order::KeepOrder;
 use crate::corpus::shingle_sets::{SetCache, SpooledText, jaccard, key_of};
@@ -73,9 +73,6 @@ impl Runner<'_> {
                 expected_recall: f64::NAN,
             });
         }
-        if candidates::is_exact(candidates::tokens(classes), self.options) {
-            return Ok(radius::exact(self.options.bits));
-        }
         let joined = keep
             .classes
             .iter()
@@ -85,6 +82,9 @@ impl Runner<'_> {
         rows.sort_unstable();
         rows.dedup_by_key(|row| row.0);
         let (rows, first): (Vec<u128>, Vec<ClassId>) = rows.into_iter().unzip();
+        if candidates::is_exact(SetJoinCosts::of(classes, self.options), rows.len(), self.options) {
+            return Ok(radius::exact(self.options.bits));
+        }
         let criteria = RadiusCriteria {
             bits: self.options.bits,
             k: self.options.hamming,

@@ -73,10 +73,6 @@ impl SetJoin {
                 return Ok(None);
             }
         }
-        if std::env::var_os("TP_DEBUG").is_some() {
-            #[allow(clippy::print_stderr)]
-            { eprintln!("SOME edges {} crowd {} core {} fringe {} bytes {}", edges.len(), in_crowd.iter().filter(|&&x| x).count(), core.len(), fringe.len(), self.bytes()); }
-        }
         Ok(Some(MemberPairs { edges, in_crowd }))
     }
 }

@@ -1,0 +1,118 @@
+//! The choice between the exact set join of all texts and the join of the fingerprints, by their estimated costs.
+//!
+//! The set join finds every pair at the threshold, so it is preferred where it costs no more: in small corpora, and in
+//! large corpora of short texts. Its cost is proportional to the number of shingles. The cost of the join of the
+//! fingerprints depends on the number of texts, however long they are.
+
+use std::ops::{AddAssign, Mul};
+
+use twinprint_index::planner::plan_join_uniform;
+use twinprint_text::Measure;
+
+use super::FeatureLimits;
+use super::radius::sufficient;
+use crate::corpus::Classes;
+use crate::ids::ClassId;
+use crate::options::{Auto, DedupOptions};
+
+/// The cost up to which the set join is chosen in any case, in nanoseconds of one core.
+const SMALL_COST: f64 = 8e9;
+/// The number of shingles above which the set join is not chosen, because its index would take more than about 2 GB.
+const MAX_SHINGLES: f64 = 1e9;
+/// The cost of a shingle of a member in nanoseconds of one core: it is made from the text twice, and a fifth of the
+/// shingles is indexed and looked up. Measured on a million texts of 60 shingles, `bench/record/2026-11-26-crowds.md`.
+const MEMBER_NANOSECONDS: f64 = 500.0;
+/// The cost of a shingle of a text that is only tested for shingles of the members, in nanoseconds of one core.
+const STRANGER_NANOSECONDS: f64 = 40.0;
+
+/// The estimated costs of set joins of a corpus. Costs of parts of a corpus can be added, and multiplied to those of a
+/// larger corpus.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct SetJoinCosts {
+    /// The number of shingles of all texts, each in its own measure.
+    shingles: f64,
+    /// The cost of the set join of all texts, in nanoseconds of one core.
+    of_all: f64,
+    /// The cost of the set join beside a join of fingerprints, in nanoseconds of one core: that of short texts and of
+    /// texts a little longer.
+    of_short: f64,
+}
+
+impl SetJoinCosts {
+    /// Estimates the costs from the lengths of the texts.
+    pub(crate) fn of(classes: &Classes, options: &DedupOptions) -> Self {
+        let limits = FeatureLimits::new(classes, options);
+        let by_chars = classes
+            .measure
+            .iter()
+            .any(|&measure| measure == Measure::CharGrams);
+        let of_class = |class: ClassId| {
+            let bytes = classes.text[class].len() as f64;
+            let measure = classes.measure[class];
+            // A word has about six bytes with its space. A character has three bytes in Chinese, and one in a text that
+            // is measured by words.
+            let (own, of_stranger) = match measure {
+                Measure::CharGrams => (bytes / 3.0, 0.0),
+                Measure::WordGrams if by_chars => (bytes / 6.0, bytes),
+                Measure::WordGrams => (bytes / 6.0, 0.0),
+            };
+            let cost = MEMBER_NANOSECONDS * own + STRANGER_NANOSECONDS * of_stranger;
+            let is_short = limits.includes(measure, classes.features[class]);
+            Self {
+                shingles: own,
+                of_all: cost,
+                of_short: if is_short { cost } else { 0.0 },
+            }
+        };
+        let mut sum = Self::default();
+        for class in classes.class_ids() {
+            sum += of_class(class);
+        }
+        sum
+    }
+}
+
+impl AddAssign for SetJoinCosts {
+    fn add_assign(&mut self, other: Self) {
+        self.shingles += other.shingles;
+        self.of_all += other.of_all;
+        self.of_short += other.of_short;
+    }
+}
+
+impl Mul<f64> for SetJoinCosts {
+    type Output = Self;
+
+    fn mul(self, factor: f64) -> Self {
+        Self {
+            shingles: self.shingles * factor,
+            of_all: self.of_all * factor,
+            of_short: self.of_short * factor,
+        }
+    }
+}
+
+/// True if the candidates are found by the set join of all texts: in a small corpus, and in one where that costs no more
+/// than the join of `rows` fingerprints at a sufficient radius. Never if the options give a radius.
+///
+/// The choice depends on the corpus alone, not on the memory limit or the number of threads. The cost of the fingerprints
+/// is that of uniform ones, which is a lower bound.
+pub(crate) fn is_exact(costs: SetJoinCosts, rows: usize, options: &DedupOptions) -> bool {
+    if !options.verify || options.hamming != Auto::Auto {
+        return false;
+    }
+    if costs.of_all <= SMALL_COST {
+        return true;
+    }
+    if costs.shingles > MAX_SHINGLES {
+        return false;
+    }
+    let bits = match options.bits {
+        Auto::Fixed(bits) => bits,
+        Auto::Auto => 128,
+    };
+    let join = sufficient(bits, options.threshold)
+        .and_then(|k| plan_join_uniform(rows, bits, k).ok())
+        .and_then(|choice| choice.alternatives.first().map(|chosen| chosen.cost));
+    join.is_some_and(|join| costs.of_all <= join + costs.of_short)
+}
