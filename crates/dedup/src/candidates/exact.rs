@@ -12,7 +12,6 @@ use twinprint_text::Measure;
 use super::FeatureLimits;
 use super::radius::sufficient;
 use crate::corpus::Classes;
-use crate::ids::ClassId;
 use crate::options::{Auto, DedupOptions};
 
 /// The cost up to which the set join is chosen in any case, in nanoseconds of one core.
@@ -24,18 +23,42 @@ const MAX_SHINGLES: f64 = 1e9;
 const MEMBER_NANOSECONDS: f64 = 500.0;
 /// The cost of a shingle of a text that is only tested for shingles of the members, in nanoseconds of one core.
 const STRANGER_NANOSECONDS: f64 = 40.0;
+/// The bytes of a member, apart from its shingles.
+const MEMBER_BYTES: f64 = 36.0;
+/// The bytes of an indexed shingle.
+const ENTRY_BYTES: f64 = 10.0;
 
-/// The estimated costs of set joins of a corpus. Costs of parts of a corpus can be added, and multiplied to those of a
-/// larger corpus.
+/// The estimated cost of a set join.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct SetJoinCost {
+    /// The number of shingles of the members, each in its own measure.
+    shingles: f64,
+    /// The time on one core.
+    nanoseconds: f64,
+    /// The memory of its counters and indexes.
+    bytes: f64,
+}
+
+impl SetJoinCost {
+    /// The time in seconds on one core.
+    pub(crate) fn seconds(self) -> f64 {
+        self.nanoseconds * 1e-9
+    }
+
+    /// The memory in bytes.
+    pub(crate) fn bytes(self) -> u64 {
+        self.bytes as u64
+    }
+}
+
+/// The estimated costs of the set joins of a corpus. Costs of parts of a corpus can be added, and multiplied to those of
+/// a larger corpus.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct SetJoinCosts {
-    /// The number of shingles of all texts, each in its own measure.
-    shingles: f64,
-    /// The cost of the set join of all texts, in nanoseconds of one core.
-    of_all: f64,
-    /// The cost of the set join beside a join of fingerprints, in nanoseconds of one core: that of short texts and of
-    /// texts a little longer.
-    of_short: f64,
+    /// The set join of all texts.
+    pub(crate) of_all: SetJoinCost,
+    /// The set join beside a join of fingerprints: that of short texts and of texts a little longer.
+    pub(crate) of_short: SetJoinCost,
 }
 
 impl SetJoinCosts {
@@ -46,7 +69,8 @@ impl SetJoinCosts {
             .measure
             .iter()
             .any(|&measure| measure == Measure::CharGrams);
-        let of_class = |class: ClassId| {
+        let mut costs = Self::default();
+        for class in classes.class_ids() {
             let bytes = classes.text[class].len() as f64;
             let measure = classes.measure[class];
             // A word has about six bytes with its space. A character has three bytes in Chinese, and one in a text that
@@ -56,27 +80,44 @@ impl SetJoinCosts {
                 Measure::WordGrams if by_chars => (bytes / 6.0, bytes),
                 Measure::WordGrams => (bytes / 6.0, 0.0),
             };
-            let cost = MEMBER_NANOSECONDS * own + STRANGER_NANOSECONDS * of_stranger;
-            let is_short = limits.includes(measure, classes.features[class]);
-            Self {
+            let cost = SetJoinCost {
                 shingles: own,
-                of_all: cost,
-                of_short: if is_short { cost } else { 0.0 },
+                nanoseconds: MEMBER_NANOSECONDS * own + STRANGER_NANOSECONDS * of_stranger,
+                bytes: MEMBER_BYTES + own + own * (1.0 - options.threshold) * ENTRY_BYTES,
+            };
+            costs.of_all += cost;
+            if limits.includes(measure, classes.features[class]) {
+                costs.of_short += cost;
             }
-        };
-        let mut sum = Self::default();
-        for class in classes.class_ids() {
-            sum += of_class(class);
         }
-        sum
+        costs
+    }
+}
+
+impl AddAssign for SetJoinCost {
+    fn add_assign(&mut self, other: Self) {
+        self.shingles += other.shingles;
+        self.nanoseconds += other.nanoseconds;
+        self.bytes += other.bytes;
     }
 }
 
 impl AddAssign for SetJoinCosts {
     fn add_assign(&mut self, other: Self) {
-        self.shingles += other.shingles;
         self.of_all += other.of_all;
         self.of_short += other.of_short;
+    }
+}
+
+impl Mul<f64> for SetJoinCost {
+    type Output = Self;
+
+    fn mul(self, factor: f64) -> Self {
+        Self {
+            shingles: self.shingles * factor,
+            nanoseconds: self.nanoseconds * factor,
+            bytes: self.bytes * factor,
+        }
     }
 }
 
@@ -85,7 +126,6 @@ impl Mul<f64> for SetJoinCosts {
 
     fn mul(self, factor: f64) -> Self {
         Self {
-            shingles: self.shingles * factor,
             of_all: self.of_all * factor,
             of_short: self.of_short * factor,
         }
@@ -101,10 +141,10 @@ pub(crate) fn is_exact(costs: SetJoinCosts, rows: usize, options: &DedupOptions)
     if !options.verify || options.hamming != Auto::Auto {
         return false;
     }
-    if costs.of_all <= SMALL_COST {
+    if costs.of_all.nanoseconds <= SMALL_COST {
         return true;
     }
-    if costs.shingles > MAX_SHINGLES {
+    if costs.of_all.shingles > MAX_SHINGLES {
         return false;
     }
     let bits = match options.bits {
@@ -114,5 +154,5 @@ pub(crate) fn is_exact(costs: SetJoinCosts, rows: usize, options: &DedupOptions)
     let join = sufficient(bits, options.threshold)
         .and_then(|k| plan_join_uniform(rows, bits, k).ok())
         .and_then(|choice| choice.alternatives.first().map(|chosen| chosen.cost));
-    join.is_some_and(|join| costs.of_all <= join + costs.of_short)
+    join.is_some_and(|join| costs.of_all.nanoseconds <= join + costs.of_short.nanoseconds)
 }

@@ -22,7 +22,7 @@ pub(crate) mod set_join;
 mod tests;
 
 pub(crate) use edge::Edge;
-pub(crate) use exact::{SetJoinCosts, is_exact};
+pub(crate) use exact::{SetJoinCost, SetJoinCosts, is_exact};
 use rayon::prelude::*;
 use twinprint_cluster::JoinRole;
 use twinprint_fingerprint::Width;
