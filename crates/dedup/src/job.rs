@@ -12,7 +12,7 @@ use std::time::Instant;
 use self::begin::Beginning;
 use self::group::{Grouped, Grouping};
 
-use crate::candidates;
+use crate::candidates::{self, JoinWatch};
 use crate::candidates::radius::RadiusChoice;
 use crate::corpus::Corpus;
 use crate::corpus::Names;
@@ -247,10 +247,22 @@ impl Runner<'_> {
             if !known.is_empty() {
                 candidates.leave_out(|item| known.of(keep.classes[item]).is_some());
             }
-            if let Some(spool) = &spool {
+            Ok((radius, candidates))
+        })?;
+        let members = candidates.members();
+        if let Some(spool) = &spool
+            && members > 0
+        {
+            self.stage("shingles", members, Unit::Documents, |job| {
                 let mut sets = SetCache::new(spool, &corpus.classes, &keep.classes, set_memory);
-                let fits = |join| budget.check_join(tables, join).is_ok();
-                candidates.join_members(&sets, job.options, radius.bits, fits)?;
+                let watch = JoinWatch {
+                    fits: &|join| budget.check_join(tables, join).is_ok(),
+                    advance: &|done| {
+                        job.progress.advance(done);
+                        job.check_cancelled()
+                    },
+                };
+                candidates.join_members(&sets, job.options, radius.bits, watch)?;
                 if job.options.pairs != PairRows::None {
                     let rows_of = |item| match job.options.pairs {
                         PairRows::All => u64::from(corpus.classes.copies(keep.classes[item])),
@@ -258,10 +270,9 @@ impl Runner<'_> {
                     };
                     pair_rows::check(&candidates, &mut sets, job.options.threshold, set_memory, rows_of)?;
                 }
-            }
-            job.check_cancelled()?;
-            Ok((radius, candidates))
-        })?;
+                Ok(())
+            })?;
+        }
         let held = tables + candidates.edges.len() as u64 * memory::EDGE_BYTES;
         let order = schedule(&candidates.edges, &candidates.roles);
         keep.renumber(&order);

@@ -99,7 +99,7 @@ fn seconds(report: &Report) -> MethodSeconds {
     };
     MethodSeconds {
         made: stage("read"),
-        found: stage("match"),
+        found: stage("match") + stage("shingles"),
         verified: stage("verify"),
     }
 }

@@ -138,7 +138,7 @@ fn results_go_to_stdout_and_progress_to_stderr() {
             .unwrap();
         assert_eq!(line.split_whitespace().nth(1), Some(count.as_str()), "{line}");
     }
-    let stages = ["read", "match", "verify", "write"];
+    let stages = ["read", "match", "shingles", "verify", "write"];
     for stage in stages {
         assert!(run.stderr.contains(stage), "no {stage} in {}", run.stderr);
         assert!(

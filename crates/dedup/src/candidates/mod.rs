@@ -31,6 +31,7 @@ use twinprint_index::planner::Alternative;
 use twinprint_text::Measure;
 
 use crate::candidates::radius::{Radius, RadiusChoice};
+pub(crate) use crate::candidates::set_join::JoinWatch;
 use crate::candidates::set_join::{MemberPairs, SetJoin};
 use crate::corpus::Classes;
 use crate::corpus::shingle_sets::SetCache;
@@ -125,25 +126,28 @@ impl Candidates {
         }
     }
 
+    /// The number of items that take part in the set join.
+    pub(crate) fn members(&self) -> u64 {
+        let members = self.roles.iter().filter(|&&role| role != JoinRole::None);
+        members.count() as u64
+    }
+
     /// Runs the set join before the grouping, and turns its pairs into edges, so that members outside crowds need no
     /// special treatment afterwards. The members of crowds keep their roles, and the grouping searches the pairs of two of
     /// them among leaders only. If the pairs are too many, all members keep their roles. `bits` is the width of
-    /// distances. `fits` returns true if there is memory for that many bytes of the join.
+    /// distances.
     pub(crate) fn join_members(
         &mut self,
         sets: &SetCache<'_>,
         options: &DedupOptions,
         bits: u32,
-        fits: impl Fn(u64) -> bool,
+        watch: JoinWatch<'_>,
     ) -> Result<(), DedupError> {
-        if self.roles.iter().all(|&role| role == JoinRole::None) {
-            return Ok(());
-        }
         let join = SetJoin::new(sets, &self.roles, options.threshold)?;
         let left = allowed_edges(options).saturating_sub(self.edges.len() as u64);
         let limit =
             (MAX_MEMBER_PAIRS + 8 * self.roles.len()).min(usize::try_from(left).unwrap_or(usize::MAX));
-        if let Some(MemberPairs { mut edges, in_crowd }) = join.pairs(sets, &self.roles, limit, fits)? {
+        if let Some(MemberPairs { mut edges, in_crowd }) = join.pairs(sets, &self.roles, limit, watch)? {
             edges.retain(|edge| {
                 self.admits(edge.item, edge.earlier, || {
                     sets.distance(edge.item, edge.earlier, bits)

@@ -206,6 +206,7 @@ fn stage_names(stage: &twinprint_io::results::StageReport) -> [&str; 2] {
         "read" => "读取与指纹",
         "against" => "与已有文档比对",
         "match" => "匹配",
+        "shingles" => "片段匹配",
         "recall" => "测量召回率",
         "verify" => "核对与分组",
         "parts" => "局部复制",

@@ -18,6 +18,7 @@ use twinprint_cluster::JoinRole;
 use twinprint_index::set::{PrefixFilter, TokenBitmap, TokenOrder};
 use twinprint_text::Measure;
 
+pub(crate) use self::pairs::JoinWatch;
 pub(super) use self::pairs::MemberPairs;
 use self::placed::PlacedMembers;
 use crate::corpus::shingle_sets::{SetCache, SetKey};

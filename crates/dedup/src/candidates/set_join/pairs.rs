@@ -12,6 +12,15 @@ use crate::corpus::shingle_sets::SetCache;
 use crate::error::DedupError;
 use crate::ids::{IdVec, ItemId};
 
+/// The run that a set join before the grouping is part of.
+#[derive(Clone, Copy)]
+pub(crate) struct JoinWatch<'w> {
+    /// Returns true if there is memory for the given number of bytes of the join.
+    pub(crate) fits: &'w dyn Fn(u64) -> bool,
+    /// Counts the given number of members as done. Fails if the run is cancelled.
+    pub(crate) advance: &'w dyn Fn(u64) -> Result<(), DedupError>,
+}
+
 /// The result of [`SetJoin::pairs`].
 pub(in crate::candidates) struct MemberPairs {
     /// The candidate pairs of members of which at most one is in a crowd.
@@ -36,7 +45,7 @@ impl SetJoin {
         sets: &SetCache<'_>,
         roles: &IdVec<ItemId, JoinRole>,
         limit: usize,
-        fits: impl Fn(u64) -> bool,
+        watch: JoinWatch<'_>,
     ) -> Result<Option<MemberPairs>, DedupError> {
         let core = members(roles.as_slice(), JoinRole::Core);
         let mut fringe = members(roles.as_slice(), JoinRole::Fringe);
@@ -69,7 +78,8 @@ impl SetJoin {
                 others.into_iter().map(move |other| Edge::between(item, other))
             };
             edges.par_extend(slice.par_iter().flat_map_iter(probe));
-            if edges.len() > limit || !fits(self.bytes()) {
+            (watch.advance)(slice.len() as u64)?;
+            if edges.len() > limit || !(watch.fits)(self.bytes()) {
                 return Ok(None);
             }
         }
