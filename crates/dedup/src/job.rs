@@ -12,8 +12,8 @@ use std::time::Instant;
 use self::begin::Beginning;
 use self::group::{Grouped, Grouping};
 
-use crate::candidates::{self, JoinWatch};
 use crate::candidates::radius::RadiusChoice;
+use crate::candidates::{self, JoinWatch};
 use crate::corpus::Corpus;
 use crate::corpus::Names;
 use crate::corpus::keep_order::KeepOrder;

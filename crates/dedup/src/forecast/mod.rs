@@ -288,7 +288,8 @@ fn extrapolate(sources: &Sources, sample: &Sample, options: &DedupOptions) -> Re
         0 => label + 8.0,
         bytes => bytes as f64 / documents,
     };
-    let cluster_rows = all(sample.documents) * (CLUSTER_ROW_BYTES + label + 1.5 * id + f64::from(radius.bits) / 4.0);
+    let cluster_rows =
+        all(sample.documents) * (CLUSTER_ROW_BYTES + label + 1.5 * id + f64::from(radius.bits) / 4.0);
     let cluster_rows = match options.clusters {
         ClusterFiles::Jsonl | ClusterFiles::Both => cluster_rows,
         ClusterFiles::Parquet => cluster_rows / 4.0,

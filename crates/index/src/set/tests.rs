@@ -355,7 +355,12 @@ fn bitmaps_exclude_most_sets_that_share_a_part() {
     let allowed = PrefixFilter::new(0.8).most_different(60, 60);
     let of_set = |id: u64| {
         let own = (0..45).map(|token| scramble(1000 * id + token));
-        TokenBitmap::of(&(0..15).map(|token| scramble(u64::MAX / 2 + token)).chain(own).collect::<Vec<_>>())
+        TokenBitmap::of(
+            &(0..15)
+                .map(|token| scramble(u64::MAX / 2 + token))
+                .chain(own)
+                .collect::<Vec<_>>(),
+        )
     };
     let passed = (1..1000).filter(|&id| of_set(0).difference(of_set(id)) as usize <= allowed);
     assert_eq!((allowed, passed.count()), (13, 0));

@@ -136,7 +136,9 @@ impl SetJoin {
     fn begin_block_of_texts(&mut self, sets: &SetCache<'_>, items: &[ItemId]) -> Result<(), DedupError> {
         for join in &mut self.joins {
             join.seal();
-            let keys = items.iter().filter_map(|&item| join.key(sets.measure(item), item));
+            let keys = items
+                .iter()
+                .filter_map(|&item| join.key(sets.measure(item), item));
             let block = sets.each(keys.collect(), |key, shingles| {
                 Some((key.item, join.prefix(shingles)))
             })?;

@@ -44,7 +44,8 @@ impl PlacedMembers {
 
     pub(super) fn insert(&mut self, item: ItemId, set: &MemberPrefix) {
         // The cast does not overflow, because the index refuses more sets than 32 bits can number.
-        self.index.insert(self.members.len() as u32, set.size, &set.prefix);
+        self.index
+            .insert(self.members.len() as u32, set.size, &set.prefix);
         if self.members.len() == self.members.capacity() {
             self.members.reserve_exact(self.members.len() / 8 + 64);
         }
@@ -69,7 +70,9 @@ impl PlacedMembers {
             ProbeScope::CurrentBlock => self.index.probe_young(set.size, &set.prefix, counted, numbers),
         }
         let similar = |placed: &&PlacedMember| {
-            let allowed = self.filter.most_different(set.size as usize, placed.size as usize);
+            let allowed = self
+                .filter
+                .most_different(set.size as usize, placed.size as usize);
             set.bitmap.difference(placed.bitmap) as usize <= allowed
         };
         let placed = numbers.iter().map(|&number| &self.members[number as usize]);
