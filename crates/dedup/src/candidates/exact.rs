@@ -156,3 +156,51 @@ pub(crate) fn is_exact(costs: SetJoinCosts, rows: usize, options: &DedupOptions)
         .and_then(|choice| choice.alternatives.first().map(|chosen| chosen.cost));
     join.is_some_and(|join| costs.of_all.nanoseconds <= join + costs.of_short.nanoseconds)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The costs of `texts` texts of `shingles` shingles each, of which `short` are short.
+    fn costs(texts: f64, shingles: f64, short: f64) -> SetJoinCosts {
+        let of_one = SetJoinCost {
+            shingles,
+            nanoseconds: MEMBER_NANOSECONDS * shingles,
+            bytes: 0.0,
+        };
+        SetJoinCosts {
+            of_all: of_one * texts,
+            of_short: of_one * short,
+        }
+    }
+
+    #[test]
+    fn the_cheaper_join_is_chosen() {
+        let options = DedupOptions::new().unwrap();
+        let is_exact =
+            |texts: usize, shingles, short| is_exact(costs(texts as f64, shingles, short), texts, &options);
+        // Small corpora.
+        assert!(is_exact(10, 300.0, 0.0) && is_exact(50_000, 300.0, 0.0) && is_exact(3, 1e6, 0.0));
+        // A million pages cost less with fingerprints, and texts of a line do not, even if none of them is short.
+        assert!(!is_exact(1_000_000, 400.0, 0.0));
+        assert!(is_exact(10_000_000, 5.0, 0.0));
+        // Short texts take part in the set join in any case.
+        assert!(!is_exact(10_000_000, 60.0, 0.0) && is_exact(10_000_000, 60.0, 9_000_000.0));
+        // The memory is bounded.
+        assert!(!is_exact(100_000_000, 60.0, 100_000_000.0));
+    }
+
+    #[test]
+    fn a_given_radius_is_used() {
+        let options = DedupOptions {
+            hamming: Auto::Fixed(3),
+            ..DedupOptions::new().unwrap()
+        };
+        assert!(!is_exact(costs(10.0, 10.0, 10.0), 10, &options));
+        let options = DedupOptions {
+            verify: false,
+            ..DedupOptions::new().unwrap()
+        };
+        assert!(!is_exact(costs(10.0, 10.0, 10.0), 10, &options));
+    }
+}
