@@ -1,8 +1,8 @@
 //! Runs `dedup` on corpora of `corpus templates`, and compares the result with the truth: `templates --twinprint T F…`.
 //!
-//! For each corpus F.jsonl the planted pairs are in F.pairs.jsonl. A pair is found if both documents are represented by the same
-//! kept document. Corpora of `corpus distinct` are measured likewise. The decisions in crowds are compared with brute force: documents are kept in input order unless their
-//! Jaccard with a kept one reaches the threshold.
+//! For each corpus F.jsonl the planted pairs are in F.pairs.jsonl. A pair is found if both documents are represented by
+//! the same kept document. Corpora of `corpus distinct` are measured likewise. The decisions in crowds are compared with
+//! brute force: documents are kept in input order unless their Jaccard with a kept one reaches the threshold.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};

@@ -1,6 +1,7 @@
 //! `config.toml`: all options of a run, as the command line reads them again.
 //!
-//! Keys are the names of options on the command line. Options that do not affect the output (threads, directories) are left out.
+//! Keys are the names of options on the command line. Options that do not affect the output (threads, directories) are
+//! left out.
 
 use serde::{Serialize, Serializer};
 

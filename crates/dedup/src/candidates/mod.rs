@@ -3,7 +3,8 @@
 //! The join numbers classes as items, in an order in which a text that may be kept comes before its duplicates. Every
 //! pair within the radius becomes an **edge** or is left to the set join, which finds all pairs at the threshold by
 //! their shingles. All pairs are left to the set join where that costs no more, because it misses no pair: in small
-//! corpora, and in corpora of short texts ([`is_exact`]). In other corpora a pair is left to the set join if at least one of its members is a **core** member:
+//! corpora, and in corpora of short texts ([`is_exact`]). In other corpora a pair is left to the set join if at least
+//! one of its members is a **core** member:
 //! * a text with few features. Many votes of its fingerprint are close to 0, so that a small change of the text flips
 //!   many bits; or
 //! * a class of a **hot row**: a fingerprint with very many classes, or with very many other fingerprints within the

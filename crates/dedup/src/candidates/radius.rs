@@ -12,9 +12,9 @@
 //! The largest radius with at most [`CANDIDATE_BUDGET`] candidates per document is chosen, at the width that is expected
 //! to find more duplicates. If this radius misses too many duplicates, it is widened until it is sufficient
 //! (`SUFFICIENT_RECALL`), until the *unrelated* candidates reach [`CANDIDATE_LIMIT`], or until it is the widest that is
-//! considered. So only unrelated candidates, whose number grows with the corpus, keep a radius from being sufficient; similar
-//! ones never do, however many a typical document has. [`RadiusChoice`] says which of these ended the choice. In a small corpus the set join finds all pairs,
-//! and no radius is needed ([`RadiusChoice::Exact`]).
+//! considered. So only unrelated candidates, whose number grows with the corpus, keep a radius from being sufficient;
+//! similar ones never do, however many a typical document has. [`RadiusChoice`] says which of these ended the choice. No
+//! radius is needed where the set join finds all pairs ([`RadiusChoice::Exact`]).
 
 pub(crate) mod density;
 #[cfg(test)]

@@ -116,7 +116,8 @@ fn a_small_corpus_needs_no_radius() {
     assert_eq!(exact(Auto::Fixed(64)).k, 64);
 }
 
-/// The radius chosen at 128 bits if `within[k]` unrelated candidates per document are within radius k. The last number is repeated up to `widest`.
+/// The radius chosen at 128 bits if `within[k]` unrelated candidates per document are within radius k. The last number is
+/// repeated up to `widest`.
 fn chosen(within: &[f64], widest: u32, threshold: f64) -> Radius {
     let last = within[within.len() - 1];
     let within: Vec<f64> = (0..=widest as usize)

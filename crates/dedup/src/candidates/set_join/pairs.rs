@@ -31,9 +31,9 @@ pub(in crate::candidates) struct MemberPairs {
 
 impl SetJoin {
     /// Finds the candidate pairs of which at most one member is in a crowd. The pairs inside crowds are left to the
-    /// grouping, which searches them among leaders only. Returns `None` if the pairs are more than `limit`, or if the join does
-    /// not fit into memory: then the grouping must find all pairs. Fringe members are compared with core members and are
-    /// not indexed.
+    /// grouping, which searches them among leaders only. Returns `None` if the pairs are more than `limit`, or if the
+    /// join does not fit into memory: then the grouping must find all pairs. Fringe members are compared with core
+    /// members and are not indexed.
     ///
     /// A member outside crowds reads few postings, because few members have its rarest shingles. A member of a crowd is
     /// compared with members outside crowds only, and each of these has few postings too. So the work is proportional to
