@@ -1,6 +1,6 @@
 //! The binary form of the sample of items and of the estimate of the thresholds.
 
-use super::super::estimate::{COSINE_INTERVALS, CosineHistogram, Estimate};
+use super::super::estimate::{Basis, COSINE_INTERVALS, CosineHistogram, Estimate, Trial};
 use super::super::thresholds::Sample;
 use super::{Decoder, Encoder};
 
@@ -19,9 +19,19 @@ impl Sample {
         if let Some(estimate) = &self.estimate {
             out.u64(estimate.items);
             out.u64(estimate.distinct);
-            out.put(estimate.threshold.to_le_bytes());
-            out.put(estimate.merge.to_le_bytes());
-            out.put([u8::from(estimate.two_kinds)]);
+            out.f64(estimate.threshold);
+            out.f64(estimate.merge);
+            out.put([match estimate.basis {
+                Basis::TwoKinds => 0,
+                Basis::Separated => 1,
+                Basis::Halfway => 2,
+            }]);
+            out.length(estimate.trials.len());
+            for trial in &estimate.trials {
+                out.f64(trial.threshold);
+                out.f64(trial.silhouette);
+                out.u64(trial.stories);
+            }
             for histogram in [&estimate.nearest, &estimate.background] {
                 for &count in histogram.counts() {
                     out.u64(count);
@@ -37,11 +47,20 @@ impl Sample {
             [0] => None,
             [1] => {
                 let (items, distinct) = (input.u64()?, input.u64()?);
-                let (threshold, merge) = (
-                    f64::from_le_bytes(input.take()?),
-                    f64::from_le_bytes(input.take()?),
-                );
-                let two_kinds = input.take()? == [1];
+                let (threshold, merge) = (input.f64()?, input.f64()?);
+                let basis = match input.take()? {
+                    [0] => Basis::TwoKinds,
+                    [1] => Basis::Separated,
+                    [2] => Basis::Halfway,
+                    _ => return None,
+                };
+                let trials = input.list(|input| {
+                    Some(Trial {
+                        threshold: input.f64()?,
+                        silhouette: input.f64()?,
+                        stories: input.u64()?,
+                    })
+                })?;
                 let mut histogram = || {
                     let counts: Option<Vec<u64>> = (0..COSINE_INTERVALS).map(|_| input.u64()).collect();
                     counts.map(CosineHistogram)
@@ -51,7 +70,8 @@ impl Sample {
                     distinct,
                     threshold,
                     merge,
-                    two_kinds,
+                    basis,
+                    trials,
                     nearest: histogram()?,
                     background: histogram()?,
                 })
