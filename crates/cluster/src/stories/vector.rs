@@ -67,10 +67,7 @@ pub(super) fn norm(weights: impl Iterator<Item = f32>) -> f64 {
 }
 
 /// The dot product of two vectors, both sorted by term. Linear.
-pub(super) fn dot(
-    mut a: impl Iterator<Item = TermWeight>,
-    mut b: impl Iterator<Item = TermWeight>,
-) -> f64 {
+pub(super) fn dot(mut a: impl Iterator<Item = TermWeight>, mut b: impl Iterator<Item = TermWeight>) -> f64 {
     let (mut first, mut second) = (a.next(), b.next());
     let mut sum = 0.0;
     while let (Some(x), Some(y)) = (first, second) {

@@ -16,9 +16,7 @@ use super::super::vector::{TermWeight, dot, keep_heaviest, merged, norm};
 
 /// The thresholds of trials. Below the lowest, even the centres of unrelated subjects are near; above the highest, items
 /// are versions of one text.
-pub(super) const THRESHOLDS: [f64; 12] = [
-    0.02, 0.03, 0.04, 0.06, 0.08, 0.12, 0.16, 0.2, 0.25, 0.3, 0.4, 0.5,
-];
+pub(super) const THRESHOLDS: [f64; 12] = [0.02, 0.03, 0.04, 0.06, 0.08, 0.12, 0.16, 0.2, 0.25, 0.3, 0.4, 0.5];
 /// The maximum number of items of a trial. A trial takes time in proportion to the square.
 pub(super) const MAX_TRIAL_ITEMS: usize = 1000;
 
@@ -32,7 +30,8 @@ pub(super) struct CosineMatrix {
 impl CosineMatrix {
     /// Adds an item with its cosines with the items added before.
     pub(super) fn push(&mut self, cosines: &[f64]) {
-        self.rows.push(cosines.iter().map(|&cosine| cosine as f32).collect());
+        self.rows
+            .push(cosines.iter().map(|&cosine| cosine as f32).collect());
     }
 
     /// The mean silhouette of the items. `stories` has the number of each item's story; the numbers are below the number

@@ -4,6 +4,13 @@ use super::super::estimate::{Basis, COSINE_INTERVALS, CosineHistogram, Estimate,
 use super::super::thresholds::Sample;
 use super::{Decoder, Encoder};
 
+/// The reason for a threshold, as it is stored. Versions that formed no trials wrote [`HALFWAY`] and [`TWO_KINDS`] only. A
+/// list of trials follows the other two.
+const HALFWAY: u8 = 0;
+const TWO_KINDS: u8 = 1;
+const SEPARATED: u8 = 2;
+const HALFWAY_AFTER_TRIALS: u8 = 3;
+
 impl Sample {
     pub(super) fn write(&self, out: &mut Encoder) {
         out.u64(self.estimated_at);
@@ -22,11 +29,14 @@ impl Sample {
             out.f64(estimate.threshold);
             out.f64(estimate.merge);
             out.put([match estimate.basis {
-                Basis::TwoKinds => 0,
-                Basis::Separated => 1,
-                Basis::Halfway => 2,
+                Basis::Halfway if estimate.trials.is_empty() => HALFWAY,
+                Basis::TwoKinds => TWO_KINDS,
+                Basis::Separated => SEPARATED,
+                Basis::Halfway => HALFWAY_AFTER_TRIALS,
             }]);
-            out.length(estimate.trials.len());
+            if !estimate.trials.is_empty() {
+                out.length(estimate.trials.len());
+            }
             for trial in &estimate.trials {
                 out.f64(trial.threshold);
                 out.f64(trial.silhouette);
@@ -48,19 +58,23 @@ impl Sample {
             [1] => {
                 let (items, distinct) = (input.u64()?, input.u64()?);
                 let (threshold, merge) = (input.f64()?, input.f64()?);
-                let basis = match input.take()? {
-                    [0] => Basis::TwoKinds,
-                    [1] => Basis::Separated,
-                    [2] => Basis::Halfway,
+                let [tag] = input.take()?;
+                let basis = match tag {
+                    HALFWAY | HALFWAY_AFTER_TRIALS => Basis::Halfway,
+                    TWO_KINDS => Basis::TwoKinds,
+                    SEPARATED => Basis::Separated,
                     _ => return None,
                 };
-                let trials = input.list(|input| {
-                    Some(Trial {
-                        threshold: input.f64()?,
-                        silhouette: input.f64()?,
-                        stories: input.u64()?,
-                    })
-                })?;
+                let trials = match tag {
+                    SEPARATED | HALFWAY_AFTER_TRIALS => input.list(|input| {
+                        Some(Trial {
+                            threshold: input.f64()?,
+                            silhouette: input.f64()?,
+                            stories: input.u64()?,
+                        })
+                    })?,
+                    _ => Vec::new(),
+                };
                 let mut histogram = || {
                     let counts: Option<Vec<u64>> = (0..COSINE_INTERVALS).map(|_| input.u64()).collect();
                     counts.map(CosineHistogram)
