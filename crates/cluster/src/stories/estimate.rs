@@ -39,6 +39,8 @@ mod trials;
 const COPY_COSINE: f64 = 0.9;
 /// Otsu's share of explained variance for evenly spread values.
 const EVEN_SHARE: f64 = 0.75;
+/// Cosines of a smaller variance are equal, because vectors have single precision.
+const MIN_VARIANCE: f64 = 1e-9;
 /// The smallest sample that gives an estimate.
 pub(super) const MIN_ITEMS: usize = 32;
 /// The lowest and the highest threshold.
@@ -300,7 +302,11 @@ fn split(values: &[f64]) -> Split {
         lower += value;
         let means = [lower / below, (total - lower) / (count - below)];
         let between = below * (count - below) / count * (means[1] - means[0]) * (means[1] - means[0]);
-        let share = if variance > 0.0 { between / variance } else { 0.0 };
+        let share = if variance > MIN_VARIANCE * count {
+            between / variance
+        } else {
+            0.0
+        };
         if share > best.share {
             best = Split {
                 middle: f64::midpoint(means[0], means[1]),

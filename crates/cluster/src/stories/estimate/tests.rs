@@ -36,7 +36,7 @@ fn naive(vectors: &[Vec<TermWeight>], trials: &[Trial]) -> Option<(f64, f64)> {
     for &cut in &nearest {
         let (low, high): (Vec<f64>, Vec<f64>) = nearest.iter().partition(|&&value| value <= cut);
         let explained = 1.0 - (spread(&low) + spread(&high)) / spread(&nearest);
-        if !high.is_empty() && explained > share {
+        if !high.is_empty() && spread(&nearest) > 1e-9 * nearest.len() as f64 && explained > share {
             (share, threshold) = (explained, f64::midpoint(mean(&low), mean(&high)));
         }
     }
@@ -120,7 +120,7 @@ fn groups(items: u32, size: u32, shared: f32) -> Vec<Vec<TermWeight>> {
 fn related_items_are_separated_from_the_background() {
     let found = estimate(&groups(200, 10, 0.5)).unwrap();
     assert_eq!(found.basis, Basis::Separated);
-    assert!((0.05..0.25).contains(&found.threshold), "{}", found.threshold);
+    assert!((0.05..=0.25).contains(&found.threshold), "{}", found.threshold);
     assert!(found.merge >= found.threshold);
     // The trial of the threshold formed the groups.
     let trial = found
