@@ -12,8 +12,13 @@ DATA has NAME.docs.jsonl.zst; OUT gets NAME.jsonl, in which `label` is the event
   titles have a stock symbol in common, or two words that at most 20 of all titles have; and so on from report to
   report. Events of fewer than three reports are left out.
 * reuse-answers-en: a question with its answers, in a shuffled order.
-* parts-en, parts-zh: an original article of causes-*, as four parts of equally many sentences, in a shuffled order.
-  Articles of fewer than twelve sentences are left out.
+* parts-en, parts-zh, parts-news-zh, parts-docs: an original article of causes-*, an article of news-topics-zh, or an
+  English page of the current version of docs-mixed, as four parts of equally many sentences, in a shuffled order. Texts of fewer than twelve
+  sentences are left out, and all after the first 500.
+* sections-en, sections-zh: the last revision of a page of revisions-*, as its sections, in a shuffled order. A heading of the
+  second level begins a section. Sections of fewer than 200 characters are left out, and then pages of fewer than three
+  sections, and all pages after the first 500.
+* newswire-events: all reports of the newswire, with the events of followups-en. A report that follows no other is an event.
 * generated-LANG-KIND: random texts about events of known sizes, in a shuffled order. An event has words of its own; the
   other words of its texts have a Zipf distribution and are common to all events.
 """
@@ -33,6 +38,8 @@ SEED = 1
 MAX_TITLES = 20
 MAX_SECONDS = 2 * 86_400
 MIN_REPORTS = 3
+MIN_SECTION = 200
+MAX_DIVIDED = 500
 # By kind: documents, the sizes of an event, the words of a document, the share of words that are the event's own, and the number of
 # words that an event has.
 GENERATED = {
@@ -73,8 +80,8 @@ def language(text):
     return "zh" if ideographs >= 0.1 * (ideographs + letters) else "en"
 
 
-def follow_ups(reports):
-    """Returns the reports of events with at least MIN_REPORTS reports, with their events."""
+def follow_ups(reports, least=MIN_REPORTS):
+    """Returns the reports of events with at least `least` reports, with their events."""
     symbols = [set(re.findall(r"<[A-Z.]+>", report["title"])) for report in reports]
     words = [
         set(re.findall(r"[a-z]{3,}", re.sub(r"<[^>]*>", " ", report["title"]).lower().replace("'", "")))
@@ -102,17 +109,28 @@ def follow_ups(reports):
         if weight >= 2:
             parent[root(j)] = root(i)
     sizes = Counter(map(root, range(len(reports))))
-    return [(report, str(root(i))) for i, report in enumerate(reports) if sizes[root(i)] >= MIN_REPORTS]
+    return [(report, str(root(i))) for i, report in enumerate(reports) if sizes[root(i)] >= least]
 
 
-def parts(articles):
-    """Returns the four parts of each article, with the article as their event."""
+def parts(articles, field):
+    """Returns the four parts of each text, with the text as their event."""
     rows = []
     for article in articles:
-        sentences = re.findall(r"[^.!?。！？]+[.!?。！？]+", article["main"])
+        sentences = re.findall(r"[^.!?。！？]+[.!?。！？]+", article[field])
         each = len(sentences) // 4
-        if each >= 3:
+        if each >= 3 and len(rows) < 4 * MAX_DIVIDED:
             rows += [({"text": "".join(sentences[i * each : (i + 1) * each])}, article["id"]) for i in range(4)]
+    return shuffled(rows)
+
+
+def sections(pages):
+    """Returns the sections of each page, with the page as their event."""
+    rows, divided = [], 0
+    for page in pages:
+        own = [part for part in re.split(r"(?m)^## ", page["text"])[1:] if len(part) >= MIN_SECTION]
+        if len(own) >= 3 and divided < MAX_DIVIDED:
+            divided += 1
+            rows += [({"text": part}, page["id"]) for part in own]
     return shuffled(rows)
 
 
@@ -165,8 +183,16 @@ def main():
         "followups-en": follow_ups(read(data, "newswire-en")),
         "reuse-answers-en": [(r, r["task"]) for r in shuffled(read(data, "reuse-answers-en"))],
         **{
-            f"parts-{lang}": parts(r for r in read(data, f"causes-{lang}") if r["cause"] == "original") for lang in ("en", "zh")
+            f"parts-{lang}": parts([r for r in read(data, f"causes-{lang}") if r["cause"] == "original"], "main")
+            for lang in ("en", "zh")
         },
+        "parts-news-zh": parts(read(data, "news-topics-zh"), "text"),
+        "parts-docs": parts([r for r in read(data, "docs-mixed") if r["version"] == "current" and r["site"] == "en"], "text"),
+        **{
+            f"sections-{lang}": sections({page(r): r for r in in_time(read(data, f"revisions-{lang}"))}.values())
+            for lang in ("en", "zh")
+        },
+        "newswire-events": follow_ups(read(data, "newswire-en"), least=1),
     }
     for lang, words in (("en", []), ("zh", chinese_words(data))):
         sets |= {f"generated-{lang}-{kind}": generated(kind, words) for kind in GENERATED}
