@@ -216,6 +216,9 @@ impl PrefixIndex {
         collect: impl Fn(&[(PostingPlace, u8)], u32, &mut Vec<u32>),
     ) {
         out.clear();
+        if self.documents.is_empty() {
+            return;
+        }
         let sizes = self.filter.sizes(size);
         if !counted {
             collect(&self.places(size, prefix), sizes.low, out);

@@ -126,7 +126,7 @@ fn related_items_are_separated_from_the_background() {
     let trial = found
         .trials
         .iter()
-        .find(|trial| trial.threshold == found.threshold);
+        .find(|trial| (trial.threshold - found.threshold).abs() < 1e-9);
     assert_eq!(trial.map(|trial| trial.stories), Some(20));
 }
 
@@ -148,7 +148,7 @@ fn events_are_preferred_to_subjects() {
     let trial = found
         .trials
         .iter()
-        .find(|trial| trial.threshold == found.threshold);
+        .find(|trial| (trial.threshold - found.threshold).abs() < 1e-9);
     assert_eq!(
         (found.basis, trial.map(|trial| trial.stories)),
         (Basis::Separated, Some(40))

@@ -75,15 +75,17 @@ fn tokens(items: &[ItemId], sets: &SetCache<'_>) -> u64 {
 /// The strangers, texts of the other measure, that may reach the threshold with a native member.
 ///
 /// A set at the threshold with a native member has a shingle of the member's prefix, by whichever order of shingles the
-/// prefix is taken. By an order of rarity among the strangers few strangers have such a shingle.
+/// prefix is taken. By an order of rarity among the strangers few strangers have such a shingle. If there are fewer
+/// strangers than native members, all of them are chosen.
 fn foreign(
     sets: &SetCache<'_>,
     [native, strangers]: [&[ItemId]; 2],
     measure: Measure,
     threshold: f64,
 ) -> Result<FxHashSet<ItemId>, DedupError> {
-    if strangers.is_empty() {
-        return Ok(FxHashSet::default());
+    // The choice reads the native members twice.
+    if tokens(strangers, sets) <= tokens(native, sets) {
+        return Ok(strangers.iter().copied().collect());
     }
     let counted: Vec<ItemId> = strangers.iter().copied().step_by(COUNTED_STRANGERS).collect();
     let order = TokenOrder::new(tokens(native, sets) + tokens(&counted, sets));

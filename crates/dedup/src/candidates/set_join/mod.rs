@@ -132,15 +132,23 @@ impl SetJoin {
         }
     }
 
-    /// Like [`SetJoin::begin_block`], but makes the shingle sets from the texts, one at a time.
-    fn begin_block_of_texts(&mut self, sets: &SetCache<'_>, items: &[ItemId]) -> Result<(), DedupError> {
+    /// Like [`SetJoin::begin_block`], but makes the shingle sets from the texts, one at a time. If the members will not be
+    /// placed, those that find no core member are left out.
+    fn begin_block_of_texts(
+        &mut self,
+        sets: &SetCache<'_>,
+        items: &[ItemId],
+        is_placed: bool,
+    ) -> Result<(), DedupError> {
         for join in &mut self.joins {
             join.seal();
             let keys = items
                 .iter()
                 .filter_map(|&item| join.key(sets.measure(item), item));
-            let block = sets.each(keys.collect(), |key, shingles| {
-                Some((key.item, join.prefix(shingles)))
+            let block = sets.each(keys.collect(), |SetKey { item, measure }, shingles| {
+                let is_native = sets.measure(item) == measure;
+                let found = is_placed || join.may_find(shingles, is_native);
+                found.then(|| (item, join.prefix(shingles)))
             })?;
             join.block = block.into_iter().collect();
         }
@@ -206,6 +214,18 @@ impl MeasureJoin {
             index.core.seal();
             index.fringe.seal();
         }
+    }
+
+    /// True if a set may reach the threshold with a core member placed so far: native core members have enough of its
+    /// shingles, or it is native and there are foreign core members, whose shingles are not counted.
+    fn may_find(&self, shingles: &[u64], is_native: bool) -> bool {
+        if is_native && !self.foreign.core.is_empty() {
+            return true;
+        }
+        let shared = shingles
+            .iter()
+            .filter(|&&shingle| self.order.frequency(shingle) > 0);
+        shared.count() >= self.filter.least_overlap(shingles.len())
     }
 
     fn prefix(&self, shingles: &[u64]) -> MemberPrefix {

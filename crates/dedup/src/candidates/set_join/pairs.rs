@@ -56,7 +56,7 @@ impl SetJoin {
             .into_iter()
             .flat_map(|(members, is_placed)| members.chunks(MAX_SLICE_MEMBERS).zip(iter::repeat(is_placed)))
         {
-            self.begin_block_of_texts(sets, slice)?;
+            self.begin_block_of_texts(sets, slice, is_placed)?;
             for &item in slice {
                 in_crowd[item] = self.is_in_crowd(item);
                 if is_placed {

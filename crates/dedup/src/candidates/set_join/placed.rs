@@ -32,6 +32,10 @@ impl PlacedMembers {
         }
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.members.is_empty()
+    }
+
     /// The number of bytes allocated.
     pub(super) fn bytes(&self) -> usize {
         self.index.bytes() + self.members.capacity() * size_of::<PlacedMember>()
