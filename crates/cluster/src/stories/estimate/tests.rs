@@ -135,13 +135,12 @@ fn naive(distinct: &[&Vec<TermWeight>], silhouettes: &[f64]) -> (f64, f64) {
             (share, threshold) = (explained, f64::midpoint(mean(&low), mean(&high)));
         }
     }
-    let highest = silhouettes.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let separated = (0..silhouettes.len()).rev().find(|&i| {
-        let own = silhouettes[i];
-        (i == 0 || own >= silhouettes[i - 1])
-            && silhouettes.get(i + 1).is_none_or(|&next| own >= next)
-            && own >= 0.25
-            && own >= highest * 2.0 / 3.0
+        let is_inner = i > 0 && i + 1 < silhouettes.len();
+        is_inner
+            && silhouettes[i] >= silhouettes[i - 1]
+            && silhouettes[i] >= silhouettes[i + 1]
+            && silhouettes[i] >= 0.25
     });
     if share <= EVEN_SHARE
         && let Some(best) = separated
@@ -313,4 +312,24 @@ fn items_without_a_related_item_are_separated_from_the_others() {
 #[test]
 fn copies_alone_give_no_estimate() {
     assert_eq!(estimate(&vec![groups(1, 1, 0.5).remove(0); 100]), None);
+}
+
+#[test]
+fn the_peak_of_the_highest_threshold_is_chosen() {
+    let chosen = |silhouettes: &[f64]| {
+        let trials: Vec<Trial> = (0..)
+            .zip(silhouettes)
+            .map(|(stories, &silhouette)| Trial {
+                threshold: 0.1,
+                silhouette,
+                stories,
+            })
+            .collect();
+        separated(&trials).map(|trial| trial.stories)
+    };
+    assert_eq!(chosen(&[0.1, 0.8, 0.2, 0.3, 0.1]), Some(3));
+    // Weak peaks and the ends do not count.
+    assert_eq!(chosen(&[0.1, 0.8, 0.1, 0.2, 0.1]), Some(1));
+    assert_eq!(chosen(&[0.8, 0.4, 0.1, 0.4, 0.9]), None);
+    assert_eq!(chosen(&[]), None);
 }
