@@ -11,16 +11,20 @@ DATA has NAME.docs.jsonl.zst; OUT gets NAME.jsonl, in which `label` is the event
 * followups-en: newswire reports that follow one another. Two reports at most two days apart belong together if their
   titles have a stock symbol in common, or two words that at most 20 of all titles have; and so on from report to
   report. Events of fewer than three reports are left out.
+* newswire-events: all reports of the newswire, with the events of followups-en. A report that follows no other is an
+  event.
 * reuse-answers-en: a question with its answers, in a shuffled order.
-* parts-en, parts-zh, parts-news-zh, parts-docs: an original article of causes-*, an article of news-topics-zh, or an
-  English page of the current version of docs-mixed, as four parts of equally many sentences, in a shuffled order. Texts of fewer than twelve
-  sentences are left out, and all after the first 500.
-* sections-en, sections-zh: the last revision of a page of revisions-*, as its sections, in a shuffled order. A heading of the
-  second level begins a section. Sections of fewer than 200 characters are left out, and then pages of fewer than three
-  sections, and all pages after the first 500.
-* newswire-events: all reports of the newswire, with the events of followups-en. A report that follows no other is an event.
+* parts-en, parts-zh, parts-news-zh, parts-docs: a text as four parts of equally many sentences, in a shuffled order. The
+  texts are the original articles of causes-*, the articles of news-topics-zh, and the English pages of the current
+  version of docs-mixed. Texts of fewer than twelve sentences are left out, and all after the first 500.
+* sections-en, sections-zh: the last revision of a page of revisions-*, as its sections, in a shuffled order. A heading
+  of the second level begins a section. Sections of fewer than 200 characters are left out, and then pages of fewer than
+  three sections, and all pages after the first 500.
 * generated-LANG-KIND: random texts about events of known sizes, in a shuffled order. An event has words of its own; the
   other words of its texts have a Zipf distribution and are common to all events.
+
+Four more sets have wider labels, which are no events: newswire-en (the reports of one topic each), news-topics-zh and
+headlines-zh have subjects, licences-multi has licences with their versions, in a shuffled order.
 """
 
 import itertools
@@ -73,6 +77,13 @@ def shuffled(records):
 def source(record):
     """Returns the part of an id before the path: the repository."""
     return record["id"].split(":")[0]
+
+
+def only_topic(report):
+    """Returns the topic of a report as a list, which is empty if the report has none or several."""
+    topics = report["topics"]
+    topics = json.loads(topics) if isinstance(topics, str) else topics
+    return topics if len(topics) == 1 else []
 
 
 def language(text):
@@ -193,6 +204,9 @@ def main():
             for lang in ("en", "zh")
         },
         "newswire-events": follow_ups(read(data, "newswire-en"), least=1),
+        "newswire-en": [(r, topic) for r in read(data, "newswire-en") for topic in only_topic(r)],
+        **{name: [(r, r["topic"]) for r in read(data, name)] for name in ("news-topics-zh", "headlines-zh")},
+        "licences-multi": [(r, r["label"]) for r in shuffled(read(data, "licences-multi"))],
     }
     for lang, words in (("en", []), ("zh", chinese_words(data))):
         sets |= {f"generated-{lang}-{kind}": generated(kind, words) for kind in GENERATED}

@@ -128,7 +128,7 @@ impl CosineChart {
         self.basis == Basis::TwoKinds
     }
 
-    /// True if the threshold is that of the best trial.
+    /// True if the threshold is that of a trial.
     pub(super) fn is_separated(&self) -> bool {
         self.basis == Basis::Separated
     }

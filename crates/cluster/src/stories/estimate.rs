@@ -7,10 +7,11 @@
 //!    halfway between the means of the two kinds.
 //! 2. Otherwise nearly all items have a related item, but they may be related closely or loosely: by an event, or by a
 //!    subject. [`trials`] forms the stories of the sample at several thresholds, and measures by the silhouette how well
-//!    they are separated. Each peak of the silhouette is a size of stories that the items have. The threshold is that of
-//!    the highest cosine among the peaks that reach ⅔ of the highest one, so events are preferred to subjects that are
-//!    hardly better separated. Peaks below ¼ do not count, because they have no substantial structure (Kaufman and
-//!    Rousseeuw 1990).
+//!    they are separated. A peak of the silhouette is a trial that is separated at least as well as its neighbours on
+//!    both sides, and by at least ¼. Below ¼ there is no substantial structure (Kaufman and Rousseeuw 1990). Each peak is
+//!    a size of stories that the items have. The threshold is that of the peak with the highest threshold, so events are
+//!    preferred to subjects. The first and the last trial are no peaks, because it is unknown whether the silhouette
+//!    rises beyond them; the first has a few large stories of many subjects.
 //! 3. If there is no such peak, the threshold is halfway between the mean of the background and the lower quartile of
 //!    the nearest cosines, which all but a quarter of the items reach. Both values are taken of the square roots of the
 //!    cosines: cosines near 0 are far more frequent than others, and the square root spreads them.
@@ -47,8 +48,6 @@ pub(super) const MIN_ITEMS: usize = 32;
 const THRESHOLDS: [f64; 2] = [0.01, COPY_COSINE];
 /// The lowest silhouette of stories that are separated (Kaufman and Rousseeuw 1990).
 const MIN_SILHOUETTE: f64 = 0.25;
-/// A peak of the silhouette counts if it reaches this share of the highest one.
-const PEAK_SHARE: f64 = 2.0 / 3.0;
 /// Stories merge at this multiple of the cosine that their centres have by chance.
 const MERGE_FACTOR: f64 = 2.0;
 /// Thresholds and silhouettes are multiples of 1 / this. Decimal numbers of six digits are equal after they are written
@@ -84,7 +83,7 @@ impl CosineHistogram {
 pub enum Basis {
     /// The nearest cosines are of two kinds, because some items have no related item. The threshold is between them.
     TwoKinds,
-    /// The threshold is that of the trial whose stories are well separated.
+    /// The threshold is that of a trial whose stories are well separated.
     Separated,
     /// Neither holds. The threshold is halfway between the background and the nearest cosines.
     Halfway,
@@ -255,26 +254,15 @@ fn rounded(value: f64) -> f64 {
     (value * STEPS).round() / STEPS
 }
 
-/// The trial of the highest threshold among those where the silhouette has a peak that counts.
+/// The trial of the highest threshold among the peaks of the silhouette.
 fn separated(trials: &[Trial]) -> Option<&Trial> {
-    let silhouette = |position: Option<usize>| {
-        position
-            .and_then(|position| trials.get(position))
-            .map_or(f64::NEG_INFINITY, |trial| trial.silhouette)
-    };
-    let highest = trials
-        .iter()
-        .map(|trial| trial.silhouette)
-        .fold(f64::NEG_INFINITY, f64::max);
-    let least = MIN_SILHOUETTE.max(PEAK_SHARE * highest);
-    let is_peak = |position: usize, own: f64| {
-        own >= silhouette(position.checked_sub(1)) && own >= silhouette(position.checked_add(1))
-    };
-    let mut peaks = trials
-        .iter()
-        .enumerate()
-        .filter(|&(position, trial)| trial.silhouette >= least && is_peak(position, trial.silhouette));
-    peaks.next_back().map(|(_, trial)| trial)
+    trials.windows(3).rev().find_map(|neighbours| match neighbours {
+        [before, trial, after] => {
+            let is_peak = trial.silhouette >= before.silhouette.max(after.silhouette);
+            (is_peak && trial.silhouette >= MIN_SILHOUETTE).then_some(trial)
+        }
+        _ => None,
+    })
 }
 
 /// A division of values into a lower and an upper kind.

@@ -99,3 +99,68 @@ impl Sample {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A sample with an estimate of the given reason, as bytes. A list of trials follows the reason, if it is not `None`.
+    fn stored(reason: u8, trials: Option<&[Trial]>) -> Vec<u8> {
+        let mut out = Encoder::default();
+        out.u64(64);
+        out.length(0);
+        out.put([1]);
+        out.u64(64);
+        out.u64(60);
+        out.f64(0.16);
+        out.f64(0.2);
+        out.put([reason]);
+        if let Some(trials) = trials {
+            out.length(trials.len());
+        }
+        for trial in trials.unwrap_or_default() {
+            out.f64(trial.threshold);
+            out.f64(trial.silhouette);
+            out.u64(trial.stories);
+        }
+        for count in 0..2 * COSINE_INTERVALS as u64 {
+            out.u64(count);
+        }
+        out.0
+    }
+
+    fn read(bytes: &[u8]) -> Option<Sample> {
+        let mut input = Decoder(bytes);
+        Sample::read(&mut input).filter(|_| input.0.is_empty())
+    }
+
+    #[test]
+    fn an_estimate_with_and_without_trials_is_read_and_written_unchanged() {
+        let trials = [0.16, 0.2].map(|threshold| Trial {
+            threshold,
+            silhouette: 0.5,
+            stories: 7,
+        });
+        let cases = [
+            (HALFWAY, None, Basis::Halfway),
+            (TWO_KINDS, None, Basis::TwoKinds),
+            (SEPARATED, Some(&trials[..]), Basis::Separated),
+            (HALFWAY_AFTER_TRIALS, Some(&trials[..]), Basis::Halfway),
+        ];
+        for (reason, trials, basis) in cases {
+            let bytes = stored(reason, trials);
+            let sample = read(&bytes).unwrap();
+            let estimate = sample.estimate.as_ref().unwrap();
+            assert_eq!((estimate.basis, estimate.threshold), (basis, 0.16));
+            assert_eq!(estimate.trials, trials.unwrap_or_default());
+            let mut out = Encoder::default();
+            sample.write(&mut out);
+            assert_eq!(out.0, bytes);
+        }
+    }
+
+    #[test]
+    fn an_unknown_reason_is_refused() {
+        assert!(read(&stored(4, None)).is_none());
+    }
+}
