@@ -351,7 +351,7 @@ fn entries_use_few_bytes_and_a_frequent_token_is_found() {
 
 #[test]
 fn bitmaps_exclude_most_sets_that_share_a_part() {
-    // Each set has 60 tokens, and 15 of them are in all sets. Jaccard 0.8 allows 13 different tokens.
+    // Each set has 60 tokens, and 15 of them are in all sets. Jaccard 0.8 allows 12 different tokens.
     let allowed = PrefixFilter::new(0.8).most_different(60, 60);
     let of_set = |id: u64| {
         let own = (0..45).map(|token| scramble(1000 * id + token));
@@ -363,7 +363,7 @@ fn bitmaps_exclude_most_sets_that_share_a_part() {
         )
     };
     let passed = (1..1000).filter(|&id| of_set(0).difference(of_set(id)) as usize <= allowed);
-    assert_eq!((allowed, passed.count()), (13, 0));
+    assert_eq!((allowed, passed.count()), (12, 0));
 }
 
 #[test]
