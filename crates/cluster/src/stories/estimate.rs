@@ -94,7 +94,7 @@ pub enum Basis {
 pub struct Trial {
     /// The minimum cosine between an item and the centre of the story that it joins.
     pub threshold: f64,
-    /// How well the stories are separated, from -1 to 1: the mean silhouette of the items.
+    /// The mean silhouette of the items, from -1 to 1. It measures the separation of the stories.
     pub silhouette: f64,
     /// Number of stories.
     pub stories: u64,

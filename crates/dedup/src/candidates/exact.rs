@@ -22,7 +22,7 @@ const MAX_SHINGLES: f64 = 1e9;
 /// shingles is indexed and looked up. Measured on a million texts of 60 shingles, `bench/record/2026-11-26-crowds.md`.
 const MEMBER_NANOSECONDS: f64 = 500.0;
 /// The cost of a shingle of a text that is only tested for shingles of the members, in nanoseconds of one core.
-const STRANGER_NANOSECONDS: f64 = 40.0;
+const TESTED_NANOSECONDS: f64 = 40.0;
 /// The bytes of a member, apart from its shingles.
 const MEMBER_BYTES: f64 = 36.0;
 /// The bytes of an indexed shingle.
@@ -75,14 +75,14 @@ impl SetJoinCosts {
             let measure = classes.measure[class];
             // A word has about six bytes with its space. A character has three bytes in Chinese, and one in a text that
             // is measured by words.
-            let (own, of_stranger) = match measure {
+            let (own, tested) = match measure {
                 Measure::CharGrams => (bytes / 3.0, 0.0),
                 Measure::WordGrams if by_chars => (bytes / 6.0, bytes),
                 Measure::WordGrams => (bytes / 6.0, 0.0),
             };
             let cost = SetJoinCost {
                 shingles: own,
-                nanoseconds: MEMBER_NANOSECONDS * own + STRANGER_NANOSECONDS * of_stranger,
+                nanoseconds: MEMBER_NANOSECONDS * own + TESTED_NANOSECONDS * tested,
                 bytes: MEMBER_BYTES + own + own * (1.0 - options.threshold) * ENTRY_BYTES,
             };
             costs.of_all += cost;

@@ -100,7 +100,7 @@ struct ReplacedEdges {
 }
 
 /// True if the set join finds the pairs of two items with these roles.
-fn in_set_join(a: JoinRole, b: JoinRole) -> bool {
+pub(crate) fn in_set_join(a: JoinRole, b: JoinRole) -> bool {
     a.min(b) != JoinRole::None && a.max(b) == JoinRole::Core
 }
 

@@ -12,7 +12,7 @@ use twinprint_cluster::{Candidate, JoinRole, Neighbors, Pairs, Similarity, Verif
 use twinprint_text::Measure;
 
 use crate::candidates::set_join::{Member, ProbeScope, SetJoin};
-use crate::candidates::{Candidates, Edge};
+use crate::candidates::{Candidates, Edge, in_set_join};
 use crate::corpus::Classes;
 use crate::corpus::keep_order::KeepOrder;
 use crate::corpus::shingle_sets::{SetCache, SetKey};
@@ -102,12 +102,6 @@ impl<'c> Matcher<'c> {
             self.join = Some(SetJoin::new(sets, self.roles, self.criteria.threshold)?);
         }
         Ok(())
-    }
-
-    /// True if the set join finds this pair, so that the pair is not an edge.
-    fn is_left_to_the_join(&self, a: ItemId, b: ItemId) -> bool {
-        let (a, b) = (self.roles[a], self.roles[b]);
-        a.min(b) != JoinRole::None && a.max(b) == JoinRole::Core
     }
 
     /// The number of candidates of the set join that were verified.
@@ -304,7 +298,7 @@ impl Verify for Matcher<'_> {
         let (item, other) = (ItemId::new(item), ItemId::new(candidate.id));
         // Pairs of the set join are counted here, because the join may return a pair more than once, but the pair is
         // verified once.
-        if self.join.is_some() && self.is_left_to_the_join(item, other) {
+        if self.join.is_some() && in_set_join(self.roles[item], self.roles[other]) {
             self.probed.fetch_add(1, Ordering::Relaxed);
         }
         let measure = sets.measure(item).with(sets.measure(other));

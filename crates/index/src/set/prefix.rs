@@ -205,8 +205,8 @@ impl PrefixIndex {
     /// Replaces `out` by the ids of the candidates. `collect(places, low, out)` appends the document of every posting
     /// of the tokens at `places` whose size class is at least that of `low` and at most the class given with the token.
     ///
-    /// Only the tokens are read that can be the first shared one. If shared tokens are counted, all tokens of the prefix are
-    /// read, because their number excludes far more sets.
+    /// Only the tokens are read that can be the first shared one. If shared tokens are counted, all tokens of the prefix
+    /// are read, because their number excludes far more sets.
     fn probe_by(
         &self,
         size: u32,

@@ -11,7 +11,7 @@ use crate::error::DedupError;
 use crate::ids::{IdVec, ItemId};
 
 /// One of this number of texts of the other measure is counted for the choice of foreign members.
-const COUNTED_STRANGERS: usize = 16;
+const COUNTED_OTHERS: usize = 16;
 
 /// The largest number of shingles in the prefixes of native members for which foreign members are chosen. If there are
 /// more, all texts that may be compared with native members are foreign members.
@@ -33,7 +33,7 @@ impl SetJoin {
             if native.is_empty() {
                 continue;
             }
-            let strangers: Vec<ItemId> = others
+            let others: Vec<ItemId> = others
                 .into_iter()
                 .filter(|&item| sets.measure(item).with(measure) == measure)
                 .collect();
@@ -52,7 +52,7 @@ impl SetJoin {
                 filter: PrefixFilter::new(threshold),
                 native: MemberIndex::new(threshold),
                 foreign: MemberIndex::new(threshold),
-                foreign_items: foreign(sets, [&native, &strangers], measure, threshold)?,
+                foreign_items: foreign(sets, [&native, &others], measure, threshold)?,
                 order,
                 block: FxHashMap::default(),
             });
@@ -72,22 +72,22 @@ fn tokens(items: &[ItemId], sets: &SetCache<'_>) -> u64 {
     bytes / size_of::<u64>() as u64
 }
 
-/// The strangers, texts of the other measure, that may reach the threshold with a native member.
+/// The texts of the other measure that may reach the threshold with a native member.
 ///
 /// A set at the threshold with a native member has a shingle of the member's prefix, by whichever order of shingles the
-/// prefix is taken. By an order of rarity among the strangers few strangers have such a shingle. If there are fewer
-/// strangers than native members, all of them are chosen.
+/// prefix is taken. By an order of rarity among the others few of them have such a shingle. If the others have no more
+/// shingles than the native members, all of them are chosen.
 fn foreign(
     sets: &SetCache<'_>,
-    [native, strangers]: [&[ItemId]; 2],
+    [native, others]: [&[ItemId]; 2],
     measure: Measure,
     threshold: f64,
 ) -> Result<FxHashSet<ItemId>, DedupError> {
     // The choice reads the native members twice.
-    if tokens(strangers, sets) <= tokens(native, sets) {
-        return Ok(strangers.iter().copied().collect());
+    if tokens(others, sets) <= tokens(native, sets) {
+        return Ok(others.iter().copied().collect());
     }
-    let counted: Vec<ItemId> = strangers.iter().copied().step_by(COUNTED_STRANGERS).collect();
+    let counted: Vec<ItemId> = others.iter().copied().step_by(COUNTED_OTHERS).collect();
     let order = TokenOrder::new(tokens(native, sets) + tokens(&counted, sets));
     for items in [native, &counted] {
         sets.each(keys(items, measure), |_, shingles| {
@@ -105,10 +105,10 @@ fn foreign(
         })?;
         finding.extend(prefixes.into_iter().flatten());
         if finding.len() > MAX_PREFIX_SHINGLES {
-            return Ok(strangers.iter().copied().collect());
+            return Ok(others.iter().copied().collect());
         }
     }
-    let found = sets.each(keys(strangers, measure), |key, shingles| {
+    let found = sets.each(keys(others, measure), |key, shingles| {
         let finds = shingles.iter().any(|shingle| finding.contains(shingle));
         finds.then_some(key.item)
     })?;
