@@ -7,6 +7,9 @@ use pyo3::types::PyByteArray;
 pub(crate) trait Fixed: Copy {
     /// Appends the number in little-endian order.
     fn put(self, bytes: &mut Vec<u8>);
+
+    /// Reads the number from its bytes in little-endian order; `None` for another number of bytes.
+    fn get(bytes: &[u8]) -> Option<Self>;
 }
 
 macro_rules! fixed {
@@ -14,6 +17,10 @@ macro_rules! fixed {
         impl Fixed for $number {
             fn put(self, bytes: &mut Vec<u8>) {
                 bytes.extend_from_slice(&self.to_le_bytes());
+            }
+
+            fn get(bytes: &[u8]) -> Option<Self> {
+                Some(Self::from_le_bytes(bytes.try_into().ok()?))
             }
         }
     )*};
@@ -31,4 +38,9 @@ pub(crate) fn column<T: Fixed>(
         number.put(&mut bytes);
     }
     PyByteArray::new(py, &bytes)
+}
+
+/// The numbers of bytes in little-endian order. A rest that is no whole number is left out.
+pub(crate) fn numbers<T: Fixed>(bytes: &[u8]) -> Vec<T> {
+    bytes.chunks_exact(size_of::<T>()).filter_map(T::get).collect()
 }

@@ -161,11 +161,11 @@ impl Deduplicated {
         columns.set_item("jaccard", column(py, jaccard))?;
         let class = records
             .iter()
-            .map(|record| record.document.map_or(-1, |it| i64::from(it.class)));
-        columns.set_item("text_class", column(py, class))?;
+            .map(|record| record.document.map_or(-1, |it| it.first as i64));
+        columns.set_item("first", column(py, class))?;
         let rank = records
             .iter()
-            .map(|record| record.document.map_or(-1, |it| i64::from(it.rank)));
+            .map(|record| record.document.map_or(-1, |it| it.rank.map_or(-1, i64::from)));
         columns.set_item("rank", column(py, rank))?;
         let fingerprint = records
             .iter()

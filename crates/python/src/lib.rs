@@ -14,6 +14,7 @@ mod errors;
 mod fingerprint;
 mod profile;
 mod records;
+mod rethreshold;
 mod run;
 
 use pyo3::prelude::*;
@@ -29,6 +30,8 @@ mod _twinprint {
     use super::errors::TwinprintError;
     #[pymodule_export]
     use super::fingerprint::{fingerprint, fingerprint_text};
+    #[pymodule_export]
+    use super::rethreshold::rethreshold;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

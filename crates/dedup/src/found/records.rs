@@ -44,10 +44,12 @@ pub struct FoundDocument<'f> {
     pub jaccard: f64,
     /// The fingerprint, in the low bits at the width of the search.
     pub fingerprint: u128,
-    /// The number of the class of the document: documents with equal texts have one class.
-    pub class: u32,
-    /// The place of the class in keep order.
-    pub rank: u32,
+    /// The position among all records of the document that stands for all documents of equal text. A text without
+    /// features stands for itself.
+    pub first: u64,
+    /// The place in keep order of the documents of equal text, from 0. `None` for a text without features, which has no
+    /// duplicates.
+    pub rank: Option<u32>,
     /// The id of the known document that this document duplicates.
     pub known: Option<&'f str>,
 }
@@ -101,6 +103,7 @@ impl<'f> Columns<'f> {
             Fate::Removed
         };
         let class = documents.class[document];
+        let has_features = !self.run.corpus.classes.is_empty_text(class);
         let known: &'f KnownClasses = self.run.known;
         let width_mask = u128::MAX >> (128 - self.run.radius.bits);
         let document = FoundDocument {
@@ -110,8 +113,12 @@ impl<'f> Columns<'f> {
             hamming: verdict.hamming(),
             jaccard: verdict.similarity(),
             fingerprint: self.run.corpus.classes.fingerprint[class] & width_mask,
-            class: class.get(),
-            rank: self.run.keep.rank[verdict.item],
+            first: self.ordinal(if has_features {
+                self.run.keep.representative[verdict.item]
+            } else {
+                document
+            }),
+            rank: has_features.then(|| self.run.keep.rank[verdict.item]),
             known: known.of(class).map(|known| known.id.as_str()),
         };
         FoundRecord {
