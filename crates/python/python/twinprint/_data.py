@@ -150,9 +150,7 @@ def _arrow_module() -> Any:
     return pyarrow
 
 
-def _sequence(
-    items: list[Any], text: str, id: str | Sequence[Any] | None, sort: str | Sequence[Any] | None
-) -> Rows:
+def _sequence(items: list[Any], text: str, id: str | Sequence[Any] | None, sort: str | Sequence[Any] | None) -> Rows:
     first = next((item for item in items if item is not None), "")
     if not isinstance(first, Mapping):
         source = Lists(items, _column(id, "id"), _sort_values(_column(sort, "sort")))

@@ -26,7 +26,7 @@ class NoPairsError(ValueError):
 class Rejected(NamedTuple):
     """A record that is no document."""
 
-    index: int
+    position: int
     """The position of the record in the data."""
     source: str
     """The name of the data, or of the file."""
@@ -226,7 +226,8 @@ class Result:
         a rejected record."""
         if self._found is None:
             raise ValueError("ids: a result that was pickled has no ids; ask for them before")
-        return self._found.ids()
+        ids: list[str | None] = self._found.ids()
+        return ids
 
     @cached_property
     def clusters(self) -> dict[int, list[int]]:
@@ -334,7 +335,7 @@ class Result:
             >>> lamp = "The lamp room of the old lighthouse was rebuilt in oak, the lens was cleaned and set back."
             >>> match = twinprint.dedup([lamp, lamp, lamp + " Lit in May."]).least_similar(1)[0]
             >>> match.removed, match.kept, round(match.jaccard, 2)
-            (2, 0, 0.83)
+            (2, 0, 0.84)
         """
         removed = np.flatnonzero(self._fate == REMOVED)
         order = np.lexsort((removed, -self.hamming[removed], self.jaccard[removed]))
@@ -364,7 +365,9 @@ class Result:
             TwinprintError: the directory has files.
         """
         if self._found is None:
-            raise ValueError("save: only the result of dedup itself can be saved, not one that was pickled or decided anew")
+            raise ValueError(
+                "save: only the result of dedup itself can be saved, not one that was pickled or decided anew"
+            )
         self._found.save(directory)
 
     def to_pandas(self) -> Any:
