@@ -100,7 +100,7 @@ impl Arguments {
         options.memory = self.memory;
         options.work_dir.clone_from(&self.work_dir);
         options.seed = self.seed;
-        options.check().map_err(|error| dedup_exception(&error.into()))?;
+        options.check().map_err(|error| dedup_exception(&error))?;
         Ok(options)
     }
 }

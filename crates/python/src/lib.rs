@@ -7,6 +7,10 @@
 //! long call stops within a fraction of a second after Ctrl-C. No unsafe code: arrays of other libraries are imported
 //! by the crate `arrow-pyarrow`.
 #![forbid(unsafe_code)]
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "functions that Python calls own their arguments"
+)]
 
 mod columns;
 mod dedup;
@@ -17,12 +21,10 @@ mod records;
 mod rethreshold;
 mod run;
 
-use pyo3::prelude::*;
-
 /// The module `twinprint._twinprint`.
-#[pymodule]
+#[pyo3::pymodule]
 mod _twinprint {
-    use super::*;
+    use pyo3::prelude::*;
 
     #[pymodule_export]
     use super::dedup::{Deduplicated, dedup};

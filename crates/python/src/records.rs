@@ -215,11 +215,11 @@ impl ValueType {
     fn array(self, values: &[Bound<'_, PyAny>]) -> PyResult<ArrayRef> {
         Ok(match self {
             Self::Integer => {
-                let integers = values.iter().map(|value| value.extract::<Option<i64>>());
+                let integers = values.iter().map(PyAnyMethods::extract::<Option<i64>>);
                 Arc::new(integers.collect::<PyResult<Int64Array>>()?)
             }
             Self::Real => {
-                let reals = values.iter().map(|value| value.extract::<Option<f64>>());
+                let reals = values.iter().map(PyAnyMethods::extract::<Option<f64>>);
                 Arc::new(reals.collect::<PyResult<Float64Array>>()?)
             }
             Self::Text => {
