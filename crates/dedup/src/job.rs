@@ -11,19 +11,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use self::begin::Beginning;
-pub(crate) use self::find::Search;
-use self::find::Searched;
+pub(crate) use self::find::{Search, Searched};
 
 use crate::error::DedupError;
-use crate::found::RunInput;
 use crate::known::append::Append;
-use crate::known::{Against, DocumentStores, NoStores};
+use crate::known::{DocumentStores, KnownStore, NoStores};
 use crate::memory::{self, Budget};
 use crate::options::{DedupOptions, Mode, Order};
 use crate::parts;
 use crate::read::SpoolPlace;
 use crate::report::{self, Shown};
-use crate::write::{self, FinishedRun};
+use crate::write::{self, FinishedRun, RunInput};
 use twinprint_io::progress::{Progress, Unit};
 use twinprint_io::results::{OrderReport, Report, StageReport};
 use twinprint_io::source::SourceOptions;
@@ -110,16 +108,25 @@ pub fn dedup_with_stores(
     progress: &dyn Progress,
     cancel: &Arc<AtomicBool>,
 ) -> Result<Report, DedupError> {
-    job.options.check()?;
-    let pool = threads::pool(job.options.threads)?;
-    let result = pool.install(|| {
-        let budget = Budget::new(job.options.memory, rayon::current_num_threads())?;
+    in_pool(job.options, cancel, |budget| {
         let source_options = SourceOptions {
             max_held: budget.longest_record(0),
             ..job.source.clone()
         };
         Runner::new(&source_options, job.options, budget, progress, cancel).run(job, stores)
-    });
+    })
+}
+
+/// Checks the options and calls `run` with the memory budget, on the threads that the options ask for. Any error counts
+/// as the cancellation of a cancelled run.
+pub(crate) fn in_pool<T: Send>(
+    options: &DedupOptions,
+    cancel: &AtomicBool,
+    run: impl FnOnce(Budget) -> Result<T, DedupError> + Send,
+) -> Result<T, DedupError> {
+    options.check()?;
+    let pool = threads::pool(options.threads)?;
+    let result = pool.install(|| run(Budget::new(options.memory, rayon::current_num_threads())?));
     if cancel.load(Ordering::Relaxed) && result.is_err() {
         Err(DedupError::cancelled())
     } else {
@@ -159,12 +166,9 @@ impl<'j> Runner<'j> {
 
     fn run(mut self, job: &DedupJob<'_>, stores: &dyn DocumentStores) -> Result<Report, DedupError> {
         let (inputs, budget) = (job.inputs, self.budget);
-        let against = self.options.against.as_deref();
-        let against = against
-            .map(|path| Ok::<_, DedupError>((path, Against::open(path, self.options, stores)?)))
-            .transpose()?;
+        let against = KnownStore::open(self.options, stores)?;
         let mut append = match &against {
-            Some((path, against)) if self.options.append => Some(Append::new(
+            Some(KnownStore { path, store: against }) if self.options.append => Some(Append::new(
                 against,
                 path,
                 inputs,
@@ -184,9 +188,9 @@ impl<'j> Runner<'j> {
         if self.options.order == Order::Similar {
             write::check_order(&sources, self.progress)?;
         }
-        let Searched { found, digest } = self.find(Search {
+        let Searched { tables, digest } = self.find(Search {
             sources: &sources,
-            against: against.as_ref().map(|(path, against)| (*path, against)),
+            against: against.as_ref(),
             append: append.as_mut(),
             spool: SpoolPlace {
                 dir: work.path(),
@@ -194,17 +198,17 @@ impl<'j> Runner<'j> {
             },
             dir: Some(&dir),
         })?;
-        let names = found.names(&sources);
-        let part_counts = match (self.options.parts, &found.spool) {
+        let names = tables.names(&sources);
+        let part_counts = match (self.options.parts, &tables.spool) {
             (Some(least), Some(spool)) => Some(self.stage("parts", 0, Unit::Steps, |job| {
                 let search = parts::PartsSearch {
-                    corpus: &found.corpus,
+                    corpus: &tables.corpus,
                     spool,
-                    keep: &found.keep,
+                    keep: &tables.keep,
                     names,
                     least,
                     budget,
-                    table_bytes: found.bytes() + memory::long_parts(&found.counts),
+                    table_bytes: tables.bytes() + memory::long_parts(tables.counts.longest),
                     work: work.path(),
                     check_cancelled: &|| job.check_cancelled(),
                 };
@@ -214,7 +218,7 @@ impl<'j> Runner<'j> {
         };
         let run = FinishedRun {
             parts: part_counts,
-            ..found.finished(RunInput {
+            ..tables.finished(RunInput {
                 inputs,
                 sources: &sources,
                 source_options: self.source_options,
@@ -240,7 +244,7 @@ impl<'j> Runner<'j> {
             return Ok(report);
         };
         let is_kept = |document| run.verdict(document).kept();
-        let appended = append.add(&sources, &found.corpus.documents, &is_kept, self.progress)?;
+        let appended = append.add(&sources, &tables.corpus.documents, &is_kept, self.progress)?;
         self.check_cancelled()?;
         report.appended = Some(appended);
         drop(work);

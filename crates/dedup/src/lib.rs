@@ -37,8 +37,8 @@
 //! * `parts`: searches for partial copies if [`DedupOptions::parts`] is set.
 //! * `write` and `report`: write the records, clusters, pairs and the report.
 //!
-//! [`find()`] is the same search with the result in memory. [`forecast()`] estimates memory, disk and time from a sample. Every stage uses two further modules: `corpus`, with
-//! the tables of documents and classes, and `options`.
+//! [`find()`] is the same search with the result in memory. [`forecast()`] estimates memory, disk and time from a
+//! sample. Every stage uses two further modules: `corpus`, with the tables of documents and classes, and `options`.
 //!
 //! Deterministic: the same input, options and version give the same files on any number of threads.
 #![forbid(unsafe_code)]

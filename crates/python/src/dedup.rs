@@ -34,7 +34,6 @@ pub(crate) struct Arguments {
     memory: Option<u64>,
     work_dir: Option<PathBuf>,
     seed: u64,
-    mode: String,
 }
 
 /// One of the values that an argument may have.
@@ -53,7 +52,7 @@ fn auto(number: Option<u32>) -> Auto {
 impl Arguments {
     fn options(&self) -> PyResult<DedupOptions> {
         let mut options = DedupOptions::new().map_err(|error| argument("profile", error))?;
-        options.profile = profile(&self.profile, Some(128))?;
+        options.profile = profile(&self.profile, 128)?;
         options.bits = auto(self.bits);
         options.hamming = auto(self.hamming);
         options.threshold = self.threshold;
@@ -76,15 +75,6 @@ impl Arguments {
                 ("keep", EmptyTexts::Keep),
                 ("remove", EmptyTexts::Remove),
                 ("reject", EmptyTexts::Reject),
-            ],
-        )?;
-        options.mode = choice(
-            "mode",
-            &self.mode,
-            &[
-                ("remove", Mode::Remove),
-                ("annotate", Mode::Annotate),
-                ("report", Mode::Report),
             ],
         )?;
         options.pairs = choice(
@@ -120,7 +110,13 @@ pub(crate) fn dedup(
     arguments: Arguments,
     progress: Option<Bound<'_, PyAny>>,
 ) -> PyResult<Deduplicated> {
-    let options = arguments.options()?;
+    let mut options = arguments.options()?;
+    // The records of files are copied when the result is saved; those in memory belong to the caller.
+    options.mode = if matches!(data, Data::Paths(_)) {
+        Mode::Remove
+    } else {
+        Mode::Report
+    };
     let (cancel, failure) = (Arc::default(), Failure::default());
     let fields = Fields {
         text: arguments.text,
@@ -141,8 +137,8 @@ pub(crate) fn dedup(
 
 #[pymethods]
 impl Deduplicated {
-    /// The columns of the records, as bytes of numbers. For a record without a document the numbers are those of
-    /// `Absent`.
+    /// The columns of the records, as bytes of numbers, and the positions of the records that duplicate a known document
+    /// with the ids of those documents. A rejected record has -1, NaN, or the fingerprint 0.
     fn columns<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let records: Vec<FoundRecord<'_>> = py.detach(|| self.found.records().collect());
         let columns = PyDict::new(py);
@@ -159,10 +155,10 @@ impl Deduplicated {
             .iter()
             .map(|record| record.document.map_or(f64::NAN, |it| it.jaccard));
         columns.set_item("jaccard", column(py, jaccard))?;
-        let class = records
+        let first = records
             .iter()
             .map(|record| record.document.map_or(-1, |it| it.first as i64));
-        columns.set_item("first", column(py, class))?;
+        columns.set_item("first", column(py, first))?;
         let rank = records
             .iter()
             .map(|record| record.document.map_or(-1, |it| it.rank.map_or(-1, i64::from)));
@@ -171,18 +167,10 @@ impl Deduplicated {
             .iter()
             .map(|record| record.document.map_or(0, |it| it.fingerprint));
         columns.set_item("fingerprint", column(py, fingerprint))?;
+        let known = (0_u64..).zip(&records);
+        let known = known.filter_map(|(position, record)| Some((position, record.document?.known?)));
+        columns.set_item("known", known.collect::<Vec<_>>())?;
         Ok(columns)
-    }
-
-    /// The ids of the known documents that records duplicate, with the positions of the records.
-    fn known(&self, py: Python<'_>) -> Vec<(u64, String)> {
-        py.detach(|| {
-            let known = |record: FoundRecord<'_>| record.document?.known.map(str::to_owned);
-            let records = (0..).zip(self.found.records());
-            records
-                .filter_map(|(i, record)| Some((i, known(record)?)))
-                .collect()
-        })
     }
 
     /// The pairs: the positions of the two records, the distances, Jaccards and containments, as bytes of numbers.

@@ -21,7 +21,6 @@ from conftest import corpus, words
 
 
 def test_nothing_is_started_at_import() -> None:
-    code = "import twinprint, threading, os; print(threading.active_count(), len(os.listdir('/proc/self/task')))"
     if not Path("/proc/self/task").exists():
         pytest.skip("the system does not list threads")
     code = "import numpy, os; before = len(os.listdir('/proc/self/task')); import twinprint; " + (

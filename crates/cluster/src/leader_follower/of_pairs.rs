@@ -1,7 +1,5 @@
 //! Groups from a complete list of verified pairs, in one pass.
 
-use std::cmp::Ordering;
-
 use super::{Group, Similarity};
 
 /// A verified pair of duplicates. Items are numbered in keep order.
@@ -42,21 +40,12 @@ pub fn groups_of_pairs(n: u32, pairs: &mut [VerifiedPair]) -> Vec<Group> {
     let mut groups: Vec<Group> = (0..n).map(Group::leader).collect();
     for of_item in pairs.chunk_by(|a, b| a.item == b.item) {
         let leads = |pair: &&VerifiedPair| groups[pair.earlier as usize].leader == pair.earlier;
+        let group = |pair: &VerifiedPair| Group::follower(pair.earlier, pair.distance, pair.similarity);
         // The first of equal pairs wins, which is the earliest in keep order.
-        let best = of_item.iter().filter(leads).min_by(|a, b| better(a, b));
-        if let Some(best) = best {
-            groups[best.item as usize] = Group {
-                leader: best.earlier,
-                distance: best.distance,
-                similarity: best.similarity,
-            };
+        let nearest = of_item.iter().filter(leads).map(group).min_by(Group::cmp_nearest);
+        if let (Some(nearest), Some(pair)) = (nearest, of_item.first()) {
+            groups[pair.item as usize] = nearest;
         }
     }
     groups
-}
-
-/// Orders the pairs of one item: the higher Jaccard first, then the smaller distance.
-fn better(a: &VerifiedPair, b: &VerifiedPair) -> Ordering {
-    let jaccard = b.similarity.jaccard.total_cmp(&a.similarity.jaccard);
-    jaccard.then(a.distance.cmp(&b.distance))
 }

@@ -4,26 +4,24 @@
 
 mod records;
 mod save;
-mod tables;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use twinprint_io::progress::Progress;
 use twinprint_io::results::Report;
 use twinprint_io::source::{SourceOptions, Sources};
-use twinprint_io::threads;
 
 use crate::error::DedupError;
-use crate::job::{Runner, Search};
-use crate::known::{Against, DocumentStores};
-use crate::memory::Budget;
+use crate::ids::{DocumentId, Id};
+use crate::job::{Runner, Search, Searched, in_pool};
+use crate::known::{DocumentStores, KnownStore};
 use crate::options::DedupOptions;
 use crate::read::{RejectedRecord, SpoolPlace};
 use crate::report::Shown;
 use crate::write::pairs::FoundPair;
+use crate::write::{RunInput, Tables};
 pub use records::{Fate, FoundDocument, FoundRecord};
-pub(crate) use tables::{RunInput, Tables};
 
 /// The size in bytes up to which the compressed texts of a search stay in memory. Beyond it they are in a file.
 const SPOOL_IN_MEMORY: usize = 64 << 20;
@@ -78,21 +76,15 @@ pub fn find(
     progress: &dyn Progress,
     cancel: &Arc<AtomicBool>,
 ) -> Result<Found, DedupError> {
-    options.check()?;
-    let pool = threads::pool(options.threads)?;
-    let result = pool.install(|| {
-        let budget = Budget::new(options.memory, rayon::current_num_threads())?;
+    in_pool(options, cancel, |budget| {
         let FindInput { sources, inputs } = input;
         let source_options = sources.options().clone();
         let spool_dir = options.work_dir.clone().unwrap_or_else(std::env::temp_dir);
-        let against = options.against.as_deref();
-        let against = against
-            .map(|path| Ok::<_, DedupError>((path, Against::open(path, options, stores)?)))
-            .transpose()?;
+        let against = KnownStore::open(options, stores)?;
         let mut runner = Runner::new(&source_options, options, budget, progress, cancel);
-        let tables = runner.find(Search {
+        let Searched { tables, .. } = runner.find(Search {
             sources: &sources,
-            against: against.as_ref().map(|(path, against)| (*path, against)),
+            against: against.as_ref(),
             append: None,
             spool: SpoolPlace {
                 dir: &spool_dir,
@@ -100,7 +92,6 @@ pub fn find(
             },
             dir: None,
         })?;
-        let tables = tables.found;
         let input = RunInput {
             inputs: &inputs,
             sources: &sources,
@@ -116,12 +107,7 @@ pub fn find(
             source_options,
             options: options.clone(),
         })
-    });
-    if cancel.load(Ordering::Relaxed) && result.is_err() {
-        Err(DedupError::cancelled())
-    } else {
-        result
-    }
+    })
 }
 
 /// The result of [`find`].
@@ -166,7 +152,7 @@ impl Found {
     /// If there is no document with this number.
     pub fn id(&self, document: u32) -> String {
         let names = self.tables.names(&self.sources);
-        names.id(crate::ids::Id::new(document)).into_owned()
+        names.id(DocumentId::new(document)).into_owned()
     }
 
     fn input(&self) -> RunInput<'_> {

@@ -2,7 +2,6 @@
 
 use super::Found;
 use crate::ids::{DocumentId, Id, IdVec, ItemId};
-use crate::known::KnownClasses;
 use crate::write::FinishedRun;
 
 /// The decision on a record.
@@ -54,44 +53,47 @@ pub struct FoundDocument<'f> {
     pub known: Option<&'f str>,
 }
 
-/// The tables that several records need.
+/// The tables that several documents need.
 struct Columns<'f> {
     run: FinishedRun<'f>,
     sizes: IdVec<ItemId, u32>,
     /// The position of each document among all records.
-    ordinals: Vec<u64>,
+    positions: Vec<u64>,
 }
 
 impl Found {
     /// The records in input order, with the decision on each. O(documents) before the first record.
     pub fn records(&self) -> impl Iterator<Item = FoundRecord<'_>> {
         let run = self.tables.finished(self.input());
-        let documents = &self.tables.corpus.documents;
         let columns = Columns {
             sizes: run.sizes(),
-            ordinals: documents.record_ordinals().collect(),
+            positions: self.positions(),
             run,
         };
-        (0..documents.records()).map(move |ordinal| columns.record(ordinal))
+        let documents = &self.tables.corpus.documents;
+        let mut next = documents.document_ids().peekable();
+        (0..documents.records()).map(move |position| {
+            let document = next.next_if(|&document| columns.position(document) == position);
+            document.map_or(FoundRecord::REJECTED, |document| columns.record(document))
+        })
     }
-}
 
-impl Found {
     /// The position of each document among all records, by the number of the document.
     pub fn positions(&self) -> Vec<u64> {
         self.tables.corpus.documents.record_ordinals().collect()
     }
 }
 
+impl FoundRecord<'_> {
+    const REJECTED: Self = Self {
+        fate: Fate::Rejected,
+        document: None,
+    };
+}
+
 impl<'f> Columns<'f> {
-    fn record(&self, ordinal: u64) -> FoundRecord<'f> {
-        let documents = &self.run.corpus.documents;
-        let Some(document) = documents.of_record(ordinal) else {
-            return FoundRecord {
-                fate: Fate::Rejected,
-                document: None,
-            };
-        };
+    fn record(&self, document: DocumentId) -> FoundRecord<'f> {
+        let tables = self.run.tables;
         let verdict = self.run.verdict(document);
         let fate = if verdict.kept() {
             Fate::Kept
@@ -102,24 +104,23 @@ impl<'f> Columns<'f> {
         } else {
             Fate::Removed
         };
-        let class = documents.class[document];
-        let has_features = !self.run.corpus.classes.is_empty_text(class);
-        let known: &'f KnownClasses = self.run.known;
-        let width_mask = u128::MAX >> (128 - self.run.radius.bits);
+        let class = tables.corpus.documents.class[document];
+        let has_features = !tables.corpus.classes.is_empty_text(class);
+        let width_mask = u128::MAX >> (128 - tables.radius.bits);
         let document = FoundDocument {
             number: document.get(),
-            leader: self.ordinal(verdict.leader),
+            leader: self.position(verdict.leader),
             cluster_size: self.sizes[verdict.leader_item],
             hamming: verdict.hamming(),
             jaccard: verdict.similarity(),
-            fingerprint: self.run.corpus.classes.fingerprint[class] & width_mask,
-            first: self.ordinal(if has_features {
-                self.run.keep.representative[verdict.item]
+            fingerprint: tables.corpus.classes.fingerprint[class] & width_mask,
+            first: self.position(if has_features {
+                tables.keep.representative[verdict.item]
             } else {
                 document
             }),
-            rank: has_features.then(|| self.run.keep.rank[verdict.item]),
-            known: known.of(class).map(|known| known.id.as_str()),
+            rank: has_features.then(|| tables.keep.rank[verdict.item]),
+            known: tables.known.of(class).map(|known| known.id.as_str()),
         };
         FoundRecord {
             fate,
@@ -127,7 +128,7 @@ impl<'f> Columns<'f> {
         }
     }
 
-    fn ordinal(&self, document: DocumentId) -> u64 {
-        self.ordinals[document.index()]
+    fn position(&self, document: DocumentId) -> u64 {
+        self.positions[document.index()]
     }
 }

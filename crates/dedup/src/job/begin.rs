@@ -127,7 +127,7 @@ impl Runner<'_> {
             dir: work.path(),
             in_memory: 0,
         };
-        let read = self.read(sources, spool, &mut Rejects::Memory(Vec::new()), Some(append))?;
+        let read = self.read(sources, spool, &mut Rejects::Nowhere, Some(append))?;
         let digest = read.digest.filter(|&digest| append.is_same(open, digest));
         dir.finish()?;
         let ended = "a run had ended before it was killed; its result is finished now";

@@ -1,7 +1,5 @@
 //! The search: reads the documents, finds the duplicates and decides which documents are kept. It writes no records.
 
-use std::path::Path;
-
 use super::Runner;
 use super::group::{Grouped, Grouping};
 use crate::candidates::radius::RadiusChoice;
@@ -10,16 +8,16 @@ use crate::corpus::keep_order::KeepOrder;
 use crate::corpus::shingle_sets::SetCache;
 use crate::corpus::{Corpus, Names};
 use crate::error::DedupError;
-use crate::found::Tables;
 use crate::ids::ClassId;
 use crate::known::append::Append;
-use crate::known::{Against, AppendInput, KnownClasses, LookedUpTexts};
+use crate::known::{AppendInput, KnownClasses, KnownStore, LookedUpTexts};
 use crate::memory;
 use crate::options::{Keep, PairRows};
 use crate::read::{ReadOutcome, Rejects, SpoolPlace};
 use crate::recall::{self, MeasuredSearch, RecallSample};
 use crate::verify::pair_rows;
 use crate::verify::schedule::schedule;
+use crate::write::Tables;
 use crate::write::pairs::PairWriter;
 use twinprint_io::number::counted;
 use twinprint_io::progress::Unit;
@@ -30,8 +28,7 @@ use twinprint_io::source::Sources;
 /// The input of a search.
 pub(crate) struct Search<'s, 'a> {
     pub(crate) sources: &'s Sources,
-    /// The directory of the index or store that the run is compared with, and the open index or store.
-    pub(crate) against: Option<(&'s Path, &'s Against)>,
+    pub(crate) against: Option<&'s KnownStore<'s>>,
     pub(crate) append: Option<&'s mut Append<'a>>,
     pub(crate) spool: SpoolPlace<'s>,
     /// The directory of `rejects.jsonl` and `pairs.jsonl`; `None` keeps their rows in memory.
@@ -40,7 +37,7 @@ pub(crate) struct Search<'s, 'a> {
 
 /// The result of a search.
 pub(crate) struct Searched {
-    pub(crate) found: Tables,
+    pub(crate) tables: Tables,
     /// The digest of the documents, if the run adds to a store.
     pub(crate) digest: Option<u128>,
 }
@@ -76,7 +73,7 @@ impl Runner<'_> {
         };
         let known = match against {
             None => KnownClasses::default(),
-            Some((path, against)) => {
+            Some(against) => {
                 let all: Vec<ClassId> = corpus.classes.class_ids().collect();
                 let known = self.stage("against", all.len() as u64, Unit::Documents, |job| {
                     let texts = LookedUpTexts {
@@ -84,7 +81,10 @@ impl Runner<'_> {
                         spool: spool.as_ref(),
                         wanted: &all,
                     };
-                    let look_up = || against.look_up(path, texts, job.progress, &|| job.check_cancelled());
+                    let look_up = || {
+                        let KnownStore { path, store } = against;
+                        store.look_up(path, texts, job.progress, &|| job.check_cancelled())
+                    };
                     match (append, digest) {
                         (Some(append), Some(digest)) => {
                             let input = AppendInput {
@@ -101,11 +101,11 @@ impl Runner<'_> {
             }
         };
         self.warn_about_keep(&known);
-        let tables = memory::tables_and_record(&corpus, &counts);
+        let tables = memory::tables_and_record(&corpus, counts.longest);
         // The search for partial copies is a late stage. Its memory is checked now, so that a run without enough memory
         // ends before the long stages.
         if self.options.parts.is_some() {
-            budget.check(tables + memory::long_parts(&counts))?;
+            budget.check(tables + memory::long_parts(counts.longest))?;
         }
         let set_memory = budget.sets(tables);
         let (radius, mut candidates) = self.stage("match", 0, Unit::Steps, |job| {
@@ -194,7 +194,7 @@ impl Runner<'_> {
         drop(sample);
         self.warn_about_recall(recall.as_ref());
         let pairs = pairs.finish()?;
-        let found = Tables {
+        let tables = Tables {
             corpus,
             keep,
             known,
@@ -209,7 +209,7 @@ impl Runner<'_> {
             pairs,
             rejected,
         };
-        Ok(Searched { found, digest })
+        Ok(Searched { tables, digest })
     }
 
     /// Warns that the rule of [`Keep`] chooses among the documents of this run only: a known text is removed even if

@@ -18,6 +18,8 @@ pub struct RejectedRecord {
 
 /// The place of the records that are rejected.
 pub(crate) enum Rejects {
+    /// Nowhere, when the records are read again.
+    Nowhere,
     /// The file `rejects.jsonl`.
     File(OutputFile),
     /// A list in memory, in input order.
@@ -27,6 +29,7 @@ pub(crate) enum Rejects {
 impl Rejects {
     pub(super) fn push(&mut self, source: &str, line: u64, reason: &RejectReason) -> Result<(), DedupError> {
         match self {
+            Self::Nowhere => {}
             Self::File(file) => rows::write_reject(file, source, line, reason)?,
             Self::Memory(rejected) => rejected.push(RejectedRecord {
                 source: source.to_owned(),
@@ -40,6 +43,7 @@ impl Rejects {
     /// Finishes the file, or returns the list.
     pub(crate) fn finish(self) -> Result<Vec<RejectedRecord>, DedupError> {
         match self {
+            Self::Nowhere => Ok(Vec::new()),
             Self::File(file) => {
                 file.finish()?;
                 Ok(Vec::new())

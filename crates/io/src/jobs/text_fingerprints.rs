@@ -1,16 +1,13 @@
 //! The fingerprints of many texts as one column of numbers.
 
-use rayon::prelude::*;
 use twinprint_fingerprint::HashKey;
 use twinprint_text::{Analyzer, Profile};
 
+use super::each_record::each_chunk;
 use crate::JobError;
 use crate::object_pool::ObjectPool;
-use crate::progress::{Progress, Unit};
+use crate::progress::Progress;
 use crate::source::{Chunk, RecordKind, RejectReason, Sources};
-
-/// The size of a batch of input, in bytes.
-const BATCH_BYTES: usize = 8 << 20;
 
 /// The fingerprints of the records of an input, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -52,27 +49,24 @@ pub fn text_fingerprints(
     key: HashKey,
     progress: &dyn Progress,
 ) -> Result<TextFingerprints, JobError> {
-    let analyzers = ObjectPool::new();
     let mut made = TextFingerprints::default();
-    progress.stage("read", sources.total_bytes(), Unit::Bytes);
-    for batch in sources.read(BATCH_BYTES) {
-        let batch = batch?;
-        let of_chunk = |chunk| {
-            let mut analyzer = analyzers.get().unwrap_or_else(|| Analyzer::new(profile, key));
-            let made = chunk_fingerprints(chunk, sources, &mut analyzer);
-            analyzers.put(analyzer);
-            made
-        };
-        let chunks: Vec<TextFingerprints> = batch.chunks.par_iter().map(of_chunk).collect();
-        for chunk in chunks {
+    let new_analyzer = || Ok(Analyzer::new(profile, key));
+    let of_chunk = |analyzer: &mut Analyzer, chunk: &Chunk| chunk_fingerprints(chunk, sources, analyzer);
+    each_chunk(
+        sources,
+        progress,
+        &ObjectPool::new(),
+        &new_analyzer,
+        of_chunk,
+        |chunk| {
             let first = made.values.len() as u64;
             made.values.extend(chunk.values);
             let rejected = chunk.rejected.into_iter();
             made.rejected
                 .extend(rejected.map(|(position, reason)| (first + position, reason)));
-        }
-        progress.advance(batch.input_bytes());
-    }
+            Ok::<_, JobError>(())
+        },
+    )?;
     Ok(made)
 }
 

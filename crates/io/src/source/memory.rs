@@ -154,7 +154,10 @@ mod tests {
         assert_eq!(read[0], (1, "LAMP lamp".to_owned()));
         assert!(read[1].1.contains("is null"), "{read:?}");
         assert_eq!(read[2], (3, "OAK oak".to_owned()));
-        assert!(read[3].1.contains("longer"), "{read:?}");
+        assert!(
+            read[3].1.contains("7 bytes, more than the limit of 4 bytes"),
+            "{read:?}"
+        );
         let intake = sources.intake().unwrap();
         assert_eq!((intake.accepted, intake.rejected), (2, 2));
         assert_eq!(sources.records(0), Some(4));

@@ -104,8 +104,6 @@ def dedup(
         "memory": _bytes(memory),
         "work_dir": work_dir,
         "seed": seed,
-        # The records of files are copied when the result is saved; those in memory belong to the caller.
-        "mode": "remove" if in_files else "report",
     }
     report = reporter(progress)
     try:

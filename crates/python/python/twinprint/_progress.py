@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
-from typing import Literal
 
 Progress = Callable[[str, int, int, str], None]
 """Called with the name of the stage, the part done, the whole (0 if unknown), and the unit."""
@@ -56,13 +55,6 @@ class Bar:
         self._show("")
         if sys.stderr.isatty():
             sys.stderr.write("\r")
-
-    def __enter__(self) -> Bar:
-        return self
-
-    def __exit__(self, *_: object) -> Literal[False]:
-        self.close()
-        return False
 
 
 def _count(number: int) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -77,10 +78,28 @@ class Radius(NamedTuple):
 class Report(dict[str, Any]):
     """The report of a run: its figures as a dict, and its page in a notebook."""
 
-    def __init__(self, figures: dict[str, Any], html: str, markdown: str) -> None:
+    def __init__(
+        self, figures: dict[str, Any], html: str | Callable[[], str], markdown: str | Callable[[], str]
+    ) -> None:
         super().__init__(figures)
-        self.html = html
-        self.markdown = markdown
+        # The pages are rendered when somebody looks at them.
+        self._pages = {"html": html, "markdown": markdown}
+
+    @property
+    def html(self) -> str:
+        """The report as a page of HTML, which needs no other file."""
+        return self._page("html")
+
+    @property
+    def markdown(self) -> str:
+        """The report as Markdown."""
+        return self._page("markdown")
+
+    def _page(self, name: str) -> str:
+        page = self._pages[name]
+        if not isinstance(page, str):
+            page = self._pages[name] = page()
+        return page
 
     def _repr_html_(self) -> str:
         # A frame keeps the styles of the page from those of the notebook.
@@ -139,8 +158,8 @@ class Result:
         rejected = np.flatnonzero(result._fate == REJECTED)
         places = zip(rejected.tolist(), found.rejected(), strict=True)
         result.rejected = [Rejected(at, *place) for at, place in places]
-        result.known = dict(found.known())
-        result._report = Report(json.loads(found.report()), found.html(), found.markdown())
+        result.known = dict(columns["known"])
+        result._report = Report(json.loads(found.report()), found.html, found.markdown)
         result._pairs = None
         if arguments["pairs"] != "none":
             a, b, hamming, jaccard, containment = found.pairs()
@@ -222,8 +241,8 @@ class Result:
 
     @cached_property
     def ids(self) -> list[str | None]:
-        """The ids of the records as text: the given id, or the name of the source and the number of the record. None for
-        a rejected record."""
+        """The ids of the records as text: the given id, or the name of the source and the number of the record. None
+        for a rejected record."""
         if self._found is None:
             raise ValueError("ids: a result that was pickled has no ids; ask for them before")
         ids: list[str | None] = self._found.ids()
@@ -231,7 +250,7 @@ class Result:
 
     @cached_property
     def clusters(self) -> dict[int, list[int]]:
-        """The groups of more than one record: the position of the leader, and the positions of all members, ascending."""
+        """The groups of more than one record: the position of the leader, and the positions of all members."""
         members: dict[int, list[int]] = {}
         sizes = np.bincount(self.leader[self.leader >= 0], minlength=len(self))
         grouped = np.flatnonzero((self.leader >= 0) & (sizes[np.maximum(self.leader, 0)] > 1))

@@ -161,9 +161,8 @@ mod tests {
     use crate::source::{RecordKind, Sources};
 
     fn table(texts: ArrayRef) -> RecordBatch {
-        let ids: ArrayRef = Arc::new(Int32Array::from_iter(
-            (0..texts.len() as i32).map(|i| (i > 0).then_some(i)),
-        ));
+        let ids = (0..texts.len() as i32).map(|i| (i > 0).then_some(i));
+        let ids: ArrayRef = Arc::new(ids.collect::<Int32Array>());
         RecordBatch::try_from_iter([("body", texts), ("id", ids)]).unwrap()
     }
 
@@ -176,7 +175,7 @@ mod tests {
 
     #[test]
     fn rows_of_large_tables_are_divided_and_read_in_order() {
-        let long = "x".repeat(BATCH_BYTES / 3);
+        let long = "x".repeat(BATCH_BYTES / 2);
         let texts: Vec<Option<&str>> = (0..10).map(|i| (i != 4).then_some(long.as_str())).collect();
         let table = table(Arc::new(StringViewArray::from(texts)));
         let columns = ArrowColumns::find(&table.schema(), &options()).unwrap();

@@ -1,5 +1,6 @@
 //! The tables of a finished search, from which records, clusters, pairs and the report are written.
 
+use super::pairs::WrittenPairs;
 use crate::candidates::Candidates;
 use crate::candidates::radius::Radius;
 use crate::corpus::keep_order::KeepOrder;
@@ -9,10 +10,8 @@ use crate::memory;
 use crate::options::DedupOptions;
 use crate::read::{ReadCounts, RejectedRecord};
 use crate::verify::near_misses::NearMisses;
-use crate::write::FinishedRun;
-use crate::write::pairs::WrittenPairs;
 use twinprint_cluster::Outcome;
-use twinprint_io::results::RecallReport;
+use twinprint_io::results::{PartsReport, RecallReport};
 use twinprint_io::source::{SourceOptions, Sources};
 use twinprint_io::work::Spool;
 
@@ -47,6 +46,15 @@ pub(crate) struct RunInput<'r> {
     pub(crate) options: &'r DedupOptions,
 }
 
+/// A run whose search has finished: the input of the files and of the report.
+pub(crate) struct FinishedRun<'r> {
+    pub(crate) input: RunInput<'r>,
+    pub(crate) tables: &'r Tables,
+    pub(crate) names: Names<'r>,
+    /// The counts of the partial copies, if they were searched.
+    pub(crate) parts: Option<PartsReport>,
+}
+
 impl Tables {
     /// The names of the documents.
     pub(crate) fn names<'r>(&'r self, sources: &'r Sources) -> Names<'r> {
@@ -57,29 +65,15 @@ impl Tables {
     /// The memory that the tables and the longest record take, in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         let edges = self.candidates.edges.len() as u64 * memory::EDGE_BYTES;
-        memory::tables_and_record(&self.corpus, &self.counts) + edges
+        memory::tables_and_record(&self.corpus, self.counts.longest) + edges
     }
 
-    /// The tables as the writers need them.
+    /// The tables with their input, as the writers need them.
     pub(crate) fn finished<'r>(&'r self, input: RunInput<'r>) -> FinishedRun<'r> {
         FinishedRun {
-            options: input.options,
-            source_options: input.source_options,
-            inputs: input.inputs,
-            sources: input.sources,
-            corpus: &self.corpus,
-            keep: &self.keep,
-            known: &self.known,
-            counts: &self.counts,
-            radius: &self.radius,
-            recall: self.recall,
-            candidates: &self.candidates,
-            probed: self.probed,
-            outcome: &self.outcome,
-            near_misses: &self.near_misses,
             names: self.names(input.sources),
-            spool: self.spool.as_ref(),
-            pair_rows: self.pairs.rows,
+            input,
+            tables: self,
             parts: None,
         }
     }
