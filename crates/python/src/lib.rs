@@ -8,8 +8,16 @@
 //! by the crate `arrow-pyarrow`.
 #![forbid(unsafe_code)]
 
+mod cluster;
+mod collection;
+mod compare;
 mod errors;
+mod eval;
+mod index;
+mod pool;
+mod profile;
 mod run;
+mod times;
 
 use pyo3::prelude::*;
 
@@ -19,7 +27,21 @@ mod _twinprint {
     use super::*;
 
     #[pymodule_export]
+    use super::cluster::StreamHandle;
+    #[pymodule_export]
+    use super::collection::CollectionHandle;
+    #[pymodule_export]
+    use super::compare::{
+        compare_two_features, compare_two_fingerprints, compare_two_texts, compare_two_vectors,
+    };
+    #[pymodule_export]
     use super::errors::TwinprintError;
+    #[pymodule_export]
+    use super::eval::{agreement_of_files, calibrate_files, evaluate_files};
+    #[pymodule_export]
+    use super::index::IndexHandle;
+    #[pymodule_export]
+    use super::times::{parse_span, parse_time};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
