@@ -18,7 +18,6 @@ use twinprint::stream::{
 };
 
 use crate::errors::{TwinprintError, argument, message};
-use crate::run::run;
 use crate::{pool, profile};
 
 /// The width of the fingerprints of streams.
@@ -166,19 +165,14 @@ impl State {
         let prepare = |documents: &[OwnedDocument]| {
             let idle = free().pop();
             let mut preparer = idle.unwrap_or_else(|| self.stream.preparer());
-            let documents = documents
-                .iter()
-                .take_while(|_| !cancel.load(Ordering::Relaxed));
+            let documents = documents.iter().take_while(|_| !cancel.load(Ordering::Relaxed));
             let prepared: Vec<Prepared> = documents
                 .map(|document| document.prepared(&mut preparer))
                 .collect();
             free().push(preparer);
             prepared
         };
-        let parts: Vec<Vec<Prepared>> = documents
-            .par_chunks(DOCUMENTS_AT_A_TIME)
-            .map(prepare)
-            .collect();
+        let parts: Vec<Vec<Prepared>> = documents.par_chunks(DOCUMENTS_AT_A_TIME).map(prepare).collect();
         parts.into_iter().flatten().collect()
     }
 }
@@ -249,7 +243,9 @@ impl StreamHandle {
     ) -> PyResult<Vec<u8>> {
         self.with(py, |state| {
             let (ids, _) = ids.as_chunks::<8>();
-            let ids = ids.iter().map(|id| resolve(&state.stream, u64::from_le_bytes(*id)));
+            let ids = ids
+                .iter()
+                .map(|id| resolve(&state.stream, u64::from_le_bytes(*id)));
             ids.flat_map(u64::to_le_bytes).collect()
         })
     }
@@ -267,7 +263,7 @@ impl StreamHandle {
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf, settings: StreamSettings) -> PyResult<Self> {
         let options = settings.options()?;
-        let loaded = py.detach(|| Stream::load(&path, options));
+        let loaded = pool::detached(py, || Stream::load(&path, options))?;
         let stream = loaded.map_err(|error| state_exception(&error))?;
         // Without times, the clock of a stream stands at 0.
         let timed = stream.stories().any(|story| story.seen != [0, 0]);
@@ -284,10 +280,9 @@ impl StreamHandle {
     fn count_ahead(&self, py: Python<'_>, rows: Vec<DocumentRow<'_>>) -> PyResult<()> {
         self.check_process()?;
         let documents: Vec<_> = rows.into_iter().map(OwnedDocument::of).collect();
-        let threads = pool::shared(py)?;
-        run(py, None, |_, cancel| {
+        pool::run(py, None, |_, cancel| {
             let mut state = self.lock();
-            let prepared = threads.install(|| state.prepare(&documents, cancel));
+            let prepared = state.prepare(&documents, cancel);
             for document in &prepared {
                 state.stream.count_ahead(document);
             }
@@ -302,11 +297,10 @@ impl StreamHandle {
     ) -> PyResult<(u64, [Bound<'py, PyBytes>; 5])> {
         self.check_process()?;
         let documents: Vec<_> = rows.into_iter().map(OwnedDocument::of).collect();
-        let threads = pool::shared(py)?;
-        let placed = run(py, None, |_, cancel| {
+        let placed = pool::run(py, None, |_, cancel| {
             let mut state = self.lock();
             let first = state.stream.documents();
-            let prepared = threads.install(|| state.prepare(&documents, cancel));
+            let prepared = state.prepare(&documents, cancel);
             let mut columns = Columns::default();
             for document in &prepared {
                 if cancel.load(Ordering::Relaxed) {
@@ -352,8 +346,8 @@ impl StreamHandle {
     fn stories(&self, py: Python<'_>, min_size: u64) -> PyResult<String> {
         self.with(py, |state| {
             let stories = state.stream.stories().filter(|story| story.size >= min_size);
-            let stories = stories
-                .map(|story| story_row(story, &state.stream.topic(story), state.timed, false));
+            let stories =
+                stories.map(|story| story_row(story, &state.stream.topic(story), state.timed, false));
             Value::from_iter(stories).to_string()
         })
     }
@@ -405,12 +399,7 @@ fn group_row(group: &DuplicateGroup, stream: &Stream, timed: bool) -> Value {
     })
 }
 
-fn story_row(
-    story: &Story,
-    topic: &Topic,
-    timed: bool,
-    ended: bool,
-) -> Value {
+fn story_row(story: &Story, topic: &Topic, timed: bool, ended: bool) -> Value {
     let [first, last] = stamps(story.seen, timed);
     let terms: Vec<Value> = topic
         .terms

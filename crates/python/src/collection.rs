@@ -4,7 +4,7 @@
 //! no writing thread, so there it refuses every call.
 
 use std::path::PathBuf;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{PoisonError, RwLock};
 
 use pyo3::exceptions::{
@@ -20,10 +20,26 @@ use twinprint::collection::{
 
 use crate::errors::{TwinprintError, argument};
 use crate::pool;
-use crate::run::run;
 
 /// A call with fewer documents than this needs no worker threads.
 const FEW_DOCUMENTS: usize = 2;
+
+/// The first process that opened a collection for writing; 0 if none did. The thread that writes uses rayon's global pool,
+/// which a forked process cannot use.
+static WRITING: AtomicU32 = AtomicU32::new(0);
+
+/// Refuses to open a collection for writing in a process that was forked from one that has done so.
+fn check_fork() -> PyResult<()> {
+    let process = std::process::id();
+    let first = WRITING.compare_exchange(0, process, Ordering::Relaxed, Ordering::Relaxed);
+    match first {
+        Err(first) if first != process => Err(TwinprintError::new_err(
+            "this process was forked from one that has opened a collection for writing, so it cannot; start it by \
+             another method, such as multiprocessing's \"spawn\", or open the collection with read_only=True",
+        )),
+        _ => Ok(()),
+    }
+}
 
 /// The start of the ids of documents that are checked without an id. No stored document has such an id.
 const UNNAMED: char = '\0';
@@ -153,7 +169,7 @@ impl CollectionHandle {
         py: Python<'_>,
         open: impl FnOnce() -> Result<Collection, CollectionError> + Send,
     ) -> PyResult<Self> {
-        let collection = py.detach(open).map_err(|error| exception(&error))?;
+        let collection = pool::detached(py, open)?.map_err(|error| exception(&error))?;
         Ok(Self {
             open: RwLock::new(Some(collection)),
             process: std::process::id(),
@@ -199,8 +215,8 @@ impl CollectionHandle {
         if count < FEW_DOCUMENTS {
             return self.call(py, work);
         }
-        let threads = pool::shared(py)?;
-        self.call(py, |collection| threads.install(|| work(collection)))
+        self.check_process()?;
+        pool::detached(py, || self.with(work))?.map_err(|error| exception(&error))
     }
 }
 
@@ -210,12 +226,16 @@ impl CollectionHandle {
     #[staticmethod]
     fn create(py: Python<'_>, path: PathBuf, settings_json: &str) -> PyResult<Self> {
         let settings = settings(settings_json)?;
+        check_fork()?;
         Self::opened(py, || Collection::create(&path, settings))
     }
 
     /// Opens a collection.
     #[staticmethod]
     fn open(py: Python<'_>, path: PathBuf, read_only: bool) -> PyResult<Self> {
+        if !read_only {
+            check_fork()?;
+        }
         Self::opened(py, || {
             if read_only {
                 return Collection::open_read_only(&path);
@@ -235,16 +255,15 @@ impl CollectionHandle {
     /// Makes a collection of a backup, and returns the counts of its verification as JSON.
     #[staticmethod]
     fn restore(py: Python<'_>, backup: PathBuf, path: PathBuf) -> PyResult<String> {
-        let restored = run(py, None, |_, _| {
-            to_json(&Collection::restore(&backup, &path)?)
-        })?;
+        let restored = pool::run(py, None, |_, _| to_json(&Collection::restore(&backup, &path)?))?;
         restored.map_err(|error| exception(&error))
     }
 
     /// Makes a collection of the readable documents of a damaged one. Returns how many were saved and lost.
     #[staticmethod]
     fn repair(py: Python<'_>, damaged: PathBuf, path: PathBuf) -> PyResult<(u64, Option<u64>)> {
-        let repaired = run(py, None, |_, _| Collection::repair(&damaged, &path))?;
+        check_fork()?;
+        let repaired = pool::run(py, None, |_, _| Collection::repair(&damaged, &path))?;
         let report = repaired.map_err(|error| exception(&error))?;
         Ok((report.saved, report.lost))
     }
@@ -252,7 +271,7 @@ impl CollectionHandle {
     /// Verifies the collection in a directory that no process has open for writing.
     #[staticmethod]
     fn verify_in(py: Python<'_>, path: PathBuf) -> PyResult<String> {
-        let verified = run(py, None, |_, _| to_json(&Collection::verify_in(&path)?))?;
+        let verified = pool::run(py, None, |_, _| to_json(&Collection::verify_in(&path)?))?;
         verified.map_err(|error| exception(&error))
     }
 
@@ -336,7 +355,7 @@ impl CollectionHandle {
         limit: usize,
     ) -> PyResult<String> {
         let document = documents(vec![row], unnamed)?.into_iter().next();
-        self.call(py, |collection| {
+        self.call_on_pool(py, FEW_DOCUMENTS, |collection| {
             let document = document.ok_or(CollectionError::Closed)?;
             to_json(&collection.similar(document, hamming, limit)?)
         })
@@ -349,7 +368,9 @@ impl CollectionHandle {
 
     /// A page of groups as JSON.
     fn groups(&self, py: Python<'_>, after: u64, min_size: u64, limit: usize) -> PyResult<String> {
-        self.call(py, |collection| to_json(&collection.groups(after, min_size, limit)?))
+        self.call(py, |collection| {
+            to_json(&collection.groups(after, min_size, limit)?)
+        })
     }
 
     /// A group with a page of its members as JSON.
@@ -403,7 +424,7 @@ impl CollectionHandle {
     /// Verifies the open collection, and returns the counts as JSON.
     fn verify(&self, py: Python<'_>) -> PyResult<String> {
         self.check_process()?;
-        let verified = run(py, None, |_, _| {
+        let verified = pool::run(py, None, |_, _| {
             self.with(|collection| to_json(&collection.verify()?))
         })?;
         verified.map_err(|error| exception(&error))
@@ -412,7 +433,7 @@ impl CollectionHandle {
     /// Copies the collection into a directory, and returns the counts of the verified copy as JSON.
     fn backup(&self, py: Python<'_>, path: PathBuf) -> PyResult<String> {
         self.check_process()?;
-        let copied = run(py, None, |_, cancel| {
+        let copied = pool::run(py, None, |_, cancel| {
             let cancelled = || cancel.load(Ordering::Relaxed);
             self.with(|collection| to_json(&collection.backup_unless(&path, &cancelled)?))
         })?;

@@ -103,8 +103,7 @@ pub(crate) struct EvalSettings {
 }
 
 fn further(id: &str) -> PyResult<FurtherProfile> {
-    let profile: Profile = profile::named(id, None, DEFAULT_BITS)
-        .map_err(|error| argument("also", error))?;
+    let profile: Profile = profile::named(id, None, DEFAULT_BITS).map_err(|error| argument("also", error))?;
     let widths = width(id).map_or_else(|| FurtherProfile::WIDTHS.to_vec(), |bits| vec![bits]);
     Ok(FurtherProfile { profile, widths })
 }
@@ -125,7 +124,11 @@ pub(crate) fn evaluate_files(
         pairs: settings.pairs,
         truth_field: settings.truth,
         complete: settings.complete,
-        profiles: settings.also.iter().map(|id| further(id)).collect::<PyResult<_>>()?,
+        profiles: settings
+            .also
+            .iter()
+            .map(|id| further(id))
+            .collect::<PyResult<_>>()?,
     };
     let source = measure.source();
     let evaluated = run(py, progress.as_ref(), |progress, cancel| {

@@ -17,9 +17,7 @@ pub(crate) fn named(id: &str, bits: Option<u32>, default_bits: u32) -> PyResult<
     };
     let profile = Profile::parse(&whole).map_err(|error| argument("profile", error))?;
     match bits.filter(|_| has_width) {
-        Some(bits) => profile
-            .at_width(bits)
-            .map_err(|error| argument("bits", error)),
+        Some(bits) => profile.at_width(bits).map_err(|error| argument("bits", error)),
         None => Ok(profile),
     }
 }

@@ -217,7 +217,7 @@ def _fingerprint(value: Any) -> int | None:
     """Return a fingerprint as a number; None if the value is something else."""
     if hasattr(value, "dtype") and getattr(value, "shape", None) == (2,) and value.dtype.kind == "u":
         return int(value[0]) | int(value[1]) << 64
-    if isinstance(value, bool) or not hasattr(value, "__index__") or getattr(value, "shape", ()):
+    if isinstance(value, bool) or not hasattr(value, "__index__") or getattr(value, "shape", None):
         return None
     return d.natural(value, "a fingerprint", 2**128 - 1)
 
@@ -236,7 +236,9 @@ def _json(value: object, name: str) -> str:
         raise TypeError(f"{type(value).__name__} is not a number")
 
     try:
-        return json.dumps(dict(value) if isinstance(value, Mapping) else value, allow_nan=False, default=number)
+        return json.dumps(
+            dict(value) if isinstance(value, Mapping) else value, allow_nan=False, default=number
+        )
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from None
     except TypeError as error:

@@ -8,14 +8,15 @@ from __future__ import annotations
 import datetime
 import itertools
 import json
+import math
 import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Union
+from typing import Any, NamedTuple
 
 from ._twinprint import parse_span, parse_time
 
 #: A document: its text, or a mapping with the text and other keys.
-Document = Union[str, Mapping[str, Any]]
+Document = str | Mapping[str, Any]
 
 #: Documents are passed on in batches of at most this number,
 BATCH_DOCUMENTS = 500
@@ -60,10 +61,10 @@ def is_missing(value: object) -> bool:
     """Return True for None, NaN, and the missing values of pandas."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
-    return isinstance(value, float) and value != value
+    return isinstance(value, float) and math.isnan(value)
 
 
-def rows(data: object, name: str, wanted: Iterable[str] | None = None) -> Iterator[Document]:
+def rows(data: Any, name: str, wanted: Iterable[str] | None = None) -> Iterator[Document]:
     """Return the documents of a table, a column, an iterable, or an iterable of these.
 
     ``wanted`` are the names of the columns to read; others of a table are skipped. ``name`` is the argument that
@@ -78,15 +79,13 @@ def rows(data: object, name: str, wanted: Iterable[str] | None = None) -> Iterat
         for batch in table.to_batches(max_chunksize=4096) if hasattr(table, "to_batches") else (table,):
             yield from batch.to_pylist()
     elif hasattr(data, "to_pylist"):  # pyarrow.Array, pyarrow.ChunkedArray
-        yield from (item.as_py() for item in data)  # type: ignore[attr-defined]
+        yield from rows(data.to_pylist(), name)
     elif hasattr(data, "itertuples"):  # pandas.DataFrame
         columns = _columns(list(data.columns), wanted)
         for values in data[columns].itertuples(index=False, name=None):
             yield dict(zip(columns, values))
     elif isinstance(data, (bytes, bytearray)) or not isinstance(data, Iterable):
-        raise TypeError(
-            f"{name}: expected texts, dictionaries or a table, not {type(data).__name__}"
-        )
+        raise TypeError(f"{name}: expected texts, dictionaries or a table, not {type(data).__name__}")
     else:
         for item in data:
             if isinstance(item, (str, Mapping)):

@@ -19,7 +19,7 @@ class Encoded(NamedTuple):
 
     data: bytes
     bits: int
-    count: int
+    rows: int
 
 
 def _array(values: object, name: str) -> npt.NDArray[Any]:
@@ -28,8 +28,9 @@ def _array(values: object, name: str) -> npt.NDArray[Any]:
         return values
     if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
         raise TypeError(f"{name}: expected an array of numbers, not {type(values).__name__}")
-    if getattr(values, "null_count", 0) and not callable(getattr(values, "null_count")):
-        raise ValueError(f"{name}: {values.null_count} values are missing")  # type: ignore[attr-defined]
+    nulls = getattr(values, "null_count", 0)
+    if (nulls() if callable(nulls) else nulls) > 0:
+        raise ValueError(f"{name}: some values are missing")
     width = getattr(getattr(values, "type", None), "byte_width", None)
     if hasattr(values, "to_pylist") and width == 16:  # pyarrow fixed_size_binary(16)
         items = b"".join(values.to_pylist())

@@ -1,15 +1,15 @@
 """The extension module, which is private to the package."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 __version__: str
 
 class TwinprintError(Exception): ...
 
-_Progress = Callable[[str, int, int, str], object]
-_Columns = tuple[bytes, bytes, bytes]
-_Document = tuple[str, bool, str, str, str | None, int | None]
+_Progress: TypeAlias = Callable[[str, int, int, str], object]
+_Columns: TypeAlias = tuple[bytes, bytes, bytes]
+_Document: TypeAlias = tuple[str, bool, str, str, str | None, int | None]
 
 # Collections, comparisons, clusters, indexes, evaluation.
 
@@ -112,7 +112,7 @@ class Index:
     def rows(self) -> tuple[bytes, bytes]: ...
     def names(self, ids: bytes) -> list[str]: ...
 
-_StreamDocument = tuple[str, str, str | None, str | None, int | None, float | None]
+_StreamDocument: TypeAlias = tuple[str, str, str | None, str | None, int | None, float | None]
 
 class Stream:
     @staticmethod

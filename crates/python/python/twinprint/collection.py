@@ -358,7 +358,9 @@ class Collection:
             "reject_empty": d.choice(empty, "empty", ("keep", "reject")) == "reject",
             "keyed": bool(keyed),
             "stories": bool(stories),
-            "story_threshold": None if story_threshold is None else d.real(story_threshold, "story_threshold"),
+            "story_threshold": None
+            if story_threshold is None
+            else d.real(story_threshold, "story_threshold"),
             "story_merge": None if story_merge is None else d.real(story_merge, "story_merge"),
             "story_window": d.span(story_window, "story_window"),
             "story_half_life": d.span(story_half_life, "story_half_life"),
@@ -414,7 +416,7 @@ class Collection:
         """Close the collection, after all running calls. Writes that were acknowledged are on the disk then."""
         self._handle.close()
 
-    def __enter__(self) -> Collection:
+    def __enter__(self) -> Collection:  # noqa: PYI034, Python 3.10 has no Self
         return self
 
     def __exit__(
@@ -601,7 +603,7 @@ class Collection:
         """Return the stored document with this id. Raises KeyError if there is none."""
         return _document(json.loads(self._handle.get(d.text_id(id, "id") or "")))
 
-    def delete(self, ids: object = None, *, source: str | None = None, durable: bool = True) -> int:
+    def delete(self, ids: Any = None, *, source: str | None = None, durable: bool = True) -> int:
         """Delete documents by id, or all documents of a source, and return the number of documents deleted.
 
         Parameters
@@ -621,7 +623,7 @@ class Collection:
                 deleted += sum(seq is not None for seq in self._handle.delete(page, durable))
             return deleted
         one = isinstance(ids, (str, int)) or not isinstance(ids, Iterable)
-        texts = [d.text_id(id_, "ids") or "" for id_ in ((ids,) if one else ids)]  # type: ignore[union-attr]
+        texts = [d.text_id(id_, "ids") or "" for id_ in ((ids,) if one else ids)]
         for start in range(0, len(texts), _DELETED_AT_ONCE):
             seqs = self._handle.delete(texts[start : start + _DELETED_AT_ONCE], durable)
             deleted += sum(seq is not None for seq in seqs)
@@ -651,7 +653,7 @@ class Collection:
             raise TypeError(f"document: expected a str or a dictionary, not {type(document).__name__}")
         row = d.row(document, d.Keys(text=text), 0)
         if isinstance(row, d.Refused):
-            raise ValueError(row.reason)
+            raise ValueError(row.reason)  # noqa: TRY004, the value is missing
         radius = None if hamming is None else d.natural(hamming, "hamming", 128)
         found = self._handle.similar(row, radius, d.natural(limit, "limit", 10_000))
         return [Hit(**hit) for hit in json.loads(found)["hits"]]

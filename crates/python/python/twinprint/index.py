@@ -180,7 +180,7 @@ class Index:
     def __reduce__(self) -> tuple[Any, ...]:
         return _reopen, (self._path,)
 
-    def __enter__(self) -> Index:
+    def __enter__(self) -> Index:  # noqa: PYI034, Python 3.10 has no Self
         return self
 
     def __exit__(

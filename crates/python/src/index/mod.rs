@@ -25,7 +25,6 @@ use self::error::IndexError;
 use self::row::{Row, read_ids, write_ids};
 use self::search::Columns;
 use crate::errors::argument;
-use crate::run::run;
 use crate::{pool, profile};
 
 /// The last commit of an index, at the width of its fingerprints.
@@ -163,7 +162,9 @@ impl IndexHandle {
         progress: Option<Bound<'_, PyAny>>,
     ) -> PyResult<()> {
         check_radius(k, bits)?;
-        let label = profile_id.map(|id| profile::named(id, Some(bits), bits)).transpose()?;
+        let label = profile_id
+            .map(|id| profile::named(id, Some(bits), bits))
+            .transpose()?;
         let settings = Settings {
             radius: k,
             codec: codec(codec_name)?,
@@ -172,14 +173,17 @@ impl IndexHandle {
             }),
         };
         let ids = ids(id_numbers, id_names);
-        let threads = pool::shared(py)?;
-        let built = run(py, progress.as_ref(), |progress, cancel| {
-            let build = Build { memory, progress, cancel };
-            threads.install(|| match bits {
+        let built = pool::run(py, progress.as_ref(), |progress, cancel| {
+            let build = Build {
+                memory,
+                progress,
+                cancel,
+            };
+            match bits {
                 32 => build.create(&path, &settings, &u32::read(fingerprints), &ids),
                 128 => build.create(&path, &settings, &u128::read(fingerprints), &ids),
                 _ => build.create(&path, &settings, &u64::read(fingerprints), &ids),
-            })
+            }
         })?;
         Ok(built?)
     }
@@ -187,7 +191,7 @@ impl IndexHandle {
     /// Opens an index for reading.
     #[staticmethod]
     fn open(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        let loaded = py.detach(|| Loaded::read(&path))?;
+        let loaded = pool::detached(py, || Loaded::read(&path))??;
         Ok(Self {
             path,
             loaded: RwLock::new(Some(loaded)),
@@ -203,7 +207,7 @@ impl IndexHandle {
 
     /// Reads the last commit, which another process may have made.
     fn refresh(&self, py: Python<'_>) -> PyResult<()> {
-        Ok(py.detach(|| self.reload())?)
+        Ok(pool::detached(py, || self.reload())??)
     }
 
     /// The width of the fingerprints in bits.
@@ -230,13 +234,15 @@ impl IndexHandle {
     /// The number of ids that queries find.
     fn len(&self, py: Python<'_>) -> PyResult<u64> {
         let loaded = self.loaded()?;
-        Ok(py.detach(|| at_width!(&loaded, committed => {
-            if committed.tombstones == 0 {
-                return Ok::<_, IndexError>(committed.snapshot.rows());
-            }
-            // Some tombstones may be of ids that were never stored.
-            committed.snapshot.iter().try_fold(0, |count, row| row.map(|_| count + 1).map_err(IndexError::from))
-        }))?)
+        Ok(pool::detached(py, || {
+            at_width!(&loaded, committed => {
+                if committed.tombstones == 0 {
+                    return Ok::<_, IndexError>(committed.snapshot.rows());
+                }
+                // Some tombstones may be of ids that were never stored.
+                committed.snapshot.iter().try_fold(0, |count, row| row.map(|_| count + 1).map_err(IndexError::from))
+            })
+        })??)
     }
 
     /// Figures of the index as JSON.
@@ -268,7 +274,11 @@ impl IndexHandle {
             Ok((report.segments, report.living))
         }
         let loaded = self.loaded()?;
-        let checked = run(py, None, |_, _| at_width!(&loaded, committed => check(committed, &self.path)))?;
+        let checked = pool::run(
+            py,
+            None,
+            |_, _| at_width!(&loaded, committed => check(committed, &self.path)),
+        )?;
         Ok(checked?)
     }
 
@@ -291,12 +301,11 @@ impl IndexHandle {
         }
         let loaded = self.loaded()?;
         check_radius(k, loaded.bits())?;
-        let threads = pool::shared(py)?;
-        let found = run(py, progress.as_ref(), |progress, cancel| {
-            threads.install(|| {
-                at_width!(&loaded, committed => query(committed, queries, k, progress, cancel))
-            })
-        })?;
+        let found = pool::run(
+            py,
+            progress.as_ref(),
+            |progress, cancel| at_width!(&loaded, committed => query(committed, queries, k, progress, cancel)),
+        )?;
         Ok(py_columns(py, &found?))
     }
 
@@ -315,7 +324,11 @@ impl IndexHandle {
         let (a, b) = (self.loaded()?, other.map(Self::loaded).transpose()?);
         check_radius(k, a.bits())?;
         if let Some(b) = b.as_ref().filter(|b| b.bits() != a.bits()) {
-            let problem = format!("it has fingerprints of {} bits, this index of {}", b.bits(), a.bits());
+            let problem = format!(
+                "it has fingerprints of {} bits, this index of {}",
+                b.bits(),
+                a.bits()
+            );
             return Err(PyValueError::new_err(format!("other: {problem}")));
         }
         let options = JoinOptions {
@@ -326,8 +339,7 @@ impl IndexHandle {
             held: 0,
             work_dir,
         };
-        let threads = pool::shared(py)?;
-        let joined = run(py, progress.as_ref(), |progress, cancel| {
+        let joined = pool::run(py, progress.as_ref(), |progress, cancel| {
             let mut columns = Columns::default();
             let row = |row: twinprint::index_join::JoinRow<'_>| {
                 if let ([a], [b]) = (row.a, row.b) {
@@ -335,7 +347,7 @@ impl IndexHandle {
                 }
                 Ok::<_, IndexError>(())
             };
-            threads.install(|| match (&a, &b) {
+            match (&a, &b) {
                 (Loaded::Bits32(a), Some(Loaded::Bits32(b))) => {
                     join(&side(a), Some(&side(b)), &options, progress, cancel, row)
                 }
@@ -348,7 +360,7 @@ impl IndexHandle {
                 (a, _) => {
                     at_width!(a, a => join(&side(a), None, &options, progress, cancel, row))
                 }
-            })?;
+            }?;
             Ok::<_, IndexError>(columns)
         })?;
         Ok(py_columns(py, &joined?))
@@ -376,12 +388,14 @@ impl IndexHandle {
         }
         let loaded = self.loaded()?;
         let ids = ids(id_numbers, id_names);
-        let threads = pool::shared(py)?;
-        let added = run(py, progress.as_ref(), |progress, cancel| {
-            let build = Build { memory, progress, cancel };
-            let added = threads.install(|| {
-                at_width!(&loaded, committed => add(committed, &build, &self.path, fingerprints, ids))
-            });
+        let added = pool::run(py, progress.as_ref(), |progress, cancel| {
+            let build = Build {
+                memory,
+                progress,
+                cancel,
+            };
+            let added =
+                at_width!(&loaded, committed => add(committed, &build, &self.path, fingerprints, ids));
             self.reload()?;
             added
         })?;
@@ -389,14 +403,22 @@ impl IndexHandle {
     }
 
     /// Deletes those of the ids that are stored, and returns their number.
-    fn delete(&self, py: Python<'_>, id_numbers: Option<&[u8]>, id_names: Option<Vec<String>>) -> PyResult<u64> {
+    fn delete(
+        &self,
+        py: Python<'_>,
+        id_numbers: Option<&[u8]>,
+        id_names: Option<Vec<String>>,
+    ) -> PyResult<u64> {
         fn delete<W: Row>(_: &Committed<W>, path: &Path, ids: Ids) -> Result<u64, IndexError> {
             let index = writer::<W>(path)?;
             let ids: Vec<u64> = match (ids, index.names()) {
                 (Ids::Names(names), Some(known)) => {
                     let wanted: std::collections::HashSet<String> = names.into_iter().collect();
                     let numbered = known.iter().zip(0u64..);
-                    numbered.filter(|(name, _)| wanted.contains(*name)).map(|(_, id)| id).collect()
+                    numbered
+                        .filter(|(name, _)| wanted.contains(*name))
+                        .map(|(_, id)| id)
+                        .collect()
                 }
                 (Ids::Numbers(numbers), None) => numbers,
                 (Ids::Positions, _) => Vec::new(),
@@ -411,7 +433,7 @@ impl IndexHandle {
             Ok(deleted)
         }
         let (loaded, ids) = (self.loaded()?, ids(id_numbers, id_names));
-        let deleted = run(py, None, |_, _| {
+        let deleted = pool::run(py, None, |_, _| {
             let deleted = at_width!(&loaded, committed => delete(committed, &self.path, ids));
             self.reload()?;
             deleted
@@ -425,7 +447,7 @@ impl IndexHandle {
             Ok(writer::<W>(path)?.compact()?)
         }
         let loaded = self.loaded()?;
-        let compacted = run(py, None, |_, _| {
+        let compacted = pool::run(py, None, |_, _| {
             at_width!(&loaded, committed => compact(committed, &self.path))?;
             self.reload()
         })?;
@@ -435,7 +457,11 @@ impl IndexHandle {
     /// All ids and fingerprints, ascending by id, as bytes.
     fn rows<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyBytes>, Bound<'py, PyBytes>)> {
         let loaded = self.loaded()?;
-        let rows = run(py, None, |_, _| at_width!(&loaded, committed => search::rows(committed)))?;
+        let rows = pool::run(
+            py,
+            None,
+            |_, _| at_width!(&loaded, committed => search::rows(committed)),
+        )?;
         let (ids, fingerprints) = rows?;
         Ok((PyBytes::new(py, &ids), PyBytes::new(py, &fingerprints)))
     }
@@ -445,7 +471,12 @@ impl IndexHandle {
         let loaded = self.loaded()?;
         Ok(py.detach(|| {
             let names = loaded.names();
-            let name = |id: &u64| names.and_then(|names| names.get(*id)).unwrap_or_default().to_owned();
+            let name = |id: &u64| {
+                names
+                    .and_then(|names| names.get(*id))
+                    .unwrap_or_default()
+                    .to_owned()
+            };
             read_ids(ids).iter().map(name).collect()
         }))
     }
