@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -31,8 +32,7 @@ def _array(values: object, name: str) -> npt.NDArray[Any]:
     nulls = getattr(values, "null_count", 0)
     if (nulls() if callable(nulls) else nulls) > 0:
         raise ValueError(f"{name}: some values are missing")
-    width = getattr(getattr(values, "type", None), "byte_width", None)
-    if hasattr(values, "to_pylist") and width == 16:  # pyarrow fixed_size_binary(16)
+    if hasattr(values, "to_pylist") and str(getattr(values, "type", "")) == "fixed_size_binary[16]":  # pyarrow
         items = b"".join(values.to_pylist())
         return np.frombuffer(items, dtype="<u8").reshape(-1, 2)
     if hasattr(values, "to_numpy"):
@@ -50,11 +50,13 @@ def _array(values: object, name: str) -> npt.NDArray[Any]:
         return np.asarray(items_list, dtype=object)
     if any(is_missing(value) for value in items_list):
         raise ValueError(f"{name}: a value is missing")
+    if items_list and isinstance(items_list[0], np.ndarray):
+        return np.asarray(items_list)
     try:
-        return np.asarray(items_list, dtype=np.uint64)
+        return np.asarray(list(map(operator.index, items_list)), dtype=np.uint64)
     except OverflowError:
         raise ValueError(f"{name}: a number is negative or has more than 64 bits") from None
-    except (TypeError, ValueError):
+    except TypeError:
         raise TypeError(f"{name}: expected whole numbers") from None
 
 
@@ -68,14 +70,13 @@ def encode(values: object, name: str, bits: int | None = None) -> Encoded:
     elif array.dtype == object and array.ndim == 1:
         array = _array(list(array), name)
     if array.dtype.kind == "i" and array.dtype.itemsize in (4, 8):
-        array = array.view(np.uint64 if array.dtype.itemsize == 8 else np.uint32)
+        array = array.view(array.dtype.str.replace("i", "u"))
     shape, dtype = array.shape, array.dtype
-    if dtype == np.uint64 and len(shape) == 2 and shape[1] == 2:
+    size = dtype.itemsize if dtype.kind == "u" else 0
+    if size == 8 and len(shape) == 2 and shape[1] == 2:
         got = 128
-    elif dtype == np.uint64 and len(shape) == 1:
-        got = 64
-    elif dtype == np.uint32 and len(shape) == 1:
-        got = 32
+    elif size in (4, 8) and len(shape) == 1:
+        got = 8 * size
     elif array.size == 0 and len(shape) == 1:
         got = bits or 64
         array = np.empty(0, dtype=np.uint32 if got == 32 else np.uint64)

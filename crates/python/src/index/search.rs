@@ -18,6 +18,14 @@ const SLOW_BATCH: usize = 1 << 6;
 /// Fewer queries than this are not divided among threads.
 const LEAST_SHARE: usize = 64;
 
+/// The number of queries that one scan answers.
+const SCAN_BATCH: usize = 1 << 18;
+/// The number of comparisons of a step of a scan beyond the radius of the index, if every fingerprint is compared with
+/// every query. A call can be interrupted between steps.
+const SCAN_STEP: u64 = 1 << 28;
+/// The number of fingerprints that a scan reads in one step.
+const SCAN_ROWS: u64 = 1 << 20;
+
 /// Columns of results: query or a, id or b, Hamming distance.
 #[derive(Default)]
 pub(super) struct Columns {
@@ -54,27 +62,32 @@ pub(super) fn query<W: Row>(
     let snapshot = &committed.snapshot;
     let (rows, count) = (snapshot.rows(), queries.len() as u64);
     let (codec, missing) = (committed.settings.codec, snapshot.missing_pages());
-    let scans = u32::try_from(queries.len()).is_ok()
-        && scan_is_cheaper::<W>(codec, rows, count, k, &LookupCosts::default(), &missing)
-            .map_err(StoreError::from)?;
+    let scans = scan_is_cheaper::<W>(codec, rows, count, k, &LookupCosts::default(), &missing)
+        .map_err(StoreError::from)?;
     let mut columns = Columns::default();
+    let is_beyond = k > committed.settings.radius;
     if scans {
-        progress.stage("scan", rows, Unit::Fingerprints);
-        let mut found = Vec::new();
-        let hit = |query, id, hamming| found.push(Found { query, hamming, id });
-        snapshot.scan(queries, k, cancel, &|rows| progress.advance(rows), hit)?;
-        found.par_sort_unstable();
-        for found in found {
-            columns.push(found.query as u64, found.id, found.hamming);
+        let batch = if is_beyond {
+            ((SCAN_STEP / rows.clamp(1, SCAN_ROWS)) as usize).clamp(SLOW_BATCH, SCAN_BATCH)
+        } else {
+            SCAN_BATCH
+        };
+        let batches = queries.chunks(batch);
+        progress.stage("scan", rows * batches.len() as u64, Unit::Fingerprints);
+        for (number, queries) in batches.enumerate() {
+            let mut found = Vec::new();
+            let hit = |query, id, hamming| found.push(Found { query, hamming, id });
+            snapshot.scan(queries, k, cancel, &|rows| progress.advance(rows), hit)?;
+            found.par_sort_unstable();
+            for found in found {
+                let query = number * batch + found.query;
+                columns.push(query as u64, found.id, found.hamming);
+            }
         }
         return Ok(columns);
     }
     progress.stage("look up", count, Unit::Fingerprints);
-    let most = if k > committed.settings.radius {
-        SLOW_BATCH
-    } else {
-        LOOKUP_BATCH
-    };
+    let most = if is_beyond { SLOW_BATCH } else { LOOKUP_BATCH };
     let share = queries
         .len()
         .div_ceil(rayon::current_num_threads())
