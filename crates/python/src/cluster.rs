@@ -2,6 +2,10 @@
 //!
 //! Assignments go as bytes of little-endian numbers, groups and stories as JSON. Documents are prepared on all threads
 //! and placed in order on one.
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "PyO3 converts the arguments of Python to owned values"
+)]
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,8 +21,9 @@ use twinprint::stream::{
     Stream, StreamError, StreamOptions, Topic, time,
 };
 
-use crate::errors::{TwinprintError, argument, message};
-use crate::{pool, profile};
+use crate::errors::{TwinprintError, argument, job_exception, message};
+use crate::pool;
+use crate::profile::profile;
 
 /// The width of the fingerprints of streams.
 const BITS: u32 = 128;
@@ -47,7 +52,7 @@ impl StreamSettings {
     fn options(self) -> PyResult<StreamOptions> {
         let failed = |error: &dyn std::fmt::Display| TwinprintError::new_err(error.to_string());
         let mut options = StreamOptions::new().map_err(|error| failed(&error))?;
-        options.profile = profile::named(&self.profile, None, BITS)?;
+        options.profile = profile(&self.profile, Some(BITS))?;
         options.threshold = self.threshold;
         options.radius = self.hamming;
         options.scope = match self.canonical_scope.as_str() {
@@ -87,6 +92,7 @@ fn stream_exception(error: &StreamError) -> PyErr {
             };
             PyValueError::new_err(text)
         }
+        StreamError::Job(error) => job_exception(error),
         StreamError::State(error) => state_exception(error),
         error => TwinprintError::new_err(message(error)),
     }
@@ -338,7 +344,7 @@ impl StreamHandle {
         self.with(py, |state| {
             let groups = state.stream.groups().filter(|group| group.size >= min_size);
             let groups = groups.map(|group| group_row(group, &state.stream, state.timed));
-            Value::from_iter(groups).to_string()
+            groups.collect::<Value>().to_string()
         })
     }
 
@@ -348,7 +354,7 @@ impl StreamHandle {
             let stories = state.stream.stories().filter(|story| story.size >= min_size);
             let stories =
                 stories.map(|story| story_row(story, &state.stream.topic(story), state.timed, false));
-            Value::from_iter(stories).to_string()
+            stories.collect::<Value>().to_string()
         })
     }
 
@@ -363,8 +369,8 @@ impl StreamHandle {
                 .iter()
                 .map(|(story, topic)| story_row(story, topic, state.timed, true));
             (
-                Value::from_iter(groups).to_string(),
-                Value::from_iter(stories).to_string(),
+                groups.collect::<Value>().to_string(),
+                stories.collect::<Value>().to_string(),
             )
         })
     }

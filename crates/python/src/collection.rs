@@ -2,6 +2,10 @@
 //!
 //! Documents come as tuples, answers go as JSON. A handle belongs to the process that opened it: a forked process has
 //! no writing thread, so there it refuses every call.
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "PyO3 converts the arguments of Python to owned values"
+)]
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -266,13 +270,6 @@ impl CollectionHandle {
         let repaired = pool::run(py, None, |_, _| Collection::repair(&damaged, &path))?;
         let report = repaired.map_err(|error| exception(&error))?;
         Ok((report.saved, report.lost))
-    }
-
-    /// Verifies the collection in a directory that no process has open for writing.
-    #[staticmethod]
-    fn verify_in(py: Python<'_>, path: PathBuf) -> PyResult<String> {
-        let verified = pool::run(py, None, |_, _| to_json(&Collection::verify_in(&path)?))?;
-        verified.map_err(|error| exception(&error))
     }
 
     /// Closes the collection when the running calls have ended.

@@ -2,7 +2,6 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyString;
-use serde::Serialize;
 use twinprint::hyperplane::Hyperplanes;
 use twinprint::measures::TermVector;
 use twinprint::{
@@ -10,14 +9,20 @@ use twinprint::{
     parse_features, parse_vector,
 };
 
-use crate::errors::{TwinprintError, argument};
-use crate::profile;
+use crate::errors::argument;
+use crate::json::to_json;
+use crate::profile::profile;
 
-/// The width of fingerprints if no argument gives it.
+/// The width of the fingerprints of vectors if no argument gives it.
 const DEFAULT_BITS: u32 = 64;
 
-fn to_json(value: &impl Serialize) -> PyResult<String> {
-    serde_json::to_string(value).map_err(|error| TwinprintError::new_err(error.to_string()))
+/// Refuses a width that fingerprints cannot have.
+fn check_width(bits: u32) -> PyResult<()> {
+    if matches!(bits, 16 | 32 | 64 | 128) {
+        return Ok(());
+    }
+    let problem = format!("{bits} is not a width; give 16, 32, 64 or 128");
+    Err(argument("bits", problem))
 }
 
 /// Compares two texts.
@@ -30,7 +35,7 @@ pub(crate) fn compare_two_texts(
     bits: Option<u32>,
     explain: bool,
 ) -> PyResult<String> {
-    let profile = profile::named(profile_id, bits, DEFAULT_BITS)?;
+    let profile = profile(profile_id, bits)?;
     let (a, b) = (a.to_string_lossy(), b.to_string_lossy());
     to_json(&py.detach(|| compare(&a, &b, &profile, explain)))
 }
@@ -38,12 +43,7 @@ pub(crate) fn compare_two_texts(
 /// Compares two fingerprints, which are given in hexadecimal.
 #[pyfunction]
 pub(crate) fn compare_two_fingerprints(a: &str, b: &str, bits: u32) -> PyResult<String> {
-    if !matches!(bits, 16 | 32 | 64 | 128) {
-        return Err(argument(
-            "bits",
-            format!("{bits} is not a width; give 16, 32, 64 or 128"),
-        ));
-    }
+    check_width(bits)?;
     let read = |name, text| {
         let number = u128::from_str_radix(text, 16).map_err(|error| argument(name, error))?;
         if number > u128::MAX >> (128 - bits) {
@@ -66,7 +66,7 @@ pub(crate) fn compare_two_features(
     profile_id: &str,
     bits: Option<u32>,
 ) -> PyResult<String> {
-    let profile = profile::named(profile_id, bits, DEFAULT_BITS)?;
+    let profile = profile(profile_id, bits)?;
     let votes = |name, json| {
         let features = parse_features(json).map_err(|error| argument(name, error))?;
         let rules = GivenFeatures::of_profile(&profile, HashKey::PUBLIC);
@@ -80,18 +80,16 @@ pub(crate) fn compare_two_features(
 #[pyfunction]
 pub(crate) fn compare_two_vectors(py: Python<'_>, a: &str, b: &str, bits: Option<u32>) -> PyResult<String> {
     let bits = bits.unwrap_or(DEFAULT_BITS);
-    let width = profile::named("tp1-words-lntf", Some(bits), bits)
-        .map_err(|_| argument("bits", format!("{bits} is not a width; give 16, 32, 64 or 128")))?
-        .bits();
+    check_width(bits)?;
     let read = |name, json| {
         let vector = parse_vector(json).map_err(|error| argument(name, error))?;
-        let votes = Hyperplanes::new(HashKey::PUBLIC, width).of(&vector.components);
+        let votes = Hyperplanes::new(HashKey::PUBLIC, bits).of(&vector.components);
         let votes = votes.map_err(|error| argument(name, error))?;
         PyResult::Ok((components(&vector), votes.fingerprint))
     };
     let compared = py.detach(|| {
         let ((a, x), (b, y)) = (read("a", a)?, read("b", b)?);
-        PyResult::Ok(compare_vectors(&a, &b, compare_fingerprints(x, y, width)))
+        PyResult::Ok(compare_vectors(&a, &b, compare_fingerprints(x, y, bits)))
     })?;
     to_json(&compared)
 }

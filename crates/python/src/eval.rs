@@ -1,4 +1,8 @@
 //! Evaluation and calibration over files. Results go as JSON.
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "PyO3 converts the arguments of Python to owned values"
+)]
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -6,15 +10,15 @@ use std::sync::atomic::AtomicBool;
 
 use pyo3::exceptions::{PyFileNotFoundError, PyOSError, PyValueError};
 use pyo3::prelude::*;
-use serde::Serialize;
 use twinprint::calibrate::{CalibrationJob, calibrate};
 use twinprint::eval::{EvalError, EvalJob, EvalOptions, FurtherProfile, evaluate, page};
 use twinprint::source::SourceOptions;
-use twinprint::stream::LabelledDocuments;
-use twinprint::{Auto, DedupOptions, Profile};
+use twinprint::stream::{LabelledDocuments, StreamError};
+use twinprint::{Auto, DedupOptions};
 
-use crate::errors::{TwinprintError, argument, dedup_exception, exception, message};
-use crate::profile;
+use crate::errors::{TwinprintError, argument, dedup_exception, exception, job_exception, message};
+use crate::json::to_json;
+use crate::profile::profile;
 use crate::run::run;
 
 /// The width of a profile whose id has none. The engine chooses the width itself, so it is only a default.
@@ -49,7 +53,10 @@ impl Measure {
     fn dedup(&self) -> PyResult<DedupOptions> {
         let failed = |error: &dyn std::fmt::Display| TwinprintError::new_err(error.to_string());
         let mut options = DedupOptions::new().map_err(|error| failed(&error))?;
-        options.profile = profile::named(&self.profile, self.bits, DEFAULT_BITS)?;
+        options.profile = profile(
+            &self.profile,
+            self.bits.or(width(&self.profile)).or(Some(DEFAULT_BITS)),
+        )?;
         options.bits = match (self.bits, width(&self.profile)) {
             (Some(bits), _) | (None, Some(bits)) => Auto::Fixed(bits),
             (None, None) => Auto::Auto,
@@ -63,10 +70,6 @@ impl Measure {
 fn width(id: &str) -> Option<u32> {
     let recipe = id.split('+').next().unwrap_or(id);
     recipe.rsplit('-').next()?.parse().ok()
-}
-
-fn to_json(value: &impl Serialize) -> PyResult<String> {
-    serde_json::to_string(value).map_err(|error| TwinprintError::new_err(error.to_string()))
 }
 
 /// The exception for a failed evaluation or calibration.
@@ -103,7 +106,7 @@ pub(crate) struct EvalSettings {
 }
 
 fn further(id: &str) -> PyResult<FurtherProfile> {
-    let profile: Profile = profile::named(id, None, DEFAULT_BITS).map_err(|error| argument("also", error))?;
+    let profile = profile(id, None).map_err(|error| argument("also", error))?;
     let widths = width(id).map_or_else(|| FurtherProfile::WIDTHS.to_vec(), |bits| vec![bits]);
     Ok(FurtherProfile { profile, widths })
 }
@@ -188,6 +191,9 @@ pub(crate) fn agreement_of_files(
         agreements.collect::<Result<Vec<_>, _>>()
     };
     let reports = run(py, None, |_, cancel| read(cancel))?;
-    let reports = reports.map_err(|error| exception(&error))?;
+    let reports = reports.map_err(|error| match &error {
+        StreamError::Job(error) => job_exception(error),
+        error => exception(error),
+    })?;
     to_json(&reports)
 }

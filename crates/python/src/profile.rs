@@ -1,23 +1,27 @@
-//! Profiles by the arguments `profile` and `bits`.
+//! Profiles from their names.
 
 use pyo3::prelude::*;
 use twinprint::Profile;
 
 use crate::errors::argument;
 
-/// Returns the profile of an id. The id may lack the width; then it is `bits`, or `default_bits` if that is `None`. If
-/// the id has a width, `bits` replaces it.
-pub(crate) fn named(id: &str, bits: Option<u32>, default_bits: u32) -> PyResult<Profile> {
-    let (recipe, rest) = id.split_at(id.find('+').unwrap_or(id.len()));
-    let has_width = recipe.split('-').count() != 3;
-    let whole = if has_width {
-        id.to_owned()
-    } else {
-        format!("{recipe}-{}{rest}", bits.unwrap_or(default_bits))
+/// The profile that `name` names, at a width of `bits` bits. The name may state the width itself.
+///
+/// # Errors
+/// `ValueError` for an unknown profile or width, and for a name with another width than `bits`.
+pub(crate) fn profile(name: &str, bits: Option<u32>) -> PyResult<Profile> {
+    let recipe_end = name.find('+').unwrap_or(name.len());
+    let (recipe, options) = name.split_at(recipe_end);
+    let whole = match (recipe.split('-').count(), bits) {
+        (3, bits) => format!("{recipe}-{}{options}", bits.unwrap_or(64)),
+        _ => name.to_owned(),
     };
     let profile = Profile::parse(&whole).map_err(|error| argument("profile", error))?;
-    match bits.filter(|_| has_width) {
-        Some(bits) => profile.at_width(bits).map_err(|error| argument("bits", error)),
-        None => Ok(profile),
+    match bits {
+        Some(bits) if profile.bits() != bits => Err(argument(
+            "bits",
+            format_args!("{bits}, but the profile {name} has {}", profile.bits()),
+        )),
+        _ => Ok(profile),
     }
 }

@@ -63,7 +63,7 @@ def test_jaccard_is_that_of_the_sets_of_shingles(seen: Collection) -> None:
         changed[at] = "different"
 
     def shingles(words: list[str]) -> set[tuple[str, ...]]:
-        return set(zip(words, words[1:], words[2:]))
+        return set(zip(words, words[1:], words[2:], strict=False))
 
     a, b = shingles(words), shingles(changed)
     seen.add({"id": "a", "text": BASE})
@@ -188,9 +188,9 @@ def test_tables_of_all_libraries_are_the_same_documents(tmp_path: Path) -> None:
     table = pyarrow.table(plain)
     row = collections.namedtuple("row", list(plain))
     given = [
-        [dict(zip(plain, values)) for values in zip(*plain.values())],
-        (dict(zip(plain, values)) for values in zip(*plain.values())),
-        [row(*values) for values in zip(*plain.values())],
+        [dict(zip(plain, values, strict=True)) for values in zip(*plain.values(), strict=True)],
+        (dict(zip(plain, values, strict=True)) for values in zip(*plain.values(), strict=True)),
+        [row(*values) for values in zip(*plain.values(), strict=True)],
         pandas.DataFrame(columns),
         pandas.DataFrame(plain).convert_dtypes(),
         polars.DataFrame(plain),
@@ -339,7 +339,7 @@ def test_opening_and_closing(tmp_path: Path) -> None:
     with Collection.open(tmp_path / "seen", read_only=True) as one, Collection(one.path, read_only=True) as two:
         assert len(one) == len(two) == 1
         assert one.check(BASE).verdict == "exact"
-        with pytest.raises(OSError):
+        with pytest.raises(OSError, match="read"):
             one.add(OTHER)
         again = pickle.loads(pickle.dumps(two))
         assert again.read_only and again["a"].text == BASE

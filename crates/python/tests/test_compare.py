@@ -18,7 +18,7 @@ B = "one two three four five six seven eight nine eleven"
 def test_texts() -> None:
     c = compare(A, B)
     a, b = A.split(), B.split()
-    x, y = set(zip(a, a[1:], a[2:])), set(zip(b, b[1:], b[2:]))
+    x, y = set(zip(a, a[1:], a[2:], strict=False)), set(zip(b, b[1:], b[2:], strict=False))
     assert c.jaccard == pytest.approx(len(x & y) / len(x | y))
     assert c.containment == pytest.approx(len(x & y) / min(len(x), len(y)))
     assert c.shingles == "word 3-grams" and c.features == (10, 10)
@@ -41,14 +41,13 @@ def test_equal_texts_have_no_distance() -> None:
 def test_widths_and_profiles() -> None:
     assert compare(A, B, bits=128).profile == "tp1-words-lntf-128"
     assert compare(A, B, profile="tp1-words-lntf-32").bits == 32
-    assert compare(A, B, profile="tp1-words-lntf-32", bits=64).bits == 64
     narrow, wide = compare(A, B, bits=64), compare(A, B, bits=128)
     assert narrow.fingerprints is not None and wide.fingerprints is not None
     assert narrow.fingerprints[0] == wide.fingerprints[0] % 2**64
     with pytest.raises(ValueError, match="profile"):
         compare(A, B, profile="nonsense")
     with pytest.raises(ValueError, match="bits"):
-        compare(A, B, profile="tp1-words-lntf-32", bits=33)
+        compare(A, B, profile="tp1-words-lntf-32", bits=64)
 
 
 def test_explanations_name_the_words_that_differ() -> None:
@@ -67,7 +66,7 @@ def test_fingerprints() -> None:
     c = compare(low_and_high, np.zeros(2, dtype=np.uint64))
     assert (c.bits, c.hamming, c.fingerprints) == (128, 2, (1 | 2**127, 0))
     for a, b in ((2**64, 0), (-1, 0)):
-        with pytest.raises(ValueError):
+        with pytest.raises(ValueError, match="fingerprint"):
             compare(a, b)
     with pytest.raises(ValueError, match="bits"):
         compare(1, 2, bits=20)
@@ -91,7 +90,7 @@ def test_wrong_types_are_named() -> None:
             compare(a, b)  # type: ignore[call-overload]
     with pytest.raises(ValueError, match="^[ab]: "):
         compare([float("nan")], [1.0])
-    with pytest.raises(TypeError, match="^a: "):
+    with pytest.raises(ValueError, match="^a: "):
         compare({"a": "heavy"}, {"a": 1})  # type: ignore[dict-item]
 
 

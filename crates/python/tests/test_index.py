@@ -57,8 +57,8 @@ def test_queries_and_joins_equal_brute_force(tmp_path: Path, bits: int, k: int) 
         every = distances(queries, stored)
         matches = index.query(queries, k)
         query, position = np.nonzero(every <= k)
-        expected = sorted(zip(query.tolist(), every[query, position].tolist(), position.tolist()))
-        assert list(zip(matches.query.tolist(), matches.hamming.tolist(), matches.id.tolist())) == expected
+        expected = sorted(zip(query.tolist(), every[query, position].tolist(), position.tolist(), strict=True))
+        assert list(zip(matches.query.tolist(), matches.hamming.tolist(), matches.id.tolist(), strict=True)) == expected
         assert (matches.query.dtype, matches.id.dtype, matches.hamming.dtype) == (
             np.int64,
             np.uint64,
@@ -67,14 +67,14 @@ def test_queries_and_joins_equal_brute_force(tmp_path: Path, bits: int, k: int) 
         own = distances(stored, stored)
         a, b = np.nonzero(np.triu(own <= k, 1))
         pairs = index.join(k)
-        assert sorted(zip(pairs.a.tolist(), pairs.b.tolist(), pairs.hamming.tolist())) == sorted(
-            zip(a.tolist(), b.tolist(), own[a, b].tolist())
+        assert sorted(zip(pairs.a.tolist(), pairs.b.tolist(), pairs.hamming.tolist(), strict=True)) == sorted(
+            zip(a.tolist(), b.tolist(), own[a, b].tolist(), strict=True)
         )
         with Index.build(tmp_path / "other", queries, k=3) as other:
             pairs = index.join(k, other)
             b, a = np.nonzero(every <= k)
-            assert sorted(zip(pairs.a.tolist(), pairs.b.tolist(), pairs.hamming.tolist())) == sorted(
-                zip(a.tolist(), b.tolist(), every[b, a].tolist())
+            assert sorted(zip(pairs.a.tolist(), pairs.b.tolist(), pairs.hamming.tolist(), strict=True)) == sorted(
+                zip(a.tolist(), b.tolist(), every[b, a].tolist(), strict=True)
             )
 
 
@@ -176,10 +176,10 @@ def test_fingerprints_of_other_libraries(tmp_path: Path) -> None:
         pyarrow.chunked_array([stored[:7], stored[7:]]),
     ]:
         found = index.query(values)
-        assert all(np.array_equal(x, y) for x, y in zip(found, expected))
+        assert all(np.array_equal(x, y) for x, y in zip(found, expected, strict=True))
     index = Index.build(tmp_path / "wide", wide)
     expected = index.query(wide)
-    binary = [row.astype("<u8").tobytes() for row in wide]
+    binary = twinprint.as_bytes(wide)
     for values in [
         binary,
         pyarrow.array(binary, pyarrow.binary(16)),
@@ -188,7 +188,7 @@ def test_fingerprints_of_other_libraries(tmp_path: Path) -> None:
         np.asfortranarray(wide),
     ]:
         found = index.query(values)
-        assert all(np.array_equal(x, y) for x, y in zip(found, expected))
+        assert all(np.array_equal(x, y) for x, y in zip(found, expected, strict=True))
     names = pyarrow.array([f"n{n}" for n in range(20)])
     assert Index.build(tmp_path / "names", pyarrow.array(stored), ids=names).query(stored[:1], 0).id[0] == "n0"
 
@@ -257,7 +257,7 @@ def test_readers_see_the_last_commit(tmp_path: Path) -> None:
     assert len(two) == 30
     matches = one.query(stored)
     same = pickle.loads(pickle.dumps(matches))
-    assert all(np.array_equal(x, y) for x, y in zip(matches, same))
+    assert all(np.array_equal(x, y) for x, y in zip(matches, same, strict=True))
 
 
 def test_threads_query_at_the_same_time(tmp_path: Path) -> None:
@@ -291,9 +291,7 @@ def test_threads_query_at_the_same_time(tmp_path: Path) -> None:
 
 def test_progress_is_reported(tmp_path: Path) -> None:
     seen: list[tuple[str, int, int, str]] = []
-    index = Index.build(
-        tmp_path / "index", sample(1000, 64), progress=lambda *report: seen.append(report)
-    )
+    index = Index.build(tmp_path / "index", sample(1000, 64), progress=lambda *report: seen.append(report))
     assert seen and seen[-1][3] == "fingerprints" and seen[-1][1] == 1000
 
     def fail(*report: object) -> None:
@@ -347,3 +345,28 @@ def test_an_interrupt_stops_a_long_query(tmp_path: Path) -> None:
     # The limit is generous: a loaded machine delays threads.
     assert ended - began[0] < 5
     assert len(index.query(stored[:10], 0).id) >= 10
+
+
+def test_the_same_matches_and_pairs_as_the_command(command: str, tmp_path: Path) -> None:
+    stored, queries = sample(3000, 128), sample(1000, 128, 1)
+    queries[:500] = stored[1000:1500]
+    (tmp_path / "stored.u128").write_bytes(stored.astype("<u8").tobytes())
+    (tmp_path / "queries.u128").write_bytes(queries.astype("<u8").tobytes())
+
+    def run(*arguments: str) -> list[list[int]]:
+        subprocess.run([command, "index", *arguments], check=True, timeout=120, cwd=tmp_path, capture_output=True)
+        if "-o" not in arguments or "rows.bin" not in arguments:
+            return []
+        rows = np.frombuffer((tmp_path / "rows.bin").read_bytes(), dtype="<u8").reshape(-1, 3)
+        (tmp_path / "rows.bin").unlink()
+        return rows.tolist()
+
+    run("build", "stored.u128", "-o", "index", "-k", "5", "--quiet")
+    found = run("query", "index", "--queries", "queries.u128", "-o", "rows.bin", "--quiet")
+    joined = run("join", "index", "--all-pairs", "-o", "rows.bin", "--quiet")
+    # The directories of the command and of the package are the same format.
+    for index in (Index(tmp_path / "index"), Index.build(tmp_path / "own", stored, k=5)):
+        assert index.k == 5
+        assert np.column_stack(index.query(queries)).tolist() == found
+        assert np.column_stack(index.join()).tolist() == joined
+    assert len(found) >= 1000 and len(joined) >= 100

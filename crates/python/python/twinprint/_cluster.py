@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from . import _documents as d
 from . import _twinprint
-from .collection import Story, _story
+from ._answers import Story, story_of
 
 __all__ = ["Assignments", "ClusterGroup", "Clusterer", "Clusters", "Thresholds", "cluster"]
 
@@ -105,7 +105,7 @@ def _group(value: Mapping[str, Any]) -> ClusterGroup:
 
 
 def _seconds(value: object, name: str) -> int | None:
-    """Return a time in seconds since 1970. A text that is not a time, and the far future, count as no time."""
+    """Returns a time in seconds since 1970. A text that is not a time, and the far future, count as no time."""
     text = d.text_time(value, name)
     if text is None:
         return None
@@ -155,46 +155,36 @@ class Clusterer:
     is bounded by the live groups and stories. All methods can be called from several threads, one at a time works. A
     forked process cannot use the clusterer of its parent.
 
-    Parameters
-    ----------
-    profile
-        The profile of the fingerprints, of 128 bits.
-    threshold
-        Minimum Jaccard of a duplicate and its leader: above 0 and at most 1.
-    hamming
-        Largest Hamming distance, of 128 bits, at which texts are compared: at most 24.
-    canonical
-        Rules that choose the canonical document of a group: score, first, last, longest, https, url-length. A later
-        rule decides if all earlier ones tie.
-    canonical_scope
-        Number of canonical documents of a group: one, one for each host, or one for each registered domain.
-    group_window
-        Time without new documents after which a group ends: seconds, a timedelta, or a text such as "30d".
-    story_threshold, story_merge
-        Minimum cosines at which a document joins a story and two stories merge; 1 disables merging. They are estimated
-        from the documents if they are None.
-    window, half_life
-        Time without new documents after which a story ends, and time after which the weight of a document is halved,
-        as for ``group_window``.
-    equal_bits
-        Join the story whose first document has the same first bits of the fingerprint (8 to 24), instead of the story
-        with the nearest centre.
-    live
-        Largest number of live groups, and of live stories.
+    Args:
+        profile: the profile of the fingerprints, of 128 bits.
+        threshold: minimum Jaccard of a duplicate and its leader: above 0 and at most 1.
+        hamming: largest Hamming distance, of 128 bits, at which texts are compared: at most 24.
+        canonical: rules that choose the canonical document of a group: score, first, last, longest, https,
+            url-length. A later rule decides if all earlier ones tie.
+        canonical_scope: number of canonical documents of a group: one, one for each host, or one for each registered
+            domain.
+        group_window: time without new documents after which a group ends: seconds, a timedelta, or a text such as
+            "30d".
+        story_threshold, story_merge: minimum cosines at which a document joins a story and two stories merge; 1
+            disables merging. They are estimated from the documents if they are None.
+        window, half_life: time without new documents after which a story ends, and time after which the weight of a
+            document is halved, as for ``group_window``.
+        equal_bits: join the story whose first document has the same first bits of the fingerprint (8 to 24), instead
+            of the story with the nearest centre.
+        live: largest number of live groups, and of live stories.
 
-    Examples
-    --------
-    >>> import twinprint
-    >>> clusterer = twinprint.Clusterer()
-    >>> placed = clusterer.feed([
-    ...     {"id": "a", "text": "Cocoa prices rose in London after rain delayed the harvest in Ghana."},
-    ...     {"id": "b", "text": "Cocoa prices rose in London, after rain delayed the harvest in Ghana!"},
-    ...     {"id": "c", "text": "The city council voted to build a bridge over the river."},
-    ... ])
-    >>> placed.group.tolist(), placed.is_new.tolist()
-    ([0, 0, 2], [True, False, True])
-    >>> [(group.group_id, group.size, group.canonical) for group in clusterer.groups()]
-    [(0, 2, ('a',))]
+    Examples:
+        >>> import twinprint
+        >>> clusterer = twinprint.Clusterer()
+        >>> placed = clusterer.feed([
+        ...     {"id": "a", "text": "Cocoa prices rose in London after rain delayed the harvest in Ghana."},
+        ...     {"id": "b", "text": "Cocoa prices rose in London, after rain delayed the harvest in Ghana!"},
+        ...     {"id": "c", "text": "The city council voted to build a bridge over the river."},
+        ... ])
+        >>> placed.group.tolist(), placed.is_new.tolist()
+        ([0, 0, 2], [True, False, True])
+        >>> [(group.group_id, group.size, group.canonical) for group in clusterer.groups()]
+        [(0, 2, ('a',))]
     """
 
     __slots__ = ("_options", "_stream")
@@ -233,14 +223,11 @@ class Clusterer:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], **options: Any) -> Clusterer:
-        """Continue from a file that `save` or ``twinprint cluster --state`` wrote, with the same options.
+        """Continues from a file that `save` or ``twinprint cluster --state`` wrote, with the same options.
 
-        Raises
-        ------
-        FileNotFoundError
-            If there is no such file.
-        ValueError
-            If the options are not those that the stream began with.
+        Raises:
+            FileNotFoundError: if there is no such file.
+            ValueError: if the options are not those that the stream began with.
         """
         self = cls.__new__(cls)
         self._options = _options(**{**_DEFAULTS, **options})
@@ -248,7 +235,7 @@ class Clusterer:
         return self
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the state to a file, which is replaced as a whole."""
+        """Writes the state to a file, which is replaced as a whole."""
         self._stream.save(os.path.abspath(path))
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -259,7 +246,7 @@ class Clusterer:
                 return _restore, (file.read(), self._options)
 
     def __len__(self) -> int:
-        """Return the number of documents placed so far."""
+        """Returns the number of documents placed so far."""
         return self._stream.documents()
 
     def __bool__(self) -> bool:
@@ -269,7 +256,7 @@ class Clusterer:
         return f"<Clusterer of {len(self)} documents>"
 
     def count_ahead(self, documents: object, *, text: str = "text") -> None:
-        """Count the words of documents that will be placed later, so that they contribute to the weights of words.
+        """Counts the words of documents that will be placed later, so that they contribute to the weights of words.
 
         The weights of the first documents are better if some thousand documents are counted before the first one is
         placed, as `cluster` does.
@@ -280,47 +267,43 @@ class Clusterer:
             self._stream.count_ahead(batch)
 
     def feed(self, documents: object, *, id: str = "id", text: str = "text") -> Assignments:
-        """Place documents in order, and return the group and the story of each.
+        """Places documents in order, and return the group and the story of each.
 
-        Parameters
-        ----------
-        documents
-            As for `Collection.add`: a list, an iterator, or a table. A document is its text, or a dictionary with
-            ``text`` and optionally ``id``, ``title``, ``url``, ``time`` and ``score``. A time that cannot be read, or is
-            more than a day in the future, counts as none.
-        id, text
-            The keys of id and text.
+        Args:
+            documents: as for `Collection.add`: a list, an iterator, or a table. A document is its text, or a
+                dictionary with ``text`` and optionally ``id``, ``title``, ``url``, ``time`` and ``score``. A time
+                that cannot be read, or is more than a day in the future, counts as none.
+            id, text: the keys of id and text.
 
-        Notes
-        -----
-        After an exception, some of the documents have been placed: compare ``len``.
+        Note:
+            After an exception, some of the documents have been placed: compare ``len``.
         """
         rows = _rows(documents, d.Keys(id, text), len(self))
         placed, _ = _feed(self._stream, rows)
         return placed
 
     def resolve(self, assignments: Assignments) -> Assignments:
-        """Return assignments with the present numbers of groups and stories that have merged since."""
+        """Returns assignments with the present numbers of groups and stories that have merged since."""
         group = _resolved(assignments.group, self._stream.resolve_groups)
         story = _resolved(assignments.story, self._stream.resolve_stories)
         return assignments._replace(group=group, story=story)
 
     def groups(self, min_size: int = 2) -> list[ClusterGroup]:
-        """Return the live groups of at least ``min_size`` documents, the oldest first."""
+        """Returns the live groups of at least ``min_size`` documents, the oldest first."""
         groups = json.loads(self._stream.groups(d.natural(min_size, "min_size")))
         return [_group(group) for group in groups]
 
     def stories(self, min_size: int = 2) -> list[Story]:
-        """Return the live stories of at least ``min_size`` documents, the oldest first."""
+        """Returns the live stories of at least ``min_size`` documents, the oldest first."""
         stories = json.loads(self._stream.stories(d.natural(min_size, "min_size")))
-        return [_story(story, None) for story in stories]
+        return [story_of(story, None) for story in stories]
 
     def take_ended(self) -> tuple[list[ClusterGroup], list[Story]]:
-        """Return the groups and stories that ended since the last call. No document joins them any more."""
+        """Returns the groups and stories that ended since the last call. No document joins them any more."""
         groups, stories = self._stream.take_ended()
         return (
             [_group(group) for group in json.loads(groups)],
-            [_story(story, None) for story in json.loads(stories)],
+            [story_of(story, None) for story in json.loads(stories)],
         )
 
     @property
@@ -346,7 +329,7 @@ _DEFAULTS: dict[str, Any] = {
 
 
 def _options(**options: Any) -> dict[str, Any]:
-    """Return options as the extension module takes them."""
+    """Returns options as the extension module takes them."""
     unknown = options.keys() - _DEFAULTS.keys()
     if unknown:
         raise TypeError(f"{min(unknown)}: there is no such option")
@@ -369,7 +352,7 @@ def _options(**options: Any) -> dict[str, Any]:
 
 
 def _rows(documents: object, keys: d.Keys, first: int) -> Iterator[tuple[_Row | None, str]]:
-    """Return documents as the extension module takes them, with their ids. ``first`` is the number of the first."""
+    """Returns documents as the extension module takes them, with their ids. ``first`` is the number of the first."""
     wanted = (keys.id, keys.text, *d.DETAILS)
     number = first
     for position, document in enumerate(d.rows(documents, "documents", wanted)):
@@ -395,10 +378,8 @@ def _batches(rows: Iterable[_Row]) -> Iterator[list[_Row]]:
         yield batch
 
 
-def _feed(
-    stream: _twinprint.Stream, rows: Iterable[tuple[_Row | None, str]]
-) -> tuple[Assignments, tuple[str, ...]]:
-    """Place documents. Return their assignments, and the ids of all rows."""
+def _feed(stream: _twinprint.Stream, rows: Iterable[tuple[_Row | None, str]]) -> tuple[Assignments, tuple[str, ...]]:
+    """Places documents. Return their assignments, and the ids of all rows."""
     ids: list[str] = []
     accepted: list[int] = []
     parts: list[list[npt.NDArray[Any]]] = []
@@ -419,8 +400,7 @@ def _feed(
         parts.append([document, *numbers, *similarities])
     types: list[type] = [np.int64] * 4 + [np.float64] * 2
     joined = [
-        np.concatenate([part[i] for part in parts]) if parts else np.empty(0, dtype=types[i])
-        for i in range(len(types))
+        np.concatenate([part[i] for part in parts]) if parts else np.empty(0, dtype=types[i]) for i in range(len(types))
     ]
     if len(accepted) < len(ids):
         at = np.array(accepted, dtype=np.int64)
@@ -439,31 +419,23 @@ def _resolved(ids: npt.NDArray[np.int64], resolve: Any) -> npt.NDArray[np.int64]
     return result
 
 
-def cluster(
-    documents: object, *, id: str = "id", text: str = "text", ahead: int = 2000, **options: Any
-) -> Clusters:
-    """Place documents, in order of time, in duplicate groups and stories.
+def cluster(documents: object, *, id: str = "id", text: str = "text", ahead: int = 2000, **options: Any) -> Clusters:
+    """Places documents, in order of time, in duplicate groups and stories.
 
-    Parameters
-    ----------
-    documents
-        As for `Clusterer.feed`.
-    id, text
-        The keys of id and text.
-    ahead
-        Number of documents whose words are counted before the first one is placed.
-    options
-        The options of `Clusterer`.
+    Args:
+        documents: as for `Clusterer.feed`.
+        id, text: the keys of id and text.
+        ahead: number of documents whose words are counted before the first one is placed.
+        options: the options of `Clusterer`.
 
-    Examples
-    --------
-    >>> import twinprint
-    >>> clusters = twinprint.cluster([
-    ...     "Cocoa prices rose in London after rain delayed the harvest in Ghana.",
-    ...     "Cocoa prices rose in London, after rain delayed the harvest in Ghana!",
-    ... ])
-    >>> clusters.assignments.group.tolist(), clusters.groups[0].size
-    ([0, 0], 2)
+    Examples:
+        >>> import twinprint
+        >>> clusters = twinprint.cluster([
+        ...     "Cocoa prices rose in London after rain delayed the harvest in Ghana.",
+        ...     "Cocoa prices rose in London, after rain delayed the harvest in Ghana!",
+        ... ])
+        >>> clusters.assignments.group.tolist(), clusters.groups[0].size
+        ([0, 0], 2)
     """
     clusterer = Clusterer(**options)
     stream = clusterer._stream

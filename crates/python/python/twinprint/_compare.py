@@ -121,7 +121,7 @@ def _base(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def comparison(value: dict[str, Any]) -> Comparison:
-    """Return the comparison of two texts from the object of the extension module."""
+    """Returns the comparison of two texts from the object of the extension module."""
     bits = len(value["fingerprints"][0]) * 4 or int(value["profile"].split("+")[0].rsplit("-", 1)[1])
     explanation = value.pop("explanation", None)
     if explanation is not None:
@@ -135,9 +135,7 @@ def comparison(value: dict[str, Any]) -> Comparison:
 
 
 @overload
-def compare(
-    a: str, b: str, *, profile: str = ..., bits: int | None = ..., explain: bool = ...
-) -> Comparison: ...
+def compare(a: str, b: str, *, profile: str = ..., bits: int | None = ..., explain: bool = ...) -> Comparison: ...
 
 
 @overload
@@ -162,34 +160,27 @@ def compare(
     bits: int | None = None,
     explain: bool = False,
 ) -> FingerprintComparison:
-    """Compare two documents: two texts, fingerprints, dictionaries of weighted features, or vectors.
+    """Compares two documents: two texts, fingerprints, dictionaries of weighted features, or vectors.
 
-    Parameters
-    ----------
-    a, b
-        Two texts; two fingerprints (int); two dictionaries of features and their weights; or two sequences or arrays
-        of numbers. Two arrays of uint64 of shape (2,) are fingerprints of 128 bits, low half first.
-    profile
-        The profile of the fingerprints, for texts and features.
-    bits
-        Width of the fingerprints: 16, 32, 64 or 128. The default is the width in ``profile``, or 64.
-    explain
-        For texts: also return the features and bits that differ.
+    Args:
+        a, b: two texts; two fingerprints (int); two dictionaries of features and their weights; or two sequences or
+            arrays of numbers. Two arrays of uint64 of shape (2,) are fingerprints of 128 bits, low half first.
+        profile: the profile of the fingerprints, for texts and features.
+        bits: width of the fingerprints: 16, 32, 64 or 128. The default is the width in ``profile``, or 64.
+        explain: for texts: also return the features and bits that differ.
 
-    Returns
-    -------
-    Comparison, FingerprintComparison, FeatureComparison or VectorComparison
+    Returns:
+        Comparison, FingerprintComparison, FeatureComparison or VectorComparison.
 
-    Examples
-    --------
-    >>> import twinprint
-    >>> c = twinprint.compare("one two three four five", "one two three four six")
-    >>> c.jaccard, c.bits
-    (0.5, 64)
-    >>> twinprint.compare(0b100111, 0b101010).hamming
-    3
-    >>> twinprint.compare([1.0, 0.0], [1.0, 1.0]).euclidean
-    1.0
+    Examples:
+        >>> import twinprint
+        >>> c = twinprint.compare("one two three four five", "one two three four six")
+        >>> c.jaccard, c.bits
+        (0.5, 64)
+        >>> twinprint.compare(0b100111, 0b101010).hamming
+        3
+        >>> twinprint.compare([1.0, 0.0], [1.0, 1.0]).euclidean
+        1.0
     """
     width = None if bits is None else d.natural(bits, "bits", 128)
     if isinstance(a, str) and isinstance(b, str):
@@ -214,7 +205,7 @@ def compare(
 
 
 def _fingerprint(value: Any) -> int | None:
-    """Return a fingerprint as a number; None if the value is something else."""
+    """Returns a fingerprint as a number; None if the value is something else."""
     if hasattr(value, "dtype") and getattr(value, "shape", None) == (2,) and value.dtype.kind == "u":
         return int(value[0]) | int(value[1]) << 64
     if isinstance(value, bool) or not hasattr(value, "__index__") or getattr(value, "shape", None):
@@ -236,9 +227,7 @@ def _json(value: object, name: str) -> str:
         raise TypeError(f"{type(value).__name__} is not a number")
 
     try:
-        return json.dumps(
-            dict(value) if isinstance(value, Mapping) else value, allow_nan=False, default=number
-        )
+        return json.dumps(dict(value) if isinstance(value, Mapping) else value, allow_nan=False, default=number)
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from None
     except TypeError as error:

@@ -58,14 +58,14 @@ DETAILS = ("doc_id", "html", "fingerprint", "time", "score", "title", "ttl", "fi
 
 
 def is_missing(value: object) -> bool:
-    """Return True for None, NaN, and the missing values of pandas."""
+    """Returns True for None, NaN, and the missing values of pandas."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     return isinstance(value, float) and math.isnan(value)
 
 
 def rows(data: Any, name: str, wanted: Iterable[str] | None = None) -> Iterator[Document]:
-    """Return the documents of a table, a column, an iterable, or an iterable of these.
+    """Returns the documents of a table, a column, an iterable, or an iterable of these.
 
     ``wanted`` are the names of the columns to read; others of a table are skipped. ``name`` is the argument that
     errors name.
@@ -83,7 +83,7 @@ def rows(data: Any, name: str, wanted: Iterable[str] | None = None) -> Iterator[
     elif hasattr(data, "itertuples"):  # pandas.DataFrame
         columns = _columns(list(data.columns), wanted)
         for values in data[columns].itertuples(index=False, name=None):
-            yield dict(zip(columns, values))
+            yield dict(zip(columns, values, strict=True))
     elif isinstance(data, (bytes, bytearray)) or not isinstance(data, Iterable):
         raise TypeError(f"{name}: expected texts, dictionaries or a table, not {type(data).__name__}")
     else:
@@ -97,9 +97,7 @@ def rows(data: Any, name: str, wanted: Iterable[str] | None = None) -> Iterator[
             elif hasattr(item, "iter_rows") or hasattr(item, "to_pylist") or hasattr(item, "itertuples"):
                 yield from rows(item, name, wanted)
             else:
-                raise TypeError(
-                    f"{name}: expected a text or a dictionary for each document, not {type(item).__name__}"
-                )
+                raise TypeError(f"{name}: expected a text or a dictionary for each document, not {type(item).__name__}")
 
 
 def _columns(names: Sequence[str], wanted: Iterable[str] | None) -> list[str]:
@@ -110,7 +108,7 @@ def _columns(names: Sequence[str], wanted: Iterable[str] | None) -> list[str]:
 
 
 def text_id(value: object, name: str) -> str | None:
-    """Return an id as text; None if it is missing."""
+    """Returns an id as text; None if it is missing."""
     if isinstance(value, str):
         try:
             value.encode()
@@ -126,7 +124,7 @@ def text_id(value: object, name: str) -> str | None:
 
 
 def text_time(value: object, name: str) -> str | None:
-    """Return a time as text: a str, a number of seconds, a date or a datetime. None if it is missing."""
+    """Returns a time as text: a str, a number of seconds, a date or a datetime. None if it is missing."""
     if isinstance(value, str):
         return value
     if is_missing(value):
@@ -141,13 +139,13 @@ def text_time(value: object, name: str) -> str | None:
 
 
 def seconds(value: object, name: str) -> int | None:
-    """Return a time in seconds since 1970. Without a zone it is in UTC."""
+    """Returns a time in seconds since 1970. Without a zone it is in UTC."""
     text = text_time(value, name)
     return None if text is None else parse_time(name, text)
 
 
 def span(value: object, name: str) -> int | None:
-    """Return a length of time in seconds: a number of seconds, a timedelta, or a text such as "36h"."""
+    """Returns a length of time in seconds: a number of seconds, a timedelta, or a text such as "36h"."""
     if value is None:
         return None
     if isinstance(value, datetime.timedelta):
@@ -162,7 +160,7 @@ def span(value: object, name: str) -> int | None:
 
 
 def integer(value: object, name: str) -> int:
-    """Return a whole number."""
+    """Returns a whole number."""
     try:
         return operator.index(value)  # type: ignore[arg-type]
     except TypeError:
@@ -170,7 +168,7 @@ def integer(value: object, name: str) -> int:
 
 
 def natural(value: object, name: str, largest: int = 2**64 - 1) -> int:
-    """Return a whole number from 0 to ``largest``."""
+    """Returns a whole number from 0 to ``largest``."""
     number = integer(value, name)
     if not 0 <= number <= largest:
         raise ValueError(f"{name}: {number} is not allowed; give a number from 0 to {largest}")
@@ -178,14 +176,14 @@ def natural(value: object, name: str, largest: int = 2**64 - 1) -> int:
 
 
 def real(value: object, name: str) -> float:
-    """Return a number."""
+    """Returns a number."""
     if isinstance(value, bool) or not hasattr(value, "__float__"):
         raise TypeError(f"{name}: expected a float, not {type(value).__name__}")
     return float(value)
 
 
 def choice(value: object, name: str, allowed: Sequence[str]) -> str:
-    """Return one of the allowed texts."""
+    """Returns one of the allowed texts."""
     if not isinstance(value, str):
         raise TypeError(f"{name}: expected a str, not {type(value).__name__}")
     if value not in allowed:
@@ -194,7 +192,7 @@ def choice(value: object, name: str, allowed: Sequence[str]) -> str:
 
 
 def string(value: object, name: str) -> str | None:
-    """Return a text; None if it is missing."""
+    """Returns a text; None if it is missing."""
     if isinstance(value, str):
         return value
     if is_missing(value):
@@ -203,7 +201,7 @@ def string(value: object, name: str) -> str | None:
 
 
 def row(document: Document, keys: Keys, number: int) -> Row | Refused:
-    """Return a document as the extension module takes it.
+    """Returns a document as the extension module takes it.
 
     ``number`` is the position of the document, which errors name.
     """
@@ -259,7 +257,7 @@ def _json(value: object, name: str) -> str:
 
 
 def with_ids(documents: Iterator[Document], ids: Iterable[object], keys: Keys) -> Iterator[Document]:
-    """Give each document the id at its position."""
+    """Gives each document the id at its position."""
     nothing = object()
     for document, id_ in itertools.zip_longest(documents, ids, fillvalue=nothing):
         if document is nothing or id_ is nothing:
@@ -271,7 +269,7 @@ def with_ids(documents: Iterator[Document], ids: Iterable[object], keys: Keys) -
 
 
 def batches(documents: Iterable[Document], keys: Keys) -> Iterator[list[Row | Refused]]:
-    """Return documents as the extension module takes them, in batches of bounded size."""
+    """Returns documents as the extension module takes them, in batches of bounded size."""
     batch: list[Row | Refused] = []
     characters = 0
     for number, document in enumerate(documents):

@@ -9,7 +9,7 @@ from typing import Any
 
 from . import _twinprint
 from ._documents import natural, real
-from .index import Progress
+from ._progress import Progress, reporting
 
 __all__ = ["Figures", "calibrate", "evaluate", "evaluate_clusters"]
 
@@ -31,7 +31,7 @@ class Figures(dict[str, Any]):
         return Figures, (dict(self), self.html)
 
     def save_html(self, path: str | os.PathLike[str]) -> None:
-        """Write the page to a file."""
+        """Writes the page to a file."""
         with open(path, "w", encoding="utf-8") as file:
             file.write(self.html)
 
@@ -87,53 +87,41 @@ def evaluate(
     bits: int | None = None,
     hamming: int | None = None,
     threads: int = 0,
-    progress: Progress | None = None,
+    progress: bool | Progress | None = None,
 ) -> Figures:
-    """Measure precision, recall and F1 of the engine and of baselines (MinHash, cosine) on labelled documents.
+    """Measures precision, recall and F1 of the engine and of baselines (MinHash, cosine) on labelled documents.
 
-    Parameters
-    ----------
-    documents
-        Files, folders or globs of at most 50,000 documents.
-    pairs
-        A file of labelled pairs: rows ``{"a": id, "b": id, "jaccard": J}``, one per line. Without it, the exact Jaccard
-        of every pair is the truth.
-    text, id
-        The fields of text and id. By default the id is in ``id`` or a field of a similar name.
-    limit
-        Largest number of records to read.
-    truth
-        The field of ``pairs`` with the true Jaccard.
-    complete
-        Jaccard from which the list of pairs is complete. Without it, the Jaccard of other pairs is measured.
-    thresholds
-        Minimum Jaccards of a duplicate, each evaluated by itself.
-    also
-        Further profiles to evaluate.
-    profile, bits, hamming
-        Profile, width (64 or 128) and radius of the engine, which chooses the last two if they are None.
-    threads
-        Number of threads; 0 uses all cores.
-    progress
-        Called as ``progress(stage, done, total, unit)`` about twenty times a second.
+    Args:
+        documents: files, folders or globs of at most 50,000 documents.
+        pairs: A file of labelled pairs: rows ``{"a": id, "b": id, "jaccard": J}``, one per line. Without it, the
+            exact Jaccard of every pair is the truth.
+        text, id: the fields of text and id. By default the id is in ``id`` or a field of a similar name.
+        limit: largest number of records to read.
+        truth: the field of ``pairs`` with the true Jaccard.
+        complete: jaccard from which the list of pairs is complete. Without it, the Jaccard of other pairs is
+            measured.
+        thresholds: minimum Jaccards of a duplicate, each evaluated by itself.
+        also: further profiles to evaluate.
+        profile, bits, hamming: profile, width (64 or 128) and radius of the engine, which chooses the last two if
+            they are None.
+        threads: number of threads; 0 uses all cores.
+        progress: True shows a line on the terminal; a function is called as ``progress(stage, done, total, unit)``.
 
-    Returns
-    -------
-    Figures
-        A dictionary with ``documents``, ``truth``, ``thresholds``, ``true_pairs`` and ``methods``: each with ``name`` and,
-        for each threshold, ``results`` with ``quality`` (``precision``, ``recall``, ``f1``), ``bytes`` and ``seconds``.
+    Returns:
+        A dictionary, the same as ``twinprint eval --json``: ``documents``, ``truth``, ``thresholds``, ``true_pairs``
+        and ``methods``. Each method has its ``name`` and, for each threshold, an entry of ``cells`` with ``setting``,
+        ``precision``, ``recall``, ``f1``, ``bytes`` and ``seconds``.
 
-    Examples
-    --------
-    >>> import json, os, tempfile, twinprint
-    >>> with tempfile.TemporaryDirectory() as directory:
-    ...     path = os.path.join(directory, "docs.jsonl")
-    ...     with open(path, "w") as file:
-    ...         for i, text in enumerate(["a b c d e", "A b c d e!", "something else"]):
-    ...             print(json.dumps({"id": i, "text": text}), file=file)
-    ...     figures = twinprint.evaluate(path, thresholds=[0.8])
-    >>> figures["documents"], figures["true_pairs"]
-    (3, [1])
+    Examples:
+        >>> import json, os, tempfile, twinprint
+        >>> with tempfile.TemporaryDirectory() as directory:
+        ...     path = os.path.join(directory, "docs.jsonl")
+        ...     with open(path, "w") as file:
+        ...         for i, text in enumerate(["a b c d e", "A b c d e!", "something else"]):
+        ...             print(json.dumps({"id": i, "text": text}), file=file)
+        ...     figures = twinprint.evaluate(path, thresholds=[0.8])
+        >>> figures["documents"], figures["true_pairs"]
+        (3, [1])
     """
     inputs = _paths(documents, "documents")
     measure = _measure(inputs, text, id, limit, profile, bits, threads)
@@ -145,7 +133,8 @@ def evaluate(
         "also": [also] if isinstance(also, str) else list(also),
         "hamming": None if hamming is None else natural(hamming, "hamming", 128),
     }
-    figures, html = _twinprint.evaluate_files(measure, settings, progress)
+    with reporting(progress) as report:
+        figures, html = _twinprint.evaluate_files(measure, settings, report)
     return Figures(json.loads(figures), html)
 
 
@@ -160,24 +149,17 @@ def calibrate(
     profile: str = "tp1-words-lntf",
     bits: int | None = None,
     threads: int = 0,
-    progress: Progress | None = None,
+    progress: bool | Progress | None = None,
 ) -> Figures:
-    """Choose width and radius for a corpus from a sample, and report their recall and cost.
+    """Chooses width and radius for a corpus from a sample, and report their recall and cost.
 
-    Parameters
-    ----------
-    documents
-        Files, folders or globs of a sample of at most 50,000 documents.
-    n
-        Number of documents of the whole corpus. The default is the number of documents read.
-    threshold
-        Minimum Jaccard of a duplicate.
-    text, id, limit, profile, bits, threads, progress
-        As for `evaluate`.
+    Args:
+        documents: files, folders or globs of a sample of at most 50,000 documents.
+        n: number of documents of the whole corpus. The default is the number of documents read.
+        threshold: minimum Jaccard of a duplicate.
+        text, id, limit, profile, bits, threads, progress: as for `evaluate`.
 
-    Returns
-    -------
-    Figures
+    Returns:
         A dictionary with the choice, ``bits``, ``k`` and ``reason``, and the figures of each width and radius in
         ``widths``.
     """
@@ -187,7 +169,8 @@ def calibrate(
         raise ValueError(f"threshold: {least} is not allowed; give a number above 0 and at most 1")
     measure = _measure(inputs, text, id, limit, profile, bits, threads)
     count = None if n is None else natural(n, "n")
-    figures, html = _twinprint.calibrate_files(measure, least, count, progress)
+    with reporting(progress) as report:
+        figures, html = _twinprint.calibrate_files(measure, least, count, report)
     return Figures(json.loads(figures), html)
 
 
@@ -200,22 +183,15 @@ def evaluate_clusters(
     text: str = "text",
     id: str | None = None,
 ) -> list[dict[str, Any]]:
-    """Compare clusters with a field of the documents: B-cubed, pairwise F1, adjusted Rand index and others.
+    """Compares clusters with a field of the documents: B-cubed, pairwise F1, adjusted Rand index and others.
 
-    Parameters
-    ----------
-    documents
-        Files, folders or globs of the documents.
-    clusters
-        Files of rows ``{"id": …, "story_id": …}``, one per line.
-    labels
-        The field of the documents with the true cluster.
-    by
-        The field of the rows of ``clusters`` with the cluster.
+    Args:
+        documents: files, folders or globs of the documents.
+        clusters: files of rows ``{"id": …, "story_id": …}``, one per line.
+        labels: the field of the documents with the true cluster.
+        by: the field of the rows of ``clusters`` with the cluster.
 
-    Returns
-    -------
-    list of dict
+    Returns:
         The agreement of each file of ``clusters``.
     """
     measure = _measure(_paths(documents, "documents"), text, id, None, "tp1-words-lntf", None, 0)

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._documents import is_missing, text_id
+from ._fingerprint import from_bytes
 
 #: Fingerprints: (n,) of uint32 or uint64, or (n, 2) of uint64 with the low half first.
 Fingerprints = npt.NDArray[Any]
@@ -23,8 +24,8 @@ class Encoded(NamedTuple):
     rows: int
 
 
-def _array(values: object, name: str) -> npt.NDArray[Any]:
-    """Return a NumPy array of an array, a column of another library, or an iterable of numbers."""
+def _array(values: Any, name: str) -> npt.NDArray[Any]:
+    """Returns a NumPy array of an array, a column of another library, or an iterable of numbers."""
     if isinstance(values, np.ndarray):
         return values
     if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
@@ -33,8 +34,8 @@ def _array(values: object, name: str) -> npt.NDArray[Any]:
     if (nulls() if callable(nulls) else nulls) > 0:
         raise ValueError(f"{name}: some values are missing")
     if hasattr(values, "to_pylist") and str(getattr(values, "type", "")) == "fixed_size_binary[16]":  # pyarrow
-        items = b"".join(values.to_pylist())
-        return np.frombuffer(items, dtype="<u8").reshape(-1, 2)
+        items = values.to_pylist()
+        return from_bytes(items) if items else np.empty((0, 2), dtype=np.uint64)
     if hasattr(values, "to_numpy"):
         try:
             array = values.to_numpy(zero_copy_only=False)  # pyarrow.Array
@@ -61,12 +62,12 @@ def _array(values: object, name: str) -> npt.NDArray[Any]:
 
 
 def encode(values: object, name: str, bits: int | None = None) -> Encoded:
-    """Return fingerprints for the extension module. ``bits`` is the width that is required, if any."""
+    """Returns fingerprints for the extension module. ``bits`` is the width that is required, if any."""
     array = _array(values, name)
     if array.dtype == object and array.ndim == 1 and array.size and isinstance(array[0], (bytes, bytearray)):
         if any(not isinstance(item, (bytes, bytearray)) or len(item) != 16 for item in array):
             raise ValueError(f"{name}: expected 16 bytes for each fingerprint of 128 bits")
-        array = np.frombuffer(b"".join(array), dtype="<u8").reshape(-1, 2)
+        array = from_bytes(array.tolist())
     elif array.dtype == object and array.ndim == 1:
         array = _array(list(array), name)
     if array.dtype.kind == "i" and array.dtype.itemsize in (4, 8):
@@ -93,7 +94,7 @@ def encode(values: object, name: str, bits: int | None = None) -> Encoded:
 
 
 def encode_ids(values: object, name: str) -> tuple[bytes | None, list[str] | None]:
-    """Return ids for the extension module: bytes of numbers, or names, or neither."""
+    """Returns ids for the extension module: bytes of numbers, or names, or neither."""
     if values is None:
         return None, None
     array = _array([values] if isinstance(values, (str, int)) else values, name)
@@ -117,12 +118,12 @@ def encode_ids(values: object, name: str) -> tuple[bytes | None, list[str] | Non
 
 
 def decode_ids(data: bytes) -> npt.NDArray[np.uint64]:
-    """Return ids of the extension module as an array of uint64."""
+    """Returns ids of the extension module as an array of uint64."""
     return np.frombuffer(data, dtype="<u8").astype(np.uint64, copy=False)
 
 
 def decode(data: bytes, bits: int) -> Fingerprints:
-    """Return fingerprints of the extension module as an array: see `Fingerprints`."""
+    """Returns fingerprints of the extension module as an array: see `Fingerprints`."""
     if bits == 32:
         return np.frombuffer(data, dtype="<u4").astype(np.uint32, copy=False)
     array = decode_ids(data)

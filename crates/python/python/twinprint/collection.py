@@ -5,12 +5,27 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Literal, overload
 
 from . import _documents as d
 from . import _twinprint
+from ._answers import (
+    Answer,
+    Best,
+    Change,
+    Document,
+    DocumentRef,
+    Group,
+    Hit,
+    Story,
+    Verdict,
+    answer_of,
+    document_of,
+    group_of,
+    refs_of,
+    story_of,
+)
 from ._compare import Comparison, comparison
 
 __all__ = [
@@ -26,206 +41,8 @@ __all__ = [
     "Verdict",
 ]
 
-#: The relation of a document to the stored ones. ``rejected``: the document was not stored, for the reason in ``error``.
-Verdict = Literal["new", "exact", "near", "updated", "rejected"]
-
 _PAGE = 1000
 _DELETED_AT_ONCE = 1000
-
-
-@dataclass(frozen=True)
-class DocumentRef:
-    """The id and the URL of a stored document."""
-
-    id: str
-    url: str | None = None
-
-
-@dataclass(frozen=True)
-class Best:
-    """The stored document that decided a verdict."""
-
-    id: str
-    #: Differing bits of the two fingerprints.
-    hamming: int
-    #: Exact Jaccard of the two shingle sets, from 0 to 1; None if only fingerprints were compared.
-    jaccard: float | None = None
-    #: Common shingles over the shingles of the smaller text, from 0 to 1; None if only fingerprints were compared.
-    containment: float | None = None
-
-
-@dataclass(frozen=True)
-class Answer:
-    """The answer for one document that was added or checked."""
-
-    id: str | None
-    verdict: Verdict
-    #: The group of the document, or the one that it would join; None if a check found no duplicate.
-    group_id: int | None = None
-    #: The story of the document, if the collection keeps stories.
-    story_id: int | None = None
-    #: The document that represents the group.
-    canonical: DocumentRef | None = None
-    #: The stored document that decided; None if the document itself leads its group.
-    best: Best | None = None
-    #: For an update: the number of fingerprint bits that changed.
-    moved: int | None = None
-    #: For an update: the verdict that the document would have got as a new one.
-    as_new: Verdict | None = None
-    #: True for an update that does not change the canonical text.
-    unchanged: bool = False
-    #: False if only fingerprints were compared.
-    verified: bool = False
-    #: True if there were more candidates than ``max_texts``, so a more distant one may have been missed.
-    limited: bool = False
-    #: The number of the change that stored the document; None if nothing was stored.
-    seq: int | None = None
-    #: True if the change survives a power cut, or if nothing was stored.
-    durable: bool = True
-    #: The reason why the document was rejected.
-    error: str | None = None
-
-    @property
-    def is_duplicate(self) -> bool:
-        """True if a stored document has this text or is a near-duplicate of it."""
-        return (self.as_new or self.verdict) in ("exact", "near")
-
-
-@dataclass(frozen=True)
-class Document:
-    """A stored document."""
-
-    id: str
-    group_id: int
-    #: True if the document is the leader of its group.
-    leads: bool
-    verdict: Verdict
-    #: The number of the document's last change.
-    seq: int
-    #: Times in seconds since 1970: when the text was added, and when the document last changed.
-    added: int
-    changed: int
-    text: str | None = None
-    #: The fingerprint as a number of 64 or 128 bits; None if the collection is keyed.
-    fingerprint: int | None = None
-    url: str | None = None
-    source: str | None = None
-    time: str | None = None
-    score: float | None = None
-    fields: Mapping[str, Any] | None = None
-    story_id: int | None = None
-    #: The leader of the group, and the similarity to it; None for the leader.
-    best: Best | None = None
-    #: The time in seconds since 1970 when the document expires.
-    expires: int | None = None
-
-
-@dataclass(frozen=True)
-class Group:
-    """A group of duplicates. In a list of groups, ``members`` is None."""
-
-    group_id: int
-    size: int
-    leader: DocumentRef
-    canonical: DocumentRef
-    members: tuple[DocumentRef, ...] | None = None
-
-
-@dataclass(frozen=True)
-class Story:
-    """A loose cluster of documents about one event or subject. In a list of stories, ``members`` is None."""
-
-    story_id: int
-    size: int
-    #: The number of documents without duplicates.
-    distinct: int
-    title: str
-    #: The terms that characterise the story with their weights, by descending weight.
-    topic: tuple[tuple[str, float], ...]
-    #: True if no document will join the story any more.
-    ended: bool
-    #: The times of the first and the last document, such as "2024-05-01T12:00:00Z".
-    first: str | None = None
-    last: str | None = None
-    #: The numbers of the stories that were merged into this one.
-    merged: tuple[int, ...] = ()
-    members: tuple[DocumentRef, ...] | None = None
-
-
-@dataclass(frozen=True)
-class Hit:
-    """A stored leader that is similar to a document: a duplicate, or a near miss below the threshold."""
-
-    duplicate: bool
-    group_id: int
-    id: str
-    hamming: int
-    jaccard: float | None = None
-    containment: float | None = None
-    url: str | None = None
-
-
-@dataclass(frozen=True)
-class Change:
-    """A change of a collection."""
-
-    seq: int
-    change: Literal["new", "exact", "near", "updated", "deleted", "expired", "regrouped"]
-    id: str
-    group_id: int
-
-
-def _ref(value: Mapping[str, Any] | None) -> DocumentRef | None:
-    return None if value is None else DocumentRef(**value)
-
-
-def _refs(values: Iterable[Mapping[str, Any]]) -> tuple[DocumentRef, ...]:
-    return tuple(DocumentRef(**value) for value in values)
-
-
-def _answer(value: dict[str, Any], id_: str | None) -> Answer:
-    error = value.get("error")
-    if error is not None:
-        return Answer(id_, "rejected", error=error)
-    if "canonical" in value:
-        value["canonical"] = DocumentRef(**value["canonical"])
-    if "best" in value:
-        value["best"] = Best(**value["best"])
-    return Answer(**value)
-
-
-def _document(value: dict[str, Any]) -> Document:
-    if "best" in value:
-        value["best"] = Best(**value["best"])
-    if "fingerprint" in value:
-        value["fingerprint"] = int(value["fingerprint"], 16)
-    return Document(**value)
-
-
-def _group(value: dict[str, Any], members: tuple[DocumentRef, ...] | None) -> Group:
-    return Group(
-        value["group_id"],
-        value["size"],
-        DocumentRef(**value["leader"]),
-        DocumentRef(**value["canonical"]),
-        members,
-    )
-
-
-def _story(value: dict[str, Any], members: tuple[DocumentRef, ...] | None) -> Story:
-    topic = tuple((term["term"], term["weight"]) for term in value["topic"])
-    return Story(
-        value["story_id"],
-        value["size"],
-        value["distinct"],
-        value["title"],
-        topic,
-        value["ended"],
-        value.get("first"),
-        value.get("last"),
-        tuple(value.get("merged", ())),
-        members,
-    )
 
 
 def _reopen(path: str, read_only: bool) -> Collection:
@@ -241,28 +58,24 @@ class Collection:
     when it is dropped. It is pickled as its path, and opened again when it is unpickled. A forked process cannot use
     the collection of its parent.
 
-    Parameters
-    ----------
-    path
-        The directory of the collection.
-    read_only
-        Do not change the files, and allow other readers.
+    Args:
+        path: the directory of the collection.
+        read_only: do not change the files, and allow other readers.
 
-    Examples
-    --------
-    >>> import tempfile, twinprint
-    >>> directory = tempfile.TemporaryDirectory()
-    >>> with twinprint.Collection.create(directory.name + "/seen") as seen:
-    ...     answers = seen.add([
-    ...         {"id": "a", "text": "Rain fell all day", "url": "https://example.org/a"},
-    ...         {"id": "b", "text": "rain fell all day!"},
-    ...         {"id": "c", "text": "Snow is expected"},
-    ...     ])
-    ...     print([answer.verdict for answer in answers])
-    ...     print(seen.check("Rain fell all day").best.id, len(seen))
-    ['new', 'exact', 'new']
-    a 3
-    >>> directory.cleanup()
+    Examples:
+        >>> import tempfile, twinprint
+        >>> directory = tempfile.TemporaryDirectory()
+        >>> with twinprint.Collection.create(directory.name + "/seen") as seen:
+        ...     answers = seen.add([
+        ...         {"id": "a", "text": "Rain fell all day", "url": "https://example.org/a"},
+        ...         {"id": "b", "text": "rain fell all day!"},
+        ...         {"id": "c", "text": "Snow is expected"},
+        ...     ])
+        ...     print([answer.verdict for answer in answers])
+        ...     print(seen.check("Rain fell all day").best.id, len(seen))
+        ['new', 'exact', 'new']
+        a 3
+        >>> directory.cleanup()
     """
 
     __slots__ = ("_handle", "_path", "_read_only")
@@ -294,50 +107,31 @@ class Collection:
         story_live: int = 10_000,
         exist_ok: bool = False,
     ) -> Collection:
-        """Create a collection in a directory that is empty or does not exist, and open it.
+        """Creates a collection in a directory that is empty or does not exist, and open it.
 
-        Parameters
-        ----------
-        path
-            The directory of the collection.
-        profile
-            The profile of the fingerprints, which have 64 or 128 bits.
-        hamming
-            Largest Hamming distance of candidates, in bits: up to 12 at 64 bits, and 24 at 128. The default is 16 at
-            128 bits, 8 at 64, and 3 if ``store`` is "none".
-        threshold
-            Minimum Jaccard of a duplicate: above 0 and at most 1.
-        store
-            Stored form of each text, from which verdicts are verified: the text, its shingles, or none.
-        canonical
-            Rule that chooses the document that represents a group.
-        max_texts
-            Largest number of texts that one document is compared with.
-        ttl
-            Seconds after which a document expires that has no ``ttl`` of its own.
-        empty
-            Treatment of texts without words, which are never duplicates.
-        keyed
-            Make fingerprints under a secret key, which is stored in the collection.
-        stories
-            Group documents into stories too: loose clusters by terms and time, with topics.
-        story_threshold, story_merge
-            Minimum cosines at which a document joins a story and two stories merge. They are estimated from the
-            documents if they are None.
-        story_window, story_half_life
-            Time without new documents after which a story ends, and time after which the weight of a document is
-            halved: seconds, a timedelta, or a text such as "7d".
-        story_live
-            Largest number of live stories.
-        exist_ok
-            Open the collection in the directory if it has the same settings, instead of an error.
+        Args:
+            path: the directory of the collection.
+            profile: the profile of the fingerprints, which have 64 or 128 bits.
+            hamming: largest Hamming distance of candidates, in bits: up to 12 at 64 bits, and 24 at 128. The default
+                is 16 at 128 bits, 8 at 64, and 3 if ``store`` is "none".
+            threshold: minimum Jaccard of a duplicate: above 0 and at most 1.
+            store: stored form of each text, from which verdicts are verified: the text, its shingles, or none.
+            canonical: rule that chooses the document that represents a group.
+            max_texts: largest number of texts that one document is compared with.
+            ttl: seconds after which a document expires that has no ``ttl`` of its own.
+            empty: treatment of texts without words, which are never duplicates.
+            keyed: make fingerprints under a secret key, which is stored in the collection.
+            stories: group documents into stories too: loose clusters by terms and time, with topics.
+            story_threshold, story_merge: minimum cosines at which a document joins a story and two stories merge.
+                They are estimated from the documents if they are None.
+            story_window, story_half_life: time without new documents after which a story ends, and time after which
+                the weight of a document is halved: seconds, a timedelta, or a text such as "7d".
+            story_live: largest number of live stories.
+            exist_ok: open the collection in the directory if it has the same settings, instead of an error.
 
-        Raises
-        ------
-        FileExistsError
-            If the directory is not empty.
-        ValueError
-            If an argument is not allowed, or if the collection in the directory has other settings.
+        Raises:
+            FileExistsError: if the directory is not empty.
+            ValueError: if an argument is not allowed, or if the collection in the directory has other settings.
         """
         where = os.path.abspath(path)
         if not isinstance(profile, str):
@@ -358,9 +152,7 @@ class Collection:
             "reject_empty": d.choice(empty, "empty", ("keep", "reject")) == "reject",
             "keyed": bool(keyed),
             "stories": bool(stories),
-            "story_threshold": None
-            if story_threshold is None
-            else d.real(story_threshold, "story_threshold"),
+            "story_threshold": None if story_threshold is None else d.real(story_threshold, "story_threshold"),
             "story_merge": None if story_merge is None else d.real(story_merge, "story_merge"),
             "story_window": d.span(story_window, "story_window"),
             "story_half_life": d.span(story_half_life, "story_half_life"),
@@ -385,14 +177,11 @@ class Collection:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], *, read_only: bool = False) -> Collection:
-        """Open a collection, as ``Collection(path)`` does.
+        """Opens a collection, as ``Collection(path)`` does.
 
-        Raises
-        ------
-        FileNotFoundError
-            If the directory has no collection.
-        TwinprintError
-            If another process has the collection open, or if its file is damaged.
+        Raises:
+            FileNotFoundError: if the directory has no collection.
+            TwinprintError: if another process has the collection open, or if its file is damaged.
         """
         return cls(path, read_only=read_only)
 
@@ -413,10 +202,10 @@ class Collection:
         return result
 
     def close(self) -> None:
-        """Close the collection, after all running calls. Writes that were acknowledged are on the disk then."""
+        """Closes the collection, after all running calls. Writes that were acknowledged are on the disk then."""
         self._handle.close()
 
-    def __enter__(self) -> Collection:  # noqa: PYI034, Python 3.10 has no Self
+    def __enter__(self) -> Collection:
         return self
 
     def __exit__(
@@ -434,25 +223,25 @@ class Collection:
         return f"Collection({self._path!r}{', read_only=True' if self._read_only else ''})"
 
     def __len__(self) -> int:
-        """Return the number of documents."""
+        """Returns the number of documents."""
         return self._handle.len()
 
     def __bool__(self) -> bool:
         return True
 
     def __contains__(self, id: object) -> bool:
-        """Return True if a document has this id."""
+        """Returns True if a document has this id."""
         return self.get(id) is not None
 
     def __iter__(self) -> Iterator[Document]:
-        """Return all documents in the order in which they were added."""
+        """Returns all documents in the order in which they were added."""
         after: int | None = 0
         while after is not None:
             page, after = self._handle.documents(after, _PAGE)
-            yield from map(_document, json.loads(page))
+            yield from map(document_of, json.loads(page))
 
     @overload
-    def add(
+    def add(  # pyright: ignore[reportOverlappingOverload], a text is one document
         self,
         documents: str | Mapping[str, Any],
         *,
@@ -488,42 +277,30 @@ class Collection:
         text: str = "text",
         fields: Iterable[str] = (),
     ) -> Answer | list[Answer]:
-        """Add documents, and return the answer for each: new, exact, near, updated or rejected.
+        """Adds documents, and return the answer for each: new, exact, near, updated or rejected.
 
         Each document is compared with the stored ones and with those before it. If near-duplicates are added at the
         same time, exactly one of them is new. A document with the id of a stored one updates it.
 
-        Parameters
-        ----------
-        documents
-            One document, or several: a list, an iterator, a table of pandas, polars or pyarrow, or an iterator of
-            tables. A document is its text, or a dictionary with ``id`` (str or int), and ``text``, ``html`` or
-            ``fingerprint`` (int). It may also have ``url``, ``source``, ``time``, ``score``, ``title``, ``ttl`` (seconds)
-            and ``fields`` (a dictionary to store); other keys are ignored. A document without an id gets one from its
-            position and its text.
-        ids
-            Ids of the documents, one for each, instead of those in the documents.
-        only_new
-            Answer duplicates, but do not store them.
-        durable
-            Return when the documents are on the disk. If False, they are written within a second.
-        id, text
-            The keys of id and text.
-        fields
-            Further keys whose values are stored with the document.
+        Args:
+            documents: one document, or several: a list, an iterator, a table of pandas, polars or pyarrow, or an
+                iterator of tables. A document is its text, or a dictionary with ``id`` (str or int), and ``text``,
+                ``html`` or ``fingerprint`` (int). It may also have ``url``, ``source``, ``time``, ``score``,
+                ``title``, ``ttl`` (seconds) and ``fields`` (a dictionary to store); other keys are ignored. A
+                document without an id gets one from its position and its text.
+            ids: ids of the documents, one for each, instead of those in the documents.
+            only_new: answer duplicates, but do not store them.
+            durable: return when the documents are on the disk. If False, they are written within a second.
+            id, text: the keys of id and text.
+            fields: further keys whose values are stored with the document.
 
-        Returns
-        -------
-        Answer or list of Answer
+        Returns:
             One answer for one document, a list for several, in order.
 
-        Raises
-        ------
-        ValueError
-            If a single document cannot be stored. In a list, its answer is ``rejected``.
-        TypeError
-            If a value has a wrong type. Documents before it may have been stored: about 500 documents are committed at
-            a time.
+        Raises:
+            ValueError: if a single document cannot be stored. In a list, its answer is ``rejected``.
+            TypeError: if a value has a wrong type. Documents before it may have been stored: about 500 documents are
+                committed at a time.
         """
         return self._answers(
             lambda rows: self._handle.add(rows, bool(only_new), bool(durable)),
@@ -533,7 +310,7 @@ class Collection:
         )
 
     @overload
-    def check(
+    def check(  # pyright: ignore[reportOverlappingOverload], a text is one document
         self,
         documents: str | Mapping[str, Any],
         *,
@@ -560,15 +337,13 @@ class Collection:
         id: str = "id",
         text: str = "text",
     ) -> Answer | list[Answer]:
-        """Return the answers that `add` would give, for each document alone, and store nothing.
+        """Returns the answers that `add` would give, for each document alone, and store nothing.
 
         The arguments are those of `add`. A document without an id is compared as one that no stored document has.
         """
         return self._answers(self._handle.check, documents, ids, d.Keys(id, text))
 
-    def _answers(
-        self, call: Any, documents: Any, ids: Iterable[Any] | None, keys: d.Keys
-    ) -> Answer | list[Answer]:
+    def _answers(self, call: Any, documents: Any, ids: Iterable[Any] | None, keys: d.Keys) -> Answer | list[Answer]:
         single = isinstance(documents, (str, Mapping))
         if single and ids is not None:
             raise TypeError("ids: one document has its id in the dictionary; ids are for several documents")
@@ -580,7 +355,7 @@ class Collection:
             prepared = [row for row in batch if isinstance(row, d.Row)]
             got = iter(json.loads(call(prepared)) if prepared else ())
             answers.extend(
-                _answer(next(got), row.id if row.has_id else None)
+                answer_of(next(got), row.id if row.has_id else None)
                 if isinstance(row, d.Row)
                 else Answer(row.id, "rejected", error=row.reason)
                 for row in batch
@@ -593,27 +368,23 @@ class Collection:
         return answer
 
     def get(self, id: object, default: Any = None) -> Any:
-        """Return the stored `Document` with this id, or ``default`` if there is none."""
+        """Returns the stored `Document` with this id, or ``default`` if there is none."""
         try:
             return self[id]
         except KeyError:
             return default
 
     def __getitem__(self, id: object) -> Document:
-        """Return the stored document with this id. Raises KeyError if there is none."""
-        return _document(json.loads(self._handle.get(d.text_id(id, "id") or "")))
+        """Returns the stored document with this id. Raises KeyError if there is none."""
+        return document_of(json.loads(self._handle.get(d.text_id(id, "id") or "")))
 
     def delete(self, ids: Any = None, *, source: str | None = None, durable: bool = True) -> int:
-        """Delete documents by id, or all documents of a source, and return the number of documents deleted.
+        """Deletes documents by id, or all documents of a source, and return the number of documents deleted.
 
-        Parameters
-        ----------
-        ids
-            One id, or several.
-        source
-            The source whose documents are deleted: the ``source`` of a document, or the host of its URL.
-        durable
-            Return when the deletion is on the disk.
+        Args:
+            ids: one id, or several.
+            source: the source whose documents are deleted: the ``source`` of a document, or the host of its URL.
+            durable: return when the deletion is on the disk.
         """
         if (ids is None) == (source is None):
             raise TypeError("ids: give either ids or source")
@@ -622,8 +393,8 @@ class Collection:
             while page := self._handle.ids_of_source(source, _DELETED_AT_ONCE):
                 deleted += sum(seq is not None for seq in self._handle.delete(page, durable))
             return deleted
-        one = isinstance(ids, (str, int)) or not isinstance(ids, Iterable)
-        texts = [d.text_id(id_, "ids") or "" for id_ in ((ids,) if one else ids)]
+        several: Iterable[Any] = (ids,) if isinstance(ids, str) or not isinstance(ids, Iterable) else ids
+        texts = [d.text_id(id_, "ids") or "" for id_ in several]
         for start in range(0, len(texts), _DELETED_AT_ONCE):
             seqs = self._handle.delete(texts[start : start + _DELETED_AT_ONCE], durable)
             deleted += sum(seq is not None for seq in seqs)
@@ -637,50 +408,46 @@ class Collection:
         limit: int = 10,
         text: str = "text",
     ) -> list[Hit]:
-        """Return the stored leaders that are similar to a document: duplicates, then near misses.
+        """Returns the stored leaders that are similar to a document: duplicates, then near misses.
 
-        Parameters
-        ----------
-        document
-            A text, or a dictionary as for `add`.
-        hamming
-            Largest Hamming distance of candidates, in bits. The default is that of the collection, which is also the
-            largest.
-        limit
-            Largest number of hits.
+        Args:
+            document: A text, or a dictionary as for `add`.
+            hamming: largest Hamming distance of candidates, in bits. The default is that of the collection, which is
+                also the largest.
+            limit: largest number of hits.
         """
         if not isinstance(document, (str, Mapping)):
             raise TypeError(f"document: expected a str or a dictionary, not {type(document).__name__}")
         row = d.row(document, d.Keys(text=text), 0)
         if isinstance(row, d.Refused):
-            raise ValueError(row.reason)  # noqa: TRY004, the value is missing
+            raise ValueError(row.reason)
         radius = None if hamming is None else d.natural(hamming, "hamming", 128)
         found = self._handle.similar(row, radius, d.natural(limit, "limit", 10_000))
         return [Hit(**hit) for hit in json.loads(found)["hits"]]
 
     def explain(self, a: object, b: object) -> Comparison:
-        """Compare two stored documents by their ids: see `twinprint.compare`."""
+        """Compares two stored documents by their ids: see `twinprint.compare`."""
         first, second = d.text_id(a, "a") or "", d.text_id(b, "b") or ""
         return comparison(json.loads(self._handle.explain(first, second)))
 
     def groups(self, min_size: int = 2) -> Iterator[Group]:
-        """Return the groups of at least ``min_size`` documents, ascending by number, without their members."""
+        """Returns the groups of at least ``min_size`` documents, ascending by number, without their members."""
         smallest = d.natural(min_size, "min_size")
         after: int | None = 0
         while after is not None:
             page = json.loads(self._handle.groups(after, smallest, _PAGE))
-            yield from (_group(group, None) for group in page["groups"])
+            yield from (group_of(group, None) for group in page["groups"])
             after = page.get("next_after")
 
     def group(self, group_id: int) -> Group:
-        """Return a group with all its members. Raises KeyError if there is none."""
+        """Returns a group with all its members. Raises KeyError if there is none."""
         number = d.natural(group_id, "group_id")
         page = json.loads(self._handle.group(number, 0, _PAGE))
-        members = list(_refs(page.get("members", ())))
+        members = list(refs_of(page.get("members", ())))
         while (after := page.get("next_after")) is not None:
             page = json.loads(self._handle.group(number, after, _PAGE))
-            members.extend(_refs(page.get("members", ())))
-        return _group(page, tuple(members))
+            members.extend(refs_of(page.get("members", ())))
+        return group_of(page, tuple(members))
 
     def stories(
         self,
@@ -690,17 +457,13 @@ class Collection:
         since: object = None,
         until: object = None,
     ) -> Iterator[Story]:
-        """Return the stories, those with the latest document first, without their members.
+        """Returns the stories, those with the latest document first, without their members.
 
-        Parameters
-        ----------
-        min_size
-            Smallest number of documents of a story.
-        state
-            Only live or only ended stories.
-        since, until
-            First and last time of a story's latest document: a datetime, a date, a text, or seconds since 1970. Times
-            without a zone are in UTC.
+        Args:
+            min_size: smallest number of documents of a story.
+            state: only live or only ended stories.
+            since, until: first and last time of a story's latest document: a datetime, a date, a text, or seconds
+                since 1970. Times without a zone are in UTC.
         """
         ended = None if state is None else d.choice(state, "state", ("live", "ended")) == "ended"
         first, last = d.seconds(since, "since"), d.seconds(until, "until")
@@ -708,36 +471,35 @@ class Collection:
         after: str | None = None
         while True:
             page = json.loads(self._handle.stories(ended, first, last, smallest, after, _PAGE))
-            yield from (_story(story, None) for story in page["stories"])
+            yield from (story_of(story, None) for story in page["stories"])
             after = page.get("next_after")
             if after is None:
                 return
 
     def story(self, story_id: int) -> Story:
-        """Return a story with all its documents. Raises KeyError if there is none."""
+        """Returns a story with all its documents. Raises KeyError if there is none."""
         number = d.natural(story_id, "story_id")
         page = json.loads(self._handle.story(number, 0, _PAGE))
-        members = list(_refs(page["members"]))
+        members = list(refs_of(page["members"]))
         while (after := page.get("next_after")) is not None:
             page = json.loads(self._handle.story(number, after, _PAGE))
-            members.extend(_refs(page["members"]))
-        return _story(page, tuple(members))
+            members.extend(refs_of(page["members"]))
+        return story_of(page, tuple(members))
 
     def feed(self, since: int = 0) -> Iterator[Change]:
-        """Return the changes from number ``since`` on, the oldest first.
+        """Returns the changes from number ``since`` on, the oldest first.
 
         Continue later with the ``seq`` of the last change plus one. The collection stores the latest million changes;
         `first_change` is the number of the oldest.
 
-        Examples
-        --------
-        >>> import tempfile, twinprint
-        >>> directory = tempfile.TemporaryDirectory()
-        >>> seen = twinprint.Collection.create(directory.name + "/seen")
-        >>> answer = seen.add({"id": "a", "text": "Rain fell all day"})
-        >>> [(change.change, change.id) for change in seen.feed(since=answer.seq)]
-        [('new', 'a')]
-        >>> seen.close(); directory.cleanup()
+        Examples:
+            >>> import tempfile, twinprint
+            >>> directory = tempfile.TemporaryDirectory()
+            >>> seen = twinprint.Collection.create(directory.name + "/seen")
+            >>> answer = seen.add({"id": "a", "text": "Rain fell all day"})
+            >>> [(change.change, change.id) for change in seen.feed(since=answer.seq)]
+            [('new', 'a')]
+            >>> seen.close(); directory.cleanup()
         """
         start = d.natural(since, "since")
         while page := json.loads(self._handle.changes(start, _PAGE)):
@@ -746,33 +508,29 @@ class Collection:
             start = page[-1]["seq"] + 1
 
     def first_change(self) -> int | None:
-        """Return the number of the oldest stored change; None if no change is stored."""
+        """Returns the number of the oldest stored change; None if no change is stored."""
         return self._handle.first_change()
 
     def stats(self, sources: int = 100) -> dict[str, Any]:
-        """Return the numbers of documents and groups, the size of the file in bytes, and the counts of sources.
+        """Returns the numbers of documents and groups, the size of the file in bytes, and the counts of sources.
 
-        Parameters
-        ----------
-        sources
-            Largest number of sources to list, those with the most documents first.
+        Args:
+            sources: largest number of sources to list, those with the most documents first.
         """
         result: dict[str, Any] = json.loads(self._handle.stats(d.natural(sources, "sources", 10_000)))
         return result
 
     def verify(self) -> dict[str, int]:
-        """Read and compare all data: checksums, fingerprints, members of groups. Return what was read.
+        """Reads and compare all data: checksums, fingerprints, members of groups. Return what was read.
 
-        Raises
-        ------
-        TwinprintError
-            For the first damage that is found.
+        Raises:
+            TwinprintError: for the first damage that is found.
         """
         result: dict[str, int] = json.loads(self._handle.verify())
         return result
 
     def backup(self, path: str | os.PathLike[str]) -> dict[str, int]:
-        """Copy the present state into a new directory, verify the copy, and return its counts.
+        """Copies the present state into a new directory, verify the copy, and return its counts.
 
         Other threads can read and write meanwhile. The copy is a collection, with its secret keys.
         """
@@ -781,14 +539,14 @@ class Collection:
 
     @staticmethod
     def restore(backup: str | os.PathLike[str], path: str | os.PathLike[str]) -> dict[str, int]:
-        """Make a collection in a new directory from a backup, and return its counts."""
+        """Makes a collection in a new directory from a backup, and return its counts."""
         restored = _twinprint.Collection.restore(os.path.abspath(backup), os.path.abspath(path))
         result: dict[str, int] = json.loads(restored)
         return result
 
     @staticmethod
     def repair(damaged: str | os.PathLike[str], path: str | os.PathLike[str]) -> tuple[int, int | None]:
-        """Make a collection from the readable documents of a damaged one. Return how many were saved and lost.
+        """Makes a collection from the readable documents of a damaged one. Return how many were saved and lost.
 
         The number lost is None if it is unknown.
         """

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Literal, NamedTuple
 
@@ -14,14 +13,12 @@ import numpy.typing as npt
 from . import _twinprint
 from ._documents import choice, natural
 from ._fingerprints import Fingerprints, decode, decode_ids, encode, encode_ids
+from ._progress import Progress, reporting
 
 __all__ = ["Index", "Matches", "Pairs"]
 
 #: Memory of a build or a join, in bytes. Data that does not fit is kept on disk.
 _MEMORY = 4 << 30
-
-#: A function that is called with the stage, the work done, the total work (0 if unknown), and its unit.
-Progress = Callable[[str, int, int, str], object]
 
 
 class Matches(NamedTuple):
@@ -56,24 +53,21 @@ class Index:
     threads, and let other threads of Python run. An index reads the last commit: any number of processes can have it
     open, and one at a time can change it. It is pickled as its path, and opened again when it is unpickled.
 
-    Parameters
-    ----------
-    path
-        The directory of the index.
+    Args:
+        path: the directory of the index.
 
-    Examples
-    --------
-    >>> import tempfile, numpy as np, twinprint
-    >>> directory = tempfile.TemporaryDirectory()
-    >>> fingerprints = np.array([0b0000, 0xFFFF, 0b0001], dtype=np.uint64)
-    >>> index = twinprint.Index.build(directory.name + "/index", fingerprints, k=3)
-    >>> matches = index.query([0b0101])
-    >>> matches.id.tolist(), matches.hamming.tolist()
-    ([2, 0], [1, 2])
-    >>> pairs = index.join()
-    >>> list(zip(pairs.a.tolist(), pairs.b.tolist(), pairs.hamming.tolist()))
-    [(0, 2, 1)]
-    >>> index.close(); directory.cleanup()
+    Examples:
+        >>> import tempfile, numpy as np, twinprint
+        >>> directory = tempfile.TemporaryDirectory()
+        >>> fingerprints = np.array([0b0000, 0xFFFF, 0b0001], dtype=np.uint64)
+        >>> index = twinprint.Index.build(directory.name + "/index", fingerprints, k=3)
+        >>> matches = index.query([0b0101])
+        >>> matches.id.tolist(), matches.hamming.tolist()
+        ([2, 0], [1, 2])
+        >>> pairs = index.join()
+        >>> list(zip(pairs.a.tolist(), pairs.b.tolist(), pairs.hamming.tolist()))
+        [(0, 2, 1)]
+        >>> index.close(); directory.cleanup()
     """
 
     __slots__ = ("_handle", "_path")
@@ -93,58 +87,48 @@ class Index:
         codec: Literal["packed", "elias-fano", "huffman"] = "packed",
         profile: str | None = None,
         memory: int = _MEMORY,
-        progress: Progress | None = None,
+        progress: bool | Progress | None = None,
     ) -> Index:
-        """Make an index of fingerprints in a new directory, and open it.
+        """Makes an index of fingerprints in a new directory, and open it.
 
-        Parameters
-        ----------
-        path
-            The directory of the index.
-        fingerprints
-            An array of uint64 of shape (n,) for 64 bits, or (n, 2) for 128 bits with the low half first; an array of
-            uint32 for 32 bits; or a column of pyarrow, polars or pandas, also of 16 bytes for 128 bits. Signed numbers
-            are read as unsigned ones with the same bits.
-        ids
-            Distinct ids, all int (below 2**64 - 1) or all str. The default are the positions.
-        k
-            Largest Hamming distance of most queries, in bits, for which the index is optimised.
-        codec
-            Storage format of the fingerprints.
-        profile
-            Id of the profile that made the fingerprints, which is stored with them.
-        memory
-            Approximate memory in bytes. Data that does not fit is kept on disk.
-        progress
-            Called as ``progress(stage, done, total, unit)`` about twenty times a second.
+        Args:
+            path: the directory of the index.
+            fingerprints: an array of uint64 of shape (n,) for 64 bits, or (n, 2) for 128 bits with the low half
+                first; an array of uint32 for 32 bits; or a column of pyarrow, polars or pandas, also of 16 bytes (most
+                significant first) for
+                128 bits. Signed numbers are read as unsigned ones with the same bits.
+            ids: distinct ids, all int (below 2**64 - 1) or all str. The default are the positions.
+            k: largest Hamming distance of most queries, in bits, for which the index is optimised.
+            codec: storage format of the fingerprints.
+            profile: id of the profile that made the fingerprints, which is stored with them.
+            memory: approximate memory in bytes. Data that does not fit is kept on disk.
+            progress: True shows a line on the terminal; a function is called as ``progress(stage, done, total, unit)``.
 
-        Raises
-        ------
-        FileExistsError
-            If the directory has an index.
-        ValueError
-            If an id occurs twice, or an argument is not allowed.
+        Raises:
+            FileExistsError: if the directory has an index.
+            ValueError: if an id occurs twice, or an argument is not allowed.
         """
         rows = encode(fingerprints, "fingerprints")
         numbers, names = encode_ids(ids, "ids")
         where = os.path.abspath(path)
-        _twinprint.Index.build(
-            where,
-            rows.data,
-            rows.bits,
-            numbers,
-            names,
-            natural(k, "k", 2**32 - 1),
-            choice(codec, "codec", ("packed", "elias-fano", "huffman")),
-            profile,
-            natural(memory, "memory"),
-            progress,
-        )
+        with reporting(progress) as report:
+            _twinprint.Index.build(
+                where,
+                rows.data,
+                rows.bits,
+                numbers,
+                names,
+                natural(k, "k", 2**32 - 1),
+                choice(codec, "codec", ("packed", "elias-fano", "huffman")),
+                profile,
+                natural(memory, "memory"),
+                report,
+            )
         return cls(where)
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Index:
-        """Open an index, as ``Index(path)`` does. Raises FileNotFoundError if there is none."""
+        """Opens an index, as ``Index(path)`` does. Raises FileNotFoundError if there is none."""
         return cls(path)
 
     @property
@@ -168,7 +152,7 @@ class Index:
         return self._handle.profile()
 
     def __len__(self) -> int:
-        """Return the number of ids that are not deleted. O(n) if some are."""
+        """Returns the number of ids that are not deleted. O(n) if some are."""
         return self._handle.len()
 
     def __bool__(self) -> bool:
@@ -180,7 +164,7 @@ class Index:
     def __reduce__(self) -> tuple[Any, ...]:
         return _reopen, (self._path,)
 
-    def __enter__(self) -> Index:  # noqa: PYI034, Python 3.10 has no Self
+    def __enter__(self) -> Index:
         return self
 
     def __exit__(
@@ -192,36 +176,29 @@ class Index:
         self.close()
 
     def close(self) -> None:
-        """Close the index. Calls that are running continue."""
+        """Closes the index. Calls that are running continue."""
         self._handle.close()
 
     def refresh(self) -> None:
-        """Read the last commit, which another process may have made."""
+        """Reads the last commit, which another process may have made."""
         self._handle.refresh()
 
-    def query(
-        self, fingerprints: object, k: int | None = None, *, progress: Progress | None = None
-    ) -> Matches:
-        """Return all stored fingerprints within ``k`` of each query.
+    def query(self, fingerprints: object, k: int | None = None, *, progress: bool | Progress | None = None) -> Matches:
+        """Returns all stored fingerprints within ``k`` of each query.
 
-        Parameters
-        ----------
-        fingerprints
-            Queries, as for `build`.
-        k
-            Largest Hamming distance in bits. The default is that of the index; a larger one compares more fingerprints.
+        Args:
+            fingerprints: queries, as for `build`.
+            k: largest Hamming distance in bits. The default is that of the index; a larger one compares more
+                fingerprints.
 
-        Returns
-        -------
-        Matches
+        Returns:
             Arrays of queries (positions), ids and distances, of one length.
         """
         rows = encode(fingerprints, "fingerprints", self.bits)
         radius = self.k if k is None else natural(k, "k", 2**32 - 1)
-        query, ids, hamming = self._handle.query(rows.data, radius, progress)
-        return Matches(
-            decode_ids(query).astype(np.int64), self._ids(ids), np.frombuffer(hamming, dtype=np.uint8)
-        )
+        with reporting(progress) as report:
+            query, ids, hamming = self._handle.query(rows.data, radius, report)
+        return Matches(decode_ids(query).astype(np.int64), self._ids(ids), np.frombuffer(hamming, dtype=np.uint8))
 
     def join(
         self,
@@ -231,39 +208,32 @@ class Index:
         max_rows: int = 100_000_000,
         memory: int = _MEMORY,
         work_dir: str | os.PathLike[str] | None = None,
-        progress: Progress | None = None,
+        progress: bool | Progress | None = None,
     ) -> Pairs:
-        """Return all pairs of ids whose fingerprints are within ``k``.
+        """Returns all pairs of ids whose fingerprints are within ``k``.
 
-        Parameters
-        ----------
-        k
-            Largest Hamming distance in bits. The default is that of the index.
-        other
-            Another index, whose ids are in ``b``. Without it, the pairs within this index are found, each once, with
-            the smaller id in ``a``.
-        max_rows
-            ValueError if there would be more pairs.
-        memory
-            Approximate memory in bytes, in addition to the result.
-        work_dir
-            Directory of temporary files. The default is that of the system.
+        Args:
+            k: largest Hamming distance in bits. The default is that of the index.
+            other: another index, whose ids are in ``b``. Without it, the pairs within this index are found, each
+                once, with the smaller id in ``a``.
+            max_rows: largest number of pairs; more are an error.
+            memory: approximate memory in bytes, in addition to the result.
+            work_dir: directory of temporary files. The default is that of the system.
 
-        Returns
-        -------
-        Pairs
+        Returns:
             Arrays of ids and distances, of one length, ordered by fingerprint.
         """
         if other is not None and not isinstance(other, Index):
             raise TypeError(f"other: expected an Index, not {type(other).__name__}")
-        a, b, hamming = self._handle.join(
-            None if other is None else other._handle,
-            self.k if k is None else natural(k, "k", 2**32 - 1),
-            natural(max_rows, "max_rows"),
-            natural(memory, "memory"),
-            None if work_dir is None else os.path.abspath(work_dir),
-            progress,
-        )
+        with reporting(progress) as report:
+            a, b, hamming = self._handle.join(
+                None if other is None else other._handle,
+                self.k if k is None else natural(k, "k", 2**32 - 1),
+                natural(max_rows, "max_rows"),
+                natural(memory, "memory"),
+                None if work_dir is None else os.path.abspath(work_dir),
+                report,
+            )
         return Pairs(self._ids(a), (other or self)._ids(b), np.frombuffer(hamming, dtype=np.uint8))
 
     def _ids(self, data: bytes) -> npt.NDArray[Any]:
@@ -277,41 +247,41 @@ class Index:
         ids: object = None,
         *,
         memory: int = _MEMORY,
-        progress: Progress | None = None,
+        progress: bool | Progress | None = None,
     ) -> npt.NDArray[Any]:
-        """Add fingerprints: all of them, or none after an error. Return their ids.
+        """Adds fingerprints: all of them, or none after an error. Returns their ids.
 
-        Each call writes a file, so add many fingerprints at a time. An id that is in the index gets its new fingerprint.
+        Each call writes a file, so add many fingerprints at a time. An id of the index gets its new fingerprint.
 
-        Parameters
-        ----------
-        fingerprints, ids
-            As for `build`. The default ids continue after the last.
+        Args:
+            fingerprints, ids: as for `build`. The default ids continue after the last.
         """
         rows = encode(fingerprints, "fingerprints", self.bits)
         numbers, names = encode_ids(ids, "ids")
-        return self._ids(self._handle.add(rows.data, numbers, names, natural(memory, "memory"), progress))
+        with reporting(progress) as report:
+            added = self._handle.add(rows.data, numbers, names, natural(memory, "memory"), report)
+        return self._ids(added)
 
     def delete(self, ids: object) -> int:
-        """Delete one id or several, and return the number that were stored."""
+        """Deletes one id or several, and return the number that were stored."""
         numbers, names = encode_ids(ids, "ids")
         return self._handle.delete(numbers, names)
 
     def compact(self) -> None:
-        """Merge the files of the index into one, which is faster to search, without the deleted ids."""
+        """Merges the files of the index into one, which is faster to search, without the deleted ids."""
         self._handle.compact()
 
     def stats(self) -> dict[str, Any]:
-        """Return figures of the index: ids, bits, radius, codec, profile, segments, bytes on disk and others."""
+        """Returns figures of the index: ids, bits, radius, codec, profile, segments, bytes on disk and others."""
         result: dict[str, Any] = json.loads(self._handle.stats())
         return result
 
     def check(self) -> dict[str, int]:
-        """Read and verify every byte of the index. Raises TwinprintError for the first damage."""
+        """Reads and verify every byte of the index. Raises TwinprintError for the first damage."""
         segments, ids = self._handle.check()
         return {"segments": segments, "ids": ids}
 
     def to_numpy(self) -> tuple[npt.NDArray[Any], Fingerprints]:
-        """Return all ids and their fingerprints, ascending by id, or in the order of addition if ids are str."""
+        """Returns all ids and their fingerprints, ascending by id, or in the order of addition if ids are str."""
         ids, fingerprints = self._handle.rows()
         return self._ids(ids), decode(fingerprints, self.bits)

@@ -2,30 +2,37 @@
 //!
 //! A handle reads the last commit of an index. A change opens the index as its only writer, commits, and closes it, so
 //! that other processes can read and change it in the meantime, and no thread runs between calls.
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "PyO3 converts the arguments of Python to owned values"
+)]
 
 mod build;
 mod error;
 mod row;
 mod search;
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde_json::json;
-use twinprint::index_join::{JoinOptions, JoinSide, join};
+use twinprint::index_join::{JoinOptions, JoinRow, JoinSide, join};
 use twinprint::segment::{Codec, DirectoryForm};
 use twinprint::store::{self, Committed, Names, Settings};
-use twinprint::{ProfileLabel, Width};
+use twinprint::{ProfileLabel, Progress, Width};
 
 use self::build::{Build, Ids, writer};
 use self::error::IndexError;
 use self::row::{Row, read_ids, write_ids};
 use self::search::Columns;
 use crate::errors::argument;
-use crate::{pool, profile};
+use crate::pool;
+use crate::profile::profile;
 
 /// The last commit of an index, at the width of its fingerprints.
 #[derive(Clone)]
@@ -162,9 +169,7 @@ impl IndexHandle {
         progress: Option<Bound<'_, PyAny>>,
     ) -> PyResult<()> {
         check_radius(k, bits)?;
-        let label = profile_id
-            .map(|id| profile::named(id, Some(bits), bits))
-            .transpose()?;
+        let label = profile_id.map(|id| profile(id, Some(bits))).transpose()?;
         let settings = Settings {
             radius: k,
             codec: codec(codec_name)?,
@@ -294,8 +299,8 @@ impl IndexHandle {
             committed: &Committed<W>,
             queries: &[u8],
             k: u32,
-            progress: &dyn twinprint::Progress,
-            cancel: &std::sync::atomic::AtomicBool,
+            progress: &dyn Progress,
+            cancel: &AtomicBool,
         ) -> Result<Columns, IndexError> {
             search::query(committed, &W::read(queries), k, progress, cancel)
         }
@@ -341,7 +346,7 @@ impl IndexHandle {
         };
         let joined = pool::run(py, progress.as_ref(), |progress, cancel| {
             let mut columns = Columns::default();
-            let row = |row: twinprint::index_join::JoinRow<'_>| {
+            let row = |row: JoinRow<'_>| {
                 if let ([a], [b]) = (row.a, row.b) {
                     columns.push(*a, *b, row.hamming);
                 }
@@ -367,7 +372,6 @@ impl IndexHandle {
     }
 
     /// Adds fingerprints, and returns the ids that they got.
-    #[expect(clippy::too_many_arguments, reason = "the arguments of the Python method")]
     fn add<'py>(
         &self,
         py: Python<'py>,
@@ -413,7 +417,7 @@ impl IndexHandle {
             let index = writer::<W>(path)?;
             let ids: Vec<u64> = match (ids, index.names()) {
                 (Ids::Names(names), Some(known)) => {
-                    let wanted: std::collections::HashSet<String> = names.into_iter().collect();
+                    let wanted: HashSet<String> = names.into_iter().collect();
                     let numbered = known.iter().zip(0u64..);
                     numbered
                         .filter(|(name, _)| wanted.contains(*name))
