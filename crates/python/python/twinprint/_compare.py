@@ -191,7 +191,7 @@ def compare(
         return FeatureComparison(**_base(json.loads(compared)))
     first, second = _fingerprint(a), _fingerprint(b)
     if first is not None and second is not None:
-        wide = 128 if any(hasattr(side, "shape") and side.shape for side in (a, b)) else 64
+        wide = 128 if any(getattr(side, "shape", None) for side in (a, b)) else 64
         compared = _twinprint.compare_two_fingerprints(f"{first:x}", f"{second:x}", width or wide)
         return FingerprintComparison(**_base(json.loads(compared)))
     for name, side in (("a", a), ("b", b)):
@@ -221,7 +221,7 @@ def _floats(values: Iterable[Any], name: str) -> list[float]:
 
 
 def _json(value: object, name: str) -> str:
-    def number(value: object) -> float:
+    def number(value: Any) -> float:
         if hasattr(value, "__float__"):
             return float(value)
         raise TypeError(f"{type(value).__name__} is not a number")

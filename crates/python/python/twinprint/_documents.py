@@ -175,7 +175,7 @@ def natural(value: object, name: str, largest: int = 2**64 - 1) -> int:
     return number
 
 
-def real(value: object, name: str) -> float:
+def real(value: Any, name: str) -> float:
     """Returns a number."""
     if isinstance(value, bool) or not hasattr(value, "__float__"):
         raise TypeError(f"{name}: expected a float, not {type(value).__name__}")

@@ -30,17 +30,18 @@ def _array(values: Any, name: str) -> npt.NDArray[Any]:
         return values
     if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
         raise TypeError(f"{name}: expected an array of numbers, not {type(values).__name__}")
-    nulls = getattr(values, "null_count", 0)
+    column: Any = values
+    nulls: Any = getattr(column, "null_count", 0)
     if (nulls() if callable(nulls) else nulls) > 0:
         raise ValueError(f"{name}: some values are missing")
-    if hasattr(values, "to_pylist") and str(getattr(values, "type", "")) == "fixed_size_binary[16]":  # pyarrow
-        items = values.to_pylist()
+    if hasattr(column, "to_pylist") and str(getattr(column, "type", "")) == "fixed_size_binary[16]":  # pyarrow
+        items = column.to_pylist()
         return from_bytes(items) if items else np.empty((0, 2), dtype=np.uint64)
-    if hasattr(values, "to_numpy"):
+    if hasattr(column, "to_numpy"):
         try:
-            array = values.to_numpy(zero_copy_only=False)  # pyarrow.Array
+            array = column.to_numpy(zero_copy_only=False)  # pyarrow.Array
         except TypeError:
-            array = values.to_numpy()
+            array = column.to_numpy()
         return np.asarray(array)
     if hasattr(values, "__array__"):
         return np.asarray(values)
