@@ -32,7 +32,8 @@ def _array(values: Any, name: str) -> npt.NDArray[Any]:
         raise TypeError(f"{name}: expected an array of numbers, not {type(values).__name__}")
     column: Any = values
     nulls: Any = getattr(column, "null_count", 0)
-    if (nulls() if callable(nulls) else nulls) > 0:
+    missing: Any = nulls() if callable(nulls) else nulls
+    if missing > 0:
         raise ValueError(f"{name}: some values are missing")
     if hasattr(column, "to_pylist") and str(getattr(column, "type", "")) == "fixed_size_binary[16]":  # pyarrow
         items = column.to_pylist()
