@@ -12,14 +12,22 @@
     reason = "functions that Python calls own their arguments"
 )]
 
+mod cluster;
+mod collection;
 mod columns;
+mod compare;
 mod dedup;
 mod errors;
+mod eval;
 mod fingerprint;
+mod index;
+mod json;
+mod pool;
 mod profile;
 mod records;
 mod rethreshold;
 mod run;
+mod times;
 
 /// The module `twinprint._twinprint`.
 #[pyo3::pymodule]
@@ -27,13 +35,27 @@ mod _twinprint {
     use pyo3::prelude::*;
 
     #[pymodule_export]
+    use super::cluster::StreamHandle;
+    #[pymodule_export]
+    use super::collection::CollectionHandle;
+    #[pymodule_export]
+    use super::compare::{
+        compare_two_features, compare_two_fingerprints, compare_two_texts, compare_two_vectors,
+    };
+    #[pymodule_export]
     use super::dedup::{Deduplicated, dedup};
     #[pymodule_export]
     use super::errors::TwinprintError;
     #[pymodule_export]
+    use super::eval::{agreement_of_files, calibrate_files, evaluate_files};
+    #[pymodule_export]
     use super::fingerprint::{fingerprint, fingerprint_text};
     #[pymodule_export]
+    use super::index::IndexHandle;
+    #[pymodule_export]
     use super::rethreshold::rethreshold;
+    #[pymodule_export]
+    use super::times::{parse_span, parse_time};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from . import _data, _twinprint
 from ._fingerprint import PROFILE
-from ._progress import Bar, Progress, reporter
+from ._progress import Progress, reporting
 from ._result import Result
 
 Keep = Literal["first", "longest", "shortest", "newest"]
@@ -105,12 +105,8 @@ def dedup(
         "work_dir": work_dir,
         "seed": seed,
     }
-    report = reporter(progress)
-    try:
+    with reporting(progress) as report:
         found = _twinprint.dedup(rows.source, arguments, report)
-    finally:
-        if isinstance(report, Bar):
-            report.close()
     return Result._of(found, rows.read(), arguments)
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 Progress = Callable[[str, int, int, str], None]
 """Called with the name of the stage, the part done, the whole (0 if unknown), and the unit."""
@@ -19,6 +20,17 @@ def reporter(progress: bool | Progress | None) -> Progress | None:
     if callable(progress):
         return progress
     raise TypeError("progress: pass True, False, or a function of (stage, done, total, unit)")
+
+
+@contextmanager
+def reporting(progress: bool | Progress | None) -> Iterator[Progress | None]:
+    """Gives the function that a call reports its progress to, and clears the bar when the call has ended."""
+    report = reporter(progress)
+    try:
+        yield report
+    finally:
+        if isinstance(report, Bar):
+            report.close()
 
 
 class Bar:
