@@ -16,9 +16,11 @@ use std::sync::atomic::AtomicBool;
 mod block;
 mod gather;
 mod neighbors;
+mod of_pairs;
 mod search;
 
 pub use neighbors::{Candidate, JoinRole, Neighbors, Pairs, Similarity, Verify};
+pub use of_pairs::{VerifiedPair, groups_of_pairs};
 
 use block::{Block, Duplicate};
 

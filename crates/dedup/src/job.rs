@@ -1,6 +1,7 @@
 //! The main job and its stages: read, choose a radius, join, verify and group, write, report.
 
 mod begin;
+mod find;
 mod group;
 mod stage;
 
@@ -10,31 +11,21 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use self::begin::Beginning;
-use self::group::{Grouped, Grouping};
+pub(crate) use self::find::Search;
+use self::find::Searched;
 
-use crate::candidates::radius::RadiusChoice;
-use crate::candidates::{self, JoinWatch};
-use crate::corpus::Corpus;
-use crate::corpus::Names;
-use crate::corpus::keep_order::KeepOrder;
-use crate::corpus::shingle_sets::SetCache;
 use crate::error::DedupError;
-use crate::ids::ClassId;
+use crate::found::RunInput;
 use crate::known::append::Append;
-use crate::known::{Against, AppendInput, DocumentStores, KnownClasses, LookedUpTexts, NoStores};
+use crate::known::{Against, DocumentStores, NoStores};
 use crate::memory::{self, Budget};
-use crate::options::{DedupOptions, Keep, Mode, Order, PairRows};
+use crate::options::{DedupOptions, Mode, Order};
 use crate::parts;
-use crate::read::ReadOutcome;
-use crate::recall::{self, MeasuredSearch, RecallSample};
+use crate::read::SpoolPlace;
 use crate::report::{self, Shown};
-use crate::verify::pair_rows;
-use crate::verify::schedule::schedule;
-use crate::write::pairs::PairWriter;
 use crate::write::{self, FinishedRun};
-use twinprint_io::number::counted;
 use twinprint_io::progress::{Progress, Unit};
-use twinprint_io::results::{RecallReport, Report, StageReport};
+use twinprint_io::results::{OrderReport, Report, StageReport};
 use twinprint_io::source::SourceOptions;
 use twinprint_io::threads;
 
@@ -123,22 +114,11 @@ pub fn dedup_with_stores(
     let pool = threads::pool(job.options.threads)?;
     let result = pool.install(|| {
         let budget = Budget::new(job.options.memory, rayon::current_num_threads())?;
-        let runner = Runner {
-            inputs: job.inputs,
-            source_options: &SourceOptions {
-                max_held: budget.longest_record(0),
-                ..job.source.clone()
-            },
-            options: job.options,
-            out: job.out,
-            stores,
-            budget,
-            progress,
-            cancel,
-            started: Instant::now(),
-            stages: Vec::new(),
+        let source_options = SourceOptions {
+            max_held: budget.longest_record(0),
+            ..job.source.clone()
         };
-        runner.run()
+        Runner::new(&source_options, job.options, budget, progress, cancel).run(job, stores)
     });
     if cancel.load(Ordering::Relaxed) && result.is_err() {
         Err(DedupError::cancelled())
@@ -148,12 +128,9 @@ pub fn dedup_with_stores(
 }
 
 /// A run in progress.
-struct Runner<'j> {
-    inputs: &'j [String],
+pub(crate) struct Runner<'j> {
     source_options: &'j SourceOptions,
     options: &'j DedupOptions,
-    out: &'j Path,
-    stores: &'j dyn DocumentStores,
     budget: Budget,
     progress: &'j dyn Progress,
     cancel: &'j Arc<AtomicBool>,
@@ -161,12 +138,30 @@ struct Runner<'j> {
     stages: Vec<StageReport>,
 }
 
-impl Runner<'_> {
-    fn run(mut self) -> Result<Report, DedupError> {
-        let (inputs, budget) = (self.inputs, self.budget);
+impl<'j> Runner<'j> {
+    pub(crate) fn new(
+        source_options: &'j SourceOptions,
+        options: &'j DedupOptions,
+        budget: Budget,
+        progress: &'j dyn Progress,
+        cancel: &'j Arc<AtomicBool>,
+    ) -> Self {
+        Self {
+            source_options,
+            options,
+            budget,
+            progress,
+            cancel,
+            started: Instant::now(),
+            stages: Vec::new(),
+        }
+    }
+
+    fn run(mut self, job: &DedupJob<'_>, stores: &dyn DocumentStores) -> Result<Report, DedupError> {
+        let (inputs, budget) = (job.inputs, self.budget);
         let against = self.options.against.as_deref();
         let against = against
-            .map(|path| Ok::<_, DedupError>((path, Against::open(path, self.options, self.stores)?)))
+            .map(|path| Ok::<_, DedupError>((path, Against::open(path, self.options, stores)?)))
             .transpose()?;
         let mut append = match &against {
             Some((path, against)) if self.options.append => Some(Append::new(
@@ -178,7 +173,7 @@ impl Runner<'_> {
             )?),
             _ => None,
         };
-        let (dir, work, sources) = match self.begin(append.as_ref())? {
+        let (dir, work, sources) = match self.begin(job, append.as_ref())? {
             Beginning::New(dir, work, sources) => (dir, work, sources),
             Beginning::Ended(report) => return Ok(*report),
         };
@@ -189,153 +184,27 @@ impl Runner<'_> {
         if self.options.order == Order::Similar {
             write::check_order(&sources, self.progress)?;
         }
-        let ReadOutcome {
-            corpus,
-            spool,
-            counts,
-            digest,
-        } = self.read(&sources, work.path(), &dir, append.as_ref())?;
-        sources.intake()?;
-        self.check_sort_field(&corpus)?;
-        let mut keep = KeepOrder::new(&corpus.documents, corpus.classes.len());
-        let names = Names {
-            documents: &corpus.documents,
+        let Searched { found, digest } = self.find(Search {
             sources: &sources,
-        };
-        let known = match &against {
-            None => KnownClasses::default(),
-            Some((path, against)) => {
-                let all: Vec<ClassId> = corpus.classes.class_ids().collect();
-                let known = self.stage("against", all.len() as u64, Unit::Documents, |job| {
-                    let texts = LookedUpTexts {
-                        classes: &corpus.classes,
-                        spool: spool.as_ref(),
-                        wanted: &all,
-                    };
-                    let look_up = || against.look_up(path, texts, job.progress, &|| job.check_cancelled());
-                    match (&mut append, digest) {
-                        (Some(append), Some(digest)) => {
-                            let input = AppendInput {
-                                digest,
-                                corpus: &corpus,
-                                names,
-                            };
-                            append.known(&input, &mut keep, job.progress, look_up)
-                        }
-                        _ => look_up(),
-                    }
-                })?;
-                known.at_least(self.options.threshold)
-            }
-        };
-        self.warn_about_keep(&known);
-        // The estimate adds the longest record to the memory of the tables, because later stages hold that record in
-        // memory while they compare and copy it.
-        let tables = memory::tables_of(&corpus) + memory::BYTES_PER_RECORD_BYTE * counts.longest;
-        // The search for partial copies is a late stage. Its memory is checked now, so that a run without enough memory
-        // ends before the long stages.
-        let long_parts =
-            (memory::PARTS_BYTES_PER_RECORD_BYTE - memory::BYTES_PER_RECORD_BYTE) * counts.longest;
-        if self.options.parts.is_some() {
-            budget.check(tables + long_parts)?;
-        }
-        let set_memory = budget.sets(tables);
-        let (radius, mut candidates) = self.stage("match", 0, Unit::Steps, |job| {
-            let radius = job.choose_radius(&corpus, &keep, spool.as_ref())?;
-            let mut candidates = candidates::find(&corpus.classes, &keep.classes, &radius, job.options)?;
-            job.check_cancelled()?;
-            if !known.is_empty() {
-                candidates.leave_out(|item| known.of(keep.classes[item]).is_some());
-            }
-            Ok((radius, candidates))
+            against: against.as_ref().map(|(path, against)| (*path, against)),
+            append: append.as_mut(),
+            spool: SpoolPlace {
+                dir: work.path(),
+                in_memory: 0,
+            },
+            dir: Some(&dir),
         })?;
-        let members = candidates.members();
-        if let Some(spool) = &spool
-            && members > 0
-        {
-            self.stage("shingles", members, Unit::Documents, |job| {
-                let mut sets = SetCache::new(spool, &corpus.classes, &keep.classes, set_memory);
-                let watch = JoinWatch {
-                    fits: &|join| budget.check_join(tables, join).is_ok(),
-                    advance: &|done| {
-                        job.progress.advance(done);
-                        job.check_cancelled()
-                    },
-                };
-                candidates.join_members(&sets, job.options, radius.bits, watch)?;
-                if job.options.pairs != PairRows::None {
-                    let rows_of = |item| match job.options.pairs {
-                        PairRows::All => u64::from(corpus.classes.copies(keep.classes[item])),
-                        PairRows::Distinct | PairRows::None => 1,
-                    };
-                    pair_rows::check(&candidates, &mut sets, job.options.threshold, set_memory, rows_of)?;
-                }
-                Ok(())
-            })?;
-        }
-        let held = tables + candidates.edges.len() as u64 * memory::EDGE_BYTES;
-        let order = schedule(&candidates.edges, &candidates.roles);
-        keep.renumber(&order);
-        candidates.renumber(&order);
-        drop(order);
-
-        let mut pairs = PairWriter::new(&dir, self.options, &corpus, &keep, names)?;
-        let (grouped, sample) = self.stage("verify", keep.len() as u64, Unit::Documents, |job| {
-            let sample = match &spool {
-                Some(spool) if radius.choice != RadiusChoice::Exact => {
-                    let search = MeasuredSearch {
-                        classes: &corpus.classes,
-                        order: &keep.classes,
-                        spool,
-                        candidates: &candidates,
-                        bits: radius.bits,
-                        threshold: job.options.threshold,
-                        seed: job.options.seed,
-                    };
-                    Some(RecallSample::draw(search, |item| {
-                        known.of(keep.classes[item]).is_some()
-                    })?)
-                }
-                _ => None,
-            };
-            let held = held + sample.as_ref().map_or(0, RecallSample::bytes);
-            let grouping = Grouping {
-                corpus: &corpus,
-                keep: &keep,
-                spool: spool.as_ref(),
-                sample: sample.as_ref(),
-                candidates: &candidates,
-                bits: radius.bits,
-                set_bytes: budget.sets(held),
-                table_bytes: held,
-            };
-            Ok((job.group(&grouping, &mut pairs)?, sample))
-        })?;
-        let Grouped {
-            outcome,
-            probed,
-            near_misses,
-        } = grouped;
-        let recall = match &sample {
-            Some(sample) => Some(self.stage("recall", 0, Unit::Steps, |job| {
-                sample.join_others(&|| job.check_cancelled())?;
-                Ok(sample.report())
-            })?),
-            None => spool.is_some().then(recall::exact),
-        };
-        drop(sample);
-        self.warn_about_recall(recall.as_ref());
-        let pair_rows = pairs.finish()?;
-        let part_counts = match (self.options.parts, &spool) {
+        let names = found.names(&sources);
+        let part_counts = match (self.options.parts, &found.spool) {
             (Some(least), Some(spool)) => Some(self.stage("parts", 0, Unit::Steps, |job| {
                 let search = parts::PartsSearch {
-                    corpus: &corpus,
+                    corpus: &found.corpus,
                     spool,
-                    keep: &keep,
+                    keep: &found.keep,
                     names,
                     least,
                     budget,
-                    table_bytes: held + long_parts,
+                    table_bytes: found.bytes() + memory::long_parts(&found.counts),
                     work: work.path(),
                     check_cancelled: &|| job.check_cancelled(),
                 };
@@ -344,24 +213,13 @@ impl Runner<'_> {
             _ => None,
         };
         let run = FinishedRun {
-            options: self.options,
-            source_options: self.source_options,
-            inputs,
-            sources: &sources,
-            corpus: &corpus,
-            keep: &keep,
-            known: &known,
-            counts: &counts,
-            radius: &radius,
-            recall,
-            candidates: &candidates,
-            probed,
-            outcome: &outcome,
-            near_misses: &near_misses,
-            names,
-            spool: spool.as_ref(),
-            pair_rows,
             parts: part_counts,
+            ..found.finished(RunInput {
+                inputs,
+                sources: &sources,
+                source_options: self.source_options,
+                options: self.options,
+            })
         };
         let order = self.stage("write", write::bytes_to_write(&run), Unit::Bytes, |job| {
             let records = || match job.options.mode {
@@ -374,16 +232,15 @@ impl Runner<'_> {
             write::write_config(&run, &dir)?;
             Ok(order)
         })?;
-        let shown = self.stage("report", 0, Unit::Steps, |_| Shown::collect(&run, order))?;
-        let stages = std::mem::take(&mut self.stages);
-        let mut report = report::write(shown, stages, self.started, &dir)?;
+        let shown = self.shown(&run, order)?;
+        let mut report = report::write(&shown, &dir)?;
         let (Some(mut append), Some(digest)) = (append, digest) else {
             drop(work);
             dir.finish()?;
             return Ok(report);
         };
         let is_kept = |document| run.verdict(document).kept();
-        let appended = append.add(&sources, &corpus.documents, &is_kept, self.progress)?;
+        let appended = append.add(&sources, &found.corpus.documents, &is_kept, self.progress)?;
         self.check_cancelled()?;
         report.appended = Some(appended);
         drop(work);
@@ -391,48 +248,13 @@ impl Runner<'_> {
         Ok(report)
     }
 
-    /// Warns that the rule of [`Keep`] chooses among the documents of this run only: a known text is removed even if
-    /// the rule would prefer it.
-    fn warn_about_keep(&self, known: &KnownClasses) {
-        let (texts, keep) = (known.count(), self.options.keep);
-        if texts > 0 && keep != Keep::First {
-            self.progress.warn(&format!(
-                "the {} document is chosen among the documents of this run; {} known from before {} removed in any \
-                 case",
-                keep.name(),
-                counted(texts, "text"),
-                if texts == 1 { "is" } else { "are" },
-            ));
-        }
-    }
-
-    /// Warns if the measured recall may be low.
-    fn warn_about_recall(&self, recall: Option<&RecallReport>) {
-        let Some(recall) = recall.filter(|recall| recall.may_be_low()) else {
-            return;
-        };
-        self.progress.warn(&format!(
-            "the recall may be below {}: of {} sampled pairs of duplicates, {} are not among the candidates; a larger \
-             radius finds more",
-            RecallReport::WANTED,
-            recall.trials,
-            recall.trials - recall.found
-        ));
-    }
-
-    /// Fails if no document has the field by which the newest document is kept. Warns if only some documents have it.
-    fn check_sort_field(&self, corpus: &Corpus) -> Result<(), DedupError> {
-        let undated = corpus.documents.undated();
-        let (Some(field), 1..) = (&self.source_options.sort_key, undated) else {
-            return Ok(());
-        };
-        let all = corpus.documents.len();
-        if undated == all {
-            return Err(DedupError::NoSortField { field: field.clone() });
-        }
-        self.progress.warn(&format!(
-            "{undated} of {all} documents have no field \"{field}\" and count as the oldest"
-        ));
-        Ok(())
+    /// Collects the report of a finished run, with the times of its stages.
+    pub(crate) fn shown(
+        &mut self,
+        run: &FinishedRun<'_>,
+        order: Option<OrderReport>,
+    ) -> Result<Shown, DedupError> {
+        let shown = self.stage("report", 0, Unit::Steps, |_| Shown::collect(run, order))?;
+        Ok(shown.timed(std::mem::take(&mut self.stages), self.started))
     }
 }

@@ -37,7 +37,7 @@
 //! * `parts`: searches for partial copies if [`DedupOptions::parts`] is set.
 //! * `write` and `report`: write the records, clusters, pairs and the report.
 //!
-//! [`forecast()`] estimates memory, disk and time from a sample. Every stage uses two further modules: `corpus`, with
+//! [`find()`] is the same search with the result in memory. [`forecast()`] estimates memory, disk and time from a sample. Every stage uses two further modules: `corpus`, with
 //! the tables of documents and classes, and `options`.
 //!
 //! Deterministic: the same input, options and version give the same files on any number of threads.
@@ -48,6 +48,7 @@ pub mod config;
 mod corpus;
 mod error;
 mod forecast;
+mod found;
 mod ids;
 mod job;
 pub mod known;
@@ -65,8 +66,11 @@ use twinprint_io::VERSION;
 pub use candidates::radius;
 pub use error::{AgainstProblem, DedupError, Shortage};
 pub use forecast::{AgainstForecast, Forecast, Room, forecast, forecast_with_stores};
+pub use found::{Fate, FindInput, Found, FoundDocument, FoundRecord, find};
 pub use job::{DedupJob, dedup, dedup_with_stores};
 pub use options::{
     Auto, ClusterFiles, Columns, DedupOptions, EmptyTexts, Keep, MAX_PAIR_ROWS, MAX_RADIUS, Mode, Order,
     PairRows,
 };
+pub use read::RejectedRecord;
+pub use write::pairs::FoundPair;

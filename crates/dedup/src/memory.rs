@@ -7,6 +7,7 @@
 
 use crate::corpus::Corpus;
 use crate::error::DedupError;
+use crate::read::ReadCounts;
 
 /// The memory of the program without data, in bytes.
 pub(crate) const PROGRAM_BYTES: u64 = 24 << 20;
@@ -137,6 +138,17 @@ pub(crate) fn tables_of(corpus: &Corpus) -> u64 {
         corpus.classes.len() as u64,
         corpus.documents.id_bytes(),
     )
+}
+
+/// Estimates the bytes of the tables and of the longest record, which later stages hold in memory while they compare and
+/// copy it.
+pub(crate) fn tables_and_record(corpus: &Corpus, counts: &ReadCounts) -> u64 {
+    tables_of(corpus) + BYTES_PER_RECORD_BYTE * counts.longest
+}
+
+/// The bytes that the search for partial copies takes for the longest record, in addition to those of the other stages.
+pub(crate) fn long_parts(counts: &ReadCounts) -> u64 {
+    (PARTS_BYTES_PER_RECORD_BYTE - BYTES_PER_RECORD_BYTE) * counts.longest
 }
 
 /// The memory that is available to a new program, in bytes: what the system reports, limited by the control group.

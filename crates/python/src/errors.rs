@@ -1,9 +1,10 @@
 //! Errors of the library as exceptions of Python.
 
 use pyo3::exceptions::{
-    PyException, PyFileNotFoundError, PyKeyboardInterrupt, PyMemoryError, PyOSError, PyValueError,
+    PyException, PyFileNotFoundError, PyKeyError, PyKeyboardInterrupt, PyMemoryError, PyOSError, PyValueError,
 };
 use pyo3::prelude::*;
+use twinprint::source::SourceError;
 use twinprint::{DedupError, JobError};
 
 pyo3::create_exception!(
@@ -55,8 +56,33 @@ pub(crate) fn argument(name: &str, problem: impl std::fmt::Display) -> PyErr {
 pub(crate) fn dedup_exception(error: &DedupError) -> PyErr {
     match error {
         error if error.is_cancelled() => PyKeyboardInterrupt::new_err(()),
-        DedupError::Memory { .. } => PyMemoryError::new_err(message(error)),
-        DedupError::Job(JobError::Option(error)) => PyValueError::new_err(error.to_string()),
+        DedupError::Memory { .. } | DedupError::LongRecord { .. } => PyMemoryError::new_err(message(error)),
+        DedupError::Against { path, problem } => {
+            argument("against", format_args!("{}: {problem}", path.display()))
+        }
+        DedupError::NoSortField { .. } => argument("sort", error),
+        DedupError::Job(error) => job_exception(error),
+        error => exception(error),
+    }
+}
+
+/// The exception for a failed job.
+pub(crate) fn job_exception(error: &JobError) -> PyErr {
+    match error {
+        JobError::Option(error) => PyValueError::new_err(error.to_string()),
+        JobError::Source(error) => source_exception(error),
+        JobError::Cancelled => PyKeyboardInterrupt::new_err(()),
+        error => exception(error),
+    }
+}
+
+/// The exception for records that cannot be read.
+fn source_exception(error: &SourceError) -> PyErr {
+    match error {
+        SourceError::NoField { .. } => PyKeyError::new_err(error.to_string()),
+        SourceError::Missing { .. } => PyFileNotFoundError::new_err(error.to_string()),
+        SourceError::NothingAccepted(_) => PyValueError::new_err(error.to_string()),
+        SourceError::Cancelled => PyKeyboardInterrupt::new_err(()),
         error => exception(error),
     }
 }

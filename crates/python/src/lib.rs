@@ -8,7 +8,13 @@
 //! by the crate `arrow-pyarrow`.
 #![forbid(unsafe_code)]
 
+mod columns;
+mod dedup;
 mod errors;
+mod fingerprint;
+mod profile;
+mod records;
+mod rethreshold;
 mod run;
 
 use pyo3::prelude::*;
@@ -19,7 +25,13 @@ mod _twinprint {
     use super::*;
 
     #[pymodule_export]
+    use super::dedup::{Deduplicated, dedup};
+    #[pymodule_export]
     use super::errors::TwinprintError;
+    #[pymodule_export]
+    use super::fingerprint::{fingerprint, fingerprint_text};
+    #[pymodule_export]
+    use super::rethreshold::rethreshold;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -94,15 +94,25 @@ pub(crate) fn run<T: Send>(
     report: Option<&Bound<'_, PyAny>>,
     work: impl FnOnce(&dyn Progress, &Arc<AtomicBool>) -> T + Send,
 ) -> PyResult<T> {
-    let (watch, cancel, ended) = (
-        Watch::default(),
-        Arc::new(AtomicBool::new(false)),
-        Ended::default(),
-    );
+    let cancel = Arc::default();
+    run_until(py, report, &cancel, |progress| work(progress, &cancel))
+}
+
+/// Like [`run`], but with a flag of the caller, which `work` watches.
+///
+/// # Errors
+/// The same as for [`run`].
+pub(crate) fn run_until<T: Send>(
+    py: Python<'_>,
+    report: Option<&Bound<'_, PyAny>>,
+    cancel: &AtomicBool,
+    work: impl FnOnce(&dyn Progress) -> T + Send,
+) -> PyResult<T> {
+    let (watch, ended) = (Watch::default(), Ended::default());
     std::thread::scope(|scope| {
         let worker = scope.spawn(|| {
             let _at_end = AtEnd(&ended);
-            work(&watch, &cancel)
+            work(&watch)
         });
         let mut looked = Ok(());
         while !py.detach(|| ended.wait()) {

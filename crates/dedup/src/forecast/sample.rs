@@ -201,11 +201,14 @@ impl Sample {
     ) -> Result<(Corpus, Option<Spool>), DedupError> {
         let started = std::time::Instant::now();
         let dir = OutputDir::create(place)?;
-        let mut rejects = dir.file("rejects.jsonl")?;
+        let mut rejects = read::Rejects::File(dir.file("rejects.jsonl")?);
         let budget = memory::Budget::new(None, options.threads)?;
         let reading = read::ReadOptions {
             options,
-            spool: &place.join("texts"),
+            spool: read::SpoolPlace {
+                dir: place,
+                in_memory: 0,
+            },
             budget,
             max_record_bytes: section.max_bytes,
             digest: None,

@@ -101,16 +101,21 @@ impl<'r> DocumentVerdict<'r> {
     }
 
     /// The Hamming distance between this document and the document that it duplicates.
-    fn hamming(&self) -> u32 {
+    pub(crate) fn hamming(&self) -> u32 {
         self.known.map_or(self.group.distance, |known| known.hamming)
     }
 
-    /// The Jaccard of this document and the document that it duplicates; `None` in a run without verification.
-    fn jaccard(&self) -> Option<Ratio> {
+    /// The Jaccard of this document and the document that it duplicates; NaN if it was not verified.
+    pub(crate) fn similarity(&self) -> f64 {
         match self.known {
-            Some(known) => known.jaccard.and_then(Ratio::new),
-            None => Ratio::new(self.group.similarity.jaccard),
+            Some(known) => known.jaccard.unwrap_or(f64::NAN),
+            None => self.group.similarity.jaccard,
         }
+    }
+
+    /// The Jaccard of this document and the document that it duplicates; `None` if it was not verified.
+    fn jaccard(&self) -> Option<Ratio> {
+        Ratio::new(self.similarity())
     }
 }
 

@@ -7,6 +7,7 @@ mod against_brute_force;
 mod brute_force;
 mod crowded;
 mod crowds;
+mod found;
 mod job;
 mod measured_recall;
 mod no_verify;

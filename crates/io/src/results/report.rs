@@ -72,7 +72,7 @@ pub struct Report {
 }
 
 /// The numbers of records of an input, by outcome.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RecordCounts {
     /// Number of records read: documents and rejects.
     pub read: u64,
