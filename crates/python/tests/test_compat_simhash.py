@@ -26,6 +26,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 import simhash_cases
 from twinprint.compat import simhash
 from twinprint.compat.simhash import Simhash, SimhashIndex
@@ -69,7 +70,7 @@ def test_hash_functions_may_return_integers_or_bytes(f: int) -> None:
 
 
 def test_a_hash_that_is_too_short_is_refused() -> None:
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="reshape"):
         Simhash(["a", "b", "c"], f=256)
     with pytest.raises(ValueError, match="multiple of 8"):
         Simhash("a", f=12)
@@ -164,9 +165,7 @@ def test_the_tests_of_the_original_pass() -> None:
     if not path:
         pytest.skip("TWINPRINT_SIMHASH_TESTS does not name the original's tests (see the top of this file)")
     pytest.importorskip("sklearn", reason="the original's tests need scikit-learn")
-    assert hashlib.sha256(Path(path).read_bytes()).hexdigest() == SUITE_SHA256, (
-        f"{path} is not the original's file"
-    )
+    assert hashlib.sha256(Path(path).read_bytes()).hexdigest() == SUITE_SHA256, f"{path} is not the original's file"
     # The file imports `simhash`. It runs in a process of its own, so that no other test sees this name.
     runner = (
         "import sys, runpy, unittest, twinprint.compat.simhash as ours\n"
@@ -234,9 +233,6 @@ def _python_for_numpy_1() -> str | None:
     found += sorted(versions.glob("3.1[0-2].*/bin/python"))
     for python in found:
         # A launcher of pyenv is on the path for versions that are not active, too, and fails.
-        if (
-            python
-            and not subprocess.run([python, "-c", "import venv"], check=False, capture_output=True).returncode
-        ):
+        if python and not subprocess.run([python, "-c", "import venv"], check=False, capture_output=True).returncode:
             return str(python)
     return None

@@ -11,9 +11,9 @@ Change the import and keep the rest of your code, your stored fingerprints and y
 >>> index.get_near_dups(b)
 ['a']
 
-The module works with numpy 2, where the original raises `OverflowError` for weights above 255. It keeps the original's
-recipe, MD5 over windows of four characters, which finds fewer duplicates than `twinprint.fingerprint` and is far slower.
-Fingerprints of the two must not be compared.
+The module works with numpy 2, where the original raises `OverflowError` for weights above 255. It keeps the recipe of
+the original, MD5 of windows of four characters. `twinprint.fingerprint` has another recipe, so fingerprints of the two
+must not be compared.
 
 Reference: M. Charikar, Similarity Estimation Techniques from Rounding Algorithms, STOC 2002.
 """
@@ -69,8 +69,8 @@ class Simhash:
     `f` is a multiple of 8. `reg` finds the letters of a text. `hashfunc` maps the bytes of a feature to bytes, of which
     the last `f / 8` count, or to an integer, of which the last `f` bits count.
 
-    Raises `ValueError` if `f` is not a multiple of 8, or if the hash has fewer than `f` bits, and `Exception` for a value
-    of another type, as the original does.
+    Raises `ValueError` if `f` is not a multiple of 8, or if the hashes have fewer than `f` bits, and `Exception` for a
+    value of another type, as the original does.
 
     >>> Simhash(["aaa", "bbb"]).value
     57087923692560392
@@ -109,7 +109,7 @@ class Simhash:
             self.value = value
         else:
             # Callers of the original may catch this type.
-            raise Exception(f"a Simhash is made of a text, features or an integer, not of {type(value)}")  # noqa: TRY002, TRY004
+            raise Exception(f"a Simhash is made of a text, features or an integer, not of {type(value)}")
 
     # Equal fingerprints are equal, whatever their width. Without `__hash__`, instances cannot be keys of a dict.
     def __eq__(self, other: object) -> bool:
@@ -220,9 +220,7 @@ class _Votes:
             self._add_rows(bits * np.array(self.weights)[:, np.newaxis])
         else:
             # The sum of these rows fails, unless an error of a later feature comes first.
-            self._add_rows(
-                _bits(digest) * weight for digest, weight in zip(self.digests, self.weights, strict=True)
-            )
+            self._add_rows(_bits(digest) * weight for digest, weight in zip(self.digests, self.weights, strict=True))
         self.digests, self.weights = [], []
 
     def _flush_batch(self) -> None:
@@ -257,8 +255,8 @@ class SimhashIndex:
     """An index of fingerprints that finds all within `k` bits of a query.
 
     A fingerprint is divided into `k + 1` blocks, of which two fingerprints within `k` bits share at least one. `bucket`
-    maps each block, as text, to the entries `"value,id"` that have it. `objs` is a list of pairs of an id and a `Simhash`
-    of `f` bits; ids are stored and returned as text.
+    maps each block, as text, to the entries `"value,id"` that have it. `objs` is a list of pairs of an id and a
+    `Simhash` of `f` bits. Ids are stored and returned as text.
 
     `twinprint.Index` holds millions of fingerprints in a fraction of this memory and reads them from disk.
     """
@@ -324,7 +322,7 @@ class SimhashIndex:
         return [self.f // (self.k + 1) * block for block in range(self.k + 1)]
 
     def get_keys(self, simhash: Fingerprinted) -> Iterator[str]:
-        """The key of each block: its bits and its number, in hexadecimal digits. The last block has the bits left over."""
+        """The key of each block: its bits and its number, in hexadecimal digits. The last block takes the rest."""
         offsets = self.offsets
         ends = [*offsets[1:], self.f]
         for block, (start, end) in enumerate(zip(offsets, ends, strict=False)):
