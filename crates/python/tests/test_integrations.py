@@ -155,8 +155,10 @@ class TestDatasets:
         assert isinstance(kept, datasets.Dataset)
         assert list(kept["number"]) == expected.kept_index.tolist()
         assert kept.features == data.features
-        streamed = twinprint.dedup(data.to_iterable_dataset(), text="body").kept
+        with_large = data.add_column("large", np.arange(len(texts), dtype=np.uint64) << np.uint64(56))
+        streamed = twinprint.dedup(with_large.to_iterable_dataset(), text="body").kept
         assert isinstance(streamed, datasets.Dataset)
+        assert streamed.features == with_large.features
         assert list(streamed["number"]) == expected.kept_index.tolist()
         with pytest.raises(TypeError, match="splits"):
             twinprint.dedup(datasets.DatasetDict(train=data), text="body")
