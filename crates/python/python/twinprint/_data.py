@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -87,10 +88,16 @@ def _take_dataset(data: Any, at: Positions) -> Any:
     return data.select(at)
 
 
-def _take_records(data: Any, at: Positions) -> Any:
+def _take_records(data: Any, at: Positions, features: Any = None) -> Any:
     import datasets
 
-    return datasets.Dataset.from_list([data[i] for i in at])
+    chosen = [data[i] for i in at]
+    if features is None:
+        return datasets.Dataset.from_list(chosen)
+    # A schema, because types that are inferred may be too narrow: a fingerprint of 64 bits does not fit into int64.
+    columns = features.encode_batch({name: [row[name] for row in chosen] for name in features})
+    table = _arrow_module().table(columns, schema=features.arrow_schema)
+    return datasets.Dataset(datasets.table.InMemoryTable(table))
 
 
 def rows(data: Any, text: str, id: str | Sequence[Any] | None, sort: str | Sequence[Any] | None) -> Rows:
@@ -265,4 +272,4 @@ def _datasets(data: Any, text: str, id: Any, sort: Any) -> Rows:
         raise TypeError("data: a DatasetDict has several splits; pass one of them, such as data['train']")
     if isinstance(data, datasets.Dataset):
         return _table(data.with_format("arrow")[:], text, id, sort, data, _take_dataset)
-    return replace(_sequence(list(data), text, id, sort), take=_take_records)
+    return replace(_sequence(list(data), text, id, sort), take=partial(_take_records, features=data.features))
