@@ -52,7 +52,7 @@ fn auto(number: Option<u32>) -> Auto {
 impl Arguments {
     fn options(&self) -> PyResult<DedupOptions> {
         let mut options = DedupOptions::new().map_err(|error| argument("profile", error))?;
-        options.profile = profile(&self.profile, 128)?;
+        options.profile = profile(&self.profile, Some(128))?;
         options.bits = auto(self.bits);
         options.hamming = auto(self.hamming);
         options.threshold = self.threshold;

@@ -34,7 +34,7 @@ fn made<'py>(py: Python<'py>, made: &TextFingerprints, bits: u32) -> Made<'py> {
 /// Fingerprints of one text, without threads.
 #[pyfunction]
 pub(crate) fn fingerprint_text(py: Python<'_>, text: &str, profile_name: &str, bits: u32) -> PyResult<u128> {
-    let profile = profile(profile_name, bits)?;
+    let profile = profile(profile_name, Some(bits))?;
     Ok(py.detach(|| Analyzer::new(&profile, HashKey::PUBLIC).fingerprint(text)))
 }
 
@@ -48,7 +48,7 @@ pub(crate) fn fingerprint<'py>(
     bits: u32,
     threads: usize,
 ) -> PyResult<Made<'py>> {
-    let profile = profile(profile_name, bits)?;
+    let profile = profile(profile_name, Some(bits))?;
     let pool = threads::pool(threads).map_err(|error| argument("threads", error))?;
     let fields = Fields {
         text,
