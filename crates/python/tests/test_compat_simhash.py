@@ -33,7 +33,7 @@ from twinprint.compat.simhash import Simhash, SimhashIndex
 
 SUITE_SHA256 = "fdf75050a7b0e96713e83a314aa04c9eb8735b13d38466e76e824f5844740dca"
 ORIGINAL = ["simhash==2.1.2", "numpy==1.26.4"]
-CASES = 10_000
+CASES = 10_000 if os.environ.get("TWINPRINT_TESTS") == "full" else 2_000
 
 
 def test_values_are_those_of_the_original() -> None:

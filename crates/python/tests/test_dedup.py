@@ -309,3 +309,17 @@ def test_integer_ids_stay_integers(tmp_path: Path) -> None:
         assert table.schema.field("id").type == pyarrow.int64()
         assert table["id"].to_pylist() == ids
         assert table["duplicate_of"].to_pylist() == [None, 7, None]
+
+
+def test_explain_compares_two_records() -> None:
+    result = twinprint.dedup([LAMP, "The ferry runs every other hour.", LAMP + " Lit in May.", None])
+    explained = result.explain(2)
+    assert explained == result.explain(2, 0)
+    assert explained.jaccard == pytest.approx(result.jaccard[2])
+    assert explained.hamming == result.hamming[2]
+    assert explained.explanation is not None
+    with pytest.raises(ValueError, match="b: the text of record 3"):
+        result.explain(0, 3)
+    for a, b in ((4, 0), (0, 4), (-1, 0)):
+        with pytest.raises(IndexError, match="no record"):
+            result.explain(a, b)

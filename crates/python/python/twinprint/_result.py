@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _data, _twinprint
+from ._compare import Comparison, compare
 
 KEPT, REMOVED, KNOWN, EMPTY, REJECTED = range(5)
 
@@ -155,6 +156,7 @@ class Result:
         result.hamming = _read(columns["hamming"], "<i4").astype(np.int64)
         result.threshold = arguments["threshold"]
         result._verified = arguments["verify"]
+        result._profile = arguments["profile"]
         rejected = np.flatnonzero(result._fate == REJECTED)
         places = zip(rejected.tolist(), found.rejected(), strict=True)
         result.rejected = [Rejected(at, *place) for at, place in places]
@@ -181,6 +183,7 @@ class Result:
     _rank: Integers
     _first: Integers
     _verified: bool
+    _profile: str
     _report: Report
     _pairs: Pairs | None
 
@@ -370,6 +373,37 @@ class Result:
             self._rows.text(at),
             self._rows.text(leader),
         )
+
+    def explain(self, a: int, b: int | None = None) -> Comparison:
+        """Compares the texts of two records: similarities, distance, and the features and bits that differ.
+
+        Args:
+            a, b: positions of records. Without `b`, the record that leads the group of `a`.
+
+        Raises:
+            IndexError: there is no such record.
+            ValueError: a record has no text in memory: it was rejected, or the data is in files.
+
+        Examples:
+            >>> import twinprint
+            >>> lamp = "The lamp room of the old lighthouse was rebuilt in oak, the lens was cleaned and set back."
+            >>> explained = twinprint.dedup([lamp, lamp + " Lit in May."]).explain(1)
+            >>> round(explained.jaccard, 2), explained.bits
+            (0.84, 128)
+        """
+        if not 0 <= a < len(self):
+            raise IndexError(f"a: no record {a} among {len(self)}")
+        if b is None:
+            b = max(int(self.leader[a]), 0)
+        elif not 0 <= b < len(self):
+            raise IndexError(f"b: no record {b} among {len(self)}")
+        texts = []
+        for name, at in (("a", a), ("b", b)):
+            text = self._rows.text(at)
+            if text is None:
+                raise ValueError(f"{name}: the text of record {at} is not in memory")
+            texts.append(text)
+        return compare(texts[0], texts[1], profile=self._profile, bits=self.radius.bits, explain=True)
 
     def save(self, directory: str | os.PathLike[str]) -> None:
         """Writes the files that the command `twinprint dedup` writes: clusters.jsonl and clusters.parquet, pairs.jsonl,
