@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, overload
+from typing import Any, SupportsIndex, overload
 
 from . import _documents as d
 from . import _twinprint
@@ -139,7 +139,7 @@ def compare(a: str, b: str, *, profile: str = ..., bits: int | None = ..., expla
 
 
 @overload
-def compare(a: int, b: int, *, bits: int | None = ...) -> FingerprintComparison: ...
+def compare(a: SupportsIndex, b: SupportsIndex, *, bits: int | None = ...) -> FingerprintComparison: ...
 
 
 @overload

@@ -90,6 +90,7 @@ def _take_dataset(data: Any, at: Positions) -> Any:
 
 def _take_records(data: Any, at: Positions, features: Any = None) -> Any:
     import datasets
+    from datasets.table import InMemoryTable
 
     chosen = [data[i] for i in at]
     if features is None:
@@ -97,7 +98,7 @@ def _take_records(data: Any, at: Positions, features: Any = None) -> Any:
     # A schema, because types that are inferred may be too narrow: a fingerprint of 64 bits does not fit into int64.
     columns = features.encode_batch({name: [row[name] for row in chosen] for name in features})
     table = _arrow_module().table(columns, schema=features.arrow_schema)
-    return datasets.Dataset(datasets.table.InMemoryTable(table))
+    return datasets.Dataset(InMemoryTable(table))
 
 
 def rows(data: Any, text: str, id: str | Sequence[Any] | None, sort: str | Sequence[Any] | None) -> Rows:

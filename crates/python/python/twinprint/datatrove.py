@@ -46,7 +46,8 @@ class DedupFilter(BaseFilter):  # type: ignore[misc]
         exclusion_writer: DiskWriter | None = None,
         **options: Any,
     ) -> None:
-        super().__init__(exclusion_writer)
+        # Its default is None, which its type leaves out.
+        super().__init__(exclusion_writer)  # pyright: ignore[reportArgumentType]
         self.options = {**options, "threshold": threshold, "keep": keep}
 
     def run(self, data: Iterable[Document] | None, rank: int = 0, world_size: int = 1) -> Iterator[Document]:
@@ -97,7 +98,8 @@ class CollectionFilter(BaseFilter):  # type: ignore[misc]
         batch_size: int = 500,
         **settings: Any,
     ) -> None:
-        super().__init__(exclusion_writer, batch_size)
+        # Its default is None, which its type leaves out.
+        super().__init__(exclusion_writer, batch_size)  # pyright: ignore[reportArgumentType]
         self.path = os.fspath(path)
         self.settings = settings
 
@@ -118,7 +120,7 @@ class CollectionFilter(BaseFilter):  # type: ignore[misc]
                 raise TwinprintError(f"document {document.id!r}: {answer.error}")
             if answer.is_duplicate:
                 best = answer.best
-                _describe(document, best and best.id, best and best.jaccard)
+                _describe(document, best.id if best else None, best.jaccard if best else None)
                 verdicts.append((False, REASON))
             else:
                 verdicts.append(True)

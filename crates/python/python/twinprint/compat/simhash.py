@@ -140,6 +140,7 @@ class Simhash:
         cutoff = self.large_weight_cutoff
         total: Any = 0
         weight: Any = 1
+        feature: Any
         for feature in features.items() if isinstance(features, dict) else features:
             multiplied = False
             if not isinstance(feature, str):
