@@ -89,7 +89,7 @@ class Index:
         memory: int = _MEMORY,
         progress: bool | Progress | None = None,
     ) -> Index:
-        """Makes an index of fingerprints in a new directory, and open it.
+        """Makes an index of fingerprints in a new directory, and opens it.
 
         Args:
             path: the directory of the index.
