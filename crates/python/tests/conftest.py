@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import random
 import shutil
+import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -59,6 +61,14 @@ def corpus(seed: int = 1, count: int = 300, length: int = 60) -> list[str]:
 @pytest.fixture
 def texts() -> list[str]:
     return corpus()
+
+
+@pytest.fixture
+def interrupts() -> Iterator[None]:
+    """Interrupts raise KeyboardInterrupt, also in a background job of a shell, which starts with the signal ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(scope="session")

@@ -324,6 +324,7 @@ assert len(index) == 3002
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+@pytest.mark.usefixtures("interrupts")
 def test_an_interrupt_stops_a_long_query(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     stored = rng.integers(0, 2**64, 200_000, dtype=np.uint64)
@@ -336,17 +337,12 @@ def test_an_interrupt_stops_a_long_query(tmp_path: Path) -> None:
         os.kill(os.getpid(), signal.SIGINT)
 
     thread = threading.Thread(target=interrupt)
-    # A shell starts background jobs with the signal ignored.
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        thread.start()
-        with pytest.raises(KeyboardInterrupt):
-            # A radius far beyond that of the index compares every fingerprint with every other.
-            index.query(stored, 20)
-        ended = time.monotonic()
-        thread.join()
-    finally:
-        signal.signal(signal.SIGINT, before)
+    thread.start()
+    with pytest.raises(KeyboardInterrupt):
+        # A radius far beyond that of the index compares every fingerprint with every other.
+        index.query(stored, 20)
+    ended = time.monotonic()
+    thread.join()
     # The limit is generous: a loaded machine delays threads.
     assert ended - began[0] < 5
     assert len(index.query(stored[:10], 0).id) >= 10

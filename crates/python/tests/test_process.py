@@ -29,6 +29,7 @@ def test_nothing_is_started_at_import() -> None:
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True).stdout == "0\n"
 
 
+@pytest.mark.usefixtures("interrupts")
 def test_ctrl_c_stops_a_run() -> None:
     texts = [" ".join(words(seed, 400)) for seed in range(1500)] * 40
     timer = threading.Timer(0.7, os.kill, (os.getpid(), signal.SIGINT))
