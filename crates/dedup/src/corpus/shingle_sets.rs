@@ -2,6 +2,7 @@
 
 use std::hash::Hasher;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
@@ -55,6 +56,8 @@ pub(crate) struct SetCache<'c> {
     /// The value of `clock` at the beginning of the current block. The sets of the first load after it stay in the
     /// cache.
     block: u32,
+    /// True once the run is cancelled. Then no more sets are made.
+    cancel: &'c AtomicBool,
 }
 
 /// Derives the key of the shingle hash from the fingerprints of the whole corpus. Every run on the same input has the
@@ -111,6 +114,7 @@ impl<'c> SetCache<'c> {
         classes: &'c Classes,
         order: &'c IdVec<ItemId, ClassId>,
         capacity: usize,
+        cancel: &'c AtomicBool,
     ) -> Self {
         Self {
             spool,
@@ -122,6 +126,7 @@ impl<'c> SetCache<'c> {
             capacity,
             clock: 0,
             block: 0,
+            cancel,
         }
     }
 
@@ -231,6 +236,9 @@ impl<'c> SetCache<'c> {
         SetKey { item, measure }: SetKey,
         loader: &mut Loader,
     ) -> Result<Vec<u64>, DedupError> {
+        if self.cancel.load(Ordering::Relaxed) {
+            return Err(DedupError::cancelled());
+        }
         let place = self.classes.text[self.order[item]];
         let text = self.spool.text(place, &mut loader.buffer)?;
         Ok(loader.shingler.shingle(text, measure))

@@ -122,7 +122,7 @@ impl Runner<'_> {
             && members > 0
         {
             self.stage("shingles", members, Unit::Documents, |job| {
-                let mut sets = SetCache::new(spool, &corpus.classes, &keep.classes, set_memory);
+                let mut sets = SetCache::new(spool, &corpus.classes, &keep.classes, set_memory, job.cancel);
                 let watch = JoinWatch {
                     fits: &|join| budget.check_join(tables, join).is_ok(),
                     advance: &|done| {

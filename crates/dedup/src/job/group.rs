@@ -127,7 +127,8 @@ impl Runner<'_> {
         } else {
             Pairs::All
         };
-        let sets = spool.map(|spool| SetCache::new(spool, &corpus.classes, &keep.classes, set_bytes));
+        let sets =
+            spool.map(|spool| SetCache::new(spool, &corpus.classes, &keep.classes, set_bytes, self.cancel));
         let mut matcher = Matcher::new(
             &corpus.classes,
             keep,
