@@ -101,14 +101,20 @@ def measure(method, path):
     # Imports are not measured.
     module = {"twinprint": "twinprint", "rensa": "rensa", "datasketch": "datasketch", "semhash": "semhash"}
     __import__(module[function.__name__])
-    before = resource.getrusage(resource.RUSAGE_SELF)
+    before, loaded = resource.getrusage(resource.RUSAGE_SELF), peak()
     started = time.perf_counter()
     keep = function(texts, argument)
     wall = time.perf_counter() - started
     after = resource.getrusage(resource.RUSAGE_SELF)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    figures = {"wall": wall, "cpu": cpu, "peak": after.ru_maxrss, "above": after.ru_maxrss - before.ru_maxrss}
+    figures = {"wall": wall, "cpu": cpu, "peak": peak(), "above": peak() - loaded}
     print(json.dumps({**figures, "keep": "".join("01"[bool(kept)] for kept in keep)}))
+
+
+def peak():
+    """The peak of the memory of this process in KiB. `ru_maxrss` would include that of the process that started it."""
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    return int(re.search(r"^VmHWM:\s*(\d+) kB", status, re.MULTILINE)[1])
 
 
 def run(method, path):
