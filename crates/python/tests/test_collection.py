@@ -104,12 +104,12 @@ def test_ids_and_other_arguments(seen: Collection) -> None:
         seen.add([BASE], ids=[1, 2])
 
 
-def test_documents_without_an_id_have_one_from_position_and_text(seen: Collection) -> None:
+def test_documents_without_an_id_get_new_ones(seen: Collection) -> None:
     first = seen.add([BASE, OTHER])
     again = seen.add([BASE, OTHER])
-    assert verdicts(again) == ["updated", "updated"]
-    assert [answer.id for answer in first] == [answer.id for answer in again]
-    assert verdicts(seen.add([OTHER])) == ["exact"]
+    assert verdicts(again) == ["exact", "exact"]
+    assert len({answer.id for answer in first + again}) == 4
+    assert [answer.best.id for answer in again if answer.best] == [answer.id for answer in first]
 
 
 def test_details_of_every_type(seen: Collection) -> None:
@@ -450,3 +450,29 @@ seen.add("after the child")
 assert len(seen) == 4 and seen.verify()["documents"] == 4
 """
     subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
+
+
+def test_documents_without_ids_are_found_again(tmp_path: Path) -> None:
+    text = "The lamp room of the old lighthouse was rebuilt in oak, the lens was cleaned and set back."
+    with Collection.create(tmp_path / "c") as collection:
+        assert collection.add(text).verdict == "new"
+        assert collection.add(text).verdict == "exact"
+        assert [answer.verdict for answer in collection.add([text, "The ferry."])] == ["exact", "new"]
+
+
+def test_a_wrong_column_is_an_error(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"body": ["The ferry."]})
+    with Collection.create(tmp_path / "c") as collection:
+        for call in (collection.add, collection.check):
+            with pytest.raises(KeyError, match="text: no column 'text'; the columns are body"):
+                call(frame)
+    with pytest.raises(KeyError, match="text: no column"):
+        twinprint.cluster(frame)
+
+
+def test_only_readers_are_pickled(tmp_path: Path) -> None:
+    with Collection.create(tmp_path / "c") as collection, pytest.raises(TypeError, match="pass its path"):
+        pickle.dumps(collection)
+    with Collection(tmp_path / "c", read_only=True) as reader:
+        assert pickle.loads(pickle.dumps(reader)).settings == reader.settings

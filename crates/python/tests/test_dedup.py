@@ -323,3 +323,66 @@ def test_explain_compares_two_records() -> None:
     for a, b in ((4, 0), (0, 4), (-1, 0)):
         with pytest.raises(IndexError, match="no record"):
             result.explain(a, b)
+
+
+def test_rows_are_those_of_the_call() -> None:
+    texts = [LAMP, LAMP, "The ferry runs every other hour."]
+    given = list(texts)
+    result = twinprint.dedup(given)
+    given.reverse()
+    assert result.kept == [LAMP, texts[2]]
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"text": texts}, index=[30, 10, 20])
+    result = twinprint.dedup(frame)
+    frame.drop(index=[30], inplace=True)
+    assert result.kept.index.tolist() == [30, 20]
+    assert result.to_pandas().loc[10, "fate"] == "removed"
+
+
+def test_ids_are_never_dropped_silently(tmp_path: Path) -> None:
+    texts = [LAMP, LAMP, "The ferry runs every other hour."]
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    frame = pandas.DataFrame({"id": [1, None, 3], "text": texts})
+    assert [twinprint.dedup(frame, id="id").ids[at] for at in (0, 2)] == ["1", "3"]
+    for column in ([0.5, 1.5, 2.5], [True, False, True]):
+        for data in (pandas.DataFrame({"id": column, "text": texts}), polars.DataFrame({"id": column, "text": texts})):
+            with pytest.raises(TypeError, match="^id: "):
+                twinprint.dedup(data, id="id")
+    path = tmp_path / "docs.jsonl"
+    path.write_text(json.dumps({"text": LAMP}))
+    with pytest.raises(TypeError, match="^id: name a field"):
+        twinprint.dedup(path, id=[1])
+
+
+def test_names_with_dots_lead_into_records() -> None:
+    records = [{"page": {"body": LAMP, "n": at}} for at in range(2)]
+    result = twinprint.dedup(records, text="page.body", id="page.n")
+    assert result.kept == records[:1]
+    assert result.ids == ["0", "1"]
+
+
+def test_data_without_any_text_is_no_failure() -> None:
+    result = twinprint.dedup([None, None])
+    assert (len(result), len(result.kept), len(result.removed)) == (2, 0, 0)
+    assert result.rejected_index.tolist() == [0, 1]
+    assert [rejected.position for rejected in result.rejected] == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind"),
+    [
+        ({"keep": False}, TypeError),
+        ({"bits": 64.0}, TypeError),
+        ({"hamming": -1}, (TypeError, OverflowError)),
+        ({"threads": -1}, (TypeError, OverflowError)),
+        ({"profile": None}, TypeError),
+        ({"threshold": "0.8"}, TypeError),
+        ({"memory": [1]}, TypeError),
+        ({"sort": ["1"]}, ValueError),
+        ({"threshold": float("nan")}, ValueError),
+    ],
+)
+def test_errors_begin_with_the_name_of_the_argument(arguments: dict[str, Any], kind: Any) -> None:
+    (name,) = arguments
+    with pytest.raises(kind, match=f"^{name}: "):
+        twinprint.dedup([LAMP], **arguments)

@@ -13,6 +13,8 @@ import pytest
 import twinprint
 from conftest import corpus
 
+LAMP = "The lamp room of the old lighthouse was rebuilt in oak, the lens was cleaned and set back."
+
 
 def test_types_in_and_out(texts: list[str]) -> None:
     expected = twinprint.fingerprint(texts)
@@ -122,3 +124,40 @@ def test_hamming_and_bytes() -> None:
         assert twinprint.hamming(a, b).tolist() == expected
         assert (twinprint.from_bytes(twinprint.as_bytes(a)) == a).all()
         assert twinprint.hamming(a, a).sum() == 0
+
+
+def test_hamming_takes_columns_and_numbers() -> None:
+    texts = [LAMP, "The ferry runs.", LAMP.upper(), LAMP + " Lit in May."]
+    narrow, wide = twinprint.fingerprint(texts), twinprint.fingerprint(texts, bits=128)
+    of_narrow, of_wide = twinprint.hamming(narrow, narrow[0]), twinprint.hamming(wide, wide[0])
+    assert of_narrow.shape == of_wide.shape == (4,)
+    assert twinprint.hamming(narrow[:, None], narrow[None, :]).tolist()[0] == of_narrow.tolist()
+    assert twinprint.hamming(wide[:, None], wide[None]).tolist()[0] == of_wide.tolist()
+    assert twinprint.hamming(wide, twinprint.fingerprint(texts[0], bits=128)).tolist() == of_wide.tolist()
+    assert twinprint.hamming(twinprint.as_bytes(wide), wide[0]).tolist() == of_wide.tolist()
+    for values, message in (([1.5], "whole numbers"), ([None, 1], "missing"), ([-1], "negative"), ("ab", "array")):
+        with pytest.raises((TypeError, ValueError), match=f"^a: .*{message}"):
+            twinprint.hamming(values, 1)
+    with pytest.raises(ValueError, match="64 bits and of 128"):
+        twinprint.hamming(wide, narrow)
+    with pytest.raises(ValueError, match="item 1 is not 8 or 16 bytes"):
+        twinprint.from_bytes([b"12345678", b"1234567812345678"])
+
+
+def test_hamming_refuses_columns_with_missing_values() -> None:
+    polars, pyarrow = pytest.importorskip("polars"), pytest.importorskip("pyarrow")
+    pandas = pytest.importorskip("pandas")
+    texts = [LAMP, "The ferry runs.", LAMP.upper()]
+    expected = twinprint.hamming(twinprint.fingerprint(texts), twinprint.fingerprint(LAMP)).tolist()
+    column = twinprint.fingerprint(pyarrow.array(texts))
+    for full in (column, polars.from_arrow(column), pandas.Series(twinprint.fingerprint(texts))):
+        assert twinprint.hamming(full, twinprint.fingerprint(LAMP)).tolist() == expected
+    column = twinprint.fingerprint(pyarrow.array([*texts, None]))
+    for with_null in (column, polars.from_arrow(column), pandas.Series([*texts[:0], 1, None])):
+        for call in (twinprint.as_bytes, lambda values: twinprint.hamming(values, 1)):
+            with pytest.raises(ValueError, match="missing"):
+                call(with_null)
+    wide = twinprint.fingerprint(pyarrow.array(texts), bits=128)
+    assert twinprint.from_bytes(wide).tolist() == twinprint.fingerprint(texts, bits=128).tolist()
+    assert twinprint.as_bytes(wide) == wide.to_pylist()
+    assert twinprint.from_bytes(polars.from_arrow(wide)).tolist() == twinprint.from_bytes(wide).tolist()

@@ -216,9 +216,15 @@ impl Sources {
     /// [`documents`](super::Chunk::documents).
     ///
     /// # Errors
-    /// [`SourceError::NothingAccepted`] if records were read, but none of them is a document.
+    /// [`SourceError::NothingAccepted`] if records of files were read, but none of them is a document. Most often the
+    /// name of the field is wrong. The caller knows the records in memory.
     pub fn intake(&self) -> Result<Intake, SourceError> {
-        self.intake_so_far().checked()
+        let intake = self.intake_so_far();
+        if self.shared.memory.is_some() {
+            Ok(intake)
+        } else {
+            intake.checked()
+        }
     }
 
     /// Returns the counts of what has been read so far. [`intake`](Self::intake) needs a reading of the whole input; this

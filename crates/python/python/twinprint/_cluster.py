@@ -355,7 +355,7 @@ def _rows(documents: object, keys: d.Keys, first: int) -> Iterator[tuple[_Row | 
     """Returns documents as the extension module takes them, with their ids. ``first`` is the number of the first."""
     wanted = (keys.id, keys.text, *d.DETAILS)
     number = first
-    for position, document in enumerate(d.rows(documents, "documents", wanted)):
+    for position, document in enumerate(d.rows(documents, "documents", wanted, keys.content())):
         row = _row(document, keys, position, number)
         if row is None:
             id_ = document.get(keys.id) if isinstance(document, Mapping) else None

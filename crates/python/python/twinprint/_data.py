@@ -112,7 +112,7 @@ def rows(data: Any, text: str, id: str | Sequence[Any] | None, sort: str | Seque
     if isinstance(data, (str, os.PathLike)):
         return Rows(Paths([_path(data)]))
     kind = type(data).__module__.split(".")[0]
-    if kind == "pandas":
+    if is_pandas(data):
         return _pandas(data, text, id, sort)
     if kind == "polars":
         return _polars(data, text, id, sort)
@@ -121,7 +121,7 @@ def rows(data: Any, text: str, id: str | Sequence[Any] | None, sort: str | Seque
     if kind == "pyarrow":
         return _pyarrow(data, text, id, sort)
     if isinstance(data, np.ndarray):
-        return replace(_sequence(data.tolist(), text, id, sort), data=data, take=_take_index)
+        return replace(_sequence(data.tolist(), text, id, sort), data=data.copy(), take=_take_index)
     if hasattr(data, "__arrow_c_stream__"):
         return _pyarrow(_arrow_module().table(data), text, id, sort)
     if isinstance(data, Mapping):
@@ -131,7 +131,8 @@ def rows(data: Any, text: str, id: str | Sequence[Any] | None, sort: str | Seque
             f"data: {type(data).__name__} is not supported; pass texts or dicts (a list or any iterable), a pandas, "
             "polars or pyarrow table, a dataset of Hugging Face, or paths"
         )
-    items: list[Any] = data if isinstance(data, list) else list(data)
+    # A copy, because kept and removed rows are selected later, and the caller may change the list.
+    items: list[Any] = list(data)
     if items and all(isinstance(item, os.PathLike) for item in items):
         return Rows(Paths([_path(item) for item in items]))
     batch = next((item for item in items if item is not None), None)
@@ -141,6 +142,11 @@ def rows(data: Any, text: str, id: str | Sequence[Any] | None, sort: str | Seque
         tables = [_arrow_module().table(item) for item in items]
         return _pyarrow(_arrow_module().concat_tables(tables), text, id, sort)
     return _sequence(items, text, id, sort)
+
+
+def is_pandas(data: Any) -> bool:
+    """True for a table or a column of pandas."""
+    return type(data).__module__.split(".")[0] == "pandas"
 
 
 def _path(path: str | os.PathLike[Any]) -> str:
@@ -161,21 +167,60 @@ def _arrow_module() -> Any:
 def _sequence(items: list[Any], text: str, id: str | Sequence[Any] | None, sort: str | Sequence[Any] | None) -> Rows:
     first = next((item for item in items if item is not None), "")
     if not isinstance(first, Mapping):
-        source = Lists(items, _column(id, "id"), _sort_values(_column(sort, "sort")))
+        source = Lists(items, _ids(_column(id, "id")), _sort_values(_column(sort, "sort")))
         return Rows(source, items, _take_items, items)
-    if not any(item is not None and text in item for item in items):
+    if not any(_has(item, text) for item in items):
         raise KeyError(f"text: no record has a field {text!r}; the first has {', '.join(map(str, first))}")
-    texts = [None if item is None else item.get(text) for item in items]
-    source = Lists(texts, _field(items, id, "id"), _sort_values(_field(items, sort, "sort")))
+    texts = [_get(item, text) for item in items]
+    source = Lists(texts, _ids(_field(items, id, "id")), _sort_values(_field(items, sort, "sort")))
     return Rows(source, items, _take_items, texts)
+
+
+def _get(item: Mapping[str, Any] | None, name: str) -> Any:
+    """The value of a field, or of a field of a field by a name with dots; None if there is none."""
+    if item is None or name in item:
+        return None if item is None else item[name]
+    first, _, rest = name.partition(".")
+    inner = item.get(first)
+    return _get(inner, rest) if rest and isinstance(inner, Mapping) else None
+
+
+def _has(item: Mapping[str, Any] | None, name: str) -> bool:
+    if item is None or name in item:
+        return item is not None
+    first, _, rest = name.partition(".")
+    inner = item.get(first)
+    return bool(rest) and isinstance(inner, Mapping) and _has(inner, rest)
+
+
+def _ids(values: list[Any] | None) -> list[Any] | None:
+    """Ids as texts or whole numbers. A library that holds missing numbers as NaN makes whole numbers to floats."""
+    if values is None or all(type(value) in (str, int) for value in values):
+        return values
+    return [_id(value, at) for at, value in enumerate(values)]
+
+
+def _id(value: Any, at: int) -> Any:
+    if isinstance(value, str) or value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return value if isinstance(value, str) else None
+    if isinstance(value, float):
+        if value != value:
+            return None
+        if value.is_integer():
+            return int(value)
+    elif hasattr(value, "__index__") and not isinstance(value, (bool, np.bool_)):
+        return int(value)
+    elif isinstance(value, date):
+        return value.isoformat()
+    raise TypeError(f"id: the id of record {at} is {value!r}; expected a str or an int")
 
 
 def _field(items: list[Any], name: str | Sequence[Any] | None, argument: str) -> list[Any] | None:
     if name is None or not isinstance(name, str):
         return _column(name, argument)
-    if not any(item is not None and name in item for item in items):
+    if not any(_has(item, name) for item in items):
         raise KeyError(f"{argument}: no record has a field {name!r}")
-    return [None if item is None else item.get(name) for item in items]
+    return [_get(item, name) for item in items]
 
 
 def _column(values: str | Sequence[Any] | None, argument: str) -> list[Any] | None:
@@ -211,6 +256,10 @@ def _table(table: Any, text: str, id: Any, sort: Any, data: Any, take: Take) -> 
     columns = [name for name in table.columns if name in names] if hasattr(table, "with_columns") else None
     if columns is None:
         columns = [name for name in table.column_names if name in names]
+    if id is not None and id in columns and hasattr(table, "schema"):
+        kind = str(table.schema[id] if hasattr(table, "with_columns") else table.schema.field(id).type).lower()
+        if kind.startswith(("float", "double", "date", "bool", "struct", "halffloat", "list")):
+            raise TypeError(f"id: the column {id!r} is {kind}; cast it to integers or strings")
     # A name that is no column may lead into a struct, which the extension module resolves.
     narrow = table.select(columns) if len(columns) == len(names) else table
     return Rows(narrow, data, take, table[text] if text in columns else None)
@@ -243,6 +292,10 @@ def _polars(data: Any, text: str, id: Any, sort: Any) -> Rows:
 def _pandas(data: Any, text: str, id: Any, sort: Any) -> Rows:
     import pandas
 
+    if not isinstance(data, (pandas.DataFrame, pandas.Series)):
+        return _sequence(list(data), text, id, sort)
+    # Its own frame, because the caller may change the data before kept rows are selected.
+    data = data.copy(deep=False)
     if isinstance(data, pandas.Series):
         texts = _values(data)
         source = Lists(texts, _column(id, "id"), _sort_values(_column(sort, "sort")))
@@ -252,9 +305,11 @@ def _pandas(data: Any, text: str, id: Any, sort: Any) -> Rows:
         if name is not None and name not in data.columns:
             names = ", ".join(map(str, data.columns))
             raise KeyError(f"{argument}: no column {name!r}; the columns are {names}")
+        if name is not None and data.columns.tolist().count(name) > 1:
+            raise KeyError(f"{argument}: several columns are named {name!r}")
         columns[argument] = None if name is None else _values(data[name])
     texts = columns["text"] or []
-    return Rows(Lists(texts, columns["id"], _sort_values(columns["sort"])), data, _take_iloc, texts)
+    return Rows(Lists(texts, _ids(columns["id"]), _sort_values(columns["sort"])), data, _take_iloc, texts)
 
 
 def _values(series: Any) -> list[Any]:
@@ -273,4 +328,6 @@ def _datasets(data: Any, text: str, id: Any, sort: Any) -> Rows:
         raise TypeError("data: a DatasetDict has several splits; pass one of them, such as data['train']")
     if isinstance(data, datasets.Dataset):
         return _table(data.with_format("arrow")[:], text, id, sort, data, _take_dataset)
+    if not hasattr(data, "features") or not hasattr(data.features, "encode_batch"):
+        return _sequence(list(data), text, id, sort)
     return replace(_sequence(list(data), text, id, sort), take=partial(_take_records, features=data.features))

@@ -10,7 +10,7 @@ import itertools
 import json
 import math
 import operator
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ._twinprint import parse_span, parse_time
@@ -50,6 +50,10 @@ class Keys(NamedTuple):
     text: str = "text"
     fields: tuple[str, ...] = ()
 
+    def content(self) -> tuple[str, ...]:
+        """The keys of which a document has at least one."""
+        return (self.text, "html", "fingerprint")
+
 
 #: The keys of details whose values are stored as they are.
 _TEXTS = ("url", "source")
@@ -64,24 +68,36 @@ def is_missing(value: object) -> bool:
     return isinstance(value, float) and math.isnan(value)
 
 
-def rows(data: Any, name: str, wanted: Iterable[str] | None = None) -> Iterator[Document]:
+def new_ids(call: str | None) -> Callable[[Row], Row]:
+    """Returns a function that gives rows without an id one that no other document has: `call` and their position.
+
+    Without `call` they stay without.
+    """
+
+    def named(row: Row) -> Row:
+        return row if call is None or row.has_id else row._replace(id=f"{call}-{row.id}", has_id=True)
+
+    return named
+
+
+def rows(data: Any, name: str, wanted: Iterable[str] | None = None, content: Sequence[str] = ()) -> Iterator[Document]:
     """Returns the documents of a table, a column, an iterable, or an iterable of these.
 
-    ``wanted`` are the names of the columns to read; others of a table are skipped. ``name`` is the argument that
-    errors name.
+    ``wanted`` are the names of the columns to read; others of a table are skipped. A table needs a column of
+    ``content``, of which the first is the text. ``name`` is the argument that errors name.
     """
     if isinstance(data, (str, Mapping)):
         yield data
     elif hasattr(data, "iter_rows") and hasattr(data, "columns"):  # polars.DataFrame
-        yield from data.select(_columns(data.columns, wanted)).iter_rows(named=True)
+        yield from data.select(_columns(data.columns, wanted, content)).iter_rows(named=True)
     elif hasattr(data, "to_pylist") and hasattr(data, "schema"):  # pyarrow.Table, pyarrow.RecordBatch
-        table = data.select(_columns(data.schema.names, wanted))
+        table = data.select(_columns(data.schema.names, wanted, content))
         for batch in table.to_batches(max_chunksize=4096) if hasattr(table, "to_batches") else (table,):
             yield from batch.to_pylist()
     elif hasattr(data, "to_pylist"):  # pyarrow.Array, pyarrow.ChunkedArray
         yield from rows(data.to_pylist(), name)
     elif hasattr(data, "itertuples"):  # pandas.DataFrame
-        columns = _columns(list(data.columns), wanted)
+        columns = _columns(list(data.columns), wanted, content)
         for values in data[columns].itertuples(index=False, name=None):
             yield dict(zip(columns, values, strict=True))
     elif isinstance(data, (bytes, bytearray)) or not isinstance(data, Iterable):
@@ -95,12 +111,14 @@ def rows(data: Any, name: str, wanted: Iterable[str] | None = None) -> Iterator[
             elif is_missing(item):
                 yield {}
             elif hasattr(item, "iter_rows") or hasattr(item, "to_pylist") or hasattr(item, "itertuples"):
-                yield from rows(item, name, wanted)
+                yield from rows(item, name, wanted, content)
             else:
                 raise TypeError(f"{name}: expected a text or a dictionary for each document, not {type(item).__name__}")
 
 
-def _columns(names: Sequence[str], wanted: Iterable[str] | None) -> list[str]:
+def _columns(names: Sequence[str], wanted: Iterable[str] | None, content: Sequence[str]) -> list[str]:
+    if content and not set(content) & set(names):
+        raise KeyError(f"text: no column {content[0]!r}; the columns are {', '.join(map(str, names))}")
     if wanted is None:
         return list(names)
     chosen = set(wanted)

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _data, _twinprint
+from ._bits import as_bytes
 
 PROFILE = "tp1-words-lntf"
 """The default profile: words, weighted 1 + ln of their frequency. Chinese is cut into words by itself."""
@@ -69,48 +70,3 @@ def _arrow(values: npt.NDArray[np.uint64], rejected: list[int]) -> Any:
         [None if gone else row for row, gone in zip(as_bytes(values), missing, strict=True)],
         type=pyarrow.binary(16),
     )
-
-
-def as_bytes(fingerprints: npt.ArrayLike) -> list[bytes]:
-    """Fingerprints as bytes, the most significant byte first: 8 bytes each, or 16 for shape (n, 2).
-
-    Examples:
-        >>> as_bytes(np.array([[1, 2]], dtype=np.uint64))[0].hex()
-        '00000000000000020000000000000001'
-    """
-    values = np.asarray(fingerprints, dtype=np.uint64)
-    columns = values[:, ::-1] if values.ndim == 2 else values[:, None]
-    raw = np.ascontiguousarray(columns.astype(">u8")).tobytes()
-    size = 8 * columns.shape[1]
-    return [raw[at : at + size] for at in range(0, len(raw), size)]
-
-
-def from_bytes(values: list[bytes]) -> npt.NDArray[np.uint64]:
-    """Reads what `as_bytes` returns: uint64 of shape (n,) from 8 bytes each, of shape (n, 2) from 16 bytes each."""
-    size = len(values[0]) if values else 8
-    numbers = np.frombuffer(b"".join(values), dtype=">u8").astype(np.uint64)
-    return numbers if size == 8 else np.ascontiguousarray(numbers.reshape(-1, 2)[:, ::-1])
-
-
-def hamming(a: npt.ArrayLike, b: npt.ArrayLike) -> npt.NDArray[np.uint8]:
-    """Counts the bits in which fingerprints differ.
-
-    Args:
-        a, b: fingerprints of shape (n,), or (n, 2) for 128 bits; either may be a single one.
-
-    Returns:
-        uint8 of shape (n,).
-
-    Examples:
-        >>> hamming(np.array([0, 7, 8], dtype=np.uint64), np.uint64(0)).tolist()
-        [0, 3, 1]
-    """
-    first, second = np.asarray(a, dtype=np.uint64), np.asarray(b, dtype=np.uint64)
-    differing = np.ascontiguousarray(np.bitwise_xor(first, second))
-    if hasattr(np, "bitwise_count"):
-        counts: npt.NDArray[np.uint8] = np.bitwise_count(differing)
-    else:
-        bits = np.unpackbits(differing.view(np.uint8).reshape(*differing.shape, 8), axis=-1)
-        counts = bits.sum(axis=-1, dtype=np.uint8)
-    wide = max(first.ndim, second.ndim) == 2
-    return counts.sum(axis=-1, dtype=np.uint8) if wide else counts

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from ._documents import is_missing, text_id
-from ._fingerprint import from_bytes
+from ._bits import column, from_bytes
+from ._documents import text_id
 
 #: Fingerprints: (n,) of uint32 or uint64, or (n, 2) of uint64 with the low half first.
 Fingerprints = npt.NDArray[Any]
@@ -24,54 +22,15 @@ class Encoded(NamedTuple):
     rows: int
 
 
-def _array(values: Any, name: str) -> npt.NDArray[Any]:
-    """Returns a NumPy array of an array, a column of another library, or an iterable of numbers."""
-    if isinstance(values, np.ndarray):
-        return values
-    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
-        raise TypeError(f"{name}: expected an array of numbers, not {type(values).__name__}")
-    column: Any = values
-    nulls: Any = getattr(column, "null_count", 0)
-    missing: Any = nulls() if callable(nulls) else nulls
-    if missing > 0:
-        raise ValueError(f"{name}: some values are missing")
-    if hasattr(column, "to_pylist") and str(getattr(column, "type", "")) == "fixed_size_binary[16]":  # pyarrow
-        items = column.to_pylist()
-        return from_bytes(items) if items else np.empty((0, 2), dtype=np.uint64)
-    if hasattr(column, "to_numpy"):
-        try:
-            array = column.to_numpy(zero_copy_only=False)  # pyarrow.Array
-        except TypeError:
-            array = column.to_numpy()
-        return np.asarray(array)
-    if hasattr(values, "__array__"):
-        return np.asarray(values)
-    items_list = list(values)
-    if items_list and isinstance(items_list[0], (bytes, bytearray)):
-        return np.asarray(items_list, dtype=object)
-    if items_list and isinstance(items_list[0], str):
-        return np.asarray(items_list, dtype=object)
-    if any(is_missing(value) for value in items_list):
-        raise ValueError(f"{name}: a value is missing")
-    if items_list and isinstance(items_list[0], np.ndarray):
-        return np.asarray(items_list)
-    try:
-        return np.asarray(list(map(operator.index, items_list)), dtype=np.uint64)
-    except OverflowError:
-        raise ValueError(f"{name}: a number is negative or has more than 64 bits") from None
-    except TypeError:
-        raise TypeError(f"{name}: expected whole numbers") from None
-
-
 def encode(values: object, name: str, bits: int | None = None) -> Encoded:
     """Returns fingerprints for the extension module. ``bits`` is the width that is required, if any."""
-    array = _array(values, name)
+    array = column(values, name)
     if array.dtype == object and array.ndim == 1 and array.size and isinstance(array[0], (bytes, bytearray)):
         if any(not isinstance(item, (bytes, bytearray)) or len(item) != 16 for item in array):
             raise ValueError(f"{name}: expected 16 bytes for each fingerprint of 128 bits")
         array = from_bytes(array.tolist())
     elif array.dtype == object and array.ndim == 1:
-        array = _array(list(array), name)
+        array = column(list(array), name)
     if array.dtype.kind == "i" and array.dtype.itemsize in (4, 8):
         array = array.view(array.dtype.str.replace("i", "u"))
     shape, dtype = array.shape, array.dtype
@@ -99,7 +58,7 @@ def encode_ids(values: object, name: str) -> tuple[bytes | None, list[str] | Non
     """Returns ids for the extension module: bytes of numbers, or names, or neither."""
     if values is None:
         return None, None
-    array = _array([values] if isinstance(values, (str, int)) else values, name)
+    array = column([values] if isinstance(values, (str, int)) else values, name)
     if array.ndim != 1:
         raise TypeError(f"{name}: expected one dimension, not shape {array.shape}")
     if array.dtype.kind in "OUST":

@@ -201,7 +201,9 @@ class Result:
         return self._report._repr_html_()
 
     def __getstate__(self) -> dict[str, Any]:
-        # The engine's tables stay behind; they serve only `save`.
+        # The engine's tables stay behind; they serve only `save`. Files have no rows in memory, so their ids are read.
+        if self._found is not None and self._rows.take is None:
+            _ = self.ids
         return {**self.__dict__, "_found": None}
 
     @cached_property
@@ -213,6 +215,11 @@ class Result:
     def removed_index(self) -> Integers:
         """The positions of the removed records, ascending."""
         return np.flatnonzero((self._fate != KEPT) & (self._fate != REJECTED))
+
+    @cached_property
+    def rejected_index(self) -> Integers:
+        """The positions of the rejected records, ascending. They are in neither `kept` nor `removed`."""
+        return np.flatnonzero(self._fate == REJECTED)
 
     @property
     def kept_mask(self) -> npt.NDArray[np.bool_]:
@@ -359,6 +366,8 @@ class Result:
             >>> match.removed, match.kept, round(match.jaccard, 2)
             (2, 0, 0.84)
         """
+        if n < 0:
+            raise ValueError(f"n: {n} is negative")
         removed = np.flatnonzero(self._fate == REMOVED)
         order = np.lexsort((removed, -self.hamming[removed], self.jaccard[removed]))
         return [self._match(int(at)) for at in removed[order[:n]]]
@@ -424,7 +433,10 @@ class Result:
         self._found.save(directory)
 
     def to_pandas(self) -> Any:
-        """A pandas frame with a row for each record: fate, leader, jaccard, hamming, cluster_size."""
+        """A pandas frame with a row for each record: fate, leader, jaccard, hamming, cluster_size.
+
+        It has the index of the data, if that is of pandas.
+        """
         import pandas
 
         names = np.array(["kept", "removed", "known", "empty", "rejected"])
@@ -437,7 +449,8 @@ class Result:
                 "jaccard": self.jaccard,
                 "hamming": self.hamming,
                 "cluster_size": size,
-            }
+            },
+            index=getattr(self._rows.data, "index", None) if _data.is_pandas(self._rows.data) else None,
         )
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+import secrets
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import TracebackType
 from typing import Any, Literal, overload
 
@@ -45,8 +46,8 @@ _PAGE = 1000
 _DELETED_AT_ONCE = 1000
 
 
-def _reopen(path: str, read_only: bool) -> Collection:
-    return Collection(path, read_only=read_only)
+def _reopen(path: str) -> Collection:
+    return Collection(path, read_only=True)
 
 
 class Collection:
@@ -217,7 +218,9 @@ class Collection:
         self.close()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _reopen, (self._path, self._read_only)
+        if not self._read_only:
+            raise TypeError("a collection that is open for writing cannot be pickled; pass its path")
+        return _reopen, (self._path,)
 
     def __repr__(self) -> str:
         return f"Collection({self._path!r}{', read_only=True' if self._read_only else ''})"
@@ -287,7 +290,7 @@ class Collection:
                 iterator of tables. A document is its text, or a dictionary with ``id`` (str or int), and ``text``,
                 ``html`` or ``fingerprint`` (int). It may also have ``url``, ``source``, ``time``, ``score``,
                 ``title``, ``ttl`` (seconds) and ``fields`` (a dictionary to store); other keys are ignored. A
-                document without an id gets one from its position and its text.
+                document without an id gets a new one, so adding it again finds it as a duplicate.
             ids: ids of the documents, one for each, instead of those in the documents.
             only_new: answer duplicates, but do not store them.
             durable: return when the documents are on the disk. If False, they are written within a second.
@@ -307,6 +310,7 @@ class Collection:
             documents,
             ids,
             d.Keys(id, text, tuple(fields)),
+            d.new_ids(secrets.token_hex(8)),
         )
 
     @overload
@@ -341,17 +345,20 @@ class Collection:
 
         The arguments are those of `add`. A document without an id is compared as one that no stored document has.
         """
-        return self._answers(self._handle.check, documents, ids, d.Keys(id, text))
+        return self._answers(self._handle.check, documents, ids, d.Keys(id, text), d.new_ids(None))
 
-    def _answers(self, call: Any, documents: Any, ids: Iterable[Any] | None, keys: d.Keys) -> Answer | list[Answer]:
+    def _answers(
+        self, call: Any, documents: Any, ids: Iterable[Any] | None, keys: d.Keys, named: Callable[[d.Row], d.Row]
+    ) -> Answer | list[Answer]:
         single = isinstance(documents, (str, Mapping))
         if single and ids is not None:
             raise TypeError("ids: one document has its id in the dictionary; ids are for several documents")
-        rows = d.rows(documents, "documents", (keys.id, keys.text, *keys.fields, *d.DETAILS))
+        rows = d.rows(documents, "documents", (keys.id, keys.text, *keys.fields, *d.DETAILS), keys.content())
         if ids is not None:
             rows = d.with_ids(rows, ids, keys)
         answers: list[Answer] = []
         for batch in d.batches(rows, keys):
+            batch = [named(row) if isinstance(row, d.Row) else row for row in batch]
             prepared = [row for row in batch if isinstance(row, d.Row)]
             got = iter(json.loads(call(prepared)) if prepared else ())
             answers.extend(

@@ -15,6 +15,7 @@ from typing import Any, Literal
 from datatrove.data import Document
 from datatrove.pipeline.filters.base_filter import BaseFilter
 from datatrove.pipeline.writers.disk_base import DiskWriter
+from datatrove.utils.logging import logger
 
 from ._dedup import dedup
 from ._twinprint import TwinprintError
@@ -49,6 +50,8 @@ class DedupFilter(BaseFilter):  # type: ignore[misc]
         # Its default is None, which its type leaves out.
         super().__init__(exclusion_writer)  # pyright: ignore[reportArgumentType]
         self.options = {**options, "threshold": threshold, "keep": keep}
+        # A wrong argument fails here, and not in the task.
+        dedup(["a"], **self.options)
 
     def run(self, data: Iterable[Document] | None, rank: int = 0, world_size: int = 1) -> Iterator[Document]:
         documents = list(data or ())
@@ -86,6 +89,9 @@ class CollectionFilter(BaseFilter):  # type: ignore[misc]
         path: the directory of the collection.
         exclusion_writer: a writer of the removed documents.
         batch_size: the number of documents that are added at a time.
+        prefix: comes before the ids of the documents. Ids must be unique over all runs, and those that readers make
+            are the name of a file and a number. So give each crawl a prefix. A document whose id was added before
+            replaces the earlier one, with a warning.
         settings: the settings of a new collection, as in `twinprint.Collection.create`; an existing one must have them.
     """
 
@@ -96,11 +102,13 @@ class CollectionFilter(BaseFilter):  # type: ignore[misc]
         path: str | os.PathLike[str],
         exclusion_writer: DiskWriter | None = None,
         batch_size: int = 500,
+        prefix: str = "",
         **settings: Any,
     ) -> None:
         # Its default is None, which its type leaves out.
         super().__init__(exclusion_writer, batch_size)  # pyright: ignore[reportArgumentType]
         self.path = os.fspath(path)
+        self.prefix = prefix
         self.settings = settings
 
     def run(self, data: Iterable[Document] | None, rank: int = 0, world_size: int = 1) -> Iterator[Document]:
@@ -113,11 +121,13 @@ class CollectionFilter(BaseFilter):  # type: ignore[misc]
         return self.filter_batch([doc])[0]
 
     def filter_batch(self, batch: list[Document]) -> list[bool | tuple[bool, str]]:
-        rows = [{"id": document.id, "text": document.text} for document in batch]
+        rows = [{"id": f"{self.prefix}{document.id}", "text": document.text} for document in batch]
         verdicts: list[bool | tuple[bool, str]] = []
         for document, answer in zip(batch, self._collection.add(rows, only_new=True), strict=True):
             if answer.verdict == "rejected":
                 raise TwinprintError(f"document {document.id!r}: {answer.error}")
+            if answer.verdict == "updated":
+                logger.warning(f"document {answer.id!r} replaces an earlier one of this id; give each crawl a prefix")
             if answer.is_duplicate:
                 best = answer.best
                 _describe(document, best.id if best else None, best.jaccard if best else None)

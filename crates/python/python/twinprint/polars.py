@@ -62,7 +62,7 @@ class Twinprint:
         if bits == 128:
             b = _halves(other)
             low, high = (a.struct.field(name) ^ b[name] for name in ("low", "high"))
-            return low.bitwise_count_ones() + high.bitwise_count_ones()
+            return (low.bitwise_count_ones() + high.bitwise_count_ones()).name.keep()
         return (a ^ _column(other)).bitwise_count_ones()
 
 
