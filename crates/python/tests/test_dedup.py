@@ -206,8 +206,6 @@ def test_small_and_empty_data() -> None:
     assert twinprint.dedup(["", "", "!"], empty="remove").kept == []
     empty = twinprint.dedup([])
     assert (len(empty), empty.kept, empty.duplicate_ratio) == (0, [], 0.0)
-    with pytest.raises(ValueError, match="none of the records is a document: 2 rejected"):
-        twinprint.dedup([None, None])
 
 
 def test_errors_name_their_argument(tmp_path: Path) -> None:
