@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use pyo3::exceptions::{PyFileNotFoundError, PyKeyboardInterrupt, PyOSError, PyValueError};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 use rayon::prelude::*;
@@ -21,7 +21,7 @@ use twinprint::stream::{
     Stream, StreamError, StreamOptions, Topic, time,
 };
 
-use crate::errors::{TwinprintError, argument, job_exception, message};
+use crate::errors::{TwinprintError, argument, exception, job_exception, message};
 use crate::pool;
 use crate::profile::profile;
 
@@ -50,8 +50,7 @@ pub(crate) struct StreamSettings {
 
 impl StreamSettings {
     fn options(self) -> PyResult<StreamOptions> {
-        let failed = |error: &dyn std::fmt::Display| TwinprintError::new_err(error.to_string());
-        let mut options = StreamOptions::new().map_err(|error| failed(&error))?;
+        let mut options = StreamOptions::new().map_err(|error| exception(&error))?;
         options.profile = profile(&self.profile, Some(BITS))?;
         options.threshold = self.threshold;
         options.radius = self.hamming;
@@ -94,20 +93,15 @@ fn stream_exception(error: &StreamError) -> PyErr {
         }
         StreamError::Job(error) => job_exception(error),
         StreamError::State(error) => state_exception(error),
-        error => TwinprintError::new_err(message(error)),
+        error => exception(error),
     }
 }
 
 /// The exception for an error of a state file.
 fn state_exception(error: &StateError) -> PyErr {
-    let text = message(error);
     match error {
-        StateError::Read { source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
-            PyFileNotFoundError::new_err(text)
-        }
-        StateError::Read { .. } | StateError::Write { .. } => PyOSError::new_err(text),
-        StateError::Options { .. } => PyValueError::new_err(text),
-        _ => TwinprintError::new_err(text),
+        StateError::Options { .. } => PyValueError::new_err(message(error)),
+        error => exception(error),
     }
 }
 

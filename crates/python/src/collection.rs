@@ -298,15 +298,16 @@ impl CollectionHandle {
         self.call(py, |collection| Ok(collection.len()))
     }
 
-    /// Adds documents, and returns their answers as JSON.
+    /// Adds documents, and returns their answers as JSON. A document without an id gets `new_ids` with its position.
     fn add(
         &self,
         py: Python<'_>,
         rows: Vec<DocumentRow<'_>>,
+        new_ids: &str,
         only_new: bool,
         durable: bool,
     ) -> PyResult<String> {
-        let documents = documents(rows, NewDocument::name_by_text)?;
+        let documents = documents(rows, |document| document.id.insert_str(0, new_ids))?;
         self.call_on_pool(py, documents.len(), |collection| {
             answers(collection.add(documents, only_new, durability(durable))?)
         })

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use pyo3::exceptions::{PyFileNotFoundError, PyOSError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use twinprint::calibrate::{CalibrationJob, calibrate};
 use twinprint::eval::{EvalError, EvalJob, EvalOptions, FurtherProfile, evaluate, page};
@@ -16,7 +16,7 @@ use twinprint::source::SourceOptions;
 use twinprint::stream::{LabelledDocuments, StreamError};
 use twinprint::{Auto, DedupOptions};
 
-use crate::errors::{TwinprintError, argument, dedup_exception, exception, job_exception, message};
+use crate::errors::{argument, dedup_exception, exception, job_exception, message};
 use crate::json::to_json;
 use crate::profile::profile;
 use crate::run::run;
@@ -51,8 +51,7 @@ impl Measure {
     }
 
     fn dedup(&self) -> PyResult<DedupOptions> {
-        let failed = |error: &dyn std::fmt::Display| TwinprintError::new_err(error.to_string());
-        let mut options = DedupOptions::new().map_err(|error| failed(&error))?;
+        let mut options = DedupOptions::new().map_err(|error| exception(&error))?;
         options.profile = profile(
             &self.profile,
             self.bits.or(width(&self.profile)).or(Some(DEFAULT_BITS)),
@@ -74,13 +73,8 @@ fn width(id: &str) -> Option<u32> {
 
 /// The exception for a failed evaluation or calibration.
 fn eval_exception(error: &EvalError) -> PyErr {
-    let text = message(error);
     match error {
         EvalError::Dedup(error) => dedup_exception(error),
-        EvalError::Read { source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
-            PyFileNotFoundError::new_err(text)
-        }
-        EvalError::Read { .. } => PyOSError::new_err(text),
         EvalError::Row { .. }
         | EvalError::NoJaccard { .. }
         | EvalError::RepeatedId(_)
@@ -88,7 +82,7 @@ fn eval_exception(error: &EvalError) -> PyErr {
         | EvalError::TooFew(_)
         | EvalError::Width(_)
         | EvalError::Thresholds
-        | EvalError::Incomplete { .. } => PyValueError::new_err(text),
+        | EvalError::Incomplete { .. } => PyValueError::new_err(message(error)),
         error => exception(error),
     }
 }

@@ -1,4 +1,4 @@
-"""What collections answer: verdicts, documents, groups, stories and changes, made from the JSON of the library."""
+"""Answers of collections: verdicts, documents, groups, stories and changes, made from the JSON of the library."""
 
 from __future__ import annotations
 

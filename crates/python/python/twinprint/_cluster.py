@@ -267,7 +267,7 @@ class Clusterer:
             self._stream.count_ahead(batch)
 
     def feed(self, documents: object, *, id: str = "id", text: str = "text") -> Assignments:
-        """Places documents in order, and return the group and the story of each.
+        """Places documents in order, and returns the group and the story of each.
 
         Args:
             documents: as for `Collection.add`: a list, an iterator, or a table. A document is its text, or a

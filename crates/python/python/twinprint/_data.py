@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ._documents import is_missing
+
 Positions = npt.NDArray[np.int64]
 
 
@@ -176,21 +178,18 @@ def _sequence(items: list[Any], text: str, id: str | Sequence[Any] | None, sort:
     return Rows(source, items, _take_items, texts)
 
 
-def _get(item: Mapping[str, Any] | None, name: str) -> Any:
-    """The value of a field, or of a field of a field by a name with dots; None if there is none."""
+def _get(item: Mapping[str, Any] | None, name: str, default: Any = None) -> Any:
+    """The value of a field, or of a field of a field by a name with dots; `default` if there is none."""
     if item is None or name in item:
-        return None if item is None else item[name]
+        return default if item is None else item[name]
     first, _, rest = name.partition(".")
     inner = item.get(first)
-    return _get(inner, rest) if rest and isinstance(inner, Mapping) else None
+    return _get(inner, rest, default) if rest and isinstance(inner, Mapping) else default
 
 
 def _has(item: Mapping[str, Any] | None, name: str) -> bool:
-    if item is None or name in item:
-        return item is not None
-    first, _, rest = name.partition(".")
-    inner = item.get(first)
-    return bool(rest) and isinstance(inner, Mapping) and _has(inner, rest)
+    nothing = object()
+    return _get(item, name, nothing) is not nothing
 
 
 def _ids(values: list[Any] | None) -> list[Any] | None:
@@ -201,11 +200,11 @@ def _ids(values: list[Any] | None) -> list[Any] | None:
 
 
 def _id(value: Any, at: int) -> Any:
-    if isinstance(value, str) or value is None or type(value).__name__ in ("NAType", "NaTType"):
-        return value if isinstance(value, str) else None
+    if isinstance(value, str):
+        return value
+    if is_missing(value):
+        return None
     if isinstance(value, float):
-        if value != value:
-            return None
         if value.is_integer():
             return int(value)
     elif hasattr(value, "__index__") and not isinstance(value, (bool, np.bool_)):

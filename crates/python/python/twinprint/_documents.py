@@ -10,7 +10,7 @@ import itertools
 import json
 import math
 import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ._twinprint import parse_span, parse_time
@@ -66,18 +66,6 @@ def is_missing(value: object) -> bool:
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     return isinstance(value, float) and math.isnan(value)
-
-
-def new_ids(call: str | None) -> Callable[[Row], Row]:
-    """Returns a function that gives rows without an id one that no other document has: `call` and their position.
-
-    Without `call` they stay without.
-    """
-
-    def named(row: Row) -> Row:
-        return row if call is None or row.has_id else row._replace(id=f"{call}-{row.id}", has_id=True)
-
-    return named
 
 
 def rows(data: Any, name: str, wanted: Iterable[str] | None = None, content: Sequence[str] = ()) -> Iterator[Document]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import TracebackType
 from typing import Any, Literal, overload
 
@@ -56,8 +56,8 @@ class Collection:
     ``Collection(path)`` opens a collection, and `create` makes one. One process at a time can have a collection open
     for writing; any number can have it open with ``read_only=True`` meanwhile no process writes. All methods can be
     called from several threads, and let other threads of Python run. A collection is a context manager, and is closed
-    when it is dropped. It is pickled as its path, and opened again when it is unpickled. A forked process cannot use
-    the collection of its parent.
+    when it is dropped. One that is open for reading is pickled as its path, and opened again when it is unpickled. A
+    forked process cannot use the collection of its parent.
 
     Args:
         path: the directory of the collection.
@@ -108,7 +108,7 @@ class Collection:
         story_live: int = 10_000,
         exist_ok: bool = False,
     ) -> Collection:
-        """Creates a collection in a directory that is empty or does not exist, and open it.
+        """Creates a collection in a directory that is empty or does not exist, and opens it.
 
         Args:
             path: the directory of the collection.
@@ -280,7 +280,7 @@ class Collection:
         text: str = "text",
         fields: Iterable[str] = (),
     ) -> Answer | list[Answer]:
-        """Adds documents, and return the answer for each: new, exact, near, updated or rejected.
+        """Adds documents, and returns the answer for each: new, exact, near, updated or rejected.
 
         Each document is compared with the stored ones and with those before it. If near-duplicates are added at the
         same time, exactly one of them is new. A document with the id of a stored one updates it.
@@ -305,12 +305,12 @@ class Collection:
             TypeError: if a value has a wrong type. Documents before it may have been stored: about 500 documents are
                 committed at a time.
         """
+        new_ids = secrets.token_hex(8) + "-"
         return self._answers(
-            lambda rows: self._handle.add(rows, bool(only_new), bool(durable)),
+            lambda rows: self._handle.add(rows, new_ids, bool(only_new), bool(durable)),
             documents,
             ids,
             d.Keys(id, text, tuple(fields)),
-            d.new_ids(secrets.token_hex(8)),
         )
 
     @overload
@@ -341,15 +341,13 @@ class Collection:
         id: str = "id",
         text: str = "text",
     ) -> Answer | list[Answer]:
-        """Returns the answers that `add` would give, for each document alone, and store nothing.
+        """Returns the answers that `add` would give, for each document alone, and stores nothing.
 
         The arguments are those of `add`. A document without an id is compared as one that no stored document has.
         """
-        return self._answers(self._handle.check, documents, ids, d.Keys(id, text), d.new_ids(None))
+        return self._answers(self._handle.check, documents, ids, d.Keys(id, text))
 
-    def _answers(
-        self, call: Any, documents: Any, ids: Iterable[Any] | None, keys: d.Keys, named: Callable[[d.Row], d.Row]
-    ) -> Answer | list[Answer]:
+    def _answers(self, call: Any, documents: Any, ids: Iterable[Any] | None, keys: d.Keys) -> Answer | list[Answer]:
         single = isinstance(documents, (str, Mapping))
         if single and ids is not None:
             raise TypeError("ids: one document has its id in the dictionary; ids are for several documents")
@@ -358,7 +356,6 @@ class Collection:
             rows = d.with_ids(rows, ids, keys)
         answers: list[Answer] = []
         for batch in d.batches(rows, keys):
-            batch = [named(row) if isinstance(row, d.Row) else row for row in batch]
             prepared = [row for row in batch if isinstance(row, d.Row)]
             got = iter(json.loads(call(prepared)) if prepared else ())
             answers.extend(
@@ -386,7 +383,7 @@ class Collection:
         return document_of(json.loads(self._handle.get(d.text_id(id, "id") or "")))
 
     def delete(self, ids: Any = None, *, source: str | None = None, durable: bool = True) -> int:
-        """Deletes documents by id, or all documents of a source, and return the number of documents deleted.
+        """Deletes documents by id, or all documents of a source, and returns the number of documents deleted.
 
         Args:
             ids: one id, or several.
@@ -537,7 +534,7 @@ class Collection:
         return result
 
     def backup(self, path: str | os.PathLike[str]) -> dict[str, int]:
-        """Copies the present state into a new directory, verify the copy, and return its counts.
+        """Copies the present state into a new directory, verifies the copy, and returns its counts.
 
         Other threads can read and write meanwhile. The copy is a collection, with its secret keys.
         """
@@ -546,7 +543,7 @@ class Collection:
 
     @staticmethod
     def restore(backup: str | os.PathLike[str], path: str | os.PathLike[str]) -> dict[str, int]:
-        """Makes a collection in a new directory from a backup, and return its counts."""
+        """Makes a collection in a new directory from a backup, and returns its counts."""
         restored = _twinprint.Collection.restore(os.path.abspath(backup), os.path.abspath(path))
         result: dict[str, int] = json.loads(restored)
         return result

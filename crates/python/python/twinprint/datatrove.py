@@ -50,8 +50,8 @@ class DedupFilter(BaseFilter):  # type: ignore[misc]
         # Its default is None, which its type leaves out.
         super().__init__(exclusion_writer)  # pyright: ignore[reportArgumentType]
         self.options = {**options, "threshold": threshold, "keep": keep}
-        # A wrong argument fails here, and not in the task.
-        dedup(["a"], **self.options)
+        # A wrong argument fails here, and not in the task. Known documents are needed in the task only.
+        dedup(["a"], **{**self.options, "against": None})
 
     def run(self, data: Iterable[Document] | None, rank: int = 0, world_size: int = 1) -> Iterator[Document]:
         documents = list(data or ())

@@ -263,7 +263,7 @@ class Index:
         return self._ids(added)
 
     def delete(self, ids: object) -> int:
-        """Deletes one id or several, and return the number that were stored."""
+        """Deletes one id or several, and returns the number that were stored."""
         numbers, names = encode_ids(ids, "ids")
         return self._handle.delete(numbers, names)
 

@@ -20,7 +20,7 @@ pub(super) enum Ids {
     Names(Vec<String>),
 }
 
-/// What a build needs besides fingerprints and ids.
+/// The memory, the progress and the cancellation of a build.
 pub(super) struct Build<'b> {
     pub(super) memory: u64,
     pub(super) progress: &'b dyn Progress,
