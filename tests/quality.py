@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import unicodedata
 import unittest
 from pathlib import Path
 
@@ -139,6 +140,62 @@ class Labelled(unittest.TestCase):
 
     def test_webpages_en(self):
         self.judge("webpages-en")
+
+
+def is_chinese(text):
+    """True if ideographs are at least a tenth of the ideographs and Latin letters, as the labelled sets define it."""
+    text = unicodedata.normalize("NFKC", text)
+    ideographs = len(re.findall("[\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003fffd]", text))
+    latin = len(re.findall("[A-Za-z\u00aa-\u024f\u1e00-\u1eff]", text))
+    return ideographs > 0 and 10 * ideographs >= ideographs + latin
+
+
+@unittest.skipUnless(MEASURED, "needs the labelled sets")
+class Dense(unittest.TestCase):
+    """Sets in which most documents have many similar ones: editions of one licence, page or poem."""
+
+    def judge(self, name):
+        labelled = corpus(name)
+        texts = {row["id"]: row["text"] for row in rows(labelled.docs)}
+        order = {document: number for number, document in enumerate(texts)}
+        key = lambda row: tuple(sorted((row["a"], row["b"]), key=order.get))
+        # Texts without words are kept by rule, and are no duplicates of one another.
+        has_words = lambda pair: any(character.isalnum() for character in texts[pair[0]] + texts[pair[1]])
+        listed = {key(row): row["j"] for row in rows(labelled.pairs) if has_words(key(row))}
+        for threshold, least in [(0.8, 0.999), (0.7, 0.995)]:
+            true = {pair for pair, jaccard in listed.items() if jaccard >= threshold}
+            with tempfile.TemporaryDirectory() as work:
+                out = Path(work) / "out"
+                dedup(labelled.docs, out, "--mode", "report", "--threshold", str(threshold))
+                found = {key(row) for row in rows(out / "pairs.jsonl")}
+                kept = {row["id"] for row in rows(out / "clusters.jsonl") if row["duplicate_of"] is None}
+            # The list measures a Chinese and an English text by different units.
+            wrong = {(a, b) for a, b in found - true if is_chinese(texts[a]) == is_chinese(texts[b])}
+            self.assertEqual(wrong, set(), "found pairs below the threshold")
+            earlier = {}
+            for a, b in true:
+                earlier.setdefault(b, set()).add(a)
+            ideal = set()
+            for document in texts:
+                if earlier.get(document, set()).isdisjoint(ideal):
+                    ideal.add(document)
+            left_over = sum(not earlier.get(document, set()).isdisjoint(kept) for document in kept)
+            recall = len(found & true) / len(true)
+            print(
+                f"{name} at {threshold}: {len(true)} true pairs, recall {recall:.5f}, left over {left_over}, "
+                f"ideally removed {len(texts) - len(ideal)}"
+            )
+            self.assertGreaterEqual(recall, least, f"{name} at {threshold}")
+            self.assertLessEqual(left_over, 0.001 * (len(texts) - len(ideal)), f"{name} at {threshold}")
+
+    def test_licences_multi(self):
+        self.judge("licences-multi")
+
+    def test_docs_mixed(self):
+        self.judge("docs-mixed")
+
+    def test_poems_zh(self):
+        self.judge("poems-zh")
 
 
 class Parts(unittest.TestCase):

@@ -11,11 +11,20 @@ DATA has NAME.docs.jsonl.zst; OUT gets NAME.jsonl, in which `label` is the event
 * followups-en: newswire reports that follow one another. Two reports at most two days apart belong together if their
   titles have a stock symbol in common, or two words that at most 20 of all titles have; and so on from report to
   report. Events of fewer than three reports are left out.
+* newswire-events: all reports of the newswire, with the events of followups-en. A report that follows no other is an
+  event.
 * reuse-answers-en: a question with its answers, in a shuffled order.
-* parts-en, parts-zh: an original article of causes-*, as four parts of equally many sentences, in a shuffled order.
-  Articles of fewer than twelve sentences are left out.
+* parts-en, parts-zh, parts-news-zh, parts-docs: a text as four parts of equally many sentences, in a shuffled order. The
+  texts are the original articles of causes-*, the articles of news-topics-zh, and the English pages of the current
+  version of docs-mixed. Texts of fewer than twelve sentences are left out, and all after the first 500.
+* sections-en, sections-zh: the last revision of a page of revisions-*, as its sections, in a shuffled order. A heading
+  of the second level begins a section. Sections of fewer than 200 characters are left out, and then pages of fewer than
+  three sections, and all pages after the first 500.
 * generated-LANG-KIND: random texts about events of known sizes, in a shuffled order. An event has words of its own; the
   other words of its texts have a Zipf distribution and are common to all events.
+
+Four more sets have wider labels, which are no events: newswire-en (the reports of one topic each), news-topics-zh and
+headlines-zh have subjects, licences-multi has licences with their versions, in a shuffled order.
 """
 
 import itertools
@@ -33,6 +42,8 @@ SEED = 1
 MAX_TITLES = 20
 MAX_SECONDS = 2 * 86_400
 MIN_REPORTS = 3
+MIN_SECTION = 200
+MAX_DIVIDED = 500
 # By kind: documents, the sizes of an event, the words of a document, the share of words that are the event's own, and the number of
 # words that an event has.
 GENERATED = {
@@ -68,13 +79,20 @@ def source(record):
     return record["id"].split(":")[0]
 
 
+def only_topic(report):
+    """Returns the topic of a report as a list, which is empty if the report has none or several."""
+    topics = report["topics"]
+    topics = json.loads(topics) if isinstance(topics, str) else topics
+    return topics if len(topics) == 1 else []
+
+
 def language(text):
     ideographs, letters = len(re.findall("[\u4e00-\u9fff]", text)), len(re.findall("[A-Za-z]", text))
     return "zh" if ideographs >= 0.1 * (ideographs + letters) else "en"
 
 
-def follow_ups(reports):
-    """Returns the reports of events with at least MIN_REPORTS reports, with their events."""
+def follow_ups(reports, least=MIN_REPORTS):
+    """Returns the reports of events with at least `least` reports, with their events."""
     symbols = [set(re.findall(r"<[A-Z.]+>", report["title"])) for report in reports]
     words = [
         set(re.findall(r"[a-z]{3,}", re.sub(r"<[^>]*>", " ", report["title"]).lower().replace("'", "")))
@@ -102,17 +120,28 @@ def follow_ups(reports):
         if weight >= 2:
             parent[root(j)] = root(i)
     sizes = Counter(map(root, range(len(reports))))
-    return [(report, str(root(i))) for i, report in enumerate(reports) if sizes[root(i)] >= MIN_REPORTS]
+    return [(report, str(root(i))) for i, report in enumerate(reports) if sizes[root(i)] >= least]
 
 
-def parts(articles):
-    """Returns the four parts of each article, with the article as their event."""
+def parts(articles, field):
+    """Returns the four parts of each text, with the text as their event."""
     rows = []
     for article in articles:
-        sentences = re.findall(r"[^.!?。！？]+[.!?。！？]+", article["main"])
+        sentences = re.findall(r"[^.!?。！？]+[.!?。！？]+", article[field])
         each = len(sentences) // 4
-        if each >= 3:
+        if each >= 3 and len(rows) < 4 * MAX_DIVIDED:
             rows += [({"text": "".join(sentences[i * each : (i + 1) * each])}, article["id"]) for i in range(4)]
+    return shuffled(rows)
+
+
+def sections(pages):
+    """Returns the sections of each page, with the page as their event."""
+    rows, divided = [], 0
+    for page in pages:
+        own = [part for part in re.split(r"(?m)^## ", page["text"])[1:] if len(part) >= MIN_SECTION]
+        if len(own) >= 3 and divided < MAX_DIVIDED:
+            divided += 1
+            rows += [({"text": part}, page["id"]) for part in own]
     return shuffled(rows)
 
 
@@ -165,8 +194,19 @@ def main():
         "followups-en": follow_ups(read(data, "newswire-en")),
         "reuse-answers-en": [(r, r["task"]) for r in shuffled(read(data, "reuse-answers-en"))],
         **{
-            f"parts-{lang}": parts(r for r in read(data, f"causes-{lang}") if r["cause"] == "original") for lang in ("en", "zh")
+            f"parts-{lang}": parts([r for r in read(data, f"causes-{lang}") if r["cause"] == "original"], "main")
+            for lang in ("en", "zh")
         },
+        "parts-news-zh": parts(read(data, "news-topics-zh"), "text"),
+        "parts-docs": parts([r for r in read(data, "docs-mixed") if r["version"] == "current" and r["site"] == "en"], "text"),
+        **{
+            f"sections-{lang}": sections({page(r): r for r in in_time(read(data, f"revisions-{lang}"))}.values())
+            for lang in ("en", "zh")
+        },
+        "newswire-events": follow_ups(read(data, "newswire-en"), least=1),
+        "newswire-en": [(r, topic) for r in read(data, "newswire-en") for topic in only_topic(r)],
+        **{name: [(r, r["topic"]) for r in read(data, name)] for name in ("news-topics-zh", "headlines-zh")},
+        "licences-multi": [(r, r["label"]) for r in shuffled(read(data, "licences-multi"))],
     }
     for lang, words in (("en", []), ("zh", chinese_words(data))):
         sets |= {f"generated-{lang}-{kind}": generated(kind, words) for kind in GENERATED}

@@ -50,6 +50,8 @@ pub struct Report {
     pub input: Input,
     /// Width and radius of the fingerprints.
     pub radius: Radius,
+    /// The measured recall. `None` in older versions.
+    pub recall: Option<Recall>,
     /// The numbers of texts and candidates.
     pub search: Search,
     /// The fingerprints with very many texts.
@@ -81,6 +83,33 @@ pub struct Radius {
     pub bits: u32,
     /// The largest Hamming distance that was searched.
     pub k: u32,
+    /// The criterion that decided the radius.
+    pub choice: Option<String>,
+}
+
+impl Radius {
+    /// Width and radius with the criterion, as text.
+    pub fn described(&self) -> String {
+        match self.choice.as_deref() {
+            Some("exact") => "exact".to_owned(),
+            choice => format!("{} / {} {}", self.bits, self.k, choice.unwrap_or_default()),
+        }
+    }
+}
+
+/// The measured recall, in [`Report::recall`].
+#[derive(Debug, Deserialize)]
+pub struct Recall {
+    /// True if the search finds every pair.
+    pub exact: bool,
+    /// Number of drawn pairs.
+    pub trials: u64,
+    /// Number of drawn pairs that were found.
+    pub found: u64,
+    /// The ends of the interval.
+    pub low: f64,
+    /// See `low`.
+    pub high: f64,
 }
 
 /// The numbers of the search, in [`Report::search`].
@@ -125,6 +154,21 @@ impl Report {
     /// Returns the peak memory in MB.
     pub fn peak_megabytes(&self) -> f64 {
         self.run.peak_memory_bytes.unwrap_or_default() as f64 / 1e6
+    }
+
+    /// Returns the measured recall with its interval, as text.
+    pub fn recall_text(&self) -> String {
+        match &self.recall {
+            None => "none".to_owned(),
+            Some(recall) if recall.exact => "1".to_owned(),
+            Some(Recall {
+                trials,
+                found,
+                low,
+                high,
+                ..
+            }) => format!("{found} of {trials} ({low:.4} to {high:.4})"),
+        }
     }
 
     /// Returns the names of the stages with their seconds, as text.

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use bench::corpus::{
-    DistinctOptions, MAX_UNITS, MIN_UNITS, Output, Variation, crowded, distinct, edits, equal,
-    short_variants, titles,
+    DistinctOptions, MAX_UNITS, MIN_UNITS, Output, TemplateOptions, Variation, crowded, distinct, edits,
+    equal, short_variants, templates, titles,
 };
 use bench::documents::{self, Document};
 use clap::{Args, Parser, Subcommand};
@@ -50,6 +50,10 @@ enum Command {
         /// Share of the documents that are near-duplicates of an earlier one, at a Jaccard of 0.8 to 0.98.
         #[arg(long, default_value_t = 0.1)]
         near: f64,
+        /// Minimum and approximate maximum number of words of an English document. A Chinese document has twice as many
+        /// characters.
+        #[arg(long, num_args = 2, default_values_t = [160, 400], value_name = "COUNT")]
+        words: Vec<usize>,
         /// File to write the near-duplicate pairs to.
         #[arg(long, value_name = "FILE")]
         pairs: PathBuf,
@@ -70,6 +74,29 @@ enum Command {
         /// Number of documents.
         #[arg(long, default_value_t = 2000)]
         count: u64,
+        /// File to write the pairs to.
+        #[arg(long, value_name = "FILE")]
+        pairs: PathBuf,
+    },
+    /// Crowds of pages of one template, beside pairs of near-duplicates at a Jaccard of 0.8 to 0.9.
+    Templates {
+        #[command(flatten)]
+        common: Common,
+        /// Number of pairs.
+        #[arg(long, default_value_t = 300)]
+        near: u64,
+        /// Number of crowds.
+        #[arg(long, default_value_t = 1)]
+        crowds: u64,
+        /// Number of pages in each crowd.
+        #[arg(long, default_value_t = 3000)]
+        pages: u64,
+        /// The largest number of words in which a page differs from its template. The smallest number is one.
+        #[arg(long, default_value_t = 30)]
+        exchanged: usize,
+        /// Number of words of each document.
+        #[arg(long, default_value_t = 300)]
+        words: usize,
         /// File to write the pairs to.
         #[arg(long, value_name = "FILE")]
         pairs: PathBuf,
@@ -138,6 +165,7 @@ fn main() -> anyhow::Result<()> {
             common,
             count,
             near,
+            words,
             pairs,
         } => {
             let sources = common.sources()?;
@@ -148,6 +176,7 @@ fn main() -> anyhow::Result<()> {
                 DistinctOptions {
                     count,
                     near_share: near,
+                    words: (words[0], words[1]),
                 },
                 &mut out,
                 &mut pairs,
@@ -165,6 +194,30 @@ fn main() -> anyhow::Result<()> {
             let (mut out, mut pairs) = (common.output()?, Output::create(&pairs)?);
             let found = short_variants(&common.documents()?, count, common.seed, &mut out, &mut pairs)?;
             println!("{count} documents, {found} pairs");
+            pairs.finish()?;
+            out.finish()
+        }
+        Command::Templates {
+            common,
+            near,
+            crowds,
+            pages,
+            exchanged,
+            words,
+            pairs,
+        } => {
+            let sources = common.sources()?;
+            let variation = Variation::new(&sources, common.seed)?;
+            let (mut out, mut pairs) = (common.output()?, Output::create(&pairs)?);
+            let options = TemplateOptions {
+                pairs: near,
+                crowds,
+                pages,
+                exchanged: 1..=exchanged,
+                words,
+            };
+            templates(&variation, &options, &mut out, &mut pairs)?;
+            println!("{} documents, {} bytes", 2 * near + crowds * pages, out.bytes());
             pairs.finish()?;
             out.finish()
         }

@@ -20,6 +20,9 @@ pub struct DistinctOptions {
     pub count: u64,
     /// The share of the documents that are near-duplicates of an earlier one.
     pub near_share: f64,
+    /// The minimum and approximate maximum number of words of an English document. A Chinese document has twice as many
+    /// characters.
+    pub words: (usize, usize),
 }
 
 /// Writes the documents and the planted near-duplicate pairs, and returns the number of pairs. The first n documents
@@ -34,9 +37,12 @@ pub fn distinct(
     let mut truth = Truth::default();
     let mut found = 0;
     for i in 0..options.count {
-        let (document, pair) = match copy(variation, i, options.near_share, &mut truth) {
+        let (document, pair) = match copy(variation, i, options, &mut truth) {
             Some((document, pair)) => (document, Some(pair)),
-            None => (variation.document(i, units), None),
+            None => (
+                variation.document(i, |language| units(language, options.words)),
+                None,
+            ),
         };
         if let Some(pair) = pair {
             pairs.write(&pair)?;
@@ -53,10 +59,10 @@ pub fn distinct(
 }
 
 /// Returns the minimum and maximum number of units of a document: words, or characters.
-fn units(language: Language) -> (usize, usize) {
+fn units(language: Language, (least, most): (usize, usize)) -> (usize, usize) {
     match language {
-        Language::English => (160, 400),
-        Language::Chinese => (320, 800),
+        Language::English => (least, most),
+        Language::Chinese => (2 * least, 2 * most),
     }
 }
 
@@ -66,7 +72,13 @@ fn is_copy(variation: &Variation<'_>, i: u64, near: f64) -> bool {
 
 /// Makes document `i` as a near-duplicate of an earlier document. Returns it with the pair; `None` if it is not meant
 /// to be a near-duplicate or none could be made.
-fn copy(variation: &Variation<'_>, i: u64, near: f64, truth: &mut Truth) -> Option<(Document, TruePair)> {
+fn copy(
+    variation: &Variation<'_>,
+    i: u64,
+    options: DistinctOptions,
+    truth: &mut Truth,
+) -> Option<(Document, TruePair)> {
+    let near = options.near_share;
     if i == 0 || !is_copy(variation, i, near) {
         return None;
     }
@@ -78,7 +90,7 @@ fn copy(variation: &Variation<'_>, i: u64, near: f64, truth: &mut Truth) -> Opti
         if is_copy(variation, earlier, near) {
             continue;
         }
-        let base = variation.document(earlier, units);
+        let base = variation.document(earlier, |language| units(language, options.words));
         let shingles = truth.shingles(&base.text);
         let target = MIN_JACCARD + (MAX_JACCARD - MIN_JACCARD) * rng.f64();
         for _ in 0..MAX_TRIES {

@@ -5,6 +5,7 @@ mod distinct;
 mod edits;
 mod output;
 mod short;
+mod templates;
 mod variation;
 
 pub use crowd::{crowded, equal};
@@ -12,6 +13,7 @@ pub use distinct::{DistinctOptions, distinct};
 pub use edits::edits;
 pub use output::Output;
 pub use short::{short_variants, titles};
+pub use templates::{TemplateOptions, templates};
 pub use variation::{MAX_UNITS, MIN_UNITS, Variation};
 
 /// Two documents whose exact Jaccard is known.

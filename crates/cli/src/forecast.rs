@@ -45,12 +45,16 @@ fn write(text: &mut String, forecast: &Forecast, room: &Room) -> std::fmt::Resul
         about(forecast.texts),
         bytes(forecast.text_bytes)
     )?;
+    // A radius of all bits excludes no pair: the exact join of the shingles finds the candidates.
+    let radius = if forecast.k < forecast.bits {
+        format!("{} bits within radius {}", forecast.bits, forecast.k)
+    } else {
+        "any distance, by an exact join of the shingles".to_owned()
+    };
     writeln!(
         text,
-        "  pairs     {:>12}  candidates, at {} bits within radius {}",
+        "  pairs     {:>12}  candidates, at {radius}",
         format!("~{}", count(rounded(forecast.candidates))),
-        forecast.bits,
-        forecast.k
     )?;
     if let Some(against) = &forecast.against {
         let known = if whole && against.asked == forecast.texts {

@@ -54,14 +54,7 @@ fn keyed_profile_of(option: &str, id: &str, stop_words: Option<&Path>) -> anyhow
         (Some((base, checksum)), Some(_)) => (base, Some(checksum)),
         _ => (id, None),
     };
-    let (recipe, key) = base.split_at(base.find('+').unwrap_or(base.len()));
-    let width = if recipe.split('-').count() == 3 {
-        "-128"
-    } else {
-        ""
-    };
-    let whole = format!("{recipe}{width}{key}");
-    let profile = Profile::parse(&whole).map_err(|error| refuse(error.to_string()))?;
+    let profile = Profile::parse_or_width(base, 128).map_err(|error| refuse(error.to_string()))?;
     let Some(path) = stop_words else {
         return Ok(profile);
     };

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use twinprint::source::{EARLIER_RESULT, EXCLUDED, EXCLUDED_FOLDER, NOT_INCLUDED};
-use twinprint::{PartsReport, Report};
+use twinprint::{MAX_RADIUS, PartsReport, RecallReport, Report};
 
 use crate::intake;
 use crate::number::{bytes, count, counted, percent, seconds};
@@ -232,17 +232,25 @@ fn groups(text: &mut String, report: &Report) -> std::fmt::Result {
 
 fn search(text: &mut String, report: &Report) -> std::fmt::Result {
     let search = &report.search;
-    let radius = format!(
-        "{} bits, radius {}: {}",
-        report.radius.bits, report.radius.k, report.radius.reason
-    );
-    writeln!(text, "\n{}", folded(&radius))?;
-    if let Some(recall) = report.radius.expected_recall.filter(|&recall| recall < 0.85) {
-        let note = format!(
-            "note: this radius finds only about {:.0} % of the pairs just at the threshold; it finds more of the closer pairs",
-            100.0 * recall
+    if report.recall.is_some_and(|recall| recall.exact) {
+        writeln!(
+            text,
+            "\n{}",
+            folded(&format!("recall 1: {}", report.radius.reason))
+        )?;
+    } else {
+        let radius = format!(
+            "{} bits, radius {}: {}",
+            report.radius.bits, report.radius.k, report.radius.reason
         );
-        writeln!(text, "{}", folded(&note))?;
+        writeln!(text, "\n{}", folded(&radius))?;
+    }
+    for sentence in report
+        .recall
+        .iter()
+        .flat_map(|recall| measured_recall(recall, report))
+    {
+        writeln!(text, "{}", folded(&sentence))?;
     }
     let candidates = counted(
         search.fingerprint_candidates + search.shingle_candidates,
@@ -291,6 +299,47 @@ fn search(text: &mut String, report: &Report) -> std::fmt::Result {
         seconds(report.run.seconds),
         bytes(rate as u64)
     )
+}
+
+/// Sentences about the measured recall, and about how to raise a low one.
+fn measured_recall(recall: &RecallReport, report: &Report) -> Vec<String> {
+    let mut sentences = Vec::new();
+    if let Some(measured) = recall.recall.filter(|_| !recall.exact) {
+        sentences.push(format!(
+            "recall {measured:.4} at the threshold (95 % interval {:.4} to {:.4}): {} of {} found, one for each text \
+             with duplicates among {} joined with all texts",
+            recall.low,
+            recall.high,
+            count(recall.found),
+            counted(recall.trials, "pair"),
+            counted(recall.sampled, "sampled text"),
+        ));
+    }
+    if recall.has_few_trials() {
+        sentences.push(format!(
+            "{} of {} sampled texts have duplicates, too few to show a recall of {}",
+            count(recall.trials),
+            count(recall.sampled),
+            RecallReport::WANTED
+        ));
+    }
+    if recall.may_be_low() {
+        let (bits, k) = (report.radius.bits, report.radius.k);
+        let widest = MAX_RADIUS
+            .iter()
+            .find(|radius| radius.0 == bits)
+            .map_or(k, |radius| radius.1);
+        let remedy = match (k < widest, bits) {
+            (true, _) => format!("-k {} finds more", (k + k / 3 + 1).min(widest)),
+            (false, 64) => "--bits 128 finds more".to_owned(),
+            (false, _) => "a higher --threshold has a higher recall".to_owned(),
+        };
+        sentences.push(format!(
+            "warning: the recall may be below {}; {remedy}",
+            RecallReport::WANTED
+        ));
+    }
+    sentences
 }
 
 /// Sentences about partial copies: the numbers of rows written, and of passages left out.

@@ -298,6 +298,9 @@ fn fix(error: &anyhow::Error) -> Option<&'static str> {
         DedupError::TooManyPairs { .. } => {
             Some("--pairs=distinct writes one representative of equal texts and a row for each copy")
         }
+        DedupError::PairsOfCrowds { .. } => Some(
+            "leave out --pairs (clusters.jsonl names the kept document of each removed one), or raise --threshold",
+        ),
         DedupError::TooManyMatches { .. } => Some("lower -k or leave out --no-verify"),
         DedupError::Memory { .. } => {
             Some("allow more with --memory, take fewer --threads, or split the input")

@@ -11,14 +11,17 @@
 //! the items it is linked to, so it is known by then which of these lead; the items of one level are decided in
 //! parallel. The result is the same as that of the plain sequential loop, on any number of threads.
 
+use std::cmp::Ordering;
 use std::sync::atomic::AtomicBool;
 
 mod block;
 mod gather;
 mod neighbors;
+mod of_pairs;
 mod search;
 
 pub use neighbors::{Candidate, JoinRole, Neighbors, Pairs, Similarity, Verify};
+pub use of_pairs::{VerifiedPair, groups_of_pairs};
 
 use block::{Block, Duplicate};
 
@@ -37,6 +40,21 @@ pub struct Group {
 }
 
 impl Group {
+    /// The group of a follower.
+    pub(super) fn follower(leader: u32, distance: u32, similarity: Similarity) -> Self {
+        Self {
+            leader,
+            distance,
+            similarity,
+        }
+    }
+
+    /// Orders the groups that an item may join: the higher Jaccard first, then the smaller distance.
+    pub(super) fn cmp_nearest(&self, other: &Self) -> Ordering {
+        let jaccard = other.similarity.jaccard.total_cmp(&self.similarity.jaccard);
+        jaccard.then(self.distance.cmp(&other.distance))
+    }
+
     /// The group of an item that leads.
     pub(super) fn leader(item: u32) -> Self {
         let similarity = Similarity {

@@ -30,7 +30,8 @@ pub mod stories;
 
 pub use groups::Groups;
 pub use leader_follower::{
-    Candidate, Group, JoinRole, Neighbors, Outcome, Pairs, Similarity, Verify, leader_follower,
+    Candidate, Group, JoinRole, Neighbors, Outcome, Pairs, Similarity, VerifiedPair, Verify, groups_of_pairs,
+    leader_follower,
 };
 pub use stories::Stories;
 

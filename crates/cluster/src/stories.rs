@@ -33,7 +33,7 @@ mod topic;
 mod vector;
 mod vocabulary;
 
-pub use estimate::{COSINE_INTERVALS, CosineHistogram, Estimate};
+pub use estimate::{Basis, COSINE_INTERVALS, CosineHistogram, Estimate, Trial};
 pub use options::{Method, StoryOptions, Threshold};
 pub use story::Story;
 pub use thresholds::{MAX_SAMPLE, Thresholds};

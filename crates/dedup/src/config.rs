@@ -1,10 +1,11 @@
 //! `config.toml`: all options of a run, as the command line reads them again.
 //!
-//! Keys are the names of options on the command line. Options that do not affect the output (threads, directories) are left out.
+//! Keys are the names of options on the command line. Options that do not affect the output (threads, directories) are
+//! left out.
 
 use serde::{Serialize, Serializer};
 
-use crate::candidates::radius::Radius;
+use crate::candidates::radius::{Radius, RadiusChoice};
 use crate::options::Columns;
 use crate::options::{ClusterFiles, DedupOptions, EmptyTexts, Keep, Mode, Order, PairRows};
 use twinprint_io::source::SourceOptions;
@@ -22,6 +23,20 @@ impl Serialize for Whole {
     }
 }
 
+/// The radius of a run with the same result.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(untagged)]
+enum Hamming {
+    Radius(u32),
+    /// The run chooses again. It will find every pair by the set join, without a radius.
+    #[serde(serialize_with = "auto")]
+    Auto,
+}
+
+fn auto<S: Serializer>(serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str("auto")
+}
+
 /// The options that decide which documents match. `calibrate` writes them as its choice, and a run writes them as a
 /// part of `config.toml`.
 #[derive(Clone, Debug, Serialize)]
@@ -32,7 +47,7 @@ pub struct Matching {
     idf: Option<String>,
     idf_root: Option<bool>,
     bits: u32,
-    hamming: u32,
+    hamming: Hamming,
     /// The minimum Jaccard of a duplicate; left out in a run without verification, where it has no effect.
     threshold: Option<f64>,
     no_verify: bool,
@@ -52,7 +67,10 @@ impl Matching {
             idf: options.idf_file.as_ref().map(|(table, _)| table.clone()),
             idf_root: options.idf_file.as_ref().map(|&(_, root)| root),
             bits: radius.bits,
-            hamming: radius.k,
+            hamming: match radius.choice {
+                RadiusChoice::Exact => Hamming::Auto,
+                _ => Hamming::Radius(radius.k),
+            },
             threshold: options.verify.then_some(options.threshold),
             no_verify: !options.verify,
         }

@@ -48,6 +48,20 @@ pub enum DedupError {
         /// The largest number of rows that `pairs.jsonl` may have.
         limit: u64,
     },
+    /// `pairs.jsonl` would have far more rows than the limit, because many texts are similar to one another. Estimated
+    /// from a sample before the pairs are verified.
+    #[error(
+        "the pairs of duplicates would be about {rows} rows (the limit is {limit}): {texts} texts are in crowds of \
+         similar texts; raise the threshold, or do not list pairs"
+    )]
+    PairsOfCrowds {
+        /// The estimated number of rows.
+        rows: u64,
+        /// The largest number of rows that `pairs.jsonl` may have.
+        limit: u64,
+        /// The number of texts in the set join.
+        texts: u64,
+    },
     /// More pairs of fingerprints are within the radius than fit into memory, in a run without verification. A
     /// verifying run leaves the surplus to the set join.
     #[error(

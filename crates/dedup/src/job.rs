@@ -1,6 +1,7 @@
 //! The main job and its stages: read, choose a radius, join, verify and group, write, report.
 
 mod begin;
+mod find;
 mod group;
 mod stage;
 
@@ -10,28 +11,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use self::begin::Beginning;
-use self::group::{Grouped, Grouping};
+pub(crate) use self::find::{Search, Searched};
 
-use crate::candidates;
-use crate::corpus::Corpus;
-use crate::corpus::Names;
-use crate::corpus::keep_order::KeepOrder;
-use crate::corpus::shingle_sets::SetCache;
 use crate::error::DedupError;
-use crate::ids::ClassId;
 use crate::known::append::Append;
-use crate::known::{Against, AppendInput, DocumentStores, KnownClasses, LookedUpTexts, NoStores};
+use crate::known::{DocumentStores, KnownStore, NoStores};
 use crate::memory::{self, Budget};
-use crate::options::{DedupOptions, Keep, Mode, Order};
+use crate::options::{DedupOptions, Mode, Order};
 use crate::parts;
-use crate::read::ReadOutcome;
+use crate::read::SpoolPlace;
 use crate::report::{self, Shown};
-use crate::verify::schedule::schedule;
-use crate::write::pairs::PairWriter;
-use crate::write::{self, FinishedRun};
-use twinprint_io::number::counted;
+use crate::write::{self, FinishedRun, RunInput};
 use twinprint_io::progress::{Progress, Unit};
-use twinprint_io::results::{Report, StageReport};
+use twinprint_io::results::{OrderReport, Report, StageReport};
 use twinprint_io::source::SourceOptions;
 use twinprint_io::threads;
 
@@ -116,27 +108,25 @@ pub fn dedup_with_stores(
     progress: &dyn Progress,
     cancel: &Arc<AtomicBool>,
 ) -> Result<Report, DedupError> {
-    job.options.check()?;
-    let pool = threads::pool(job.options.threads)?;
-    let result = pool.install(|| {
-        let budget = Budget::new(job.options.memory, rayon::current_num_threads())?;
-        let runner = Runner {
-            inputs: job.inputs,
-            source_options: &SourceOptions {
-                max_held: budget.longest_record(0),
-                ..job.source.clone()
-            },
-            options: job.options,
-            out: job.out,
-            stores,
-            budget,
-            progress,
-            cancel,
-            started: Instant::now(),
-            stages: Vec::new(),
+    in_pool(job.options, cancel, |budget| {
+        let source_options = SourceOptions {
+            max_held: budget.longest_record(0),
+            ..job.source.clone()
         };
-        runner.run()
-    });
+        Runner::new(&source_options, job.options, budget, progress, cancel).run(job, stores)
+    })
+}
+
+/// Checks the options and calls `run` with the memory budget, on the threads that the options ask for. Any error counts
+/// as the cancellation of a cancelled run.
+pub(crate) fn in_pool<T: Send>(
+    options: &DedupOptions,
+    cancel: &AtomicBool,
+    run: impl FnOnce(Budget) -> Result<T, DedupError> + Send,
+) -> Result<T, DedupError> {
+    options.check()?;
+    let pool = threads::pool(options.threads)?;
+    let result = pool.install(|| run(Budget::new(options.memory, rayon::current_num_threads())?));
     if cancel.load(Ordering::Relaxed) && result.is_err() {
         Err(DedupError::cancelled())
     } else {
@@ -145,12 +135,9 @@ pub fn dedup_with_stores(
 }
 
 /// A run in progress.
-struct Runner<'j> {
-    inputs: &'j [String],
+pub(crate) struct Runner<'j> {
     source_options: &'j SourceOptions,
     options: &'j DedupOptions,
-    out: &'j Path,
-    stores: &'j dyn DocumentStores,
     budget: Budget,
     progress: &'j dyn Progress,
     cancel: &'j Arc<AtomicBool>,
@@ -158,15 +145,30 @@ struct Runner<'j> {
     stages: Vec<StageReport>,
 }
 
-impl Runner<'_> {
-    fn run(mut self) -> Result<Report, DedupError> {
-        let (inputs, budget) = (self.inputs, self.budget);
-        let against = self.options.against.as_deref();
-        let against = against
-            .map(|path| Ok::<_, DedupError>((path, Against::open(path, self.options, self.stores)?)))
-            .transpose()?;
+impl<'j> Runner<'j> {
+    pub(crate) fn new(
+        source_options: &'j SourceOptions,
+        options: &'j DedupOptions,
+        budget: Budget,
+        progress: &'j dyn Progress,
+        cancel: &'j Arc<AtomicBool>,
+    ) -> Self {
+        Self {
+            source_options,
+            options,
+            budget,
+            progress,
+            cancel,
+            started: Instant::now(),
+            stages: Vec::new(),
+        }
+    }
+
+    fn run(mut self, job: &DedupJob<'_>, stores: &dyn DocumentStores) -> Result<Report, DedupError> {
+        let (inputs, budget) = (job.inputs, self.budget);
+        let against = KnownStore::open(self.options, stores)?;
         let mut append = match &against {
-            Some((path, against)) if self.options.append => Some(Append::new(
+            Some(KnownStore { path, store: against }) if self.options.append => Some(Append::new(
                 against,
                 path,
                 inputs,
@@ -175,7 +177,7 @@ impl Runner<'_> {
             )?),
             _ => None,
         };
-        let (dir, work, sources) = match self.begin(append.as_ref())? {
+        let (dir, work, sources) = match self.begin(job, append.as_ref())? {
             Beginning::New(dir, work, sources) => (dir, work, sources),
             Beginning::Ended(report) => return Ok(*report),
         };
@@ -186,107 +188,27 @@ impl Runner<'_> {
         if self.options.order == Order::Similar {
             write::check_order(&sources, self.progress)?;
         }
-        let ReadOutcome {
-            corpus,
-            spool,
-            counts,
-            digest,
-        } = self.read(&sources, work.path(), &dir, append.as_ref())?;
-        sources.intake()?;
-        self.check_sort_field(&corpus)?;
-        let mut keep = KeepOrder::new(&corpus.documents, corpus.classes.len());
-        let names = Names {
-            documents: &corpus.documents,
+        let Searched { tables, digest } = self.find(Search {
             sources: &sources,
-        };
-        let known = match &against {
-            None => KnownClasses::default(),
-            Some((path, against)) => {
-                let all: Vec<ClassId> = corpus.classes.class_ids().collect();
-                let known = self.stage("against", all.len() as u64, Unit::Documents, |job| {
-                    let texts = LookedUpTexts {
-                        classes: &corpus.classes,
-                        spool: spool.as_ref(),
-                        wanted: &all,
-                    };
-                    let look_up = || against.look_up(path, texts, job.progress, &|| job.check_cancelled());
-                    match (&mut append, digest) {
-                        (Some(append), Some(digest)) => {
-                            let input = AppendInput {
-                                digest,
-                                corpus: &corpus,
-                                names,
-                            };
-                            append.known(&input, &mut keep, job.progress, look_up)
-                        }
-                        _ => look_up(),
-                    }
-                })?;
-                known.at_least(self.options.threshold)
-            }
-        };
-        self.warn_about_keep(&known);
-        // The estimate adds the longest record to the memory of the tables, because later stages hold that record in
-        // memory while they compare and copy it.
-        let tables = memory::tables_of(&corpus) + memory::BYTES_PER_RECORD_BYTE * counts.longest;
-        // The search for partial copies is a late stage. Its memory is checked now, so that a run without enough memory
-        // ends before the long stages.
-        let long_parts =
-            (memory::PARTS_BYTES_PER_RECORD_BYTE - memory::BYTES_PER_RECORD_BYTE) * counts.longest;
-        if self.options.parts.is_some() {
-            budget.check(tables + long_parts)?;
-        }
-        let mut set_memory = budget.sets(tables);
-        let (radius, mut candidates) = self.stage("match", 0, Unit::Steps, |job| {
-            let radius = job.choose_radius(&corpus, &keep);
-            let mut candidates = candidates::find(&corpus.classes, &keep.classes, &radius, job.options)?;
-            job.check_cancelled()?;
-            if !known.is_empty() {
-                candidates.leave_out(|item| known.of(keep.classes[item]).is_some());
-            }
-            if let Some(spool) = &spool {
-                let mut sets = SetCache::new(spool, &corpus.classes, &keep.classes, set_memory);
-                let fits = |join| budget.check_join(tables, join).is_ok();
-                candidates.join_members(&mut sets, job.options, set_memory, fits)?;
-            }
-            job.check_cancelled()?;
-            Ok((radius, candidates))
+            against: against.as_ref(),
+            append: append.as_mut(),
+            spool: SpoolPlace {
+                dir: work.path(),
+                in_memory: 0,
+            },
+            dir: Some(&dir),
         })?;
-        let held = tables + candidates.edges.len() as u64 * memory::EDGE_BYTES;
-        set_memory = budget.sets(held);
-        let order = schedule(&candidates.edges, &candidates.roles);
-        keep.renumber(&order);
-        candidates.renumber(&order);
-        drop(order);
-
-        let mut pairs = PairWriter::new(&dir, self.options, &corpus, &keep, names)?;
-        let Grouped {
-            outcome,
-            probed,
-            near_misses,
-        } = self.stage("verify", keep.len() as u64, Unit::Documents, |job| {
-            let grouping = Grouping {
-                corpus: &corpus,
-                keep: &keep,
-                spool: spool.as_ref(),
-                candidates: &candidates,
-                bits: radius.bits,
-                set_bytes: set_memory,
-                table_bytes: held,
-            };
-            job.group(&grouping, &mut pairs)
-        })?;
-        let pair_rows = pairs.finish()?;
-        let part_counts = match (self.options.parts, &spool) {
+        let names = tables.names(&sources);
+        let part_counts = match (self.options.parts, &tables.spool) {
             (Some(least), Some(spool)) => Some(self.stage("parts", 0, Unit::Steps, |job| {
                 let search = parts::PartsSearch {
-                    corpus: &corpus,
+                    corpus: &tables.corpus,
                     spool,
-                    keep: &keep,
+                    keep: &tables.keep,
                     names,
                     least,
                     budget,
-                    table_bytes: held + long_parts,
+                    table_bytes: tables.bytes() + memory::long_parts(tables.counts.longest),
                     work: work.path(),
                     check_cancelled: &|| job.check_cancelled(),
                 };
@@ -295,23 +217,13 @@ impl Runner<'_> {
             _ => None,
         };
         let run = FinishedRun {
-            options: self.options,
-            source_options: self.source_options,
-            inputs,
-            sources: &sources,
-            corpus: &corpus,
-            keep: &keep,
-            known: &known,
-            counts: &counts,
-            radius: &radius,
-            candidates: &candidates,
-            probed,
-            outcome: &outcome,
-            near_misses: &near_misses,
-            names,
-            spool: spool.as_ref(),
-            pair_rows,
             parts: part_counts,
+            ..tables.finished(RunInput {
+                inputs,
+                sources: &sources,
+                source_options: self.source_options,
+                options: self.options,
+            })
         };
         let order = self.stage("write", write::bytes_to_write(&run), Unit::Bytes, |job| {
             let records = || match job.options.mode {
@@ -324,16 +236,15 @@ impl Runner<'_> {
             write::write_config(&run, &dir)?;
             Ok(order)
         })?;
-        let shown = self.stage("report", 0, Unit::Steps, |_| Shown::collect(&run, order))?;
-        let stages = std::mem::take(&mut self.stages);
-        let mut report = report::write(shown, stages, self.started, &dir)?;
+        let shown = self.shown(&run, order)?;
+        let mut report = report::write(&shown, &dir)?;
         let (Some(mut append), Some(digest)) = (append, digest) else {
             drop(work);
             dir.finish()?;
             return Ok(report);
         };
         let is_kept = |document| run.verdict(document).kept();
-        let appended = append.add(&sources, &corpus.documents, &is_kept, self.progress)?;
+        let appended = append.add(&sources, &tables.corpus.documents, &is_kept, self.progress)?;
         self.check_cancelled()?;
         report.appended = Some(appended);
         drop(work);
@@ -341,34 +252,13 @@ impl Runner<'_> {
         Ok(report)
     }
 
-    /// Warns that the rule of [`Keep`] chooses among the documents of this run only: a known text is removed even if
-    /// the rule would prefer it.
-    fn warn_about_keep(&self, known: &KnownClasses) {
-        let (texts, keep) = (known.count(), self.options.keep);
-        if texts > 0 && keep != Keep::First {
-            self.progress.warn(&format!(
-                "the {} document is chosen among the documents of this run; {} known from before {} removed in any \
-                 case",
-                keep.name(),
-                counted(texts, "text"),
-                if texts == 1 { "is" } else { "are" },
-            ));
-        }
-    }
-
-    /// Fails if no document has the field by which the newest document is kept. Warns if only some documents have it.
-    fn check_sort_field(&self, corpus: &Corpus) -> Result<(), DedupError> {
-        let undated = corpus.documents.undated();
-        let (Some(field), 1..) = (&self.source_options.sort_key, undated) else {
-            return Ok(());
-        };
-        let all = corpus.documents.len();
-        if undated == all {
-            return Err(DedupError::NoSortField { field: field.clone() });
-        }
-        self.progress.warn(&format!(
-            "{undated} of {all} documents have no field \"{field}\" and count as the oldest"
-        ));
-        Ok(())
+    /// Collects the report of a finished run, with the times of its stages.
+    pub(crate) fn shown(
+        &mut self,
+        run: &FinishedRun<'_>,
+        order: Option<OrderReport>,
+    ) -> Result<Shown, DedupError> {
+        let shown = self.stage("report", 0, Unit::Steps, |_| Shown::collect(run, order))?;
+        Ok(shown.timed(std::mem::take(&mut self.stages), self.started))
     }
 }

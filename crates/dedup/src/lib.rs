@@ -32,12 +32,13 @@
 //! * `read`: groups records into classes of equal text with fingerprints, and writes the texts to a temporary file.
 //! * `known`: removes documents that an index or a document store already has.
 //! * `candidates`: chooses the radius, joins the fingerprints, and joins short texts by their shingles.
+//! * `recall`: measures the share of the duplicates that are among the candidates, on a sample of the texts.
 //! * `verify`: verifies the candidates on their texts, and groups the duplicates.
 //! * `parts`: searches for partial copies if [`DedupOptions::parts`] is set.
 //! * `write` and `report`: write the records, clusters, pairs and the report.
 //!
-//! [`forecast()`] estimates memory, disk and time from a sample. Every stage uses two further modules: `corpus`, with
-//! the tables of documents and classes, and `options`.
+//! [`find()`] is the same search with the result in memory. [`forecast()`] estimates memory, disk and time from a
+//! sample. Every stage uses two further modules: `corpus`, with the tables of documents and classes, and `options`.
 //!
 //! Deterministic: the same input, options and version give the same files on any number of threads.
 #![forbid(unsafe_code)]
@@ -47,6 +48,7 @@ pub mod config;
 mod corpus;
 mod error;
 mod forecast;
+mod found;
 mod ids;
 mod job;
 pub mod known;
@@ -54,6 +56,7 @@ mod memory;
 mod options;
 mod parts;
 mod read;
+mod recall;
 mod report;
 mod verify;
 mod write;
@@ -63,8 +66,11 @@ use twinprint_io::VERSION;
 pub use candidates::radius;
 pub use error::{AgainstProblem, DedupError, Shortage};
 pub use forecast::{AgainstForecast, Forecast, Room, forecast, forecast_with_stores};
+pub use found::{Fate, FindInput, Found, FoundDocument, FoundRecord, find};
 pub use job::{DedupJob, dedup, dedup_with_stores};
 pub use options::{
     Auto, ClusterFiles, Columns, DedupOptions, EmptyTexts, Keep, MAX_PAIR_ROWS, MAX_RADIUS, Mode, Order,
     PairRows,
 };
+pub use read::RejectedRecord;
+pub use write::pairs::FoundPair;

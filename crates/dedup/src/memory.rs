@@ -139,6 +139,18 @@ pub(crate) fn tables_of(corpus: &Corpus) -> u64 {
     )
 }
 
+/// Estimates the bytes of the tables and of the longest record, of `longest` bytes. Later stages hold that record in
+/// memory while they compare and copy it.
+pub(crate) fn tables_and_record(corpus: &Corpus, longest: u64) -> u64 {
+    tables_of(corpus) + BYTES_PER_RECORD_BYTE * longest
+}
+
+/// The bytes that the search for partial copies takes for the longest record, of `longest` bytes, in addition to those
+/// of the other stages.
+pub(crate) fn long_parts(longest: u64) -> u64 {
+    (PARTS_BYTES_PER_RECORD_BYTE - BYTES_PER_RECORD_BYTE) * longest
+}
+
 /// The memory that is available to a new program, in bytes: what the system reports, limited by the control group.
 /// `None` on systems other than Linux.
 pub(crate) fn available() -> Option<u64> {

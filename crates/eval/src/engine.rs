@@ -14,7 +14,7 @@ use super::options::EvalJob;
 use super::pair::DocumentPair;
 use twinprint_dedup::{DedupJob, Mode, PairRows};
 use twinprint_io::progress::Silent;
-use twinprint_io::results::Report;
+use twinprint_io::results::{RadiusChoice, Report};
 use twinprint_io::work::WorkDir;
 
 #[derive(Deserialize)]
@@ -57,6 +57,10 @@ pub(super) fn evaluate_engine(
             .quality(&called, threshold)
             .with_candidates(candidates as usize, evaluator.documents.len());
         let (bits, k) = (report.radius.bits, report.radius.k);
+        let setting = match report.radius.choice {
+            RadiusChoice::Exact => MethodSetting::Shingles,
+            _ => MethodSetting::Radius { bits, k },
+        };
         text_bytes = if options.verify {
             report.run.spool_bytes as f64 / documents
         } else {
@@ -67,7 +71,7 @@ pub(super) fn evaluate_engine(
             tables: table_bytes(&report, documents),
             verification: text_bytes,
         };
-        results.push(quality.with(MethodSetting::Radius { bits, k }, bytes, seconds(&report)));
+        results.push(quality.with(setting, bytes, seconds(&report)));
     }
     let name = if job.options.dedup.verify {
         "twinprint: SimHash + verification"
@@ -95,7 +99,7 @@ fn seconds(report: &Report) -> MethodSeconds {
     };
     MethodSeconds {
         made: stage("read"),
-        found: stage("match"),
+        found: stage("match") + stage("shingles"),
         verified: stage("verify"),
     }
 }

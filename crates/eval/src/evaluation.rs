@@ -105,6 +105,8 @@ pub enum MethodSetting {
         /// The radius: the largest Hamming distance.
         k: u32,
     },
+    /// All pairs that share enough shingles are candidates, whatever the distance of their fingerprints.
+    Shingles,
     /// A pair is called a duplicate if its similarity is at least `least`.
     Similarity {
         /// The minimum similarity of a duplicate.
@@ -123,6 +125,7 @@ impl fmt::Display for MethodSetting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Radius { bits, k } => write!(f, "{bits} bits, k = {k}"),
+            Self::Shingles => write!(f, "all by shingles"),
             Self::Similarity { least } => write!(f, "≥ {least:.3}"),
             Self::Bands { bands, rows } => write!(f, "{bands} × {rows}"),
         }

@@ -68,7 +68,7 @@ fn main() {
         seal += cpu() - start;
         let start = cpu();
         for (size, prefix) in &sets {
-            index.probe_sealed(*size, prefix, &mut found);
+            index.probe_sealed(*size, prefix, false, &mut found);
             candidates += found.len();
         }
         sealed += cpu() - start;
@@ -80,7 +80,7 @@ fn main() {
         insert += cpu() - start;
         let start = cpu();
         for (size, prefix) in &sets {
-            index.probe_young(*size, prefix, &mut found);
+            index.probe_young(*size, prefix, false, &mut found);
             candidates += found.len();
         }
         young += cpu() - start;

@@ -43,5 +43,5 @@ pub use join::{JoinStats, Pair, self_join};
 pub use plan::Plan;
 pub use positioned::PositionedFile;
 pub use segment::Segment;
-pub use set::{PrefixFilter, PrefixIndex, TokenOrder};
+pub use set::{PrefixFilter, PrefixIndex, TokenBitmap, TokenOrder};
 pub use table::{Match, Tables};

@@ -1,9 +1,10 @@
 //! The chart of `stories.html` that shows the cosines of the sample and the thresholds of stories.
 //!
 //! Two histograms have a common axis, which is linear in the square root of the cosine: the nearest cosine of each
-//! document above, the cosines of all pairs below. Each histogram is scaled to its own largest interval.
+//! document above, the cosines of all pairs below. Each histogram is scaled to its own largest interval. If stories were
+//! formed at several thresholds, a third row has a column for each of these thresholds, as high as its silhouette.
 
-use twinprint_cluster::stories::{COSINE_INTERVALS, CosineHistogram, Estimate};
+use twinprint_cluster::stories::{Basis, COSINE_INTERVALS, CosineHistogram, Estimate, Trial};
 
 use super::summary::StoryThresholds;
 
@@ -13,6 +14,8 @@ const PANEL: f64 = 110.0;
 const LABEL: f64 = 26.0;
 /// The space above the chart, in pixels, for the label of the threshold.
 const TOP: f64 = 18.0;
+/// The vertical position of the base of the trials, in pixels.
+const TRIALS_BASE: f64 = TOP + 3.0 * (LABEL + PANEL);
 /// The cosines that the axis names.
 const TICKS: [f64; 9] = [0.0, 0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0];
 
@@ -27,6 +30,16 @@ pub(super) struct Interval {
     pub(super) count: u64,
 }
 
+/// The trial of a threshold: `x` in per cent, `y` and `height` in pixels.
+pub(super) struct TrialColumn {
+    pub(super) x: String,
+    pub(super) y: String,
+    pub(super) height: String,
+    pub(super) threshold: f64,
+    pub(super) silhouette: String,
+    pub(super) stories: u64,
+}
+
 /// A cosine on the axis.
 pub(super) struct Mark {
     pub(super) x: String,
@@ -37,6 +50,8 @@ pub(super) struct Mark {
 pub(super) struct CosineChart {
     pub(super) nearest: Vec<Interval>,
     pub(super) background: Vec<Interval>,
+    /// The trials; empty if there were none.
+    pub(super) trials: Vec<TrialColumn>,
     pub(super) ticks: Vec<Mark>,
     pub(super) threshold: Mark,
     /// True if the threshold is in the left half of the chart.
@@ -44,7 +59,7 @@ pub(super) struct CosineChart {
     /// The number of documents of the sample, copies included.
     pub(super) items: u64,
     pub(super) copies: u64,
-    pub(super) two_kinds: bool,
+    basis: Basis,
 }
 
 /// The position of a cosine on the axis, in per cent.
@@ -72,6 +87,19 @@ fn intervals(histogram: &CosineHistogram, top: f64) -> Vec<Interval> {
     counted.map(interval).collect()
 }
 
+/// The column of a trial. A silhouette below 0 has no height.
+fn trial_column(trial: &Trial) -> TrialColumn {
+    let height = trial.silhouette.clamp(0.0, 1.0) * PANEL;
+    TrialColumn {
+        x: position(trial.threshold),
+        y: format!("{:.1}", TRIALS_BASE - height),
+        height: format!("{height:.1}"),
+        threshold: trial.threshold,
+        silhouette: format!("{:.2}", trial.silhouette),
+        stories: trial.stories,
+    }
+}
+
 impl CosineChart {
     /// Makes the chart of an estimate, with the thresholds in force.
     pub(super) fn new(estimate: &Estimate, thresholds: &StoryThresholds) -> Self {
@@ -82,6 +110,7 @@ impl CosineChart {
         Self {
             nearest: intervals(&estimate.nearest, TOP + LABEL),
             background: intervals(&estimate.background, TOP + 2.0 * LABEL + PANEL),
+            trials: estimate.trials.iter().map(trial_column).collect(),
             ticks: TICKS.map(tick).into(),
             threshold: Mark {
                 x: position(thresholds.join),
@@ -90,8 +119,18 @@ impl CosineChart {
             is_threshold_left: thresholds.join < 0.25,
             items: estimate.items,
             copies: estimate.items.saturating_sub(estimate.distinct),
-            two_kinds: estimate.two_kinds,
+            basis: estimate.basis,
         }
+    }
+
+    /// True if the threshold separates two kinds of nearest cosines.
+    pub(super) fn is_between_kinds(&self) -> bool {
+        self.basis == Basis::TwoKinds
+    }
+
+    /// True if the threshold is that of a trial.
+    pub(super) fn is_separated(&self) -> bool {
+        self.basis == Basis::Separated
     }
 
     /// The vertical position of the label of the upper histogram, in pixels.
@@ -111,9 +150,24 @@ impl CosineChart {
         self.upper_base() + 18.0
     }
 
+    /// The vertical position of the base of the lower histogram, in pixels.
+    #[expect(clippy::unused_self, reason = "the template calls methods")]
+    pub(super) fn lower_base(&self) -> f64 {
+        TOP + 2.0 * (LABEL + PANEL)
+    }
+
+    /// The vertical position of the label of the trials, in pixels.
+    pub(super) fn trials_label(&self) -> f64 {
+        self.lower_base() + 18.0
+    }
+
     /// The vertical position of the common axis, in pixels.
     pub(super) fn base(&self) -> f64 {
-        self.upper_base() + LABEL + PANEL
+        if self.trials.is_empty() {
+            self.lower_base()
+        } else {
+            TRIALS_BASE
+        }
     }
 
     /// The side of the dashed line on which the label of the threshold has room: the label's text anchor.

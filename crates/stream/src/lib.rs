@@ -64,10 +64,8 @@ mod tests;
 pub mod time;
 pub mod words;
 
-use twinprint_cluster::groups::{DuplicateGroup, GroupItem, Groups};
-use twinprint_cluster::stories::{
-    Estimate, Representative, Stories, Story, StoryPlacement, Thresholds, Topic,
-};
+use twinprint_cluster::groups::{GroupItem, Groups};
+use twinprint_cluster::stories::{Estimate, Representative, Stories, StoryPlacement, Thresholds};
 use twinprint_cluster::{Similarity, groups, stories};
 use twinprint_fingerprint::HashKey;
 use twinprint_io::VERSION;
@@ -83,8 +81,8 @@ pub use run::cluster;
 pub use state_difference::StateDifference;
 pub use summary::{ClusterSummary, StoryThresholds};
 pub use time::{parse_span, parse_time};
-pub use twinprint_cluster::groups::Preference;
-pub use twinprint_cluster::stories::{Method, Threshold};
+pub use twinprint_cluster::groups::{DuplicateGroup, Preference};
+pub use twinprint_cluster::stories::{Method, Story, Threshold, Topic};
 
 use history::PastRuns;
 use leaders::Leaders;

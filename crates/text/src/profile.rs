@@ -234,6 +234,29 @@ impl Profile {
         }
     }
 
+    /// Makes the profile that an id describes. An id without a width, such as `tp1-words-lntf`, gets `bits` bits.
+    ///
+    /// # Errors
+    /// The errors of [`parse`](Self::parse).
+    ///
+    /// ```
+    /// use twinprint_text::Profile;
+    ///
+    /// # fn main() -> Result<(), twinprint_text::ProfileError> {
+    /// assert_eq!(Profile::parse_or_width("tp1-words-lntf", 128)?.bits(), 128);
+    /// assert_eq!(Profile::parse_or_width("tp1-words-lntf-64", 128)?.bits(), 64);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn parse_or_width(id: &str, bits: u32) -> Result<Self, ProfileError> {
+        let (recipe, options) = id.split_at(id.find('+').unwrap_or(id.len()));
+        if recipe.split('-').count() == 3 {
+            Self::parse(&format!("{recipe}-{bits}{options}"))
+        } else {
+            Self::parse(id)
+        }
+    }
+
     /// The id of the profile, such as `tp1-words-lntf-64`.
     pub fn id(&self) -> String {
         let weight = match &self.idf {

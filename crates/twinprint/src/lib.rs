@@ -13,12 +13,14 @@ mod main_job;
 
 #[cfg(feature = "collections")]
 pub use collection_store::Collections;
-pub use main_job::{dedup, forecast};
+pub use main_job::{dedup, find, forecast};
+pub use twinprint_cluster::{Group, Similarity, VerifiedPair, groups_of_pairs};
 #[cfg(feature = "collections")]
 pub use twinprint_collection as collection;
 pub use twinprint_dedup::{
     AgainstForecast, AgainstProblem, Auto, ClusterFiles, Columns, DedupError, DedupJob, DedupOptions,
-    EmptyTexts, Forecast, Keep, MAX_PAIR_ROWS, Mode, Order, PairRows, Room, Shortage, radius,
+    EmptyTexts, Fate, FindInput, Forecast, Found, FoundDocument, FoundPair, FoundRecord, Keep, MAX_PAIR_ROWS,
+    MAX_RADIUS, Mode, Order, PairRows, RejectedRecord, Room, Shortage, radius,
 };
 #[cfg(feature = "eval")]
 pub use twinprint_eval::{self as eval, calibrate};
@@ -31,9 +33,9 @@ pub use twinprint_io::jobs::fingerprints::{
 };
 pub use twinprint_io::jobs::idf::{IdfTableSize, build_idf};
 pub use twinprint_io::jobs::keywords::keywords;
-pub use twinprint_io::jobs::{RecordRow, index_export, index_join};
+pub use twinprint_io::jobs::{RecordRow, TextFingerprints, index_export, index_join, text_fingerprints};
 pub use twinprint_io::progress::{Progress, Silent, Unit, peak_memory};
-pub use twinprint_io::results::{PartsReport, Report};
+pub use twinprint_io::results::{PartsReport, RecallReport, Report};
 pub use twinprint_io::runs::Appended;
 pub use twinprint_io::{
     JobError, OptionError, ProfileLabel, ProfilesDiffer, number, raw, results, sink, source, threads, work,

@@ -1,9 +1,11 @@
-//! The functions `dedup` and `forecast`, with all the document stores that this build supports.
+//! The functions `dedup`, `find` and `forecast`, with all the document stores that this build supports.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use twinprint_dedup::{DedupError, DedupJob, Forecast, dedup_with_stores, forecast_with_stores};
+use twinprint_dedup::{
+    DedupError, DedupJob, DedupOptions, FindInput, Forecast, Found, dedup_with_stores, forecast_with_stores,
+};
 use twinprint_io::progress::Progress;
 use twinprint_io::results::Report;
 
@@ -24,6 +26,20 @@ pub fn dedup(
     cancel: &Arc<AtomicBool>,
 ) -> Result<Report, DedupError> {
     dedup_with_stores(job, &Stores, progress, cancel)
+}
+
+/// Finds the near-duplicates among the records of `input` and keeps the result in memory, like
+/// [`twinprint_dedup::find`].
+///
+/// # Errors
+/// The errors of [`dedup`] before anything is written.
+pub fn find(
+    input: FindInput,
+    options: &DedupOptions,
+    progress: &dyn Progress,
+    cancel: &Arc<AtomicBool>,
+) -> Result<Found, DedupError> {
+    twinprint_dedup::find(input, options, &Stores, progress, cancel)
 }
 
 /// Estimates memory, disk and time of a run from a sample, like [`twinprint_dedup::forecast`].

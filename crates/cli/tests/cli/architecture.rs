@@ -9,7 +9,7 @@ use crate::sandbox::repository;
 use crate::workspace::{add_rust_files, crate_names, source_dir, source_files, without_comments};
 
 /// The crates that each crate uses. `bench` and `fuzz` are workspaces of their own and may use any.
-const ARROWS: [(&str, &[&str]); 13] = [
+const ARROWS: [(&str, &[&str]); 14] = [
     ("fingerprint", &[]),
     ("text", &["fingerprint"]),
     ("index", &["fingerprint"]),
@@ -41,6 +41,7 @@ const ARROWS: [(&str, &[&str]); 13] = [
         ],
     ),
     ("cli", &["twinprint", "server"]),
+    ("python", &["twinprint"]),
     (
         "experiments",
         &["eval", "dedup", "io", "cluster", "index", "text", "fingerprint"],

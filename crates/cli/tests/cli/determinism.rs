@@ -126,7 +126,21 @@ fn verified_runs_are_byte_identical() {
     );
     assert!(records("removed") > 300 && records("equal_texts") > 100 && records("empty") == 3);
     assert!(report["search"]["short_texts"].as_u64().unwrap() > 300);
+    assert!(report["search"]["shingle_candidates"].as_u64().unwrap() > 100);
+    assert_eq!(report["recall"]["exact"], true);
+}
+
+#[test]
+fn candidates_of_fingerprints_and_the_measured_recall_are_byte_identical() {
+    let sandbox = inputs();
+    assert_same_for_all_ways(&sandbox, "--pairs --bits 128 -k 20");
+    let report = sandbox.json("out0/report.json");
     assert!(report["search"]["fingerprint_candidates"].as_u64().unwrap() > 100);
+    assert!(
+        report["recall"]["trials"].as_u64().unwrap() > 30,
+        "{}",
+        report["recall"]
+    );
 }
 
 #[test]

@@ -84,6 +84,10 @@ fn examples_of_the_readme_and_the_guides_write_what_the_pages_show() {
             if fence.value("file").is_some() {
                 files.push(fence);
             }
+            // The tests of the Python package run the blocks of Python.
+            if fence.has("python") {
+                examples += 1;
+            }
             if fence.has("test") {
                 examples += 1;
                 if let Err(difference) = run_example(&page, position, &files) {

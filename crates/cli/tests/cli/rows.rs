@@ -112,12 +112,10 @@ fn the_configuration_names_the_chosen_options() {
         .ok();
     let config: toml::Table = sandbox.text("out/config.toml").parse().unwrap();
     let report = sandbox.json("out/report.json");
-    for (key, value) in [
-        ("bits", &report["radius"]["bits"]),
-        ("hamming", &report["radius"]["k"]),
-    ] {
-        assert_eq!(config[key].as_integer(), value.as_i64(), "{key}");
-    }
+    assert_eq!(config["bits"].as_integer(), report["radius"]["bits"].as_i64());
+    // Every pair is found without a radius.
+    assert_eq!(report["radius"]["choice"], "exact");
+    assert_eq!(config["hamming"].as_str(), Some("auto"));
     assert_eq!(config["threshold"].as_float(), Some(0.75));
     assert_eq!(config["keep"].as_str(), Some("newest"));
     assert_eq!(config["keep-key"].as_str(), Some("time"));
@@ -140,7 +138,7 @@ fn results_go_to_stdout_and_progress_to_stderr() {
             .unwrap();
         assert_eq!(line.split_whitespace().nth(1), Some(count.as_str()), "{line}");
     }
-    let stages = ["read", "match", "verify", "write"];
+    let stages = ["read", "match", "shingles", "verify", "write"];
     for stage in stages {
         assert!(run.stderr.contains(stage), "no {stage} in {}", run.stderr);
         assert!(

@@ -255,16 +255,11 @@ impl Block<'_> {
         found
             .iter()
             .filter(|(candidate, _)| self.leads(candidate.id))
-            .min_by(|(a, x), (b, y)| {
-                y.jaccard
-                    .total_cmp(&x.jaccard)
-                    .then(a.distance.cmp(&b.distance))
-                    .then(a.rank.cmp(&b.rank))
+            .map(|(candidate, similarity)| {
+                let group = Group::follower(candidate.id, candidate.distance, *similarity);
+                (group, candidate.rank)
             })
-            .map(|(candidate, similarity)| Group {
-                leader: candidate.id,
-                distance: candidate.distance,
-                similarity: *similarity,
-            })
+            .min_by(|(a, a_rank), (b, b_rank)| a.cmp_nearest(b).then(a_rank.cmp(b_rank)))
+            .map(|(group, _)| group)
     }
 }

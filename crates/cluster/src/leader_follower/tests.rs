@@ -120,8 +120,17 @@ proptest! {
         let n = positions.len() as u32;
         let mut line = Line { positions: positions.clone(), reach: 15, near, every, placed: Vec::new() };
         let mode = if all { Pairs::All } else { Pairs::Leaders };
-        let mut seen = Vec::new();
-        let outcome = leader_follower(n, &mut line, mode, memory, |a, c, _| seen.push((a, c.id)), |_| true);
+        let (mut seen, mut verified) = (Vec::new(), Vec::new());
+        let mut on_pair = |item, candidate: Candidate, similarity| {
+            seen.push((item, candidate.id));
+            let (earlier, distance) = (candidate.id, candidate.distance);
+            verified.push(VerifiedPair { item, earlier, distance, similarity });
+        };
+        let outcome = leader_follower(n, &mut line, mode, memory, &mut on_pair, |_| true);
+        if all {
+            verified.reverse();
+            prop_assert_eq!(groups_of_pairs(n, &mut verified), outcome.groups.clone());
+        }
         let leaders: Vec<u32> = outcome.groups.iter().map(|g| g.leader).collect();
         prop_assert_eq!(leaders, sequential(&positions, near));
         let mut expected = Vec::new();

@@ -3,13 +3,18 @@
 //! The *nearest cosine* of an item is its highest cosine with another item of the sample. The *background* is the
 //! cosines of all pairs of items. Few pairs are related, so the background is that of unrelated items.
 //!
-//! * If the nearest cosines are of two kinds, the lower kind is that of items without a related item. The threshold is
-//!   halfway between the means of the two kinds.
-//! * Otherwise nearly all items have a related item. The threshold is halfway between the mean of the background and
-//!   the lower quartile of the nearest cosines, which all but a quarter of the items reach.
-//!
-//! In the second case, both values are taken of the square roots of the cosines: cosines near 0 are far more frequent than
-//! others, and the square root spreads them.
+//! 1. If the nearest cosines are of two kinds, the lower kind is that of items without a related item. The threshold is
+//!    halfway between the means of the two kinds.
+//! 2. Otherwise nearly all items have a related item, but they may be related closely or loosely: by an event, or by a
+//!    subject. [`trials`] forms the stories of the sample at several thresholds, and measures by the silhouette how well
+//!    they are separated. A peak of the silhouette is a trial that is separated at least as well as its neighbours on
+//!    both sides, and by at least ¼. Below ¼ there is no substantial structure (Kaufman and Rousseeuw 1990). Each peak is
+//!    a size of stories that the items have. The threshold is that of the peak with the highest threshold, so events are
+//!    preferred to subjects. The first and the last trial are no peaks, because it is unknown whether the silhouette
+//!    rises beyond them; the first has a few large stories of many subjects.
+//! 3. If there is no such peak, the threshold is halfway between the mean of the background and the lower quartile of
+//!    the nearest cosines, which all but a quarter of the items reach. Both values are taken of the square roots of the
+//!    cosines: cosines near 0 are far more frequent than others, and the square root spreads them.
 //!
 //! Otsu's method (1979) finds the two kinds: it divides the sorted cosines where the means of both sides explain the
 //! largest share of the variance. The cosines are of two kinds if that share is larger than it is for evenly spread
@@ -27,19 +32,27 @@
 use serde::{Deserialize, Serialize};
 
 use super::vector::TermWeight;
+use trials::{CosineMatrix, MAX_TRIAL_ITEMS, TrialSample};
+
+mod trials;
 
 /// An item is a copy of another if their cosine is at least this value.
 const COPY_COSINE: f64 = 0.9;
 /// Otsu's share of explained variance for evenly spread values.
 const EVEN_SHARE: f64 = 0.75;
+/// Cosines of a smaller variance are equal, because vectors have single precision.
+const MIN_VARIANCE: f64 = 1e-9;
 /// The smallest sample that gives an estimate.
 pub(super) const MIN_ITEMS: usize = 32;
 /// The lowest and the highest threshold.
 const THRESHOLDS: [f64; 2] = [0.01, COPY_COSINE];
+/// The lowest silhouette of stories that are separated (Kaufman and Rousseeuw 1990).
+const MIN_SILHOUETTE: f64 = 0.25;
 /// Stories merge at this multiple of the cosine that their centres have by chance.
 const MERGE_FACTOR: f64 = 2.0;
-/// Thresholds are multiples of 1 / this. Decimal numbers of six digits are equal after they are written and read.
-const THRESHOLD_STEPS: f64 = 1e6;
+/// Thresholds and silhouettes are multiples of 1 / this. Decimal numbers of six digits are equal after they are written
+/// and read.
+const STEPS: f64 = 1e6;
 /// Number of intervals of a histogram.
 pub const COSINE_INTERVALS: usize = 40;
 
@@ -65,6 +78,28 @@ impl CosineHistogram {
     }
 }
 
+/// The reason for a threshold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Basis {
+    /// The nearest cosines are of two kinds, because some items have no related item. The threshold is between them.
+    TwoKinds,
+    /// The threshold is that of a trial whose stories are well separated.
+    Separated,
+    /// Neither holds. The threshold is halfway between the background and the nearest cosines.
+    Halfway,
+}
+
+/// The stories that the first items of the sample form at a threshold.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Trial {
+    /// The minimum cosine between an item and the centre of the story that it joins.
+    pub threshold: f64,
+    /// The mean silhouette of the items, from -1 to 1. It measures the separation of the stories.
+    pub silhouette: f64,
+    /// Number of stories.
+    pub stories: u64,
+}
+
 /// The thresholds that a sample of items suggests, and the cosines that they were estimated from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
@@ -76,81 +111,157 @@ pub struct Estimate {
     pub threshold: f64,
     /// The minimum cosine of the centres of two stories that merge.
     pub merge: f64,
-    /// True if the nearest cosines are of two kinds: some items have no related item.
-    pub two_kinds: bool,
+    /// The reason for the threshold.
+    pub basis: Basis,
+    /// The trials by ascending threshold. Empty if the nearest cosines are of two kinds, because trials are then not
+    /// needed.
+    pub trials: Vec<Trial>,
     /// The nearest cosines of the distinct items.
     pub nearest: CosineHistogram,
     /// The cosines of all pairs of distinct items.
     pub background: CosineHistogram,
 }
 
-/// Estimates the thresholds from the vectors of items, each of length 1 and sorted by term. `None` if fewer than
-/// [`MIN_ITEMS`] are distinct. O(pairs that share a term).
-pub(super) fn estimate(vectors: &[Vec<TermWeight>]) -> Option<Estimate> {
-    let terms = vectors.iter().flatten().map(|weighted| weighted.term);
-    let mut postings: Vec<Vec<(u32, f32)>> =
-        vec![Vec::new(); terms.max().map_or(0, |term| term as usize + 1)];
-    let mut nearest: Vec<f64> = Vec::new();
-    let mut background = CosineHistogram::new();
-    let (mut sum, mut root_sum) = (0.0, 0.0);
-    for vector in vectors.iter().filter(|vector| !vector.is_empty()) {
-        let mut cosines = vec![0.0f64; nearest.len()];
-        for &TermWeight { term, weight } in vector {
-            for &(item, other) in postings.get(term as usize).into_iter().flatten() {
-                if let Some(cosine) = cosines.get_mut(item as usize) {
-                    *cosine += f64::from(weight) * f64::from(other);
+/// The cosines of the distinct items of a sample.
+struct Cosines<'v> {
+    /// The vectors of the distinct items.
+    distinct: Vec<&'v [TermWeight]>,
+    /// The nearest cosine of each distinct item.
+    nearest: Vec<f64>,
+    background: CosineHistogram,
+    /// The mean of the background.
+    mean: f64,
+    /// The mean of the square roots of the background.
+    root_mean: f64,
+    /// The cosines of the items that take part in trials.
+    matrix: CosineMatrix,
+}
+
+impl<'v> Cosines<'v> {
+    /// Compares all items. O(pairs that share a term).
+    fn new(vectors: &'v [Vec<TermWeight>]) -> Self {
+        let terms = vectors.iter().flatten().map(|weighted| weighted.term);
+        let mut postings: Vec<Vec<(u32, f32)>> =
+            vec![Vec::new(); terms.max().map_or(0, |term| term as usize + 1)];
+        let (mut distinct, mut nearest) = (Vec::new(), Vec::<f64>::new());
+        let mut background = CosineHistogram::new();
+        let mut matrix = CosineMatrix::default();
+        let (mut sum, mut root_sum) = (0.0, 0.0);
+        for vector in vectors.iter().filter(|vector| !vector.is_empty()) {
+            let mut cosines = vec![0.0f64; nearest.len()];
+            for &TermWeight { term, weight } in vector {
+                for &(item, other) in postings.get(term as usize).into_iter().flatten() {
+                    if let Some(cosine) = cosines.get_mut(item as usize) {
+                        *cosine += f64::from(weight) * f64::from(other);
+                    }
                 }
             }
-        }
-        let highest = cosines.iter().copied().fold(0.0, f64::max);
-        if highest >= COPY_COSINE {
-            continue;
-        }
-        for (&cosine, nearest) in cosines.iter().zip(&mut nearest) {
-            *nearest = nearest.max(cosine);
-            background.add(cosine);
-            sum += cosine;
-            root_sum += cosine.sqrt();
-        }
-        for &TermWeight { term, weight } in vector {
-            if let Some(list) = postings.get_mut(term as usize) {
-                list.push((nearest.len() as u32, weight));
+            let highest = cosines.iter().copied().fold(0.0, f64::max);
+            if highest >= COPY_COSINE {
+                continue;
             }
+            for (&cosine, nearest) in cosines.iter().zip(&mut nearest) {
+                *nearest = nearest.max(cosine);
+                background.add(cosine);
+                sum += cosine;
+                root_sum += cosine.sqrt();
+            }
+            for &TermWeight { term, weight } in vector {
+                if let Some(list) = postings.get_mut(term as usize) {
+                    list.push((nearest.len() as u32, weight));
+                }
+            }
+            if nearest.len() < MAX_TRIAL_ITEMS {
+                matrix.push(&cosines);
+            }
+            distinct.push(vector.as_slice());
+            nearest.push(highest);
         }
-        nearest.push(highest);
+        let pairs = (nearest.len() * nearest.len().saturating_sub(1) / 2).max(1) as f64;
+        Self {
+            distinct,
+            nearest,
+            background,
+            mean: sum / pairs,
+            root_mean: root_sum / pairs,
+            matrix,
+        }
     }
-    if nearest.len() < MIN_ITEMS {
+
+    /// Forms stories at each of the thresholds of trials.
+    fn trials(&self, merge: f64) -> Vec<Trial> {
+        let items = self.distinct.len().min(MAX_TRIAL_ITEMS);
+        let mut sample = TrialSample::new(self.distinct.get(..items).unwrap_or_default());
+        trials::THRESHOLDS
+            .map(|threshold| {
+                let stories = sample.stories(threshold, merge.max(threshold));
+                Trial {
+                    threshold,
+                    silhouette: rounded(self.matrix.silhouette(&stories)),
+                    stories: stories.iter().max().map_or(0, |&last| last as u64 + 1),
+                }
+            })
+            .into()
+    }
+}
+
+/// Estimates the thresholds from the vectors of items, each of length 1 and sorted by term. `None` if fewer than
+/// [`MIN_ITEMS`] are distinct. O(pairs that share a term), several times for the items that take part in trials.
+pub(super) fn estimate(vectors: &[Vec<TermWeight>]) -> Option<Estimate> {
+    let cosines = Cosines::new(vectors);
+    if cosines.nearest.len() < MIN_ITEMS {
         return None;
     }
-    let pairs = (nearest.len() * (nearest.len() - 1) / 2) as f64;
-    let mut sorted = nearest.clone();
+    let mut sorted = cosines.nearest.clone();
     sorted.sort_unstable_by(f64::total_cmp);
+    let [lowest, highest] = THRESHOLDS;
+    let mean_nearest = cosines.nearest.iter().sum::<f64>() / cosines.nearest.len() as f64;
+    let merge = rounded((MERGE_FACTOR * cosines.mean / mean_nearest.max(lowest)).clamp(lowest, highest));
     let split = split(&sorted);
-    let two_kinds = split.share > EVEN_SHARE;
-    let threshold = if two_kinds {
-        split.middle
+    let trials = if split.share > EVEN_SHARE {
+        Vec::new()
+    } else {
+        cosines.trials(merge)
+    };
+    let (basis, threshold) = if trials.is_empty() {
+        (Basis::TwoKinds, split.middle)
+    } else if let Some(trial) = separated(&trials) {
+        (Basis::Separated, trial.threshold)
     } else {
         let lower_quartile = sorted.get(sorted.len() / 4).copied().unwrap_or_default();
-        let middle = f64::midpoint(root_sum / pairs, lower_quartile.sqrt());
-        middle * middle
+        let middle = f64::midpoint(cosines.root_mean, lower_quartile.sqrt());
+        (Basis::Halfway, middle * middle)
     };
-    let [lowest, highest] = THRESHOLDS;
-    let rounded = |cosine: f64| (cosine * THRESHOLD_STEPS).round() / THRESHOLD_STEPS;
     let threshold = rounded(threshold.clamp(lowest, highest));
-    let mean_nearest = nearest.iter().sum::<f64>() / nearest.len() as f64;
-    let by_chance = sum / pairs / mean_nearest.max(lowest);
-    let mut histogram = CosineHistogram::new();
-    for &cosine in &nearest {
-        histogram.add(cosine);
+    let mut nearest = CosineHistogram::new();
+    for &cosine in &cosines.nearest {
+        nearest.add(cosine);
     }
     Some(Estimate {
         items: vectors.len() as u64,
-        distinct: nearest.len() as u64,
+        distinct: cosines.nearest.len() as u64,
         threshold,
-        merge: rounded((MERGE_FACTOR * by_chance).clamp(threshold, highest)),
-        two_kinds,
-        nearest: histogram,
-        background,
+        merge: merge.max(threshold),
+        basis,
+        trials,
+        nearest,
+        background: cosines.background,
+    })
+}
+
+/// The nearest multiple of 1 / [`STEPS`].
+fn rounded(value: f64) -> f64 {
+    (value * STEPS).round() / STEPS
+}
+
+/// The trial of the highest threshold among the peaks of the silhouette.
+fn separated(trials: &[Trial]) -> Option<&Trial> {
+    trials.windows(3).rev().find_map(|neighbours| match neighbours {
+        [before, trial, after] => {
+            let is_peak = trial.silhouette >= before.silhouette.max(after.silhouette);
+            (is_peak && trial.silhouette >= MIN_SILHOUETTE).then_some(trial)
+        }
+        _ => None,
     })
 }
 
@@ -179,7 +290,11 @@ fn split(values: &[f64]) -> Split {
         lower += value;
         let means = [lower / below, (total - lower) / (count - below)];
         let between = below * (count - below) / count * (means[1] - means[0]) * (means[1] - means[0]);
-        let share = if variance > 0.0 { between / variance } else { 0.0 };
+        let share = if variance > MIN_VARIANCE * count {
+            between / variance
+        } else {
+            0.0
+        };
         if share > best.share {
             best = Split {
                 middle: f64::midpoint(means[0], means[1]),
@@ -191,132 +306,4 @@ fn split(values: &[f64]) -> Split {
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::super::vector::{dot, norm};
-    use super::*;
-
-    /// The estimate by its definition: all cosines by `dot`, and every division of the nearest cosines.
-    fn naive(vectors: &[Vec<TermWeight>]) -> Option<(f64, f64)> {
-        let cosine = |a: &[TermWeight], b: &[TermWeight]| dot(a.iter().copied(), b.iter().copied());
-        let mut distinct: Vec<&Vec<TermWeight>> = Vec::new();
-        for vector in vectors.iter().filter(|vector| !vector.is_empty()) {
-            if distinct.iter().all(|other| cosine(vector, other) < COPY_COSINE) {
-                distinct.push(vector);
-            }
-        }
-        if distinct.len() < MIN_ITEMS {
-            return None;
-        }
-        let (mut pairs, mut nearest) = (Vec::new(), vec![0.0f64; distinct.len()]);
-        for (i, a) in distinct.iter().enumerate() {
-            for (j, b) in distinct.iter().enumerate().filter(|&(j, _)| j != i) {
-                nearest[i] = nearest[i].max(cosine(a, b));
-                if j < i {
-                    pairs.push(cosine(a, b));
-                }
-            }
-        }
-        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-        let spread = |values: &[f64]| {
-            let mean = mean(values);
-            values.iter().map(|value| (value - mean).powi(2)).sum::<f64>()
-        };
-        let (mut share, mut threshold) = (0.0, 0.0);
-        for &cut in &nearest {
-            let (low, high): (Vec<f64>, Vec<f64>) = nearest.iter().partition(|&&value| value <= cut);
-            let explained = 1.0 - (spread(&low) + spread(&high)) / spread(&nearest);
-            if !high.is_empty() && explained > share {
-                (share, threshold) = (explained, f64::midpoint(mean(&low), mean(&high)));
-            }
-        }
-        if share <= EVEN_SHARE {
-            let roots: Vec<f64> = pairs.iter().map(|value| value.sqrt()).collect();
-            let mut sorted = nearest.clone();
-            sorted.sort_by(f64::total_cmp);
-            threshold = f64::midpoint(mean(&roots), sorted[sorted.len() / 4].sqrt()).powi(2);
-        }
-        let threshold = threshold.clamp(0.01, COPY_COSINE);
-        let merge = 2.0 * mean(&pairs) / mean(&nearest).max(0.01);
-        Some((threshold, merge.clamp(threshold, COPY_COSINE)))
-    }
-
-    fn vector(terms: &std::collections::BTreeMap<u32, u8>) -> Vec<TermWeight> {
-        let length = norm(terms.values().map(|&weight| f32::from(weight)));
-        let scaled = |(&term, &weight): (&u32, &u8)| TermWeight {
-            term,
-            weight: (f64::from(weight) / length) as f32,
-        };
-        terms.iter().map(scaled).collect()
-    }
-
-    proptest! {
-        #[test]
-        fn an_estimate_follows_its_definition(
-            items in prop::collection::vec(prop::collection::btree_map(0u32..60, 1u8..9, 0..6), 20..70),
-        ) {
-            let vectors: Vec<Vec<TermWeight>> = items.iter().map(vector).collect();
-            let found = estimate(&vectors);
-            let expected = naive(&vectors);
-            prop_assert_eq!(found.is_some(), expected.is_some());
-            if let (Some(found), Some((threshold, merge))) = (found, expected) {
-                prop_assert!((found.threshold - threshold).abs() < 2e-6, "{} {}", found.threshold, threshold);
-                prop_assert!((found.merge - merge).abs() < 2e-6, "{} {}", found.merge, merge);
-                let read: Estimate = serde_json::from_str(&serde_json::to_string(&found).unwrap()).unwrap();
-                prop_assert_eq!(&read, &found);
-                prop_assert_eq!(found.nearest.counts().iter().sum::<u64>(), found.distinct);
-                let pairs = found.distinct * (found.distinct - 1) / 2;
-                prop_assert_eq!(found.background.counts().iter().sum::<u64>(), pairs);
-            }
-        }
-    }
-
-    /// Unit vectors: `items` of which each group of `size` shares a term of the given weight.
-    fn groups(items: u32, size: u32, shared: f32) -> Vec<Vec<TermWeight>> {
-        let own = (1.0 - shared * shared).sqrt();
-        let item = |n: u32| {
-            let shared = TermWeight {
-                term: n / size,
-                weight: shared,
-            };
-            vec![
-                shared,
-                TermWeight {
-                    term: items + n,
-                    weight: own,
-                },
-            ]
-        };
-        (0..items).map(item).collect()
-    }
-
-    #[test]
-    fn related_items_are_separated_from_the_background() {
-        let found = estimate(&groups(200, 10, 0.5)).unwrap();
-        assert!(!found.two_kinds);
-        assert!((0.05..0.2).contains(&found.threshold), "{}", found.threshold);
-        assert!(found.merge >= found.threshold);
-    }
-
-    #[test]
-    fn items_without_a_related_item_are_separated_from_the_others() {
-        let mut vectors = groups(100, 5, 0.7);
-        let lonely = groups(100, 100, 0.3);
-        vectors.extend(lonely.into_iter().map(|mut vector| {
-            for weighted in &mut vector {
-                weighted.term += 1000;
-            }
-            vector
-        }));
-        let found = estimate(&vectors).unwrap();
-        assert!(found.two_kinds);
-        // The cosines are 0.49 within a group and 0.09 among the others.
-        assert!((0.15..0.35).contains(&found.threshold), "{}", found.threshold);
-    }
-
-    #[test]
-    fn copies_alone_give_no_estimate() {
-        assert_eq!(estimate(&vec![groups(1, 1, 0.5).remove(0); 100]), None);
-    }
-}
+mod tests;

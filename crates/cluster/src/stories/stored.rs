@@ -44,6 +44,10 @@ impl Encoder {
         self.put(n.to_le_bytes());
     }
 
+    fn f64(&mut self, x: f64) {
+        self.put(x.to_le_bytes());
+    }
+
     /// Writes the length of a list in 32 bits. That is enough: a list of 2³² elements would not fit into memory.
     fn length(&mut self, n: usize) {
         self.u32(n as u32);
@@ -82,6 +86,10 @@ impl<'b> Decoder<'b> {
 
     fn i64(&mut self) -> Option<i64> {
         self.take().map(i64::from_le_bytes)
+    }
+
+    fn f64(&mut self) -> Option<f64> {
+        self.take().map(f64::from_le_bytes)
     }
 
     /// Reads a list, with `one` for each element. Never reserves more elements than bytes are left, because a damaged

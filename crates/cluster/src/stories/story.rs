@@ -3,10 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::exact::halved;
-use super::vector::{TermWeight, dot, keep_heaviest, norm};
+use super::vector::{TermWeight, dot, keep_heaviest, merged, norm};
 
 /// The maximum number of terms of a centre.
-const MAX_CENTRE_TERMS: usize = 256;
+pub(super) const MAX_CENTRE_TERMS: usize = 256;
 /// The maximum number of exemplars of a story: members whose title and opening are stored.
 pub(super) const MAX_EXEMPLARS: usize = 8;
 
@@ -196,30 +196,22 @@ impl Story {
             term.weighted.weight = (f64::from(term.weighted.weight) * factor) as f32;
             term
         };
-        let old = std::mem::take(&mut self.centre);
-        let mut old = old.into_iter().map(|term| scaled(term, own)).peekable();
-        let mut new = terms.into_iter().map(|term| scaled(term, factor)).peekable();
-        loop {
-            let first = match (old.peek(), new.peek()) {
-                (None, None) => break,
-                (Some(a), Some(b)) => a.weighted.term.min(b.weighted.term),
-                (Some(term), None) | (None, Some(term)) => term.weighted.term,
-            };
-            let a = old.next_if(|term| term.weighted.term == first);
-            let b = new.next_if(|term| term.weighted.term == first);
-            self.centre.extend(match (a, b) {
-                (Some(a), Some(b)) => Some(CentreTerm {
-                    weighted: TermWeight {
-                        term: first,
-                        weight: a.weighted.weight + b.weighted.weight,
-                    },
-                    occurrences: a.occurrences.saturating_add(b.occurrences),
-                    members: a.members.saturating_add(b.members),
-                    sites: a.sites.union(b.sites),
-                }),
-                (a, b) => a.or(b),
-            });
-        }
+        let old = std::mem::take(&mut self.centre).into_iter();
+        let both = |a: CentreTerm, b: CentreTerm| CentreTerm {
+            weighted: TermWeight {
+                term: a.weighted.term,
+                weight: a.weighted.weight + b.weighted.weight,
+            },
+            occurrences: a.occurrences.saturating_add(b.occurrences),
+            members: a.members.saturating_add(b.members),
+            sites: a.sites.union(b.sites),
+        };
+        self.centre = merged(
+            old.map(|term| scaled(term, own)),
+            terms.into_iter().map(|term| scaled(term, factor)),
+            |term| term.weighted.term,
+            both,
+        );
         keep_heaviest(&mut self.centre, MAX_CENTRE_TERMS, |term| term.weighted);
         self.measure();
     }

@@ -11,18 +11,52 @@ pub struct TermWeight {
     pub weight: f32,
 }
 
-/// Removes all entries except the `limit` heaviest (ties: the smaller term). The order by term stays.
+/// Removes all entries except the `limit` heaviest (ties: the smaller term). The entries are sorted by term, no two of
+/// them have the same term, and their order stays. Linear.
 pub(super) fn keep_heaviest<T>(entries: &mut Vec<T>, limit: usize, weighted: impl Fn(&T) -> TermWeight) {
-    if entries.len() > limit {
-        let order = |a: &T, b: &T| {
-            let (a, b) = (weighted(a), weighted(b));
-            b.weight.total_cmp(&a.weight).then(a.term.cmp(&b.term))
-        };
-        if limit > 0 {
-            entries.select_nth_unstable_by(limit - 1, order);
+    if entries.len() <= limit {
+        return;
+    }
+    let Some(last) = limit.checked_sub(1) else {
+        entries.clear();
+        return;
+    };
+    let order = |a: &TermWeight, b: &TermWeight| b.weight.total_cmp(&a.weight).then(a.term.cmp(&b.term));
+    let mut weights: Vec<TermWeight> = entries.iter().map(&weighted).collect();
+    let (_, &mut lightest, _) = weights.select_nth_unstable_by(last, order);
+    entries.retain(|entry| order(&weighted(entry), &lightest).is_le());
+}
+
+/// Merges two lists that are sorted by term. Entries with the same term are combined by `both`. Linear.
+pub(super) fn merged<T>(
+    a: impl IntoIterator<Item = T>,
+    b: impl IntoIterator<Item = T>,
+    term: impl Fn(&T) -> u32,
+    both: impl Fn(T, T) -> T,
+) -> Vec<T> {
+    let (mut a, mut b) = (a.into_iter(), b.into_iter());
+    let mut result = Vec::with_capacity(a.size_hint().0 + b.size_hint().0);
+    let (mut x, mut y) = (a.next(), b.next());
+    loop {
+        match (x, y) {
+            (Some(first), Some(second)) if term(&first) == term(&second) => {
+                result.push(both(first, second));
+                (x, y) = (a.next(), b.next());
+            }
+            (Some(first), Some(second)) if term(&first) < term(&second) => {
+                result.push(first);
+                (x, y) = (a.next(), Some(second));
+            }
+            (first, Some(second)) => {
+                result.push(second);
+                (x, y) = (first, b.next());
+            }
+            (Some(first), None) => {
+                result.push(first);
+                (x, y) = (a.next(), None);
+            }
+            (None, None) => return result,
         }
-        entries.truncate(limit);
-        entries.sort_unstable_by_key(|entry| weighted(entry).term);
     }
 }
 
@@ -33,18 +67,18 @@ pub(super) fn norm(weights: impl Iterator<Item = f32>) -> f64 {
 }
 
 /// The dot product of two vectors, both sorted by term. Linear.
-pub(super) fn dot(a: impl Iterator<Item = TermWeight>, b: impl Iterator<Item = TermWeight>) -> f64 {
-    let (mut a, mut b) = (a.peekable(), b.peekable());
+pub(super) fn dot(mut a: impl Iterator<Item = TermWeight>, mut b: impl Iterator<Item = TermWeight>) -> f64 {
+    let (mut first, mut second) = (a.next(), b.next());
     let mut sum = 0.0;
-    while let (Some(x), Some(y)) = (a.peek().copied(), b.peek().copied()) {
+    while let (Some(x), Some(y)) = (first, second) {
         if x.term == y.term {
             sum += f64::from(x.weight) * f64::from(y.weight);
         }
         if x.term <= y.term {
-            a.next();
+            first = a.next();
         }
         if y.term <= x.term {
-            b.next();
+            second = b.next();
         }
     }
     sum

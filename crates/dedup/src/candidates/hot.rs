@@ -11,44 +11,64 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use rayon::prelude::*;
 use twinprint_cluster::JoinRole;
 use twinprint_fingerprint::Width;
-use twinprint_index::join::{Pair, self_join, self_join_with};
+use twinprint_fingerprint::kernel::hamming_one_to_many;
+use twinprint_index::join::{Pair, self_join_of_open};
 use twinprint_index::planner::plan_join;
 
-use super::{Candidates, HOT_ROW_MIN_CLASSES, HOT_ROW_MIN_NEIGHBORS, HotRow, JoinRows};
+use super::{
+    Candidates, EdgeLimits, HOT_ROW_MIN_CLASSES, HOT_ROW_MIN_NEIGHBORS, HotRow, JoinRows, ReplacedEdges,
+};
 use crate::error::DedupError;
-use crate::ids::{Id, IdVec, RowId, ids};
+use crate::ids::{Id, IdVec, ItemId, RowId, ids};
 use crate::options::DedupOptions;
 
-/// Returns the pairs of rows from which edges are made, at most about `limit`. Adds the hot rows to `found`, and gives
-/// the items of hot rows and of their neighbours a role in the set join.
+/// The largest number of hot rows that the report lists.
+const MAX_REPORTED_ROWS: usize = 20;
+
+/// Returns the pairs of rows from which edges are made, at most about as many as fit into memory. Adds the hot rows to
+/// `found`, and gives the items of hot rows and of their neighbours a role in the set join.
+///
+/// The join closes a row once it has counted more than [`HOT_ROW_MIN_NEIGHBORS`] neighbours of it, and leaves out pairs
+/// of two closed rows. So the degree of a row that stays open is exact, a closed row is hot in any case, and the set of
+/// hot rows does not depend on the order in which threads find the pairs. At most n ·
+/// [`HOT_ROW_MIN_NEIGHBORS`] pairs are counted, apart from those found at the time when their rows are closed.
 pub(super) fn join_rows<W: Width>(
     rows: &JoinRows<W>,
     k: u32,
-    limit: u64,
+    limits: EdgeLimits,
     options: &DedupOptions,
     found: &mut Candidates,
 ) -> Result<Vec<Pair>, DedupError> {
+    let limit = limits.in_memory;
     let degrees: IdVec<RowId, AtomicU32> = (0..rows.len()).map(|_| AtomicU32::new(0)).collect();
     let total = AtomicU64::new(0);
     let collected = Mutex::new(Vec::new());
     let choice = plan_join(&rows.fingerprints, k);
-    let stats = self_join_with(&rows.fingerprints, k, &choice.plan, &|batch: &[Pair]| {
-        for pair in batch {
-            let (a, b) = both(pair);
-            let [items_of_a, items_of_b] = [a, b].map(|row| rows.items(row).len() as u32);
-            degrees[a].fetch_add(items_of_b, Ordering::Relaxed);
-            degrees[b].fetch_add(items_of_a, Ordering::Relaxed);
-        }
-        let before = total.fetch_add(batch.len() as u64, Ordering::Relaxed);
-        if before < limit {
-            collect(&collected, batch);
-        }
-    });
-    found.row_pairs = stats.pairs;
+    let is_closed =
+        |row: u32| options.verify && degrees[RowId::new(row)].load(Ordering::Relaxed) > HOT_ROW_MIN_NEIGHBORS;
+    let stats = self_join_of_open(
+        &rows.fingerprints,
+        k,
+        &choice.plan,
+        &is_closed,
+        &|batch: &[Pair]| {
+            for pair in batch {
+                let (a, b) = both(pair);
+                let [items_of_a, items_of_b] = [a, b].map(|row| rows.items(row).len() as u32);
+                degrees[a].fetch_add(items_of_b, Ordering::Relaxed);
+                degrees[b].fetch_add(items_of_a, Ordering::Relaxed);
+            }
+            let before = total.fetch_add(batch.len() as u64, Ordering::Relaxed);
+            if before < limit {
+                collect(&collected, batch);
+            }
+        },
+    );
     found.plan = stats.plan;
     found.plans = choice.alternatives;
     let complete = total.into_inner() <= limit;
     if !options.verify {
+        found.row_pairs = stats.pairs;
         return if complete {
             Ok(take(collected))
         } else {
@@ -57,72 +77,139 @@ pub(super) fn join_rows<W: Width>(
     }
     let degrees = degrees.map(AtomicU32::into_inner);
     let items = |row: RowId| rows.items(row).len();
-    let max_degree = affordable_degree(&degrees, limit, items);
-    let hot: IdVec<RowId, bool> = degrees
-        .entries()
-        .map(|(row, &degree)| items(row) > HOT_ROW_MIN_CLASSES || max_degree.is_none_or(|max| degree > max))
-        .collect();
-    found.hot = ids(rows.len())
-        .zip(&rows.fingerprints)
-        .filter(|&(row, _)| hot[row])
-        .map(|(row, fingerprint)| HotRow {
-            fingerprint: fingerprint.widen(),
-            classes: items(row) as u64,
-            neighbors: u64::from(degrees[row]),
-            item: rows.items(row)[0],
-        })
-        .collect();
-    found
-        .hot
-        .sort_by_key(|row| (std::cmp::Reverse(row.classes + row.neighbors), row.item));
-    if complete && found.hot.is_empty() {
+    let hot_rows = |limit: u64| -> IdVec<RowId, bool> {
+        let max_degree = affordable_degree(&degrees, limit, items);
+        let is_hot = |(row, &degree): (RowId, &u32)| {
+            items(row) > HOT_ROW_MIN_CLASSES || max_degree.is_none_or(|max| degree > max)
+        };
+        degrees.entries().map(is_hot).collect()
+    };
+    let hot = hot_rows(limits.all);
+    let replaced = if limits.in_memory < limits.all {
+        hot_rows(limits.in_memory)
+    } else {
+        hot.clone()
+    };
+    if complete && !replaced.iter().any(|&hot| hot) {
+        found.row_pairs = stats.pairs;
         return Ok(take(collected));
     }
-    let mut pairs = take(collected);
-    let warm = if complete {
-        warm_rows(&hot, |mark| pairs.iter().for_each(mark))
+    found.hot = reported(rows, k, &hot);
+    let mut sorted = SortedPairs::new(rows.len());
+    if complete {
+        sorted.add([&hot, &replaced], &take(collected));
     } else {
-        pairs = Vec::new();
-        let warm = Mutex::new(IdVec::filled(false, rows.len()));
-        self_join(&rows.fingerprints, k, &|batch: &[Pair]| {
-            if let Ok(mut warm) = warm.lock() {
-                for pair in batch {
-                    mark_warm(&hot, &mut warm, pair);
+        drop(take(collected));
+        let shared = Mutex::new(sorted);
+        let is_hot = |row: u32| hot[RowId::new(row)];
+        self_join_of_open(
+            &rows.fingerprints,
+            k,
+            &choice.plan,
+            &is_hot,
+            &|batch: &[Pair]| {
+                if let Ok(mut sorted) = shared.lock() {
+                    sorted.add([&hot, &replaced], batch);
                 }
-            }
-        });
-        warm.into_inner().unwrap_or_default()
-    };
+            },
+        );
+        sorted = shared
+            .into_inner()
+            .unwrap_or_else(|_| SortedPairs::new(rows.len()));
+    }
+    found.row_pairs = sorted.count;
+    let mut roles = found.roles.clone();
+    give_roles(rows, &hot, &sorted.warm[0], &mut roles);
+    if replaced == hot {
+        found.roles = roles;
+    } else {
+        give_roles(rows, &replaced, &sorted.warm[1], &mut found.roles);
+        found.replaced = Some(ReplacedEdges { roles, k });
+    }
+    Ok(sorted.cold)
+}
+
+/// Makes the items of hot rows core members of the set join, and those of warm rows at least fringe members.
+fn give_roles<W: Width>(
+    rows: &JoinRows<W>,
+    hot: &IdVec<RowId, bool>,
+    warm: &IdVec<RowId, bool>,
+    roles: &mut IdVec<ItemId, JoinRole>,
+) {
     for row in ids::<RowId>(rows.len()) {
-        if hot[row] || warm[row] {
-            let role = if hot[row] {
-                JoinRole::Core
-            } else {
-                JoinRole::Fringe
-            };
-            for &item in rows.items(row) {
-                found.roles[item] = found.roles[item].max(role);
+        let role = match (hot[row], warm[row]) {
+            (true, _) => JoinRole::Core,
+            (false, true) => JoinRole::Fringe,
+            (false, false) => continue,
+        };
+        for &item in rows.items(row) {
+            roles[item] = roles[item].max(role);
+        }
+    }
+}
+
+/// The pairs of rows with at most one hot row, sorted by how they are searched. All hot rows are among the rows that are
+/// left to the set join.
+struct SortedPairs {
+    /// The pairs that become edges: neither row is left to the set join.
+    cold: Vec<Pair>,
+    /// The rows within the radius of a hot row, and those within the radius of a row that is left to the set join.
+    warm: [IdVec<RowId, bool>; 2],
+    /// The number of pairs with at most one hot row.
+    count: u64,
+}
+
+impl SortedPairs {
+    fn new(rows: usize) -> Self {
+        Self {
+            cold: Vec::new(),
+            warm: [IdVec::filled(false, rows), IdVec::filled(false, rows)],
+            count: 0,
+        }
+    }
+
+    /// Adds pairs. `hot` has the hot rows, and the rows that are left to the set join.
+    fn add(&mut self, hot: [&IdVec<RowId, bool>; 2], batch: &[Pair]) {
+        for pair in batch {
+            let (a, b) = both(pair);
+            for (hot, warm) in hot.iter().zip(&mut self.warm) {
+                warm[b] |= hot[a];
+                warm[a] |= hot[b];
+            }
+            self.count += u64::from(!hot[0][a] || !hot[0][b]);
+            if !hot[1][a] && !hot[1][b] {
+                self.cold.push(*pair);
             }
         }
     }
-    let left_to_the_set_join = |pair: &Pair| {
-        let (a, b) = both(pair);
-        hot[a] || hot[b]
-    };
-    if complete {
-        pairs.retain(|pair| !left_to_the_set_join(pair));
-        return Ok(pairs);
+}
+
+/// The hot rows that the report lists: those with the most classes, and of these the first ones. Their neighbours are
+/// counted by comparing them with all rows.
+fn reported<W: Width>(rows: &JoinRows<W>, k: u32, hot: &IdVec<RowId, bool>) -> Vec<HotRow> {
+    let mut chosen: Vec<RowId> = ids(rows.len()).filter(|&row| hot[row]).collect();
+    let key = |&row: &RowId| (std::cmp::Reverse(rows.items(row).len()), rows.items(row)[0]);
+    if chosen.len() > MAX_REPORTED_ROWS {
+        chosen.select_nth_unstable_by_key(MAX_REPORTED_ROWS, key);
+        chosen.truncate(MAX_REPORTED_ROWS);
     }
-    let collected = Mutex::new(Vec::new());
-    self_join(&rows.fingerprints, k, &|batch: &[Pair]| {
-        let cold: Vec<Pair> = batch
+    chosen.sort_unstable_by_key(key);
+    let describe = |&row: &RowId| {
+        let fingerprint = rows.fingerprints[row.index()];
+        let mut near = Vec::new();
+        hamming_one_to_many(fingerprint, &rows.fingerprints, k, &mut near);
+        let others = near
             .iter()
-            .filter(|pair| !left_to_the_set_join(pair))
-            .copied()
-            .collect();
-        collect(&collected, &cold);
-    });
-    Ok(take(collected))
+            .map(|hit| RowId::new(hit.row))
+            .filter(|&other| other != row);
+        HotRow {
+            fingerprint: fingerprint.widen(),
+            classes: rows.items(row).len() as u64,
+            neighbors: others.map(|other| rows.items(other).len() as u64).sum(),
+            item: rows.items(row)[0],
+        }
+    };
+    chosen.par_iter().map(describe).collect()
 }
 
 /// The two rows of a pair, as typed ids.
@@ -138,23 +225,6 @@ fn collect(pairs: &Mutex<Vec<Pair>>, batch: &[Pair]) {
 
 fn take(pairs: Mutex<Vec<Pair>>) -> Vec<Pair> {
     pairs.into_inner().unwrap_or_default()
-}
-
-/// Returns the warm rows, which are within the radius of a hot row. `each` calls its argument with every pair of rows.
-fn warm_rows(hot: &IdVec<RowId, bool>, each: impl FnOnce(&mut dyn FnMut(&Pair))) -> IdVec<RowId, bool> {
-    let mut warm = IdVec::filled(false, hot.len());
-    each(&mut |pair| mark_warm(hot, &mut warm, pair));
-    warm
-}
-
-fn mark_warm(hot: &IdVec<RowId, bool>, warm: &mut IdVec<RowId, bool>, pair: &Pair) {
-    let (a, b) = both(pair);
-    if hot[a] {
-        warm[b] = true;
-    }
-    if hot[b] {
-        warm[a] = true;
-    }
 }
 
 /// The largest degree of a row that is not hot: [`HOT_ROW_MIN_NEIGHBORS`], or less if the rows up to that degree would

@@ -2,7 +2,9 @@
 //!
 //! The join numbers classes as items, in an order in which a text that may be kept comes before its duplicates. Every
 //! pair within the radius becomes an **edge** or is left to the set join, which finds all pairs at the threshold by
-//! their shingles. A pair is left to the set join if at least one of its members is a **core** member:
+//! their shingles. All pairs are left to the set join where that costs no more, because it misses no pair: in small
+//! corpora, and in corpora of short texts ([`is_exact`]). In other corpora a pair is left to the set join if at least
+//! one of its members is a **core** member:
 //! * a text with few features. Many votes of its fingerprint are close to 0, so that a small change of the text flips
 //!   many bits; or
 //! * a class of a **hot row**: a fingerprint with very many classes, or with very many other fingerprints within the
@@ -13,6 +15,7 @@
 //! reliable, so pairs of two fringe members are edges.
 
 mod edge;
+mod exact;
 mod hot;
 pub mod radius;
 pub(crate) mod set_join;
@@ -20,6 +23,7 @@ pub(crate) mod set_join;
 mod tests;
 
 pub(crate) use edge::Edge;
+pub(crate) use exact::{SetJoinCost, SetJoinCosts, is_exact};
 use rayon::prelude::*;
 use twinprint_cluster::JoinRole;
 use twinprint_fingerprint::Width;
@@ -27,8 +31,9 @@ use twinprint_index::join::Pair;
 use twinprint_index::planner::Alternative;
 use twinprint_text::Measure;
 
-use crate::candidates::radius::Radius;
-use crate::candidates::set_join::{SetJoin, SetJoinLimits};
+use crate::candidates::radius::{Radius, RadiusChoice};
+pub(crate) use crate::candidates::set_join::JoinWatch;
+use crate::candidates::set_join::{MemberPairs, SetJoin};
 use crate::corpus::Classes;
 use crate::corpus::shingle_sets::SetCache;
 use crate::error::DedupError;
@@ -38,7 +43,8 @@ use crate::options::DedupOptions;
 
 /// The number of classes above which a row is hot.
 pub(crate) const HOT_ROW_MIN_CLASSES: usize = 64;
-/// The number of classes on other fingerprints within the radius above which a row is hot.
+/// The number of classes on other fingerprints within the radius above which a row is hot. A constant, so that the set
+/// of hot rows depends on neither threads nor memory.
 pub(crate) const HOT_ROW_MIN_NEIGHBORS: u32 = 1000;
 /// The maximum number of edges in memory, in addition to eight for each fingerprint.
 const MAX_EDGES: u64 = 16_000_000;
@@ -48,7 +54,6 @@ const MAX_EDGES: u64 = 16_000_000;
 const MAX_SHORT_TEXT_BYTES: usize = 600;
 /// The largest number of pairs that the set join finds before the grouping, in addition to eight pairs for each item.
 const MAX_MEMBER_PAIRS: usize = 4_000_000;
-
 /// A hot row, as the report lists it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct HotRow {
@@ -68,6 +73,8 @@ pub(crate) struct Candidates {
     pub(crate) edges: Vec<Edge>,
     /// For each item, its role in the set join.
     pub(crate) roles: IdVec<ItemId, JoinRole>,
+    /// The limit on pairs of the set join if it replaces edges that do not fit into memory; otherwise `None`.
+    replaced: Option<ReplacedEdges>,
     /// The hot rows, the largest first.
     pub(crate) hot: Vec<HotRow>,
     /// The number of rows: distinct fingerprints that were joined.
@@ -84,43 +91,97 @@ pub(crate) struct Candidates {
     pub(crate) by_shingles: u64,
 }
 
+/// The set join finds pairs beyond the radius too. If it replaces edges because of the memory limit, these pairs are left
+/// out, so that the memory limit has no effect on the result.
+struct ReplacedEdges {
+    /// The roles that the items would have without the memory limit.
+    roles: IdVec<ItemId, JoinRole>,
+    k: u32,
+}
+
+/// True if the set join finds the pairs of two items with these roles.
+pub(crate) fn in_set_join(a: JoinRole, b: JoinRole) -> bool {
+    a.min(b) != JoinRole::None && a.max(b) == JoinRole::Core
+}
+
 impl Candidates {
+    /// True if a pair of the set join is a candidate at any memory limit. `distance` returns the distance of its
+    /// fingerprints.
+    pub(crate) fn admits(&self, a: ItemId, b: ItemId, distance: impl FnOnce() -> u32) -> bool {
+        self.replaced.as_ref().is_none_or(|replaced| {
+            in_set_join(replaced.roles[a], replaced.roles[b]) || distance() <= replaced.k
+        })
+    }
+
     /// Removes the edges of items for which `is_decided` is true, and takes these items out of the set join.
     pub(crate) fn leave_out(&mut self, is_decided: impl Fn(ItemId) -> bool + Sync) {
         self.edges
             .retain(|edge| !is_decided(edge.item) && !is_decided(edge.earlier));
-        for item in self.roles.ids() {
-            if is_decided(item) {
-                self.roles[item] = JoinRole::None;
+        let replaced = self.replaced.as_mut().map(|replaced| &mut replaced.roles);
+        for roles in std::iter::once(&mut self.roles).chain(replaced) {
+            for item in roles.ids() {
+                if is_decided(item) {
+                    roles[item] = JoinRole::None;
+                }
             }
         }
     }
 
-    /// Runs the set join before the grouping, and turns its pairs into edges, so that its members need no special
-    /// treatment afterwards. If the pairs do not fit into memory, the members keep their roles, and the grouping
-    /// searches their pairs among leaders only. `memory` bounds the bytes of shingle sets that are loaded at a time.
-    /// `fits` returns true if there is memory for that many bytes of the join.
+    /// The number of items that take part in the set join.
+    pub(crate) fn members(&self) -> u64 {
+        let members = self.roles.iter().filter(|&&role| role != JoinRole::None);
+        members.count() as u64
+    }
+
+    /// Runs the set join before the grouping, and turns its pairs into edges, so that members outside crowds need no
+    /// special treatment afterwards. The members of crowds keep their roles, and the grouping searches the pairs of two of
+    /// them among leaders only. If the pairs are too many, all members keep their roles. `bits` is the width of
+    /// distances.
     pub(crate) fn join_members(
         &mut self,
-        sets: &mut SetCache<'_>,
+        sets: &SetCache<'_>,
         options: &DedupOptions,
-        memory: usize,
-        fits: impl Fn(u64) -> bool,
+        bits: u32,
+        watch: JoinWatch<'_>,
     ) -> Result<(), DedupError> {
-        if self.roles.iter().all(|&role| role == JoinRole::None) {
-            return Ok(());
-        }
-        let join = SetJoin::new(sets, &self.roles, options.threshold, memory)?;
+        let join = SetJoin::new(sets, &self.roles, options.threshold)?;
         let left = allowed_edges(options).saturating_sub(self.edges.len() as u64);
         let limit =
             (MAX_MEMBER_PAIRS + 8 * self.roles.len()).min(usize::try_from(left).unwrap_or(usize::MAX));
-        if let Some(pairs) = join.pairs(sets, &self.roles, SetJoinLimits { pairs: limit, memory }, fits)? {
-            self.by_shingles = pairs.len() as u64;
-            self.edges.extend(pairs);
+        if let Some(MemberPairs { mut edges, in_crowd }) = join.pairs(sets, &self.roles, limit, watch)? {
+            edges.retain(|edge| {
+                self.admits(edge.item, edge.earlier, || {
+                    sets.distance(edge.item, edge.earlier, bits)
+                })
+            });
+            self.by_shingles = edges.len() as u64;
+            self.edges.extend(edges);
             edge::sort(&mut self.edges);
-            self.roles.iter_mut().for_each(|role| *role = JoinRole::None);
+            for (item, &in_crowd) in in_crowd.entries() {
+                if !in_crowd {
+                    self.roles[item] = JoinRole::None;
+                }
+            }
         }
         Ok(())
+    }
+
+    /// True if the search verifies this pair if both texts may be duplicates: it is an edge, or the set join finds it if
+    /// it is at the threshold. `distance` returns the distance of its fingerprints.
+    pub(crate) fn contains(&self, a: ItemId, b: ItemId, distance: impl FnOnce() -> u32) -> bool {
+        in_set_join(self.roles[a], self.roles[b]) && self.admits(a, b, distance)
+            || self.edges.binary_search(&Edge::between(a, b)).is_ok()
+    }
+
+    /// For each item, true if it has an edge or takes part in the set join.
+    pub(crate) fn connected(&self) -> IdVec<ItemId, bool> {
+        let mut connected: IdVec<ItemId, bool> =
+            self.roles.iter().map(|&role| role != JoinRole::None).collect();
+        for edge in &self.edges {
+            connected[edge.item] = true;
+            connected[edge.earlier] = true;
+        }
+        connected
     }
 
     /// Renumbers the items of the edges: the former item `order[i]` becomes item i. In `order`, every item must come
@@ -138,6 +199,9 @@ impl Candidates {
         });
         edge::sort(&mut self.edges);
         self.roles = self.roles.permuted(order);
+        if let Some(replaced) = &mut self.replaced {
+            replaced.roles = replaced.roles.permuted(order);
+        }
         for row in &mut self.hot {
             row.item = place[row.item];
         }
@@ -245,6 +309,9 @@ pub(crate) fn find(
     radius: &Radius,
     options: &DedupOptions,
 ) -> Result<Candidates, DedupError> {
+    if radius.choice == RadiusChoice::Exact {
+        return Ok(leave_all_to_the_set_join(classes, order, options));
+    }
     if radius.bits == 64 {
         find_at::<u64>(classes, order, radius.k, options)
     } else {
@@ -260,14 +327,62 @@ pub(crate) fn is_joined(classes: &Classes, class: ClassId, options: &DedupOption
     features >= options.min_features || features > 0 && (repeats || !options.verify)
 }
 
+/// The candidates of a run in which the set join finds all pairs: no edges, and every text with features is a core
+/// member.
+fn leave_all_to_the_set_join(
+    classes: &Classes,
+    order: &IdVec<ItemId, ClassId>,
+    options: &DedupOptions,
+) -> Candidates {
+    let features = order.iter().map(|&class| classes.features[class]);
+    let is_short = |&features: &u32| (1..options.min_features).contains(&features);
+    let role = |features: u32| {
+        if features > 0 {
+            JoinRole::Core
+        } else {
+            JoinRole::None
+        }
+    };
+    let joined = order.iter().filter(|&&class| is_joined(classes, class, options));
+    let mut fingerprints: Vec<u128> = joined.map(|&class| classes.fingerprint[class]).collect();
+    fingerprints.sort_unstable();
+    fingerprints.dedup();
+    Candidates {
+        rows: fingerprints.len() as u64,
+        short: features.clone().filter(is_short).count() as u64,
+        roles: features.map(role).collect(),
+        ..Candidates::default()
+    }
+}
+
 /// The number of edges that fit into a quarter of the memory limit; unlimited without a memory limit.
 fn allowed_edges(options: &DedupOptions) -> u64 {
     options.memory.map_or(u64::MAX, |memory| memory / 4 / EDGE_BYTES)
 }
 
+/// The limits on the number of edges.
+#[derive(Clone, Copy)]
+struct EdgeLimits {
+    /// The limit by which rows become hot, which depends on the corpus alone.
+    all: u64,
+    /// The number of edges that fit into memory. The set join replaces the others.
+    in_memory: u64,
+}
+
+impl EdgeLimits {
+    /// The limits for a corpus of `fingerprints` distinct fingerprints.
+    fn new(fingerprints: u64, options: &DedupOptions) -> Self {
+        let all = MAX_EDGES + 8 * fingerprints;
+        Self {
+            all,
+            in_memory: all.min(allowed_edges(options)),
+        }
+    }
+}
+
 /// The largest number of edges in memory for a corpus of `fingerprints` distinct fingerprints.
 pub(crate) fn max_edges(fingerprints: u64, options: &DedupOptions) -> u64 {
-    allowed_edges(options).min(MAX_EDGES + 8 * fingerprints)
+    EdgeLimits::new(fingerprints, options).in_memory
 }
 
 fn find_at<W: Width>(
@@ -298,8 +413,8 @@ fn find_at<W: Width>(
         .collect();
     let rows = JoinRows::new(joined, |item| W::truncate(classes.fingerprint[order[item]]));
     found.rows = rows.len() as u64;
-    let limit = max_edges(rows.len() as u64, options);
-    let pairs = hot::join_rows(&rows, k, limit, options, &mut found)?;
+    let limits = EdgeLimits::new(rows.len() as u64, options);
+    let pairs = hot::join_rows(&rows, k, limits, options, &mut found)?;
     found.edges = expand(&rows, pairs, &found.roles);
     Ok(found)
 }

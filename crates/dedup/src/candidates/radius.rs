@@ -2,28 +2,35 @@
 //!
 //! A wider radius finds more duplicates and costs more. How much more it costs depends on the corpus: unrelated pages
 //! share common words, so their distances are far below those of random bits. Hence a seeded sample of fingerprints is
-//! compared with *all* fingerprints. This gives the number of candidates per document at every radius for the actual
-//! corpus size, without extrapolation.
+//! compared with *all* fingerprints ([`density`]). This gives the number of candidates per document at every radius for
+//! the actual corpus size, without extrapolation.
 //!
-//! The largest radius with at most [`CANDIDATE_BUDGET`] candidates per document is chosen, at the width that is
-//! expected to find more duplicates. In a corpus full of similar documents (revisions, templates) this radius may miss
-//! duplicates, because no radius separates similar documents from duplicates. Then the radius is widened until it is
-//! sufficient (`SUFFICIENT_RECALL`), until the candidates reach [`CANDIDATE_LIMIT`], or until it is the widest that is
-//! considered. [`RadiusChoice`] says which of these ended the choice.
+//! The numbers of candidates are those of a typical document, the median. So a crowd (pages of one template) has no
+//! influence on the radius, and thus on the duplicates that are found elsewhere. The limit on the neighbours of a row
+//! bounds the cost of crowds.
+//!
+//! The largest radius with at most [`CANDIDATE_BUDGET`] candidates per document is chosen, at the width that is expected
+//! to find more duplicates. If this radius misses too many duplicates, it is widened until it is sufficient
+//! (`SUFFICIENT_RECALL`), until the *unrelated* candidates reach [`CANDIDATE_LIMIT`], or until it is the widest that is
+//! considered. So only unrelated candidates, whose number grows with the corpus, keep a radius from being sufficient;
+//! similar ones never do, however many a typical document has. [`RadiusChoice`] says which of these ended the choice. No
+//! radius is needed where the set join finds all pairs ([`RadiusChoice::Exact`]).
 
+pub(crate) mod density;
 #[cfg(test)]
 mod tests;
 
-use rayon::prelude::*;
-use twinprint_fingerprint::kernel::hamming_one_to_many;
+use std::convert::Infallible;
 
+pub use self::density::Density;
+use crate::error::DedupError;
 use crate::options::{Auto, MAX_RADIUS};
 pub use twinprint_io::results::RadiusChoice;
 
-/// The number of candidates per document up to which verification takes a small part of a run's time.
+/// The number of candidates of a typical document up to which verification takes a small part of a run's time.
 pub const CANDIDATE_BUDGET: f64 = 5.0;
-/// A radius with more than this number of candidates per document is not widened further, even if its expected recall is
-/// still too low.
+/// A radius with more than this number of unrelated candidates per document is not widened further, even if its expected
+/// recall is still too low.
 pub const CANDIDATE_LIMIT: f64 = 100.0;
 /// A radius is sufficient if it is expected to find at least this share of the pairs *at* the threshold. Pairs above
 /// the threshold are closer: on the labelled sets, a radius that finds 0.9 of the pairs at Jaccard 0.8 finds at least
@@ -38,10 +45,6 @@ const WIDER_RADIUS_RECALL: f64 = 0.99;
 /// such a radius is hardly cheaper than comparing all pairs, which takes one core about a minute at this number of
 /// fingerprints.
 const WIDER_RADIUS_MAX_ROWS: usize = 2_000_000;
-/// The largest number of comparisons between sampled fingerprints and all fingerprints.
-const MAX_SAMPLE_COMPARISONS: usize = 2_000_000_000;
-/// The largest number of fingerprints in the sample.
-const MAX_SAMPLE: usize = 2048;
 /// The smallest gain in expected recall that is worth the memory of wider fingerprints.
 const MIN_RECALL_GAIN: f64 = 0.004;
 
@@ -60,6 +63,8 @@ pub struct Radius {
     pub sample: SampleSize,
     /// Expected candidates per document at the chosen radius; `None` if no sample was taken.
     pub expected_candidates: Option<f64>,
+    /// Expected candidates of a typical document; `None` if no sample was taken.
+    pub typical_candidates: Option<f64>,
     /// Expected share of pairs at the threshold that are within the radius.
     pub expected_recall: f64,
 }
@@ -84,24 +89,26 @@ pub struct SampleSize {
     pub all: usize,
 }
 
-/// The expected number of candidates per document at one width, by radius.
-struct Histogram {
-    bits: u32,
-    /// Candidates per document (each pair counted once) within each radius from 0.
-    within: Vec<f64>,
-}
-
 /// Chooses the radius, and the width among 64 and 128 bits. A width or radius given in `criteria` is kept.
 ///
-/// `rows` are the distinct fingerprints at full width.
-pub(crate) fn choose(rows: &[u128], criteria: RadiusCriteria, seed: u64) -> Radius {
-    let sample = sample(rows, seed);
-    let measured = |bits, widest| measure(rows, &sample, bits, widest);
+/// `rows` are the distinct fingerprints at full width. `jaccard` returns the Jaccard of the texts of two rows; it is
+/// called for some hundred pairs if there are many candidates.
+pub(crate) fn choose(
+    rows: &[u128],
+    criteria: RadiusCriteria,
+    seed: u64,
+    jaccard: &density::Jaccard<'_>,
+) -> Result<Radius, DedupError> {
+    let sample = density::sample(rows, seed);
     let size = SampleSize {
         sampled: sample.len(),
         all: rows.len(),
     };
-    choose_by(&measured, size, criteria)
+    choose_by(
+        &|bits, widest| density::measure(rows, &sample, bits, widest, jaccard),
+        size,
+        criteria,
+    )
 }
 
 /// Predicts the choice that [`choose`] will make for a whole corpus, from sections of it.
@@ -110,97 +117,108 @@ pub(crate) fn choose(rows: &[u128], criteria: RadiusCriteria, seed: u64) -> Radi
 /// sections. `all` is the approximate number of distinct fingerprints in the corpus. Candidates among neighbouring
 /// documents are as many in the halves as in the complete sections, and candidates among unrelated documents are half
 /// as many. So the line through both numbers extrapolates to the corpus.
-pub(crate) fn foresee([half, whole]: [&[u128]; 2], all: f64, criteria: RadiusCriteria, seed: u64) -> Radius {
-    let [of_half, of_whole] = [half, whole].map(|rows| sample(rows, seed));
+pub(crate) fn foresee(
+    [half, whole]: [&[u128]; 2],
+    all: f64,
+    criteria: RadiusCriteria,
+    seed: u64,
+    jaccard: [&density::Jaccard<'_>; 2],
+) -> Result<Radius, DedupError> {
+    let [of_half, of_whole] = [half, whole].map(|rows| density::sample(rows, seed));
     let extrapolated = |bits, widest| {
-        let [first, second] = [
-            measure(half, &of_half, bits, widest),
-            measure(whole, &of_whole, bits, widest),
-        ];
+        let first = density::measure(half, &of_half, bits, widest, jaccard[0])?;
+        let second = density::measure(whole, &of_whole, bits, widest, jaccard[1])?;
         let more = (all - whole.len() as f64).max(0.0);
         let by = (whole.len() - half.len()).max(1) as f64;
-        let at_all = |(first, second): (&f64, &f64)| second + (second - first).max(0.0) * more / by;
-        Histogram {
-            bits,
-            within: first.within.iter().zip(&second.within).map(at_all).collect(),
-        }
+        Ok::<_, DedupError>(first.extrapolated(&second, more / by))
     };
     let size = SampleSize {
         sampled: of_whole.len(),
         all: all as usize,
     };
-    let mut radius = choose_by(&extrapolated, size, criteria);
+    let mut radius = choose_by(&extrapolated, size, criteria)?;
     if radius.expected_candidates.is_none() {
-        radius.expected_candidates = extrapolated(radius.bits, radius.k).within.last().copied();
+        let density = extrapolated(radius.bits, radius.k)?;
+        radius.expected_candidates = density.candidates.last().copied();
     }
-    radius
+    Ok(radius)
 }
 
 /// Chooses width and radius for a corpus whose expected number of candidates per document is known.
 ///
-/// `within(bits, widest)` returns that number for each radius from 0 to `widest`. `sample` is the size of the sample
+/// `density(bits, widest)` returns that number for each radius from 0 to `widest`. `sample` is the size of the sample
 /// from which it was estimated.
 ///
 /// ```
 /// use twinprint_dedup::Auto;
-/// use twinprint_dedup::radius::{RadiusCriteria, SampleSize, choose_expected};
+/// use twinprint_dedup::radius::{Density, RadiusCriteria, SampleSize, choose_expected};
 ///
-/// // One candidate per document within a radius of 10 bits, and many more beyond 20.
-/// let within = |_bits, widest| (0..=widest).map(|k| if k <= 20 { f64::from(k) / 10.0 } else { 1e6 }).collect();
+/// // One unrelated candidate per document within a radius of 10 bits, and many more beyond 20.
+/// let unrelated = |k| if k <= 20 { f64::from(k) / 10.0 } else { 1e6 };
+/// let density = |bits, widest| {
+///     let unrelated: Vec<f64> = (0..=widest).map(unrelated).collect();
+///     // Each document also has 50 similar ones. They do not make the radius too narrow for most duplicates.
+///     let candidates: Vec<f64> = unrelated.iter().map(|unrelated| unrelated + 50.0).collect();
+///     Density { bits, typical: candidates.clone(), candidates, unrelated: Some(unrelated) }
+/// };
 /// let sample = SampleSize { sampled: 2_048, all: 1_000_000 };
 /// let criteria = RadiusCriteria { bits: Auto::Fixed(128), k: Auto::Auto, threshold: 0.8 };
-/// let radius = choose_expected(&within, sample, criteria);
+/// let radius = choose_expected(&density, sample, criteria);
 /// assert_eq!((radius.bits, radius.k), (128, 20));
 /// assert!(radius.expected_recall > 0.9);
 /// ```
 pub fn choose_expected(
-    within: &dyn Fn(u32, u32) -> Vec<f64>,
+    density: &dyn Fn(u32, u32) -> Density,
     sample: SampleSize,
     criteria: RadiusCriteria,
 ) -> Radius {
-    let histogram = |bits, widest| Histogram {
-        bits,
-        within: within(bits, widest),
+    let chosen = choose_by(
+        &|bits, widest| Ok::<_, Infallible>(density(bits, widest)),
+        sample,
+        criteria,
+    );
+    let mut radius = match chosen {
+        Ok(radius) => radius,
+        Err(never) => match never {},
     };
-    let mut radius = choose_by(&histogram, sample, criteria);
     if radius.expected_candidates.is_none() {
-        radius.expected_candidates = within(radius.bits, radius.k).last().copied();
+        radius.expected_candidates = density(radius.bits, radius.k).candidates.last().copied();
     }
     radius
 }
 
-fn choose_by(
-    histogram: &dyn Fn(u32, u32) -> Histogram,
+fn choose_by<E>(
+    density: &dyn Fn(u32, u32) -> Result<Density, E>,
     sample: SampleSize,
     criteria: RadiusCriteria,
-) -> Radius {
+) -> Result<Radius, E> {
     let RadiusCriteria { bits, k, threshold } = criteria;
     let widths = MAX_RADIUS.iter().filter(|(width, _)| match bits {
         Auto::Auto => true,
         Auto::Fixed(bits) => bits == *width,
     });
     if let (Auto::Fixed(k), Auto::Fixed(bits)) = (k, bits) {
-        return given(bits, k, threshold);
+        return Ok(given(bits, k, threshold));
     }
     if let Auto::Fixed(k) = k {
         // The radius is given, but no width: 64 bits are chosen if the join at 64 bits is exact at this radius.
-        return given(if k <= MAX_RADIUS[0].1 { 64 } else { 128 }, k, threshold);
+        return Ok(given(if k <= MAX_RADIUS[0].1 { 64 } else { 128 }, k, threshold));
     }
     let mut best: Option<Radius> = None;
     for &(bits, widest) in widths {
         let widest = widest_for(bits, widest, threshold, sample.all);
-        let next = from_histogram(&histogram(bits, widest), threshold, sample);
+        let next = from_density(&density(bits, widest)?, threshold, sample);
         let better = |best: &Radius| {
             let gain =
                 next.expected_recall.min(SUFFICIENT_RECALL) - best.expected_recall.min(SUFFICIENT_RECALL);
             let affordable =
-                |radius: &Radius| radius.expected_candidates.is_none_or(|c| c <= CANDIDATE_BUDGET);
+                |radius: &Radius| radius.typical_candidates.is_none_or(|c| c <= CANDIDATE_BUDGET);
             match (affordable(best), affordable(&next)) {
                 (true, true) => next.expected_recall > best.expected_recall + MIN_RECALL_GAIN,
                 (false, true) => gain > -MIN_RECALL_GAIN,
                 (_, false) => {
                     gain > MIN_RECALL_GAIN
-                        || next.expected_candidates < best.expected_candidates && gain > -MIN_RECALL_GAIN
+                        || next.typical_candidates < best.typical_candidates && gain > -MIN_RECALL_GAIN
                 }
             }
         };
@@ -208,7 +226,7 @@ fn choose_by(
             best = Some(next);
         }
     }
-    best.unwrap_or_else(|| given(64, MAX_RADIUS[0].1, threshold))
+    Ok(best.unwrap_or_else(|| given(64, MAX_RADIUS[0].1, threshold)))
 }
 
 /// The widest radius that is considered for `all` fingerprints of `bits` bits.
@@ -223,38 +241,38 @@ fn widest_for(bits: u32, widest: u32, threshold: f64, all: usize) -> u32 {
 }
 
 /// Chooses the best radius at one width.
-fn from_histogram(histogram: &Histogram, threshold: f64, sample: SampleSize) -> Radius {
-    let bits = histogram.bits;
-    let within = |budget: f64| {
-        histogram
-            .within
+fn from_density(density: &Density, threshold: f64, sample: SampleSize) -> Radius {
+    let bits = density.bits;
+    let unrelated = density.unrelated();
+    let within = |candidates: &[f64], budget: f64| {
+        candidates
             .iter()
             .take_while(|&&c| c <= budget)
             .count()
             .saturating_sub(1) as u32
     };
-    let cheap = within(CANDIDATE_BUDGET);
-    let most = within(CANDIDATE_LIMIT);
+    let cheap = within(&density.typical, CANDIDATE_BUDGET);
+    let most = within(unrelated, CANDIDATE_LIMIT).max(cheap);
     let sufficient = (0..=most)
         .find(|&k| recall(bits, k, threshold) >= SUFFICIENT_RECALL)
         .unwrap_or(most);
     let k = cheap.max(sufficient);
-    let candidates = histogram.within[k as usize];
+    let candidates = density.candidates[k as usize];
     let expected_recall = recall(bits, k, threshold);
     let choice = if k > cheap && expected_recall >= SUFFICIENT_RECALL {
         RadiusChoice::Sufficient
-    } else if k as usize + 1 == histogram.within.len() {
+    } else if k as usize + 1 == unrelated.len() {
         RadiusChoice::Widest
     } else if k == cheap {
         RadiusChoice::Affordable
     } else {
         RadiusChoice::Limited
     };
-    let most = |budget| {
-        if candidates > budget {
+    let most = |candidates: &[f64], budget, kind| {
+        if candidates[k as usize] > budget {
             return format!("the narrowest radius at {bits} bits");
         }
-        format!("the largest radius at {bits} bits with about {budget} candidates a document or fewer")
+        format!("the largest radius at {bits} bits with about {budget} {kind}candidates a document or fewer")
     };
     let why = match choice {
         RadiusChoice::Sufficient => format!(
@@ -262,8 +280,8 @@ fn from_histogram(histogram: &Histogram, threshold: f64, sample: SampleSize) -> 
             per_cent(SUFFICIENT_RECALL)
         ),
         RadiusChoice::Widest => format!("the widest radius that is considered at {bits} bits"),
-        RadiusChoice::Limited => most(CANDIDATE_LIMIT),
-        _ => most(CANDIDATE_BUDGET),
+        RadiusChoice::Limited => most(unrelated, CANDIDATE_LIMIT, "unrelated "),
+        _ => most(&density.typical, CANDIDATE_BUDGET, ""),
     };
     let short = if expected_recall < SUFFICIENT_RECALL {
         format!(
@@ -273,6 +291,11 @@ fn from_histogram(histogram: &Histogram, threshold: f64, sample: SampleSize) -> 
     } else {
         String::new()
     };
+    let of_these = match &density.unrelated {
+        Some(unrelated) => format!(" ({:.1} unrelated)", unrelated[k as usize]),
+        None => String::new(),
+    };
+    let typical = density.typical[k as usize];
     let SampleSize { sampled, all } = sample;
     Radius {
         bits,
@@ -280,11 +303,19 @@ fn from_histogram(histogram: &Histogram, threshold: f64, sample: SampleSize) -> 
         choice,
         sample,
         reason: format!(
-            "{why}{short}: {candidates:.1} candidates a document, from {sampled} sampled fingerprints against all {all}"
+            "{why}{short}: {candidates:.1} candidates a document on average, {typical:.1} in the median{of_these}, from \
+             {sampled} sampled fingerprints against all {all}"
         ),
         expected_candidates: Some(candidates),
+        typical_candidates: Some(typical),
         expected_recall,
     }
+}
+
+/// The smallest radius at `bits` bits that is sufficient for a threshold; `None` if no radius that is considered is.
+pub(crate) fn sufficient(bits: u32, threshold: f64) -> Option<u32> {
+    let (_, widest) = MAX_RADIUS.iter().find(|(width, _)| *width == bits)?;
+    (0..=*widest).find(|&k| recall(bits, k, threshold) >= SUFFICIENT_RECALL)
 }
 
 /// Formats a share in whole per cent, rounded down.
@@ -300,61 +331,30 @@ fn given(bits: u32, k: u32, threshold: f64) -> Radius {
         reason: "as given".to_owned(),
         sample: SampleSize::default(),
         expected_candidates: None,
+        typical_candidates: None,
         expected_recall: recall(bits, k, threshold),
     }
 }
 
-/// Chooses the indices of the sampled fingerprints: an even stride from a start that depends on `seed`. So a run of
-/// equal neighbours cannot dominate the sample.
-fn sample(rows: &[u128], seed: u64) -> Vec<usize> {
-    let n = rows.len();
-    let size = (MAX_SAMPLE_COMPARISONS / n.max(1)).clamp(64, MAX_SAMPLE).min(n);
-    let stride = n as f64 / size.max(1) as f64;
-    let mixed = (seed ^ 0x9E37_79B9_7F4A_7C15).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let offset = (mixed >> 11) as f64 / (1u64 << 53) as f64;
-    (0..size)
-        .map(|i| (((i as f64 + offset) * stride) as usize).min(n - 1))
-        .collect()
-}
-
-fn measure(rows: &[u128], sample: &[usize], bits: u32, widest: u32) -> Histogram {
-    let counts = if bits == 64 {
-        let narrow: Vec<u64> = rows.iter().map(|&row| row as u64).collect();
-        count(&narrow, sample, widest)
-    } else {
-        count(rows, sample, widest)
+/// The radius of a corpus in which the set join finds all pairs at the threshold: the width itself, which excludes no
+/// pair.
+pub(crate) fn exact(bits: Auto) -> Radius {
+    let bits = match bits {
+        Auto::Fixed(bits) => bits,
+        Auto::Auto => 128,
     };
-    let mut sum = 0;
-    let within = counts
-        .iter()
-        .map(|&count| {
-            sum += count;
-            // Each pair is counted from both sides, and every sampled row counts itself at distance 0.
-            sum.saturating_sub(sample.len() as u64) as f64 / 2.0 / sample.len().max(1) as f64
-        })
-        .collect();
-    Histogram { bits, within }
-}
-
-fn count<W: twinprint_fingerprint::Width>(rows: &[W], sample: &[usize], widest: u32) -> Vec<u64> {
-    sample
-        .par_iter()
-        .map_init(Vec::new, |near, &i| {
-            near.clear();
-            hamming_one_to_many(rows[i], rows, widest, near);
-            let mut counts = vec![0u64; widest as usize + 1];
-            for hit in near.iter() {
-                counts[usize::from(hit.distance)] += 1;
-            }
-            counts
-        })
-        .reduce(
-            || vec![0; widest as usize + 1],
-            |mut a, b| {
-                a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
-                a
-            },
-        )
+    Radius {
+        bits,
+        k: bits,
+        choice: RadiusChoice::Exact,
+        reason: "the exact join of the shingles costs no more than fingerprints here, and finds every pair at the \
+                 threshold whatever the distance of its fingerprints"
+            .to_owned(),
+        sample: SampleSize::default(),
+        expected_candidates: None,
+        typical_candidates: None,
+        expected_recall: 1.0,
+    }
 }
 
 /// The probability that one bit differs between two texts at Jaccard `threshold`.

@@ -20,13 +20,21 @@ fn clustered_fingerprints() -> impl Strategy<Value = Vec<u64>> {
 
 proptest! {
     #[test]
-    fn every_pair_is_an_edge_or_left_to_the_set_join(items in clustered_fingerprints(), k in 0u32..7, limit in 0u64..3000) {
+    fn every_pair_is_an_edge_or_left_to_the_set_join(items in clustered_fingerprints(), k in 0u32..7, limits in (0u64..3000, 0u64..3000)) {
         let rows = JoinRows::<u64>::new(ids(items.len()).collect(), |item: ItemId| items[item.index()]);
         let mut found = Candidates { roles: IdVec::filled(JoinRole::None, items.len()), ..Candidates::default() };
         let options = DedupOptions::new().unwrap();
-        let pairs = hot::join_rows(&rows, k, limit, &options, &mut found).unwrap();
+        let limits = EdgeLimits { all: limits.0, in_memory: limits.1.min(limits.0) };
+        let pairs = hot::join_rows(&rows, k, limits, &options, &mut found).unwrap();
         let edges = expand(&rows, pairs, &found.roles);
-        prop_assert!(edges.len() as u64 <= limit, "{} edges", edges.len());
+        prop_assert!(edges.len() as u64 <= limits.in_memory, "{} edges", edges.len());
+        // The same rows with enough memory.
+        let mut ample = Candidates { roles: IdVec::filled(JoinRole::None, items.len()), ..Candidates::default() };
+        let pairs = hot::join_rows(&rows, k, EdgeLimits { in_memory: limits.all, ..limits }, &options, &mut ample).unwrap();
+        ample.edges = expand(&rows, pairs, &ample.roles);
+        prop_assert!(ample.replaced.is_none());
+        prop_assert_eq!(&found.hot, &ample.hot);
+        prop_assert_eq!(found.row_pairs, ample.row_pairs);
         let edge_set: BTreeSet<_> = edges.iter().copied().collect();
         prop_assert_eq!(edge_set.len(), edges.len(), "an edge occurs twice");
         for a in ids::<ItemId>(items.len()) {
@@ -34,9 +42,13 @@ proptest! {
                 let within = (items[a.index()] ^ items[b.index()]).count_ones() <= k;
                 let is_edge = edge_set.contains(&Edge::between(a, b));
                 let (least, most) = (found.roles[a].min(found.roles[b]), found.roles[a].max(found.roles[b]));
-                let in_set_join = most == JoinRole::Core && least != JoinRole::None;
+                let in_set_join = in_set_join(least, most);
                 prop_assert!(!is_edge || within);
                 prop_assert!(!within || is_edge || in_set_join, "{a:?} and {b:?} are lost");
+                // Every pair at the threshold is searched at one memory limit if it is at another.
+                let distance = || (items[a.index()] ^ items[b.index()]).count_ones();
+                let searched = is_edge || in_set_join && found.admits(a, b, distance);
+                prop_assert_eq!(searched, ample.contains(a, b, distance), "{:?} and {:?}", a, b);
             }
         }
     }
@@ -52,9 +64,17 @@ fn rows_with_equally_many_neighbours_are_all_joined_or_all_left_to_the_set_join(
         ..Candidates::default()
     };
     let options = DedupOptions::new().unwrap();
-    let pairs = hot::join_rows(&rows, 2, 2000, &options, &mut found).unwrap();
-    assert!(pairs.is_empty() && found.hot.len() == 64);
+    let limits = |limit| EdgeLimits {
+        all: limit,
+        in_memory: limit,
+    };
+    let pairs = hot::join_rows(&rows, 2, limits(2000), &options, &mut found).unwrap();
+    assert!(
+        pairs.is_empty() && found.hot.len() == 20,
+        "the report lists 20 rows"
+    );
+    assert!(found.hot.iter().all(|row| row.neighbors == 63));
     assert!(found.roles.iter().all(|&role| role == JoinRole::Core));
-    let pairs = hot::join_rows(&rows, 2, 2016, &options, &mut found).unwrap();
+    let pairs = hot::join_rows(&rows, 2, limits(2016), &options, &mut found).unwrap();
     assert_eq!(pairs.len(), 2016);
 }

@@ -284,6 +284,15 @@ impl Classes {
         ids(self.len())
     }
 
+    /// The Hamming distance of the fingerprints of two classes, in their low `bits` bits, 64 or 128.
+    pub(crate) fn distance(&self, a: ClassId, b: ClassId, bits: u32) -> u32 {
+        let differing = self.fingerprint[a] ^ self.fingerprint[b];
+        match bits {
+            64 => (differing as u64).count_ones(),
+            _ => differing.count_ones(),
+        }
+    }
+
     /// True for the class of the texts without features. Its documents are not duplicates of one another, so each is
     /// alone in its group.
     pub(crate) fn is_empty_text(&self, class: ClassId) -> bool {

@@ -2,13 +2,14 @@
 
 use std::hash::Hasher;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use siphasher::sip128::{Hasher128, SipHasher13};
 use twinprint_fingerprint::HashKey;
 use twinprint_text::Measure;
-use twinprint_text::overlap::{ShingleSet, Shingler};
+use twinprint_text::overlap::{ShingleSet, Shingler, overlap};
 
 use crate::corpus::Classes;
 use crate::error::DedupError;
@@ -21,6 +22,9 @@ pub(crate) type SharedSet = Arc<ShingleSet>;
 /// The minimum number of texts per parallel task. Neighbouring texts are in one compressed block, which a task
 /// decompresses once for all of them.
 const MIN_TEXTS_PER_TASK: usize = 8;
+
+/// The number of texts per parallel task of [`SetCache::each`].
+const TEXTS_PER_TASK: usize = 256;
 
 /// Identifies a shingle set: the item whose text it is made from, and the measure (words or characters).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -52,6 +56,8 @@ pub(crate) struct SetCache<'c> {
     /// The value of `clock` at the beginning of the current block. The sets of the first load after it stay in the
     /// cache.
     block: u32,
+    /// True once the run is cancelled. Then no more sets are made.
+    cancel: &'c AtomicBool,
 }
 
 /// Derives the key of the shingle hash from the fingerprints of the whole corpus. Every run on the same input has the
@@ -64,6 +70,27 @@ pub(crate) fn key_of(classes: &Classes) -> HashKey {
     }
     let hash = hasher.finish128();
     HashKey::new(hash.h1, hash.h2)
+}
+
+/// A text of a corpus, in its spool.
+#[derive(Clone, Copy)]
+pub(crate) struct SpooledText<'c> {
+    pub(crate) spool: &'c Spool,
+    pub(crate) classes: &'c Classes,
+    pub(crate) class: ClassId,
+}
+
+/// The Jaccard of two texts, which are read for this one comparison. `key` is the key of the shingle hash.
+pub(crate) fn jaccard(key: HashKey, [a, b]: [SpooledText<'_>; 2]) -> Result<f64, DedupError> {
+    let measure_of = |text: &SpooledText<'_>| text.classes.measure[text.class];
+    let measure = measure_of(&a).with(measure_of(&b));
+    let mut shingler = Shingler::new(key);
+    let mut buffer = BlockBuffer::default();
+    let mut set = |text: SpooledText<'_>| -> Result<Vec<u64>, DedupError> {
+        let canonical = text.spool.text(text.classes.text[text.class], &mut buffer)?;
+        Ok(shingler.shingle(canonical, measure))
+    };
+    Ok(overlap(&set(a)?, &set(b)?).jaccard())
 }
 
 /// The approximate size in bytes of the shingle set of a text of `text` bytes. A shingle takes 8 bytes, and one byte in
@@ -87,6 +114,7 @@ impl<'c> SetCache<'c> {
         classes: &'c Classes,
         order: &'c IdVec<ItemId, ClassId>,
         capacity: usize,
+        cancel: &'c AtomicBool,
     ) -> Self {
         Self {
             spool,
@@ -98,12 +126,18 @@ impl<'c> SetCache<'c> {
             capacity,
             clock: 0,
             block: 0,
+            cancel,
         }
     }
 
     /// The measure of an item's own text: words or characters.
     pub(crate) fn measure(&self, item: ItemId) -> Measure {
         self.classes.measure[self.order[item]]
+    }
+
+    /// The Hamming distance of the fingerprints of two items, in their low `bits` bits, 64 or 128.
+    pub(crate) fn distance(&self, a: ItemId, b: ItemId, bits: u32) -> u32 {
+        self.classes.distance(self.order[a], self.order[b], bits)
     }
 
     /// The approximate size in bytes of an item's shingle set, in its own measure.
@@ -165,6 +199,27 @@ impl<'c> SetCache<'c> {
         self.cut(key, &mut self.loader())
     }
 
+    /// Makes the shingles of each key and calls `f` with them, in parallel, without caching. Returns the results in no
+    /// particular order.
+    pub(crate) fn each<T: Send>(
+        &self,
+        mut keys: Vec<SetKey>,
+        f: impl Fn(SetKey, &[u64]) -> Option<T> + Sync,
+    ) -> Result<Vec<T>, DedupError> {
+        keys.par_sort_unstable_by_key(|key| (self.classes.text[self.order[key.item]].block, key.item));
+        let tasks = keys.par_chunks(TEXTS_PER_TASK);
+        let of_tasks: Vec<Vec<T>> = tasks
+            .map_init(
+                || self.loader(),
+                |loader, keys| {
+                    let results = keys.iter().map(|&key| Ok(f(key, &self.shingles(key, loader)?)));
+                    results.filter_map(Result::transpose).collect()
+                },
+            )
+            .collect::<Result<_, DedupError>>()?;
+        Ok(of_tasks.into_iter().flatten().collect())
+    }
+
     fn loader(&self) -> Loader {
         Loader {
             buffer: BlockBuffer::default(),
@@ -172,11 +227,21 @@ impl<'c> SetCache<'c> {
         }
     }
 
-    fn cut(&self, SetKey { item, measure }: SetKey, loader: &mut Loader) -> Result<SharedSet, DedupError> {
+    fn cut(&self, key: SetKey, loader: &mut Loader) -> Result<SharedSet, DedupError> {
+        Ok(Arc::new(ShingleSet::new(self.shingles(key, loader)?)))
+    }
+
+    fn shingles(
+        &self,
+        SetKey { item, measure }: SetKey,
+        loader: &mut Loader,
+    ) -> Result<Vec<u64>, DedupError> {
+        if self.cancel.load(Ordering::Relaxed) {
+            return Err(DedupError::cancelled());
+        }
         let place = self.classes.text[self.order[item]];
         let text = self.spool.text(place, &mut loader.buffer)?;
-        let shingles = loader.shingler.shingle(text, measure);
-        Ok(Arc::new(ShingleSet::new(shingles)))
+        Ok(loader.shingler.shingle(text, measure))
     }
 
     /// Drops the least recently used sets until `needed` bytes are free. Sets from the first load of the current block

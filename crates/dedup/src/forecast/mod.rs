@@ -13,8 +13,8 @@ use std::sync::atomic::AtomicBool;
 
 use serde::Serialize;
 
-use crate::candidates::max_edges;
-use crate::candidates::radius::{self, Radius, RadiusCriteria};
+use crate::candidates::radius::{self, Radius, RadiusChoice, RadiusCriteria};
+use crate::candidates::{SetJoinCost, is_exact, max_edges};
 use crate::error::{DedupError, Shortage};
 use crate::job::DedupJob;
 use crate::known::{Against, DocumentStores, NoStores};
@@ -247,10 +247,10 @@ fn extrapolate(sources: &Sources, sample: &Sample, options: &DedupOptions) -> Re
         growth = growth.min(limit as f64 / sampled_records.max(1) as f64).max(1.0);
     }
     let all = |n: u64| n as f64 * growth;
-    let radius = radius(sample, growth, options);
-    let candidates = radius.expected_candidates.unwrap_or(0.0) * all(sample.rows[1].len() as u64);
-
-    let edges = (candidates as u64).min(max_edges(all(sample.rows[1].len() as u64) as u64, options));
+    let radius = radius(sample, growth, options)?;
+    let rows = all(sample.rows[1].fingerprints.len() as u64);
+    let candidates = radius.expected_candidates.unwrap_or(0.0) * rows;
+    let edges = (candidates as u64).min(max_edges(rows as u64, options));
 
     let threads = rayon::current_num_threads();
     let budget = Budget::new(options.memory, threads)?;
@@ -262,6 +262,12 @@ fn extrapolate(sources: &Sources, sample: &Sample, options: &DedupOptions) -> Re
     // Only texts with candidates are loaded for verification.
     let connected = (2.0 * candidates / all(sample.texts).max(1.0)).min(1.0);
     let set_bytes = all(sample.set_bytes) * if options.verify { connected } else { 0.0 };
+    let set_join = sample.set_join * growth;
+    let (set_join, join_seconds) = match radius.choice {
+        RadiusChoice::Exact => (set_join.of_all, 0.0),
+        RadiusChoice::Verdict => (SetJoinCost::default(), rows * JOIN_SECONDS),
+        _ => (set_join.of_short, rows * JOIN_SECONDS),
+    };
     let dictionary = if sample.chinese {
         memory::DICTIONARY_BYTES
     } else {
@@ -273,6 +279,7 @@ fn extrapolate(sources: &Sources, sample: &Sample, options: &DedupOptions) -> Re
         + threads as u64 * memory::THREAD_BYTES
         + tables
         + memory::BYTES_PER_RECORD_BYTE * counts.longest
+        + set_join.bytes()
         + (set_bytes as u64).min(budget.sets(tables) as u64);
 
     let documents = sample.documents.max(1) as f64;
@@ -281,10 +288,11 @@ fn extrapolate(sources: &Sources, sample: &Sample, options: &DedupOptions) -> Re
         0 => label + 8.0,
         bytes => bytes as f64 / documents,
     };
-    let rows = all(sample.documents) * (CLUSTER_ROW_BYTES + label + 1.5 * id + f64::from(radius.bits) / 4.0);
-    let rows = match options.clusters {
-        ClusterFiles::Jsonl | ClusterFiles::Both => rows,
-        ClusterFiles::Parquet => rows / 4.0,
+    let cluster_rows =
+        all(sample.documents) * (CLUSTER_ROW_BYTES + label + 1.5 * id + f64::from(radius.bits) / 4.0);
+    let cluster_rows = match options.clusters {
+        ClusterFiles::Jsonl | ClusterFiles::Both => cluster_rows,
+        ClusterFiles::Parquet => cluster_rows / 4.0,
         ClusterFiles::None => 0.0,
     };
     let copied = match (options.mode, options.added_columns()) {
@@ -300,7 +308,8 @@ fn extrapolate(sources: &Sources, sample: &Sample, options: &DedupOptions) -> Re
         .filter(|file| file.label == "stdin")
         .map(|file| file.bytes)
         .sum();
-    let on_cores = all(sample.rows[1].len() as u64) * JOIN_SECONDS
+    let on_cores = join_seconds
+        + set_join.seconds()
         + set_bytes / SET_BYTES_PER_SECOND
         + candidates * COMPARISON_SECONDS;
     Ok(Forecast {
@@ -315,7 +324,7 @@ fn extrapolate(sources: &Sources, sample: &Sample, options: &DedupOptions) -> Re
         k: radius.k,
         candidates: candidates as u64,
         memory_bytes,
-        output_bytes: (copied + rows) as u64,
+        output_bytes: (copied + cluster_rows) as u64,
         work_bytes: all(sample.spool_bytes) as u64
             + stdin
             + put_in_order(sources, all(counts.record_bytes), options),
@@ -336,7 +345,7 @@ fn put_in_order(sources: &Sources, records: f64, options: &DedupOptions) -> u64 
 }
 
 /// Predicts the width and radius that the run will choose.
-fn radius(sample: &Sample, growth: f64, options: &DedupOptions) -> Radius {
+fn radius(sample: &Sample, growth: f64, options: &DedupOptions) -> Result<Radius, DedupError> {
     let [half, whole] = &sample.rows;
     let (bits, k) = if options.verify {
         (options.bits, options.hamming)
@@ -347,11 +356,24 @@ fn radius(sample: &Sample, growth: f64, options: &DedupOptions) -> Radius {
         };
         (Auto::Fixed(options.width_without_verification()), Auto::Fixed(k))
     };
-    let rows = whole.len() as f64 * growth;
+    let rows = whole.fingerprints.len() as f64 * growth;
     let criteria = RadiusCriteria {
         bits,
         k,
         threshold: options.threshold,
     };
-    radius::foresee([half, whole], rows, criteria, options.seed)
+    let foreseen = radius::foresee(
+        [&half.fingerprints, &whole.fingerprints],
+        rows,
+        criteria,
+        options.seed,
+        [&|a, b| sample.jaccard(0, a, b), &|a, b| sample.jaccard(1, a, b)],
+    )?;
+    if !is_exact(sample.set_join * growth, rows as usize, options) {
+        return Ok(foreseen);
+    }
+    Ok(Radius {
+        expected_candidates: foreseen.expected_candidates,
+        ..radius::exact(options.bits)
+    })
 }

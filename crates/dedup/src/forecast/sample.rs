@@ -5,9 +5,11 @@
 
 use std::path::Path;
 
+use twinprint_fingerprint::HashKey;
 use twinprint_text::Measure;
 
-use crate::candidates::is_joined;
+use crate::candidates::{SetJoinCosts, is_joined};
+use crate::corpus::shingle_sets::{SpooledText, jaccard};
 use crate::corpus::{Classes, Corpus};
 use crate::error::DedupError;
 use crate::ids::{ClassId, Id};
@@ -39,8 +41,12 @@ pub(super) struct Sample {
     /// The bytes of the shingle sets of all sampled texts.
     pub(super) set_bytes: u64,
     pub(super) spool_bytes: u64,
-    /// The distinct fingerprints of the first halves of the sections, and of the whole sections, each ascending.
-    pub(super) rows: [Vec<u128>; 2],
+    /// The costs of set joins of the sampled texts.
+    pub(super) set_join: SetJoinCosts,
+    /// The distinct fingerprints of the first halves of the sections, and of the whole sections.
+    pub(super) rows: [SampledRows; 2],
+    /// The texts of the sections.
+    sections: Vec<(Classes, Option<Spool>)>,
     /// True if a text was segmented by the Chinese dictionary.
     pub(super) chinese: bool,
     /// The time in which the sample was read, in seconds.
@@ -53,6 +59,24 @@ pub(super) struct Sample {
     pub(super) lookup_seconds: f64,
     /// True if the sample is the whole input.
     pub(super) whole: bool,
+}
+
+/// Distinct fingerprints, ascending, each with its first text.
+#[derive(Default)]
+pub(super) struct SampledRows {
+    pub(super) fingerprints: Vec<u128>,
+    /// The section and the class of the text.
+    texts: Vec<(u32, ClassId)>,
+}
+
+impl SampledRows {
+    fn sort(&mut self) {
+        let mut rows: Vec<(u128, (u32, ClassId))> =
+            self.fingerprints.drain(..).zip(self.texts.drain(..)).collect();
+        rows.sort_unstable();
+        rows.dedup_by_key(|row| row.0);
+        (self.fingerprints, self.texts) = rows.into_iter().unzip();
+    }
 }
 
 /// A section of the input: neighbouring records that belong to the sample.
@@ -140,16 +164,31 @@ impl Sample {
                 let wanted = MAX_LOOKUPS / sections.len();
                 sample.look_up(against, &corpus.classes, spool.as_ref(), wanted, &part)?;
             }
+            sample.sections.push((corpus.classes, spool));
         }
-        for rows in &mut sample.rows {
-            rows.sort_unstable();
-            rows.dedup();
-        }
+        sample.rows.iter_mut().for_each(SampledRows::sort);
         sample.whole = sample.counts.input_bytes >= sources.total_bytes();
         if sample.whole {
             sample.counts.intake = std::mem::take(&mut sample.counts.intake).checked()?;
         }
         Ok(sample)
+    }
+
+    /// The Jaccard of the texts of two rows of the first halves (`half` = 0) or of the whole sections (`half` = 1).
+    pub(super) fn jaccard(&self, half: usize, a: usize, b: usize) -> Result<f64, DedupError> {
+        let text = |row: usize| {
+            let (section, class) = self.rows[half].texts[row];
+            let (classes, spool) = &self.sections[section as usize];
+            spool.as_ref().map(|spool| SpooledText {
+                spool,
+                classes,
+                class,
+            })
+        };
+        match (text(a), text(b)) {
+            (Some(a), Some(b)) => jaccard(HashKey::PUBLIC, [a, b]),
+            _ => Ok(0.0),
+        }
     }
 
     fn add(
@@ -162,11 +201,14 @@ impl Sample {
     ) -> Result<(Corpus, Option<Spool>), DedupError> {
         let started = std::time::Instant::now();
         let dir = OutputDir::create(place)?;
-        let mut rejects = dir.file("rejects.jsonl")?;
+        let mut rejects = read::Rejects::File(dir.file("rejects.jsonl")?);
         let budget = memory::Budget::new(None, options.threads)?;
         let reading = read::ReadOptions {
             options,
-            spool: &place.join("texts"),
+            spool: read::SpoolPlace {
+                dir: place,
+                in_memory: 0,
+            },
             budget,
             max_record_bytes: section.max_bytes,
             digest: None,
@@ -204,16 +246,20 @@ impl Sample {
             .measure
             .iter()
             .any(|&measure| measure == Measure::CharGrams);
+        self.set_join += SetJoinCosts::of(classes, options);
         self.set_bytes += classes.class_ids().map(cost).sum::<u64>();
         // Classes are numbered in input order, so the first half of them is the first half of the section.
         for class in classes
             .class_ids()
             .filter(|&class| is_joined(classes, class, options))
         {
-            let row = classes.fingerprint[class];
-            self.rows[1].push(row);
+            let text = (self.sections.len() as u32, class);
+            let [half, whole] = &mut self.rows;
+            whole.fingerprints.push(classes.fingerprint[class]);
+            whole.texts.push(text);
             if class.index() < classes.len() / 2 {
-                self.rows[0].push(row);
+                half.fingerprints.push(classes.fingerprint[class]);
+                half.texts.push(text);
             }
         }
         self.counts.add(counts);

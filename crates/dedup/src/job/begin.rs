@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use twinprint_index::storage::folder;
 
-use super::Runner;
+use super::{DedupJob, Runner};
 use crate::error::DedupError;
 use crate::known::append::Append;
-use crate::read::{self, ReadOptions, ReadOutcome};
+use crate::read::{self, ReadOptions, ReadOutcome, Rejects, SpoolPlace};
 use twinprint_io::progress::Unit;
 use twinprint_io::results::Report;
 use twinprint_io::sink::{Existing, OpenClaim, OutputDir, RunStart};
@@ -26,8 +26,12 @@ pub(super) enum Beginning {
 
 impl Runner<'_> {
     /// Begins the output directory, creates the work directory and finds the files of the inputs.
-    pub(super) fn begin(&mut self, append: Option<&Append<'_>>) -> Result<Beginning, DedupError> {
-        let (inputs, out) = (self.inputs, self.out);
+    pub(super) fn begin(
+        &mut self,
+        job: &DedupJob<'_>,
+        append: Option<&Append<'_>>,
+    ) -> Result<Beginning, DedupError> {
+        let (inputs, out) = (job.inputs, job.out);
         let from_stdin = inputs.iter().any(|input| input == "-");
         let named: Vec<_> = inputs
             .iter()
@@ -40,7 +44,7 @@ impl Runner<'_> {
         let found = if from_stdin {
             None
         } else {
-            Some(self.discover(out)?)
+            Some(self.discover(inputs, out)?)
         };
         let existing = self.options.existing;
         let begun = match append {
@@ -52,7 +56,7 @@ impl Runner<'_> {
                 // The copy of stdin is not in the output directory, which may be emptied before the inputs are read a
                 // second time.
                 let work = self.work_dir(folder(out))?;
-                let sources = found.map_or_else(|| self.discover(work.path()), Ok)?;
+                let sources = found.map_or_else(|| self.discover(inputs, work.path()), Ok)?;
                 let report = self.finish_ended(&sources, &work, &dir, &open, append)?;
                 drop(dir);
                 if let Some(report) = report {
@@ -63,7 +67,7 @@ impl Runner<'_> {
             }
             (RunStart::New(dir) | RunStart::Ended(dir, _), _) => {
                 let work = self.work_dir(dir.files_dir())?;
-                let sources = found.map_or_else(|| self.discover(work.path()), Ok)?;
+                let sources = found.map_or_else(|| self.discover(inputs, work.path()), Ok)?;
                 (dir, work, sources)
             }
         };
@@ -79,36 +83,33 @@ impl Runner<'_> {
     }
 
     /// Finds the files of the inputs, and copies stdin to the directory `work`.
-    fn discover(&self, work: &Path) -> Result<Sources, DedupError> {
+    fn discover(&self, inputs: &[String], work: &Path) -> Result<Sources, DedupError> {
         let cancel = Arc::clone(self.cancel);
-        let sources = Sources::discover_cancellable(self.inputs, self.source_options, work, cancel)?;
+        let sources = Sources::discover_cancellable(inputs, self.source_options, work, cancel)?;
         sources.check_fields(|hint| self.progress.warn(hint))?;
         Ok(sources)
     }
 
-    /// Reads all records; their texts go to the directory `work`. A run that adds to a collection computes a digest of
-    /// the input and rejects the records that the collection would refuse.
+    /// Reads all records; their texts go to `spool`, and the rejected ones to `rejects`. A run that adds to a collection
+    /// computes a digest of the input and rejects the records that the collection would refuse.
     pub(super) fn read(
         &mut self,
         sources: &Sources,
-        work: &Path,
-        dir: &OutputDir,
+        spool: SpoolPlace<'_>,
+        rejects: &mut Rejects,
         append: Option<&Append<'_>>,
     ) -> Result<ReadOutcome, DedupError> {
         let reject_check = append.map(Append::reject_check);
         self.stage("read", sources.total_bytes(), Unit::Bytes, |job| {
-            let mut rejects = dir.file("rejects.jsonl")?;
             let reading = ReadOptions {
                 options: job.options,
-                spool: &work.join("texts"),
+                spool,
                 budget: job.budget,
                 max_record_bytes: u64::MAX,
                 digest: append.map(Append::digest_key),
                 reject_check: reject_check.as_deref(),
             };
-            let read = read::read(sources, reading, &mut rejects, job.progress)?;
-            rejects.finish()?;
-            Ok(read)
+            read::read(sources, reading, rejects, job.progress)
         })
     }
 
@@ -122,10 +123,11 @@ impl Runner<'_> {
         open: &OpenClaim,
         append: &Append<'_>,
     ) -> Result<Option<Report>, DedupError> {
-        let second_read = work.path().join("read");
-        let rejects = OutputDir::open(&second_read)?;
-        let read = self.read(sources, &second_read, &rejects, Some(append))?;
-        drop(rejects);
+        let spool = SpoolPlace {
+            dir: work.path(),
+            in_memory: 0,
+        };
+        let read = self.read(sources, spool, &mut Rejects::Nowhere, Some(append))?;
         let digest = read.digest.filter(|&digest| append.is_same(open, digest));
         dir.finish()?;
         let ended = "a run had ended before it was killed; its result is finished now";

@@ -7,13 +7,14 @@ use twinprint_cluster::{Outcome, Pairs, leader_follower};
 
 use super::{Runner, UNVERIFIED_RADIUS};
 use crate::candidates::radius::{self, Radius, RadiusChoice, RadiusCriteria, SampleSize};
-use crate::candidates::{self, Candidates};
+use crate::candidates::{self, Candidates, SetJoinCosts};
 use crate::corpus::Corpus;
 use crate::corpus::keep_order::KeepOrder;
-use crate::corpus::shingle_sets::SetCache;
+use crate::corpus::shingle_sets::{SetCache, SpooledText, jaccard, key_of};
 use crate::error::DedupError;
-use crate::ids::{Id, ItemId};
+use crate::ids::{ClassId, Id, ItemId};
 use crate::options::{Auto, PairRows};
+use crate::recall::RecallSample;
 use crate::verify::matcher::{MatchCriteria, Matcher};
 use crate::verify::near_misses::NearMisses;
 use crate::write::pairs::PairWriter;
@@ -25,6 +26,8 @@ pub(super) struct Grouping<'g> {
     pub(super) keep: &'g KeepOrder,
     /// The spool of texts; `None` in a run without verification.
     pub(super) spool: Option<&'g Spool>,
+    /// The sample by which the recall is measured; `None` if nothing is measured.
+    pub(super) sample: Option<&'g RecallSample<'g>>,
     pub(super) candidates: &'g Candidates,
     /// The width in which the distances of fingerprints are measured.
     pub(super) bits: u32,
@@ -45,7 +48,13 @@ pub(super) struct Grouped {
 
 impl Runner<'_> {
     /// Chooses the width and the radius of the candidates from the fingerprints, unless the options give them.
-    pub(super) fn choose_radius(&self, corpus: &Corpus, keep: &KeepOrder) -> Radius {
+    /// The sample may compare texts, which are read from the spool.
+    pub(super) fn choose_radius(
+        &self,
+        corpus: &Corpus,
+        keep: &KeepOrder,
+        spool: Option<&Spool>,
+    ) -> Result<Radius, DedupError> {
         let classes = &corpus.classes;
         if !self.options.verify {
             let k = match self.options.hamming {
@@ -53,29 +62,47 @@ impl Runner<'_> {
                 Auto::Auto => UNVERIFIED_RADIUS,
             };
             let bits = self.options.width_without_verification();
-            return Radius {
+            return Ok(Radius {
                 bits,
                 k,
                 choice: RadiusChoice::Verdict,
                 reason: "without verification the radius is the verdict".to_owned(),
                 sample: SampleSize::default(),
                 expected_candidates: None,
+                typical_candidates: None,
                 expected_recall: f64::NAN,
-            };
+            });
         }
         let joined = keep
             .classes
             .iter()
             .filter(|&&class| candidates::is_joined(classes, class, self.options));
-        let mut rows: Vec<u128> = joined.map(|&class| classes.fingerprint[class]).collect();
+        let mut rows: Vec<(u128, ClassId)> =
+            joined.map(|&class| (classes.fingerprint[class], class)).collect();
         rows.sort_unstable();
-        rows.dedup();
+        rows.dedup_by_key(|row| row.0);
+        let (rows, first): (Vec<u128>, Vec<ClassId>) = rows.into_iter().unzip();
+        if candidates::is_exact(SetJoinCosts::of(classes, self.options), rows.len(), self.options) {
+            return Ok(radius::exact(self.options.bits));
+        }
         let criteria = RadiusCriteria {
             bits: self.options.bits,
             k: self.options.hamming,
             threshold: self.options.threshold,
         };
-        radius::choose(&rows, criteria, self.options.seed)
+        let key = key_of(classes);
+        let jaccard = |a: usize, b: usize| match spool {
+            Some(spool) => {
+                let text = |row: usize| SpooledText {
+                    spool,
+                    classes,
+                    class: first[row],
+                };
+                jaccard(key, [text(a), text(b)])
+            }
+            None => Ok(0.0),
+        };
+        radius::choose(&rows, criteria, self.options.seed, &jaccard)
     }
 
     /// Verifies the candidates and groups the duplicates. Writes every duplicate pair that the options ask for to
@@ -90,6 +117,7 @@ impl Runner<'_> {
             keep,
             spool,
             candidates,
+            sample,
             bits,
             set_bytes,
             table_bytes,
@@ -99,12 +127,14 @@ impl Runner<'_> {
         } else {
             Pairs::All
         };
-        let sets = spool.map(|spool| SetCache::new(spool, &corpus.classes, &keep.classes, set_bytes));
+        let sets =
+            spool.map(|spool| SetCache::new(spool, &corpus.classes, &keep.classes, set_bytes, self.cancel));
         let mut matcher = Matcher::new(
             &corpus.classes,
             keep,
             candidates,
             sets,
+            sample,
             MatchCriteria {
                 bits,
                 threshold: self.options.threshold,
@@ -112,10 +142,7 @@ impl Runner<'_> {
             },
         );
         let budget = self.budget;
-        matcher.prepare_join(
-            set_bytes,
-            Box::new(move |join| budget.check_join(table_bytes, join)),
-        )?;
+        matcher.prepare_join(Box::new(move |join| budget.check_join(table_bytes, join)))?;
         let mut failure = None;
         let failed = Cell::new(false);
         let mut done = 0;

@@ -54,6 +54,30 @@ pub(crate) struct LookedUpTexts<'t> {
     pub(crate) wanted: &'t [ClassId],
 }
 
+/// The open index or store that a run is compared with.
+pub(crate) struct KnownStore<'p> {
+    /// The directory, as the options name it.
+    pub(crate) path: &'p Path,
+    pub(crate) store: Against,
+}
+
+impl<'p> KnownStore<'p> {
+    /// Opens the index or the store that the options name, if any.
+    ///
+    /// # Errors
+    /// The errors of [`Against::open`].
+    pub(crate) fn open(
+        options: &'p DedupOptions,
+        stores: &dyn DocumentStores,
+    ) -> Result<Option<Self>, DedupError> {
+        let Some(path) = options.against.as_deref() else {
+            return Ok(None);
+        };
+        let store = Against::open(path, options, stores)?;
+        Ok(Some(Self { path, store }))
+    }
+}
+
 impl Against {
     /// Opens the index or the store at `path`.
     ///

@@ -11,7 +11,7 @@ mod store;
 use twinprint_io::runs::KnownDocument;
 use twinprint_io::source::RejectReason;
 
-pub(crate) use against::{Against, LookedUpTexts};
+pub(crate) use against::{Against, KnownStore, LookedUpTexts};
 pub use store::{
     Access, AddedRecords, DocumentStore, DocumentStores, KeptRecords, NoStores, Objection, OfferedDocument,
     StoreFailure, TextAnswer,

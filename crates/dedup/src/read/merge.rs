@@ -2,10 +2,10 @@
 
 use super::ReadCounts;
 use super::analysis::{AnalysedChunk, AnalysedRecord};
+use super::rejects::Rejects;
 use crate::corpus::{Corpus, NewClass, NewDocument};
 use crate::error::DedupError;
 use crate::memory::{self, Budget};
-use twinprint_io::sink::OutputFile;
 use twinprint_io::source::{RejectReason, SourceError, Sources};
 use twinprint_io::work::{SpoolWriter, TextRef};
 
@@ -16,7 +16,7 @@ pub(super) struct Merger<'m> {
     pub(super) counts: ReadCounts,
     /// The spool of texts; `None` in a run without verification.
     pub(super) spool: Option<SpoolWriter>,
-    pub(super) rejects: &'m mut OutputFile,
+    pub(super) rejects: &'m mut Rejects,
     pub(super) budget: Budget,
 }
 
@@ -59,7 +59,7 @@ impl Merger<'_> {
                             source: Box::new(needed),
                         });
                     }
-                    twinprint_io::rows::write_reject(rejects, label, line, &reason)?;
+                    rejects.push(label, line, &reason)?;
                 }
                 AnalysedRecord::Document(document) => {
                     let (text, rest) =

@@ -7,6 +7,7 @@
 mod analysis;
 mod counts;
 mod merge;
+mod rejects;
 mod text_cache;
 
 use std::path::Path;
@@ -16,6 +17,8 @@ use rayon::prelude::*;
 use self::analysis::{AnalysedChunk, ChunkAnalysis, random_hasher};
 pub(crate) use self::counts::ReadCounts;
 use self::merge::Merger;
+pub use self::rejects::RejectedRecord;
+pub(crate) use self::rejects::Rejects;
 use self::text_cache::TextCache;
 use crate::corpus::Corpus;
 use crate::error::DedupError;
@@ -25,7 +28,6 @@ use crate::options::DedupOptions;
 use twinprint_io::object_pool::ObjectPool;
 use twinprint_io::progress::Progress;
 use twinprint_io::runs::{DigestKey, InputDigest};
-use twinprint_io::sink::OutputFile;
 use twinprint_io::source::Sources;
 use twinprint_io::work::{Spool, SpoolWriter};
 
@@ -44,12 +46,21 @@ pub(crate) struct ReadOutcome {
     pub(crate) digest: Option<u128>,
 }
 
+/// The place of the spool of texts.
+#[derive(Clone, Copy)]
+pub(crate) struct SpoolPlace<'r> {
+    /// The directory of the file.
+    pub(crate) dir: &'r Path,
+    /// The size in bytes up to which the spool stays in memory.
+    pub(crate) in_memory: usize,
+}
+
 /// The options, limits and paths of reading.
 #[derive(Clone, Copy)]
 pub(crate) struct ReadOptions<'r> {
     pub(crate) options: &'r DedupOptions,
-    /// The path at which the spool of texts is written.
-    pub(crate) spool: &'r Path,
+    /// The place of the spool of texts.
+    pub(crate) spool: SpoolPlace<'r>,
     pub(crate) budget: Budget,
     /// The approximate number of bytes of records after which reading ends.
     pub(crate) max_record_bytes: u64,
@@ -66,7 +77,7 @@ pub(crate) struct ReadOptions<'r> {
 pub(crate) fn read(
     sources: &Sources,
     reading: ReadOptions<'_>,
-    rejects: &mut OutputFile,
+    rejects: &mut Rejects,
     progress: &dyn Progress,
 ) -> Result<ReadOutcome, DedupError> {
     let ReadOptions {
@@ -78,11 +89,8 @@ pub(crate) fn read(
     let analyzers = ObjectPool::new();
     let cache = TextCache::new();
     let hasher = random_hasher();
-    let spool = if options.verify {
-        Some(SpoolWriter::create(reading.spool)?)
-    } else {
-        None
-    };
+    let SpoolPlace { dir, in_memory } = reading.spool;
+    let spool = options.verify.then(|| SpoolWriter::create(dir, in_memory));
     let mut merger = Merger {
         sources,
         corpus: Corpus::default(),

@@ -12,56 +12,57 @@ use twinprint_io::source::{Damage, FileIntake};
 use twinprint_io::work::Spool;
 use twinprint_text::fingerprint_hex;
 
-/// The largest number of hot rows in the report.
-const MAX_HOT_ROWS: usize = 20;
 /// The largest number of plans in the report.
 const MAX_PLANS: usize = 6;
 
 /// Collects the report without its times and without the groups and pairs that are shown as examples.
 pub(super) fn counts(run: &FinishedRun<'_>, sizes: &IdVec<ItemId, u32>) -> Result<Report, DedupError> {
-    let profile = run.options.profile_at(run.radius.bits)?;
+    let profile = run.input.options.profile_at(run.tables.radius.bits)?;
     let mut report = Report {
         version: twinprint_io::VERSION.to_owned(),
         profile: profile.id(),
         profile_checksum: format!("{:016x}", profile.checksum()),
         records: records(run),
-        rejects: run.counts.intake.examples.clone(),
-        intake: run.counts.intake.clone(),
+        rejects: run.tables.counts.intake.examples.clone(),
+        intake: run.tables.counts.intake.clone(),
         input: InputCounts {
-            damaged_files: run.counts.intake.damaged().map(damaged_file).collect(),
+            damaged_files: run.tables.counts.intake.damaged().map(damaged_file).collect(),
             not_taken: UnreadParts {
-                files: run.counts.intake.damaged().count() as u64,
-                loss: run.counts.intake.loss(),
+                files: run.tables.counts.intake.damaged().count() as u64,
+                loss: run.tables.counts.intake.loss(),
             },
-            given: run.inputs.to_vec(),
-            files: run.sources.list().len() as u64,
-            bytes: run.counts.input_bytes,
-            text_bytes: run.counts.text_bytes,
-            blank_lines: run.counts.blank_lines,
+            given: run.input.inputs.to_vec(),
+            files: run.input.sources.list().len() as u64,
+            bytes: run.tables.counts.input_bytes,
+            text_bytes: run.tables.counts.text_bytes,
+            blank_lines: run.tables.counts.blank_lines,
             other_records: run
+                .tables
                 .counts
                 .other_records
                 .iter()
                 .map(|(&kind, &n)| (kind.to_owned(), n))
                 .collect(),
             charsets: run
+                .input
                 .sources
                 .charsets()
                 .into_iter()
                 .map(|(name, n)| (name.to_owned(), n))
                 .collect(),
-            skipped: run.sources.skipped().clone(),
-            read_as_text: run.sources.as_text().clone(),
-            empty_inputs: run.sources.empty_inputs().to_vec(),
-            limit_reached: run.sources.limit_reached().is_some(),
-            files_not_begun: run.sources.limit_reached().unwrap_or(0),
-            repeated_files: run.sources.repeated(),
+            skipped: run.input.sources.skipped().clone(),
+            read_as_text: run.input.sources.as_text().clone(),
+            empty_inputs: run.input.sources.empty_inputs().to_vec(),
+            limit_reached: run.input.sources.limit_reached().is_some(),
+            files_not_begun: run.input.sources.limit_reached().unwrap_or(0),
+            repeated_files: run.input.sources.repeated(),
         },
         radius: radius(run),
-        threshold: run.options.verify.then_some(run.options.threshold),
+        threshold: run.input.options.verify.then_some(run.input.options.threshold),
+        recall: run.tables.recall,
         search: search(run),
         clusters: clusters(sizes),
-        near_misses: run.near_misses.bands(),
+        near_misses: run.tables.near_misses.bands(),
         hot_rows: hot_rows(run),
         ..Report::default()
     };
@@ -70,16 +71,16 @@ pub(super) fn counts(run: &FinishedRun<'_>, sizes: &IdVec<ItemId, u32>) -> Resul
     twinprint_fingerprint::kernel::level()
         .name()
         .clone_into(&mut report.run.kernels);
-    report.run.plan.clone_from(&run.candidates.plan);
+    report.run.plan.clone_from(&run.tables.candidates.plan);
     report.run.plans = plans(run);
     report.parts = run.parts;
-    report.run.spool_bytes = run.spool.map_or(0, Spool::bytes);
+    report.run.spool_bytes = run.tables.spool.as_ref().map_or(0, Spool::bytes);
     Ok(report)
 }
 
 /// Counts the removed documents. Duplicates of documents of the same run are counted by distance and by Jaccard.
 fn removed(run: &FinishedRun<'_>, report: &mut Report) {
-    let documents = &run.corpus.documents;
+    let documents = &run.tables.corpus.documents;
     for document in documents.document_ids() {
         let verdict = run.verdict(document);
         if verdict.kept() {
@@ -98,7 +99,7 @@ fn removed(run: &FinishedRun<'_>, report: &mut Report) {
             report.records.removed_equal += 1;
         }
         *report.distances.entry(verdict.group.distance).or_default() += 1;
-        if run.options.verify {
+        if run.input.options.verify {
             let band = band(verdict.group.similarity.jaccard);
             *report.jaccards.entry(band).or_default() += 1;
         }
@@ -108,13 +109,17 @@ fn removed(run: &FinishedRun<'_>, report: &mut Report) {
 
 fn radius(run: &FinishedRun<'_>) -> RadiusReport {
     RadiusReport {
-        bits: run.radius.bits,
-        k: run.radius.k,
-        choice: run.radius.choice,
-        reason: run.radius.reason.clone(),
-        sampled: Some(run.radius.sample.sampled as u64).filter(|&sampled| sampled > 0),
-        expected_candidates: run.radius.expected_candidates,
-        expected_recall: run.options.verify.then_some(run.radius.expected_recall),
+        bits: run.tables.radius.bits,
+        k: run.tables.radius.k,
+        choice: run.tables.radius.choice,
+        reason: run.tables.radius.reason.clone(),
+        sampled: Some(run.tables.radius.sample.sampled as u64).filter(|&sampled| sampled > 0),
+        expected_candidates: run.tables.radius.expected_candidates,
+        expected_recall: run
+            .input
+            .options
+            .verify
+            .then_some(run.tables.radius.expected_recall),
     }
 }
 
@@ -128,14 +133,14 @@ fn clusters(sizes: &IdVec<ItemId, u32>) -> ClusterCounts {
 }
 
 fn records(run: &FinishedRun<'_>) -> RecordCounts {
-    let documents = &run.corpus.documents;
-    let classes = &run.corpus.classes;
+    let documents = &run.tables.corpus.documents;
+    let classes = &run.tables.corpus.classes;
     let empty = |&class: &ClassId| classes.is_empty_text(class);
     RecordCounts {
         read: documents.records(),
         rejected: documents.rejected(),
-        rejected_by: run.counts.intake.rejected_by.clone(),
-        equal_texts: if run.options.verify {
+        rejected_by: run.tables.counts.intake.rejected_by.clone(),
+        equal_texts: if run.input.options.verify {
             classes
                 .class_ids()
                 .map(|class| u64::from(classes.copies(class) - 1))
@@ -161,34 +166,37 @@ fn damaged_file((file, damage): (&FileIntake, &Damage)) -> DamagedFile {
 }
 
 fn search(run: &FinishedRun<'_>) -> SearchCounts {
-    let candidates = run.candidates.edges.len() as u64 + run.probed;
+    let candidates = run.tables.candidates.edges.len() as u64 + run.tables.probed;
     SearchCounts {
-        texts: run.keep.len() as u64,
-        short_texts: run.candidates.short,
-        fingerprints: run.candidates.rows,
-        matches: run.candidates.row_pairs,
-        fingerprint_candidates: run.candidates.edges.len() as u64 - run.candidates.by_shingles,
-        shingle_candidates: run.candidates.by_shingles + run.probed,
-        candidates_a_document: candidates as f64 / run.corpus.documents.len().max(1) as f64,
-        verified: run.outcome.verified,
-        duplicates: run.outcome.duplicates,
-        pair_rows: run.pair_rows,
+        texts: run.tables.keep.len() as u64,
+        short_texts: run.tables.candidates.short,
+        fingerprints: run.tables.candidates.rows,
+        matches: run.tables.candidates.row_pairs,
+        fingerprint_candidates: run.tables.candidates.edges.len() as u64 - run.tables.candidates.by_shingles,
+        shingle_candidates: run.tables.candidates.by_shingles + run.tables.probed,
+        candidates_a_document: candidates as f64 / run.tables.corpus.documents.len().max(1) as f64,
+        verified: run.tables.outcome.verified,
+        duplicates: run.tables.outcome.duplicates,
+        pair_rows: run.tables.pairs.rows,
     }
 }
 
 fn hot_rows(run: &FinishedRun<'_>) -> Vec<HotRowReport> {
-    let hot = run.candidates.hot.iter().take(MAX_HOT_ROWS);
+    let hot = run.tables.candidates.hot.iter();
     hot.map(|row| HotRowReport {
-        fingerprint: fingerprint_hex(row.fingerprint, run.radius.bits),
+        fingerprint: fingerprint_hex(row.fingerprint, run.tables.radius.bits),
         texts: row.classes,
         neighbors: row.neighbors,
-        example: run.names.id(run.keep.representative[row.item]).into_owned(),
+        example: run
+            .names
+            .id(run.tables.keep.representative[row.item])
+            .into_owned(),
     })
     .collect()
 }
 
 fn plans(run: &FinishedRun<'_>) -> Vec<PlanReport> {
-    let plans = run.candidates.plans.iter().take(MAX_PLANS);
+    let plans = run.tables.candidates.plans.iter().take(MAX_PLANS);
     plans
         .map(|plan| PlanReport {
             name: plan.name.clone(),

@@ -8,8 +8,8 @@ use super::page;
 use super::shown::Differences;
 use twinprint_io::number::{bytes, count, percent, seconds, towards_zero};
 use twinprint_io::page::{filters, ticked};
-use twinprint_io::results::PartsReport;
 use twinprint_io::results::{PairReport, Report, StageReport};
+use twinprint_io::results::{PartsReport, RadiusChoice, RecallReport};
 
 /// The length of the longest bar, in characters.
 const MAX_BAR_CHARS: usize = 44;

@@ -13,7 +13,7 @@ use super::difference::{PieceKind as Kind, TextDifference};
 use super::flow::Flow;
 use super::shown::Differences;
 use twinprint_io::page::filters;
-use twinprint_io::results::{PairReport, PartsReport, RadiusChoice, Report};
+use twinprint_io::results::{PairReport, PartsReport, RadiusChoice, RecallReport, Report};
 
 /// The largest number of kinds of skipped files that are listed.
 const MAX_SKIPPED_KINDS: usize = 20;
@@ -116,8 +116,13 @@ pub(super) fn charts(report: &Report) -> Charts {
             threshold,
         )
     });
+    // Without a radius the chart ends at the largest distance.
+    let radius = match report.radius.choice {
+        RadiusChoice::Exact => report.distances.keys().next_back().copied().unwrap_or(0),
+        _ => report.radius.k,
+    };
     Charts {
-        distances: Chart::of_distances(&without_equal(&report.distances, 0), report.radius.k),
+        distances: Chart::of_distances(&without_equal(&report.distances, 0), radius),
         jaccards,
         sizes: Chart::of_sizes(&report.clusters.sizes),
     }
@@ -201,6 +206,8 @@ fn stage_names(stage: &twinprint_io::results::StageReport) -> [&str; 2] {
         "read" => "读取与指纹",
         "against" => "与已有文档比对",
         "match" => "匹配",
+        "shingles" => "片段匹配",
+        "recall" => "测量召回率",
         "verify" => "核对与分组",
         "parts" => "局部复制",
         "write" => "写出",
@@ -227,8 +234,8 @@ pub(super) fn funnel(report: &Report) -> Vec<FunnelStep> {
             search.fingerprint_candidates,
         ),
         step(
-            "candidates from shingles (short texts and hot rows)",
-            "由片段得到的候选（短文本和热点指纹）",
+            "candidates from shingles",
+            "由片段得到的候选",
             search.shingle_candidates,
         ),
         step("verified pairs", "经核对的文本对", search.verified),

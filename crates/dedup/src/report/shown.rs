@@ -53,8 +53,8 @@ impl Shown {
     pub(crate) fn collect(run: &FinishedRun<'_>, order: Option<OrderReport>) -> Result<Self, DedupError> {
         let mut sizes = run.sizes();
         // All documents of a group of known texts are removed, so such a group is not counted.
-        for (size, &class) in sizes.iter_mut().zip(&run.keep.classes) {
-            if run.known.of(class).is_some() {
+        for (size, &class) in sizes.iter_mut().zip(&run.tables.keep.classes) {
+            if run.tables.known.of(class).is_some() {
                 *size = 0;
             }
         }
@@ -74,6 +74,7 @@ impl Shown {
         let doubtful = doubtful(run, &farthest);
         report.doubtful = doubtful.iter().map(|pair| pair_report(run, pair)).collect();
         let misses: Vec<ItemPair> = run
+            .tables
             .near_misses
             .closest(MAX_PAIRS)
             .iter()
@@ -107,7 +108,7 @@ fn doubt(run: &FinishedRun<'_>, item: ItemId) -> impl Ord + use<> {
     // Jaccards are in 0..=1, where the bit patterns of floats sort like the numbers. Without verification all Jaccards
     // are the same NaN.
     let jaccard = group.similarity.jaccard.to_bits();
-    (jaccard, Reverse(group.distance), run.keep.rank[item])
+    (jaccard, Reverse(group.distance), run.tables.keep.rank[item])
 }
 
 /// The leaders of the largest groups, the largest group first.
@@ -167,7 +168,7 @@ fn pair_report(run: &FinishedRun<'_>, pair: &ItemPair) -> PairReport {
 }
 
 fn document(run: &FinishedRun<'_>, item: ItemId) -> DocumentReport {
-    let document = run.keep.representative[item];
+    let document = run.tables.keep.representative[item];
     let (source, line) = run.names.place(document);
     DocumentReport {
         id: run.names.id(document).into_owned(),
@@ -183,7 +184,7 @@ fn describe(
     farthest: &[Option<ItemPair>],
 ) -> Result<Vec<LargeCluster>, DedupError> {
     let mut members: BTreeMap<ItemId, Vec<String>> = leaders.iter().map(|&item| (item, Vec::new())).collect();
-    for document in run.corpus.documents.document_ids() {
+    for document in run.tables.corpus.documents.document_ids() {
         let verdict = run.verdict(document);
         if let Some(named) = members.get_mut(&verdict.leader_item)
             && verdict.leader != document
@@ -194,7 +195,7 @@ fn describe(
     }
     let mut buffer = BlockBuffer::default();
     let describe = |(&item, farthest): (&ItemId, &Option<ItemPair>)| {
-        let leader = run.keep.representative[item];
+        let leader = run.tables.keep.representative[item];
         let DocumentReport { id, source, line } = document(run, item);
         let text = text(run, item, &mut buffer)?;
         Ok(LargeCluster {
@@ -213,8 +214,11 @@ fn describe(
 
 /// The canonical text of an item; empty in a run without verification.
 fn text<'b>(run: &FinishedRun<'_>, item: ItemId, buffer: &'b mut BlockBuffer) -> Result<&'b str, DedupError> {
-    match run.spool {
-        Some(spool) => Ok(spool.text(run.corpus.classes.text[run.keep.classes[item]], buffer)?),
+    match &run.tables.spool {
+        Some(spool) => Ok(spool.text(
+            run.tables.corpus.classes.text[run.tables.keep.classes[item]],
+            buffer,
+        )?),
         None => Ok(""),
     }
 }
@@ -225,13 +229,13 @@ fn differences(
     doubtful: &[ItemPair],
     misses: &[ItemPair],
 ) -> Result<Differences, DedupError> {
-    if run.spool.is_none() {
+    if run.tables.spool.is_none() {
         return Ok(Differences::default());
     }
     // Two texts are in memory at a time.
     let (mut of_a, mut of_b) = (BlockBuffer::default(), BlockBuffer::default());
     let mut sides = |pair: &ItemPair| {
-        let measure = |item: ItemId| run.corpus.classes.measure[run.keep.classes[item]];
+        let measure = |item: ItemId| run.tables.corpus.classes.measure[run.tables.keep.classes[item]];
         let measure = measure(pair.a).with(measure(pair.b));
         Ok(TextDifference::of(
             text(run, pair.a, &mut of_a)?,

@@ -6,29 +6,53 @@ use serde::Serialize;
 
 use twinprint_io::results::{Report, StageReport};
 
-use super::Shown;
+use super::{Shown, markdown, page};
 use crate::error::DedupError;
 use twinprint_io::progress::peak_memory;
 use twinprint_io::sink::OutputDir;
 
-/// Adds the times to the report, writes it in all formats, and returns it.
-pub(crate) fn write(
-    shown: Shown,
-    stages: Vec<StageReport>,
-    started: Instant,
-    dir: &OutputDir,
-) -> Result<Report, DedupError> {
-    let mut report = shown.report;
-    report.run.stages = stages;
+/// Writes the report in all formats, and returns it.
+pub(crate) fn write(shown: &Shown, dir: &OutputDir) -> Result<Report, DedupError> {
+    let mut report = shown.report.clone();
     report.run.written_bytes = dir.written();
-    report.run.peak_memory_bytes = peak_memory();
-    report.run.seconds = started.elapsed().as_secs_f64();
-    let html = super::page::html(&report, &shown.differences);
-    put(dir, "report.html", html.as_bytes())?;
-    let markdown = super::markdown::text(&report, &shown.differences);
-    put(dir, "report.md", markdown.as_bytes())?;
+    put(
+        dir,
+        "report.html",
+        page::html(&report, &shown.differences).as_bytes(),
+    )?;
+    put(
+        dir,
+        "report.md",
+        markdown::text(&report, &shown.differences).as_bytes(),
+    )?;
     put(dir, Report::FILE, &json(&report))?;
     Ok(report)
+}
+
+impl Shown {
+    /// Adds the times of the run and its peak memory.
+    pub(crate) fn timed(mut self, stages: Vec<StageReport>, started: Instant) -> Self {
+        let run = &mut self.report.run;
+        run.stages = stages;
+        run.peak_memory_bytes = peak_memory();
+        run.seconds = started.elapsed().as_secs_f64();
+        self
+    }
+
+    /// The report.
+    pub(crate) fn report(&self) -> &Report {
+        &self.report
+    }
+
+    /// The report as a page of HTML.
+    pub(crate) fn html(&self) -> String {
+        page::html(&self.report, &self.differences)
+    }
+
+    /// The report as Markdown.
+    pub(crate) fn markdown(&self) -> String {
+        markdown::text(&self.report, &self.differences)
+    }
 }
 
 fn put(dir: &OutputDir, name: &str, bytes: &[u8]) -> Result<(), DedupError> {

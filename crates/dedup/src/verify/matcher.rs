@@ -9,16 +9,16 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use twinprint_cluster::{Candidate, JoinRole, Neighbors, Pairs, Similarity, Verify};
-use twinprint_fingerprint::Width;
 use twinprint_text::Measure;
 
 use crate::candidates::set_join::{Member, ProbeScope, SetJoin};
-use crate::candidates::{Candidates, Edge};
+use crate::candidates::{Candidates, Edge, in_set_join};
 use crate::corpus::Classes;
 use crate::corpus::keep_order::KeepOrder;
 use crate::corpus::shingle_sets::{SetCache, SetKey};
 use crate::error::DedupError;
 use crate::ids::{Id, IdVec, ItemId, Starts};
+use crate::recall::RecallSample;
 use crate::verify::near_misses::{NearMiss, NearMisses};
 
 /// A check that fails if the given number of bytes does not fit into memory.
@@ -43,11 +43,14 @@ pub(crate) struct Matcher<'c> {
     /// For each item, the range of its edges in `edges`.
     starts: Starts<ItemId>,
     roles: &'c IdVec<ItemId, JoinRole>,
+    search: &'c Candidates,
     /// For each item, true if it has candidates.
     connected: IdVec<ItemId, bool>,
     criteria: MatchCriteria,
     /// The cache of shingle sets; `None` in a run without verification.
     sets: Option<SetCache<'c>>,
+    /// The sample by which the recall is measured; `None` if nothing is measured.
+    sample: Option<&'c RecallSample<'c>>,
     /// The set join; `None` if no item takes part in it.
     join: Option<SetJoin>,
     /// Fails if a set join of the given number of bytes does not fit into memory.
@@ -66,23 +69,20 @@ impl<'c> Matcher<'c> {
         keep: &'c KeepOrder,
         candidates: &'c Candidates,
         sets: Option<SetCache<'c>>,
+        sample: Option<&'c RecallSample<'c>>,
         criteria: MatchCriteria,
     ) -> Self {
-        let roles = candidates.roles.iter();
-        let mut connected: IdVec<ItemId, bool> = roles.map(|&role| role != JoinRole::None).collect();
-        for edge in &candidates.edges {
-            connected[edge.item] = true;
-            connected[edge.earlier] = true;
-        }
         Self {
             classes,
             keep,
             edges: &candidates.edges,
             starts: Starts::count(keep.len(), candidates.edges.iter().map(|edge| edge.item)),
             roles: &candidates.roles,
-            connected,
+            search: candidates,
+            connected: candidates.connected(),
             criteria,
             sets,
+            sample,
             join: None,
             check_memory: Box::new(|_| Ok(())),
             block: ItemId::new(0),
@@ -92,27 +92,16 @@ impl<'c> Matcher<'c> {
         }
     }
 
-    /// Prepares the set join of its members. Must be called before the grouping. `memory` bounds the bytes of shingle
-    /// sets that are loaded at a time. `check_memory` is called with the size of the join in bytes whenever the join
-    /// has grown.
-    pub(crate) fn prepare_join(
-        &mut self,
-        memory: usize,
-        check_memory: MemoryCheck,
-    ) -> Result<(), DedupError> {
+    /// Prepares the set join of its members. Must be called before the grouping. `check_memory` is called with the size of
+    /// the join in bytes whenever the join has grown.
+    pub(crate) fn prepare_join(&mut self, check_memory: MemoryCheck) -> Result<(), DedupError> {
         self.check_memory = check_memory;
-        if let Some(sets) = &mut self.sets
+        if let Some(sets) = &self.sets
             && self.roles.iter().any(|&role| role != JoinRole::None)
         {
-            self.join = Some(SetJoin::new(sets, self.roles, self.criteria.threshold, memory)?);
+            self.join = Some(SetJoin::new(sets, self.roles, self.criteria.threshold)?);
         }
         Ok(())
-    }
-
-    /// True if the set join finds this pair, so that the pair is not an edge.
-    fn is_left_to_the_join(&self, a: ItemId, b: ItemId) -> bool {
-        let (a, b) = (self.roles[a], self.roles[b]);
-        a.min(b) != JoinRole::None && a.max(b) == JoinRole::Core
     }
 
     /// The number of candidates of the set join that were verified.
@@ -135,12 +124,8 @@ impl<'c> Matcher<'c> {
     }
 
     fn distance(&self, a: ItemId, b: ItemId) -> u32 {
-        let at = |item: ItemId| self.classes.fingerprint[self.keep.classes[item]];
-        if self.criteria.bits == 64 {
-            (at(a) as u64).distance(at(b) as u64)
-        } else {
-            at(a).distance(at(b))
-        }
+        let class = |item: ItemId| self.keep.classes[item];
+        self.classes.distance(class(a), class(b), self.criteria.bits)
     }
 
     /// The edges from an item to earlier items, ascending.
@@ -238,7 +223,13 @@ impl Neighbors for Matcher<'_> {
             let mut others = Vec::new();
             join.probe(self.member(item, sets), scope, &mut others);
             let is_wanted = |other: &ItemId| range.contains(&other.get()) && wanted(other.get());
-            out.extend(others.into_iter().filter(is_wanted).map(candidate));
+            let joined = others
+                .into_iter()
+                .filter(is_wanted)
+                .map(|other| (other, candidate(other)));
+            let admitted =
+                joined.filter(|&(other, candidate)| self.search.admits(item, other, || candidate.distance));
+            out.extend(admitted.map(|(_, candidate)| candidate));
         }
     }
 
@@ -268,6 +259,9 @@ impl Verify for Matcher<'_> {
             sets.begin_block();
         }
         self.load_keys(keys.into_iter());
+        if let (Some(sample), Some(sets)) = (self.sample, &self.sets) {
+            sample.join_sets(&items, sets);
+        }
         if let (Some(join), Some(sets)) = (&mut self.join, &self.sets) {
             let is_member = |&item: &ItemId| self.roles[item] != JoinRole::None;
             let members: Vec<ItemId> = items.into_iter().filter(is_member).collect();
@@ -304,7 +298,7 @@ impl Verify for Matcher<'_> {
         let (item, other) = (ItemId::new(item), ItemId::new(candidate.id));
         // Pairs of the set join are counted here, because the join may return a pair more than once, but the pair is
         // verified once.
-        if self.join.is_some() && self.is_left_to_the_join(item, other) {
+        if self.join.is_some() && in_set_join(self.roles[item], self.roles[other]) {
             self.probed.fetch_add(1, Ordering::Relaxed);
         }
         let measure = sets.measure(item).with(sets.measure(other));

@@ -2,4 +2,5 @@
 
 pub(crate) mod matcher;
 pub(crate) mod near_misses;
+pub(crate) mod pair_rows;
 pub(crate) mod schedule;

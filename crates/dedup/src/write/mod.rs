@@ -4,57 +4,29 @@
 pub(crate) mod annotate;
 #[cfg(feature = "tables")]
 mod cluster_table;
+mod finished;
 pub(crate) mod pairs;
 mod records;
 mod similar_order;
 
 use std::borrow::Cow;
 
-use twinprint_cluster::{Group, Outcome};
+use twinprint_cluster::Group;
 
-use crate::candidates::Candidates;
-use crate::candidates::radius::Radius;
 use crate::config::Config;
-use crate::corpus::Corpus;
 use crate::corpus::Names;
-use crate::corpus::keep_order::KeepOrder;
 use crate::error::DedupError;
 use crate::ids::{DocumentId, Id, IdSlice, IdVec, ItemId};
-use crate::known::{KnownClasses, KnownDuplicate};
-use crate::options::{ClusterFiles, DedupOptions, EmptyTexts, Mode};
-use crate::read::ReadCounts;
-use crate::verify::near_misses::NearMisses;
+use crate::known::KnownDuplicate;
+use crate::options::{ClusterFiles, EmptyTexts, Mode};
 #[cfg(feature = "tables")]
 use cluster_table::{ClusterTable, IdTypes};
+pub(crate) use finished::{FinishedRun, RunInput, Tables};
 pub(crate) use records::{check_columns, check_order, copy_records};
 use twinprint_io::results::ClusterRow;
-use twinprint_io::results::PartsReport;
 use twinprint_io::rows::{self, Ratio};
 use twinprint_io::sink::{OutputDir, OutputFile};
-use twinprint_io::source::{SourceOptions, Sources};
-use twinprint_io::work::Spool;
 use twinprint_text::fingerprint_hex;
-
-/// The tables and results of a run whose search has finished: the input of the files and of the report.
-pub(crate) struct FinishedRun<'r> {
-    pub(crate) options: &'r DedupOptions,
-    pub(crate) source_options: &'r SourceOptions,
-    pub(crate) inputs: &'r [String],
-    pub(crate) sources: &'r Sources,
-    pub(crate) corpus: &'r Corpus,
-    pub(crate) keep: &'r KeepOrder,
-    pub(crate) known: &'r KnownClasses,
-    pub(crate) counts: &'r ReadCounts,
-    pub(crate) radius: &'r Radius,
-    pub(crate) candidates: &'r Candidates,
-    pub(crate) probed: u64,
-    pub(crate) outcome: &'r Outcome,
-    pub(crate) near_misses: &'r NearMisses,
-    pub(crate) names: Names<'r>,
-    pub(crate) spool: Option<&'r Spool>,
-    pub(crate) pair_rows: Option<u64>,
-    pub(crate) parts: Option<PartsReport>,
-}
 
 /// The decision on one document: the group that it is in, and whether it is kept.
 pub(crate) struct DocumentVerdict<'r> {
@@ -99,52 +71,58 @@ impl<'r> DocumentVerdict<'r> {
     }
 
     /// The Hamming distance between this document and the document that it duplicates.
-    fn hamming(&self) -> u32 {
+    pub(crate) fn hamming(&self) -> u32 {
         self.known.map_or(self.group.distance, |known| known.hamming)
     }
 
-    /// The Jaccard of this document and the document that it duplicates; `None` in a run without verification.
-    fn jaccard(&self) -> Option<Ratio> {
+    /// The Jaccard of this document and the document that it duplicates; NaN if it was not verified.
+    pub(crate) fn similarity(&self) -> f64 {
         match self.known {
-            Some(known) => known.jaccard.and_then(Ratio::new),
-            None => Ratio::new(self.group.similarity.jaccard),
+            Some(known) => known.jaccard.unwrap_or(f64::NAN),
+            None => self.group.similarity.jaccard,
         }
+    }
+
+    /// The Jaccard of this document and the document that it duplicates; `None` if it was not verified.
+    fn jaccard(&self) -> Option<Ratio> {
+        Ratio::new(self.similarity())
     }
 }
 
 impl FinishedRun<'_> {
     /// The group of each item.
     pub(crate) fn groups(&self) -> IdSlice<'_, ItemId, Group> {
-        IdSlice::new(&self.outcome.groups)
+        IdSlice::new(&self.tables.outcome.groups)
     }
 
     /// The decision on a document.
     pub(crate) fn verdict(&self, document: DocumentId) -> DocumentVerdict<'_> {
-        let class = self.corpus.documents.class[document];
-        let item = self.keep.item[class];
+        let class = self.tables.corpus.documents.class[document];
+        let item = self.tables.keep.item[class];
         let group = self.groups()[item];
         let leader_item = ItemId::new(group.leader);
-        let is_empty_text = self.corpus.classes.is_empty_text(class);
+        let is_empty_text = self.tables.corpus.classes.is_empty_text(class);
         DocumentVerdict {
             document,
             leader: if is_empty_text {
                 document
             } else {
-                self.keep.representative[leader_item]
+                self.tables.keep.representative[leader_item]
             },
             item,
             leader_item,
             group,
-            known: self.known.of(class),
-            empty: is_empty_text && self.options.empty == EmptyTexts::Remove,
+            known: self.tables.known.of(class),
+            empty: is_empty_text && self.input.options.empty == EmptyTexts::Remove,
         }
     }
 
     /// For each item that leads a group, the number of documents of the group; 0 for other items.
     pub(crate) fn sizes(&self) -> IdVec<ItemId, u32> {
-        let mut sizes = IdVec::filled(0, self.keep.len());
+        let mut sizes = IdVec::filled(0, self.tables.keep.len());
         for (item, group) in self.groups().entries() {
-            sizes[ItemId::new(group.leader)] += self.corpus.classes.copies(self.keep.classes[item]);
+            sizes[ItemId::new(group.leader)] +=
+                self.tables.corpus.classes.copies(self.tables.keep.classes[item]);
         }
         sizes
     }
@@ -153,42 +131,42 @@ impl FinishedRun<'_> {
     /// it may name documents outside the input.
     #[cfg(feature = "tables")]
     fn id_types(&self) -> IdTypes {
-        let own = self.corpus.documents.id_type();
+        let own = self.tables.corpus.documents.id_type();
         IdTypes {
             own,
-            duplicate_of: own.filter(|_| self.options.against.is_none()),
+            duplicate_of: own.filter(|_| self.input.options.against.is_none()),
         }
     }
 
     fn full_fingerprint(&self, item: ItemId) -> u128 {
-        self.corpus.classes.fingerprint[self.keep.classes[item]]
+        self.tables.corpus.classes.fingerprint[self.tables.keep.classes[item]]
     }
 
     fn fingerprint(&self, item: ItemId) -> String {
-        fingerprint_hex(self.full_fingerprint(item), self.radius.bits)
+        fingerprint_hex(self.full_fingerprint(item), self.tables.radius.bits)
     }
 }
 
 /// Writes `clusters.jsonl` and `clusters.parquet`: one row for each document, singletons included, in input order.
 pub(crate) fn write_clusters(run: &FinishedRun<'_>, dir: &OutputDir) -> Result<(), DedupError> {
     let sizes = run.sizes();
-    let wanted = run.options.clusters;
+    let wanted = run.input.options.clusters;
     let mut file = matches!(wanted, ClusterFiles::Jsonl | ClusterFiles::Both)
         .then(|| dir.file("clusters.jsonl"))
         .transpose()?;
     #[cfg(feature = "tables")]
     let mut table = matches!(wanted, ClusterFiles::Parquet | ClusterFiles::Both)
         .then(|| {
-            let verified = run.options.verify && run.known.verified();
-            ClusterTable::create(dir, run.radius.bits, verified, run.id_types())
+            let verified = run.input.options.verify && run.tables.known.verified();
+            ClusterTable::create(dir, run.tables.radius.bits, verified, run.id_types())
         })
         .transpose()?;
     let mut buffer = Vec::new();
-    for document in run.corpus.documents.document_ids() {
+    for document in run.tables.corpus.documents.document_ids() {
         let verdict = run.verdict(document);
         let (source, line) = run.names.place(document);
         let duplicate_of = verdict.duplicate_of(&run.names);
-        let verified = run.options.verify && verdict.known.is_none_or(|known| known.jaccard.is_some());
+        let verified = run.input.options.verify && verdict.known.is_none_or(|known| known.jaccard.is_some());
         let cluster_size = sizes[verdict.leader_item];
         let row = ClusterRow {
             id: run.names.id(document),
@@ -199,7 +177,7 @@ pub(crate) fn write_clusters(run: &FinishedRun<'_>, dir: &OutputDir) -> Result<(
             is_leader: verdict.kept(),
             duplicate_of: duplicate_of.as_deref().map(Cow::Borrowed),
             hamming: verdict.hamming(),
-            jaccard: verdict.jaccard().filter(|_| run.options.verify),
+            jaccard: verdict.jaccard().filter(|_| run.input.options.verify),
             fingerprint: run.fingerprint(verdict.item).into(),
             dup_count: verdict.dup_count(cluster_size),
             verified: (!verified).then_some(false),
@@ -220,16 +198,21 @@ pub(crate) fn write_clusters(run: &FinishedRun<'_>, dir: &OutputDir) -> Result<(
 
 /// The approximate number of bytes that the stage `write` reads and writes.
 pub(crate) fn bytes_to_write(run: &FinishedRun<'_>) -> u64 {
-    if run.options.mode == Mode::Report {
+    if run.input.options.mode == Mode::Report {
         0
     } else {
-        run.sources.total_bytes()
+        run.input.sources.total_bytes()
     }
 }
 
 /// Writes `config.toml`, the effective configuration. A run with the options in this file gives the same result.
 pub(crate) fn write_config(run: &FinishedRun<'_>, dir: &OutputDir) -> Result<(), DedupError> {
-    let config = Config::of(run.inputs, run.source_options, run.options, run.radius);
+    let config = Config::of(
+        run.input.inputs,
+        run.input.source_options,
+        run.input.options,
+        &run.tables.radius,
+    );
     let mut file = dir.file("config.toml")?;
     file.append(config.to_toml().as_bytes())?;
     file.finish()?;

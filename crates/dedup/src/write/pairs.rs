@@ -12,9 +12,32 @@ use twinprint_io::results::PairRow;
 use twinprint_io::rows::{self, Ratio};
 use twinprint_io::sink::{OutputDir, OutputFile};
 
+/// A pair of duplicates, by the numbers of the documents in input order. Rejected records have no number.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FoundPair {
+    /// The first document.
+    pub a: u32,
+    /// The second document, which comes later in the input.
+    pub b: u32,
+    /// The Hamming distance of the fingerprints.
+    pub hamming: u32,
+    /// The Jaccard and the containment of the texts; NaN without verification.
+    pub similarity: Similarity,
+}
+
+/// The place of the pairs.
+enum PairSink {
+    /// No pairs are wanted.
+    Nowhere,
+    /// The file `pairs.jsonl`.
+    File(OutputFile),
+    /// A list in memory.
+    Memory(Vec<FoundPair>),
+}
+
 /// The writer of the pairs. It expands each pair of classes to the rows of their documents.
 pub(crate) struct PairWriter<'r> {
-    file: Option<OutputFile>,
+    sink: PairSink,
     mode: PairRows,
     keep: &'r KeepOrder,
     names: Names<'r>,
@@ -26,17 +49,17 @@ pub(crate) struct PairWriter<'r> {
 }
 
 impl<'r> PairWriter<'r> {
-    /// Creates `pairs.jsonl` and writes the pairs of equal texts. Their number is known in advance, so the limit is
-    /// checked first.
+    /// Creates the file `pairs.jsonl` in `dir`, or a list in memory without it, and writes the pairs of equal texts.
+    /// Their number is known in advance, so the limit is checked first.
     pub(crate) fn new(
-        dir: &OutputDir,
+        dir: Option<&OutputDir>,
         options: &DedupOptions,
         corpus: &'r Corpus,
         keep: &'r KeepOrder,
         names: Names<'r>,
     ) -> Result<Self, DedupError> {
         let mut writer = Self {
-            file: None,
+            sink: PairSink::Nowhere,
             mode: options.pairs,
             keep,
             names,
@@ -61,7 +84,10 @@ impl<'r> PairWriter<'r> {
                 .sum();
             writer.check(rows)?;
         }
-        writer.file = Some(dir.file("pairs.jsonl")?);
+        writer.sink = match dir {
+            Some(dir) => PairSink::File(dir.file("pairs.jsonl")?),
+            None => PairSink::Memory(Vec::new()),
+        };
         writer.equal_texts(&corpus.classes)?;
         Ok(writer)
     }
@@ -141,34 +167,79 @@ impl<'r> PairWriter<'r> {
         similarity: Similarity,
     ) -> Result<(), DedupError> {
         self.check(1)?;
-        let Some(file) = &mut self.file else { return Ok(()) };
-        let (a, b) = (a.min(b), a.max(b));
-        let ratio = |value| Ratio::new(value).filter(|_| self.verified);
-        let ((a_source, a_line), (b_source, b_line)) = (self.names.place(a), self.names.place(b));
-        let row = PairRow {
-            a: self.names.id(a),
-            b: self.names.id(b),
+        let pair = FoundPair {
+            a: a.min(b).get(),
+            b: a.max(b).get(),
             hamming,
-            jaccard: ratio(similarity.jaccard),
-            containment: ratio(similarity.containment),
-            a_source: a_source.into(),
-            a_line,
-            b_source: b_source.into(),
-            b_line,
+            similarity,
         };
-        rows::write(file, &row, &mut self.buffer)?;
+        match &mut self.sink {
+            PairSink::Nowhere => return Ok(()),
+            PairSink::File(file) => {
+                let row = pair_row(&pair, &self.names, self.verified);
+                rows::write(file, &row, &mut self.buffer)?;
+            }
+            PairSink::Memory(pairs) => pairs.push(pair),
+        }
         self.rows += 1;
         Ok(())
     }
 
-    /// Finishes the file and returns its number of rows; `None` if no file was asked for.
-    pub(crate) fn finish(self) -> Result<Option<u64>, DedupError> {
-        match self.file {
-            Some(file) => {
+    /// Finishes the file, or returns the list.
+    pub(crate) fn finish(self) -> Result<WrittenPairs, DedupError> {
+        let rows = Some(self.rows);
+        match self.sink {
+            PairSink::Nowhere => Ok(WrittenPairs::default()),
+            PairSink::File(file) => {
                 file.finish()?;
-                Ok(Some(self.rows))
+                Ok(WrittenPairs { rows, pairs: None })
             }
-            None => Ok(None),
+            PairSink::Memory(pairs) => Ok(WrittenPairs {
+                rows,
+                pairs: Some(pairs),
+            }),
         }
+    }
+}
+
+/// The pairs of a run.
+#[derive(Default)]
+pub(crate) struct WrittenPairs {
+    /// The number of rows; `None` if no pairs were asked for.
+    pub(crate) rows: Option<u64>,
+    /// The pairs, if they are in memory.
+    pub(crate) pairs: Option<Vec<FoundPair>>,
+}
+
+/// Writes `pairs.jsonl` from a list in memory.
+pub(crate) fn write_all(
+    dir: &OutputDir,
+    pairs: &[FoundPair],
+    names: &Names<'_>,
+    verified: bool,
+) -> Result<(), DedupError> {
+    let (mut file, mut buffer) = (dir.file("pairs.jsonl")?, Vec::new());
+    for pair in pairs {
+        rows::write(&mut file, &pair_row(pair, names, verified), &mut buffer)?;
+    }
+    file.finish()?;
+    Ok(())
+}
+
+/// The row of a pair.
+fn pair_row<'n>(pair: &FoundPair, names: &'n Names<'_>, verified: bool) -> PairRow<'n> {
+    let (a, b) = (DocumentId::new(pair.a), DocumentId::new(pair.b));
+    let ratio = |value| Ratio::new(value).filter(|_| verified);
+    let ((a_source, a_line), (b_source, b_line)) = (names.place(a), names.place(b));
+    PairRow {
+        a: names.id(a),
+        b: names.id(b),
+        hamming: pair.hamming,
+        jaccard: ratio(pair.similarity.jaccard),
+        containment: ratio(pair.similarity.containment),
+        a_source: a_source.into(),
+        a_line,
+        b_source: b_source.into(),
+        b_line,
     }
 }

@@ -47,15 +47,15 @@ pub(crate) fn copy_records(
     work: &Path,
     progress: &dyn Progress,
 ) -> Result<Option<OrderReport>, DedupError> {
-    let by_record = DocumentsByRecord::new(&run.corpus.documents);
+    let by_record = DocumentsByRecord::new(&run.tables.corpus.documents);
     let document = |ordinal: u64| by_record.document(ordinal);
     let action = |ordinal: u64| match document(ordinal) {
         None => RecordAction::Reject,
-        Some(_) if run.options.mode == Mode::Annotate => RecordAction::Annotate,
+        Some(_) if run.input.options.mode == Mode::Annotate => RecordAction::Annotate,
         Some(document) if run.verdict(document).kept() => RecordAction::Keep,
         Some(_) => RecordAction::Remove,
     };
-    let Some(columns) = run.options.added_columns() else {
+    let Some(columns) = run.input.options.added_columns() else {
         return copy(run, &action, None, dir, work, progress);
     };
     let (sizes, places) = (run.sizes(), places(run));
@@ -69,15 +69,15 @@ pub(crate) fn copy_records(
             cluster_size,
             duplicate_of: verdict.duplicate_of(&run.names),
             hamming: verdict.hamming(),
-            jaccard: verdict.jaccard().filter(|_| run.options.verify),
+            jaccard: verdict.jaccard().filter(|_| run.input.options.verify),
             is_leader: verdict.kept(),
             dup_count: verdict.dup_count(cluster_size),
             place: places[document],
         })
     };
     let annotate = Annotate {
-        annotator: Annotator::new(columns, &run.options.prefix),
-        sources: run.sources,
+        annotator: Annotator::new(columns, &run.input.options.prefix),
+        sources: run.input.sources,
         annotation,
     };
     copy(run, &action, Some(&annotate), dir, work, progress)
@@ -93,14 +93,14 @@ fn copy(
     work: &Path,
     progress: &dyn Progress,
 ) -> Result<Option<OrderReport>, DedupError> {
-    let ranks = match run.options.order {
+    let ranks = match run.input.options.order {
         Order::Input => Vec::new(),
         Order::Similar => ranks(run),
     };
     let rank = |ordinal: u64| ranks.get(ordinal as usize).copied().unwrap_or(0);
     let order = sink::RecordOrder { rank: &rank, work };
-    let order = (run.options.order == Order::Similar).then_some(order);
-    let main = match run.options.mode {
+    let order = (run.input.options.order == Order::Similar).then_some(order);
+    let main = match run.input.options.mode {
         Mode::Annotate => RecordAction::Annotate,
         Mode::Remove | Mode::Report => RecordAction::Keep,
     };
@@ -110,26 +110,28 @@ fn copy(
         edit,
         order,
     };
-    let written = sink::copy_all(run.sources, copy_options, dir, &|bytes| progress.advance(bytes))?;
+    let written = sink::copy_all(run.input.sources, copy_options, dir, &|bytes| {
+        progress.advance(bytes);
+    })?;
     Ok(order.map(|_| OrderReport {
         zstd_before: written.zstd.before,
         zstd_after: written.zstd.after,
-        files_left: files_left(run.sources),
+        files_left: files_left(run.input.sources),
     }))
 }
 
 /// For each record, by its position in the input, the rank in an order that puts similar documents next to one another.
 fn ranks(run: &FinishedRun<'_>) -> Vec<u32> {
-    let (documents, classes) = (&run.corpus.documents, &run.corpus.classes);
+    let (documents, classes) = (&run.tables.corpus.documents, &run.tables.corpus.classes);
     // Removed texts are not written in this order, so the walk over similar texts must not continue from them.
     let is_kept = |item: ItemId| {
-        let known = run.known.of(run.keep.classes[item]);
+        let known = run.tables.known.of(run.tables.keep.classes[item]);
         run.groups()[item].leader == item.get() && known.is_none()
     };
-    let is_ordered = |item: ItemId| run.options.mode == Mode::Annotate || is_kept(item);
-    let edges = run.candidates.edges.iter();
+    let is_ordered = |item: ItemId| run.input.options.mode == Mode::Annotate || is_kept(item);
+    let edges = run.tables.candidates.edges.iter();
     let edges = edges.filter(|edge| is_ordered(edge.item) && is_ordered(edge.earlier));
-    let class = |item: ItemId| run.keep.classes[item];
+    let class = |item: ItemId| run.tables.keep.classes[item];
     let pairs = || edges.clone().map(|edge| (class(edge.item), class(edge.earlier)));
     let distance = |a, b| (classes.fingerprint[a] ^ classes.fingerprint[b]).count_ones();
     let of_class = similar_order::ranks(classes.len(), pairs, distance);
@@ -197,7 +199,7 @@ pub(crate) fn check_columns(
 
 /// The position of every document in its group: 0 for the leader, then the others in input order.
 fn places(run: &FinishedRun<'_>) -> IdVec<DocumentId, u32> {
-    let mut followers: IdVec<ItemId, u32> = IdVec::filled(0, run.keep.len());
+    let mut followers: IdVec<ItemId, u32> = IdVec::filled(0, run.tables.keep.len());
     let place = |document: DocumentId| {
         let verdict = run.verdict(document);
         if verdict.leader == document {
@@ -207,5 +209,5 @@ fn places(run: &FinishedRun<'_>) -> IdVec<DocumentId, u32> {
         *followers += 1;
         *followers
     };
-    run.corpus.documents.document_ids().map(place).collect()
+    run.tables.corpus.documents.document_ids().map(place).collect()
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use twinprint_dedup::{DedupOptions, PairRows};
+use twinprint_dedup::{Auto, DedupOptions, PairRows};
 use twinprint_text::{Features, Profile, Weight};
 
 use crate::brute_force::BruteForce;
@@ -30,6 +30,8 @@ fn different_texts_with_one_fingerprint_are_distinguished() {
     let options = DedupOptions {
         profile: Profile::new(Features::Words, Weight::Tf, 128).unwrap(),
         pairs: PairRows::All,
+        // Without a given radius the set join of all texts finds the pairs of so few texts.
+        hamming: Auto::Fixed(24),
         ..DedupOptions::new().unwrap()
     };
     let done = run(&texts, &[], &options);

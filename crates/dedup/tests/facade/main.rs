@@ -6,7 +6,10 @@
 mod against_brute_force;
 mod brute_force;
 mod crowded;
+mod crowds;
+mod found;
 mod job;
+mod measured_recall;
 mod no_verify;
 mod original_ranges;
 mod short_texts;

@@ -122,3 +122,23 @@ fn a_short_text_of_long_words_is_found_in_one_of_many_short_words() {
     assert!(special >= 15, "only {special} pairs of the kind");
     assert_eq!((precision, recall), (1.0, 1.0));
 }
+
+/// A text with a sentence of ideographs is measured by characters, and the same text without that sentence by words.
+/// The pair is compared by characters, in which most of the other texts take no part.
+#[test]
+fn a_text_is_found_in_one_of_the_other_measure() {
+    let mut words = Words::new(31);
+    let mut texts = Vec::new();
+    for i in 0..150 {
+        let units = words.units(40, false);
+        texts.push(join(&units, false));
+        if i % 10 == 0 {
+            let ideographs = words.units(40, true).concat();
+            texts.push(format!("{} {ideographs}", join(&units, false)));
+        }
+    }
+    let is_chinese = |text: &str| text.chars().any(|c| ('\u{4e00}'..='\u{9fff}').contains(&c));
+    let across = |_: &BruteForce, i: usize, j: usize| is_chinese(&texts[i]) != is_chinese(&texts[j]);
+    let (precision, recall, across) = evaluate(&texts, across);
+    assert_eq!((precision, recall, across), (1.0, 1.0, 15));
+}

@@ -256,10 +256,14 @@ impl<'d> Sample<'d> {
         let expected = |bits: u32, widest: u32| {
             let width = widths.iter().find(|width| width.bits == bits);
             let radii = width.into_iter().flat_map(|width| &width.radii);
-            radii
-                .take(widest as usize + 1)
-                .map(RadiusCalibration::candidates)
-                .collect()
+            let radii = radii.take(widest as usize + 1);
+            let candidates: Vec<f64> = radii.clone().map(RadiusCalibration::candidates).collect();
+            radius::Density {
+                bits,
+                typical: candidates.clone(),
+                candidates,
+                unrelated: Some(radii.map(|radius| radius.unrelated).collect()),
+            }
         };
         let sample = radius::SampleSize {
             sampled: self.compared.len(),

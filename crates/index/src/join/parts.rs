@@ -9,6 +9,7 @@
 use rayon::prelude::*;
 use twinprint_fingerprint::{Width, kernel};
 
+use super::closed::{IsClosed, NumberedRows, compare, compare_within};
 use super::{Batch, JoinStats, Pair};
 use crate::address::Address;
 use crate::bucket::Buckets;
@@ -33,6 +34,7 @@ pub(super) fn join<W: Width>(
     k: u32,
     plan: &JoinTables,
     stop: &(dyn Fn() -> bool + Sync),
+    is_closed: Option<&IsClosed<'_>>,
     sink: &(impl Fn(&[Pair]) + Sync),
 ) -> JoinStats {
     let mut buckets = Buckets::new();
@@ -51,7 +53,7 @@ pub(super) fn join<W: Width>(
         let done = (0..tiles)
             .into_par_iter()
             .map_init(
-                || Walker::new(&buckets, &flips, &earlier, k, sink),
+                || Walker::new(&buckets, &flips, &earlier, k, is_closed, sink),
                 |walker, tile| {
                     if stop() {
                         return JoinStats::default();
@@ -79,22 +81,30 @@ struct Walker<'p, W, S> {
     pieces: Vec<(u32, u32)>,
 }
 
-/// Emits a pair unless an earlier table of the plan has emitted it.
+/// Emits a pair unless an earlier table of the plan has emitted it, or both rows are closed.
 struct PairEmitter<'p, W, S> {
     buckets: &'p Buckets<W>,
     earlier: &'p [(W, u32)],
+    is_closed: Option<&'p IsClosed<'p>>,
     batch: Batch<'p, S>,
 }
 
 impl<W: Width, S: Fn(&[Pair]) + Sync> PairEmitter<'_, W, S> {
-    /// Emits the pair of the rows at positions `x` and `y` of the sorted rows, unless an earlier table has emitted it.
+    /// Emits the pair of the rows at positions `x` and `y` of the sorted rows, unless an earlier table has emitted it or
+    /// both rows are closed.
     #[inline]
     fn pair(&mut self, x: usize, y: usize, distance: u8) {
+        let ids = &self.buckets.ids;
+        if let Some(is_closed) = self.is_closed
+            && is_closed(ids[x])
+            && is_closed(ids[y])
+        {
+            return;
+        }
         let differing = self.buckets.rows[x] ^ self.buckets.rows[y];
         let seen = |&(mask, radius): &(W, u32)| flips::reaches(differing, mask, radius);
         if !self.earlier.iter().any(seen) {
-            self.batch
-                .push(self.buckets.ids[x], self.buckets.ids[y], distance);
+            self.batch.push(ids[x], ids[y], distance);
         }
     }
 }
@@ -105,6 +115,7 @@ impl<'p, W: Width, S: Fn(&[Pair]) + Sync> Walker<'p, W, S> {
         flips: &'p [Vec<u32>],
         earlier: &'p [(W, u32)],
         k: u32,
+        is_closed: Option<&'p IsClosed<'p>>,
         sink: &'p S,
     ) -> Self {
         Self {
@@ -114,6 +125,7 @@ impl<'p, W: Width, S: Fn(&[Pair]) + Sync> Walker<'p, W, S> {
             emit: PairEmitter {
                 buckets,
                 earlier,
+                is_closed,
                 batch: Batch::new(sink),
             },
             gathered: vec![W::default(); GATHER_ROWS + LARGE_BUCKET_ROWS + COPY_ROWS],
@@ -137,7 +149,12 @@ impl<'p, W: Width, S: Fn(&[Pair]) + Sync> Walker<'p, W, S> {
             let mut met = 0;
 
             let emit = &mut self.emit;
-            kernel::hamming_within(run, self.k, &mut |i, j, d| {
+            let numbered = NumberedRows {
+                rows: run,
+                ids: &buckets.ids[start..run_end],
+            };
+            let is_closed = emit.is_closed;
+            compare_within(numbered, self.k, is_closed, &mut |i, j, d| {
                 emit.pair(start + i as usize, start + j as usize, d);
             });
             self.compare_run(start, run, run_end, bucket_end);
@@ -172,12 +189,19 @@ impl<'p, W: Width, S: Fn(&[Pair]) + Sync> Walker<'p, W, S> {
 
     /// Compares a run with the sorted rows at positions `from..to`.
     fn compare_run(&mut self, start: usize, run: &[W], from: usize, to: usize) {
-        let (emit, k) = (&mut self.emit, self.k);
-        for (stretch, at) in self.buckets.rows[from..to]
-            .chunks(STRETCH_ROWS)
-            .zip((from..).step_by(STRETCH_ROWS))
-        {
-            kernel::hamming_many_to_many(run, stretch, k, &mut |i, j, d| {
+        let (emit, k, buckets) = (&mut self.emit, self.k, self.buckets);
+        let is_closed = emit.is_closed;
+        let run = NumberedRows {
+            rows: run,
+            ids: &buckets.ids[start..start + run.len()],
+        };
+        for at in (from..to).step_by(STRETCH_ROWS) {
+            let end = (at + STRETCH_ROWS).min(to);
+            let stretch = NumberedRows {
+                rows: &buckets.rows[at..end],
+                ids: &buckets.ids[at..end],
+            };
+            compare(run, stretch, k, is_closed, &mut |i, j, d| {
                 emit.pair(start + i as usize, at + j as usize, d);
             });
         }

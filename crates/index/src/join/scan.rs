@@ -1,8 +1,9 @@
 //! The scan: compares every row with every other, in blocks that stay in cache.
 
 use rayon::prelude::*;
-use twinprint_fingerprint::{Width, kernel};
+use twinprint_fingerprint::Width;
 
+use super::closed::{IsClosed, NumberedRows, compare, compare_within};
 use super::{Batch, JoinStats, Pair};
 
 /// The size of a block in bytes. Two blocks and the buffers of the kernel fit a first- or second-level cache.
@@ -12,6 +13,7 @@ pub(super) fn join<W: Width>(
     rows: &[W],
     k: u32,
     stop: &(dyn Fn() -> bool + Sync),
+    is_closed: Option<&IsClosed<'_>>,
     sink: &(impl Fn(&[Pair]) + Sync),
 ) -> JoinStats {
     let len = BLOCK_BYTES / size_of::<W>();
@@ -26,10 +28,28 @@ pub(super) fn join<W: Width>(
             let (a, b) = (blocks[i], blocks[j]);
             let (x, y) = ((i * len) as u32, (j * len) as u32);
             let mut batch = Batch::new(sink);
+            let both_closed =
+                |a: u32, b: u32| is_closed.is_some_and(|is_closed| is_closed(a) && is_closed(b));
+            let mut hit = |a: u32, b: u32, distance: u8| {
+                if !both_closed(a, b) {
+                    batch.push(a, b, distance);
+                }
+            };
+            let (ids_of_a, ids_of_b) = (ids(x, a.len()), ids(y, b.len()));
+            let (a_rows, b_rows) = (
+                NumberedRows {
+                    rows: a,
+                    ids: &ids_of_a,
+                },
+                NumberedRows {
+                    rows: b,
+                    ids: &ids_of_b,
+                },
+            );
             if i == j {
-                kernel::hamming_within(a, k, &mut |p, q, d| batch.push(x + p, x + q, d));
+                compare_within(a_rows, k, is_closed, &mut |p, q, d| hit(x + p, x + q, d));
             } else {
-                kernel::hamming_many_to_many(a, b, k, &mut |p, q, d| batch.push(x + p, y + q, d));
+                compare(a_rows, b_rows, k, is_closed, &mut |p, q, d| hit(x + p, y + q, d));
             }
             batch.send();
             let (m, n) = (a.len() as u64, b.len() as u64);
@@ -46,4 +66,9 @@ pub(super) fn join<W: Width>(
         plan: "scan".into(),
         ..stats
     }
+}
+
+/// The numbers of `len` consecutive rows from `first`.
+fn ids(first: u32, len: usize) -> Vec<u32> {
+    (first..).take(len).collect()
 }

@@ -1,6 +1,7 @@
 //! The join compared with brute force, for every kind of plan and every shape of data.
 
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use proptest::prelude::*;
 
@@ -101,6 +102,102 @@ proptest! {
         prop_assert_eq!(on_one_thread(|| collect(|sink| self_join(&wide, k, &sink))), expected(&wide));
         check_all::<u16>(&rows(shape, n, k.min(16), seed), k, &[8; 16]);
         check_all::<u32>(&rows(shape, n, k.min(32), seed), k, &[8; 32]);
+    }
+}
+
+/// Checks that a join with closed rows emits every pair with an open row, each pair at most once, and no pair of rows that
+/// were closed before.
+fn check_closed<W: Width>(rows: &[W], k: u32, plan: &JoinPlan, max_degree: u32) {
+    let expected = brute(rows, k);
+    let counts = || -> Vec<AtomicU32> { rows.iter().map(|_| AtomicU32::new(0)).collect() };
+    let true_degrees = counts();
+    for pair in &expected {
+        true_degrees[pair.a as usize].fetch_add(1, Ordering::Relaxed);
+        true_degrees[pair.b as usize].fetch_add(1, Ordering::Relaxed);
+    }
+    let degrees = counts();
+    let exceeds =
+        |degrees: &[AtomicU32], row: u32| degrees[row as usize].load(Ordering::Relaxed) > max_degree;
+    let all = Mutex::new(Vec::new());
+    self_join_of_open(
+        rows,
+        k,
+        plan,
+        &|row| exceeds(&degrees, row),
+        &|batch: &[Pair]| {
+            for pair in batch {
+                degrees[pair.a as usize].fetch_add(1, Ordering::Relaxed);
+                degrees[pair.b as usize].fetch_add(1, Ordering::Relaxed);
+            }
+            all.lock().unwrap().extend_from_slice(batch);
+        },
+    );
+    let closed: Vec<bool> = (0..rows.len() as u32).map(|row| exceeds(&degrees, row)).collect();
+    let truly: Vec<bool> = (0..rows.len() as u32)
+        .map(|row| exceeds(&true_degrees, row))
+        .collect();
+    assert_eq!(closed, truly, "the closed rows are those of too many neighbours");
+    let open = |pair: &&Pair| !closed[pair.a as usize] || !closed[pair.b as usize];
+    let mut found = all.into_inner().unwrap();
+    found.sort_unstable();
+    assert!(found.windows(2).all(|w| w[0] < w[1]), "a pair came twice");
+    let [found, expected] =
+        [&found, &expected].map(|pairs| pairs.iter().filter(open).copied().collect::<Vec<Pair>>());
+    assert!(
+        found == expected,
+        "{} pairs, expected {}",
+        found.len(),
+        expected.len()
+    );
+    // All rows of these pairs are closed from the start.
+    let none = collect(|sink| self_join_of_open(rows, k, plan, &|_| true, &sink));
+    assert_eq!(none, []);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    #[test]
+    fn closed_rows_are_those_of_too_many_neighbours(
+        shape in shape(), n in 0usize..600, k in 0u32..=12, u in 1u32..9, max_degree in 0u32..60, seed: u64,
+    ) {
+        let sample = rows::<u64>(shape, n, k, seed);
+        check_closed(&sample, k, &JoinPlan::Scan, max_degree);
+        let plan = Plan::even_parts(64, k, k / 3 + 1).unwrap();
+        check_closed(&sample, k, &JoinPlan::from_plan(&plan, &[u; 8]).unwrap(), max_degree);
+    }
+}
+
+#[test]
+fn a_crowd_is_not_compared_with_itself() {
+    // 6,000 rows within 4 bits of one centre, and other rows elsewhere.
+    let mut sample = rows::<u64>(Shape::Uniform, 6000, 3, 5);
+    for row in &mut sample[..5000] {
+        *row = (1 << (*row & 63)) ^ (1 << (*row >> 8 & 63));
+    }
+    let pairs = AtomicU32::new(0);
+    let degrees: Vec<AtomicU32> = sample.iter().map(|_| AtomicU32::new(0)).collect();
+    let is_closed = |row: u32| degrees[row as usize].load(Ordering::Relaxed) > 10;
+    for plan in [
+        JoinPlan::Scan,
+        JoinPlan::from_plan(&Plan::even_parts(64, 4, 2).unwrap(), &[4; 2]).unwrap(),
+    ] {
+        pairs.store(0, Ordering::Relaxed);
+        for degree in &degrees {
+            degree.store(0, Ordering::Relaxed);
+        }
+        on_one_thread(|| {
+            self_join_of_open(&sample, 4, &plan, &is_closed, &|batch: &[Pair]| {
+                pairs.fetch_add(batch.len() as u32, Ordering::Relaxed);
+                for pair in batch {
+                    degrees[pair.a as usize].fetch_add(1, Ordering::Relaxed);
+                    degrees[pair.b as usize].fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        });
+        // All pairs of the crowd would be 12 million.
+        let found = pairs.load(Ordering::Relaxed);
+        assert!(found < 1_000_000, "{found} pairs");
     }
 }
 

@@ -1,5 +1,7 @@
 //! The arithmetic of the prefix filter: sizes, overlaps and lengths of prefixes at a Jaccard threshold.
 
+use super::place::class;
+
 /// The range of the sizes of sets that can reach the threshold with a set of a given size.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sizes {
@@ -31,10 +33,44 @@ impl PrefixFilter {
 
     /// Returns the smallest overlap that a set of `size` tokens needs to reach the threshold t: ⌈t·size⌉, rounded down
     /// where rounding errors could matter.
-    fn least_overlap(self, size: usize) -> usize {
+    ///
+    /// ```
+    /// use twinprint_index::PrefixFilter;
+    ///
+    /// // If a set of five tokens shares two with another, their Jaccard is at most 2 of 5.
+    /// assert_eq!(PrefixFilter::new(0.6).least_overlap(5), 3);
+    /// ```
+    pub fn least_overlap(self, size: usize) -> usize {
         // The threshold and the product are each wrong by at most one part in 2⁵². A margin of one part in 10¹² more
         // than covers that, and the rounding in a caller's own division.
         (self.threshold * size as f64 * (1.0 - 1e-12)).ceil() as usize
+    }
+
+    /// Returns the smallest number of shared tokens with which sets of `a` and `b` tokens can reach the threshold:
+    /// ⌈t/(1 + t)·(a + b)⌉ for the threshold t, rounded down where rounding errors could matter.
+    ///
+    /// ```
+    /// use twinprint_index::PrefixFilter;
+    ///
+    /// // Two sets of five tokens reach Jaccard 0.6 if they share four: 4 of 6.
+    /// assert_eq!(PrefixFilter::new(0.6).needed(5, 5), 4);
+    /// ```
+    pub fn needed(self, a: usize, b: usize) -> usize {
+        let share = self.threshold / (1.0 + self.threshold);
+        (share * (a as f64 + b as f64) * (1.0 - 1e-12)).ceil() as usize
+    }
+
+    /// Returns the largest number of tokens that only one of two sets of `a` and `b` tokens has if they reach the
+    /// threshold, or more where rounding errors could matter.
+    ///
+    /// ```
+    /// use twinprint_index::PrefixFilter;
+    ///
+    /// // Two sets of five tokens that share four differ in two tokens.
+    /// assert_eq!(PrefixFilter::new(0.6).most_different(5, 5), 2);
+    /// ```
+    pub fn most_different(self, a: usize, b: usize) -> usize {
+        (a + b).saturating_sub(2 * self.needed(a, b))
     }
 
     /// Returns the length of the prefix of a set of `size` tokens: size − ⌈t·size⌉ + 1 for the threshold t, at most
@@ -77,5 +113,12 @@ impl PrefixFilter {
         // The result is rounded up a little, because rounding errors must not exclude a set. The conversion saturates
         // at 0 and at the largest number.
         (left * (1.0 + self.threshold) / self.threshold * (1.0 + 1e-12) - f64::from(size)) as u32
+    }
+
+    /// Returns `true` if a set of `other` tokens may have the probe's token number `at` as its first shared token, to
+    /// the precision of size classes.
+    pub fn admits(self, size: u32, at: usize, other: u32) -> bool {
+        let most = self.reach(size, at);
+        most >= self.sizes(size).low && class(other) <= class(most)
     }
 }

@@ -7,6 +7,7 @@
 //! both. With the rarest tokens first, the prefixes of unrelated sets seldom share a token. (Bayardo, Ma, Srikant 2007;
 //! Chaudhuri, Ganti, Kaushik 2006.)
 
+mod bitmap;
 mod filter;
 mod order;
 mod place;
@@ -16,6 +17,7 @@ mod run;
 mod tests;
 mod young;
 
+pub use bitmap::TokenBitmap;
 pub use filter::PrefixFilter;
 pub use order::TokenOrder;
 pub use prefix::PrefixIndex;

@@ -1,17 +1,22 @@
 //! A global order of tokens, rare ones first, from approximate counts.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU16, Ordering};
 
-/// The number of counters. Tokens that share a counter are counted together, which only makes them appear more
-/// frequent.
-const MAX_COUNTERS: usize = 1 << 22;
+/// The smallest and the largest number of counters, as powers of two: 128 KiB and 256 MiB.
+const COUNTER_BITS: [u32; 2] = [16, 27];
+
+/// The number of counted tokens for each counter, up to the largest number of counters.
+const TOKENS_PER_COUNTER: u64 = 2;
 
 /// The largest count that readers see. Counters stop there, but threads that check a counter at the same time may each
 /// add one more. Half of the range is left for them, which is more than there can be threads.
-const MAX_COUNT: u32 = u32::MAX / 2;
+const MAX_COUNT: u16 = u16::MAX / 2;
 
-/// Approximate token frequencies in a fixed array of 2²² counters (16 MiB), and the total order of tokens by (count,
-/// token).
+/// Approximate token frequencies in an array of counters, and the total order of tokens by (count, token).
+///
+/// Tokens that share a counter are counted together, which only makes them appear more frequent. With far more tokens
+/// than counters, rare tokens would all appear equally frequent. So the number of counters follows the number of
+/// tokens.
 ///
 /// Counting is commutative: the order depends on what was counted, not on when or by which thread. A prefix index is
 /// correct with any order that is the same for all sets, so count all tokens first, and sort prefixes then.
@@ -19,7 +24,7 @@ const MAX_COUNT: u32 = u32::MAX / 2;
 /// ```
 /// use twinprint_index::TokenOrder;
 ///
-/// let order = TokenOrder::new();
+/// let order = TokenOrder::new(4);
 /// order.count(&[1, 2]);
 /// order.count(&[1, 3]);
 /// let mut rarest = Vec::new();
@@ -28,20 +33,19 @@ const MAX_COUNT: u32 = u32::MAX / 2;
 /// ```
 #[derive(Debug)]
 pub struct TokenOrder {
-    counters: Box<[AtomicU32]>,
-}
-
-impl Default for TokenOrder {
-    fn default() -> Self {
-        Self::new()
-    }
+    /// A power of two of counters.
+    counters: Box<[AtomicU16]>,
 }
 
 impl TokenOrder {
-    /// Creates an order in which all counts are zero.
-    pub fn new() -> Self {
+    /// Creates an order in which all counts are zero. About `tokens` tokens will be counted, repeats included. The
+    /// number decides the memory, one byte for each token up to 256 MiB, and how well rare tokens are told apart.
+    pub fn new(tokens: u64) -> Self {
+        let [fewest, most] = COUNTER_BITS;
+        let counters = tokens / TOKENS_PER_COUNTER + 1;
+        let bits = (u64::BITS - counters.leading_zeros()).clamp(fewest, most);
         Self {
-            counters: (0..MAX_COUNTERS).map(|_| AtomicU32::new(0)).collect(),
+            counters: (0..1usize << bits).map(|_| AtomicU16::new(0)).collect(),
         }
     }
 
@@ -50,10 +54,11 @@ impl TokenOrder {
         size_of_val(&*self.counters)
     }
 
-    fn counter(&self, token: u64) -> &AtomicU32 {
-        // The top bits of a product with an odd constant depend on all bits of the token.
-        let slot = (token.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 42) as usize;
-        &self.counters[slot]
+    fn counter(&self, token: u64) -> &AtomicU16 {
+        // The top bits of a product with an odd constant depend on all bits of the token. In bounds: the shift leaves as
+        // many bits as an index has.
+        let shift = u64::BITS - self.counters.len().trailing_zeros();
+        &self.counters[(token.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> shift) as usize]
     }
 
     /// Adds one to the count of each of the tokens.
@@ -66,9 +71,9 @@ impl TokenOrder {
         }
     }
 
-    /// Returns the approximate count of a token. It is never below the true count, up to the limit of 2³¹ − 1.
+    /// Returns the approximate count of a token. It is never below the true count, up to the limit of 2¹⁵ − 1.
     pub fn frequency(&self, token: u64) -> u32 {
-        self.counter(token).load(Ordering::Relaxed).min(MAX_COUNT)
+        u32::from(self.counter(token).load(Ordering::Relaxed).min(MAX_COUNT))
     }
 
     /// Replaces `out` by the `len` rarest of the distinct `tokens`, or by all of them if there are fewer, in the global

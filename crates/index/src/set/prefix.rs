@@ -16,6 +16,10 @@ use super::young::YoungPostings;
 /// A run is merged with the next older one unless that one is more than this many times as long.
 const RUN_SIZE_RATIO: usize = 8;
 
+/// Postings are counted in a table of all documents if there are at most this many documents for each posting, and
+/// otherwise by sorting them.
+const POSTINGS_FOR_COUNTING: usize = 8;
+
 /// The minimum number of entries of a run.
 const MIN_RUN_ENTRIES: usize = 1 << 16;
 
@@ -30,7 +34,7 @@ const MIN_RUN_ENTRIES: usize = 1 << 16;
 /// use twinprint_index::{PrefixIndex, TokenOrder};
 ///
 /// let sets: [&[u64]; 3] = [&[1, 2, 3, 4, 5], &[1, 2, 3, 4, 6], &[7, 8, 9]];
-/// let order = TokenOrder::new();
+/// let order = TokenOrder::new(13);
 /// sets.iter().for_each(|set| order.count(set));
 ///
 /// let mut index = PrefixIndex::new(0.6);
@@ -42,7 +46,7 @@ const MIN_RUN_ENTRIES: usize = 1 << 16;
 /// // Candidates for the first set, to be verified by the caller.
 /// let mut candidates = Vec::new();
 /// order.sort_prefix(sets[0], index.prefix_len(5), &mut prefix);
-/// index.probe(5, &prefix, &mut candidates);
+/// index.probe(5, &prefix, false, &mut candidates);
 /// assert_eq!(candidates, [0]);
 /// ```
 #[derive(Clone, Debug)]
@@ -91,14 +95,6 @@ impl PrefixIndex {
     /// Returns the length of the prefix of a set of `size` tokens; see [`PrefixFilter::prefix_len`].
     pub fn prefix_len(&self, size: usize) -> usize {
         self.filter.prefix_len(size)
-    }
-
-    /// Returns `true` if a set of `other` tokens may have the probe's token number `at` as its first shared token, to
-    /// the precision of size classes.
-    #[cfg(test)]
-    pub(super) fn admits(&self, size: u32, at: usize, other: u32) -> bool {
-        let most = self.filter.reach(size, at);
-        most >= self.filter.sizes(size).low && class(other) <= class(most)
     }
 
     /// Returns the tokens of a prefix that can be the first token shared with a set of fitting size, each with the
@@ -162,64 +158,132 @@ impl PrefixIndex {
         self.runs.push(run);
     }
 
-    /// Replaces `out` by the ids of all sealed sets that share a prefix token and whose size allows Jaccard ≥
-    /// threshold, distinct and ascending. O(runs + postings of the prefix's tokens with a fitting size).
-    pub fn probe_sealed(&self, size: u32, prefix: &[u64], out: &mut Vec<u32>) {
-        out.clear();
-        let sizes = self.filter.sizes(size);
-        let places = self.places(size, prefix);
-        for run in &self.runs {
-            run.collect(&places, class(sizes.low), out);
-        }
-        if self.young.len() > 0 {
-            for &(place, most) in &places {
-                let sealed = self.young.documents(place).skip_while(|&d| d >= self.sealed);
-                out.extend(sealed.filter(|&d| self.is_within(d, most)));
+    /// Replaces `out` by the ids of all sealed sets that share a prefix token and whose size allows Jaccard ≥ threshold,
+    /// distinct and ascending.
+    ///
+    /// If `counted` is true, the tokens that two prefixes share are counted, and sets that share too few are not among
+    /// the candidates. That reads more postings, and is faster where many sets have the tokens.
+    /// O(runs + postings of the prefix's tokens with a fitting size).
+    pub fn probe_sealed(&self, size: u32, prefix: &[u64], counted: bool, out: &mut Vec<u32>) {
+        self.probe_by(size, prefix, counted, out, |places, low, out| {
+            for run in &self.runs {
+                run.collect(places, class(low), out);
             }
-        }
-        self.finish(sizes, out);
+            if self.young.len() > 0 {
+                for &(place, most) in places {
+                    let sealed = self.young.documents(place).skip_while(|&d| d >= self.sealed);
+                    out.extend(sealed.filter(|&d| self.is_within(d, most)));
+                }
+            }
+        });
     }
 
     /// Like [`PrefixIndex::probe_sealed`], but for the young sets, which were inserted since the last seal.
-    pub fn probe_young(&self, size: u32, prefix: &[u64], out: &mut Vec<u32>) {
+    pub fn probe_young(&self, size: u32, prefix: &[u64], counted: bool, out: &mut Vec<u32>) {
         out.clear();
         if self.sealed as usize == self.documents.len() {
             return;
         }
-        for (place, most) in self.places(size, prefix) {
-            let young = self.young.documents(place).take_while(|&d| d >= self.sealed);
-            out.extend(young.filter(|&d| self.is_within(d, most)));
-        }
-        self.finish(self.filter.sizes(size), out);
+        self.probe_by(size, prefix, counted, out, |places, _, out| {
+            for &(place, most) in places {
+                let young = self.young.documents(place).take_while(|&d| d >= self.sealed);
+                out.extend(young.filter(|&d| self.is_within(d, most)));
+            }
+        });
     }
 
     /// Like [`PrefixIndex::probe_sealed`], but for all inserted sets.
-    pub fn probe(&self, size: u32, prefix: &[u64], out: &mut Vec<u32>) {
+    pub fn probe(&self, size: u32, prefix: &[u64], counted: bool, out: &mut Vec<u32>) {
         let mut young = Vec::new();
-        self.probe_sealed(size, prefix, out);
-        self.probe_young(size, prefix, &mut young);
+        self.probe_sealed(size, prefix, counted, out);
+        self.probe_young(size, prefix, counted, &mut young);
         out.append(&mut young);
         out.sort_unstable();
         out.dedup();
     }
 
-    /// Replaces the document numbers in `out` by the ids of those documents that have a fitting size, distinct and
-    /// ascending.
-    fn finish(&self, sizes: Sizes, out: &mut Vec<u32>) {
-        // Document numbers are sorted first, so that each size is looked up once and in memory order.
-        out.sort_unstable();
-        out.dedup();
-        out.retain_mut(|document| {
-            let Some(&(id, size)) = self.documents.get(*document as usize) else {
-                return false;
-            };
-            *document = id;
-            (sizes.low..=sizes.high).contains(&size)
-        });
-        // Ids are mostly in the order of insertion. An id that was inserted twice occurs twice.
-        if !out.is_sorted_by(|a, b| a < b) {
+    /// Replaces `out` by the ids of the candidates. `collect(places, low, out)` appends the document of every posting
+    /// of the tokens at `places` whose size class is at least that of `low` and at most the class given with the token.
+    ///
+    /// Only the tokens are read that can be the first shared one. If shared tokens are counted, all tokens of the prefix
+    /// are read, because their number excludes far more sets.
+    fn probe_by(
+        &self,
+        size: u32,
+        prefix: &[u64],
+        counted: bool,
+        out: &mut Vec<u32>,
+        collect: impl Fn(&[(PostingPlace, u8)], u32, &mut Vec<u32>),
+    ) {
+        out.clear();
+        if self.documents.is_empty() {
+            return;
+        }
+        let sizes = self.filter.sizes(size);
+        if !counted {
+            collect(&self.places(size, prefix), sizes.low, out);
+            // Document numbers are sorted first, so that each size is looked up once and in memory order.
             out.sort_unstable();
             out.dedup();
+            out.retain_mut(|document| self.fitting(document, sizes).is_some());
+            Self::sort_ids(out);
+            return;
+        }
+        let high = class(sizes.high);
+        let place = |&token: &u64| (PostingPlace::of(token), high);
+        let places: Vec<(PostingPlace, u8)> = prefix.iter().map(place).collect();
+        collect(&places, sizes.low, out);
+        self.retain_sharing(size, prefix.len(), out);
+    }
+
+    /// Replaces a document number by its id and returns the size of the document, if that is in the range `sizes`.
+    fn fitting(&self, document: &mut u32, sizes: Sizes) -> Option<u32> {
+        let &(id, size) = self.documents.get(*document as usize)?;
+        *document = id;
+        (sizes.low..=sizes.high).contains(&size).then_some(size)
+    }
+
+    /// Replaces the document numbers in `out`, one for each posting, by the ids of those documents of a fitting size that
+    /// share enough tokens of the prefix, distinct and ascending.
+    ///
+    /// Let x be the probe with a prefix of q tokens, and y a document with a prefix of p tokens. If y's prefix ends after
+    /// that of x in the global order, then it has every token that y shares with the prefix of x, and at most |x| − q
+    /// more tokens are shared. Otherwise the prefix of x has every token that x shares with the prefix of y, and at most
+    /// |y| − p more are shared. So if the prefixes share c tokens, the sets share at most c + max(|x| − q, |y| − p).
+    /// (This is the suffix bound of PPJoin; Xiao and others 2008.)
+    fn retain_sharing(&self, size: u32, prefix_len: usize, out: &mut Vec<u32>) {
+        let sizes = self.filter.sizes(size);
+        let shares_enough = |document: u32, shared: usize| {
+            let mut id = document;
+            let other = self.fitting(&mut id, sizes)?;
+            let left = (size as usize - prefix_len).max(other as usize - self.prefix_len(other as usize));
+            (shared + left >= self.filter.needed(size as usize, other as usize)).then_some(id)
+        };
+        // Counting takes time for every document, and sorting for every posting.
+        if out.len() * POSTINGS_FOR_COUNTING >= self.documents.len() {
+            let mut shared = vec![0u32; self.documents.len()];
+            for &document in &*out {
+                shared[document as usize] += 1;
+            }
+            out.clear();
+            let counted = (0u32..).zip(&shared).filter(|&(_, &shared)| shared > 0);
+            out.extend(counted.filter_map(|(document, &shared)| shares_enough(document, shared as usize)));
+        } else {
+            out.sort_unstable();
+            let equal = out.chunk_by(|a, b| a == b);
+            let ids: Vec<u32> = equal
+                .filter_map(|equal| shares_enough(equal[0], equal.len()))
+                .collect();
+            *out = ids;
+        }
+        Self::sort_ids(out);
+    }
+
+    /// Sorts ids, which are mostly in the order of insertion. An id that was inserted twice occurs twice.
+    fn sort_ids(ids: &mut Vec<u32>) {
+        if !ids.is_sorted_by(|a, b| a < b) {
+            ids.sort_unstable();
+            ids.dedup();
         }
     }
 

@@ -52,7 +52,7 @@ proptest! {
         backwards: bool,
     ) {
         for threshold in [f64::from(steps) / 20.0, odd] {
-            let order = TokenOrder::new();
+            let order = TokenOrder::new(1 << 18);
             let sets: Vec<BTreeSet<u64>> =
                 sets.iter().map(|s| s.iter().map(|&t| scramble(t)).collect()).collect();
             let tokens: Vec<Vec<u64>> = sets.iter().map(|s| s.iter().copied().collect()).collect();
@@ -60,6 +60,8 @@ proptest! {
                 order.count(set);
             }
             let mut index = PrefixIndex::new(threshold);
+            // A probe of a set in a crowd finds fewer sets below the threshold.
+            let mut found_in_crowd = Vec::new();
             let mut prefixes: HashMap<u32, Vec<u64>> = HashMap::new();
             let mut ids: Vec<u32> = (0..sets.len() as u32).collect();
             if backwards {
@@ -71,18 +73,22 @@ proptest! {
                 let mut prefix = Vec::new();
                 order.sort_prefix(&tokens[id as usize], index.prefix_len(set.len()), &mut prefix);
                 prop_assert_eq!(prefix.len(), index.prefix_len(set.len()));
-                index.probe(set.len() as u32, &prefix, &mut found);
+                index.probe(set.len() as u32, &prefix, false, &mut found);
                 prop_assert!(found.windows(2).all(|w| w[0] < w[1]));
+                index.probe(set.len() as u32, &prefix, true, &mut found_in_crowd);
+                prop_assert!(found_in_crowd.windows(2).all(|w| w[0] < w[1]));
+                prop_assert!(found_in_crowd.iter().all(|id| ids[..turn].contains(id)));
                 for other in &ids[..turn] {
                     let y = &sets[*other as usize];
                     let sizes = set.len().min(y.len()) as f64 / set.len().max(y.len()) as f64;
                     let shared = prefix.iter().enumerate().any(|(at, t)| {
-                        prefixes[other].contains(t) && index.admits(set.len() as u32, at, y.len() as u32)
+                        prefixes[other].contains(t) && PrefixFilter::new(threshold).admits(set.len() as u32, at, y.len() as u32)
                     });
                     let expected = shared && sizes >= threshold * (1.0 - 1e-9);
                     prop_assert_eq!(found.contains(other), expected, "sizes {}", sizes);
                     if jaccard(set, y) >= threshold {
                         prop_assert!(found.contains(other), "J = {} at {}", jaccard(set, y), threshold);
+                        prop_assert!(found_in_crowd.contains(other), "in a crowd, J = {}", jaccard(set, y));
                     }
                 }
                 prop_assert!(found.iter().all(|f| ids[..turn].contains(f)));
@@ -90,6 +96,21 @@ proptest! {
                 prefixes.insert(id, prefix);
             }
             prop_assert_eq!(index.len(), sets.len());
+        }
+    }
+
+    #[test]
+    fn a_bitmap_excludes_no_pair_at_the_threshold(sets in family(), threshold in 0.001f64..=1.0) {
+        let filter = PrefixFilter::new(threshold);
+        let tokens = |set: &BTreeSet<u64>| -> Vec<u64> { set.iter().copied().collect() };
+        for x in &sets {
+            for y in &sets {
+                let difference = TokenBitmap::of(&tokens(x)).difference(TokenBitmap::of(&tokens(y))) as usize;
+                prop_assert!(difference <= x.symmetric_difference(y).count());
+                if jaccard(x, y) >= threshold {
+                    prop_assert!(difference <= filter.most_different(x.len(), y.len()));
+                }
+            }
         }
     }
 
@@ -103,7 +124,7 @@ proptest! {
 
     #[test]
     fn a_prefix_holds_the_rarest(counts in prop::collection::vec(0usize..9, 1..50), len in 0usize..60) {
-        let order = TokenOrder::new();
+        let order = TokenOrder::new(1 << 18);
         let tokens: Vec<u64> = (0..counts.len() as u64).map(scramble).collect();
         for (&token, &count) in tokens.iter().zip(&counts) {
             order.count(&vec![token; count]);
@@ -159,16 +180,16 @@ proptest! {
                 Step::Insert(set) => {
                     let prefix: Vec<u64> = set.iter().copied().take(index.prefix_len(set.len())).collect();
                     let size = set.len() as u32;
-                    index.probe_sealed(size, &prefix, &mut old);
-                    index.probe_young(size, &prefix, &mut young);
-                    index.probe(size, &prefix, &mut all);
+                    index.probe_sealed(size, &prefix, false, &mut old);
+                    index.probe_young(size, &prefix, false, &mut young);
+                    index.probe(size, &prefix, false, &mut all);
                     let expected = |part: &[(u32, BTreeSet<u64>, Vec<u64>)]| -> Vec<u32> {
                         let fits = |y: &BTreeSet<u64>| {
                             let (small, large) = (set.len().min(y.len()), set.len().max(y.len()));
                             small as f64 >= threshold * large as f64 * (1.0 - 1e-12)
                         };
                         let found = part.iter().filter(|(_, y, other)| {
-                            let admits = |at| index.admits(size, at, y.len() as u32);
+                            let admits = |at| PrefixFilter::new(threshold).admits(size, at, y.len() as u32);
                             fits(y) && prefix.iter().enumerate().any(|(at, t)| other.contains(t) && admits(at))
                         });
                         found.map(|x| x.0).collect::<BTreeSet<u32>>().into_iter().collect()
@@ -224,9 +245,9 @@ fn a_large_index_finds_all_sets_after_merges_and_stays_small() {
         let expected: Vec<u32> = (0..n)
             .filter(|&other| (other % 20 == id % 20 || other / 2 == id / 2) && fits(size_of(other)))
             .collect();
-        index.probe_sealed(size, &prefix_of(id), &mut found);
+        index.probe_sealed(size, &prefix_of(id), false, &mut found);
         assert_eq!(found, expected);
-        index.probe_young(size, &prefix_of(id), &mut young);
+        index.probe_young(size, &prefix_of(id), false, &mut young);
         assert!(young.is_empty());
     }
 }
@@ -262,7 +283,7 @@ fn extreme_sizes_are_compared_exactly() {
                 let least = (threshold * f64::from(size.max(other)) * (1.0 - 1e-12)).ceil();
                 f64::from(size.min(other)) >= least
             };
-            index.probe_sealed(size, &[42], &mut found);
+            index.probe_sealed(size, &[42], false, &mut found);
             let expected: Vec<u32> = (0..sizes.len() as u32).filter(fits).collect();
             assert_eq!(found, expected, "{size} at {threshold}");
         }
@@ -289,7 +310,7 @@ fn thresholds_out_of_range_are_clamped() {
 
 #[test]
 fn counts_of_several_threads_equal_those_of_one() {
-    let (one, many) = (TokenOrder::new(), TokenOrder::new());
+    let (one, many) = (TokenOrder::new(10_000), TokenOrder::new(10_000));
     let tokens: Vec<u64> = (0..10_000).map(|i| scramble(i % 700)).collect();
     one.count(&tokens);
     std::thread::scope(|scope| {
@@ -314,18 +335,37 @@ fn entries_use_few_bytes_and_a_frequent_token_is_found() {
     }
     assert!(worst < 24.0, "{worst} bytes an entry");
     let mut found = Vec::new();
-    index.probe(50, &[scramble(123)], &mut found);
+    index.probe(50, &[scramble(123)], false, &mut found);
     assert_eq!(found, [12]);
     // One token is in every set. Its entries are a list, not entries of the table.
     for id in 0..60_000 {
         index.insert(id, 50, &[scramble(u64::MAX - 1)]);
     }
-    index.probe(50, &[scramble(u64::MAX - 1)], &mut found);
+    index.probe(50, &[scramble(u64::MAX - 1)], false, &mut found);
     assert_eq!(found.len(), 60_000);
-    index.probe(40, &[scramble(u64::MAX - 1)], &mut found);
+    index.probe(40, &[scramble(u64::MAX - 1)], false, &mut found);
     assert_eq!(found.len(), 60_000);
-    index.probe(39, &[scramble(u64::MAX - 1)], &mut found);
+    index.probe(39, &[scramble(u64::MAX - 1)], false, &mut found);
     assert!(found.is_empty());
+}
+
+#[test]
+fn bitmaps_exclude_most_sets_that_share_a_part() {
+    // Tokens are hashes. Scrambled once, they would have the bits of the bitmap in a regular pattern.
+    let hash = |n: u64| scramble(scramble(n).rotate_left(32) ^ n);
+    // Each set has 60 tokens, and 15 of them are in all sets. Jaccard 0.8 allows 12 different tokens.
+    let allowed = PrefixFilter::new(0.8).most_different(60, 60);
+    let of_set = |id: u64| {
+        let own = (0..45).map(|token| hash(1000 * id + token));
+        TokenBitmap::of(
+            &(0..15)
+                .map(|token| hash(u64::MAX / 2 + token))
+                .chain(own)
+                .collect::<Vec<_>>(),
+        )
+    };
+    let passed = (1..1000).filter(|&id| of_set(0).difference(of_set(id)) as usize <= allowed);
+    assert_eq!((allowed, passed.count()), (12, 0));
 }
 
 #[test]
@@ -336,8 +376,57 @@ fn sets_that_share_a_template_below_the_threshold_are_not_candidates() {
     for id in 0..1000u64 {
         let prefix = [scramble(2 * id + 100), scramble(2 * id + 101), scramble(1)];
         assert_eq!(index.prefix_len(11), prefix.len());
-        index.probe(11, &prefix, &mut found);
+        index.probe(11, &prefix, false, &mut found);
         assert!(found.is_empty());
         index.insert(id as u32, 11, &prefix);
     }
+}
+
+#[test]
+fn in_a_crowd_every_pair_at_the_threshold_and_few_others_are_found() {
+    // Each set is a template of 100 tokens with up to 29 tokens exchanged for its own.
+    const SETS: u64 = 1500;
+    let sets: Vec<BTreeSet<u64>> = (0..SETS)
+        .map(|id| {
+            let edits = scramble(id) % 30;
+            let exchanged: BTreeSet<u64> = (0..edits).map(|edit| scramble(id * 64 + edit) % 100).collect();
+            let token = |token: u64| {
+                if exchanged.contains(&token) {
+                    scramble(1000 + id * 100 + token)
+                } else {
+                    scramble(token)
+                }
+            };
+            (0..100).map(token).collect()
+        })
+        .collect();
+    let order = TokenOrder::new(1 << 18);
+    let tokens: Vec<Vec<u64>> = sets.iter().map(|set| set.iter().copied().collect()).collect();
+    for set in &tokens {
+        order.count(set);
+    }
+    let mut index = PrefixIndex::new(0.8);
+    let (mut found, mut prefix) = (Vec::new(), Vec::new());
+    let (mut at_threshold, mut candidates) = (0, 0);
+    for (id, set) in (0u32..).zip(&tokens) {
+        if id % 400 == 0 {
+            index.seal();
+        }
+        order.sort_prefix(set, index.prefix_len(set.len()), &mut prefix);
+        index.probe(set.len() as u32, &prefix, true, &mut found);
+        for other in 0..id {
+            let shared = jaccard(&sets[id as usize], &sets[other as usize]);
+            at_threshold += usize::from(shared >= 0.8);
+            assert!(
+                shared < 0.8 || found.contains(&other),
+                "{id} and {other} have J = {shared}"
+            );
+        }
+        candidates += found.len();
+        index.insert(id, set.len() as u32, &prefix);
+    }
+    assert!(
+        at_threshold > 10_000 && candidates < 4 * at_threshold,
+        "{candidates} for {at_threshold}"
+    );
 }

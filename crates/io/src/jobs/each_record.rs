@@ -57,26 +57,42 @@ impl RecordJob<'_> {
         sources
             .check_fields(|hint| self.progress.warn(hint))
             .map_err(JobError::from)?;
-        self.progress.stage("read", sources.total_bytes(), Unit::Bytes);
-        for batch in sources.read(BATCH_BYTES) {
-            let batch = batch.map_err(JobError::from)?;
-            let rows: Result<Vec<Vec<RecordRow<T>>>, JobError> = batch
-                .chunks
-                .par_iter()
-                .map(|chunk| {
-                    let mut worker = workers.get().map_or_else(&new_worker, Ok)?;
-                    let rows = chunk_rows(chunk, &sources, |text| compute(&mut worker, text));
-                    workers.put(worker);
-                    Ok(rows)
-                })
-                .collect();
-            for next in rows?.into_iter().flatten() {
-                row(next)?;
-            }
-            self.progress.advance(batch.input_bytes());
-        }
+        let rows_of =
+            |worker: &mut W, chunk: &Chunk| chunk_rows(chunk, &sources, |text| compute(worker, text));
+        each_chunk(&sources, self.progress, &workers, &new_worker, rows_of, |rows| {
+            rows.into_iter().try_for_each(&mut row)
+        })?;
         Ok(sources.intake().map_err(JobError::from)?)
     }
+}
+
+/// Calls `take` for every chunk of the sources in input order, with the result of `compute`. Chunks are computed in
+/// parallel; each thread has its own worker, from `workers` or else made by `new_worker`.
+pub(super) fn each_chunk<W: Send, T: Send, E: From<JobError>>(
+    sources: &Sources,
+    progress: &dyn Progress,
+    workers: &ObjectPool<W>,
+    new_worker: &(impl Fn() -> Result<W, JobError> + Sync),
+    compute: impl Fn(&mut W, &Chunk) -> T + Sync,
+    mut take: impl FnMut(T) -> Result<(), E>,
+) -> Result<(), E> {
+    progress.stage("read", sources.total_bytes(), Unit::Bytes);
+    for batch in sources.read(BATCH_BYTES) {
+        let batch = batch.map_err(JobError::from)?;
+        let computed: Result<Vec<T>, JobError> = batch
+            .chunks
+            .par_iter()
+            .map(|chunk| {
+                let mut worker = workers.get().map_or_else(new_worker, Ok)?;
+                let computed = compute(&mut worker, chunk);
+                workers.put(worker);
+                Ok(computed)
+            })
+            .collect();
+        computed?.into_iter().try_for_each(&mut take)?;
+        progress.advance(batch.input_bytes());
+    }
+    Ok(())
 }
 
 fn chunk_rows<T>(

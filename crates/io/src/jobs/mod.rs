@@ -8,5 +8,7 @@ pub mod idf;
 pub mod index_export;
 pub mod index_join;
 pub mod keywords;
+mod text_fingerprints;
 
 pub use each_record::RecordRow;
+pub use text_fingerprints::{TextFingerprints, text_fingerprints};

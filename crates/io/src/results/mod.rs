@@ -16,7 +16,7 @@ pub use ratio::Ratio;
 pub use read::{ResultError, RowReader};
 pub use report::{
     ClusterCounts, DamagedFile, DocumentReport, HotRowReport, InputCounts, LargeCluster, OrderReport,
-    PairReport, PlanReport, RadiusReport, RecordCounts, Report, RunReport, SearchCounts, StageReport,
-    UnreadParts,
+    PairReport, PlanReport, RadiusReport, RecallReport, RecordCounts, Report, RunReport, SearchCounts,
+    StageReport, UnreadParts,
 };
 pub use rows::{ClusterRow, PairRow, RejectRow};

@@ -9,12 +9,14 @@ pub enum RadiusChoice {
     /// The user gave the radius.
     #[default]
     Given,
-    /// The largest radius whose expected number of candidates is within the budget.
+    /// No pair is excluded by its distance: the set join of all texts finds every pair at the threshold.
+    Exact,
+    /// The largest radius whose expected number of unrelated candidates is within the budget.
     Affordable,
     /// The smallest radius that is expected to contain nine in ten of the pairs at the threshold. Its expected number
-    /// of candidates exceeds the budget.
+    /// of unrelated candidates exceeds the budget.
     Sufficient,
-    /// The largest radius within the limit of candidates. It is expected to contain fewer than nine in ten of the pairs
+    /// The largest radius within the limit of unrelated candidates. It is expected to contain fewer than nine in ten of the pairs
     /// at the threshold.
     Limited,
     /// The largest radius that the choice considers.

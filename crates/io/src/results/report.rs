@@ -34,6 +34,8 @@ pub struct Report {
     pub radius: RadiusReport,
     /// The minimum Jaccard of a duplicate. Absent if nothing was verified.
     pub threshold: Option<f64>,
+    /// The measured recall at the threshold. Absent if nothing was verified.
+    pub recall: Option<RecallReport>,
     /// Counts of the search and the verification.
     pub search: SearchCounts,
     /// The groups of at least two duplicates.
@@ -70,7 +72,7 @@ pub struct Report {
 }
 
 /// The numbers of records of an input, by outcome.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RecordCounts {
     /// Number of records read: documents and rejects.
     pub read: u64,
@@ -181,6 +183,41 @@ pub struct RadiusReport {
     /// The expected recall: the share of the pairs exactly at the threshold that are within the radius. More similar
     /// pairs have a higher recall. Absent if nothing was verified.
     pub expected_recall: Option<f64>,
+}
+
+/// The recall at the threshold: the share of a text's duplicates that the search finds, averaged over the texts that have
+/// duplicates. It is measured on a sample of texts that is joined exactly with all texts.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub struct RecallReport {
+    /// True if the search finds every pair at the threshold. Then nothing is measured.
+    pub exact: bool,
+    /// The number of sampled texts.
+    pub sampled: u64,
+    /// The number of sampled texts that have duplicates. One duplicate was drawn for each of them.
+    pub trials: u64,
+    /// The number of drawn pairs that the search finds.
+    pub found: u64,
+    /// The measured recall: `found` divided by `trials`. Absent without trials.
+    pub recall: Option<f64>,
+    /// The lower bound of the 95 % interval of the recall (Clopper and Pearson).
+    pub low: f64,
+    /// The upper bound of that interval.
+    pub high: f64,
+}
+
+impl RecallReport {
+    /// The recall that a run should have.
+    pub const WANTED: f64 = 0.99;
+
+    /// True if the search misses pairs, and the recall may be below [`RecallReport::WANTED`].
+    pub fn may_be_low(&self) -> bool {
+        self.found < self.trials && self.low < Self::WANTED
+    }
+
+    /// True if the search missed no drawn pair, but there were too few for a lower bound of [`RecallReport::WANTED`].
+    pub fn has_few_trials(&self) -> bool {
+        !self.exact && self.found == self.trials && self.low < Self::WANTED
+    }
 }
 
 /// Counts of the search and of the verification.

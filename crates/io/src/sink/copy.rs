@@ -174,6 +174,8 @@ impl<'a> Copy<'a> {
         match &chunk.body {
             ChunkContent::Files(range) => return self.files(range.clone(), chunk.first_ordinal()),
             ChunkContent::Rejected { source, .. } => self.counted(*source, 1)?,
+            // Records in memory can be read only once, so they are never copied.
+            ChunkContent::Memory(_) => {}
             ChunkContent::Bytes { source, block, .. } => {
                 self.counted(*source, chunk.records())?;
                 let mut ordinals = chunk.first_ordinal()..;

@@ -14,6 +14,7 @@ use super::decode::{self, ReadProgress, UnpackLimits};
 use super::error::SourceError;
 use super::format::{Codec, Format};
 use super::loss::Loss;
+use super::memory::MemoryBatches;
 use super::record_limits::RecordLimits;
 use super::reject::RejectReason;
 use super::scan::scanner;
@@ -164,6 +165,12 @@ impl Reading {
     fn all(&mut self) -> Option<Message> {
         let limit = self.shared.options.limit.unwrap_or(u64::MAX);
         let shared = Arc::clone(&self.shared);
+        if let Some(memory) = &shared.memory {
+            return match memory.take() {
+                Ok(batches) => self.memory(batches, limit),
+                Err(error) => Some(Err(error)),
+            };
+        }
         let mut next = 0;
         while next < shared.files.len() && self.ordinal < limit {
             if shared.cancelled() {
@@ -181,7 +188,12 @@ impl Reading {
                 Err(ReceiverGone) => return None,
             }
         }
-        if shared.cancelled() {
+        self.end()
+    }
+
+    /// Sends the last batch. Returns the message that ends the input.
+    fn end(&mut self) -> Option<Message> {
+        if self.shared.cancelled() {
             return Some(Err(SourceError::Cancelled));
         }
         let last = !self.batch.chunks.is_empty() || !self.batch.finished.is_empty();
@@ -189,6 +201,29 @@ impl Reading {
             return None;
         }
         Some(Ok(None))
+    }
+
+    /// Puts each batch of records in memory into a chunk. A batch is read as a whole, so the last one may exceed `limit`.
+    fn memory(&mut self, batches: MemoryBatches, limit: u64) -> Option<Message> {
+        for batch in batches {
+            if self.shared.cancelled() {
+                return Some(Err(SourceError::Cancelled));
+            }
+            let batch = match batch {
+                Ok(batch) => batch,
+                Err(error) => return Some(Err(error)),
+            };
+            if self.ordinal >= limit {
+                self.shared.cut_short();
+                break;
+            }
+            let (records, bytes) = (batch.records(), batch.bytes());
+            if records > 0 && self.push(records, bytes, ChunkContent::Memory(batch)).is_err() {
+                return None;
+            }
+        }
+        self.batch.finished.push_back((0, self.ordinal));
+        self.end()
     }
 
     /// Puts consecutive files that are one document each into one chunk, starting with the file `first`. Returns the

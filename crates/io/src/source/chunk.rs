@@ -19,6 +19,7 @@ use super::block::RecordBlock;
 use super::delimited::RowParser;
 use super::format::Format;
 use super::intake::Tally;
+use super::memory::MemoryBatch;
 use super::options::SourceOptions;
 use super::page::PageExtractor;
 use super::record::{IntegerType, Record, RecordKind};
@@ -97,6 +98,8 @@ pub enum ChunkContent {
         /// The rows to decode.
         row_range: RowRange,
     },
+    /// Records in memory.
+    Memory(Arc<dyn MemoryBatch>),
     /// One reject, which may stand for a part of a file that could not be read.
     Rejected {
         /// The index of the file in [`Sources::list`](super::Sources::list).
@@ -127,6 +130,8 @@ impl Chunk {
         match &self.body {
             ChunkContent::Bytes { source, .. } | ChunkContent::Rejected { source, .. } => *source,
             ChunkContent::Files(range) => range.start,
+            // All records in memory belong to the only file, which stands for them.
+            ChunkContent::Memory(_) => 0,
             #[cfg(feature = "tables")]
             ChunkContent::Rows { source, .. } => *source,
         }
@@ -143,6 +148,7 @@ impl Chunk {
     ) -> Option<IntegerType> {
         match &self.body {
             ChunkContent::Bytes { .. } | ChunkContent::Rejected { .. } | ChunkContent::Files(_) => None,
+            ChunkContent::Memory(batch) => batch.id_type(),
             #[cfg(feature = "tables")]
             ChunkContent::Rows { row_range, .. } => row_range.table().id_type(options),
         }
@@ -217,6 +223,19 @@ impl Chunk {
                     });
                 });
             }
+            ChunkContent::Memory(batch) => {
+                let record_limits = RecordLimits::of(&self.shared.options);
+                let mut lines = self.first_ordinal + 1..;
+                batch.each(&mut |record| {
+                    let (raw_len, kind) = record.checked(record_limits);
+                    f(Record {
+                        source: 0,
+                        line: lines.next().unwrap_or(u64::MAX),
+                        raw_len,
+                        kind,
+                    });
+                });
+            }
             ChunkContent::Rejected {
                 source,
                 line,
@@ -284,6 +303,16 @@ impl Chunk {
                 row_range.each(file, options, record_limits, &mut |_, _, kind| {
                     if let Some(ordinal) = ordinals.next().filter(|&ordinal| wanted(ordinal)) {
                         take(ordinal, kind, false);
+                    }
+                });
+            }
+            ChunkContent::Memory(batch) => {
+                let mut ordinals = self.first_ordinal..;
+                batch.each(&mut |record| {
+                    if let (Some(ordinal), Ok(text)) = (ordinals.next(), record.text)
+                        && wanted(ordinal)
+                    {
+                        take(ordinal, RecordKind::document(text, None, None), false);
                     }
                 });
             }

@@ -97,6 +97,12 @@ pub enum SourceError {
     /// The inputs have records, but no record is a document.
     #[error("{}", nothing_accepted(.0))]
     NothingAccepted(Box<Intake>),
+    /// Records in memory were read a second time.
+    #[error("the records in memory can be read only once")]
+    ReadOnce,
+    /// The program that supplies records in memory reported an error.
+    #[error("the records cannot be supplied: {0}")]
+    Supply(String),
     /// No file has a field that the options name.
     #[error("{} has no field {key:?} for {role}; {}", every_file(file, *.files), its_fields(.present))]
     NoField {

@@ -43,6 +43,7 @@ mod intake;
 mod json;
 mod loss;
 mod lost_bytes;
+mod memory;
 mod options;
 mod output_layout;
 mod page;
@@ -76,6 +77,7 @@ pub use file::SourceFile;
 pub use format::{Codec, Format, NamedFormat, UnknownFormat, format_of_name};
 pub use intake::{Damage, FileIntake, Intake, RecordPosition, RejectExample};
 pub use loss::Loss;
+pub use memory::{MemoryBatch, MemoryBatches, MemoryRecord};
 pub use options::{SourceIdentity, SourceOptions};
 pub use page::{PageExtractor, TracedPage};
 pub use record::{IntegerType, Record, RecordKind, SortValue};
@@ -84,8 +86,8 @@ pub use scan::{Span, SpanKind};
 pub use sources::Sources;
 #[cfg(feature = "tables")]
 pub use table::{
-    ArrowTable, IntegerColumn, IntegerReader, ParquetTable, RowRange, Table, TextColumn, TextReader, guarded,
-    open as open_table,
+    ArrowColumns, ArrowTable, IntegerColumn, IntegerReader, ParquetTable, RowRange, Table, TextColumn,
+    TextReader, guarded, open as open_table,
 };
 pub use twinprint_text::charset::Charset;
 pub use walk::input_root;

@@ -9,6 +9,7 @@ use twinprint_text::charset::Charset;
 
 use super::file::SourceFile;
 use super::intake::Tally;
+use super::memory::MemoryInput;
 use super::options::SourceOptions;
 
 /// The files and options of an input, and the counts of its last reading.
@@ -29,14 +30,35 @@ pub(super) struct Shared {
     pub(super) empty: Vec<String>,
     pub(super) repeated: u64,
     pub(super) cancel: Arc<AtomicBool>,
+    /// The records, if they are in memory. There is one file then, which stands for them.
+    pub(super) memory: Option<MemoryInput>,
     /// The copy of stdin on disk. It is deleted when the last reference to it is dropped.
     pub(super) _spool: Option<TempPath>,
 }
 
 /// Stands for the number of records of a file that was not read yet.
-pub(super) const UNKNOWN: u64 = u64::MAX;
+const UNKNOWN: u64 = u64::MAX;
 
 impl Shared {
+    /// The state of an input with these files before it is read.
+    pub(super) fn of(files: Vec<SourceFile>, options: &SourceOptions, cancel: Arc<AtomicBool>) -> Self {
+        Self {
+            records: files.iter().map(|_| AtomicU64::new(UNKNOWN)).collect(),
+            cut_short: AtomicBool::new(false),
+            charsets: files.iter().map(|_| OnceLock::new()).collect(),
+            tally: Mutex::default(),
+            files,
+            options: options.clone(),
+            skipped: BTreeMap::new(),
+            as_text: BTreeMap::new(),
+            empty: Vec::new(),
+            repeated: 0,
+            cancel,
+            memory: None,
+            _spool: None,
+        }
+    }
+
     /// Locks the counts. Poisoning is ignored, because a panic of another thread leaves the counts consistent.
     pub(super) fn tally(&self) -> std::sync::MutexGuard<'_, Tally> {
         self.tally.lock().unwrap_or_else(PoisonError::into_inner)

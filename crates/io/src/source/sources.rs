@@ -1,9 +1,9 @@
 //! The files of an input, and the methods that read them.
 
 use std::collections::BTreeMap;
-use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use twinprint_text::charset::Charset;
 
@@ -11,9 +11,11 @@ use super::batch::BatchReader;
 use super::discover;
 use super::error::SourceError;
 use super::file::SourceFile;
+use super::format::{Codec, Format};
 use super::intake::Intake;
+use super::memory::{MemoryBatches, MemoryInput};
 use super::options::SourceOptions;
-use super::shared::{Shared, UNKNOWN};
+use super::shared::Shared;
 
 /// The files of an input, in the order in which their records are numbered.
 ///
@@ -93,20 +95,41 @@ impl Sources {
         let as_text = found.as_text();
         Ok(Self {
             shared: Arc::new(Shared {
-                records: found.files.iter().map(|_| AtomicU64::new(UNKNOWN)).collect(),
-                cut_short: AtomicBool::new(false),
-                charsets: found.files.iter().map(|_| OnceLock::new()).collect(),
-                tally: Mutex::default(),
-                files: found.files,
-                options: options.clone(),
                 skipped: found.skipped,
                 as_text,
                 empty: found.empty,
                 repeated: found.repeated,
-                cancel,
                 _spool: found.spool,
+                ..Shared::of(found.files, options, cancel)
             }),
         })
+    }
+
+    /// Returns sources with records in memory, under the name `label`. They can be read once.
+    pub fn of_memory(
+        label: &str,
+        batches: MemoryBatches,
+        options: &SourceOptions,
+        cancel: Arc<AtomicBool>,
+    ) -> Self {
+        let file = SourceFile {
+            path: PathBuf::new(),
+            label: label.to_owned(),
+            relative: PathBuf::from(label),
+            // Records in memory are named by their numbers, as those of a file with many records.
+            format: Format::Jsonl,
+            codec: Codec::Plain,
+            bytes: 0,
+            as_text: None,
+            unreadable: None,
+            modified: None,
+        };
+        Self {
+            shared: Arc::new(Shared {
+                memory: Some(MemoryInput::new(batches)),
+                ..Shared::of(vec![file], options, cancel)
+            }),
+        }
     }
 
     /// Returns sources with only the given files, which are indices in [`list`](Self::list), and the same options.
@@ -117,21 +140,9 @@ impl Sources {
             .iter()
             .filter_map(|&file| self.shared.files.get(file as usize).cloned())
             .collect();
+        let cancel = Arc::clone(&self.shared.cancel);
         Self {
-            shared: Arc::new(Shared {
-                records: files.iter().map(|_| AtomicU64::new(UNKNOWN)).collect(),
-                cut_short: AtomicBool::new(false),
-                charsets: files.iter().map(|_| OnceLock::new()).collect(),
-                tally: Mutex::default(),
-                files,
-                options: self.shared.options.clone(),
-                skipped: BTreeMap::new(),
-                as_text: BTreeMap::new(),
-                empty: Vec::new(),
-                repeated: 0,
-                cancel: Arc::clone(&self.shared.cancel),
-                _spool: None,
-            }),
+            shared: Arc::new(Shared::of(files, &self.shared.options, cancel)),
         }
     }
 
@@ -205,9 +216,15 @@ impl Sources {
     /// [`documents`](super::Chunk::documents).
     ///
     /// # Errors
-    /// [`SourceError::NothingAccepted`] if records were read, but none of them is a document.
+    /// [`SourceError::NothingAccepted`] if records of files were read, but none of them is a document. Most often the
+    /// name of the field is wrong. The caller knows the records in memory.
     pub fn intake(&self) -> Result<Intake, SourceError> {
-        self.intake_so_far().checked()
+        let intake = self.intake_so_far();
+        if self.shared.memory.is_some() {
+            Ok(intake)
+        } else {
+            intake.checked()
+        }
     }
 
     /// Returns the counts of what has been read so far. [`intake`](Self::intake) needs a reading of the whole input; this

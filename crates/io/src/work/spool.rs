@@ -3,12 +3,14 @@
 //! Texts are gathered into blocks of about 4 KiB, and each block is compressed separately. A block is small enough that
 //! reading one text decompresses little else, and large enough to compress well. Blocks are compressed in parallel and
 //! written in order. The spool is deleted at the end of the run, so its format may change with any version.
+//!
+//! A spool may stay in memory up to a given size, so that a run over a few texts needs no file.
 
-use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
+use tempfile::{SpooledData, SpooledTempFile, spooled_tempfile_in};
 
 use super::WorkError;
 use twinprint_index::PositionedFile;
@@ -62,7 +64,7 @@ struct Block {
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let work = WorkDir::temporary()?;
-/// let mut writer = SpoolWriter::create(&work.path().join("texts"))?;
+/// let mut writer = SpoolWriter::create(work.path(), 0);
 /// let first = writer.push("the first text");
 /// let second = writer.push("the second text");
 /// let spool = writer.finish()?;
@@ -73,8 +75,8 @@ struct Block {
 /// # }
 /// ```
 pub struct SpoolWriter {
-    path: PathBuf,
-    file: BufWriter<File>,
+    dir: PathBuf,
+    file: BufWriter<SpooledTempFile>,
     pending: Vec<u8>,
     sealed: Vec<Vec<u8>>,
     blocks: Vec<Block>,
@@ -82,25 +84,17 @@ pub struct SpoolWriter {
 }
 
 impl SpoolWriter {
-    /// Creates a spool at `path`. The file must not exist.
-    ///
-    /// # Errors
-    /// [`WorkError::Spool`].
-    pub fn create(path: &Path) -> Result<Self, WorkError> {
-        let file = File::options()
-            .read(true)
-            .write(true)
-            .create_new(true)
-            .open(path)
-            .map_err(|source| WorkError::spool(path, source))?;
-        Ok(Self {
-            path: path.to_owned(),
-            file: BufWriter::with_capacity(1 << 20, file),
+    /// Creates a spool. Beyond `in_memory` bytes it becomes a file in `dir`. The file has no name, so nothing is left of
+    /// it after any end of the program.
+    pub fn create(dir: &Path, in_memory: usize) -> Self {
+        Self {
+            dir: dir.to_owned(),
+            file: BufWriter::with_capacity(1 << 20, spooled_tempfile_in(in_memory, dir)),
             pending: Vec::with_capacity(2 * BLOCK_BYTES),
             sealed: Vec::new(),
             blocks: Vec::new(),
             bytes: 0,
-        })
+        }
     }
 
     /// Adds a text and returns its position. The next [`flush`](Self::flush) or [`finish`](Self::finish) writes it to
@@ -145,7 +139,7 @@ impl SpoolWriter {
         for (packed, raw) in packed.into_iter().zip(self.sealed.drain(..)) {
             let packed = packed
                 .and_then(|packed| self.file.write_all(&packed).map(|()| packed))
-                .map_err(|source| WorkError::spool(&self.path, source))?;
+                .map_err(|source| WorkError::spool(&self.dir, source))?;
             self.blocks.push(Block {
                 offset: self.bytes,
                 packed: packed.len() as u32,
@@ -165,13 +159,15 @@ impl SpoolWriter {
             self.seal();
         }
         self.flush()?;
-        let file = self
-            .file
-            .into_inner()
-            .map_err(|error| WorkError::spool(&self.path, error.into_error()))?;
+        let file = self.file.into_inner();
+        let file = file.map_err(|error| WorkError::spool(&self.dir, error.into_error()))?;
+        let store = match file.into_inner() {
+            SpooledData::InMemory(cursor) => Store::Memory(cursor.into_inner()),
+            SpooledData::OnDisk(file) => Store::File(PositionedFile::new(file)),
+        };
         Ok(Spool {
-            path: self.path,
-            file: PositionedFile::new(file),
+            dir: self.dir,
+            store,
             blocks: self.blocks,
             bytes: self.bytes,
         })
@@ -180,10 +176,16 @@ impl SpoolWriter {
 
 /// Reads texts from a spool, on any thread.
 pub struct Spool {
-    path: PathBuf,
-    file: PositionedFile,
+    dir: PathBuf,
+    store: Store,
     blocks: Vec<Block>,
     bytes: u64,
+}
+
+/// The place of the blocks.
+enum Store {
+    Memory(Vec<u8>),
+    File(PositionedFile),
 }
 
 /// The buffers with which one thread reads a spool. They contain the block that was read last.
@@ -196,7 +198,7 @@ pub struct BlockBuffer {
 }
 
 impl Spool {
-    /// The size of the spool on disk, in bytes.
+    /// The size of all compressed blocks, in bytes.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -214,7 +216,7 @@ impl Spool {
         if buffer.loaded != Some(text.block) {
             buffer.loaded = None;
             self.load(text.block, buffer)
-                .map_err(|source| WorkError::spool(&self.path, source))?;
+                .map_err(|source| WorkError::spool(&self.dir, source))?;
             buffer.loaded = Some(text.block);
         }
         let (start, end) = (text.offset as usize, text.offset as usize + text.len());
@@ -222,7 +224,7 @@ impl Spool {
             .raw
             .get(start..end)
             .and_then(|bytes| simdutf8::basic::from_utf8(bytes).ok())
-            .ok_or_else(|| WorkError::spool(&self.path, std::io::ErrorKind::InvalidData.into()))
+            .ok_or_else(|| WorkError::spool(&self.dir, std::io::ErrorKind::InvalidData.into()))
     }
 
     fn load(&self, block: u32, buffer: &mut BlockBuffer) -> std::io::Result<()> {
@@ -230,15 +232,25 @@ impl Spool {
             .blocks
             .get(block as usize)
             .ok_or(std::io::ErrorKind::InvalidInput)?;
-        buffer.packed.resize(packed as usize, 0);
-        self.file.read_exact_at(&mut buffer.packed, offset)?;
+        let packed = match &self.store {
+            Store::Memory(bytes) => {
+                let start = offset as usize;
+                let block = bytes.get(start..start + packed as usize);
+                block.ok_or(std::io::ErrorKind::UnexpectedEof)?
+            }
+            Store::File(file) => {
+                buffer.packed.resize(packed as usize, 0);
+                file.read_exact_at(&mut buffer.packed, offset)?;
+                &buffer.packed
+            }
+        };
         buffer.raw.clear();
         buffer.raw.reserve(raw as usize);
         if buffer.decompressor.is_none() {
             buffer.decompressor = Some(zstd::bulk::Decompressor::new()?);
         }
         if let Some(decompressor) = &mut buffer.decompressor {
-            decompressor.decompress_to_buffer(&buffer.packed, &mut buffer.raw)?;
+            decompressor.decompress_to_buffer(packed, &mut buffer.raw)?;
         }
         Ok(())
     }
@@ -249,24 +261,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_of_any_length_are_read_back() {
-        let dir = tempfile::tempdir().unwrap();
-        let texts: Vec<String> = (0..300)
-            .map(|i| "wort ".repeat([0, 1, 7, 900, 40_000][i % 5]) + &i.to_string())
-            .collect();
-        let mut writer = SpoolWriter::create(&dir.path().join("spool")).unwrap();
-        let mut places = Vec::new();
-        for (i, text) in texts.iter().enumerate() {
-            places.push(writer.push(text));
-            if i % 70 == 0 {
-                writer.flush().unwrap();
+    fn texts_of_any_length_are_read_back_from_memory_and_from_disk() {
+        for in_memory in [0, 4096, usize::MAX] {
+            let dir = tempfile::tempdir().unwrap();
+            let texts: Vec<String> = (0..300)
+                .map(|i| "wort ".repeat([0, 1, 7, 900, 40_000][i % 5]) + &i.to_string())
+                .collect();
+            let mut writer = SpoolWriter::create(dir.path(), in_memory);
+            let mut places = Vec::new();
+            for (i, text) in texts.iter().enumerate() {
+                places.push(writer.push(text));
+                if i % 70 == 0 {
+                    writer.flush().unwrap();
+                }
             }
+            let spool = writer.finish().unwrap();
+            assert_eq!(matches!(spool.store, Store::Memory(_)), in_memory == usize::MAX);
+            let mut buffer = BlockBuffer::default();
+            for i in (0..300).rev().chain(0..300) {
+                assert_eq!(spool.text(places[i], &mut buffer).unwrap(), texts[i]);
+            }
+            assert!(spool.bytes() > 0);
+            assert_eq!(dir.path().read_dir().unwrap().count(), 0, "the file has no name");
         }
-        let spool = writer.finish().unwrap();
-        let mut buffer = BlockBuffer::default();
-        for i in (0..300).rev().chain(0..300) {
-            assert_eq!(spool.text(places[i], &mut buffer).unwrap(), texts[i]);
-        }
-        assert!(spool.bytes() > 0);
     }
 }

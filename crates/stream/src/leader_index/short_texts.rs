@@ -61,7 +61,8 @@ impl ShortTexts {
 
     pub(super) fn lookup(&self, query: &ShinglePrefix<'_>) -> Vec<u64> {
         let mut numbers = Vec::new();
-        self.index.probe(query.set_size, query.tokens, &mut numbers);
+        self.index
+            .probe(query.set_size, query.tokens, false, &mut numbers);
         let mut ids: Vec<u64> = numbers
             .iter()
             .filter_map(|&number| self.ids.get(number as usize).copied())

@@ -60,6 +60,28 @@ impl Shingler {
     /// skipped. Measured by words, it is [`WORD_GRAM`] consecutive words, where a word is a run of letters and numbers,
     /// or one ideograph. A text that is too short for a shingle is one shingle as a whole.
     pub fn shingle(&mut self, canonical: &str, measure: Measure) -> Vec<u64> {
+        self.hash_grams(canonical, measure);
+        self.sorter.sort_distinct(&mut self.grams)
+    }
+
+    /// Makes the hashed shingles of a canonical text in the order of the text, repeats included. They are the members of
+    /// [`Shingler::shingle`], without the cost of sorting them. Linear time.
+    ///
+    /// ```
+    /// use twinprint_fingerprint::HashKey;
+    /// use twinprint_text::Measure;
+    /// use twinprint_text::overlap::Shingler;
+    ///
+    /// let mut shingler = Shingler::new(HashKey::PUBLIC);
+    /// assert_eq!(shingler.grams("to be or not to be or not", Measure::WordGrams).len(), 6);
+    /// assert_eq!(shingler.shingle("to be or not to be or not", Measure::WordGrams).len(), 4);
+    /// ```
+    pub fn grams(&mut self, canonical: &str, measure: Measure) -> &[u64] {
+        self.hash_grams(canonical, measure);
+        &self.grams
+    }
+
+    fn hash_grams(&mut self, canonical: &str, measure: Measure) {
         let mut grams = std::mem::take(&mut self.grams);
         grams.clear();
         let end = canonical.floor_char_boundary(u32::MAX as usize);
@@ -68,9 +90,7 @@ impl Shingler {
             Measure::CharGrams => self.char_grams(text, &mut grams),
             Measure::WordGrams => self.word_grams(text, &mut grams),
         }
-        let distinct = self.sorter.sort_distinct(&mut grams);
         self.grams = grams;
-        distinct
     }
 
     fn char_grams(&self, text: &str, out: &mut Vec<u64>) {

@@ -16,65 +16,129 @@ fn random(n: usize, seed: u64) -> Vec<u128> {
         .collect()
 }
 
+/// Chooses among `rows`, whose texts all have this Jaccard.
+fn choose_among(rows: &[u128], criteria: RadiusCriteria, jaccard: f64) -> Radius {
+    choose(rows, criteria, 42, &|_, _| Ok(jaccard)).unwrap()
+}
+
 #[test]
 fn unrelated_fingerprints_allow_the_widest_radius() {
-    let radius = choose(&random(3000, 7), criteria(Auto::Auto, Auto::Auto, 0.8), 42);
+    let radius = choose_among(&random(3000, 7), criteria(Auto::Auto, Auto::Auto, 0.8), 0.0);
     assert_eq!((radius.bits, radius.k), (128, 24));
     assert!(radius.expected_candidates.unwrap() < 0.1);
 }
 
-#[test]
-fn clustered_fingerprints_reduce_the_radius() {
-    let rows: Vec<u128> = random(3000, 7)
-        .iter()
-        .map(|r| r & 0xFFFF_FFFF_FFFF_FFFF)
-        .collect();
-    let radius = choose(&rows, criteria(Auto::Fixed(128), Auto::Auto, 0.8), 42);
-    assert!(radius.k < 24, "half of the bits are equal everywhere: {radius:?}");
-    assert!(radius.expected_candidates.unwrap() <= CANDIDATE_BUDGET);
-    assert!(recall(128, radius.k, 0.8) >= SUFFICIENT_RECALL);
+/// Fingerprints that differ in `bits` bits only, so that they are close to one another.
+fn close(n: usize, bits: u32) -> Vec<u128> {
+    let mask = u128::MAX >> (128 - bits);
+    random(n, 7).into_iter().map(|row| row & mask).collect()
+}
+
+/// The smallest radius at 128 bits that is expected to find enough pairs at a Jaccard of 0.8.
+fn sufficient() -> u32 {
+    (0..40)
+        .find(|&k| recall(128, k, 0.8) >= SUFFICIENT_RECALL)
+        .unwrap()
 }
 
 #[test]
-fn similar_documents_do_not_reduce_the_radius_below_sufficient_recall() {
-    // Clusters of 60 fingerprints around random centres, about 8 bits away.
-    let rows: Vec<u128> = random(50, 5)
-        .iter()
-        .flat_map(|centre| {
-            random(60, *centre as u64)
-                .into_iter()
-                .map(move |r| centre ^ (r & (r >> 3) & (r >> 7) & (r >> 12)))
-        })
-        .collect();
-    let radius = choose(&rows, criteria(Auto::Fixed(128), Auto::Auto, 0.8), 42);
-    assert!(recall(128, radius.k, 0.8) >= SUFFICIENT_RECALL, "{radius:?}");
+fn close_fingerprints_reduce_the_radius_to_a_sufficient_one() {
+    for jaccard in [0.0, 0.3] {
+        let radius = choose_among(
+            &close(3000, 64),
+            criteria(Auto::Fixed(128), Auto::Auto, 0.8),
+            jaccard,
+        );
+        assert!(radius.k < 24 && radius.k >= sufficient(), "{radius:?}");
+        assert!(
+            radius.choice == RadiusChoice::Sufficient || radius.typical_candidates <= Some(CANDIDATE_BUDGET)
+        );
+    }
+}
+
+#[test]
+fn only_unrelated_texts_reduce_the_radius_further() {
+    let rows = close(3000, 48);
+    let at = |jaccard| choose_among(&rows, criteria(Auto::Fixed(128), Auto::Auto, 0.8), jaccard);
+    let (unrelated, similar) = (at(0.0), at(0.3));
     assert!(
-        radius.expected_candidates.unwrap() > CANDIDATE_BUDGET,
-        "{radius:?}"
+        unrelated.k < sufficient() && unrelated.choice == RadiusChoice::Limited,
+        "{unrelated:?}"
+    );
+    assert!(
+        similar.k == sufficient() && similar.choice == RadiusChoice::Sufficient,
+        "{similar:?}"
+    );
+    assert!(
+        similar.typical_candidates.unwrap() > CANDIDATE_LIMIT,
+        "{similar:?}"
     );
 }
 
-/// The radius chosen at 128 bits if `within[k]` candidates per document are within radius k. The last number is repeated up to `widest`.
+#[test]
+fn a_crowd_does_not_reduce_the_radius_of_other_texts() {
+    // A crowd around one centre, up to 100 times as many rows as the others.
+    for crowd in [0, 250, 3000, 30_000] {
+        let mut rows = random(300, 3);
+        rows.extend(
+            random(crowd, 5)
+                .into_iter()
+                .map(|row| row & (row >> 3) & (row >> 7)),
+        );
+        rows.sort_unstable();
+        let centre = |row: usize| rows[row].count_ones() < 40;
+        let jaccard = |a: usize, b: usize| Ok(if centre(a) && centre(b) { 0.3 } else { 0.0 });
+        let radius = choose(&rows, criteria(Auto::Fixed(128), Auto::Auto, 0.8), 42, &jaccard).unwrap();
+        if crowd < 300 {
+            assert_eq!(
+                (radius.k, radius.choice),
+                (24, RadiusChoice::Widest),
+                "{radius:?}"
+            );
+        } else {
+            // Most documents are in the crowd.
+            assert_eq!(
+                (radius.k, radius.choice),
+                (sufficient(), RadiusChoice::Sufficient),
+                "{radius:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_small_corpus_needs_no_radius() {
+    let radius = exact(Auto::Auto);
+    assert_eq!(
+        (radius.bits, radius.k, radius.choice),
+        (128, 128, RadiusChoice::Exact)
+    );
+    assert_eq!(exact(Auto::Fixed(64)).k, 64);
+}
+
+/// The radius chosen at 128 bits if `within[k]` unrelated candidates per document are within radius k. The last number is
+/// repeated up to `widest`.
 fn chosen(within: &[f64], widest: u32, threshold: f64) -> Radius {
     let last = within[within.len() - 1];
-    let histogram = Histogram {
+    let within: Vec<f64> = (0..=widest as usize)
+        .map(|k| within.get(k).copied().unwrap_or(last))
+        .collect();
+    let density = Density {
         bits: 128,
-        within: (0..=widest as usize)
-            .map(|k| within.get(k).copied().unwrap_or(last))
-            .collect(),
+        candidates: within.clone(),
+        typical: within.clone(),
+        unrelated: Some(within),
     };
     let sample = SampleSize {
         sampled: 100,
         all: 1000,
     };
-    from_histogram(&histogram, threshold, sample)
+    from_density(&density, threshold, sample)
 }
 
 #[test]
 fn the_reason_names_what_limited_the_radius() {
-    let sufficient = (0..40)
-        .find(|&k| recall(128, k, 0.8) >= SUFFICIENT_RECALL)
-        .unwrap();
+    let sufficient = sufficient();
     let steps = |steps: &[(u32, f64)]| -> Vec<f64> {
         let of = |k: u32| {
             steps
@@ -115,7 +179,7 @@ fn the_reason_names_what_limited_the_radius() {
             24,
             8,
             RadiusChoice::Limited,
-            "with about 100 candidates a document or fewer, expected to find",
+            "with about 100 unrelated candidates a document or fewer, expected to find",
         ),
         (
             steps(&[(4, budget)]),
@@ -146,13 +210,14 @@ fn the_reason_names_what_limited_the_radius() {
 #[test]
 fn a_given_width_and_radius_are_not_changed() {
     let rows = random(10, 3);
-    let radius = choose(&rows, criteria(Auto::Fixed(64), Auto::Fixed(3), 0.8), 42);
+    let radius = choose_among(&rows, criteria(Auto::Fixed(64), Auto::Fixed(3), 0.8), 0.0);
     assert_eq!((radius.bits, radius.k, radius.expected_candidates), (64, 3, None));
+    let radius = choose_among(&rows, criteria(Auto::Auto, Auto::Fixed(20), 0.8), 0.0);
+    assert_eq!(radius.bits, 128);
     assert_eq!(
-        choose(&rows, criteria(Auto::Auto, Auto::Fixed(20), 0.8), 42).bits,
+        choose_among(&[], criteria(Auto::Auto, Auto::Auto, 0.8), 0.0).bits,
         128
     );
-    assert_eq!(choose(&[], criteria(Auto::Auto, Auto::Auto, 0.8), 42).bits, 128);
 }
 
 #[test]
@@ -168,7 +233,7 @@ fn recall_grows_with_the_radius_and_falls_with_the_threshold() {
 #[test]
 fn low_thresholds_allow_wider_radii_if_the_corpus_is_small() {
     let rows = random(3000, 7);
-    let at = |threshold| choose(&rows, criteria(Auto::Auto, Auto::Auto, threshold), 42);
+    let at = |threshold| choose_among(&rows, criteria(Auto::Auto, Auto::Auto, threshold), 0.0);
     assert_eq!((at(0.8).bits, at(0.8).k), (128, DEFAULT_MAX_RADIUS));
     assert_eq!((at(0.95).bits, at(0.95).k), (64, 12));
     assert!(

@@ -46,7 +46,7 @@ impl Corpus {
 
     fn measured(texts: Vec<String>, measure: Measure) -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let mut writer = SpoolWriter::create(&dir.path().join("spool")).unwrap();
+        let mut writer = SpoolWriter::create(dir.path(), 0);
         let mut classes = Classes::default();
         for (i, text) in texts.iter().enumerate() {
             let class = NewClass {

@@ -24,7 +24,7 @@ use super::record::{IntegerType, RecordKind};
 use super::record_limits::RecordLimits;
 use super::reject::RejectReason;
 
-pub use self::arrow::ArrowTable;
+pub use self::arrow::{ArrowColumns, ArrowTable};
 pub use self::parquet::{IntegerColumn, IntegerReader, ParquetTable, TextColumn, TextReader};
 use self::row::RowDecoder;
 

@@ -55,7 +55,8 @@ pub(super) fn record<'a>(
     (raw_len, kind)
 }
 
-fn text<'a>(cell: Cell<'a>, key: &str) -> Result<Cow<'a, str>, RejectReason> {
+/// The text of a cell, or the reason why it has none. `key` is the name of the column.
+pub(super) fn text<'a>(cell: Cell<'a>, key: &str) -> Result<Cow<'a, str>, RejectReason> {
     match cell {
         Cell::Null => Err(RejectReason::FieldNull { key: key.to_owned() }),
         Cell::One(bytes) => utf8(bytes).map(Cow::Borrowed),

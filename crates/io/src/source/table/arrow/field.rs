@@ -254,6 +254,9 @@ fn elements_of<O: OffsetSizeTrait>(list: &GenericListArray<O>, row: usize) -> (&
 
 fn bytes(leaf: &dyn Array, row: usize) -> Option<&[u8]> {
     Some(match leaf.data_type() {
+        DataType::Utf8 => leaf.as_string::<i32>().value(row).as_bytes(),
+        DataType::LargeUtf8 => leaf.as_string::<i64>().value(row).as_bytes(),
+        DataType::Utf8View => leaf.as_string_view().value(row).as_bytes(),
         DataType::Binary => leaf.as_binary::<i32>().value(row),
         DataType::LargeBinary => leaf.as_binary::<i64>().value(row),
         DataType::BinaryView => leaf.as_binary_view().value(row),

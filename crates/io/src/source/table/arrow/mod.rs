@@ -8,6 +8,7 @@
 mod claims;
 mod field;
 mod frame;
+mod held;
 mod rows;
 
 use std::fmt::Display;
@@ -24,6 +25,7 @@ use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef};
 
 use self::field::Column;
 use self::frame::Frame;
+pub use self::held::ArrowColumns;
 use self::rows::ArrowRows;
 use super::{Format, RowRange, Table, TablePart, check_rows, damaged, open, unreadable};
 use crate::source::file::SourceFile;

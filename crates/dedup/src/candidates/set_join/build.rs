@@ -1,0 +1,116 @@
+//! The preparation of the set join: counts of shingles, and the choice of foreign members.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use twinprint_cluster::JoinRole;
+use twinprint_index::set::{PrefixFilter, TokenOrder};
+use twinprint_text::Measure;
+
+use super::{MAX_SLICE_MEMBERS, MeasureJoin, MemberIndex, SetJoin, members};
+use crate::corpus::shingle_sets::{SetCache, SetKey};
+use crate::error::DedupError;
+use crate::ids::{IdVec, ItemId};
+
+/// One of this number of texts of the other measure is counted for the choice of foreign members.
+const COUNTED_OTHERS: usize = 16;
+
+/// The largest number of shingles in the prefixes of native members for which foreign members are chosen. If there are
+/// more, all texts that may be compared with native members are foreign members.
+const MAX_PREFIX_SHINGLES: usize = 1 << 24;
+
+impl SetJoin {
+    /// Counts the native core members that have each shingle. The counts define the order of rarity, in which shingles
+    /// that no native core member has come first: such a shingle finds no pair, so a prefix of them costs least.
+    pub(crate) fn new(
+        sets: &SetCache<'_>,
+        roles: &IdVec<ItemId, JoinRole>,
+        threshold: f64,
+    ) -> Result<Self, DedupError> {
+        let all = members(roles.as_slice(), JoinRole::Fringe);
+        let mut joins = Vec::new();
+        for measure in [Measure::WordGrams, Measure::CharGrams] {
+            let (native, others): (Vec<ItemId>, Vec<ItemId>) =
+                all.iter().partition(|&&item| sets.measure(item) == measure);
+            if native.is_empty() {
+                continue;
+            }
+            let others: Vec<ItemId> = others
+                .into_iter()
+                .filter(|&item| sets.measure(item).with(measure) == measure)
+                .collect();
+            let core: Vec<ItemId> = native
+                .iter()
+                .copied()
+                .filter(|&item| roles[item] == JoinRole::Core)
+                .collect();
+            let order = TokenOrder::new(tokens(&core, sets));
+            sets.each(keys(&core, measure), |_, shingles| {
+                order.count(shingles);
+                None::<()>
+            })?;
+            joins.push(MeasureJoin {
+                measure,
+                filter: PrefixFilter::new(threshold),
+                native: MemberIndex::new(threshold),
+                foreign: MemberIndex::new(threshold),
+                foreign_items: foreign(sets, [&native, &others], measure, threshold)?,
+                order,
+                block: FxHashMap::default(),
+            });
+        }
+        Ok(Self { joins })
+    }
+}
+
+fn keys(items: &[ItemId], measure: Measure) -> Vec<SetKey> {
+    let key = |&item: &ItemId| SetKey { item, measure };
+    items.iter().map(key).collect()
+}
+
+/// The number of shingles of items, estimated from their lengths.
+fn tokens(items: &[ItemId], sets: &SetCache<'_>) -> u64 {
+    let bytes: u64 = items.iter().map(|&item| sets.cost(item) as u64).sum();
+    bytes / size_of::<u64>() as u64
+}
+
+/// The texts of the other measure that may reach the threshold with a native member.
+///
+/// A set at the threshold with a native member has a shingle of the member's prefix, by whichever order of shingles the
+/// prefix is taken. By an order of rarity among the others few of them have such a shingle. If the others have no more
+/// shingles than the native members, all of them are chosen.
+fn foreign(
+    sets: &SetCache<'_>,
+    [native, others]: [&[ItemId]; 2],
+    measure: Measure,
+    threshold: f64,
+) -> Result<FxHashSet<ItemId>, DedupError> {
+    // The choice reads the native members twice.
+    if tokens(others, sets) <= tokens(native, sets) {
+        return Ok(others.iter().copied().collect());
+    }
+    let counted: Vec<ItemId> = others.iter().copied().step_by(COUNTED_OTHERS).collect();
+    let order = TokenOrder::new(tokens(native, sets) + tokens(&counted, sets));
+    for items in [native, &counted] {
+        sets.each(keys(items, measure), |_, shingles| {
+            order.count(shingles);
+            None::<()>
+        })?;
+    }
+    let filter = PrefixFilter::new(threshold);
+    let mut finding: FxHashSet<u64> = FxHashSet::default();
+    for slice in native.chunks(MAX_SLICE_MEMBERS) {
+        let prefixes = sets.each(keys(slice, measure), |_, shingles| {
+            let mut prefix = Vec::new();
+            order.sort_prefix(shingles, filter.prefix_len(shingles.len()), &mut prefix);
+            Some(prefix)
+        })?;
+        finding.extend(prefixes.into_iter().flatten());
+        if finding.len() > MAX_PREFIX_SHINGLES {
+            return Ok(others.iter().copied().collect());
+        }
+    }
+    let found = sets.each(keys(others, measure), |key, shingles| {
+        let finds = shingles.iter().any(|shingle| finding.contains(shingle));
+        finds.then_some(key.item)
+    })?;
+    Ok(found.into_iter().collect())
+}

@@ -1,0 +1,1 @@
+"""Drop-in replacements for other libraries. Each module has the name of the library that it replaces."""
