@@ -15,7 +15,7 @@ use crate::corpus::Classes;
 use crate::options::{Auto, DedupOptions};
 
 /// The cost up to which the set join is chosen in any case, in nanoseconds of one core.
-const SMALL_COST: f64 = 8e9;
+const SMALL_COST: f64 = 5e8;
 /// The number of shingles above which the set join is not chosen, because its index would take more than about 2 GB.
 const MAX_SHINGLES: f64 = 1e9;
 /// The cost of a shingle of a member in nanoseconds of one core: it is made from the text twice, and a fifth of the
@@ -180,7 +180,7 @@ mod tests {
         let is_exact =
             |texts: usize, shingles, short| is_exact(costs(texts as f64, shingles, short), texts, &options);
         // Small corpora.
-        assert!(is_exact(10, 300.0, 0.0) && is_exact(50_000, 300.0, 0.0) && is_exact(3, 1e6, 0.0));
+        assert!(is_exact(10, 300.0, 0.0) && is_exact(3_000, 300.0, 0.0) && is_exact(3, 3e5, 0.0));
         // A million pages cost less with fingerprints, and texts of a line do not, even if none of them is short.
         assert!(!is_exact(1_000_000, 400.0, 0.0));
         assert!(is_exact(10_000_000, 5.0, 0.0));

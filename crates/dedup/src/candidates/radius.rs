@@ -11,7 +11,7 @@
 //!
 //! The largest radius with at most [`CANDIDATE_BUDGET`] candidates per document is chosen, at the width that is expected
 //! to find more duplicates. If this radius misses too many duplicates, it is widened until it is sufficient
-//! (`SUFFICIENT_RECALL`), until the *unrelated* candidates reach [`CANDIDATE_LIMIT`], or until it is the widest that is
+//! (`sufficient_recall`), until the *unrelated* candidates reach [`CANDIDATE_LIMIT`], or until it is the widest that is
 //! considered. So only unrelated candidates, whose number grows with the corpus, keep a radius from being sufficient;
 //! similar ones never do, however many a typical document has. [`RadiusChoice`] says which of these ended the choice. No
 //! radius is needed where the set join finds all pairs ([`RadiusChoice::Exact`]).
@@ -36,15 +36,16 @@ pub const CANDIDATE_LIMIT: f64 = 100.0;
 /// the threshold are closer: on the labelled sets, a radius that finds 0.9 of the pairs at Jaccard 0.8 finds at least
 /// 0.995 of all pairs from 0.8 up.
 const SUFFICIENT_RECALL: f64 = 0.9;
+/// The share that is sufficient among at most [`FEW_ROWS`] fingerprints, of which a wide radius has few unrelated ones.
+const SUFFICIENT_RECALL_OF_FEW: f64 = 0.99;
+/// The number of fingerprints up to which comparing all pairs takes one core less than a second.
+const FEW_ROWS: usize = 100_000;
 /// The largest radius at 128 bits that is considered for every threshold. It is sufficient for thresholds from 0.8 up.
 const DEFAULT_MAX_RADIUS: u32 = 24;
-/// A radius wider than [`DEFAULT_MAX_RADIUS`] is considered only if no smaller radius is expected to find this share of
-/// the pairs at the threshold.
-const WIDER_RADIUS_RECALL: f64 = 0.99;
-/// The largest number of fingerprints for which radii wider than [`DEFAULT_MAX_RADIUS`] are considered. The join at
-/// such a radius is hardly cheaper than comparing all pairs, which takes one core about a minute at this number of
-/// fingerprints.
-const WIDER_RADIUS_MAX_ROWS: usize = 2_000_000;
+/// Radii wider than [`DEFAULT_MAX_RADIUS`] that are considered: up to a number of fingerprints, the radius that is expected
+/// to find a share of the pairs at the threshold. The join at such a radius is hardly cheaper than comparing all pairs,
+/// which takes one core about a minute at the second number.
+const WIDER_RADII: [(usize, f64); 2] = [(FEW_ROWS, 0.9999), (2_000_000, 0.99)];
 /// The smallest gain in expected recall that is worth the memory of wider fingerprints.
 const MIN_RECALL_GAIN: f64 = 0.004;
 
@@ -209,8 +210,8 @@ fn choose_by<E>(
         let widest = widest_for(bits, widest, threshold, sample.all);
         let next = from_density(&density(bits, widest)?, threshold, sample);
         let better = |best: &Radius| {
-            let gain =
-                next.expected_recall.min(SUFFICIENT_RECALL) - best.expected_recall.min(SUFFICIENT_RECALL);
+            let enough = sufficient_recall(sample.all);
+            let gain = next.expected_recall.min(enough) - best.expected_recall.min(enough);
             let affordable =
                 |radius: &Radius| radius.typical_candidates.is_none_or(|c| c <= CANDIDATE_BUDGET);
             match (affordable(best), affordable(&next)) {
@@ -232,11 +233,11 @@ fn choose_by<E>(
 /// The widest radius that is considered for `all` fingerprints of `bits` bits.
 fn widest_for(bits: u32, widest: u32, threshold: f64, all: usize) -> u32 {
     let usual = widest.min(DEFAULT_MAX_RADIUS);
-    if all > WIDER_RADIUS_MAX_ROWS {
+    let Some((_, share)) = WIDER_RADII.into_iter().find(|&(rows, _)| all <= rows) else {
         return usual;
-    }
+    };
     (usual..widest)
-        .find(|&k| recall(bits, k, threshold) >= WIDER_RADIUS_RECALL)
+        .find(|&k| recall(bits, k, threshold) >= share)
         .unwrap_or(widest)
 }
 
@@ -251,15 +252,16 @@ fn from_density(density: &Density, threshold: f64, sample: SampleSize) -> Radius
             .count()
             .saturating_sub(1) as u32
     };
+    let enough = sufficient_recall(sample.all);
     let cheap = within(&density.typical, CANDIDATE_BUDGET);
     let most = within(unrelated, CANDIDATE_LIMIT).max(cheap);
     let sufficient = (0..=most)
-        .find(|&k| recall(bits, k, threshold) >= SUFFICIENT_RECALL)
+        .find(|&k| recall(bits, k, threshold) >= enough)
         .unwrap_or(most);
     let k = cheap.max(sufficient);
     let candidates = density.candidates[k as usize];
     let expected_recall = recall(bits, k, threshold);
-    let choice = if k > cheap && expected_recall >= SUFFICIENT_RECALL {
+    let choice = if k > cheap && expected_recall >= enough {
         RadiusChoice::Sufficient
     } else if k as usize + 1 == unrelated.len() {
         RadiusChoice::Widest
@@ -277,13 +279,13 @@ fn from_density(density: &Density, threshold: f64, sample: SampleSize) -> Radius
     let why = match choice {
         RadiusChoice::Sufficient => format!(
             "the smallest radius at {bits} bits that is expected to find {} of the pairs at the threshold",
-            per_cent(SUFFICIENT_RECALL)
+            per_cent(enough)
         ),
         RadiusChoice::Widest => format!("the widest radius that is considered at {bits} bits"),
         RadiusChoice::Limited => most(unrelated, CANDIDATE_LIMIT, "unrelated "),
         _ => most(&density.typical, CANDIDATE_BUDGET, ""),
     };
-    let short = if expected_recall < SUFFICIENT_RECALL {
+    let short = if expected_recall < enough {
         format!(
             ", expected to find {} of the pairs at the threshold",
             per_cent(expected_recall)
@@ -312,7 +314,17 @@ fn from_density(density: &Density, threshold: f64, sample: SampleSize) -> Radius
     }
 }
 
-/// The smallest radius at `bits` bits that is sufficient for a threshold; `None` if no radius that is considered is.
+/// The share of the pairs at the threshold that a radius must be expected to find among `all` fingerprints.
+fn sufficient_recall(all: usize) -> f64 {
+    if all <= FEW_ROWS {
+        SUFFICIENT_RECALL_OF_FEW
+    } else {
+        SUFFICIENT_RECALL
+    }
+}
+
+/// The smallest radius at `bits` bits that is sufficient for a threshold among many fingerprints; `None` if no radius
+/// that is considered is.
 pub(crate) fn sufficient(bits: u32, threshold: f64) -> Option<u32> {
     let (_, widest) = MAX_RADIUS.iter().find(|(width, _)| *width == bits)?;
     (0..=*widest).find(|&k| recall(bits, k, threshold) >= SUFFICIENT_RECALL)

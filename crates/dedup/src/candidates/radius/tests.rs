@@ -24,7 +24,7 @@ fn choose_among(rows: &[u128], criteria: RadiusCriteria, jaccard: f64) -> Radius
 #[test]
 fn unrelated_fingerprints_allow_the_widest_radius() {
     let radius = choose_among(&random(3000, 7), criteria(Auto::Auto, Auto::Auto, 0.8), 0.0);
-    assert_eq!((radius.bits, radius.k), (128, 24));
+    assert_eq!((radius.bits, radius.k), (128, 30));
     assert!(radius.expected_candidates.unwrap() < 0.1);
 }
 
@@ -34,10 +34,10 @@ fn close(n: usize, bits: u32) -> Vec<u128> {
     random(n, 7).into_iter().map(|row| row & mask).collect()
 }
 
-/// The smallest radius at 128 bits that is expected to find enough pairs at a Jaccard of 0.8.
-fn sufficient() -> u32 {
+/// The smallest radius at 128 bits that is expected to find enough pairs at a Jaccard of 0.8 among `all` fingerprints.
+fn sufficient(all: usize) -> u32 {
     (0..40)
-        .find(|&k| recall(128, k, 0.8) >= SUFFICIENT_RECALL)
+        .find(|&k| recall(128, k, 0.8) >= sufficient_recall(all))
         .unwrap()
 }
 
@@ -49,7 +49,7 @@ fn close_fingerprints_reduce_the_radius_to_a_sufficient_one() {
             criteria(Auto::Fixed(128), Auto::Auto, 0.8),
             jaccard,
         );
-        assert!(radius.k < 24 && radius.k >= sufficient(), "{radius:?}");
+        assert!(radius.k < 30 && radius.k >= sufficient(3000), "{radius:?}");
         assert!(
             radius.choice == RadiusChoice::Sufficient || radius.typical_candidates <= Some(CANDIDATE_BUDGET)
         );
@@ -62,11 +62,11 @@ fn only_unrelated_texts_reduce_the_radius_further() {
     let at = |jaccard| choose_among(&rows, criteria(Auto::Fixed(128), Auto::Auto, 0.8), jaccard);
     let (unrelated, similar) = (at(0.0), at(0.3));
     assert!(
-        unrelated.k < sufficient() && unrelated.choice == RadiusChoice::Limited,
+        unrelated.k < sufficient(3000) && unrelated.choice == RadiusChoice::Limited,
         "{unrelated:?}"
     );
     assert!(
-        similar.k == sufficient() && similar.choice == RadiusChoice::Sufficient,
+        similar.k == sufficient(3000) && similar.choice == RadiusChoice::Sufficient,
         "{similar:?}"
     );
     assert!(
@@ -92,14 +92,14 @@ fn a_crowd_does_not_reduce_the_radius_of_other_texts() {
         if crowd < 300 {
             assert_eq!(
                 (radius.k, radius.choice),
-                (24, RadiusChoice::Widest),
+                (30, RadiusChoice::Widest),
                 "{radius:?}"
             );
         } else {
             // Most documents are in the crowd.
             assert_eq!(
                 (radius.k, radius.choice),
-                (sufficient(), RadiusChoice::Sufficient),
+                (sufficient(rows.len()), RadiusChoice::Sufficient),
                 "{radius:?}"
             );
         }
@@ -131,14 +131,14 @@ fn chosen(within: &[f64], widest: u32, threshold: f64) -> Radius {
     };
     let sample = SampleSize {
         sampled: 100,
-        all: 1000,
+        all: 1_000_000,
     };
     from_density(&density, threshold, sample)
 }
 
 #[test]
 fn the_reason_names_what_limited_the_radius() {
-    let sufficient = sufficient();
+    let sufficient = sufficient(1_000_000);
     let steps = |steps: &[(u32, f64)]| -> Vec<f64> {
         let of = |k: u32| {
             steps
@@ -234,7 +234,8 @@ fn recall_grows_with_the_radius_and_falls_with_the_threshold() {
 fn low_thresholds_allow_wider_radii_if_the_corpus_is_small() {
     let rows = random(3000, 7);
     let at = |threshold| choose_among(&rows, criteria(Auto::Auto, Auto::Auto, threshold), 0.0);
-    assert_eq!((at(0.8).bits, at(0.8).k), (128, DEFAULT_MAX_RADIUS));
+    assert_eq!((at(0.8).bits, at(0.8).k), (128, 30));
+    assert!(at(0.8).expected_recall >= 0.9999);
     assert_eq!((at(0.95).bits, at(0.95).k), (64, 12));
     assert!(
         at(0.7).k > DEFAULT_MAX_RADIUS && at(0.5).k > at(0.7).k,
@@ -242,9 +243,9 @@ fn low_thresholds_allow_wider_radii_if_the_corpus_is_small() {
         at(0.5)
     );
     assert!(at(0.5).expected_recall > 0.98);
-    assert_eq!(
-        widest_for(128, 40, 0.5, WIDER_RADIUS_MAX_ROWS + 1),
-        DEFAULT_MAX_RADIUS
-    );
+    let [(few, _), (many, _)] = WIDER_RADII;
+    assert_eq!(widest_for(128, 40, 0.8, few + 1), DEFAULT_MAX_RADIUS);
+    assert!(widest_for(128, 40, 0.5, few + 1) > DEFAULT_MAX_RADIUS);
+    assert_eq!(widest_for(128, 40, 0.5, many + 1), DEFAULT_MAX_RADIUS);
     assert_eq!(widest_for(64, 12, 0.5, 10), 12);
 }
