@@ -48,6 +48,7 @@ pub mod kernel;
 mod key;
 mod level;
 pub mod rabin;
+mod short_feature;
 mod votes;
 mod width;
 
@@ -55,6 +56,7 @@ pub use feature::{
     Span, hash_features, hash_features_64, hash_features_at, hash_one, hash_windows_64, hash_windows_64_at,
 };
 pub use key::HashKey;
+pub use short_feature::{ShortFeature, hash_short_features, hash_short_features_at};
 pub use votes::{Votes, accumulate, simhash};
 pub use width::{ParseError, Width};
 

@@ -9,7 +9,8 @@
 use proptest::prelude::*;
 use twinprint_fingerprint::kernel::{self, Level, PackedRows, RangeHit, RowDistance, RowRange};
 use twinprint_fingerprint::{
-    HashKey, Span, Width, hash_features, hash_features_at, hash_one, hash_windows_64_at,
+    HashKey, ShortFeature, Span, Width, hash_features, hash_features_at, hash_one, hash_short_features_at,
+    hash_windows_64_at,
 };
 
 type Hit = (u32, u32, u8);
@@ -218,6 +219,31 @@ proptest! {
             prop_assert_eq!(&low, &windows, "windows at {}", level);
         }
     }
+
+    #[test]
+    fn short_feature_hashes(
+        bytes in prop::collection::vec(any::<u8>(), 0..100),
+        ranges in prop::collection::vec((0u32..110, 0u32..20), 0..100),
+    ) {
+        let key = HashKey::new(5, 6);
+        let (mut features, mut want) = (Vec::new(), Vec::new());
+        for &(start, n) in &ranges {
+            let end = bytes.len().min((start + n) as usize);
+            let text = &bytes[end.min(start as usize)..end];
+            let feature = ShortFeature::cut(&bytes, Span { start, end: start + n });
+            prop_assert_eq!(feature, ShortFeature::new(text));
+            prop_assert_eq!(feature.is_some(), text.len() <= ShortFeature::MAX_BYTES);
+            features.extend(feature);
+            want.extend(feature.map(|_| hash_one(&key, text)));
+        }
+        for level in Level::available() {
+            let (mut full, mut low) = (Vec::<u128>::new(), Vec::<u64>::new());
+            hash_short_features_at(level, &key, &features, &mut full);
+            hash_short_features_at(level, &key, &features, &mut low);
+            prop_assert_eq!(&full, &want, "128 bits at {}", level);
+            prop_assert!(low.iter().zip(&want).all(|(&l, &w)| l == w as u64), "64 bits at {}", level);
+        }
+    }
 }
 
 #[test]
@@ -272,6 +298,42 @@ fn full_weights_do_not_overflow_a_chunk() {
 }
 
 #[test]
+fn many_votes_of_equal_weight() {
+    let mut random = 1u128;
+    let mut next = || {
+        random = random.wrapping_mul(0xDA94_2042_E4DD_58B5).wrapping_add(1);
+        random ^ random >> 67
+    };
+    let hashes: Vec<u128> = (0..20_000).map(|_| next()).collect();
+    let low: Vec<u64> = hashes.iter().map(|&hash| hash as u64).collect();
+    let runs = [1, 63, 64, 5, 65, 127, 700, 1, 1, 128, 15_000, 2000];
+    for heaviest in [1, 5, 700, 60_000] {
+        let weights = runs.iter().enumerate();
+        let weights: Vec<u16> = weights
+            .flat_map(|(i, &n)| vec![heaviest - (i % 5).min(usize::from(heaviest)) as u16; n])
+            .collect();
+        let mut want = [[9; 64]; 2];
+        for (bit, ones) in want.as_flattened_mut().iter_mut().enumerate() {
+            let votes = hashes.iter().zip(&weights);
+            *ones += votes
+                .map(|(hash, &weight)| u64::from(weight) * (hash >> bit & 1) as u64)
+                .sum::<u64>();
+        }
+        for level in Level::available() {
+            let mut both = [[9; 64]; 2];
+            kernel::vote_128_at(level, &hashes, &weights, &mut both);
+            assert_eq!(both, want, "128 bits, weights up to {heaviest} at {level}");
+            let mut ones = [9; 64];
+            kernel::vote_low_64_at(level, &hashes, &weights, &mut ones);
+            assert_eq!(ones, want[0], "low 64 bits, weights up to {heaviest} at {level}");
+            let mut ones = [9; 64];
+            kernel::vote_64_at(level, &low, &weights, &mut ones);
+            assert_eq!(ones, want[0], "64 bits, weights up to {heaviest} at {level}");
+        }
+    }
+}
+
+#[test]
 fn many_votes_of_weight_1() {
     let mut random = 1u64;
     let mut next = || {
@@ -279,7 +341,7 @@ fn many_votes_of_weight_1() {
         (random ^ random >> 29) & random.rotate_left(21)
     };
     let hashes: Vec<u64> = (0..40_000).map(|_| next()).collect();
-    for n in [383, 384, 640, 1024, 1150, 2045, 5000, 40_000] {
+    for n in [191, 192, 320, 383, 384, 640, 1024, 1150, 2045, 5000, 40_000] {
         let hashes = &hashes[..n];
         let mut want = [3; 64];
         for (bit, ones) in want.iter_mut().enumerate() {

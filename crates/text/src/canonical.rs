@@ -6,9 +6,14 @@
 //!
 //! Invariants: no leading, trailing or double space; canonicalising twice changes nothing.
 
-use crate::normal::{Sink, walk};
+use std::sync::LazyLock;
 
-/// Returns the canonical text of `text`. Linear; runs of ASCII are processed in chunks.
+use twinprint_fingerprint::kernel::{CharacterEffect, SimpleCharacters, canonicalise};
+
+use crate::chars::{Class, Classes};
+use crate::normal::{Sink, step};
+
+/// Returns the canonical text of `text`. Linear; characters that do not affect one another are processed in blocks.
 ///
 /// ```
 /// assert_eq!(twinprint_text::canonical("  Hello,\nＷｏｒｌｄ! snake_case 中文。"), "hello world snake case 中文");
@@ -35,7 +40,16 @@ impl Canonicaliser {
     pub(crate) fn run(&mut self, text: &str) -> &str {
         self.text.clear();
         self.in_word = false;
-        walk(text, self);
+        let (simple, classes) = (&*SIMPLE, Classes::get());
+        let mut rest = text;
+        while !rest.is_empty() {
+            let done = canonicalise(rest, self.in_word, simple, &mut self.text);
+            self.in_word = done.in_word;
+            rest = rest.split_at(done.read).1;
+            if !rest.is_empty() {
+                rest = step(rest, classes, self);
+            }
+        }
         // A space is written as soon as a word ends, so it may follow the last word. A canonical text has none there.
         if self.text.ends_with(' ') {
             self.text.pop();
@@ -44,46 +58,21 @@ impl Canonicaliser {
     }
 }
 
-/// Number of ASCII bytes that are processed at a time.
-const CHUNK: usize = 64;
-/// Size of the output buffer of a chunk, in bytes. The output of a chunk may be one byte longer than the chunk: the
-/// space after a word that ended with the chunk before. The size is a power of two, so that the compiler can see that a
-/// masked index is in bounds.
-const BUFFER: usize = 2 * CHUNK;
-
-/// The output of each ASCII byte: letters in lower case, digits unchanged, everything else a space.
-const ASCII_OUTPUT: [u8; 256] = {
-    let mut table = [b' '; 256];
-    let mut b = 0u8;
-    while b < 128 {
-        if b.is_ascii_alphanumeric() {
-            table[b as usize] = b.to_ascii_lowercase();
-        }
-        b += 1;
-    }
-    table
-};
+/// The characters that neither normalisation nor their neighbours change.
+static SIMPLE: LazyLock<SimpleCharacters> = LazyLock::new(|| {
+    let classes = Classes::get();
+    SimpleCharacters::new(|c| match classes.of(c) {
+        Class::Word => Some(CharacterEffect::Word),
+        Class::Gap | Class::MappedGap => Some(CharacterEffect::Gap),
+        Class::Mapped | Class::Joiner | Class::Stripped => None,
+    })
+});
 
 impl Sink for Canonicaliser {
-    /// Branch-free: every output byte is written, but the write position advances only past letters, digits and the
-    /// first space after a word.
     fn ascii(&mut self, run: &str) {
-        let mut buffer = [0u8; BUFFER];
-        let mut in_word = usize::from(self.in_word);
-        for chunk in run.as_bytes().chunks(CHUNK) {
-            let mut length = 0;
-            for &b in chunk {
-                let lowered = ASCII_OUTPUT[b as usize];
-                buffer[length % BUFFER] = lowered;
-                let word = usize::from(lowered != b' ');
-                length += word | in_word;
-                in_word = word;
-            }
-            let written = buffer.get(..length).unwrap_or_default();
-            self.text
-                .push_str(str::from_utf8(written).expect("the table holds ASCII only"));
+        for c in run.chars() {
+            self.any(c.to_ascii_lowercase());
         }
-        self.in_word = in_word == 1;
     }
 
     fn word(&mut self, run: &str) {

@@ -3,7 +3,8 @@
 use std::fmt;
 
 use twinprint_fingerprint::{
-    HashKey, Span, Width, hash_features_at, hash_one, hash_windows_64, kernel, rabin,
+    HashKey, ShortFeature, Span, Width, hash_features_at, hash_one, hash_short_features_at, hash_windows_64,
+    kernel, rabin,
 };
 
 /// The function that hashes the features of a profile.
@@ -86,6 +87,22 @@ impl FeatureHasher {
         match self {
             Self::SipHash(key) => hash_features_at(kernel::level(), key, bytes, spans, hashes),
             Self::Rabin => rabin::hash_features(bytes, spans, hashes),
+        }
+    }
+
+    /// Replaces the content of `hashes` by the low bits of the hash of each short feature.
+    pub(crate) fn hash_short<W: Width>(&self, features: &[ShortFeature], hashes: &mut Vec<W>) {
+        match self {
+            Self::SipHash(key) => hash_short_features_at(kernel::level(), key, features, hashes),
+            Self::Rabin => {
+                hashes.clear();
+                let mut buffer = [0; ShortFeature::MAX_BYTES];
+                hashes.extend(
+                    features
+                        .iter()
+                        .map(|feature| W::truncate(rabin::hash_one(feature.bytes(&mut buffer)))),
+                );
+            }
         }
     }
 

@@ -1,21 +1,25 @@
-//! Computes a fingerprint from a canonical text: cuts the features, hashes and counts them, weights them, and lets each
+//! Computes a fingerprint from a canonical text: cuts the features, counts and hashes them, weights them, and lets each
 //! distinct feature vote once (Charikar 2002). The sums are integers, so the order of the votes does not matter.
 //!
-//! A fingerprint of up to 64 bits needs only the low half of each feature hash, which also identifies the feature. At
-//! these widths, only the low halves are computed and counted. Windows of a few characters in long runs of ASCII are
-//! hashed directly from the text, eight or four at a time. Their hashes are the same as if each window were hashed as a
-//! byte range.
+//! Features of at most 15 bytes, nearly all words and character shingles, are counted by their bytes, and only the
+//! distinct ones are hashed. Features of equal count vote one after another, because many votes of equal weight are
+//! faster than votes of different weights. Longer features are hashed first and counted by the low halves of their
+//! hashes. A fingerprint of up to 64 bits needs only the low half of each feature hash.
 //!
 //! If every occurrence of a feature has the same weight, each occurrence votes by itself. Features are then counted
 //! only if the caller asks for the number of distinct features.
+//!
+//! For a fingerprint of up to 64 bits, windows of a few characters in long runs of ASCII are hashed directly from the
+//! text, eight or four at a time. The features of such a document are all counted by their hashes.
 
-use twinprint_fingerprint::{HashKey, Span, Votes, Width};
+use twinprint_fingerprint::{HashKey, ShortFeature, Span, Votes, Width};
 
 use crate::analysis::{Analysis, Feature};
 use crate::feature_hash::FeatureHasher;
 use crate::features::{FeatureCutter, FeatureSpans, Features, WindowRuns};
 use crate::profile::Profile;
 use crate::script::Measure;
+use crate::short_tally::{STRIDE, ShortTally};
 use crate::tally::{Count, Tally};
 use crate::weight::Weight;
 use crate::weight_table::WeightTable;
@@ -72,7 +76,7 @@ impl Fingerprinter {
         let (features, fingerprint) = if self.bits > 64 {
             let cut = self.cutter.cut(self.features, text, measure);
             self.wide.count(&self.hasher, cut);
-            let (hashes, weights) = self.wide.weighted(&self.weights);
+            let (hashes, weights) = self.wide.weighted(&self.hasher, &self.weights);
             let mut votes = Votes::<u128>::new();
             votes.add(hashes, weights);
             (hashes.len(), votes.finish())
@@ -87,7 +91,7 @@ impl Fingerprinter {
                     self.narrow.count(&self.hasher, cut);
                 }
             }
-            let (hashes, weights) = self.narrow.weighted(&self.weights);
+            let (hashes, weights) = self.narrow.weighted(&self.hasher, &self.weights);
             let mut votes = Votes::<u64>::new();
             votes.add_64(hashes, weights);
             // A fingerprint of fewer than 64 bits is the low part of the fingerprint of 64 bits.
@@ -126,7 +130,7 @@ impl Fingerprinter {
     pub(crate) fn explain(&mut self, canonical: &str) -> Vec<Feature> {
         let text = addressable(canonical);
         let cut = self.cutter.cut(self.features, text, Measure::of(text));
-        self.wide.count(&self.hasher, cut);
+        self.wide.count_hashes(&self.hasher, cut);
         let feature = |(&hash, count): (&u128, Count)| {
             let weight = self.weights.weigh(hash.low_u64(), count.tf)?;
             let span: Span = cut.spans.get(count.first as usize).copied().unwrap_or_default();
@@ -153,9 +157,16 @@ fn addressable(canonical: &str) -> &str {
 /// Counts the distinct features of one document after another and gives each its weight. `W` is the width of the
 /// feature hashes.
 struct FeatureCounter<W> {
+    short: ShortTally,
+    /// The features that are not short.
+    long: Vec<Span>,
+    /// The counts of the long features, by their hashes.
+    tally: Tally<W>,
     /// A buffer for the hashes of one batch.
     hashes: Vec<W>,
-    tally: Tally<W>,
+    /// Buffers for the distinct short features and their counts.
+    features: Vec<ShortFeature>,
+    counts: Vec<u32>,
     /// The hashes of the distinct features that are not stop words.
     kept: Vec<W>,
     /// The weights of the features that [`weighted`](Self::weighted) returns, in the same order.
@@ -165,8 +176,12 @@ struct FeatureCounter<W> {
 impl<W: Width> FeatureCounter<W> {
     fn new() -> Self {
         Self {
-            hashes: Vec::new(),
+            short: ShortTally::new(),
+            long: Vec::new(),
             tally: Tally::new(),
+            hashes: Vec::new(),
+            features: Vec::new(),
+            counts: Vec::new(),
             kept: Vec::new(),
             weights: Vec::new(),
         }
@@ -174,27 +189,65 @@ impl<W: Width> FeatureCounter<W> {
 
     /// Starts a new document and counts its features.
     fn count(&mut self, hasher: &FeatureHasher, features: FeatureSpans<'_>) {
-        self.tally.start(features.spans.len());
-        self.add(hasher, features);
+        self.short.start(features.spans.len());
+        self.long.clear();
+        self.add(features);
+        self.add_long(hasher, features.text);
     }
 
-    fn add(&mut self, hasher: &FeatureHasher, features: FeatureSpans<'_>) {
+    /// Counts short features, and gathers the long ones.
+    fn add(&mut self, features: FeatureSpans<'_>) {
+        let bytes = features.text.as_bytes();
+        for spans in features.spans.chunks(STRIDE) {
+            let short = spans.iter().filter_map(|&span| {
+                let feature = ShortFeature::cut(bytes, span);
+                if feature.is_none() {
+                    self.long.push(span);
+                }
+                feature
+            });
+            self.short.add(short);
+        }
+    }
+
+    /// Counts the long features that [`add`](Self::add) gathered.
+    fn add_long(&mut self, hasher: &FeatureHasher, text: &str) {
+        let Self {
+            long, tally, hashes, ..
+        } = self;
+        tally.start(long.len());
+        let long = FeatureSpans { text, spans: long };
+        hash_spans(hasher, long, hashes, |hashes| tally.add(hashes));
+    }
+
+    /// Starts a new document and counts all features by their hashes, in [`tally`](Self::tally).
+    fn count_hashes(&mut self, hasher: &FeatureHasher, features: FeatureSpans<'_>) {
         let Self { hashes, tally, .. } = self;
+        tally.start(features.spans.len());
         hash_spans(hasher, features, hashes, |hashes| tally.add(hashes));
     }
 
     /// Returns the hashes of the document's distinct features that are not stop words, and the weights in the same
     /// order.
-    fn weighted(&mut self, table: &WeightTable) -> (&[W], &[u16]) {
+    fn weighted(&mut self, hasher: &FeatureHasher, table: &WeightTable) -> (&[W], &[u16]) {
+        self.short.sorted(&mut self.features, &mut self.counts);
         self.weights.clear();
         if table.is_frequency_only() {
-            let (weight, counts) = (table.weight(), self.tally.counts());
-            self.weights.extend(counts.map(|count| weight.of(count.tf)));
-            return (self.tally.hashes(), &self.weights);
+            let weight = table.weight();
+            hasher.hash_short(&self.features, &mut self.kept);
+            self.kept.extend_from_slice(self.tally.hashes());
+            let counts = self.counts.iter().copied();
+            let counts = counts.chain(self.tally.counts().map(|count| count.tf));
+            self.weights.extend(counts.map(|tf| weight.of(tf)));
+            return (&self.kept, &self.weights);
         }
         self.kept.clear();
-        for (&hash, count) in self.tally.hashes().iter().zip(self.tally.counts()) {
-            if let Some(weight) = table.weigh(hash.low_u64(), count.tf) {
+        hasher.hash_short(&self.features, &mut self.hashes);
+        let short = self.hashes.iter().zip(self.counts.iter().copied());
+        let long = self.tally.hashes().iter();
+        let long = long.zip(self.tally.counts().map(|count| count.tf));
+        for (&hash, tf) in short.chain(long) {
+            if let Some(weight) = table.weigh(hash.low_u64(), tf) {
                 self.kept.push(hash);
                 self.weights.push(weight);
             }
@@ -204,12 +257,13 @@ impl<W: Width> FeatureCounter<W> {
 }
 
 impl FeatureCounter<u64> {
-    /// Starts a new document and counts its features: the windows of `runs`, and the features `others`.
+    /// Starts a new document and counts its features by their hashes: the windows of `runs`, and the features `others`.
     fn count_runs(&mut self, hasher: &FeatureHasher, runs: WindowRuns<'_>, others: FeatureSpans<'_>) {
+        self.short.start(0);
         self.tally.start(runs.windows() + others.spans.len());
         let Self { hashes, tally, .. } = self;
         hash_windows(hasher, runs, hashes, |hashes| tally.add(hashes));
-        self.add(hasher, others);
+        hash_spans(hasher, others, hashes, |hashes| tally.add(hashes));
     }
 }
 

@@ -50,6 +50,7 @@ mod segment;
 #[cfg(test)]
 #[path = "../tests/shared/mod.rs"]
 mod shared_data;
+mod short_tally;
 mod spaces;
 mod stop_words;
 mod tally;

@@ -39,25 +39,28 @@ pub(crate) fn walk(text: &str, sink: &mut impl Sink) {
     let classes = Classes::get();
     let mut rest = text;
     while !rest.is_empty() {
-        rest = match ascii_prefix(rest.as_bytes()) {
-            0 => beyond_ascii(rest, classes, sink),
-            length => {
-                let (run, after) = rest.split_at(length);
-                match after.chars().next() {
-                    // The character after the run may act on the last character of the run, so that one is not part of
-                    // the run.
-                    Some(c) if acts_backward(classes.of(c)) => {
-                        let (run, _) = run.split_at(length - 1);
-                        sink.ascii(run);
-                        joined(rest.split_at(length - 1).1, classes, sink)
-                    }
-                    _ => {
-                        sink.ascii(run);
-                        after
-                    }
-                }
-            }
-        };
+        rest = step(rest, classes, sink);
+    }
+}
+
+/// Passes the normal form of the first piece of `text` to `sink`. Returns the text after the piece.
+pub(crate) fn step<'t>(text: &'t str, classes: Classes, sink: &mut impl Sink) -> &'t str {
+    let length = match ascii_prefix(text.as_bytes()) {
+        0 => return beyond_ascii(text, classes, sink),
+        length => length,
+    };
+    let (run, after) = text.split_at(length);
+    match after.chars().next() {
+        // The character after the run may act on the last character of the run, so that one is not part of the run.
+        Some(c) if acts_backward(classes.of(c)) => {
+            let (run, _) = run.split_at(length - 1);
+            sink.ascii(run);
+            joined(text.split_at(length - 1).1, classes, sink)
+        }
+        _ => {
+            sink.ascii(run);
+            after
+        }
     }
 }
 

@@ -10,7 +10,7 @@
 )]
 use std::arch::x86_64::*;
 
-use super::lanes::{CounterVector, WordVector};
+use super::lanes::{ByteBlock, CounterVector, KEPT, WordVector};
 
 /// Four 64-bit lanes.
 #[derive(Clone, Copy)]
@@ -293,6 +293,29 @@ impl CounterVector for U16s {
 #[repr(transparent)]
 pub(super) struct U8s(__m256i);
 
+impl U8s {
+    /// Returns a vector with 0xFF in the lanes of the bits that are set in `bits`, and 0 in the others.
+    ///
+    /// # Safety
+    /// The CPU has AVX2.
+    #[inline(always)]
+    unsafe fn set_lanes(bits: u32) -> __m256i {
+        // SAFETY: the caller guarantees that the CPU has AVX2.
+        unsafe {
+            // Lane i first gets byte i / 8 of the bits, and then only bit i % 8 of that byte is kept.
+            let spread = _mm256_setr_epi64x(
+                0,
+                0x0101_0101_0101_0101,
+                0x0202_0202_0202_0202,
+                0x0303_0303_0303_0303,
+            );
+            let select = _mm256_set1_epi64x(0x8040_2010_0804_0201_u64 as i64);
+            let bits = _mm256_shuffle_epi8(_mm256_set1_epi32(bits.cast_signed()), spread);
+            _mm256_cmpeq_epi8(_mm256_and_si256(bits, select), select)
+        }
+    }
+}
+
 impl CounterVector for U8s {
     type Count = u8;
     const LANES: usize = 32;
@@ -308,17 +331,7 @@ impl CounterVector for U8s {
         // SAFETY: `self` is a vector, which exists only on a CPU with AVX2; the caller guarantees that 32 / 8 = 4 bytes
         // are readable at `bits`.
         Self(unsafe {
-            // Lane i first gets byte i / 8 of the bit string, and then only bit i % 8 of that byte is kept.
-            let spread = _mm256_setr_epi64x(
-                0,
-                0x0101_0101_0101_0101,
-                0x0202_0202_0202_0202,
-                0x0303_0303_0303_0303,
-            );
-            let select = _mm256_set1_epi64x(0x8040_2010_0804_0201_u64 as i64);
-            let bits = _mm256_set1_epi32(bits.cast::<i32>().read_unaligned());
-            let bits = _mm256_shuffle_epi8(bits, spread);
-            let set = _mm256_cmpeq_epi8(_mm256_and_si256(bits, select), select);
+            let set = Self::set_lanes(bits.cast::<u32>().read_unaligned());
             _mm256_add_epi8(self.0, _mm256_and_si256(set, weight.0))
         })
     }
@@ -328,5 +341,155 @@ impl CounterVector for U8s {
         // SAFETY: `self` is a vector, which exists only on a CPU with AVX2; the caller guarantees that `to` has room
         // for 32 values. The store may be unaligned.
         unsafe { _mm256_storeu_si256(to.cast(), self.0) }
+    }
+}
+
+/// Thirty-two bytes, half of a block.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+struct U8x32(__m256i);
+
+impl U8x32 {
+    /// Returns a mask of the bytes whose highest bit is set.
+    #[inline(always)]
+    fn highest_bits(self) -> u32 {
+        // SAFETY: `self` is a vector, which exists only on a CPU with AVX2.
+        unsafe { _mm256_movemask_epi8(self.0) }.cast_unsigned()
+    }
+
+    /// Returns 0xFF for the bytes that equal `byte`, and 0 for the others.
+    #[inline(always)]
+    fn equal(self, byte: u8) -> Self {
+        // SAFETY: `self` is a vector, which exists only on a CPU with AVX2.
+        Self(unsafe { _mm256_cmpeq_epi8(self.0, _mm256_set1_epi8(byte.cast_signed())) })
+    }
+
+    /// Returns 0xFF for the bytes from `low` to `high`, both included, and 0 for the others.
+    #[inline(always)]
+    fn in_range(self, low: u8, high: u8) -> Self {
+        // SAFETY: `self` is a vector, which exists only on a CPU with AVX2.
+        Self(unsafe {
+            let from_low = _mm256_sub_epi8(self.0, _mm256_set1_epi8(low.cast_signed()));
+            let bounded = _mm256_min_epu8(from_low, _mm256_set1_epi8((high - low).cast_signed()));
+            _mm256_cmpeq_epi8(from_low, bounded)
+        })
+    }
+
+    /// Returns the vector as [`ByteBlock::ascii`] does, and 0xFF for ASCII letters and digits.
+    #[inline(always)]
+    fn ascii(self) -> (Self, Self) {
+        // SAFETY: `self` is a vector, which exists only on a CPU with AVX2.
+        unsafe {
+            // The bit that distinguishes small letters from capital letters is set in all digits.
+            let lower = Self(_mm256_or_si256(self.0, _mm256_set1_epi8(0x20)));
+            let words = _mm256_or_si256(lower.in_range(b'a', b'z').0, self.in_range(b'0', b'9').0);
+            let ascii = _mm256_blendv_epi8(_mm256_set1_epi8(0x20), lower.0, words);
+            // The highest bit of a byte selects bytes that are not ASCII.
+            (Self(_mm256_blendv_epi8(ascii, self.0, self.0)), Self(words))
+        }
+    }
+
+    /// Returns the vector with spaces at the bytes of the mask.
+    #[inline(always)]
+    fn with_spaces(self, at: u32) -> Self {
+        // SAFETY: `self` is a vector, which exists only on a CPU with AVX2.
+        Self(unsafe {
+            let set = U8s::set_lanes(at);
+            _mm256_blendv_epi8(self.0, _mm256_set1_epi8(0x20), set)
+        })
+    }
+
+    /// Stores the bytes of the mask, as [`ByteBlock::store_kept`] does.
+    ///
+    /// # Safety
+    /// `to` is valid for writing 32 bytes.
+    #[inline(always)]
+    unsafe fn store_kept(self, keep: u32, to: *mut u8) -> usize {
+        // SAFETY: `self` is a vector, which exists only on a CPU with AVX2. Eight bytes are stored for each eight bytes
+        // of the vector, after the bytes kept so far, so the addresses are among the 32 that the caller guarantees.
+        unsafe {
+            let (low, high) = (
+                _mm256_castsi256_si128(self.0),
+                _mm256_extracti128_si256::<1>(self.0),
+            );
+            let eights = [
+                low,
+                _mm_unpackhi_epi64(low, low),
+                high,
+                _mm_unpackhi_epi64(high, high),
+            ];
+            let mut stored = 0;
+            for (eight, keep) in eights.into_iter().zip(keep.to_le_bytes()) {
+                let order = _mm_loadl_epi64(KEPT[usize::from(keep)].as_ptr().cast());
+                _mm_storel_epi64(to.add(stored).cast(), _mm_shuffle_epi8(eight, order));
+                stored += keep.count_ones() as usize;
+            }
+            stored
+        }
+    }
+}
+
+/// Sixty-four bytes.
+#[derive(Clone, Copy)]
+pub(super) struct Bytes(U8x32, U8x32);
+
+impl Bytes {
+    /// Joins the masks of both halves.
+    #[inline(always)]
+    fn join(low: U8x32, high: U8x32) -> u64 {
+        u64::from(low.highest_bits()) | u64::from(high.highest_bits()) << 32
+    }
+}
+
+impl ByteBlock for Bytes {
+    #[inline(always)]
+    unsafe fn load(from: *const u8) -> Self {
+        // SAFETY: the caller guarantees that the CPU has AVX2 and that 64 bytes are readable at `from`; the loads may be
+        // unaligned.
+        unsafe {
+            Self(
+                U8x32(_mm256_loadu_si256(from.cast())),
+                U8x32(_mm256_loadu_si256(from.add(32).cast())),
+            )
+        }
+    }
+
+    #[inline(always)]
+    fn high(self) -> u64 {
+        Self::join(self.0, self.1)
+    }
+
+    #[inline(always)]
+    fn equal(self, byte: u8) -> u64 {
+        Self::join(self.0.equal(byte), self.1.equal(byte))
+    }
+
+    #[inline(always)]
+    fn in_range(self, low: u8, high: u8) -> u64 {
+        Self::join(self.0.in_range(low, high), self.1.in_range(low, high))
+    }
+
+    #[inline(always)]
+    fn ascii(self) -> (Self, u64) {
+        let ((low, low_words), (high, high_words)) = (self.0.ascii(), self.1.ascii());
+        (Self(low, high), Self::join(low_words, high_words))
+    }
+
+    #[inline(always)]
+    fn with_spaces(self, at: u64) -> Self {
+        Self(
+            self.0.with_spaces(at as u32),
+            self.1.with_spaces((at >> 32) as u32),
+        )
+    }
+
+    #[inline(always)]
+    unsafe fn store_kept(self, keep: u64, to: *mut u8) -> usize {
+        // SAFETY: the caller guarantees that 64 bytes are writable at `to`. The first half stores at most 32 of them, and
+        // the second half writes at most 32 bytes after these.
+        unsafe {
+            let stored = self.0.store_kept(keep as u32, to);
+            stored + self.1.store_kept((keep >> 32) as u32, to.add(stored))
+        }
     }
 }

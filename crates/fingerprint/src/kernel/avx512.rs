@@ -10,6 +10,8 @@
 )]
 use std::arch::x86_64::*;
 
+/// Blocks of bytes are processed as at the AVX2 level: their masks take most of the time.
+pub(super) use super::avx2::Bytes;
 use super::lanes::{CounterVector, WordVector};
 
 /// Eight 64-bit lanes.

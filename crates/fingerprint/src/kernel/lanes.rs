@@ -109,7 +109,7 @@ pub(super) trait WordVector: Copy {
     fn less_than_u32(self, bound: Self) -> u32;
 
     /// Returns lane i of `yes` if lane i of `self` is less than lane i of `bound`, and lane i of `no` otherwise. All
-    /// lanes of `self` and `bound` must be below 2³¹.
+    /// lanes of `self` and `bound` must be below 2⁶³.
     fn select_less_than(self, bound: Self, yes: Self, no: Self) -> Self;
 }
 
@@ -139,3 +139,53 @@ pub(super) trait CounterVector: Copy {
     /// `to` is valid for writing `LANES` values. It may be unaligned.
     unsafe fn store(self, to: *mut Self::Count);
 }
+
+/// A block of 64 bytes of UTF-8, for canonical texts. Bit i of a mask stands for byte i.
+pub(super) trait ByteBlock: Copy {
+    /// Loads 64 bytes.
+    ///
+    /// # Safety
+    /// The CPU has the instructions of `Self`, and `from` is valid for reading 64 bytes.
+    unsafe fn load(from: *const u8) -> Self;
+
+    /// Returns a mask of the bytes that are not ASCII.
+    fn high(self) -> u64;
+
+    /// Returns a mask of the bytes that equal `byte`.
+    fn equal(self, byte: u8) -> u64;
+
+    /// Returns a mask of the bytes from `low` to `high`, both included.
+    fn in_range(self, low: u8, high: u8) -> u64;
+
+    /// Returns the block with ASCII letters in lower case and ASCII characters other than letters and digits replaced by
+    /// spaces, and a mask of the ASCII letters and digits.
+    fn ascii(self) -> (Self, u64);
+
+    /// Returns the block with spaces at the bytes of the mask.
+    fn with_spaces(self, at: u64) -> Self;
+
+    /// Stores the bytes of the mask `keep` next to one another from `to` on, and returns their number. Bytes after these
+    /// may be overwritten, up to 64 in all.
+    ///
+    /// # Safety
+    /// `to` is valid for writing 64 bytes.
+    unsafe fn store_kept(self, keep: u64, to: *mut u8) -> usize;
+}
+
+/// For each mask of eight bytes, the positions of the bits that are set, in ascending order. The rest is unspecified.
+pub(super) static KEPT: [[u8; 8]; 256] = {
+    let mut table = [[0; 8]; 256];
+    let mut mask = 0;
+    while mask < 256 {
+        let (mut bit, mut kept) = (0, 0);
+        while bit < 8 {
+            if mask >> bit & 1 == 1 {
+                table[mask][kept] = bit as u8;
+                kept += 1;
+            }
+            bit += 1;
+        }
+        mask += 1;
+    }
+    table
+};

@@ -21,6 +21,7 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+mod canonical;
 mod columns;
 mod definition;
 mod dispatch;
@@ -36,9 +37,12 @@ mod unpack;
 mod vote;
 
 pub use crate::hits::{PairHit, RangeHit, RowDistance};
+pub use canonical::{Canonicalised, CharacterEffect, SimpleCharacters, canonicalise, canonicalise_at};
 pub use packed::{PackedRows, RowRange};
 pub use prefetch::prefetch_read;
-pub(crate) use siphash::{BATCH, Batch, GROUP, MAX_BLOCKS, last_block, siphash_one, siphash_windows};
+pub(crate) use siphash::{
+    BATCH, Batch, GROUP, MAX_BLOCKS, last_block, siphash_one, siphash_short, siphash_windows,
+};
 
 pub use crate::level::{Level, level};
 use crate::width::Width;

@@ -10,7 +10,7 @@
 )]
 use std::arch::aarch64::*;
 
-use super::lanes::{CounterVector, WordVector};
+use super::lanes::{ByteBlock, CounterVector, KEPT, WordVector};
 
 /// Two 64-bit lanes.
 #[derive(Clone, Copy)]
@@ -272,5 +272,120 @@ impl CounterVector for U8s {
         // SAFETY: `self` is a vector, which exists only on a CPU with NEON; the caller guarantees that `to` has room
         // for 16 values. The store may be unaligned.
         unsafe { vst1q_u8(to, self.0) }
+    }
+}
+
+/// Sixty-four bytes in four vectors.
+#[derive(Clone, Copy)]
+pub(super) struct Bytes([uint8x16_t; 4]);
+
+impl Bytes {
+    /// Returns a mask of the lanes that are 0xFF; the others must be 0.
+    #[inline(always)]
+    fn mask(self) -> u64 {
+        // SAFETY: `self` is a vector, which exists only on a CPU with NEON; `bits` has sixteen values.
+        unsafe {
+            let bits: [u8; 16] = [1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128];
+            let bits = vld1q_u8(bits.as_ptr());
+            let [a, b, c, d] = self.0.map(|lanes| vandq_u8(lanes, bits));
+            // Each addition of pairs combines neighbouring bits; after three of them a byte has eight bits.
+            let sums = vpaddq_u8(vpaddq_u8(a, b), vpaddq_u8(c, d));
+            vgetq_lane_u64::<0>(vreinterpretq_u64_u8(vpaddq_u8(sums, sums)))
+        }
+    }
+
+    /// Returns vectors whose bytes are 0xFF where the byte is at least `low` and at most `low + more`, and 0 elsewhere.
+    #[inline(always)]
+    fn near(self, low: u8, more: u8) -> Self {
+        // SAFETY: `self` is a vector, which exists only on a CPU with NEON.
+        Self(
+            self.0
+                .map(|lanes| unsafe { vcleq_u8(vsubq_u8(lanes, vdupq_n_u8(low)), vdupq_n_u8(more)) }),
+        )
+    }
+}
+
+impl ByteBlock for Bytes {
+    #[inline(always)]
+    unsafe fn load(from: *const u8) -> Self {
+        // SAFETY: the caller guarantees that the CPU has NEON and that 64 bytes are readable at `from`.
+        Self(unsafe {
+            [
+                vld1q_u8(from),
+                vld1q_u8(from.add(16)),
+                vld1q_u8(from.add(32)),
+                vld1q_u8(from.add(48)),
+            ]
+        })
+    }
+
+    #[inline(always)]
+    fn high(self) -> u64 {
+        self.in_range(0x80, 0xFF)
+    }
+
+    #[inline(always)]
+    fn equal(self, byte: u8) -> u64 {
+        self.near(byte, 0).mask()
+    }
+
+    #[inline(always)]
+    fn in_range(self, low: u8, high: u8) -> u64 {
+        self.near(low, high - low).mask()
+    }
+
+    #[inline(always)]
+    fn ascii(self) -> (Self, u64) {
+        // SAFETY: `self` is a vector, which exists only on a CPU with NEON.
+        unsafe {
+            // The bit that distinguishes small letters from capital letters is set in all digits.
+            let lower = Self(self.0.map(|lanes| vorrq_u8(lanes, vdupq_n_u8(0x20))));
+            let (letters, digits, high) = (lower.near(b'a', 25), self.near(b'0', 9), self.near(0x80, 0x7F));
+            let mut words = letters;
+            let mut out = self;
+            for (i, words) in words.0.iter_mut().enumerate() {
+                *words = vorrq_u8(*words, digits.0[i]);
+                let ascii = vbslq_u8(*words, lower.0[i], vdupq_n_u8(0x20));
+                out.0[i] = vbslq_u8(high.0[i], self.0[i], ascii);
+            }
+            (out, words.mask())
+        }
+    }
+
+    #[inline(always)]
+    fn with_spaces(self, at: u64) -> Self {
+        let mut out = self;
+        for (i, lanes) in out.0.iter_mut().enumerate() {
+            // SAFETY: `self` is a vector, which exists only on a CPU with NEON; `bits` has sixteen values.
+            unsafe {
+                let bits: [u8; 16] = [1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128];
+                let at = at >> (16 * i);
+                let at = vcombine_u8(vdup_n_u8(at as u8), vdup_n_u8((at >> 8) as u8));
+                *lanes = vbslq_u8(vtstq_u8(at, vld1q_u8(bits.as_ptr())), vdupq_n_u8(0x20), *lanes);
+            }
+        }
+        out
+    }
+
+    #[inline(always)]
+    unsafe fn store_kept(self, keep: u64, to: *mut u8) -> usize {
+        let mut stored = 0;
+        for (i, lanes) in self.0.into_iter().enumerate() {
+            let keep = keep >> (16 * i);
+            // SAFETY: `self` is a vector, which exists only on a CPU with NEON. Eight bytes are stored for each eight
+            // bytes of the block, after the bytes kept so far, so the addresses are among the 64 that the caller
+            // guarantees.
+            unsafe {
+                for (eight, keep) in [
+                    (vget_low_u8(lanes), keep as u8),
+                    (vget_high_u8(lanes), (keep >> 8) as u8),
+                ] {
+                    let order = vld1_u8(KEPT[usize::from(keep)].as_ptr());
+                    vst1_u8(to.add(stored), vtbl1_u8(eight, order));
+                    stored += keep.count_ones() as usize;
+                }
+            }
+        }
+        stored
     }
 }

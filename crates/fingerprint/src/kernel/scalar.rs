@@ -1,7 +1,7 @@
 //! Plain integers as vectors: the SIMD level that every CPU has, and the reference that the tests compare the other
 //! levels with.
 
-use super::lanes::{CounterVector, WordVector};
+use super::lanes::{ByteBlock, CounterVector, WordVector};
 
 /// One 64-bit lane.
 pub(super) type U64s = u64;
@@ -220,5 +220,77 @@ impl CounterVector for U8s {
     unsafe fn store(self, to: *mut u8) {
         // SAFETY: the caller guarantees that `to` has room for eight values; byte arrays have no alignment.
         unsafe { to.cast::<[u8; 8]>().write(self.0.to_le_bytes()) }
+    }
+}
+
+/// Sixty-four bytes.
+#[derive(Clone, Copy)]
+pub(super) struct Bytes([u8; 64]);
+
+impl Bytes {
+    /// Returns a mask of the bytes that `is_wanted` accepts.
+    #[inline(always)]
+    fn mask(self, is_wanted: impl Fn(u8) -> bool) -> u64 {
+        let (eights, _) = self.0.as_chunks::<8>();
+        eights.iter().rev().fold(0, |mask, eight| {
+            let bits = eight
+                .iter()
+                .rev()
+                .fold(0, |bits, &byte| bits << 1 | u64::from(is_wanted(byte)));
+            mask << 8 | bits
+        })
+    }
+}
+
+impl ByteBlock for Bytes {
+    #[inline(always)]
+    unsafe fn load(from: *const u8) -> Self {
+        // SAFETY: the caller guarantees that 64 bytes are readable at `from`; byte arrays have no alignment.
+        Self(unsafe { from.cast::<[u8; 64]>().read() })
+    }
+
+    #[inline(always)]
+    fn high(self) -> u64 {
+        self.mask(|byte| byte >= 0x80)
+    }
+
+    #[inline(always)]
+    fn equal(self, byte: u8) -> u64 {
+        self.mask(|other| other == byte)
+    }
+
+    #[inline(always)]
+    fn in_range(self, low: u8, high: u8) -> u64 {
+        self.mask(|byte| (low..=high).contains(&byte))
+    }
+
+    #[inline(always)]
+    fn ascii(self) -> (Self, u64) {
+        let lower = self.0.map(|byte| match byte {
+            b'a'..=b'z' | b'0'..=b'9' | 0x80.. => byte,
+            b'A'..=b'Z' => byte | 0x20,
+            _ => b' ',
+        });
+        (Self(lower), self.mask(|byte| byte.is_ascii_alphanumeric()))
+    }
+
+    #[inline(always)]
+    fn with_spaces(mut self, at: u64) -> Self {
+        for (i, byte) in self.0.iter_mut().enumerate() {
+            *byte = if at >> i & 1 == 1 { b' ' } else { *byte };
+        }
+        self
+    }
+
+    #[inline(always)]
+    unsafe fn store_kept(self, keep: u64, to: *mut u8) -> usize {
+        let mut stored = 0;
+        for (i, byte) in self.0.into_iter().enumerate() {
+            // SAFETY: at most `i` bytes are kept before byte i, so the address is among the 64 that the caller
+            // guarantees.
+            unsafe { to.add(stored).write(byte) };
+            stored += (keep >> i & 1) as usize;
+        }
+        stored
     }
 }

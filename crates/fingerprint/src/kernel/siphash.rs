@@ -166,6 +166,66 @@ unsafe fn hash_body<V: WordVector, const BOTH: bool>(key: [u64; 2], batch: &mut 
 dispatch!(hash [const BOTH: bool] [BOTH]
     (key: [u64; 2], batch: &mut Batch, messages: usize) = hash_body::<U64s>);
 
+/// The least value of the high half of a message of two blocks: a length of 8 in the top byte.
+const TWO_BLOCKS: u64 = 8 << 56;
+
+/// Hashes the first `count` messages of at most 15 bytes, a number that is rounded up to whole vectors. A message is its
+/// bytes in little-endian order, zeros, and its length in the top byte. Computes the high halves of the hashes only if
+/// `BOTH` is true.
+///
+/// # Safety
+/// The CPU has the instructions of `V`.
+#[inline(always)]
+unsafe fn short_body<V: WordVector, const BOTH: bool>(
+    key: [u64; 2],
+    messages: &[u128; BATCH],
+    low: &mut [u64; BATCH],
+    high: &mut [u64; BATCH],
+    count: usize,
+) {
+    const { assert!(BATCH.is_multiple_of(V::LANES)) };
+    for i in (0..count.min(BATCH)).step_by(V::LANES) {
+        // SAFETY: the caller guarantees that the CPU has the instructions of V. `i` is a multiple of LANES below BATCH,
+        // and LANES divides BATCH, so LANES values from `i` on are inside all three arrays.
+        unsafe {
+            let (first, last) = V::load_halves(messages.as_ptr().add(i));
+            let two = V::splat(TWO_BLOCKS);
+            let mut state = State::<V>::keyed(key);
+            // The only block of a message of fewer than 8 bytes is its bytes and its length, which are in different
+            // halves and do not overlap.
+            state.absorb(last.select_less_than(two, first.xor(last), first));
+            let before = state.0;
+            state.absorb(last);
+            for (after, before) in state.0.iter_mut().zip(before) {
+                *after = last.select_less_than(two, before, *after);
+            }
+            state.finish(2, WIDE_MARK).store(low.as_mut_ptr().add(i));
+            if BOTH {
+                state.finish(1, SECOND_HALF_MARK).store(high.as_mut_ptr().add(i));
+            }
+        }
+    }
+}
+
+dispatch!(short [const BOTH: bool] [BOTH]
+    (key: [u64; 2], messages: &[u128; BATCH], low: &mut [u64; BATCH], high: &mut [u64; BATCH], count: usize)
+    = short_body::<U64s>);
+
+/// Hashes the first `count` messages of at most 15 bytes. A message is its bytes in little-endian order, zeros, and its
+/// length in the top byte. Computes the high halves of the hashes only if `BOTH` is true. The outputs after the first
+/// `count` are unspecified.
+#[inline]
+pub(crate) fn siphash_short<const BOTH: bool>(
+    level: Level,
+    key: [u64; 2],
+    messages: &[u128; BATCH],
+    low: &mut [u64; BATCH],
+    high: &mut [u64; BATCH],
+    count: usize,
+) {
+    short::<BOTH>(level, key, messages, low, high, count);
+}
+
 /// Hashes the windows of `width` bytes (1..=7) that start at consecutive bytes, as [`siphash_windows`] does. Sets
 /// `done` to the number of windows hashed.
 ///
