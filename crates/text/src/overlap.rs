@@ -21,9 +21,11 @@
 mod merge;
 mod shingle_set;
 mod shingler;
+mod sketch;
 mod sorting;
 
 pub use merge::{Overlap, overlap, overlap_at_least};
 pub use shingle_set::ShingleSet;
 pub use shingler::{CHAR_GRAM, Shingler, WORD_GRAM};
 pub(crate) use shingler::{is_letter_or_number, mixed_words};
+pub use sketch::ShingleSketch;

@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use siphasher::sip128::{Hasher128, SipHasher13};
 use twinprint_fingerprint::HashKey;
 use twinprint_text::Measure;
-use twinprint_text::overlap::{ShingleSet, Shingler, overlap};
+use twinprint_text::overlap::{ShingleSet, ShingleSketch, Shingler, overlap};
 
 use crate::corpus::Classes;
 use crate::error::DedupError;
@@ -22,6 +22,9 @@ pub(crate) type SharedSet = Arc<ShingleSet>;
 /// The minimum number of texts per parallel task. Neighbouring texts are in one compressed block, which a task
 /// decompresses once for all of them.
 const MIN_TEXTS_PER_TASK: usize = 8;
+
+/// The sketches take at most about one part in this number of the capacity of a cache.
+const SKETCH_SHARE: usize = 4;
 
 /// The number of texts per parallel task of [`SetCache::each`].
 const TEXTS_PER_TASK: usize = 256;
@@ -41,14 +44,17 @@ struct CachedSet {
 }
 
 /// A cache of the shingle sets of items. In addition to the sets of the current block it contains at most about
-/// `capacity` bytes.
+/// `capacity` bytes. The sketches of sets that were dropped exclude most pairs for which the sets would be made again.
 pub(crate) struct SetCache<'c> {
     spool: &'c Spool,
     classes: &'c Classes,
     order: &'c IdVec<ItemId, ClassId>,
     shingler: HashKey,
     cached: FxHashMap<SetKey, CachedSet>,
-    /// The bytes of the cached shingle sets.
+    /// The sketches of sets that were made, which stay when the sets are dropped.
+    sketches: FxHashMap<SetKey, ShingleSketch>,
+    sketch_bytes: usize,
+    /// The bytes of the cached shingle sets and of the sketches.
     bytes: usize,
     capacity: usize,
     /// A counter, incremented by every load and at the beginning of every block.
@@ -122,6 +128,8 @@ impl<'c> SetCache<'c> {
             order,
             shingler: key_of(classes),
             cached: FxHashMap::default(),
+            sketches: FxHashMap::default(),
+            sketch_bytes: 0,
             bytes: 0,
             capacity,
             clock: 0,
@@ -133,6 +141,12 @@ impl<'c> SetCache<'c> {
     /// The measure of an item's own text: words or characters.
     pub(crate) fn measure(&self, item: ItemId) -> Measure {
         self.classes.measure[self.order[item]]
+    }
+
+    /// The keys of the shingle sets by which two items are compared.
+    pub(crate) fn pair_keys(&self, a: ItemId, b: ItemId) -> [SetKey; 2] {
+        let measure = self.measure(a).with(self.measure(b));
+        [a, b].map(|item| SetKey { item, measure })
     }
 
     /// The Hamming distance of the fingerprints of two items, in their low `bits` bits, 64 or 128.
@@ -188,10 +202,32 @@ impl<'c> SetCache<'c> {
         self.make_room(loaded.iter().map(|(_, set)| set.bytes()).sum());
         for (key, set) in loaded {
             self.bytes += set.bytes();
+            self.keep_sketch(key, &set);
             let last_used = clock;
             self.cached.insert(key, CachedSet { set, last_used });
         }
         Ok(())
+    }
+
+    fn keep_sketch(&mut self, key: SetKey, set: &ShingleSet) {
+        if self.sketch_bytes > self.capacity / SKETCH_SHARE || self.sketches.contains_key(&key) {
+            return;
+        }
+        let sketch = set.sketch();
+        if !sketch.is_empty() {
+            let bytes = sketch.bytes() + size_of::<(SetKey, ShingleSketch)>();
+            self.sketch_bytes += bytes;
+            self.bytes += bytes;
+            self.sketches.insert(key, sketch);
+        }
+    }
+
+    /// True if the sketches of two sets show that their Jaccard is below `least`.
+    pub(crate) fn are_apart(&self, [a, b]: [SetKey; 2], least: f64) -> bool {
+        match (self.sketches.get(&a), self.sketches.get(&b)) {
+            (Some(a), Some(b)) => !a.may_reach(b, least),
+            _ => false,
+        }
     }
 
     /// Makes the shingle set with this key from its text, without caching it.

@@ -276,13 +276,12 @@ impl Verify for Matcher<'_> {
 
     fn load(&mut self, pairs: &[(u32, Candidate)]) {
         let Some(sets) = &self.sets else { return };
+        let least = self.near_misses.least();
         let keys: Vec<SetKey> = pairs
             .iter()
-            .flat_map(|&(item, candidate)| {
-                let (item, other) = (ItemId::new(item), ItemId::new(candidate.id));
-                let measure = sets.measure(item).with(sets.measure(other));
-                [item, other].map(|item| SetKey { item, measure })
-            })
+            .map(|&(item, candidate)| sets.pair_keys(ItemId::new(item), ItemId::new(candidate.id)))
+            .filter(|&keys| !sets.are_apart(keys, least))
+            .flatten()
             .collect();
         self.load_keys(keys.into_iter());
     }
@@ -301,13 +300,10 @@ impl Verify for Matcher<'_> {
         if self.join.is_some() && in_set_join(self.roles[item], self.roles[other]) {
             self.probed.fetch_add(1, Ordering::Relaxed);
         }
-        let measure = sets.measure(item).with(sets.measure(other));
-        let set = |item: ItemId| {
-            let key = SetKey { item, measure };
-            match sets.get(key) {
-                Some(set) => Ok(Cow::Borrowed(set)),
-                None => sets.load_one(key).map(Cow::Owned),
-            }
+        let keys = sets.pair_keys(item, other);
+        let set = |key: SetKey| match sets.get(key) {
+            Some(set) => Ok(Cow::Borrowed(set)),
+            None => sets.load_one(key).map(Cow::Owned),
         };
         // Near misses of an item are recorded only until a duplicate of the item is found.
         let least = if at_least > 0.0 {
@@ -315,7 +311,11 @@ impl Verify for Matcher<'_> {
         } else {
             self.near_misses.least()
         };
-        let overlap = match set(item).and_then(|a| Ok((a, set(other)?))) {
+        // Sets whose sketches are apart were not loaded.
+        if keys.iter().any(|&key| sets.get(key).is_none()) && sets.are_apart(keys, least) {
+            return None;
+        }
+        let overlap = match set(keys[0]).and_then(|a| Ok((a, set(keys[1])?))) {
             Ok((a, b)) => a.overlap_at_least(&b, least)?,
             Err(error) => {
                 self.fail(error);

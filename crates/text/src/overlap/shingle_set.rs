@@ -49,6 +49,11 @@ impl ShingleSet {
         &self.shingles
     }
 
+    /// The number of shingles in each interval; empty if the set is small.
+    pub(super) fn histogram(&self) -> &[u8] {
+        &self.histogram
+    }
+
     /// Heap memory of the set, in bytes.
     pub fn bytes(&self) -> usize {
         size_of_val(&*self.shingles) + self.histogram.len()
@@ -58,7 +63,7 @@ impl ShingleSet {
     /// `threshold`. Stops as soon as the threshold cannot be reached.
     pub fn overlap_at_least(&self, other: &Self, threshold: f64) -> Option<Overlap> {
         let (a, b) = (self, other);
-        let bound = max_common(&a.histogram, &b.histogram).unwrap_or(usize::MAX);
+        let bound = max_common(&a.histogram, &b.histogram, sum_of_minima).unwrap_or(usize::MAX);
         if bound < needed(a.shingles.len(), b.shingles.len(), threshold) {
             return None;
         }
@@ -99,8 +104,8 @@ fn histogram(shingles: &[u64]) -> Box<[u8]> {
 }
 
 /// An upper bound of the number of members that two sets with the histograms `a` and `b` share; `None` if a set has no
-/// histogram.
-fn max_common(a: &[u8], b: &[u8]) -> Option<usize> {
+/// histogram. `sum_of_minima` sums the smaller counts of two histograms of the same length.
+pub(super) fn max_common(a: &[u8], b: &[u8], sum_of_minima: impl Fn(&[u8], &[u8]) -> usize) -> Option<usize> {
     let (fine, coarse) = if a.len() < b.len() { (b, a) } else { (a, b) };
     if coarse.is_empty() {
         return None;
@@ -178,9 +183,11 @@ mod tests {
         fn the_histogram_bounds_the_intersection((a, b) in sets(), threshold in 0.01..1.0f64) {
             let (x, y) = (ShingleSet::new(a.clone()), ShingleSet::new(b.clone()));
             let common = overlap(&a, &b).common as usize;
-            if let Some(most) = max_common(&x.histogram, &y.histogram) {
+            if let Some(most) = max_common(&x.histogram, &y.histogram, sum_of_minima) {
                 prop_assert!(most >= common && most <= a.len().min(b.len()));
             }
+            let (p, q) = (x.sketch(), y.sketch());
+            prop_assert!(p.may_reach(&q, overlap(&a, &b).jaccard()) && q.may_reach(&p, overlap(&a, &b).jaccard()));
             prop_assert_eq!(x.overlap_at_least(&y, threshold), overlap_at_least(&a, &b, threshold));
             prop_assert_eq!(y.overlap_at_least(&x, threshold), overlap_at_least(&b, &a, threshold));
         }
@@ -188,17 +195,23 @@ mod tests {
 
     #[test]
     fn unrelated_sets_are_rejected_by_their_histograms() {
-        let spread = |odd: u64| -> Vec<u64> {
+        let spread = |seed: u64| -> Vec<u64> {
             let mut set: Vec<u64> = (1..=3000u64)
-                .map(|i| i.wrapping_mul(odd).rotate_left(17).wrapping_mul(odd))
+                .map(|i| {
+                    let mixed =
+                        (i.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ seed).wrapping_mul(0xD6E8_FEB8_6659_FD93);
+                    (mixed ^ mixed >> 32).wrapping_mul(0xD6E8_FEB8_6659_FD93)
+                })
                 .collect();
             set.sort_unstable();
             set.dedup();
             set
         };
-        let (a, b) = (spread(0x9E37_79B9_7F4A_7C15), spread(0xD6E8_FEB8_6659_FD93));
+        let (a, b) = (spread(1 << 40), spread(7));
         let (a, b) = (ShingleSet::new(a), ShingleSet::new(b));
-        let bound = max_common(&a.histogram, &b.histogram).expect("histograms of large sets");
+        let bound = max_common(&a.histogram, &b.histogram, sum_of_minima).expect("histograms of large sets");
         assert!(bound < 2400, "{bound}");
+        assert!(!a.sketch().may_reach(&b.sketch(), 0.75));
+        assert!(a.sketch().bytes() * 30 < a.bytes());
     }
 }
