@@ -61,7 +61,7 @@ fn similar_and_unrelated_documents_are_counted_separately() {
     assert_eq!(chosen.recall, Some(1.0));
     assert!((chosen.similar - 1.0 / 3.0).abs() < 0.05, "{chosen:?}");
     assert!(chosen.unrelated < 0.01 && chosen.index_bytes > 16.0, "{chosen:?}");
-    assert_eq!((calibration.bits, calibration.k), (128, 24));
+    assert_eq!((calibration.bits, calibration.k), (128, 30));
     assert!(calibration.examples.iter().any(|example| example.jaccard > 0.9));
 }
 

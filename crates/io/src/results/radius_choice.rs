@@ -13,11 +13,11 @@ pub enum RadiusChoice {
     Exact,
     /// The largest radius whose expected number of unrelated candidates is within the budget.
     Affordable,
-    /// The smallest radius that is expected to contain nine in ten of the pairs at the threshold. Its expected number
-    /// of unrelated candidates exceeds the budget.
+    /// The smallest radius that is expected to contain enough of the pairs at the threshold: nine in ten, or 99 in a
+    /// hundred in a small corpus. Its expected number of candidates exceeds the budget.
     Sufficient,
-    /// The largest radius within the limit of unrelated candidates. It is expected to contain fewer than nine in ten of the pairs
-    /// at the threshold.
+    /// The largest radius within the limit of unrelated candidates. It is expected to contain fewer of the pairs at the
+    /// threshold.
     Limited,
     /// The largest radius that the choice considers.
     Widest,
