@@ -14,7 +14,8 @@ use super::radius::sufficient;
 use crate::corpus::Classes;
 use crate::options::{Auto, DedupOptions};
 
-/// The cost up to which the set join is chosen in any case, in nanoseconds of one core.
+/// The cost up to which the set join is chosen in any case, in nanoseconds of one core. With fingerprints, corpora just
+/// above it lose no labelled pair at the default threshold, `bench/record/2026-11-26-small-corpora.md`.
 const SMALL_COST: f64 = 5e8;
 /// The number of shingles above which the set join is not chosen, because its index would take more than about 2 GB.
 const MAX_SHINGLES: f64 = 1e9;

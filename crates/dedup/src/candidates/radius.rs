@@ -38,7 +38,8 @@ pub const CANDIDATE_LIMIT: f64 = 100.0;
 const SUFFICIENT_RECALL: f64 = 0.9;
 /// The share that is sufficient among at most [`FEW_ROWS`] fingerprints, of which a wide radius has few unrelated ones.
 const SUFFICIENT_RECALL_OF_FEW: f64 = 0.99;
-/// The number of fingerprints up to which comparing all pairs takes one core less than a second.
+/// The number of fingerprints up to which a wide radius is cheap. The time of the join grows with the square of the number;
+/// 25,000 fingerprints took 0.25 s of CPU time at a radius of 30.
 const FEW_ROWS: usize = 100_000;
 /// The largest radius at 128 bits that is considered for every threshold. It is sufficient for thresholds from 0.8 up.
 const DEFAULT_MAX_RADIUS: u32 = 24;

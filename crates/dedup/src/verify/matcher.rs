@@ -301,9 +301,10 @@ impl Verify for Matcher<'_> {
             self.probed.fetch_add(1, Ordering::Relaxed);
         }
         let keys = sets.pair_keys(item, other);
-        let set = |key: SetKey| match sets.get(key) {
+        let cached = keys.map(|key| sets.get(key));
+        let set = |side: usize| match cached[side] {
             Some(set) => Ok(Cow::Borrowed(set)),
-            None => sets.load_one(key).map(Cow::Owned),
+            None => sets.load_one(keys[side]).map(Cow::Owned),
         };
         // Near misses of an item are recorded only until a duplicate of the item is found.
         let least = if at_least > 0.0 {
@@ -312,10 +313,10 @@ impl Verify for Matcher<'_> {
             self.near_misses.least()
         };
         // Sets whose sketches are apart were not loaded.
-        if keys.iter().any(|&key| sets.get(key).is_none()) && sets.are_apart(keys, least) {
+        if cached.iter().any(Option::is_none) && sets.are_apart(keys, least) {
             return None;
         }
-        let overlap = match set(keys[0]).and_then(|a| Ok((a, set(keys[1])?))) {
+        let overlap = match set(0).and_then(|a| Ok((a, set(1)?))) {
             Ok((a, b)) => a.overlap_at_least(&b, least)?,
             Err(error) => {
                 self.fail(error);

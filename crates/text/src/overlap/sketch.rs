@@ -51,6 +51,7 @@ impl ShingleSketch {
     /// in the size of the sketches.
     pub fn may_reach(&self, other: &Self, threshold: f64) -> bool {
         let needed = needed(self.size, other.size, threshold);
+        // The counts are too large for the sums of bytes that the histograms use.
         let most = max_common(&self.counts, &other.counts, |a, b| {
             a.iter().zip(b).map(|(&a, &b)| usize::from(a.min(b))).sum()
         });
