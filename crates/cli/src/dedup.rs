@@ -212,6 +212,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SIZE", value_parser = crate::number::parse_bytes, help_heading = "Running")]
     memory: Option<u64>,
 
+    /// Keep the tables on disk, beside the output directory or in --work-dir. If the run is interrupted, the same command
+    /// goes on after its last whole stage
+    #[arg(long, help_heading = "Run")]
+    on_disk: bool,
+
     /// Estimate rows, memory, disk and time from a sample, and write nothing. Fails if the machine has too little
     /// memory or disk. Rejected records do not change the exit code
     #[arg(long, help_heading = "Running")]
@@ -312,6 +317,7 @@ fn options(args: &Args) -> anyhow::Result<DedupOptions> {
     options.threads = args.threads;
     options.work_dir.clone_from(&args.work_dir);
     options.memory = args.memory;
+    options.on_disk = args.on_disk;
     options.seed = args.seed;
     if let (Auto::Auto, Some(bits)) = (options.bits, width_named(profile)) {
         options.bits = Auto::Fixed(bits);

@@ -3,9 +3,10 @@
 mod begin;
 mod find;
 mod group;
+mod on_disk;
 mod stage;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -21,6 +22,7 @@ use crate::options::{DedupOptions, Mode, Order};
 use crate::parts;
 use crate::read::SpoolPlace;
 use crate::report::{self, Shown};
+use crate::stages;
 use crate::write::{self, FinishedRun, RunInput};
 use twinprint_io::progress::{Progress, Unit};
 use twinprint_io::results::{OrderReport, Report, StageReport};
@@ -96,6 +98,18 @@ pub fn dedup(
     cancel: &Arc<AtomicBool>,
 ) -> Result<Report, DedupError> {
     dedup_with_stores(job, &NoStores, progress, cancel)
+}
+
+/// The folder of the stages of a run on disk: beside the output directory, or in the directory of temporary files. It stays
+/// if the run is interrupted.
+fn stage_folder(job: &DedupJob<'_>) -> PathBuf {
+    let name = job.out.file_name().unwrap_or_default();
+    let mut name = name.to_owned();
+    name.push(".stages");
+    match &job.options.work_dir {
+        Some(dir) => dir.join(name),
+        None => job.out.with_file_name(name),
+    }
 }
 
 /// Like [`dedup`], but [`DedupOptions::against`] may also name a document store, which `stores` opens.
@@ -188,16 +202,29 @@ impl<'j> Runner<'j> {
         if self.options.order == Order::Similar {
             write::check_order(&sources, self.progress)?;
         }
-        let Searched { tables, digest } = self.find(Search {
+        let folder = stage_folder(job);
+        if self.options.on_disk || folder.exists() && stages::refused_option(self.options).is_none() {
+            return self.run_on_disk(job, &sources, &dir, work, &folder);
+        }
+        let searched = self.find(Search {
             sources: &sources,
             against: against.as_ref(),
             append: append.as_mut(),
-            spool: SpoolPlace {
+            spool: SpoolPlace::Unnamed {
                 dir: work.path(),
                 in_memory: 0,
             },
             dir: Some(&dir),
-        })?;
+        });
+        let Searched { tables, digest } = match searched {
+            Err(DedupError::Memory { .. }) if stages::refused_option(self.options).is_none() => {
+                self.progress
+                    .warn("the tables do not fit into the memory limit; the run begins again on disk");
+                self.stages.clear();
+                return self.run_on_disk(job, &sources, &dir, work, &folder);
+            }
+            searched => searched?,
+        };
         let names = tables.names(&sources);
         let part_counts = match (self.options.parts, &tables.spool) {
             (Some(least), Some(spool)) => Some(self.stage("parts", 0, Unit::Steps, |job| {

@@ -58,6 +58,8 @@ mod parts;
 mod read;
 mod recall;
 mod report;
+mod rows;
+mod stages;
 mod verify;
 mod write;
 

@@ -35,6 +35,8 @@ pub(crate) const MAX_SET_BYTES: usize = 96 << 20;
 /// The smallest number of bytes of shingle sets that one of the [`SET_CACHES`] may load. With fewer bytes, every pair
 /// would load its texts again.
 const MIN_SET_BYTES: u64 = 4 << 20;
+/// The largest number of bytes that a task of a run on disk takes.
+const STAGE_BYTES: u64 = 8 << 30;
 /// The number of collections of shingle sets that are in memory at one time: those of the current block, those kept for
 /// later pairs, and those of the set join.
 const SET_CACHES: u64 = 3;
@@ -102,6 +104,12 @@ impl Budget {
                 + BYTES_PER_RECORD_BYTE * record,
             limit: self.limit.unwrap_or(u64::MAX),
         }
+    }
+
+    /// The bytes that the tasks of a run on disk may take beside the fixed ones.
+    pub(crate) fn for_stages(&self) -> u64 {
+        let limit = self.limit.unwrap_or(STAGE_BYTES);
+        limit.saturating_sub(fixed(self.threads)).min(STAGE_BYTES)
     }
 
     /// The bytes of shingle sets that may be loaded at a time, in addition to tables of `tables` bytes. The number

@@ -1,5 +1,5 @@
-//! An external sort of integers, or of pairs of an id and a fingerprint: runs are sorted in memory, then merged in one
-//! pass.
+//! An external sort of integers, pairs of an id and a fingerprint, or other rows: runs are sorted in memory, then merged
+//! in one pass.
 //!
 //! A full run is appended to one unnamed file, with a fixed number of bytes for each item. If all items fit into
 //! memory, nothing is written. While items are pushed, one run is in memory; while runs are merged, one buffer for each
@@ -15,8 +15,6 @@ use twinprint_fingerprint::Width;
 use crate::positioned::PositionedFile;
 use crate::segment::SegmentError;
 
-/// The maximum size of a stored item, in bytes.
-const MAX_ITEM_BYTES: usize = 24;
 /// The minimum number of items in a run.
 const MIN_RUN_ITEMS: u64 = 1 << 12;
 /// The maximum size in bytes of the read buffers of all runs together while runs are merged. It is exceeded if there
@@ -27,14 +25,15 @@ const BATCH_ITEMS: usize = 1 << 12;
 
 /// An item that a [`Sorter`] can sort. Implemented for `u128` and for [`IdRow`].
 pub trait SortItem: Copy + Ord + Send {
-    /// Returns the number of bytes in which every item up to `top` can be stored: at most 24.
+    /// Returns the number of bytes in which every item up to `top` can be stored.
     fn stored_bytes(top: Self) -> usize;
 
-    /// Returns the item as bytes. An item up to `top` has zeros from byte [`stored_bytes(top)`](Self::stored_bytes) on.
-    fn to_bytes(self) -> [u8; MAX_ITEM_BYTES];
+    /// Writes the item to `out`, whose length is that of [`stored_bytes`](Self::stored_bytes) for an item not below this
+    /// one.
+    fn write_to(self, out: &mut [u8]);
 
-    /// Returns the item of which [`to_bytes`](Self::to_bytes) made these bytes.
-    fn from_bytes(bytes: [u8; MAX_ITEM_BYTES]) -> Self;
+    /// Returns the item that [`write_to`](Self::write_to) wrote to these bytes.
+    fn read_from(bytes: &[u8]) -> Self;
 }
 
 impl SortItem for u128 {
@@ -43,16 +42,19 @@ impl SortItem for u128 {
     }
 
     #[inline]
-    fn to_bytes(self) -> [u8; MAX_ITEM_BYTES] {
-        let mut bytes = [0; MAX_ITEM_BYTES];
-        bytes[..16].copy_from_slice(&self.to_le_bytes());
-        bytes
+    fn write_to(self, out: &mut [u8]) {
+        let bytes = self.to_le_bytes();
+        for (to, from) in out.iter_mut().zip(bytes) {
+            *to = from;
+        }
     }
 
     #[inline]
-    fn from_bytes(bytes: [u8; MAX_ITEM_BYTES]) -> Self {
+    fn read_from(bytes: &[u8]) -> Self {
         let mut number = [0; 16];
-        number.copy_from_slice(&bytes[..16]);
+        for (to, from) in number.iter_mut().zip(bytes) {
+            *to = *from;
+        }
         Self::from_le_bytes(number)
     }
 }
@@ -82,21 +84,18 @@ impl<W: Width> SortItem for IdRow<W> {
     }
 
     #[inline]
-    fn to_bytes(self) -> [u8; MAX_ITEM_BYTES] {
-        let mut bytes = [0; MAX_ITEM_BYTES];
-        bytes[..8].copy_from_slice(&self.id.to_le_bytes());
-        bytes[8..].copy_from_slice(&self.fingerprint.widen().to_le_bytes());
-        bytes
+    fn write_to(self, out: &mut [u8]) {
+        let (id, fingerprint) = out.split_at_mut(8);
+        id.copy_from_slice(&self.id.to_le_bytes());
+        self.fingerprint.widen().write_to(fingerprint);
     }
 
     #[inline]
-    fn from_bytes(bytes: [u8; MAX_ITEM_BYTES]) -> Self {
-        let (mut id, mut fingerprint) = ([0; 8], [0; 16]);
-        id.copy_from_slice(&bytes[..8]);
-        fingerprint.copy_from_slice(&bytes[8..]);
+    fn read_from(bytes: &[u8]) -> Self {
+        let (id, fingerprint) = bytes.split_at(8);
         Self {
-            id: u64::from_le_bytes(id),
-            fingerprint: W::truncate(u128::from_le_bytes(fingerprint)),
+            id: u128::read_from(id) as u64,
+            fingerprint: W::truncate(u128::read_from(fingerprint)),
         }
     }
 }
@@ -195,9 +194,9 @@ impl<N: SortItem> Sorter<N> {
         let mut at = self.ends.last().copied().unwrap_or_default();
         let mut bytes = Vec::new();
         for stretch in self.items.chunks(1 << 16) {
-            bytes.clear();
-            for item in stretch {
-                bytes.extend_from_slice(&item.to_bytes()[..self.width]);
+            bytes.resize(stretch.len() * self.width, 0);
+            for (item, out) in stretch.iter().zip(bytes.chunks_exact_mut(self.width)) {
+                item.write_to(out);
             }
             file.write_all_at(&bytes, at)
                 .map_err(SegmentError::io(&self.directory))?;
@@ -296,13 +295,12 @@ impl RunReader<'_> {
             self.from += length;
             self.next = 0;
         }
-        let mut item = [0; MAX_ITEM_BYTES];
         let Some(bytes) = self.bytes.get(self.next..self.next + self.width) else {
             return Ok(None);
         };
-        item[..self.width].copy_from_slice(bytes);
+        let item = N::read_from(bytes);
         self.next += self.width;
-        Ok(Some(N::from_bytes(item)))
+        Ok(Some(item))
     }
 }
 

@@ -9,9 +9,8 @@ use std::ops::{AddAssign, Mul};
 use twinprint_index::planner::plan_join_uniform;
 use twinprint_text::Measure;
 
-use super::FeatureLimits;
 use super::radius::sufficient;
-use crate::corpus::Classes;
+use super::{FeatureLimits, TextCounts};
 use crate::options::{Auto, DedupOptions};
 
 /// The cost up to which the set join is chosen in any case, in nanoseconds of one core. With fingerprints, corpora just
@@ -63,35 +62,57 @@ pub(crate) struct SetJoinCosts {
 }
 
 impl SetJoinCosts {
-    /// Estimates the costs from the lengths of the texts.
-    pub(crate) fn of(classes: &Classes, options: &DedupOptions) -> Self {
-        let limits = FeatureLimits::new(classes, options);
-        let by_chars = classes
-            .measure
-            .iter()
-            .any(|&measure| measure == Measure::CharGrams);
-        let mut costs = Self::default();
-        for class in classes.class_ids() {
-            let bytes = classes.text[class].len() as f64;
-            let measure = classes.measure[class];
-            // A word has about six bytes with its space. A character has three bytes in Chinese, and one in a text that
-            // is measured by words.
-            let (own, tested) = match measure {
-                Measure::CharGrams => (bytes / 3.0, 0.0),
-                Measure::WordGrams if by_chars => (bytes / 6.0, bytes),
-                Measure::WordGrams => (bytes / 6.0, 0.0),
-            };
-            let cost = SetJoinCost {
-                shingles: own,
-                nanoseconds: MEMBER_NANOSECONDS * own + TESTED_NANOSECONDS * tested,
-                bytes: MEMBER_BYTES + own + own * (1.0 - options.threshold) * ENTRY_BYTES,
-            };
-            costs.of_all += cost;
-            if limits.includes(measure, classes.features[class]) {
-                costs.of_short += cost;
+    /// Estimates the costs from the lengths of the texts. Their order has no influence. `limits` are those of the corpus.
+    pub(crate) fn of(
+        texts: impl Iterator<Item = TextCounts>,
+        limits: FeatureLimits,
+        options: &DedupOptions,
+    ) -> Self {
+        let (mut all, mut short) = (TextBytes::default(), TextBytes::default());
+        for text in texts {
+            all.add(text);
+            if limits.includes(text) {
+                short.add(text);
             }
         }
-        costs
+        let by_chars = all.by_chars > 0;
+        Self {
+            of_all: all.cost(by_chars, options),
+            of_short: short.cost(by_chars, options),
+        }
+    }
+}
+
+/// The number of texts, and their bytes by measure.
+#[derive(Clone, Copy, Default)]
+struct TextBytes {
+    texts: u64,
+    by_words: u64,
+    by_chars: u64,
+}
+
+impl TextBytes {
+    fn add(&mut self, text: TextCounts) {
+        self.texts += 1;
+        match text.measure {
+            Measure::WordGrams => self.by_words += u64::from(text.bytes),
+            Measure::CharGrams => self.by_chars += u64::from(text.bytes),
+        }
+    }
+
+    /// The cost of the set join of these texts. `by_chars` is true if any text of the corpus is measured by characters.
+    fn cost(self, by_chars: bool, options: &DedupOptions) -> SetJoinCost {
+        // A word has about six bytes with its space. A character has three bytes in Chinese, and one in a text that
+        // is measured by words.
+        let shingles = self.by_chars as f64 / 3.0 + self.by_words as f64 / 6.0;
+        let tested = if by_chars { self.by_words as f64 } else { 0.0 };
+        SetJoinCost {
+            shingles,
+            nanoseconds: MEMBER_NANOSECONDS * shingles + TESTED_NANOSECONDS * tested,
+            bytes: MEMBER_BYTES * self.texts as f64
+                + shingles
+                + shingles * (1.0 - options.threshold) * ENTRY_BYTES,
+        }
     }
 }
 

@@ -78,7 +78,8 @@ pub(super) fn join_rows<W: Width>(
     let degrees = degrees.map(AtomicU32::into_inner);
     let items = |row: RowId| rows.items(row).len();
     let hot_rows = |limit: u64| -> IdVec<RowId, bool> {
-        let max_degree = affordable_degree(&degrees, limit, items);
+        let rows = degrees.entries().map(|(row, &degree)| (degree, items(row)));
+        let max_degree = affordable_degree(rows, limit);
         let is_hot = |(row, &degree): (RowId, &u32)| {
             items(row) > HOT_ROW_MIN_CLASSES || max_degree.is_none_or(|max| degree > max)
         };
@@ -228,23 +229,24 @@ fn take(pairs: Mutex<Vec<Pair>>) -> Vec<Pair> {
 }
 
 /// The largest degree of a row that is not hot: [`HOT_ROW_MIN_NEIGHBORS`], or less if the rows up to that degree would
-/// have more than `limit` edges. `None` if all rows are hot. `items` returns the number of items of a row.
-fn affordable_degree(degrees: &IdVec<RowId, u32>, limit: u64, items: impl Fn(RowId) -> usize) -> Option<u32> {
-    let mut rows: Vec<(u32, u64)> = degrees
-        .entries()
-        .filter(|&(row, &degree)| degree <= HOT_ROW_MIN_NEIGHBORS && items(row) <= HOT_ROW_MIN_CLASSES)
-        .map(|(row, &degree)| (degree, items(row) as u64))
-        .collect();
-    rows.par_sort_unstable();
+/// have more than `limit` edges. `None` if all rows are hot. `rows` yields the degree and the number of items of each row.
+pub(crate) fn affordable_degree(rows: impl Iterator<Item = (u32, usize)>, limit: u64) -> Option<u32> {
+    // The ends of edges at the rows of each degree; `None` without such rows. Every edge has two ends.
+    let mut ends_of: Vec<Option<u64>> = vec![None; HOT_ROW_MIN_NEIGHBORS as usize + 1];
+    for (degree, items) in rows.filter(|&(_, items)| items <= HOT_ROW_MIN_CLASSES) {
+        if let Some(ends) = ends_of.get_mut(degree as usize) {
+            let items = items as u64;
+            *ends.get_or_insert_default() += items * (u64::from(degree) + items - 1);
+        }
+    }
     let (mut ends, mut affordable) = (0, None);
-    for level in rows.chunk_by(|a, b| a.0 == b.0) {
-        // Every edge is counted twice, once for each of its two items.
-        let ends_of = |&(degree, items): &(u32, u64)| items * (u64::from(degree) + items - 1);
-        ends += level.iter().map(ends_of).sum::<u64>();
+    for (degree, of_degree) in (0..).zip(ends_of) {
+        let Some(of_degree) = of_degree else { continue };
+        ends += of_degree;
         if ends > 2 * limit {
             return affordable;
         }
-        affordable = Some(level[0].0);
+        affordable = Some(degree);
     }
     Some(HOT_ROW_MIN_NEIGHBORS)
 }

@@ -21,15 +21,17 @@ pub mod radius;
 pub(crate) mod set_join;
 #[cfg(test)]
 mod tests;
+mod text_counts;
 
 pub(crate) use edge::Edge;
 pub(crate) use exact::{SetJoinCost, SetJoinCosts, is_exact};
+pub(crate) use hot::affordable_degree;
 use rayon::prelude::*;
+pub(crate) use text_counts::{FeatureLimits, TextCounts};
 use twinprint_cluster::JoinRole;
 use twinprint_fingerprint::Width;
 use twinprint_index::join::Pair;
 use twinprint_index::planner::Alternative;
-use twinprint_text::Measure;
 
 use crate::candidates::radius::{Radius, RadiusChoice};
 pub(crate) use crate::candidates::set_join::JoinWatch;
@@ -48,10 +50,6 @@ pub(crate) const HOT_ROW_MIN_CLASSES: usize = 64;
 pub(crate) const HOT_ROW_MIN_NEIGHBORS: u32 = 1000;
 /// The maximum number of edges in memory, in addition to eight for each fingerprint.
 const MAX_EDGES: u64 = 16_000_000;
-/// The maximum number of bytes of a short canonical text. A longer text with few features repeats itself and also takes
-/// part in the join of the fingerprints, because the bound that makes the set join complete (see [`FeatureLimits`])
-/// holds only for short texts.
-const MAX_SHORT_TEXT_BYTES: usize = 600;
 /// The largest number of pairs that the set join finds before the grouping, in addition to eight pairs for each item.
 const MAX_MEMBER_PAIRS: usize = 4_000_000;
 /// A hot row, as the report lists it.
@@ -105,6 +103,14 @@ pub(crate) fn in_set_join(a: JoinRole, b: JoinRole) -> bool {
 }
 
 impl Candidates {
+    /// Members of the set join with these roles, without edges.
+    pub(crate) fn of_members(roles: IdVec<ItemId, JoinRole>) -> Self {
+        Self {
+            roles,
+            ..Self::default()
+        }
+    }
+
     /// True if a pair of the set join is a candidate at any memory limit. `distance` returns the distance of its
     /// fingerprints.
     pub(crate) fn admits(&self, a: ItemId, b: ItemId, distance: impl FnOnce() -> u32) -> bool {
@@ -208,58 +214,6 @@ impl Candidates {
     }
 }
 
-/// The numbers of features below which a class takes part in the set join, because it may be a duplicate of a short
-/// text.
-///
-/// Let A be a text with fewer than F features and at most S shingles, and let B be a text with J(A, B) ≥ t. Then |A ∪
-/// B| ≤ S/t, so B has at most (1 − t)·S/t shingles that A lacks. Each feature of B that A lacks is in such a shingle,
-/// so B has fewer than F + (1 − t)·S/t features.
-struct FeatureLimits {
-    /// The limit for texts that are measured by words.
-    words: u32,
-    /// The limit for texts that are measured by characters.
-    chars: u32,
-}
-
-impl FeatureLimits {
-    /// Computes the limits for a corpus. S is the largest number of shingles of its short texts, by the measure in
-    /// which a pair is compared.
-    fn new(classes: &Classes, options: &DedupOptions) -> Self {
-        let short = classes.class_ids().filter(|&class| {
-            classes.features[class] < options.min_features
-                && classes.text[class].len() <= MAX_SHORT_TEXT_BYTES
-        });
-        let (mut by_words, mut by_chars, mut words_by_chars) = (0, 0, 0);
-        for class in short {
-            let shingles = classes.shingles[class];
-            match classes.measure[class] {
-                Measure::WordGrams => {
-                    by_words = by_words.max(shingles);
-                    words_by_chars = words_by_chars.max(classes.text[class].len() as u32);
-                }
-                Measure::CharGrams => by_chars = by_chars.max(shingles),
-            }
-        }
-        let features = |shingles: u32| {
-            let extra = f64::from(shingles) * (1.0 - options.threshold) / options.threshold;
-            options.min_features + extra.ceil() as u32
-        };
-        Self {
-            words: features(by_words.max(by_chars)),
-            chars: features(by_chars.max(words_by_chars)),
-        }
-    }
-
-    /// True if a class with `features` features, measured by `measure`, may be a duplicate of a short text.
-    fn includes(&self, measure: Measure, features: u32) -> bool {
-        let limit = match measure {
-            Measure::WordGrams => self.words,
-            Measure::CharGrams => self.chars,
-        };
-        features < limit
-    }
-}
-
 /// The rows of the join: distinct fingerprints in ascending order, each with its items.
 struct JoinRows<W> {
     fingerprints: Vec<W>,
@@ -319,14 +273,6 @@ pub(crate) fn find(
     }
 }
 
-/// True if a class takes part in the join of the fingerprints. Without verification every text with features does. With
-/// verification short texts are left to the set join.
-pub(crate) fn is_joined(classes: &Classes, class: ClassId, options: &DedupOptions) -> bool {
-    let features = classes.features[class];
-    let repeats = classes.text[class].len() > MAX_SHORT_TEXT_BYTES;
-    features >= options.min_features || features > 0 && (repeats || !options.verify)
-}
-
 /// The candidates of a run in which the set join finds all pairs: no edges, and every text with features is a core
 /// member.
 fn leave_all_to_the_set_join(
@@ -334,23 +280,24 @@ fn leave_all_to_the_set_join(
     order: &IdVec<ItemId, ClassId>,
     options: &DedupOptions,
 ) -> Candidates {
-    let features = order.iter().map(|&class| classes.features[class]);
-    let is_short = |&features: &u32| (1..options.min_features).contains(&features);
-    let role = |features: u32| {
-        if features > 0 {
+    let texts = order.iter().map(|&class| classes.counts(class));
+    let role = |text: TextCounts| {
+        if text.features > 0 {
             JoinRole::Core
         } else {
             JoinRole::None
         }
     };
-    let joined = order.iter().filter(|&&class| is_joined(classes, class, options));
+    let joined = order
+        .iter()
+        .filter(|&&class| classes.counts(class).is_joined(options));
     let mut fingerprints: Vec<u128> = joined.map(|&class| classes.fingerprint[class]).collect();
     fingerprints.sort_unstable();
     fingerprints.dedup();
     Candidates {
         rows: fingerprints.len() as u64,
-        short: features.clone().filter(is_short).count() as u64,
-        roles: features.map(role).collect(),
+        short: texts.clone().filter(|text| text.is_short(options)).count() as u64,
+        roles: texts.map(role).collect(),
         ..Candidates::default()
     }
 }
@@ -358,6 +305,11 @@ fn leave_all_to_the_set_join(
 /// The number of edges that fit into a quarter of the memory limit; unlimited without a memory limit.
 fn allowed_edges(options: &DedupOptions) -> u64 {
     options.memory.map_or(u64::MAX, |memory| memory / 4 / EDGE_BYTES)
+}
+
+/// The number of edges by which rows become hot, for a corpus of `fingerprints` distinct fingerprints.
+pub(crate) fn edge_limit(fingerprints: u64) -> u64 {
+    MAX_EDGES + 8 * fingerprints
 }
 
 /// The limits on the number of edges.
@@ -372,7 +324,7 @@ struct EdgeLimits {
 impl EdgeLimits {
     /// The limits for a corpus of `fingerprints` distinct fingerprints.
     fn new(fingerprints: u64, options: &DedupOptions) -> Self {
-        let all = MAX_EDGES + 8 * fingerprints;
+        let all = edge_limit(fingerprints);
         Self {
             all,
             in_memory: all.min(allowed_edges(options)),
@@ -395,21 +347,15 @@ fn find_at<W: Width>(
         roles: IdVec::filled(JoinRole::None, order.len()),
         ..Candidates::default()
     };
-    let limits = FeatureLimits::new(classes, options);
+    let limits = FeatureLimits::new(order.iter().map(|&class| classes.counts(class)), options);
     for (item, &class) in order.entries() {
-        let features = classes.features[class];
-        found.short += u64::from((1..options.min_features).contains(&features));
-        if options.verify && features > 0 {
-            found.roles[item] = match features < options.min_features {
-                true => JoinRole::Core,
-                false if limits.includes(classes.measure[class], features) => JoinRole::Fringe,
-                false => JoinRole::None,
-            };
-        }
+        let text = classes.counts(class);
+        found.short += u64::from(text.is_short(options));
+        found.roles[item] = text.role(limits, options);
     }
     let joined = order
         .ids()
-        .filter(|&item| is_joined(classes, order[item], options))
+        .filter(|&item| classes.counts(order[item]).is_joined(options))
         .collect();
     let rows = JoinRows::new(joined, |item| W::truncate(classes.fingerprint[order[item]]));
     found.rows = rows.len() as u64;
@@ -424,11 +370,7 @@ fn find_at<W: Width>(
 fn expand<W: Width>(rows: &JoinRows<W>, pairs: Vec<Pair>, roles: &IdVec<ItemId, JoinRole>) -> Vec<Edge> {
     let mut edges = Vec::with_capacity(pairs.len());
     let mut push = |a: ItemId, b: ItemId| {
-        let (least, most) = {
-            let (a, b) = (roles[a], roles[b]);
-            (a.min(b), a.max(b))
-        };
-        if least == JoinRole::None || most != JoinRole::Core {
+        if !in_set_join(roles[a], roles[b]) {
             edges.push(Edge::between(a, b));
         }
     };

@@ -22,6 +22,8 @@ mod tests;
 
 use std::convert::Infallible;
 
+use serde::{Deserialize, Serialize};
+
 pub use self::density::Density;
 use crate::error::DedupError;
 use crate::options::{Auto, MAX_RADIUS};
@@ -51,7 +53,7 @@ const WIDER_RADII: [(usize, f64); 2] = [(FEW_ROWS, 0.9999), (2_000_000, 0.99)];
 const MIN_RECALL_GAIN: f64 = 0.004;
 
 /// The width and radius of a run, with the reason for the choice.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Radius {
     /// The width in which fingerprints are compared, 64 or 128 bits.
     pub bits: u32,
@@ -83,7 +85,7 @@ pub struct RadiusCriteria {
 }
 
 /// The number of fingerprints in a sample and in the whole corpus.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SampleSize {
     /// The number of sampled fingerprints.
     pub sampled: usize,

@@ -16,7 +16,7 @@ use twinprint_text::Measure;
 
 use crate::error::DedupError;
 use crate::ids::{ClassId, DocumentId, Id, IdVec, Starts, ids};
-pub(crate) use names::Names;
+pub(crate) use names::{DocumentName, DocumentNames, Names, unnamed};
 use twinprint_io::source::{IntegerType, SortValue};
 use twinprint_io::work::TextRef;
 
@@ -107,6 +107,9 @@ pub(crate) enum SortKey {
     /// The value of the sort field; the largest comes first, and documents without the field come last.
     Newest(Reverse<Option<SortValue>>),
 }
+
+/// The number of features of a class whose analysis is in an earlier segment.
+const UNANALYSED: u32 = u32::MAX;
 
 /// The values of a new class in the tables of [`Classes`].
 #[derive(Clone, Copy)]
@@ -250,6 +253,11 @@ impl Documents {
         (all - hashes.len()) as u64
     }
 
+    /// For each rejected record, the document that follows it.
+    pub(crate) fn rejects(&self) -> &[DocumentId] {
+        &self.rejects
+    }
+
     /// The length of the ids of all documents together, in bytes.
     pub(crate) fn id_bytes(&self) -> u64 {
         self.ids.bytes.len() as u64
@@ -257,7 +265,6 @@ impl Documents {
 
     /// The integer type of all ids; `None` unless every document has an id and all ids come from columns of one integer
     /// type.
-    #[cfg(feature = "tables")]
     pub(crate) fn id_type(&self) -> Option<IntegerType> {
         match self.id_type {
             IdType::Integer(id_type) => Some(id_type),
@@ -319,14 +326,41 @@ impl Classes {
 
     /// Adds a class with its first document.
     pub(crate) fn add(&mut self, key: ClassKey, class: NewClass) -> ClassId {
+        let id = self.push(class);
+        self.by_key.insert(key, id);
+        id
+    }
+
+    /// Adds a class with its first document that is not found by its key.
+    pub(crate) fn push(&mut self, class: NewClass) -> ClassId {
         self.fingerprint.push(class.fingerprint);
         self.features.push(class.features);
         self.shingles.push(class.shingles);
         self.measure.push(class.measure);
         self.text.push(class.text);
-        let id = self.size.push(1);
-        self.by_key.insert(key, id);
-        id
+        self.size.push(1)
+    }
+
+    /// Adds a class with its first document, whose analysis is in an earlier segment of the same part.
+    pub(crate) fn add_unanalysed(&mut self, key: ClassKey) -> ClassId {
+        let class = NewClass {
+            fingerprint: 0,
+            features: UNANALYSED,
+            shingles: 0,
+            measure: Measure::WordGrams,
+            text: TextRef::NOWHERE,
+        };
+        self.add(key, class)
+    }
+
+    /// False if the analysis of the text of a class is in an earlier segment.
+    pub(crate) fn is_analysed(&self, class: ClassId) -> bool {
+        self.features[class] != UNANALYSED
+    }
+
+    /// The classes with their keys, in no particular order. Empty after [`seal`](Self::seal).
+    pub(crate) fn keys(&self) -> impl Iterator<Item = (ClassKey, ClassId)> {
+        self.by_key.iter().map(|(&key, &class)| (key, class))
     }
 
     /// Frees the table that finds a class by its key. Called at the end of reading.

@@ -5,7 +5,37 @@ use std::borrow::Cow;
 use twinprint_io::source::{SourceFile, Sources};
 
 use super::Documents;
-use crate::ids::DocumentId;
+use crate::error::DedupError;
+use crate::ids::{DocumentId, Id};
+
+/// The name of a document in rows.
+pub(crate) struct DocumentName<'n> {
+    pub(crate) id: Cow<'n, str>,
+    pub(crate) source: Cow<'n, str>,
+    /// The line or row in the source, from 1.
+    pub(crate) line: u64,
+}
+
+/// Finds the names of documents by their numbers in input order.
+pub(crate) trait DocumentNames {
+    /// The name of a document.
+    ///
+    /// # Errors
+    /// The name is on disk and cannot be read.
+    fn name(&self, document: u32) -> Result<DocumentName<'_>, DedupError>;
+}
+
+impl DocumentNames for Names<'_> {
+    fn name(&self, document: u32) -> Result<DocumentName<'_>, DedupError> {
+        let document = DocumentId::new(document);
+        let (source, line) = self.place(document);
+        Ok(DocumentName {
+            id: self.id(document),
+            source: source.into(),
+            line,
+        })
+    }
+}
 
 /// Looks up the names of documents, for rows and reports.
 #[derive(Clone, Copy)]
@@ -39,11 +69,15 @@ impl Names<'_> {
         if let Some(id) = self.documents.id(document) {
             return Cow::Borrowed(id);
         }
-        let source = self.file(document);
-        if source.format.is_whole_file() {
-            Cow::Borrowed(&source.label)
-        } else {
-            Cow::Owned(source.name_of(self.documents.line(document)))
-        }
+        unnamed(self.file(document), self.documents.line(document))
+    }
+}
+
+/// The id in results of a document whose record states none.
+pub(crate) fn unnamed(source: &SourceFile, line: u64) -> Cow<'_, str> {
+    if source.format.is_whole_file() {
+        Cow::Borrowed(&source.label)
+    } else {
+        Cow::Owned(source.name_of(line))
     }
 }

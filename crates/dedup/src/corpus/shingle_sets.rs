@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 use siphasher::sip128::{Hasher128, SipHasher13};
 use twinprint_fingerprint::HashKey;
 use twinprint_text::Measure;
@@ -14,7 +15,7 @@ use twinprint_text::overlap::{ShingleSet, ShingleSketch, Shingler, overlap};
 use crate::corpus::Classes;
 use crate::error::DedupError;
 use crate::ids::{ClassId, IdVec, ItemId};
-use twinprint_io::work::{BlockBuffer, Spool};
+use twinprint_io::work::{BlockBuffer, Spool, TextRef};
 
 /// A reference-counted shingle set.
 pub(crate) type SharedSet = Arc<ShingleSet>;
@@ -49,7 +50,7 @@ pub(crate) struct SetCache<'c> {
     spool: &'c Spool,
     classes: &'c Classes,
     order: &'c IdVec<ItemId, ClassId>,
-    shingler: HashKey,
+    key: HashKey,
     cached: FxHashMap<SetKey, CachedSet>,
     /// The sketches of sets that were made, which stay when the sets are dropped.
     sketches: FxHashMap<SetKey, ShingleSketch>,
@@ -70,30 +71,47 @@ pub(crate) struct SetCache<'c> {
 /// same key. An attacker cannot prepare a document whose shingles collide with those of another, since the document
 /// itself changes the key.
 pub(crate) fn key_of(classes: &Classes) -> HashKey {
-    let mut hasher = SipHasher13::new();
-    for fingerprint in &classes.fingerprint {
-        hasher.write(&fingerprint.to_le_bytes());
+    let mut key = CorpusKey::default();
+    for &fingerprint in &classes.fingerprint {
+        key.add(fingerprint);
     }
-    let hash = hasher.finish128();
-    HashKey::new(hash.h1, hash.h2)
+    key.finish()
 }
 
-/// A text of a corpus, in its spool.
+/// The digest of the fingerprints of a corpus: the sum of their hashes. It depends neither on the order of the fingerprints
+/// nor on the parts in which they are added.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct CorpusKey(u128);
+
+impl CorpusKey {
+    /// Adds the fingerprint of one more text.
+    pub(crate) fn add(&mut self, fingerprint: u128) {
+        let mut hasher = SipHasher13::new();
+        hasher.write(&fingerprint.to_le_bytes());
+        self.0 = self.0.wrapping_add(hasher.finish128().as_u128());
+    }
+
+    /// The key of the shingle hash.
+    pub(crate) fn finish(self) -> HashKey {
+        HashKey::new(self.0 as u64, (self.0 >> 64) as u64)
+    }
+}
+
+/// A canonical text in a spool.
 #[derive(Clone, Copy)]
 pub(crate) struct SpooledText<'c> {
     pub(crate) spool: &'c Spool,
-    pub(crate) classes: &'c Classes,
-    pub(crate) class: ClassId,
+    pub(crate) text: TextRef,
+    pub(crate) measure: Measure,
 }
 
 /// The Jaccard of two texts, which are read for this one comparison. `key` is the key of the shingle hash.
 pub(crate) fn jaccard(key: HashKey, [a, b]: [SpooledText<'_>; 2]) -> Result<f64, DedupError> {
-    let measure_of = |text: &SpooledText<'_>| text.classes.measure[text.class];
-    let measure = measure_of(&a).with(measure_of(&b));
+    let measure = a.measure.with(b.measure);
     let mut shingler = Shingler::new(key);
     let mut buffer = BlockBuffer::default();
     let mut set = |text: SpooledText<'_>| -> Result<Vec<u64>, DedupError> {
-        let canonical = text.spool.text(text.classes.text[text.class], &mut buffer)?;
+        let canonical = text.spool.text(text.text, &mut buffer)?;
         Ok(shingler.shingle(canonical, measure))
     };
     Ok(overlap(&set(a)?, &set(b)?).jaccard())
@@ -122,11 +140,23 @@ impl<'c> SetCache<'c> {
         capacity: usize,
         cancel: &'c AtomicBool,
     ) -> Self {
+        Self::with_key(key_of(classes), spool, classes, order, capacity, cancel)
+    }
+
+    /// Like [`new`](Self::new), but for a part of a corpus. `key` is the [key](CorpusKey) of the whole corpus.
+    pub(crate) fn with_key(
+        key: HashKey,
+        spool: &'c Spool,
+        classes: &'c Classes,
+        order: &'c IdVec<ItemId, ClassId>,
+        capacity: usize,
+        cancel: &'c AtomicBool,
+    ) -> Self {
         Self {
             spool,
             classes,
             order,
-            shingler: key_of(classes),
+            key,
             cached: FxHashMap::default(),
             sketches: FxHashMap::default(),
             sketch_bytes: 0,
@@ -259,7 +289,7 @@ impl<'c> SetCache<'c> {
     fn loader(&self) -> Loader {
         Loader {
             buffer: BlockBuffer::default(),
-            shingler: Shingler::new(self.shingler),
+            shingler: Shingler::new(self.key),
         }
     }
 

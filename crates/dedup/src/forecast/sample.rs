@@ -8,7 +8,7 @@ use std::path::Path;
 use twinprint_fingerprint::HashKey;
 use twinprint_text::Measure;
 
-use crate::candidates::{SetJoinCosts, is_joined};
+use crate::candidates::{FeatureLimits, SetJoinCosts};
 use crate::corpus::shingle_sets::{SpooledText, jaccard};
 use crate::corpus::{Classes, Corpus};
 use crate::error::DedupError;
@@ -181,8 +181,8 @@ impl Sample {
             let (classes, spool) = &self.sections[section as usize];
             spool.as_ref().map(|spool| SpooledText {
                 spool,
-                classes,
-                class,
+                text: classes.text[class],
+                measure: classes.measure[class],
             })
         };
         match (text(a), text(b)) {
@@ -205,7 +205,8 @@ impl Sample {
         let budget = memory::Budget::new(None, options.threads)?;
         let reading = read::ReadOptions {
             options,
-            spool: read::SpoolPlace {
+            hasher: read::random_hasher(),
+            spool: read::SpoolPlace::Unnamed {
                 dir: place,
                 in_memory: 0,
             },
@@ -246,12 +247,14 @@ impl Sample {
             .measure
             .iter()
             .any(|&measure| measure == Measure::CharGrams);
-        self.set_join += SetJoinCosts::of(classes, options);
+        let texts = || classes.class_ids().map(|class| classes.counts(class));
+        let limits = FeatureLimits::new(texts(), options);
+        self.set_join += SetJoinCosts::of(texts(), limits, options);
         self.set_bytes += classes.class_ids().map(cost).sum::<u64>();
         // Classes are numbered in input order, so the first half of them is the first half of the section.
         for class in classes
             .class_ids()
-            .filter(|&class| is_joined(classes, class, options))
+            .filter(|&class| classes.counts(class).is_joined(options))
         {
             let text = (self.sections.len() as u32, class);
             let [half, whole] = &mut self.rows;

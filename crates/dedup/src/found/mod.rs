@@ -86,7 +86,7 @@ pub fn find(
             sources: &sources,
             against: against.as_ref(),
             append: None,
-            spool: SpoolPlace {
+            spool: SpoolPlace::Unnamed {
                 dir: &spool_dir,
                 in_memory: SPOOL_IN_MEMORY,
             },

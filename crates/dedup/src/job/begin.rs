@@ -103,6 +103,7 @@ impl Runner<'_> {
         self.stage("read", sources.total_bytes(), Unit::Bytes, |job| {
             let reading = ReadOptions {
                 options: job.options,
+                hasher: read::random_hasher(),
                 spool,
                 budget: job.budget,
                 max_record_bytes: u64::MAX,
@@ -123,7 +124,7 @@ impl Runner<'_> {
         open: &OpenClaim,
         append: &Append<'_>,
     ) -> Result<Option<Report>, DedupError> {
-        let spool = SpoolPlace {
+        let spool = SpoolPlace::Unnamed {
             dir: work.path(),
             in_memory: 0,
         };

@@ -4,9 +4,9 @@ use super::Runner;
 use super::group::{Grouped, Grouping};
 use crate::candidates::radius::RadiusChoice;
 use crate::candidates::{self, JoinWatch};
+use crate::corpus::Names;
 use crate::corpus::keep_order::KeepOrder;
 use crate::corpus::shingle_sets::SetCache;
-use crate::corpus::{Corpus, Names};
 use crate::error::DedupError;
 use crate::ids::ClassId;
 use crate::known::append::Append;
@@ -65,7 +65,8 @@ impl Runner<'_> {
         } = self.read(sources, spool_place, &mut rejects, append.as_deref())?;
         let rejected = rejects.finish()?;
         sources.intake()?;
-        self.check_sort_field(&corpus)?;
+        let documents = &corpus.documents;
+        self.warn_about_undated(documents.undated() as u64, documents.len() as u64)?;
         let mut keep = KeepOrder::new(&corpus.documents, corpus.classes.len());
         let names = Names {
             documents: &corpus.documents,
@@ -147,7 +148,7 @@ impl Runner<'_> {
         candidates.renumber(&order);
         drop(order);
 
-        let mut pairs = PairWriter::new(dir, self.options, &corpus, &keep, names)?;
+        let mut pairs = PairWriter::new(dir, spool_place.dir(), self.options, &corpus, &keep, names)?;
         let (grouped, sample) = self.stage("verify", keep.len() as u64, Unit::Documents, |job| {
             let sample = match &spool {
                 Some(spool) if radius.choice != RadiusChoice::Exact => {
@@ -242,12 +243,10 @@ impl Runner<'_> {
     }
 
     /// Fails if no document has the field by which the newest document is kept. Warns if only some documents have it.
-    fn check_sort_field(&self, corpus: &Corpus) -> Result<(), DedupError> {
-        let undated = corpus.documents.undated();
+    pub(super) fn warn_about_undated(&self, undated: u64, all: u64) -> Result<(), DedupError> {
         let (Some(field), 1..) = (&self.source_options.sort_key, undated) else {
             return Ok(());
         };
-        let all = corpus.documents.len();
         if undated == all {
             return Err(DedupError::NoSortField { field: field.clone() });
         }

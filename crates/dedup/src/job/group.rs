@@ -7,7 +7,7 @@ use twinprint_cluster::{Outcome, Pairs, leader_follower};
 
 use super::{Runner, UNVERIFIED_RADIUS};
 use crate::candidates::radius::{self, Radius, RadiusChoice, RadiusCriteria, SampleSize};
-use crate::candidates::{self, Candidates, SetJoinCosts};
+use crate::candidates::{self, Candidates, FeatureLimits, SetJoinCosts};
 use crate::corpus::Corpus;
 use crate::corpus::keep_order::KeepOrder;
 use crate::corpus::shingle_sets::{SetCache, SpooledText, jaccard, key_of};
@@ -76,13 +76,15 @@ impl Runner<'_> {
         let joined = keep
             .classes
             .iter()
-            .filter(|&&class| candidates::is_joined(classes, class, self.options));
+            .filter(|&&class| classes.counts(class).is_joined(self.options));
         let mut rows: Vec<(u128, ClassId)> =
             joined.map(|&class| (classes.fingerprint[class], class)).collect();
         rows.sort_unstable();
         rows.dedup_by_key(|row| row.0);
         let (rows, first): (Vec<u128>, Vec<ClassId>) = rows.into_iter().unzip();
-        if candidates::is_exact(SetJoinCosts::of(classes, self.options), rows.len(), self.options) {
+        let texts = || classes.class_ids().map(|class| classes.counts(class));
+        let costs = SetJoinCosts::of(texts(), FeatureLimits::new(texts(), self.options), self.options);
+        if candidates::is_exact(costs, rows.len(), self.options) {
             return Ok(radius::exact(self.options.bits));
         }
         let criteria = RadiusCriteria {
@@ -95,8 +97,8 @@ impl Runner<'_> {
             Some(spool) => {
                 let text = |row: usize| SpooledText {
                     spool,
-                    classes,
-                    class: first[row],
+                    text: classes.text[first[row]],
+                    measure: classes.measure[first[row]],
                 };
                 jaccard(key, [text(a), text(b)])
             }

@@ -178,9 +178,11 @@ pub struct DedupOptions {
     pub parts: Option<f64>,
     /// The number of worker threads; 0 means one per core.
     pub threads: usize,
-    /// The limit of memory in bytes. It bounds the caches; a run whose tables exceed it ends with
-    /// [`DedupError::Memory`]. `None` means no limit.
+    /// The limit of memory in bytes. It bounds the caches. A run whose tables exceed it begins again on disk, or ends with
+    /// [`DedupError::Memory`] if it has an option that a run on disk does not offer. `None` means no limit.
     pub memory: Option<u64>,
+    /// True for a run that keeps its tables on disk. If it is interrupted, the same run goes on after its last whole stage.
+    pub on_disk: bool,
     /// The seed of the random samples.
     pub seed: u64,
     /// The directory in which the work directory is created; `None` means the output directory.
@@ -216,6 +218,7 @@ impl DedupOptions {
             parts: None,
             threads: 0,
             memory: None,
+            on_disk: false,
             seed: 42,
             work_dir: None,
         })
@@ -260,6 +263,14 @@ impl DedupOptions {
             );
         }
         self.check_append()?;
+        if self.on_disk
+            && let Some(option) = crate::stages::refused_option(self)
+        {
+            return refuse(
+                option,
+                "a run on disk does not offer this option; leave one of the two out".to_owned(),
+            );
+        }
         let width = match self.bits {
             Auto::Auto => 128,
             Auto::Fixed(bits @ (64 | 128)) => bits,

@@ -61,9 +61,15 @@ pub(super) struct NewText {
 }
 
 /// Makes a hasher with a random key for this run. No output depends on the key.
-pub(super) fn random_hasher() -> KeyedHasher {
+pub(crate) fn random_hasher() -> KeyedHasher {
+    let [k0, k1] = random_key();
+    KeyedHasher::new(k0, k1)
+}
+
+/// Draws the key of a hasher.
+pub(crate) fn random_key() -> [u64; 2] {
     use std::hash::{BuildHasher, RandomState};
-    KeyedHasher::new(RandomState::new().hash_one(0), RandomState::new().hash_one(1))
+    [0, 1].map(|half| RandomState::new().hash_one(half))
 }
 
 /// Computes the class key of a text. Texts hashed with different `domain`s never have the same key.

@@ -14,7 +14,8 @@ use std::path::Path;
 
 use rayon::prelude::*;
 
-use self::analysis::{AnalysedChunk, ChunkAnalysis, random_hasher};
+use self::analysis::{AnalysedChunk, ChunkAnalysis};
+pub(crate) use self::analysis::{random_hasher, random_key};
 pub(crate) use self::counts::ReadCounts;
 use self::merge::Merger;
 pub use self::rejects::RejectedRecord;
@@ -30,6 +31,7 @@ use twinprint_io::progress::Progress;
 use twinprint_io::runs::{DigestKey, InputDigest};
 use twinprint_io::source::Sources;
 use twinprint_io::work::{Spool, SpoolWriter};
+use twinprint_text::KeyedHasher;
 
 /// The largest number of bytes of input that are analysed at a time.
 const MAX_BATCH_BYTES: usize = 16 << 20;
@@ -48,17 +50,44 @@ pub(crate) struct ReadOutcome {
 
 /// The place of the spool of texts.
 #[derive(Clone, Copy)]
-pub(crate) struct SpoolPlace<'r> {
-    /// The directory of the file.
-    pub(crate) dir: &'r Path,
-    /// The size in bytes up to which the spool stays in memory.
-    pub(crate) in_memory: usize,
+pub(crate) enum SpoolPlace<'r> {
+    /// Memory, and from a size on a file without a name.
+    Unnamed {
+        /// The directory of the file.
+        dir: &'r Path,
+        /// The size in bytes up to which the spool stays in memory.
+        in_memory: usize,
+    },
+    /// A file, which other processes open.
+    File(&'r Path),
+}
+
+impl<'r> SpoolPlace<'r> {
+    /// The directory of temporary files.
+    pub(crate) fn dir(self) -> &'r Path {
+        match self {
+            Self::Unnamed { dir, .. } => dir,
+            Self::File(path) => path.parent().unwrap_or(path),
+        }
+    }
+}
+
+/// The segments of a part of a corpus: its documents are numbered anew in each segment, so that the tables of one segment
+/// fit into memory.
+pub(crate) trait Segments: Send {
+    /// True if the current segment should end.
+    fn is_full(&self, corpus: &Corpus) -> bool;
+
+    /// Takes the tables of a segment.
+    fn end(&mut self, corpus: Corpus) -> Result<(), DedupError>;
 }
 
 /// The options, limits and paths of reading.
 #[derive(Clone, Copy)]
 pub(crate) struct ReadOptions<'r> {
     pub(crate) options: &'r DedupOptions,
+    /// The hasher of texts. No output depends on its key.
+    pub(crate) hasher: KeyedHasher,
     /// The place of the spool of texts.
     pub(crate) spool: SpoolPlace<'r>,
     pub(crate) budget: Budget,
@@ -80,6 +109,21 @@ pub(crate) fn read(
     rejects: &mut Rejects,
     progress: &dyn Progress,
 ) -> Result<ReadOutcome, DedupError> {
+    read_segments(sources, reading, None, rejects, progress)
+}
+
+/// Like [`read`], but passes the tables of each segment to `segments`, if there are any. The returned tables are empty then.
+/// A class of a later segment may be one that an earlier segment has [analysed](crate::corpus::Classes::is_analysed).
+///
+/// # Errors
+/// The same as for [`read`]; the errors of `segments`.
+pub(crate) fn read_segments(
+    sources: &Sources,
+    reading: ReadOptions<'_>,
+    mut segments: Option<&mut dyn Segments>,
+    rejects: &mut Rejects,
+    progress: &dyn Progress,
+) -> Result<ReadOutcome, DedupError> {
     let ReadOptions {
         options,
         budget,
@@ -88,9 +132,12 @@ pub(crate) fn read(
     } = reading;
     let analyzers = ObjectPool::new();
     let cache = TextCache::new();
-    let hasher = random_hasher();
-    let SpoolPlace { dir, in_memory } = reading.spool;
-    let spool = options.verify.then(|| SpoolWriter::create(dir, in_memory));
+    let hasher = reading.hasher;
+    let create = || match reading.spool {
+        SpoolPlace::Unnamed { dir, in_memory } => Ok(SpoolWriter::create(dir, in_memory)),
+        SpoolPlace::File(path) => SpoolWriter::create_file(path),
+    };
+    let spool = options.verify.then(create).transpose()?;
     let mut merger = Merger {
         sources,
         corpus: Corpus::default(),
@@ -98,6 +145,7 @@ pub(crate) fn read(
         spool,
         rejects,
         budget,
+        in_segments: segments.is_some(),
     };
     let mut digest = reading.digest.map(InputDigest::new);
     // While one batch is analysed, the batch before it is merged and its texts are compressed.
@@ -150,6 +198,11 @@ pub(crate) fn read(
             },
         );
         merged?;
+        if let Some(segments) = &mut segments
+            && segments.is_full(&merger.corpus)
+        {
+            segments.end(std::mem::take(&mut merger.corpus))?;
+        }
         budget.check(memory::tables_of(&merger.corpus))?;
         before = analysed?;
         let Some(batch) = batch else { break };
@@ -163,7 +216,10 @@ pub(crate) fn read(
         ..
     } = merger;
     counts.intake = sources.intake_so_far();
-    corpus.classes.seal();
+    match segments {
+        Some(segments) if corpus.documents.records() > 0 => segments.end(std::mem::take(&mut corpus))?,
+        _ => corpus.classes.seal(),
+    }
     let spool = spool.map(SpoolWriter::finish).transpose()?;
     Ok(ReadOutcome {
         corpus,

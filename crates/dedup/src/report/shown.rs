@@ -48,6 +48,14 @@ struct ItemPair {
 }
 
 impl Shown {
+    /// A report without examples.
+    pub(crate) fn without_examples(report: Report) -> Self {
+        Self {
+            report,
+            differences: Differences::default(),
+        }
+    }
+
     /// Collects the report without its times, and compares at most some twenty pairs of texts. `order` is the outcome
     /// of putting the records in order. O(documents), plus a sort of the groups.
     pub(crate) fn collect(run: &FinishedRun<'_>, order: Option<OrderReport>) -> Result<Self, DedupError> {

@@ -109,6 +109,14 @@ impl<'c> Matcher<'c> {
         self.probed.load(Ordering::Relaxed)
     }
 
+    /// Returns the first failure so far.
+    pub(crate) fn check(&self) -> Result<(), DedupError> {
+        match self.failure.lock().ok().and_then(|mut failure| failure.take()) {
+            Some(failure) => Err(failure),
+            None => Ok(()),
+        }
+    }
+
     /// Returns the pairs just below the threshold, or the failure that ended the work.
     pub(crate) fn finish(self) -> Result<NearMisses, DedupError> {
         match self.failure.into_inner().ok().flatten() {

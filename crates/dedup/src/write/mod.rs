@@ -26,6 +26,7 @@ pub(crate) use records::{check_columns, check_order, copy_records};
 use twinprint_io::results::ClusterRow;
 use twinprint_io::rows::{self, Ratio};
 use twinprint_io::sink::{OutputDir, OutputFile};
+use twinprint_io::source::IntegerType;
 use twinprint_text::fingerprint_hex;
 
 /// The decision on one document: the group that it is in, and whether it is kept.
@@ -127,46 +128,109 @@ impl FinishedRun<'_> {
         sizes
     }
 
-    /// The types of the columns of ids in tables. The column `duplicate_of` has the type of the documents' ids, unless
-    /// it may name documents outside the input.
-    #[cfg(feature = "tables")]
-    fn id_types(&self) -> IdTypes {
-        let own = self.tables.corpus.documents.id_type();
-        IdTypes {
-            own,
-            duplicate_of: own.filter(|_| self.input.options.against.is_none()),
-        }
-    }
-
     fn full_fingerprint(&self, item: ItemId) -> u128 {
         self.tables.corpus.classes.fingerprint[self.tables.keep.classes[item]]
     }
+}
 
-    fn fingerprint(&self, item: ItemId) -> String {
-        fingerprint_hex(self.full_fingerprint(item), self.tables.radius.bits)
+/// Writes `clusters.jsonl` and `clusters.parquet`, as far as the options ask for them.
+pub(crate) struct ClusterWriter {
+    file: Option<OutputFile>,
+    #[cfg(feature = "tables")]
+    table: Option<ClusterTable>,
+    bits: u32,
+    buffer: Vec<u8>,
+}
+
+/// The columns of the files of clusters that depend on the run.
+#[derive(Clone, Copy)]
+pub(crate) struct ClusterColumns {
+    /// The width of the fingerprints.
+    pub(crate) bits: u32,
+    /// True if every row is verified.
+    pub(crate) verified: bool,
+    /// The integer type of the ids of the documents; `None` for strings.
+    pub(crate) id_type: Option<IntegerType>,
+    /// True if rows may name documents outside the input.
+    pub(crate) with_known: bool,
+}
+
+impl ClusterWriter {
+    pub(crate) fn create(
+        dir: &OutputDir,
+        wanted: ClusterFiles,
+        columns: ClusterColumns,
+    ) -> Result<Self, DedupError> {
+        let ClusterColumns {
+            bits,
+            verified,
+            id_type,
+            with_known,
+        } = columns;
+        #[cfg(not(feature = "tables"))]
+        let _ = (verified, id_type, with_known);
+        Ok(Self {
+            file: matches!(wanted, ClusterFiles::Jsonl | ClusterFiles::Both)
+                .then(|| dir.file("clusters.jsonl"))
+                .transpose()?,
+            #[cfg(feature = "tables")]
+            table: matches!(wanted, ClusterFiles::Parquet | ClusterFiles::Both)
+                .then(|| {
+                    let id_types = IdTypes {
+                        own: id_type,
+                        duplicate_of: id_type.filter(|_| !with_known),
+                    };
+                    ClusterTable::create(dir, bits, verified, id_types)
+                })
+                .transpose()?,
+            bits,
+            buffer: Vec::new(),
+        })
+    }
+
+    /// Writes a row. Its fingerprint is given at full width.
+    pub(crate) fn push(&mut self, row: ClusterRow<'_>, fingerprint: u128) -> Result<(), DedupError> {
+        let row = ClusterRow {
+            fingerprint: fingerprint_hex(fingerprint, self.bits).into(),
+            ..row
+        };
+        if let Some(file) = &mut self.file {
+            rows::write(file, &row, &mut self.buffer)?;
+        }
+        #[cfg(feature = "tables")]
+        if let Some(table) = &mut self.table {
+            table.push(&row, fingerprint)?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn finish(self) -> Result<(), DedupError> {
+        self.file.map_or(Ok(0), OutputFile::finish)?;
+        #[cfg(feature = "tables")]
+        self.table.map_or(Ok(()), ClusterTable::finish)?;
+        Ok(())
     }
 }
 
-/// Writes `clusters.jsonl` and `clusters.parquet`: one row for each document, singletons included, in input order.
+/// Writes the files of clusters: one row for each document, singletons included, in input order.
 pub(crate) fn write_clusters(run: &FinishedRun<'_>, dir: &OutputDir) -> Result<(), DedupError> {
     let sizes = run.sizes();
-    let wanted = run.input.options.clusters;
-    let mut file = matches!(wanted, ClusterFiles::Jsonl | ClusterFiles::Both)
-        .then(|| dir.file("clusters.jsonl"))
-        .transpose()?;
-    #[cfg(feature = "tables")]
-    let mut table = matches!(wanted, ClusterFiles::Parquet | ClusterFiles::Both)
-        .then(|| {
-            let verified = run.input.options.verify && run.tables.known.verified();
-            ClusterTable::create(dir, run.tables.radius.bits, verified, run.id_types())
-        })
-        .transpose()?;
-    let mut buffer = Vec::new();
+    let options = run.input.options;
+    let mut writer = ClusterWriter::create(
+        dir,
+        options.clusters,
+        ClusterColumns {
+            bits: run.tables.radius.bits,
+            verified: options.verify && run.tables.known.verified(),
+            id_type: run.tables.corpus.documents.id_type(),
+            with_known: options.against.is_some(),
+        },
+    )?;
     for document in run.tables.corpus.documents.document_ids() {
         let verdict = run.verdict(document);
         let (source, line) = run.names.place(document);
         let duplicate_of = verdict.duplicate_of(&run.names);
-        let verified = run.input.options.verify && verdict.known.is_none_or(|known| known.jaccard.is_some());
+        let verified = options.verify && verdict.known.is_none_or(|known| known.jaccard.is_some());
         let cluster_size = sizes[verdict.leader_item];
         let row = ClusterRow {
             id: run.names.id(document),
@@ -177,23 +241,14 @@ pub(crate) fn write_clusters(run: &FinishedRun<'_>, dir: &OutputDir) -> Result<(
             is_leader: verdict.kept(),
             duplicate_of: duplicate_of.as_deref().map(Cow::Borrowed),
             hamming: verdict.hamming(),
-            jaccard: verdict.jaccard().filter(|_| run.input.options.verify),
-            fingerprint: run.fingerprint(verdict.item).into(),
+            jaccard: verdict.jaccard().filter(|_| options.verify),
+            fingerprint: Cow::default(),
             dup_count: verdict.dup_count(cluster_size),
             verified: (!verified).then_some(false),
         };
-        if let Some(file) = &mut file {
-            rows::write(file, &row, &mut buffer)?;
-        }
-        #[cfg(feature = "tables")]
-        if let Some(table) = &mut table {
-            table.push(&row, run.full_fingerprint(verdict.item))?;
-        }
+        writer.push(row, run.full_fingerprint(verdict.item))?;
     }
-    file.map_or(Ok(0), OutputFile::finish)?;
-    #[cfg(feature = "tables")]
-    table.map_or(Ok(()), ClusterTable::finish)?;
-    Ok(())
+    writer.finish()
 }
 
 /// The approximate number of bytes that the stage `write` reads and writes.

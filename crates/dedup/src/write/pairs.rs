@@ -1,16 +1,19 @@
-//! `pairs.jsonl`: every verified duplicate pair once, a before b in input order.
+//! `pairs.jsonl`: every verified duplicate pair once, a before b in input order. Rows are sorted by a, then by b.
+
+use std::path::Path;
 
 use twinprint_cluster::{Candidate, Similarity};
 
-use crate::corpus::Names;
 use crate::corpus::keep_order::KeepOrder;
 use crate::corpus::{Classes, Corpus};
+use crate::corpus::{DocumentNames, Names};
 use crate::error::DedupError;
 use crate::ids::{ClassId, DocumentId, Id, ItemId, Lists};
 use crate::options::{DedupOptions, MAX_PAIR_ROWS, PairRows};
+use crate::rows::{RowSorter, row};
 use twinprint_io::results::PairRow;
 use twinprint_io::rows::{self, Ratio};
-use twinprint_io::sink::{OutputDir, OutputFile};
+use twinprint_io::sink::OutputDir;
 
 /// A pair of duplicates, by the numbers of the documents in input order. Rejected records have no number.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,19 +28,84 @@ pub struct FoundPair {
     pub similarity: Similarity,
 }
 
+row! {
+    /// A pair as a row.
+    struct SortedPair {
+        a: u32,
+        b: u32,
+        hamming: u32,
+        /// The bits of the Jaccard.
+        jaccard: u64,
+        /// The bits of the containment.
+        containment: u64,
+    }
+}
+
+/// The pairs of `pairs.jsonl`, which are sorted before they are written.
+pub(crate) struct PairFile(RowSorter<SortedPair>);
+
+impl PairFile {
+    /// Collects pairs with about `memory` bytes and temporary files in `work`.
+    pub(crate) fn new(work: &Path, memory: u64) -> Self {
+        Self(RowSorter::new(work, memory))
+    }
+
+    /// Adds a pair.
+    pub(crate) fn push(&mut self, pair: FoundPair) -> Result<(), DedupError> {
+        self.0.push(SortedPair {
+            a: pair.a,
+            b: pair.b,
+            hamming: pair.hamming,
+            jaccard: pair.similarity.jaccard.to_bits(),
+            containment: pair.similarity.containment.to_bits(),
+        })
+    }
+
+    /// Writes the file to `dir`.
+    pub(crate) fn write(
+        self,
+        dir: &OutputDir,
+        names: &dyn DocumentNames,
+        verified: bool,
+    ) -> Result<(), DedupError> {
+        let (mut file, mut buffer) = (dir.file("pairs.jsonl")?, Vec::new());
+        self.0.finish(|row| {
+            let pair = FoundPair {
+                a: row.a,
+                b: row.b,
+                hamming: row.hamming,
+                similarity: Similarity {
+                    jaccard: f64::from_bits(row.jaccard),
+                    containment: f64::from_bits(row.containment),
+                },
+            };
+            Ok(rows::write(
+                &mut file,
+                &pair_row(&pair, names, verified)?,
+                &mut buffer,
+            )?)
+        })?;
+        file.finish()?;
+        Ok(())
+    }
+}
+
+/// The memory in which the pairs of the file are sorted, in bytes.
+const SORT_BYTES: u64 = 32 << 20;
+
 /// The place of the pairs.
-enum PairSink {
+enum PairSink<'r> {
     /// No pairs are wanted.
     Nowhere,
-    /// The file `pairs.jsonl`.
-    File(OutputFile),
+    /// The file `pairs.jsonl` of a directory.
+    File(PairFile, &'r OutputDir),
     /// A list in memory.
     Memory(Vec<FoundPair>),
 }
 
 /// The writer of the pairs. It expands each pair of classes to the rows of their documents.
 pub(crate) struct PairWriter<'r> {
-    sink: PairSink,
+    sink: PairSink<'r>,
     mode: PairRows,
     keep: &'r KeepOrder,
     names: Names<'r>,
@@ -45,14 +113,14 @@ pub(crate) struct PairWriter<'r> {
     members: Lists<ClassId, DocumentId, u32>,
     verified: bool,
     rows: u64,
-    buffer: Vec<u8>,
 }
 
 impl<'r> PairWriter<'r> {
-    /// Creates the file `pairs.jsonl` in `dir`, or a list in memory without it, and writes the pairs of equal texts.
-    /// Their number is known in advance, so the limit is checked first.
+    /// Begins the file `pairs.jsonl` in `dir`, with temporary files in `work`, or a list in memory without a directory.
+    /// Writes the pairs of equal texts. Their number is known in advance, so the limit is checked first.
     pub(crate) fn new(
-        dir: Option<&OutputDir>,
+        dir: Option<&'r OutputDir>,
+        work: &Path,
         options: &DedupOptions,
         corpus: &'r Corpus,
         keep: &'r KeepOrder,
@@ -66,7 +134,6 @@ impl<'r> PairWriter<'r> {
             members: Lists::default(),
             verified: options.verify,
             rows: 0,
-            buffer: Vec::new(),
         };
         if options.pairs == PairRows::None {
             return Ok(writer);
@@ -85,7 +152,7 @@ impl<'r> PairWriter<'r> {
             writer.check(rows)?;
         }
         writer.sink = match dir {
-            Some(dir) => PairSink::File(dir.file("pairs.jsonl")?),
+            Some(dir) => PairSink::File(PairFile::new(work, SORT_BYTES), dir),
             None => PairSink::Memory(Vec::new()),
         };
         writer.equal_texts(&corpus.classes)?;
@@ -175,29 +242,29 @@ impl<'r> PairWriter<'r> {
         };
         match &mut self.sink {
             PairSink::Nowhere => return Ok(()),
-            PairSink::File(file) => {
-                let row = pair_row(&pair, &self.names, self.verified);
-                rows::write(file, &row, &mut self.buffer)?;
-            }
+            PairSink::File(file, _) => file.push(pair)?,
             PairSink::Memory(pairs) => pairs.push(pair),
         }
         self.rows += 1;
         Ok(())
     }
 
-    /// Finishes the file, or returns the list.
+    /// Writes the file, or returns the list.
     pub(crate) fn finish(self) -> Result<WrittenPairs, DedupError> {
         let rows = Some(self.rows);
         match self.sink {
             PairSink::Nowhere => Ok(WrittenPairs::default()),
-            PairSink::File(file) => {
-                file.finish()?;
+            PairSink::File(file, dir) => {
+                file.write(dir, &self.names, self.verified)?;
                 Ok(WrittenPairs { rows, pairs: None })
             }
-            PairSink::Memory(pairs) => Ok(WrittenPairs {
-                rows,
-                pairs: Some(pairs),
-            }),
+            PairSink::Memory(mut pairs) => {
+                pairs.sort_unstable_by_key(|pair| (pair.a, pair.b));
+                Ok(WrittenPairs {
+                    rows,
+                    pairs: Some(pairs),
+                })
+            }
         }
     }
 }
@@ -220,26 +287,29 @@ pub(crate) fn write_all(
 ) -> Result<(), DedupError> {
     let (mut file, mut buffer) = (dir.file("pairs.jsonl")?, Vec::new());
     for pair in pairs {
-        rows::write(&mut file, &pair_row(pair, names, verified), &mut buffer)?;
+        rows::write(&mut file, &pair_row(pair, names, verified)?, &mut buffer)?;
     }
     file.finish()?;
     Ok(())
 }
 
 /// The row of a pair.
-fn pair_row<'n>(pair: &FoundPair, names: &'n Names<'_>, verified: bool) -> PairRow<'n> {
-    let (a, b) = (DocumentId::new(pair.a), DocumentId::new(pair.b));
+fn pair_row<'n>(
+    pair: &FoundPair,
+    names: &'n dyn DocumentNames,
+    verified: bool,
+) -> Result<PairRow<'n>, DedupError> {
     let ratio = |value| Ratio::new(value).filter(|_| verified);
-    let ((a_source, a_line), (b_source, b_line)) = (names.place(a), names.place(b));
-    PairRow {
-        a: names.id(a),
-        b: names.id(b),
+    let (a, b) = (names.name(pair.a)?, names.name(pair.b)?);
+    Ok(PairRow {
+        a: a.id,
+        b: b.id,
         hamming: pair.hamming,
         jaccard: ratio(pair.similarity.jaccard),
         containment: ratio(pair.similarity.containment),
-        a_source: a_source.into(),
-        a_line,
-        b_source: b_source.into(),
-        b_line,
-    }
+        a_source: a.source,
+        a_line: a.line,
+        b_source: b.source,
+        b_line: b.line,
+    })
 }

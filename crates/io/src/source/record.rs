@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
+use serde::{Deserialize, Serialize};
+
 use super::reject::RejectReason;
 
 /// A record of an input. It borrows its text from the chunk.
@@ -20,7 +22,7 @@ pub struct Record<'a> {
 }
 
 /// The type of a column of integers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IntegerType {
     /// The width in bits: 8, 16, 32 or 64.
     pub bits: u8,

@@ -2,11 +2,15 @@
 //!
 //! Texts are gathered into blocks of about 4 KiB, and each block is compressed separately. A block is small enough that
 //! reading one text decompresses little else, and large enough to compress well. Blocks are compressed in parallel and
-//! written in order. The spool is deleted at the end of the run, so its format may change with any version.
+//! written in order. A spool is usually deleted at the end of the run. It may stay in memory up to a given size, so that a
+//! run over a few texts needs no file.
 //!
-//! A spool may stay in memory up to a given size, so that a run over a few texts needs no file.
+//! A spool that other processes read has a name and ends with the table of its blocks: for each block its compressed and
+//! its raw size as 32-bit numbers, then the number of blocks as a 64-bit number, all little-endian. Several such files can
+//! be [opened](Spool::open) as one spool.
 
-use std::io::{BufWriter, Write};
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
@@ -48,6 +52,16 @@ impl TextRef {
     pub fn is_empty(self) -> bool {
         self.len == 0
     }
+
+    /// Makes the position of `len` bytes at `offset` in a decompressed block.
+    pub fn new(block: u32, offset: u32, len: u32) -> Self {
+        Self { block, offset, len }
+    }
+
+    /// The offset of the text in the decompressed block, in bytes.
+    pub fn offset(self) -> u32 {
+        self.offset
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -55,6 +69,35 @@ struct Block {
     offset: u64,
     packed: u32,
     raw: u32,
+}
+
+impl Block {
+    /// The size of a block's entry in the table of a file, in bytes.
+    const ENTRY_BYTES: usize = 8;
+}
+
+/// The place that a spool is written to.
+enum Target {
+    /// Memory, or beyond a size a file without a name.
+    Unnamed(SpooledTempFile),
+    /// A file with a name.
+    Named(File, PathBuf),
+}
+
+impl Write for Target {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Unnamed(file) => file.write(bytes),
+            Self::Named(file, _) => file.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Unnamed(file) => file.flush(),
+            Self::Named(file, _) => file.flush(),
+        }
+    }
 }
 
 /// Writes texts to a spool, in order.
@@ -76,7 +119,7 @@ struct Block {
 /// ```
 pub struct SpoolWriter {
     dir: PathBuf,
-    file: BufWriter<SpooledTempFile>,
+    file: BufWriter<Target>,
     pending: Vec<u8>,
     sealed: Vec<Vec<u8>>,
     blocks: Vec<Block>,
@@ -87,9 +130,23 @@ impl SpoolWriter {
     /// Creates a spool. Beyond `in_memory` bytes it becomes a file in `dir`. The file has no name, so nothing is left of
     /// it after any end of the program.
     pub fn create(dir: &Path, in_memory: usize) -> Self {
+        Self::on(dir, Target::Unnamed(spooled_tempfile_in(in_memory, dir)))
+    }
+
+    /// Creates the file `path`, which other processes can [open](Spool::open) once it is finished.
+    ///
+    /// # Errors
+    /// [`WorkError::Spool`] if the file cannot be created.
+    pub fn create_file(path: &Path) -> Result<Self, WorkError> {
+        let file = File::options().read(true).write(true).create_new(true).open(path);
+        let file = file.map_err(|source| WorkError::spool(path, source))?;
+        Ok(Self::on(path, Target::Named(file, path.to_owned())))
+    }
+
+    fn on(dir: &Path, target: Target) -> Self {
         Self {
             dir: dir.to_owned(),
-            file: BufWriter::with_capacity(1 << 20, spooled_tempfile_in(in_memory, dir)),
+            file: BufWriter::with_capacity(1 << 20, target),
             pending: Vec::with_capacity(2 * BLOCK_BYTES),
             sealed: Vec::new(),
             blocks: Vec::new(),
@@ -125,14 +182,14 @@ impl SpoolWriter {
     /// # Errors
     /// [`WorkError::Spool`], usually because the disk is full.
     pub fn flush(&mut self) -> Result<(), WorkError> {
-        let packed: Vec<std::io::Result<Vec<u8>>> = self
+        let packed: Vec<io::Result<Vec<u8>>> = self
             .sealed
             .par_iter()
             .map_init(
                 || zstd::bulk::Compressor::new(ZSTD_LEVEL),
                 |compressor, raw| match compressor {
                     Ok(compressor) => compressor.compress(raw),
-                    Err(error) => Err(std::io::Error::other(error.to_string())),
+                    Err(error) => Err(io::Error::other(error.to_string())),
                 },
             )
             .collect();
@@ -159,17 +216,35 @@ impl SpoolWriter {
             self.seal();
         }
         self.flush()?;
-        let file = self.file.into_inner();
-        let file = file.map_err(|error| WorkError::spool(&self.dir, error.into_error()))?;
-        let store = match file.into_inner() {
-            SpooledData::InMemory(cursor) => Store::Memory(cursor.into_inner()),
-            SpooledData::OnDisk(file) => Store::File(PositionedFile::new(file)),
+        let Self {
+            dir,
+            mut file,
+            blocks,
+            bytes,
+            ..
+        } = self;
+        let failed = |source| WorkError::spool(&dir, source);
+        if let Target::Named(..) = file.get_ref() {
+            for block in &blocks {
+                file.write_all(&block.packed.to_le_bytes()).map_err(failed)?;
+                file.write_all(&block.raw.to_le_bytes()).map_err(failed)?;
+            }
+            file.write_all(&(blocks.len() as u64).to_le_bytes())
+                .map_err(failed)?;
+        }
+        let target = file.into_inner().map_err(|error| failed(error.into_error()))?;
+        let store = match target {
+            Target::Unnamed(file) => match file.into_inner() {
+                SpooledData::InMemory(cursor) => Store::Memory(cursor.into_inner()),
+                SpooledData::OnDisk(file) => Store::Files(vec![StoredFile::new(file, dir.clone())]),
+            },
+            Target::Named(file, path) => Store::Files(vec![StoredFile::new(file, path)]),
         };
         Ok(Spool {
-            dir: self.dir,
+            dir,
             store,
-            blocks: self.blocks,
-            bytes: self.bytes,
+            blocks,
+            bytes,
         })
     }
 }
@@ -185,7 +260,58 @@ pub struct Spool {
 /// The place of the blocks.
 enum Store {
     Memory(Vec<u8>),
-    File(PositionedFile),
+    /// Files whose blocks are numbered one after another.
+    Files(Vec<StoredFile>),
+}
+
+/// A file of blocks.
+struct StoredFile {
+    file: PositionedFile,
+    path: PathBuf,
+    /// The number of the first block of the file.
+    first: u32,
+}
+
+impl StoredFile {
+    fn new(file: File, path: PathBuf) -> Self {
+        Self {
+            file: PositionedFile::new(file),
+            path,
+            first: 0,
+        }
+    }
+
+    /// Reads the table at the end of a file of `size` bytes.
+    fn table(&self, size: u64) -> io::Result<Vec<Block>> {
+        let mut count = [0; 8];
+        let end = size
+            .checked_sub(count.len() as u64)
+            .ok_or(io::ErrorKind::UnexpectedEof)?;
+        self.file.read_exact_at(&mut count, end)?;
+        let bytes = u64::from_le_bytes(count).saturating_mul(Block::ENTRY_BYTES as u64);
+        let start = end.checked_sub(bytes).ok_or(io::ErrorKind::InvalidData)?;
+        let mut table = vec![0; usize::try_from(bytes).map_err(io::Error::other)?];
+        self.file.read_exact_at(&mut table, start)?;
+        let mut offset = 0;
+        let (entries, _) = table.as_chunks::<{ Block::ENTRY_BYTES }>();
+        let blocks: Vec<Block> = entries
+            .iter()
+            .map(|&[a, b, c, d, e, f, g, h]| {
+                let block = Block {
+                    offset,
+                    packed: u32::from_le_bytes([a, b, c, d]),
+                    raw: u32::from_le_bytes([e, f, g, h]),
+                };
+                offset += u64::from(block.packed);
+                block
+            })
+            .collect();
+        if offset == start {
+            Ok(blocks)
+        } else {
+            Err(io::ErrorKind::InvalidData.into())
+        }
+    }
 }
 
 /// The buffers with which one thread reads a spool. They contain the block that was read last.
@@ -198,6 +324,63 @@ pub struct BlockBuffer {
 }
 
 impl Spool {
+    /// Opens spools that were finished under these names as one spool. The blocks of each file are numbered after those of
+    /// the files before it: [`TextRef::block`] of a text of file i grows by the number of blocks of the earlier files, which
+    /// [`first_blocks`](Self::first_blocks) returns.
+    ///
+    /// # Errors
+    /// [`WorkError::Spool`] if a file cannot be read, is damaged, or if there are 2³² blocks or more.
+    ///
+    /// ```
+    /// use twinprint_io::work::{BlockBuffer, Spool, SpoolWriter, TextRef};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let dir = tempfile::tempdir()?;
+    /// let paths = ["a", "b"].map(|name| dir.path().join(name));
+    /// for path in &paths {
+    ///     let mut writer = SpoolWriter::create_file(path)?;
+    ///     writer.push(&format!("the text of {}", path.display()));
+    ///     writer.finish()?;
+    /// }
+    /// let spool = Spool::open(&paths)?;
+    /// assert_eq!(spool.first_blocks(), [0, 1]);
+    /// let second = TextRef::new(1, 0, 8);
+    /// assert_eq!(spool.text(second, &mut BlockBuffer::default())?, "the text");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn open(paths: &[PathBuf]) -> Result<Self, WorkError> {
+        let mut files: Vec<StoredFile> = Vec::new();
+        let (mut blocks, mut bytes) = (Vec::new(), 0);
+        for path in paths {
+            let failed = |source| WorkError::spool(path, source);
+            let file = File::open(path).map_err(failed)?;
+            let size = file.metadata().map_err(failed)?.len();
+            let mut file = StoredFile::new(file, path.clone());
+            let table = file.table(size).map_err(failed)?;
+            bytes += table.iter().map(|block| u64::from(block.packed)).sum::<u64>();
+            file.first = u32::try_from(blocks.len()).map_err(|error| failed(io::Error::other(error)))?;
+            blocks.extend(table);
+            files.push(file);
+        }
+        let dir = paths.first().cloned().unwrap_or_default();
+        u32::try_from(blocks.len()).map_err(|error| WorkError::spool(&dir, io::Error::other(error)))?;
+        Ok(Self {
+            dir,
+            store: Store::Files(files),
+            blocks,
+            bytes,
+        })
+    }
+
+    /// For each file, the number of its first block.
+    pub fn first_blocks(&self) -> Vec<u32> {
+        match &self.store {
+            Store::Memory(_) => vec![0],
+            Store::Files(files) => files.iter().map(|file| file.first).collect(),
+        }
+    }
+
     /// The size of all compressed blocks, in bytes.
     pub fn bytes(&self) -> u64 {
         self.bytes
@@ -216,7 +399,7 @@ impl Spool {
         if buffer.loaded != Some(text.block) {
             buffer.loaded = None;
             self.load(text.block, buffer)
-                .map_err(|source| WorkError::spool(&self.dir, source))?;
+                .map_err(|source| WorkError::spool(self.path_of(text.block), source))?;
             buffer.loaded = Some(text.block);
         }
         let (start, end) = (text.offset as usize, text.offset as usize + text.len());
@@ -224,23 +407,38 @@ impl Spool {
             .raw
             .get(start..end)
             .and_then(|bytes| simdutf8::basic::from_utf8(bytes).ok())
-            .ok_or_else(|| WorkError::spool(&self.dir, std::io::ErrorKind::InvalidData.into()))
+            .ok_or_else(|| WorkError::spool(self.path_of(text.block), io::ErrorKind::InvalidData.into()))
     }
 
-    fn load(&self, block: u32, buffer: &mut BlockBuffer) -> std::io::Result<()> {
+    /// The file that contains a block, or the directory of a spool without a name.
+    fn path_of(&self, block: u32) -> &Path {
+        let Store::Files(files) = &self.store else {
+            return &self.dir;
+        };
+        let after = files.partition_point(|file| file.first <= block);
+        files
+            .get(after.saturating_sub(1))
+            .map_or(&self.dir, |file| &file.path)
+    }
+
+    fn load(&self, block: u32, buffer: &mut BlockBuffer) -> io::Result<()> {
         let Block { offset, packed, raw } = *self
             .blocks
             .get(block as usize)
-            .ok_or(std::io::ErrorKind::InvalidInput)?;
+            .ok_or(io::ErrorKind::InvalidInput)?;
         let packed = match &self.store {
             Store::Memory(bytes) => {
                 let start = offset as usize;
                 let block = bytes.get(start..start + packed as usize);
-                block.ok_or(std::io::ErrorKind::UnexpectedEof)?
+                block.ok_or(io::ErrorKind::UnexpectedEof)?
             }
-            Store::File(file) => {
+            Store::Files(files) => {
+                let after = files.partition_point(|file| file.first <= block);
+                let file = files
+                    .get(after.saturating_sub(1))
+                    .ok_or(io::ErrorKind::InvalidInput)?;
                 buffer.packed.resize(packed as usize, 0);
-                file.read_exact_at(&mut buffer.packed, offset)?;
+                file.file.read_exact_at(&mut buffer.packed, offset)?;
                 &buffer.packed
             }
         };

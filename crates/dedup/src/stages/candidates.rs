@@ -1,0 +1,323 @@
+//! The sixth stage: expands the pairs of rows to candidate pairs of items, and joins short texts and hot rows by their
+//! shingles.
+//!
+//! The rules are those of a run in memory, see [`crate::candidates`].
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use twinprint_cluster::JoinRole;
+
+use super::folder::{Stage, Task};
+use super::job::StagedJob;
+use super::join::{BlockPair, PAIRS};
+use super::mini_corpus::MiniCorpus;
+use super::parameters::{ROW_ENDS, ROW_ITEMS};
+use super::tables::{CrowdRow, EdgeRow, RowPair};
+use crate::candidates::radius::RadiusChoice;
+use crate::candidates::{
+    Candidates, HOT_ROW_MIN_CLASSES, HOT_ROW_MIN_NEIGHBORS, JoinWatch, affordable_degree, edge_limit,
+    in_set_join,
+};
+use crate::corpus::shingle_sets::SetCache;
+use crate::error::DedupError;
+use crate::ids::{Id, ItemId};
+use crate::rows::{Number, RowFile, RowSorter, RowWriter};
+
+/// The name of the file of candidate pairs.
+pub(super) const EDGES: &str = "edges";
+/// The name of the file of members of crowds.
+pub(super) const CROWD: &str = "crowd";
+
+/// The counts of the candidates.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct CandidatesSummary {
+    /// The number of candidate pairs that are within the radius.
+    pub(super) by_fingerprints: u64,
+    /// The number of candidate pairs that the set join found.
+    pub(super) by_shingles: u64,
+    /// The number of pairs of rows within the radius of which one is not hot.
+    pub(super) row_pairs: u64,
+    /// The pairs of blocks of items that have candidates.
+    pub(super) blocks: Vec<EdgeBlocks>,
+}
+
+/// The candidates of two blocks of items.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct EdgeBlocks {
+    pub(super) item_block: u32,
+    pub(super) earlier_block: u32,
+    /// The position of the first pair in the file of candidates.
+    pub(super) from: u64,
+    /// The position after the last pair.
+    pub(super) to: u64,
+}
+
+/// Makes the candidates.
+pub(super) fn expand(job: &StagedJob<'_>) -> Result<CandidatesSummary, DedupError> {
+    job.folder.run(Task::only(Stage::Candidates), |dir| {
+        let rows = JoinedRows::open(job)?;
+        let mut expansion = Expansion {
+            job,
+            edges: RowSorter::new(dir, job.sort_memory()),
+            roles: Vec::new(),
+            summary: CandidatesSummary::default(),
+        };
+        if job.parameters()?.radius.choice == RadiusChoice::Exact {
+            expansion.leave_all_to_the_set_join()?;
+        } else {
+            expansion.text_roles()?;
+            let hot = rows.hot(job)?;
+            expansion.edges_of(&rows, &hot)?;
+        }
+        expansion.join_members(dir)?;
+        expansion.finish(dir)
+    })
+}
+
+/// The rows of the join, with their items.
+struct JoinedRows {
+    items: RowFile<Number>,
+    /// The end of each row among the items.
+    ends: Vec<u64>,
+    pairs: Vec<RowFile<RowPair>>,
+}
+
+impl JoinedRows {
+    fn open(job: &StagedJob<'_>) -> Result<Self, DedupError> {
+        let file = |name| job.folder.file(Task::only(Stage::Parameters), name);
+        let ends = RowFile::<Number>::open(&file(ROW_ENDS))?;
+        let ends = ends
+            .all()
+            .map(|end| Ok(end?.value))
+            .collect::<Result<_, DedupError>>()?;
+        let pairs = (0..BlockPair::all(job.row_blocks()?).count() as u32)
+            .map(|number| {
+                RowFile::open(&job.folder.file(
+                    Task {
+                        stage: Stage::Join,
+                        number,
+                    },
+                    PAIRS,
+                ))
+            })
+            .collect::<Result<_, _>>()?;
+        Ok(Self {
+            items: RowFile::open(&file(ROW_ITEMS))?,
+            ends,
+            pairs,
+        })
+    }
+
+    fn pairs(&self) -> impl Iterator<Item = Result<RowPair, DedupError>> {
+        self.pairs.iter().flat_map(RowFile::all)
+    }
+
+    fn start(&self, row: u64) -> u64 {
+        match row {
+            0 => 0,
+            row => self.ends[row as usize - 1],
+        }
+    }
+
+    /// The number of items of a row.
+    fn size(&self, row: u64) -> usize {
+        (self.ends[row as usize] - self.start(row)) as usize
+    }
+
+    fn items(&self, row: u64) -> Result<Vec<u64>, DedupError> {
+        let items = self.items.range(self.start(row)..self.ends[row as usize]);
+        items.map(|item| Ok(item?.value)).collect()
+    }
+
+    /// For each row, true if it is hot.
+    fn hot(&self, job: &StagedJob<'_>) -> Result<Vec<bool>, DedupError> {
+        let mut degrees = vec![0u32; self.ends.len()];
+        for pair in self.pairs() {
+            let RowPair { a, b } = pair?;
+            let mut add = |row: u64, neighbors: u64| {
+                let neighbors = u32::try_from(neighbors).unwrap_or(u32::MAX);
+                degrees[row as usize] = degrees[row as usize].saturating_add(neighbors);
+            };
+            if a == b {
+                add(a, u64::from(u32::MAX));
+            } else {
+                add(a, self.size(b) as u64);
+                add(b, self.size(a) as u64);
+            }
+        }
+        job.check_cancelled()?;
+        let rows = || {
+            (0u64..)
+                .zip(&degrees)
+                .map(|(row, &degree)| (degree, self.size(row)))
+        };
+        let most = affordable_degree(rows(), edge_limit(self.ends.len() as u64));
+        let is_hot = |(degree, items): (u32, usize)| {
+            items > HOT_ROW_MIN_CLASSES || most.is_none_or(|most| degree > most.min(HOT_ROW_MIN_NEIGHBORS))
+        };
+        Ok(rows().map(is_hot).collect())
+    }
+}
+
+/// The candidates while they are made.
+struct Expansion<'j> {
+    job: &'j StagedJob<'j>,
+    edges: RowSorter<EdgeRow>,
+    /// For each item, its role in the set join.
+    roles: Vec<JoinRole>,
+    summary: CandidatesSummary,
+}
+
+impl Expansion<'_> {
+    fn leave_all_to_the_set_join(&mut self) -> Result<(), DedupError> {
+        for item in self.job.items()?.all() {
+            let has_features = item?.features > 0;
+            self.roles.push(if has_features {
+                JoinRole::Core
+            } else {
+                JoinRole::None
+            });
+        }
+        Ok(())
+    }
+
+    fn text_roles(&mut self) -> Result<(), DedupError> {
+        let limits = self.job.parameters()?.limits;
+        for item in self.job.items()?.all() {
+            self.roles.push(item?.counts().role(limits, self.job.options));
+        }
+        Ok(())
+    }
+
+    /// Gives the items of hot rows and of their neighbours their roles, and makes the edges of the other rows.
+    fn edges_of(&mut self, rows: &JoinedRows, hot: &[bool]) -> Result<(), DedupError> {
+        let mut warm = vec![false; hot.len()];
+        for pair in rows.pairs() {
+            let RowPair { a, b } = pair?;
+            let [a_is_hot, b_is_hot] = [a, b].map(|row| hot[row as usize]);
+            warm[b as usize] |= a_is_hot;
+            warm[a as usize] |= b_is_hot;
+            self.summary.row_pairs += u64::from(a != b && !(a_is_hot && b_is_hot));
+        }
+        for (row, (&is_hot, &is_warm)) in (0..).zip(hot.iter().zip(&warm)) {
+            let role = match (is_hot, is_warm) {
+                (true, _) => JoinRole::Core,
+                (false, true) => JoinRole::Fringe,
+                (false, false) => continue,
+            };
+            for item in rows.items(row)? {
+                let own = &mut self.roles[item as usize];
+                *own = (*own).max(role);
+            }
+        }
+        for pair in rows.pairs() {
+            let RowPair { a, b } = pair?;
+            if a == b || hot[a as usize] || hot[b as usize] {
+                continue;
+            }
+            let others = rows.items(b)?;
+            for item in rows.items(a)? {
+                others.iter().try_for_each(|&other| self.edge(item, other))?;
+            }
+        }
+        for row in (0..hot.len() as u64).filter(|&row| (2..=HOT_ROW_MIN_CLASSES).contains(&rows.size(row))) {
+            let items = rows.items(row)?;
+            for (i, &item) in items.iter().enumerate() {
+                items[..i].iter().try_for_each(|&other| self.edge(item, other))?;
+            }
+        }
+        self.job.check_cancelled()
+    }
+
+    /// Adds the edge of two items unless it is left to the set join.
+    fn edge(&mut self, a: u64, b: u64) -> Result<(), DedupError> {
+        if in_set_join(self.roles[a as usize], self.roles[b as usize]) {
+            return Ok(());
+        }
+        self.summary.by_fingerprints += 1;
+        self.push(a, b)
+    }
+
+    fn push(&mut self, a: u64, b: u64) -> Result<(), DedupError> {
+        let (item, earlier) = (a.max(b), a.min(b));
+        self.edges.push(EdgeRow {
+            item_block: self.job.item_block(item)?,
+            earlier_block: self.job.item_block(earlier)?,
+            item,
+            earlier,
+        })
+    }
+
+    /// Runs the set join of the members. The members of crowds are written to a file.
+    fn join_members(&mut self, dir: &Path) -> Result<(), DedupError> {
+        let mut crowd = RowWriter::create(&dir.join(CROWD))?;
+        let members: Vec<u64> = (0..)
+            .zip(&self.roles)
+            .filter(|(_, role)| **role != JoinRole::None)
+            .map(|(item, _)| item)
+            .collect();
+        if !members.is_empty() {
+            let corpus = MiniCorpus::load(self.job, &members)?;
+            let sets = SetCache::with_key(
+                self.job.items_summary()?.key.finish(),
+                self.job.spool()?,
+                &corpus.classes,
+                &corpus.keep.classes,
+                self.job.set_bytes(),
+                self.job.cancel,
+            );
+            let roles = members.iter().map(|&item| self.roles[item as usize]);
+            let mut found = Candidates::of_members(roles.collect());
+            let watch = JoinWatch {
+                fits: &|_| true,
+                advance: &|_| self.job.check_cancelled(),
+            };
+            let options = self.job.unlimited_options();
+            found.join_members(&sets, &options, self.job.parameters()?.radius.bits, watch)?;
+            for edge in &found.edges {
+                self.summary.by_shingles += 1;
+                self.push(members[edge.item.index()], members[edge.earlier.index()])?;
+            }
+            for (member, &role) in found.roles.entries() {
+                let role = match role {
+                    JoinRole::None => continue,
+                    JoinRole::Fringe => 1,
+                    JoinRole::Core => 2,
+                };
+                let member: ItemId = member;
+                crowd.push(CrowdRow {
+                    item: members[member.index()],
+                    role,
+                })?;
+            }
+        }
+        crowd.finish()?;
+        Ok(())
+    }
+
+    /// Writes the candidates and finds those of each pair of blocks.
+    fn finish(self, dir: &Path) -> Result<CandidatesSummary, DedupError> {
+        let mut summary = self.summary;
+        let mut writer = RowWriter::create(&dir.join(EDGES))?;
+        self.edges.finish(|row| {
+            let (blocks, at) = (&mut summary.blocks, writer.rows());
+            match blocks.last_mut() {
+                Some(last)
+                    if (last.item_block, last.earlier_block) == (row.item_block, row.earlier_block) =>
+                {
+                    last.to = at + 1;
+                }
+                _ => blocks.push(EdgeBlocks {
+                    item_block: row.item_block,
+                    earlier_block: row.earlier_block,
+                    from: at,
+                    to: at + 1,
+                }),
+            }
+            writer.push(row)
+        })?;
+        writer.finish()?;
+        Ok(summary)
+    }
+}

@@ -1,0 +1,218 @@
+//! The folder of a staged run: one folder for the output of each task.
+//!
+//! A task writes to a temporary folder, which is renamed when its output is whole. So a task whose folder has its final name
+//! never runs again, and the files of a task that was killed are never read. Two processes may run one task at the same
+//! time: both write the same rows, and the first rename wins. A running task holds a lock on a file in its temporary
+//! folder, so that only the folders of killed tasks are deleted.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use twinprint_io::work::WorkError;
+
+use crate::error::DedupError;
+
+/// The file with the summary of a task.
+const SUMMARY: &str = "summary.json";
+/// The file that a running task locks.
+const LOCK: &str = "lock";
+/// The beginning of the name of the folder of a task that is not whole.
+const PARTIAL: &str = ".partial-";
+
+/// A stage of a run. The names are those of folders.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Stage {
+    /// Documents of a part of the input, with fingerprints and canonical texts.
+    Analyse,
+    /// Classes of equal texts, of a range of text hashes.
+    Classes,
+    /// Classes in keep order.
+    Items,
+    /// The radius, and the rows of the join.
+    Parameters,
+    /// Pairs of rows within the radius, of two blocks of rows.
+    Join,
+    /// Candidate pairs of items.
+    Candidates,
+    /// Verified pairs, of two blocks of items.
+    Verify,
+    /// The leader of each follower.
+    Lead,
+    /// The decision on each class.
+    Groups,
+}
+
+impl Stage {
+    /// The name of the stage.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Analyse => "1-analyse",
+            Self::Classes => "2-classes",
+            Self::Items => "3-items",
+            Self::Parameters => "4-parameters",
+            Self::Join => "5-join",
+            Self::Candidates => "6-candidates",
+            Self::Verify => "7-verify",
+            Self::Lead => "8-lead",
+            Self::Groups => "9-groups",
+        }
+    }
+}
+
+/// A task of a stage, by its number from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Task {
+    pub(crate) stage: Stage,
+    pub(crate) number: u32,
+}
+
+impl Task {
+    /// The only task of a stage that has one.
+    pub(crate) fn only(stage: Stage) -> Self {
+        Self { stage, number: 0 }
+    }
+}
+
+/// The folder of a staged run.
+#[derive(Clone, Debug)]
+pub(crate) struct StageFolder {
+    root: PathBuf,
+}
+
+impl StageFolder {
+    /// Opens a folder, which is created if it is missing.
+    pub(crate) fn open(root: &Path) -> Result<Self, DedupError> {
+        fs::create_dir_all(root).map_err(|error| WorkError::file(root, error))?;
+        Ok(Self {
+            root: root.to_owned(),
+        })
+    }
+
+    /// The folder of the whole output of a task.
+    pub(crate) fn path(&self, task: Task) -> PathBuf {
+        self.root
+            .join(task.stage.name())
+            .join(format!("{:05}", task.number))
+    }
+
+    /// A file of the output of a task.
+    pub(crate) fn file(&self, task: Task, name: &str) -> PathBuf {
+        self.path(task).join(name)
+    }
+
+    /// True if the output of a task is whole.
+    pub(crate) fn is_whole(&self, task: Task) -> bool {
+        self.path(task).is_dir()
+    }
+
+    /// The summary of a task whose output is whole.
+    pub(crate) fn summary<T: DeserializeOwned>(&self, task: Task) -> Result<T, DedupError> {
+        let path = self.file(task, SUMMARY);
+        let read = fs::read(&path).and_then(|bytes| Ok(serde_json::from_slice(&bytes)?));
+        Ok(read.map_err(|error| WorkError::file(&path, error))?)
+    }
+
+    /// Runs a task unless its output is whole: `write` writes its files to the given folder and returns the summary.
+    pub(crate) fn run<T: Serialize + DeserializeOwned>(
+        &self,
+        task: Task,
+        write: impl FnOnce(&Path) -> Result<T, DedupError>,
+    ) -> Result<T, DedupError> {
+        if self.is_whole(task) {
+            return self.summary(task);
+        }
+        let stage = self.root.join(task.stage.name());
+        let failed = |error| WorkError::file(&stage, error);
+        fs::create_dir_all(&stage).map_err(failed)?;
+        let prefix = format!("{PARTIAL}{:05}-", task.number);
+        self.clear(&stage, &prefix)?;
+        let partial = tempfile::Builder::new()
+            .prefix(&prefix)
+            .tempdir_in(&stage)
+            .map_err(failed)?;
+        let lock = File::create(partial.path().join(LOCK)).map_err(failed)?;
+        // On a file system without locks, killed tasks leave their folders.
+        let _locked = lock.try_lock();
+        let summary = write(partial.path())?;
+        let bytes = serde_json::to_vec_pretty(&summary).map_err(|error| failed(error.into()))?;
+        fs::write(partial.path().join(SUMMARY), bytes).map_err(failed)?;
+        drop(lock);
+        fs::remove_file(partial.path().join(LOCK)).map_err(failed)?;
+        match fs::rename(partial.path(), self.path(task)) {
+            Ok(()) => {
+                // The folder has another name now, so there is nothing to delete.
+                let _renamed = partial.keep();
+                Ok(summary)
+            }
+            // Another process has finished the task.
+            Err(_) if self.is_whole(task) => self.summary(task),
+            Err(error) => Err(failed(error).into()),
+        }
+    }
+
+    /// Deletes what killed runs of a task have left.
+    fn clear(&self, stage: &Path, prefix: &str) -> Result<(), DedupError> {
+        let failed = |error| WorkError::file(stage, error);
+        for entry in fs::read_dir(stage).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            let is_partial = entry.file_name().to_string_lossy().starts_with(prefix);
+            let lock = File::open(entry.path().join(LOCK));
+            // A folder without a lock file belongs to a task that was killed at its beginning, or that is beginning now. In
+            // the second case that task fails to lock the file, and runs again.
+            let is_running = lock.is_ok_and(|lock| lock.try_lock().is_err());
+            if is_partial && !is_running {
+                match fs::remove_dir_all(entry.path()) {
+                    Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error).into()),
+                    _ => {}
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Deletes the folder with all outputs.
+    pub(crate) fn remove(self) -> Result<(), DedupError> {
+        Ok(fs::remove_dir_all(&self.root).map_err(|error| WorkError::file(&self.root, error))?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_whole_task_never_runs_again_and_a_partial_one_leaves_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = StageFolder::open(&dir.path().join("work")).unwrap();
+        let task = Task {
+            stage: Stage::Join,
+            number: 3,
+        };
+        let failed = folder.run(task, |path| {
+            fs::write(path.join("rows"), "half").unwrap();
+            Err::<u32, _>(DedupError::cancelled())
+        });
+        assert!(failed.is_err() && !folder.is_whole(task));
+        let killed = dir.path().join("work/5-join/.partial-00003-killed");
+        fs::create_dir(&killed).unwrap();
+        let summary = folder.run(task, |path| {
+            fs::write(path.join("rows"), "whole").unwrap();
+            Ok(7)
+        });
+        assert_eq!(summary.unwrap(), 7);
+        assert!(!killed.exists());
+        assert_eq!(
+            folder
+                .run(task, |_| Err::<u32, _>(DedupError::cancelled()))
+                .unwrap(),
+            7
+        );
+        assert_eq!(fs::read_to_string(folder.file(task, "rows")).unwrap(), "whole");
+        assert_eq!(dir.path().join("work/5-join").read_dir().unwrap().count(), 1);
+        folder.remove().unwrap();
+        assert_eq!(dir.path().read_dir().unwrap().count(), 0);
+    }
+}

@@ -1,0 +1,174 @@
+//! The ninth stage: brings the decisions to the classes of the segments, whose documents they decide.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::classes::LINKS;
+use super::folder::{Stage, Task};
+use super::job::StagedJob;
+use super::lead::FOLLOWERS;
+use super::tables::{ClassLink, DecisionRow, FollowerRow};
+use crate::error::DedupError;
+use crate::rows::{Merge, RowFile, RowSorter, row};
+
+/// The name of the file of decisions, sorted by the class of a segment.
+pub(super) const DECISIONS: &str = "decisions";
+
+/// The counts of the groups.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct GroupsSummary {
+    /// The number of groups of each size above 1.
+    pub(super) sizes: BTreeMap<u32, u64>,
+}
+
+row! {
+    /// The group of an item, sorted by item.
+    struct ItemGroup {
+        item: u64,
+        /// 0 for the group that the item follows in, 1 for its own group. An item with both is in the first.
+        own: u8,
+        /// The document that stands for the leader.
+        leader: u64,
+        size: u32,
+        distance: u32,
+        jaccard: u64,
+    }
+}
+
+row! {
+    /// The decision on an item, sorted by the document that stands for it.
+    struct ItemDecision {
+        representative: u64,
+        leader: u64,
+        size: u32,
+        distance: u32,
+        jaccard: u64,
+        fingerprint: u128,
+        empty: u8,
+    }
+}
+
+/// Makes the decisions.
+pub(super) fn decide(job: &StagedJob<'_>) -> Result<GroupsSummary, DedupError> {
+    job.folder.run(Task::only(Stage::Groups), |dir| {
+        let groups = item_groups(job, dir)?;
+        let (decisions, summary) = item_decisions(job, dir, groups)?;
+        of_segments(job, dir, decisions)?;
+        Ok(summary)
+    })
+}
+
+/// Makes the groups that each item may be in: its own, and that of its leader.
+fn item_groups(job: &StagedJob<'_>, dir: &Path) -> Result<RowSorter<ItemGroup>, DedupError> {
+    let followers = RowFile::<FollowerRow>::open(&job.folder.file(Task::only(Stage::Lead), FOLLOWERS))?;
+    let mut followers = followers.all().peekable();
+    let mut groups = RowSorter::new(dir, job.sort_memory() / 2);
+    let mut members: Vec<FollowerRow> = Vec::new();
+    for (number, item) in (0..).zip(job.items()?.all()) {
+        let item = item?;
+        members.clear();
+        while let Some(row) = followers.next_if(|row| !row.as_ref().is_ok_and(|row| row.leader != number)) {
+            members.push(row?);
+        }
+        let own = ItemGroup {
+            item: number,
+            own: 1,
+            leader: item.representative,
+            size: item.copies() + members.iter().map(|row| row.copies).sum::<u32>(),
+            distance: 0,
+            jaccard: 1.0f64.to_bits(),
+        };
+        groups.push(own)?;
+        for row in &members {
+            groups.push(ItemGroup {
+                item: row.item,
+                own: 0,
+                distance: row.distance,
+                jaccard: row.jaccard,
+                ..own
+            })?;
+        }
+    }
+    Ok(groups)
+}
+
+/// Chooses the group of each item, and counts the groups.
+fn item_decisions(
+    job: &StagedJob<'_>,
+    dir: &Path,
+    groups: RowSorter<ItemGroup>,
+) -> Result<(RowSorter<ItemDecision>, GroupsSummary), DedupError> {
+    let mut summary = GroupsSummary::default();
+    let mut decisions = RowSorter::new(dir, job.sort_memory() / 2);
+    let mut items = job.items()?.all();
+    let mut last = None;
+    groups.finish(|group| {
+        if last == Some(group.item) {
+            return Ok(());
+        }
+        last = Some(group.item);
+        let Some(item) = items.next().transpose()? else {
+            return Ok(());
+        };
+        if group.own == 1 && group.size > 1 {
+            *summary.sizes.entry(group.size).or_default() += 1;
+        }
+        decisions.push(ItemDecision {
+            representative: item.representative,
+            leader: group.leader,
+            size: group.size,
+            distance: group.distance,
+            jaccard: group.jaccard,
+            fingerprint: item.fingerprint,
+            empty: u8::from(item.features == 0),
+        })
+    })?;
+    Ok((decisions, summary))
+}
+
+/// The decision on each class of a segment.
+fn of_segments(
+    job: &StagedJob<'_>,
+    dir: &Path,
+    decisions: RowSorter<ItemDecision>,
+) -> Result<(), DedupError> {
+    let files = job
+        .spec
+        .ranges()
+        .map(|number| {
+            RowFile::open(&job.folder.file(
+                Task {
+                    stage: Stage::Classes,
+                    number,
+                },
+                LINKS,
+            ))
+        })
+        .collect::<Result<Vec<RowFile<ClassLink>>, _>>()?;
+    let mut links = Merge::new(files.iter().map(RowFile::all).collect()).peekable();
+    let mut rows = RowSorter::new(dir, job.sort_memory() / 2);
+    decisions.finish(|decision| {
+        let is_own = |link: &Result<ClassLink, DedupError>| {
+            !link
+                .as_ref()
+                .is_ok_and(|link| link.representative != decision.representative)
+        };
+        while let Some(link) = links.next_if(is_own) {
+            rows.push(DecisionRow {
+                class: link?.class,
+                representative: decision.representative,
+                leader: decision.leader,
+                size: decision.size,
+                distance: decision.distance,
+                jaccard: decision.jaccard,
+                fingerprint: decision.fingerprint,
+                empty: decision.empty,
+            })?;
+        }
+        Ok(())
+    })?;
+    rows.write(&dir.join(DECISIONS))?;
+    Ok(())
+}

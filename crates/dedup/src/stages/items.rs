@@ -1,0 +1,134 @@
+//! The third stage: numbers the classes in keep order, as items, and counts what the parameters are chosen from.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::classes::CLASSES;
+use super::folder::{Stage, Task};
+use super::job::StagedJob;
+use super::keep_key::{KeepKey, with_keep_key};
+use super::tables::{FingerprintRow, GlobalClass, ItemRow, measure_of};
+use crate::candidates::TextCounts;
+use crate::corpus::shingle_sets::CorpusKey;
+use crate::error::DedupError;
+use crate::rows::{Merge, RowFile, RowSorter, RowWriter};
+
+/// The name of the file of items.
+pub(super) const ITEMS: &str = "items";
+/// The name of the file of the fingerprints that are joined.
+pub(super) const FINGERPRINTS: &str = "fingerprints";
+
+/// The counts of the items.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct ItemsSummary {
+    pub(super) items: u64,
+    /// The number of texts with few features.
+    pub(super) short: u64,
+    /// The number of documents without features.
+    pub(super) empty: u64,
+    /// The number of documents whose text an earlier document of the same class has.
+    pub(super) equal_texts: u64,
+    /// The key of the shingle hash.
+    pub(super) key: CorpusKey,
+    /// The first item of each block of items. The texts of a block fit into memory.
+    pub(super) blocks: Vec<u64>,
+}
+
+impl ItemRow {
+    /// The counts of the text of the item.
+    pub(super) fn counts(&self) -> TextCounts {
+        TextCounts {
+            features: self.features,
+            shingles: self.shingles,
+            measure: measure_of(self.measure),
+            bytes: self.len,
+        }
+    }
+
+    /// The number of documents that are duplicates of one another, see [`Classes::copies`](crate::corpus::Classes::copies).
+    pub(super) fn copies(&self) -> u32 {
+        if self.features == 0 { 1 } else { self.size }
+    }
+}
+
+/// Numbers the items.
+pub(super) fn number(job: &StagedJob<'_>) -> Result<ItemsSummary, DedupError> {
+    let task = Task::only(Stage::Items);
+    job.folder.run(task, |dir| {
+        with_keep_key!(job.options.keep, number_items(job, dir))
+    })
+}
+
+fn number_items<K: KeepKey>(job: &StagedJob<'_>, dir: &Path) -> Result<ItemsSummary, DedupError> {
+    let files = job
+        .spec
+        .ranges()
+        .map(|number| {
+            let task = Task {
+                stage: Stage::Classes,
+                number,
+            };
+            RowFile::<GlobalClass<K>>::open(&job.folder.file(task, CLASSES))
+        })
+        .collect::<Result<Vec<_>, _>>()?;
+    let first_blocks = job.spool()?.first_blocks();
+    let mut items = RowWriter::create(&dir.join(ITEMS))?;
+    let mut fingerprints = RowSorter::new(dir, job.sort_memory());
+    let mut summary = ItemsSummary {
+        items: 0,
+        short: 0,
+        empty: 0,
+        equal_texts: 0,
+        key: CorpusKey::default(),
+        blocks: Vec::new(),
+    };
+    let mut block_bytes = u64::MAX;
+    for class in Merge::new(files.iter().map(RowFile::all).collect()) {
+        let class = class?;
+        let item = ItemRow {
+            representative: class.representative,
+            first: class.first,
+            size: class.size,
+            fingerprint: class.fingerprint,
+            features: class.features,
+            shingles: class.shingles,
+            measure: class.measure,
+            // A text that was not stored has no block.
+            block: class
+                .block
+                .saturating_add(first_blocks.get(class.part as usize).copied().unwrap_or(0)),
+            offset: class.offset,
+            len: class.len,
+        };
+        if block_bytes > job.block_bytes() {
+            summary.blocks.push(summary.items);
+            block_bytes = 0;
+        }
+        block_bytes = block_bytes.saturating_add(u64::from(item.len) + ITEM_BYTES);
+        let counts = item.counts();
+        summary.short += u64::from(counts.is_short(job.options));
+        summary.empty += if item.features == 0 {
+            u64::from(item.size)
+        } else {
+            0
+        };
+        summary.equal_texts += u64::from(item.copies() - 1);
+        summary.key.add(item.fingerprint);
+        if counts.is_joined(job.options) {
+            fingerprints.push(FingerprintRow {
+                fingerprint: item.fingerprint,
+                first: item.first,
+                item: summary.items,
+            })?;
+        }
+        items.push(item)?;
+        summary.items += 1;
+    }
+    items.finish()?;
+    fingerprints.write(&dir.join(FINGERPRINTS))?;
+    Ok(summary)
+}
+
+/// The bytes of the tables of an item while its block is verified.
+const ITEM_BYTES: u64 = 200;

@@ -1,0 +1,295 @@
+//! A staged run: its specification, its folder, and the outputs of the stages that later stages read.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde::{Deserialize, Serialize};
+use twinprint_io::progress::Progress;
+use twinprint_io::results::Report;
+use twinprint_io::sink::OutputDir;
+use twinprint_io::source::Sources;
+use twinprint_io::work::Spool;
+use twinprint_text::KeyedHasher;
+
+use super::analyse::{self, PartSummary, TEXTS};
+use super::candidates::{self, CandidatesSummary};
+use super::classes;
+use super::folder::{Stage, StageFolder, Task};
+use super::items::{self, ITEMS, ItemsSummary};
+use super::join::{self, BlockPair};
+use super::parameters::{self, Parameters};
+use super::tables::ItemRow;
+use super::verify::{self, VerifySummary};
+use super::{groups, lead, write};
+use crate::error::DedupError;
+use crate::memory::Budget;
+use crate::options::DedupOptions;
+use crate::rows::RowFile;
+
+/// The specification of a staged run. It is fixed before the first stage, and every task reads it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Specification {
+    /// The version of the program that wrote the folder.
+    pub(super) version: String,
+    /// A digest of the options and the input files.
+    pub(super) identity: String,
+    /// The first file of each part, and after them the number of files.
+    pub(super) part_starts: Vec<u32>,
+    /// The number of ranges of text hashes.
+    pub(super) hash_ranges: u32,
+    /// The key of the text hashes.
+    pub(super) key: [u64; 2],
+    /// The memory of a task in bytes. The numbers of tasks follow it, so a run that goes on keeps it.
+    pub(super) memory: u64,
+}
+
+impl Specification {
+    /// The parts of the input.
+    pub(super) fn parts(&self) -> Range<u32> {
+        0..self.part_starts.len().saturating_sub(1) as u32
+    }
+
+    /// The files of a part.
+    pub(super) fn part(&self, part: u32) -> Range<u32> {
+        let start = |at: usize| self.part_starts.get(at).copied().unwrap_or(0);
+        start(part as usize)..start(part as usize + 1)
+    }
+
+    /// The ranges of text hashes.
+    pub(super) fn ranges(&self) -> Range<u32> {
+        0..self.hash_ranges
+    }
+
+    /// The range that a text hash is in. Ranges ascend with the hashes.
+    pub(super) fn range_of(&self, text_hash: u128) -> u32 {
+        ((text_hash >> 96) * u128::from(self.hash_ranges) >> 32) as u32
+    }
+
+    /// The hasher of texts.
+    pub(super) fn hasher(&self) -> KeyedHasher {
+        let [k0, k1] = self.key;
+        KeyedHasher::new(k0, k1)
+    }
+}
+
+/// A staged run, as its tasks see it.
+pub(crate) struct StagedJob<'j> {
+    pub(super) folder: StageFolder,
+    pub(super) spec: Specification,
+    pub(super) sources: &'j Sources,
+    pub(super) options: &'j DedupOptions,
+    pub(super) budget: Budget,
+    pub(super) progress: &'j dyn Progress,
+    pub(super) cancel: &'j AtomicBool,
+    pub(super) outputs: Outputs,
+}
+
+/// The outputs of stages that several others read, opened when they are first needed.
+#[derive(Default)]
+pub(super) struct Outputs {
+    parts: Vec<OnceLock<PartSummary>>,
+    spool: OnceLock<Spool>,
+    items: OnceLock<RowFile<ItemRow>>,
+    items_summary: OnceLock<ItemsSummary>,
+    parameters: OnceLock<Parameters>,
+    candidates: OnceLock<CandidatesSummary>,
+}
+
+impl Outputs {
+    pub(super) fn of(parts: usize) -> Self {
+        Self {
+            parts: (0..parts).map(|_| OnceLock::new()).collect(),
+            ..Self::default()
+        }
+    }
+}
+
+/// Returns the value of a cell, which `make` makes if it is empty.
+fn get_or_try<T>(cell: &OnceLock<T>, make: impl FnOnce() -> Result<T, DedupError>) -> Result<&T, DedupError> {
+    if let Some(value) = cell.get() {
+        return Ok(value);
+    }
+    let value = make()?;
+    Ok(cell.get_or_init(|| value))
+}
+
+impl StagedJob<'_> {
+    /// The summary of a part. Its analysis must be whole.
+    pub(super) fn part(&self, part: u32) -> Result<PartSummary, DedupError> {
+        let task = Task {
+            stage: Stage::Analyse,
+            number: part,
+        };
+        match self.outputs.parts.get(part as usize) {
+            Some(cell) => get_or_try(cell, || self.folder.summary(task)).cloned(),
+            None => self.folder.summary(task),
+        }
+    }
+
+    /// The texts of all parts.
+    pub(super) fn spool(&self) -> Result<&Spool, DedupError> {
+        get_or_try(&self.outputs.spool, || {
+            let path = |part| {
+                self.folder.file(
+                    Task {
+                        stage: Stage::Analyse,
+                        number: part,
+                    },
+                    TEXTS,
+                )
+            };
+            Ok(Spool::open(
+                &self.spec.parts().map(path).collect::<Vec<PathBuf>>(),
+            )?)
+        })
+    }
+
+    /// The items.
+    pub(super) fn items(&self) -> Result<&RowFile<ItemRow>, DedupError> {
+        get_or_try(&self.outputs.items, || {
+            RowFile::open(&self.folder.file(Task::only(Stage::Items), ITEMS))
+        })
+    }
+
+    pub(super) fn items_summary(&self) -> Result<&ItemsSummary, DedupError> {
+        get_or_try(&self.outputs.items_summary, || items::number(self))
+    }
+
+    pub(super) fn parameters(&self) -> Result<&Parameters, DedupError> {
+        get_or_try(&self.outputs.parameters, || parameters::choose(self))
+    }
+
+    pub(super) fn candidates(&self) -> Result<&CandidatesSummary, DedupError> {
+        get_or_try(&self.outputs.candidates, || candidates::expand(self))
+    }
+
+    /// The block of an item.
+    pub(super) fn item_block(&self, item: u64) -> Result<u32, DedupError> {
+        let after = self
+            .items_summary()?
+            .blocks
+            .partition_point(|&first| first <= item);
+        Ok(after.saturating_sub(1) as u32)
+    }
+
+    /// The number of blocks of rows of the join.
+    pub(super) fn row_blocks(&self) -> Result<u32, DedupError> {
+        let rows = self.parameters()?.rows;
+        let in_block = (self.spec.memory / 2 / ROW_BYTES).max(MIN_BLOCK_ROWS);
+        Ok(rows.div_ceil(in_block).max(1) as u32)
+    }
+
+    /// The rows of a block, out of `rows` rows.
+    pub(super) fn row_block(&self, block: u32, rows: u64) -> Result<Range<u64>, DedupError> {
+        let blocks = u64::from(self.row_blocks()?);
+        let start = |block: u64| rows * block / blocks;
+        Ok(start(block.into())..start(u64::from(block) + 1))
+    }
+
+    /// The memory of an external sort, in bytes.
+    pub(super) fn sort_memory(&self) -> u64 {
+        self.spec.memory / 4
+    }
+
+    /// The bytes of texts of a block of items.
+    pub(super) fn block_bytes(&self) -> u64 {
+        self.spec.memory / 2
+    }
+
+    /// The bytes of shingle sets in memory.
+    pub(super) fn set_bytes(&self) -> usize {
+        self.budget.sets(self.spec.memory / 2)
+    }
+
+    /// The options without a memory limit, for searches whose result must not depend on it.
+    pub(super) fn unlimited_options(&self) -> DedupOptions {
+        DedupOptions {
+            memory: None,
+            ..self.options.clone()
+        }
+    }
+
+    pub(super) fn is_cancelled(&self) -> bool {
+        self.cancel.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn check_cancelled(&self) -> Result<(), DedupError> {
+        if self.is_cancelled() {
+            Err(DedupError::cancelled())
+        } else {
+            Ok(())
+        }
+    }
+}
+
+/// The bytes of a row while its block is joined: the row, two copies with their numbers while they are sorted, and the
+/// counts of its items and neighbours.
+const ROW_BYTES: u64 = 72;
+/// The smallest number of rows of a block.
+const MIN_BLOCK_ROWS: u64 = 1 << 16;
+
+/// The stages of a run in one process. Each runs the tasks whose output is not whole.
+impl StagedJob<'_> {
+    /// Analyses all parts of the input.
+    pub(crate) fn analyse_all(&self) -> Result<(), DedupError> {
+        self.spec
+            .parts()
+            .try_for_each(|part| analyse::analyse(self, part).map(drop))
+    }
+
+    /// Merges the classes of equal texts, and puts them in keep order.
+    pub(crate) fn number_items(&self) -> Result<(), DedupError> {
+        self.spec
+            .ranges()
+            .try_for_each(|range| classes::merge(self, range).map(drop))?;
+        self.items_summary().map(drop)
+    }
+
+    /// Chooses the radius, joins the fingerprints, and makes the candidates.
+    pub(crate) fn find_candidates(&self) -> Result<(), DedupError> {
+        let pairs = (0u32..).zip(BlockPair::all(self.row_blocks()?));
+        for (number, pair) in pairs {
+            join::join(self, number, pair)?;
+        }
+        self.candidates().map(drop)
+    }
+
+    /// The number of candidates.
+    pub(crate) fn candidate_count(&self) -> Result<u64, DedupError> {
+        Ok(self
+            .candidates()?
+            .blocks
+            .iter()
+            .map(|blocks| blocks.to - blocks.from)
+            .sum())
+    }
+
+    /// Verifies all candidates.
+    pub(crate) fn verify_all(&self) -> Result<VerifySummary, DedupError> {
+        let mut sum = VerifySummary::default();
+        for (number, &blocks) in (0u32..).zip(&self.candidates()?.blocks) {
+            let summary = verify::verify(self, number, blocks)?;
+            sum.verified += summary.verified;
+            sum.duplicates += summary.duplicates;
+        }
+        Ok(sum)
+    }
+
+    /// Decides which items lead, and brings the decisions to the documents.
+    pub(crate) fn decide(&self) -> Result<(), DedupError> {
+        lead::lead(self)?;
+        groups::decide(self).map(drop)
+    }
+
+    /// Writes the output files to `dir`, with temporary files in `work`. Adds counts to `report`.
+    pub(crate) fn write(&self, dir: &OutputDir, work: &Path, report: &mut Report) -> Result<(), DedupError> {
+        write::write(self, dir, work, report)
+    }
+
+    /// Deletes the files of all stages.
+    pub(crate) fn remove(self) -> Result<(), DedupError> {
+        self.folder.remove()
+    }
+}

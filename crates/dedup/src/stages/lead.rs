@@ -1,0 +1,254 @@
+//! The eighth stage: decides in keep order which items lead, in one pass over the verified pairs.
+//!
+//! One bit an item is in memory. The members of crowds are compared with the members that lead, as a run in memory does:
+//! they are searched and verified when their turn comes, because all pairs of a crowd are too many to list.
+
+use std::path::Path;
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use twinprint_cluster::{Candidate, Neighbors, Pairs, Verify};
+
+use super::candidates::CROWD;
+use super::folder::{Stage, Task};
+use super::job::StagedJob;
+use super::mini_corpus::{MiniCorpus, role_of};
+use super::tables::{CrowdRow, FollowerRow, VerifiedRow};
+use super::verify::VERIFIED;
+use crate::candidates::Candidates;
+use crate::corpus::shingle_sets::SetCache;
+use crate::error::DedupError;
+use crate::options::PairRows;
+use crate::rows::{Merge, RowFile, RowReader, RowSorter, RowWriter};
+use crate::verify::matcher::{MatchCriteria, Matcher};
+
+/// The name of the file of followers, sorted by leader, then by item.
+pub(super) const FOLLOWERS: &str = "followers";
+/// The name of the file of the verified pairs of two members of crowds.
+pub(super) const CROWD_PAIRS: &str = "crowd-pairs";
+/// The number of members of crowds whose sets are loaded at a time.
+const BLOCK_MEMBERS: usize = 8192;
+
+/// The counts of the decisions.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub(super) struct LeadSummary {
+    pub(super) followers: u64,
+    /// The pairs of two members of crowds that were verified.
+    pub(super) probed: u64,
+    /// Those of them that are duplicates.
+    pub(super) crowd_duplicates: u64,
+}
+
+/// Decides which items lead.
+pub(super) fn lead(job: &StagedJob<'_>) -> Result<LeadSummary, DedupError> {
+    job.folder.run(Task::only(Stage::Lead), |dir| decide(job, dir))
+}
+
+/// One bit for each item: true if it follows another.
+struct Follows(Vec<u64>);
+
+impl Follows {
+    fn set(&mut self, item: u64) {
+        self.0[(item / 64) as usize] |= 1 << (item % 64);
+    }
+
+    fn leads(&self, item: u64) -> bool {
+        self.0[(item / 64) as usize] >> (item % 64) & 1 == 0
+    }
+}
+
+fn decide(job: &StagedJob<'_>, dir: &Path) -> Result<LeadSummary, DedupError> {
+    let tasks = job.candidates()?.blocks.len() as u32;
+    let files = (0..tasks)
+        .map(|number| {
+            RowFile::open(&job.folder.file(
+                Task {
+                    stage: Stage::Verify,
+                    number,
+                },
+                VERIFIED,
+            ))
+        })
+        .collect::<Result<Vec<RowFile<VerifiedRow>>, _>>()?;
+    let crowd_file = RowFile::<CrowdRow>::open(&job.folder.file(Task::only(Stage::Candidates), CROWD))?;
+    let members: Vec<CrowdRow> = crowd_file.all().collect::<Result<_, _>>()?;
+    let member_items: Vec<u64> = members.iter().map(|member| member.item).collect();
+    let corpus = MiniCorpus::load(job, &member_items)?;
+    let candidates = Candidates::of_members(members.iter().map(|member| role_of(member.role)).collect());
+    let mut crowd = Crowd::new(job, &corpus, &candidates, &member_items)?;
+    let items = job.items()?;
+    let mut follows = Follows(vec![0; items.len().div_ceil(64) as usize]);
+    let mut followers = RowSorter::new(dir, job.sort_memory());
+    let mut crowd_pairs = RowWriter::create(&dir.join(CROWD_PAIRS))?;
+    let mut summary = LeadSummary::default();
+    let mut pairs = Merge::new(
+        files
+            .iter()
+            .map(RowFile::all)
+            .collect::<Vec<RowReader<'_, VerifiedRow>>>(),
+    )
+    .peekable();
+    let mut next_member = 0;
+    let mut of_item: Vec<VerifiedRow> = Vec::new();
+    loop {
+        let next_pair = match pairs.peek() {
+            Some(Ok(row)) => Some(row.item),
+            Some(Err(_)) => {
+                pairs.next().transpose()?;
+                None
+            }
+            None => None,
+        };
+        let item = match (next_pair, member_items.get(next_member)) {
+            (Some(pair), Some(&member)) => pair.min(member),
+            (Some(item), None) | (None, Some(&item)) => item,
+            (None, None) => break,
+        };
+        of_item.clear();
+        while let Some(row) = pairs.next_if(|row| row.as_ref().is_ok_and(|row| row.item == item)) {
+            of_item.push(row?);
+        }
+        let is_member = member_items.get(next_member) == Some(&item);
+        if is_member {
+            job.check_cancelled()?;
+            for row in crowd.duplicates(next_member, &follows)? {
+                crowd_pairs.push(row)?;
+                summary.crowd_duplicates += 1;
+                of_item.push(row);
+            }
+            of_item.sort_unstable();
+            of_item.dedup_by_key(|row| row.earlier);
+        }
+        let leading = of_item.iter().filter(|row| follows.leads(row.earlier));
+        // As in a run in memory: the highest Jaccard, then the smallest distance, then the first in keep order.
+        let nearest = leading.min_by(|a, b| {
+            let [own, other] = [a, b].map(|row| f64::from_bits(row.jaccard));
+            other.total_cmp(&own).then(a.distance.cmp(&b.distance))
+        });
+        if let Some(nearest) = nearest {
+            follows.set(item);
+            summary.followers += 1;
+            followers.push(FollowerRow {
+                leader: nearest.earlier,
+                item,
+                copies: items.get(item)?.copies(),
+                distance: nearest.distance,
+                jaccard: nearest.jaccard,
+            })?;
+        }
+        if is_member {
+            crowd.place(next_member, follows.leads(item));
+            next_member += 1;
+        }
+    }
+    summary.probed = crowd.finish()?;
+    crowd_pairs.finish()?;
+    followers.write(&dir.join(FOLLOWERS))?;
+    Ok(summary)
+}
+
+/// The members of crowds.
+struct Crowd<'c> {
+    /// `None` without members.
+    matcher: Option<Matcher<'c>>,
+    items: &'c [u64],
+    wants_all: bool,
+    /// The members whose sets are loaded.
+    block: std::ops::Range<usize>,
+}
+
+impl<'c> Crowd<'c> {
+    fn new(
+        job: &'c StagedJob<'_>,
+        corpus: &'c MiniCorpus,
+        candidates: &'c Candidates,
+        items: &'c [u64],
+    ) -> Result<Self, DedupError> {
+        let wants_all = job.options.pairs != PairRows::None;
+        let mut crowd = Self {
+            matcher: None,
+            items,
+            wants_all,
+            block: 0..0,
+        };
+        if items.is_empty() {
+            return Ok(crowd);
+        }
+        let sets = SetCache::with_key(
+            job.items_summary()?.key.finish(),
+            job.spool()?,
+            &corpus.classes,
+            &corpus.keep.classes,
+            job.set_bytes(),
+            job.cancel,
+        );
+        let criteria = MatchCriteria {
+            bits: job.parameters()?.radius.bits,
+            threshold: job.options.threshold,
+            pairs: if wants_all { Pairs::All } else { Pairs::Leaders },
+        };
+        let mut matcher = Matcher::new(
+            &corpus.classes,
+            &corpus.keep,
+            candidates,
+            Some(sets),
+            None,
+            criteria,
+        );
+        matcher.prepare_join(Box::new(|_| Ok(())))?;
+        crowd.matcher = Some(matcher);
+        Ok(crowd)
+    }
+
+    /// The duplicates of a member among the earlier members that lead, or among all earlier members if all pairs are
+    /// wanted.
+    fn duplicates(&mut self, member: usize, follows: &Follows) -> Result<Vec<VerifiedRow>, DedupError> {
+        let (items, wants_all) = (self.items, self.wants_all);
+        let Some(matcher) = &mut self.matcher else {
+            return Ok(Vec::new());
+        };
+        if member >= self.block.end {
+            self.block = member..(member + BLOCK_MEMBERS).min(items.len());
+            let block: Vec<u32> = self.block.clone().map(|member| member as u32).collect();
+            matcher.begin_block(&block);
+        }
+        let number = member as u32;
+        let wanted = |other: u32| wants_all || follows.leads(items[other as usize]);
+        let mut found = Vec::new();
+        let start = self.block.start as u32;
+        matcher.candidates(number, 0..start, &wanted, &mut found);
+        matcher.candidates(number, start..number, &wanted, &mut found);
+        found.sort_unstable_by_key(|candidate| candidate.id);
+        found.dedup_by_key(|candidate| candidate.id);
+        let pairs: Vec<(u32, Candidate)> = found.iter().map(|&candidate| (number, candidate)).collect();
+        matcher.load(&pairs);
+        let matcher = &*matcher;
+        let verified = found.par_iter().filter_map(|&candidate| {
+            let similarity = matcher.verify(number, candidate, 0.0)?;
+            Some(VerifiedRow {
+                item: items[member],
+                earlier: items[candidate.id as usize],
+                distance: candidate.distance,
+                jaccard: similarity.jaccard.to_bits(),
+                containment: similarity.containment.to_bits(),
+            })
+        });
+        let verified = verified.collect();
+        matcher.check()?;
+        Ok(verified)
+    }
+
+    fn place(&mut self, member: usize, leads: bool) {
+        if let Some(matcher) = &mut self.matcher {
+            matcher.place(member as u32, leads);
+        }
+    }
+
+    /// Returns the number of verified pairs.
+    fn finish(self) -> Result<u64, DedupError> {
+        let Some(matcher) = self.matcher else { return Ok(0) };
+        let probed = matcher.probed();
+        matcher.finish()?;
+        Ok(probed)
+    }
+}

@@ -1,0 +1,57 @@
+//! The tables of some items, as a run in memory has them for a whole corpus.
+
+use twinprint_cluster::JoinRole;
+use twinprint_io::work::TextRef;
+
+use super::job::StagedJob;
+use super::tables::measure_of;
+use crate::corpus::keep_order::KeepOrder;
+use crate::corpus::{Classes, NewClass};
+use crate::error::DedupError;
+use crate::ids::{ClassId, DocumentId, ItemId, ids};
+
+/// The tables of some items, which are numbered anew. Their texts are in the spool of the run.
+pub(super) struct MiniCorpus {
+    pub(super) classes: Classes,
+    pub(super) keep: KeepOrder,
+}
+
+impl MiniCorpus {
+    /// Reads the rows of items, which are ascending.
+    pub(super) fn load(job: &StagedJob<'_>, items: &[u64]) -> Result<Self, DedupError> {
+        let file = job.items()?;
+        let mut classes = Classes::default();
+        // Items that follow one another are read together.
+        for run in items.chunk_by(|a, b| a + 1 == *b) {
+            for row in file.range(run[0]..run[0] + run.len() as u64) {
+                let row = row?;
+                classes.push(NewClass {
+                    fingerprint: row.fingerprint,
+                    features: row.features,
+                    shingles: row.shingles,
+                    measure: measure_of(row.measure),
+                    text: TextRef::new(row.block, row.offset, row.len),
+                });
+            }
+        }
+        let count = items.len();
+        Ok(Self {
+            classes,
+            keep: KeepOrder {
+                classes: ids::<ClassId>(count).collect(),
+                item: ids::<ItemId>(count).collect(),
+                representative: ids::<DocumentId>(count).collect(),
+                rank: (0..count as u32).collect(),
+            },
+        })
+    }
+}
+
+/// The role of a member of a crowd.
+pub(super) fn role_of(field: u8) -> JoinRole {
+    match field {
+        0 => JoinRole::None,
+        1 => JoinRole::Fringe,
+        _ => JoinRole::Core,
+    }
+}

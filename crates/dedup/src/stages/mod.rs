@@ -1,0 +1,42 @@
+//! A run on disk: the stages of a run whose tables do not fit into memory.
+//!
+//! Each stage reads the rows of earlier stages from files and writes rows of its own ([`tables`]). A stage is one or more
+//! tasks, whose outputs are in [folders](folder) of their own. A task whose output is whole never runs again, so a run that
+//! was interrupted goes on after its last whole task.
+//!
+//! | stage | a task for each | output |
+//! |---|---|---|
+//! | [`analyse`] | part of the input | documents, classes of equal texts in a segment, canonical texts |
+//! | [`classes`] | range of text hashes | classes of equal texts |
+//! | [`items`] | run | classes in keep order |
+//! | [`parameters`] | run | radius; rows: distinct fingerprints |
+//! | [`join`] | two blocks of rows | pairs of rows within the radius |
+//! | [`candidates`] | run | candidate pairs |
+//! | [`verify`] | two blocks of items | verified pairs |
+//! | [`lead`] | run | the leader of each follower |
+//! | [`groups`] | run | the decision on each class |
+//! | [`mod@write`] | run | the output directory |
+//!
+//! The result equals that of a run in memory: every stage is a function of the rows, the options and the parameters,
+//! counts and maxima merge in any order, and leaders depend on the verified pairs and the keep order alone.
+
+mod analyse;
+mod archive;
+mod candidates;
+mod classes;
+pub(crate) mod folder;
+mod groups;
+mod items;
+mod job;
+mod join;
+mod keep_key;
+mod lead;
+mod mini_corpus;
+mod parameters;
+mod report;
+mod run;
+pub(crate) mod tables;
+mod verify;
+mod write;
+
+pub(crate) use run::{StagedInput, refused_option};

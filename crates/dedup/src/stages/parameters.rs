@@ -1,0 +1,136 @@
+//! The fourth stage: chooses the radius, and lists the rows of the join.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::folder::{Stage, Task};
+use super::items::FINGERPRINTS;
+use super::job::StagedJob;
+use super::tables::{FingerprintRow, JoinRow, measure_of};
+use crate::candidates::radius::{self, Radius, RadiusCriteria};
+use crate::candidates::{FeatureLimits, SetJoinCosts, is_exact};
+use crate::corpus::shingle_sets::{SpooledText, jaccard};
+use crate::error::DedupError;
+use crate::rows::{Number, RowFile, RowSorter, RowWriter};
+use twinprint_io::work::TextRef;
+
+/// The name of the file of rows: distinct fingerprints, ascending.
+pub(super) const ROWS: &str = "rows";
+/// The name of the file of the items of the rows, one row after another.
+pub(super) const ROW_ITEMS: &str = "row-items";
+/// The name of the file with the end of each row among the items.
+pub(super) const ROW_ENDS: &str = "row-ends";
+
+/// The parameters that later stages take from the whole corpus.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Parameters {
+    pub(super) radius: Radius,
+    pub(super) limits: FeatureLimits,
+    /// The number of rows of the join.
+    pub(super) rows: u64,
+}
+
+/// Chooses the parameters.
+pub(super) fn choose(job: &StagedJob<'_>) -> Result<Parameters, DedupError> {
+    job.folder.run(Task::only(Stage::Parameters), |dir| {
+        let items = job.items()?;
+        // A row that cannot be read ends the iterator, and the failure is returned afterwards.
+        let failure = std::cell::Cell::new(None);
+        let texts = || {
+            let rows = items
+                .all()
+                .map_while(|item| item.map_err(|error| failure.set(Some(error))).ok());
+            rows.map(|item| item.counts())
+        };
+        let limits = FeatureLimits::new(texts(), job.options);
+        let costs = SetJoinCosts::of(texts(), limits, job.options);
+        if let Some(error) = failure.take() {
+            return Err(error);
+        }
+        let fingerprints = RowFile::open(&job.folder.file(Task::only(Stage::Items), FINGERPRINTS))?;
+        let radius = choose_radius(job, &fingerprints, costs)?;
+        let rows = write_rows(job, &fingerprints, radius.bits, dir)?;
+        Ok(Parameters { radius, limits, rows })
+    })
+}
+
+fn choose_radius(
+    job: &StagedJob<'_>,
+    fingerprints: &RowFile<FingerprintRow>,
+    costs: SetJoinCosts,
+) -> Result<Radius, DedupError> {
+    let (mut rows, mut first) = (Vec::new(), Vec::new());
+    for row in fingerprints.all() {
+        let row = row?;
+        if rows.last() != Some(&row.fingerprint) {
+            rows.push(row.fingerprint);
+            first.push(row.item);
+        }
+    }
+    if is_exact(costs, rows.len(), job.options) {
+        return Ok(radius::exact(job.options.bits));
+    }
+    let criteria = RadiusCriteria {
+        bits: job.options.bits,
+        k: job.options.hamming,
+        threshold: job.options.threshold,
+    };
+    let (items, spool, key) = (job.items()?, job.spool()?, job.items_summary()?.key.finish());
+    let of_rows = |a: usize, b: usize| {
+        let text = |row: usize| {
+            let item = items.get(first[row])?;
+            Ok::<_, DedupError>(SpooledText {
+                spool,
+                text: TextRef::new(item.block, item.offset, item.len),
+                measure: measure_of(item.measure),
+            })
+        };
+        jaccard(key, [text(a)?, text(b)?])
+    };
+    radius::choose(&rows, criteria, job.options.seed, &of_rows)
+}
+
+/// Writes the distinct fingerprints at the width of the join, with their items. Returns the number of rows.
+fn write_rows(
+    job: &StagedJob<'_>,
+    fingerprints: &RowFile<FingerprintRow>,
+    bits: u32,
+    dir: &Path,
+) -> Result<u64, DedupError> {
+    let mut sorter = RowSorter::new(dir, job.sort_memory());
+    for row in fingerprints.all() {
+        let row = row?;
+        sorter.push(FingerprintRow {
+            fingerprint: row.fingerprint & (u128::MAX >> (128 - bits)),
+            first: row.item,
+            item: row.item,
+        })?;
+    }
+    let mut rows = RowWriter::create(&dir.join(ROWS))?;
+    let mut items = RowWriter::create(&dir.join(ROW_ITEMS))?;
+    let mut ends = RowWriter::create(&dir.join(ROW_ENDS))?;
+    let mut last = None;
+    sorter.finish(
+        |FingerprintRow {
+             fingerprint, item, ..
+         }| {
+            if last != Some(fingerprint) {
+                if last.is_some() {
+                    ends.push(Number { value: items.rows() })?;
+                }
+                rows.push(JoinRow { fingerprint })?;
+                last = Some(fingerprint);
+            }
+            items.push(Number { value: item })
+        },
+    )?;
+    if last.is_some() {
+        ends.push(Number { value: items.rows() })?;
+    }
+    let count = rows.rows();
+    rows.finish()?;
+    items.finish()?;
+    ends.finish()?;
+    Ok(count)
+}

@@ -1,0 +1,119 @@
+//! The seventh stage: verifies the candidates of two blocks of items on their texts.
+//!
+//! Every candidate is verified, also those of which no item will lead, because the leaders are not known yet.
+
+use std::path::Path;
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::candidates::{EDGES, EdgeBlocks};
+use super::folder::{Stage, Task};
+use super::job::StagedJob;
+use super::mini_corpus::MiniCorpus;
+use super::tables::{EdgeRow, VerifiedRow};
+use crate::corpus::shingle_sets::{SetCache, SharedSet};
+use crate::error::DedupError;
+use crate::ids::{Id, ItemId};
+use crate::rows::{RowFile, RowWriter};
+
+/// The name of the file of verified pairs, sorted by item, then by the earlier item.
+pub(super) const VERIFIED: &str = "verified";
+/// The largest number of candidates that are verified at a time.
+const BATCH_EDGES: usize = 1 << 16;
+
+/// The counts of verified candidates.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct VerifySummary {
+    pub(super) verified: u64,
+    pub(super) duplicates: u64,
+}
+
+/// Verifies the candidates of two blocks.
+pub(super) fn verify(
+    job: &StagedJob<'_>,
+    number: u32,
+    blocks: EdgeBlocks,
+) -> Result<VerifySummary, DedupError> {
+    let task = Task {
+        stage: Stage::Verify,
+        number,
+    };
+    job.folder.run(task, |dir| verify_blocks(job, blocks, dir))
+}
+
+fn verify_blocks(job: &StagedJob<'_>, blocks: EdgeBlocks, dir: &Path) -> Result<VerifySummary, DedupError> {
+    let edges = RowFile::<EdgeRow>::open(&job.folder.file(Task::only(Stage::Candidates), EDGES))?;
+    let edges: Vec<EdgeRow> = edges.range(blocks.from..blocks.to).collect::<Result<_, _>>()?;
+    let mut items: Vec<u64> = edges.iter().flat_map(|edge| [edge.item, edge.earlier]).collect();
+    items.par_sort_unstable();
+    items.dedup();
+    let corpus = MiniCorpus::load(job, &items)?;
+    let parameters = job.parameters()?;
+    let capacity = job.set_bytes();
+    let mut sets = SetCache::with_key(
+        job.items_summary()?.key.finish(),
+        job.spool()?,
+        &corpus.classes,
+        &corpus.keep.classes,
+        capacity,
+        job.cancel,
+    );
+    let local = |item: u64| ItemId::from_index(items.partition_point(|&other| other < item));
+    let mut writer = RowWriter::create(&dir.join(VERIFIED))?;
+    let mut summary = VerifySummary::default();
+    let mut rest = edges.as_slice();
+    while !rest.is_empty() {
+        job.check_cancelled()?;
+        // A batch ends before the sets of its items take the capacity.
+        let (mut bytes, mut count) = (0, 0);
+        let mut pairs = Vec::new();
+        while let Some(edge) = rest
+            .get(count)
+            .filter(|_| count < BATCH_EDGES && bytes < capacity / 2)
+        {
+            let pair = [local(edge.item), local(edge.earlier)];
+            // The sets of an item are loaded once for all of its candidates.
+            let is_new = count == 0 || rest[count - 1].item != edge.item;
+            bytes += sets.cost(pair[1]) + if is_new { sets.cost(pair[0]) } else { 0 };
+            pairs.push(pair);
+            count += 1;
+        }
+        let batch;
+        (batch, rest) = rest.split_at(count);
+        let threshold = job.options.threshold;
+        let keys = pairs.iter().map(|&[item, earlier]| sets.pair_keys(item, earlier));
+        let keys: Vec<_> = keys
+            .filter(|&keys| !sets.are_apart(keys, threshold))
+            .flatten()
+            .collect();
+        sets.begin_block();
+        sets.load(keys.into_iter())?;
+        let verified: Vec<Option<VerifiedRow>> = batch
+            .par_iter()
+            .zip(&pairs)
+            .map(|(edge, &[item, earlier])| {
+                let keys = sets.pair_keys(item, earlier);
+                let [Some(a), Some(b)] = keys.map(|key| sets.get(key)) else {
+                    return None;
+                };
+                let overlap = SharedSet::as_ref(a).overlap_at_least(b, threshold)?;
+                (overlap.jaccard() >= threshold).then(|| VerifiedRow {
+                    item: edge.item,
+                    earlier: edge.earlier,
+                    distance: sets.distance(item, earlier, parameters.radius.bits),
+                    jaccard: overlap.jaccard().to_bits(),
+                    containment: overlap.containment().to_bits(),
+                })
+            })
+            .collect();
+        summary.verified += batch.len() as u64;
+        for row in verified.into_iter().flatten() {
+            summary.duplicates += 1;
+            writer.push(row)?;
+        }
+        job.progress.advance(batch.len() as u64);
+    }
+    writer.finish()?;
+    Ok(summary)
+}

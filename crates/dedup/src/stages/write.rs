@@ -1,0 +1,375 @@
+//! The last stage: writes the output files from the decisions.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use twinprint_cluster::Similarity;
+use twinprint_io::results::{ClusterRow, RecordCounts, Report};
+use twinprint_io::rows::Ratio;
+use twinprint_io::sink::{CopyOptions, OutputDir, RecordAction, copy_all};
+use twinprint_io::source::IntegerType;
+use twinprint_io::work::WorkError;
+
+use super::analyse::REJECTS;
+use super::archive::{Archive, ArchiveSegment};
+use super::folder::{Stage, Task};
+use super::groups::DECISIONS;
+use super::job::StagedJob;
+use super::lead::CROWD_PAIRS;
+use super::tables::{DecisionRow, DocumentNumber, VerifiedRow};
+use super::verify::VERIFIED;
+use crate::corpus::DocumentNames;
+use crate::error::DedupError;
+use crate::options::{EmptyTexts, MAX_PAIR_ROWS, Mode, PairRows};
+use crate::rows::{RowFile, RowSorter, row};
+use crate::verify::near_misses::band;
+use crate::write::pairs::{FoundPair, PairFile};
+use crate::write::{ClusterColumns, ClusterWriter};
+
+/// The decision on each record of the input.
+#[derive(Default)]
+struct Actions {
+    /// Two bits a record.
+    bits: Vec<u64>,
+    records: u64,
+}
+
+impl Actions {
+    fn push(&mut self, action: RecordAction) {
+        let code = match action {
+            RecordAction::Keep => 0,
+            RecordAction::Remove => 1,
+            _ => 2,
+        };
+        if self.records % 32 == 0 {
+            self.bits.push(0);
+        }
+        if let Some(last) = self.bits.last_mut() {
+            *last |= code << (self.records % 32 * 2);
+        }
+        self.records += 1;
+    }
+
+    fn of(&self, record: u64) -> RecordAction {
+        let bits = self.bits.get((record / 32) as usize).copied().unwrap_or(u64::MAX);
+        match bits >> (record % 32 * 2) & 3 {
+            0 => RecordAction::Keep,
+            1 => RecordAction::Remove,
+            _ => RecordAction::Reject,
+        }
+    }
+}
+
+row! {
+    /// A document of a class with several documents, sorted by the document that stands for the class.
+    struct Member {
+        representative: u64,
+        document: u64,
+    }
+}
+
+/// Writes records, clusters, pairs and rejects to `dir`. Adds the counts of the documents to `report`.
+pub(super) fn write(
+    job: &StagedJob<'_>,
+    dir: &OutputDir,
+    work: &Path,
+    report: &mut Report,
+) -> Result<(), DedupError> {
+    let archive = Archive::open(job)?;
+    write_rejects(job, dir)?;
+    let mut members = RowSorter::new(work, job.sort_memory());
+    let actions = write_clusters(job, &archive, dir, report, &mut members)?;
+    if job.options.pairs != PairRows::None {
+        let members = members.write(&work.join("members"))?;
+        report.search.pair_rows = Some(write_pairs(job, &archive, dir, work, &members)?);
+    }
+    if job.options.mode != Mode::Report {
+        let options = CopyOptions {
+            action: &|record| actions.of(record),
+            main: RecordAction::Keep,
+            edit: None,
+            order: None,
+        };
+        copy_all(job.sources, options, dir, &|bytes| job.progress.advance(bytes))?;
+    }
+    Ok(())
+}
+
+/// Writes the rejected records of all parts to one file.
+fn write_rejects(job: &StagedJob<'_>, dir: &OutputDir) -> Result<(), DedupError> {
+    let mut file = dir.file(REJECTS)?;
+    let mut bytes = vec![0; 256 << 10];
+    for part in job.spec.parts() {
+        let path = job.folder.file(
+            Task {
+                stage: Stage::Analyse,
+                number: part,
+            },
+            REJECTS,
+        );
+        let failed = |error| WorkError::file(&path, error);
+        let mut rejects = File::open(&path).map_err(failed)?;
+        loop {
+            let length = rejects.read(&mut bytes).map_err(failed)?;
+            if length == 0 {
+                break;
+            }
+            file.append(&bytes[..length])?;
+        }
+    }
+    file.finish()?;
+    Ok(())
+}
+
+/// The integer type of the ids of all documents; `None` unless all have such ids of one type.
+fn id_type(job: &StagedJob<'_>) -> Result<Option<IntegerType>, DedupError> {
+    let mut common = None;
+    for part in job.spec.parts() {
+        for segment in job
+            .part(part)?
+            .segments
+            .iter()
+            .filter(|segment| segment.documents > 0)
+        {
+            match (common, segment.id_type) {
+                (None, Some(first)) => common = Some(first),
+                (Some(before), Some(next)) if before == next => {}
+                _ => return Ok(None),
+            }
+        }
+    }
+    Ok(common)
+}
+
+/// The decisions on the classes of a segment, by their numbers in the segment.
+fn decisions_of(
+    decisions: &RowFile<DecisionRow>,
+    segment: &ArchiveSegment,
+) -> Result<Vec<DecisionRow>, DedupError> {
+    let from = DocumentNumber::new(segment.number, 0).0;
+    let to = DocumentNumber::new(segment.number + 1, 0).0;
+    let start = decisions.partition_point(|row| row.class < from)?;
+    let end = decisions.partition_point(|row| row.class < to)?;
+    decisions.range(start..end).collect()
+}
+
+fn write_clusters(
+    job: &StagedJob<'_>,
+    archive: &Archive<'_>,
+    dir: &OutputDir,
+    report: &mut Report,
+    members: &mut RowSorter<Member>,
+) -> Result<Actions, DedupError> {
+    let mut writer = ClusterWriter::create(
+        dir,
+        job.options.clusters,
+        ClusterColumns {
+            bits: job.parameters()?.radius.bits,
+            verified: true,
+            id_type: id_type(job)?,
+            with_known: false,
+        },
+    )?;
+    let decisions = RowFile::open(&job.folder.file(Task::only(Stage::Groups), DECISIONS))?;
+    let mut actions = Actions::default();
+    let removes_empty = job.options.empty == EmptyTexts::Remove;
+    for segment in archive.segments() {
+        job.check_cancelled()?;
+        let decisions = decisions_of(&decisions, segment)?;
+        let mut rejects = segment.rejects.all().peekable();
+        for (position, document) in (0u32..).zip(archive.names(segment)) {
+            let (row, name) = document?;
+            while let Some(reject) =
+                rejects.next_if(|next| !next.as_ref().is_ok_and(|next| next.value > u64::from(position)))
+            {
+                reject?;
+                actions.push(RecordAction::Reject);
+            }
+            let number = DocumentNumber::new(segment.number, position).0;
+            let decision = &decisions[row.class as usize];
+            let empty = decision.empty == 1;
+            let leader = if empty { number } else { decision.leader };
+            let kept = leader == number && !(empty && removes_empty);
+            actions.push(if kept {
+                RecordAction::Keep
+            } else {
+                RecordAction::Remove
+            });
+            let jaccard = f64::from_bits(decision.jaccard);
+            count(report, decision, kept, empty && removes_empty);
+            let cluster_id = archive.in_input_order(leader);
+            let duplicate_of = (leader != number).then(|| archive.name(cluster_id)).transpose()?;
+            writer.push(
+                ClusterRow {
+                    id: name.id,
+                    source: name.source,
+                    line: name.line,
+                    cluster_id,
+                    cluster_size: decision.size,
+                    is_leader: kept,
+                    duplicate_of: duplicate_of.map(|name| name.id),
+                    hamming: decision.distance,
+                    jaccard: Ratio::new(jaccard),
+                    fingerprint: std::borrow::Cow::default(),
+                    dup_count: if kept { decision.size } else { 0 },
+                    verified: None,
+                },
+                decision.fingerprint,
+            )?;
+            if !empty && job.options.pairs != PairRows::None {
+                members.push(Member {
+                    representative: decision.representative,
+                    document: number,
+                })?;
+            }
+        }
+        for reject in rejects {
+            reject?;
+            actions.push(RecordAction::Reject);
+        }
+    }
+    writer.finish()?;
+    Ok(actions)
+}
+
+/// Counts a document.
+fn count(report: &mut Report, decision: &DecisionRow, kept: bool, removed_empty: bool) {
+    let RecordCounts {
+        kept: kept_documents,
+        removed,
+        removed_empty: removed_empty_documents,
+        removed_equal,
+        ..
+    } = &mut report.records;
+    if kept {
+        *kept_documents += 1;
+        return;
+    }
+    *removed += 1;
+    if removed_empty {
+        *removed_empty_documents += 1;
+        return;
+    }
+    if decision.representative == decision.leader {
+        *removed_equal += 1;
+    }
+    *report.distances.entry(decision.distance).or_default() += 1;
+    *report
+        .jaccards
+        .entry(band(f64::from_bits(decision.jaccard)))
+        .or_default() += 1;
+}
+
+/// Writes the pairs of duplicates. Returns their number.
+fn write_pairs(
+    job: &StagedJob<'_>,
+    archive: &Archive<'_>,
+    dir: &OutputDir,
+    work: &Path,
+    members: &RowFile<Member>,
+) -> Result<u64, DedupError> {
+    let mut pairs = Pairs {
+        archive,
+        file: PairFile::new(work, job.sort_memory()),
+        rows: 0,
+    };
+    let distinct = job.options.pairs == PairRows::Distinct;
+    let mut class: Vec<u64> = Vec::new();
+    let mut representative = None;
+    let mut of_class = |class: &mut Vec<u64>, representative: Option<u64>| -> Result<(), DedupError> {
+        for (i, &a) in class.iter().enumerate() {
+            if distinct {
+                match representative {
+                    Some(b) if a != b => pairs.push(a, b, 0, [1.0; 2])?,
+                    _ => {}
+                }
+            } else {
+                class[i + 1..]
+                    .iter()
+                    .try_for_each(|&b| pairs.push(a, b, 0, [1.0; 2]))?;
+            }
+        }
+        class.clear();
+        Ok(())
+    };
+    for member in members.all() {
+        let member = member?;
+        if representative != Some(member.representative) {
+            of_class(&mut class, representative)?;
+            representative = Some(member.representative);
+        }
+        class.push(member.document);
+    }
+    of_class(&mut class, representative)?;
+    let items = job.items()?;
+    let documents = |item: u64| -> Result<Vec<u64>, DedupError> {
+        let representative = items.get(item)?.representative;
+        if distinct {
+            return Ok(vec![representative]);
+        }
+        let from = members.partition_point(|member| member.representative < representative)?;
+        let all = members.range(from..members.len());
+        let own = all.take_while(|row| !row.as_ref().is_ok_and(|row| row.representative != representative));
+        own.map(|row| Ok(row?.document)).collect()
+    };
+    let tasks = job.candidates()?.blocks.len() as u32;
+    let files = (0..tasks)
+        .map(|number| {
+            job.folder.file(
+                Task {
+                    stage: Stage::Verify,
+                    number,
+                },
+                VERIFIED,
+            )
+        })
+        .chain([job.folder.file(Task::only(Stage::Lead), CROWD_PAIRS)]);
+    for path in files {
+        for row in RowFile::<VerifiedRow>::open(&path)?.all() {
+            let row = row?;
+            let others = documents(row.earlier)?;
+            for a in documents(row.item)? {
+                for &b in &others {
+                    let similarity = [row.jaccard, row.containment].map(f64::from_bits);
+                    pairs.push(a, b, row.distance, similarity)?;
+                }
+            }
+        }
+    }
+    let rows = pairs.rows;
+    pairs.file.write(dir, archive, true)?;
+    Ok(rows)
+}
+
+/// The pairs of documents.
+struct Pairs<'p> {
+    archive: &'p Archive<'p>,
+    file: PairFile,
+    rows: u64,
+}
+
+impl Pairs<'_> {
+    fn push(
+        &mut self,
+        a: u64,
+        b: u64,
+        hamming: u32,
+        [jaccard, containment]: [f64; 2],
+    ) -> Result<(), DedupError> {
+        self.rows += 1;
+        if self.rows > MAX_PAIR_ROWS {
+            return Err(DedupError::TooManyPairs {
+                rows: self.rows,
+                limit: MAX_PAIR_ROWS,
+            });
+        }
+        let [a, b] = [a, b].map(|document| self.archive.in_input_order(document));
+        self.file.push(FoundPair {
+            a: a.min(b),
+            b: a.max(b),
+            hamming,
+            similarity: Similarity { jaccard, containment },
+        })
+    }
+}
