@@ -8,6 +8,8 @@ use twinprint::{
     Room,
 };
 
+use twinprint::source::SourceOptions;
+
 use crate::choice::by_name;
 use crate::input::InputArgs;
 use crate::intake::IntakeArgs;
@@ -35,6 +37,8 @@ Examples:
       also writes every pair found, with distance, Jaccard and containment
   twinprint dedup news.jsonl -o out --against seen --append
       also removes duplicates of documents in the collection seen/, and adds the kept documents to it for the next run
+  twinprint dedup crawl/ -o out --memory 2GiB --on-disk
+      keeps the tables on disk, for a corpus larger than memory; after an interruption the same command goes on
   twinprint dedup news.jsonl -o out --parts
       also finds partial copies: a passage of one page within another, with its position in the original texts";
 
@@ -207,15 +211,19 @@ pub(crate) struct Args {
     threads: usize,
 
     /// Memory limit of the run, such as 2GiB. A run needs 108 MiB, 8 MiB per thread, 32 bytes per document, 190 per
-    /// different text, 16 per candidate pair and 20 for each byte of the longest record, and fails if that exceeds the
-    /// limit. Caches use the rest
+    /// different text, 16 per candidate pair and 20 for each byte of the longest record. If that exceeds the limit, the run
+    /// begins again on disk. Caches use the rest
     #[arg(long, value_name = "SIZE", value_parser = crate::number::parse_bytes, help_heading = "Running")]
     memory: Option<u64>,
 
     /// Keep the tables on disk, beside the output directory or in --work-dir. If the run is interrupted, the same command
     /// goes on after its last whole stage
-    #[arg(long, help_heading = "Run")]
+    #[arg(long, help_heading = "Running")]
     on_disk: bool,
+
+    /// Begin a run on disk anew instead of going on with an interrupted one
+    #[arg(long, requires = "on_disk", help_heading = "Running")]
+    fresh: bool,
 
     /// Estimate rows, memory, disk and time from a sample, and write nothing. Fails if the machine has too little
     /// memory or disk. Rejected records do not change the exit code
@@ -231,28 +239,55 @@ pub(crate) struct Args {
     seed: u64,
 }
 
+/// The options of a run, from its arguments.
+pub(crate) struct Prepared {
+    source: SourceOptions,
+    options: DedupOptions,
+}
+
+impl Args {
+    /// The options that the arguments give.
+    pub(crate) fn prepare(&self) -> anyhow::Result<Prepared> {
+        let mut source = self.input.options();
+        let options = options(self)?;
+        if options.keep == Keep::Newest {
+            source.sort_key = Some(self.keep_key.clone().unwrap_or_else(|| "time".to_owned()));
+        }
+        Ok(Prepared { source, options })
+    }
+
+    /// True if no progress and no summary are wanted.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.quiet
+    }
+}
+
+impl Prepared {
+    /// The run that the arguments describe.
+    pub(crate) fn job<'j>(&'j self, args: &'j Args) -> DedupJob<'j> {
+        DedupJob {
+            inputs: &args.input.inputs,
+            source: &self.source,
+            options: &self.options,
+            out: &args.output,
+        }
+    }
+}
+
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let mut source = args.input.options();
-    let options = options(args)?;
-    if options.keep == Keep::Newest {
-        source.sort_key = Some(args.keep_key.clone().unwrap_or_else(|| "time".to_owned()));
-    }
+    let prepared = args.prepare()?;
+    let options = &prepared.options;
     let bars = Bars::new(args.quiet);
-    for idle in idle(args, &options) {
+    for idle in idle(args, options) {
         bars.warn(idle);
     }
     let cancel = interrupt::flag()?;
-    let job = DedupJob {
-        inputs: &args.input.inputs,
-        source: &source,
-        options: &options,
-        out: &args.output,
-    };
+    let job = prepared.job(args);
     if args.dry_run {
         let forecast = twinprint::forecast(&job, &bars, &cancel);
         bars.finish();
-        let (forecast, room) = (forecast?, Room::of(&options, &args.output));
+        let (forecast, room) = (forecast?, Room::of(options, &args.output));
         terminal::out(&forecast::text(&forecast, &room))?;
         forecast.check(&room)?;
         return Ok(ExitCode::SUCCESS);
@@ -318,6 +353,7 @@ fn options(args: &Args) -> anyhow::Result<DedupOptions> {
     options.work_dir.clone_from(&args.work_dir);
     options.memory = args.memory;
     options.on_disk = args.on_disk;
+    options.fresh = args.fresh;
     options.seed = args.seed;
     if let (Auto::Auto, Some(bits)) = (options.bits, width_named(profile)) {
         options.bits = Auto::Fixed(bits);

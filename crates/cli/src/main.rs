@@ -35,6 +35,7 @@ mod profile;
 mod progress;
 mod replay;
 mod serve;
+mod shard;
 mod stories;
 mod story_args;
 mod subject;
@@ -77,6 +78,7 @@ enum Command {
     Index(index::Args),
     Collection(collection::Args),
     Serve(serve::Args),
+    Shard(Box<shard::Args>),
     Replay(replay::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -154,6 +156,7 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Index(args) => index::run(&args),
         Command::Collection(args) => collection::run(&args),
         Command::Serve(args) => serve::run(&args),
+        Command::Shard(args) => shard::run(&args),
         Command::Replay(args) => replay::run(&args),
         Command::Completions(args) => completions::run(&args, Cli::command()),
         Command::Man(args) => man::run(&args, Cli::command()),

@@ -120,6 +120,29 @@ pub enum DedupError {
         /// The reason for which the store refused the document.
         message: String,
     },
+    /// A stage of a run on disk cannot begin, because an earlier one is not whole.
+    #[error(
+        "the stage \"{stage}\" is not whole: {whole} of {} tasks have ended; run the others first",
+        .tasks.map_or_else(|| "an unknown number of".to_owned(), |tasks| tasks.to_string())
+    )]
+    StageMissing {
+        /// The name of the earlier stage.
+        stage: &'static str,
+        /// The number of its tasks that are whole.
+        whole: u32,
+        /// The number of its tasks; `None` if it is not known yet.
+        tasks: Option<u32>,
+    },
+    /// The folder of a run on disk belongs to a run with other options or other files.
+    #[error(
+        "{}: the folder has the stages of a run with other options, other files or another version; delete it, or begin \
+         anew",
+        .folder.display()
+    )]
+    OtherRun {
+        /// The folder.
+        folder: PathBuf,
+    },
     /// The forecast shows that the run needs more memory or disk space than is available.
     #[error(transparent)]
     WillNotFit(#[from] Shortage),

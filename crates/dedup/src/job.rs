@@ -22,11 +22,11 @@ use crate::options::{DedupOptions, Mode, Order};
 use crate::parts;
 use crate::read::SpoolPlace;
 use crate::report::{self, Shown};
-use crate::stages;
+use crate::stages::{self, Stage, StageStatus, TaskShare};
 use crate::write::{self, FinishedRun, RunInput};
 use twinprint_io::progress::{Progress, Unit};
 use twinprint_io::results::{OrderReport, Report, StageReport};
-use twinprint_io::source::SourceOptions;
+use twinprint_io::source::{SourceOptions, Sources};
 use twinprint_io::threads;
 
 /// The default radius without verification, as in Manku, Jain and Das Sarma 2007.
@@ -64,7 +64,7 @@ pub struct DedupJob<'j> {
 /// use std::sync::Arc;
 /// use twinprint_dedup::{DedupJob, DedupOptions, dedup};
 /// use twinprint_io::progress::Silent;
-/// use twinprint_io::source::SourceOptions;
+/// use twinprint_io::source::{SourceOptions, Sources};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let dir = tempfile::tempdir()?;
@@ -100,6 +100,19 @@ pub fn dedup(
     dedup_with_stores(job, &NoStores, progress, cancel)
 }
 
+/// Fails if a run on disk does not offer an option of the job, or if it reads stdin.
+fn check_on_disk(job: &DedupJob<'_>) -> Result<(), DedupError> {
+    if let Some(option) = stages::refused_option(job.options) {
+        let problem = "a run on disk does not offer this option; leave it out, or run in memory";
+        return Err(DedupError::option(option, problem));
+    }
+    if job.inputs.iter().any(|input| input == "-") {
+        let problem = "a run on disk can go on after an interruption, so it cannot read stdin; write the records to a file";
+        return Err(DedupError::option("inputs", problem));
+    }
+    Ok(())
+}
+
 /// The folder of the stages of a run on disk: beside the output directory, or in the directory of temporary files. It stays
 /// if the run is interrupted.
 fn stage_folder(job: &DedupJob<'_>) -> PathBuf {
@@ -110,6 +123,73 @@ fn stage_folder(job: &DedupJob<'_>) -> PathBuf {
         Some(dir) => dir.join(name),
         None => job.out.with_file_name(name),
     }
+}
+
+/// Runs a share of the tasks of one stage of a run on disk, and returns the state of the stage.
+///
+/// Several processes, also on several machines with a shared file system, can run the tasks of a stage at the same time: with
+/// the same job, each with a [share](TaskShare) of its own. A task whose output is whole is not run again, so a process that
+/// was killed is simply started again. Once all stages are whole, [`dedup`] with [`DedupOptions::on_disk`] writes the result.
+///
+/// # Errors
+/// The errors of [`dedup`]; an earlier stage is not whole.
+///
+/// # Examples
+/// ```
+/// use std::sync::Arc;
+/// use twinprint_dedup::{DedupJob, DedupOptions, Stage, TaskShare, dedup, dedup_stage};
+/// use twinprint_io::progress::Silent;
+/// use twinprint_io::source::{SourceOptions, Sources};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let dir = tempfile::tempdir()?;
+/// let notes = dir.path().join("notes.jsonl");
+/// std::fs::write(&notes, "{\"text\": \"The ferry runs until May.\"}\n".repeat(3))?;
+/// let options = DedupOptions { on_disk: true, ..DedupOptions::new()? };
+/// let job = DedupJob {
+///     inputs: &[notes.display().to_string()],
+///     source: &SourceOptions::default(),
+///     options: &options,
+///     out: &dir.path().join("out"),
+/// };
+/// for stage in Stage::ALL {
+///     for share in ["1/2", "2/2"] {
+///         dedup_stage(&job, stage, share.parse::<TaskShare>()?, &Silent, &Arc::default())?;
+///     }
+/// }
+/// assert_eq!(dedup(&job, &Silent, &Arc::default())?.records.kept, 1);
+/// # Ok(())
+/// # }
+/// ```
+pub fn dedup_stage(
+    job: &DedupJob<'_>,
+    stage: Stage,
+    share: TaskShare,
+    progress: &dyn Progress,
+    cancel: &Arc<AtomicBool>,
+) -> Result<StageStatus, DedupError> {
+    in_pool(job.options, cancel, |budget| {
+        let runner = Runner::new(job.source, job.options, budget, progress, cancel);
+        let (folder, sources) = runner.stage_input(job)?;
+        runner.run_stage(&sources, &folder, stage, share)
+    })
+}
+
+/// The state of every stage of a run on disk. Begins the run if it has not begun.
+///
+/// # Errors
+/// The inputs cannot be found, or the folder of the run cannot be read.
+pub fn dedup_status(
+    job: &DedupJob<'_>,
+    progress: &dyn Progress,
+    cancel: &Arc<AtomicBool>,
+) -> Result<Vec<StageStatus>, DedupError> {
+    in_pool(job.options, cancel, |budget| {
+        let runner = Runner::new(job.source, job.options, budget, progress, cancel);
+        let (folder, sources) = runner.stage_input(job)?;
+        let staged = runner.staged(&sources, &folder).open()?;
+        Stage::ALL.into_iter().map(|stage| staged.status(stage)).collect()
+    })
 }
 
 /// Like [`dedup`], but [`DedupOptions::against`] may also name a document store, which `stores` opens.
@@ -178,6 +258,14 @@ impl<'j> Runner<'j> {
         }
     }
 
+    /// The folder of the stages of a run on disk, and the files of its input.
+    fn stage_input(&self, job: &DedupJob<'_>) -> Result<(PathBuf, Sources), DedupError> {
+        check_on_disk(job)?;
+        let folder = stage_folder(job);
+        let sources = self.discover(job.inputs, &folder)?;
+        Ok((folder, sources))
+    }
+
     fn run(mut self, job: &DedupJob<'_>, stores: &dyn DocumentStores) -> Result<Report, DedupError> {
         let (inputs, budget) = (job.inputs, self.budget);
         let against = KnownStore::open(self.options, stores)?;
@@ -203,7 +291,10 @@ impl<'j> Runner<'j> {
             write::check_order(&sources, self.progress)?;
         }
         let folder = stage_folder(job);
-        if self.options.on_disk || folder.exists() && stages::refused_option(self.options).is_none() {
+        if self.options.on_disk {
+            check_on_disk(job)?;
+        }
+        if self.options.on_disk || self.staged(&sources, &folder).continues() {
             return self.run_on_disk(job, &sources, &dir, work, &folder);
         }
         let searched = self.find(Search {
@@ -217,7 +308,7 @@ impl<'j> Runner<'j> {
             dir: Some(&dir),
         });
         let Searched { tables, digest } = match searched {
-            Err(DedupError::Memory { .. }) if stages::refused_option(self.options).is_none() => {
+            Err(DedupError::Memory { .. }) if check_on_disk(job).is_ok() => {
                 self.progress
                     .warn("the tables do not fit into the memory limit; the run begins again on disk");
                 self.stages.clear();

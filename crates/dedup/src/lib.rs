@@ -69,10 +69,11 @@ pub use candidates::radius;
 pub use error::{AgainstProblem, DedupError, Shortage};
 pub use forecast::{AgainstForecast, Forecast, Room, forecast, forecast_with_stores};
 pub use found::{Fate, FindInput, Found, FoundDocument, FoundRecord, find};
-pub use job::{DedupJob, dedup, dedup_with_stores};
+pub use job::{DedupJob, dedup, dedup_stage, dedup_status, dedup_with_stores};
 pub use options::{
     Auto, ClusterFiles, Columns, DedupOptions, EmptyTexts, Keep, MAX_PAIR_ROWS, MAX_RADIUS, Mode, Order,
     PairRows,
 };
 pub use read::RejectedRecord;
+pub use stages::{Stage, StageStatus, TaskShare};
 pub use write::pairs::FoundPair;

@@ -83,7 +83,7 @@ impl Runner<'_> {
     }
 
     /// Finds the files of the inputs, and copies stdin to the directory `work`.
-    fn discover(&self, inputs: &[String], work: &Path) -> Result<Sources, DedupError> {
+    pub(super) fn discover(&self, inputs: &[String], work: &Path) -> Result<Sources, DedupError> {
         let cancel = Arc::clone(self.cancel);
         let sources = Sources::discover_cancellable(inputs, self.source_options, work, cancel)?;
         sources.check_fields(|hint| self.progress.warn(hint))?;

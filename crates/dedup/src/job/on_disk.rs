@@ -6,14 +6,14 @@ use super::{DedupJob, Runner};
 use crate::config::Config;
 use crate::error::DedupError;
 use crate::report::{self, Shown};
-use crate::stages::StagedInput;
+use crate::stages::{Stage, StageStatus, StagedInput, TaskShare};
 use twinprint_io::progress::Unit;
 use twinprint_io::results::Report;
 use twinprint_io::sink::OutputDir;
 use twinprint_io::source::Sources;
 use twinprint_io::work::WorkDir;
 
-impl Runner<'_> {
+impl<'j> Runner<'j> {
     /// Runs all stages with their files in `folder`, and writes the result to `dir`. If the run is interrupted, the folder
     /// stays.
     pub(super) fn run_on_disk(
@@ -42,6 +42,39 @@ impl Runner<'_> {
         }
     }
 
+    /// The input of a run on disk with its files in `folder`.
+    pub(super) fn staged<'s>(&self, sources: &'s Sources, folder: &'s Path) -> StagedInput<'s>
+    where
+        'j: 's,
+    {
+        StagedInput {
+            sources,
+            source_options: self.source_options,
+            options: self.options,
+            budget: self.budget,
+            progress: self.progress,
+            cancel: self.cancel,
+            folder,
+        }
+    }
+
+    /// Runs a share of the tasks of one stage, and returns the state of the stage.
+    pub(super) fn run_stage(
+        &self,
+        sources: &Sources,
+        folder: &Path,
+        stage: Stage,
+        share: TaskShare,
+    ) -> Result<StageStatus, DedupError> {
+        let staged = self.staged(sources, folder).open()?;
+        staged.run(stage, share)?;
+        if stage == Stage::Analyse && staged.status(stage)?.is_whole() {
+            let counts = staged.counts()?;
+            self.warn_about_undated(counts.undated, counts.documents)?;
+        }
+        staged.status(stage)
+    }
+
     fn run_stages(
         &mut self,
         job: &DedupJob<'_>,
@@ -50,28 +83,22 @@ impl Runner<'_> {
         work: &Path,
         folder: &Path,
     ) -> Result<Report, DedupError> {
-        let staged = StagedInput {
-            sources,
-            source_options: self.source_options,
-            options: self.options,
-            budget: self.budget,
-            progress: self.progress,
-            cancel: self.cancel,
-            folder,
-        };
-        let staged = staged.open()?;
+        let staged = self.staged(sources, folder).open()?;
+        let run = |stage| staged.run(stage, TaskShare::ALL);
         self.stage("analyse", sources.total_bytes(), Unit::Bytes, |_| {
-            staged.analyse_all()
+            run(Stage::Analyse)
         })?;
         let counts = staged.counts()?;
         self.warn_about_undated(counts.undated, counts.documents)?;
-        self.stage("items", 0, Unit::Steps, |_| staged.number_items())?;
-        self.stage("match", 0, Unit::Steps, |_| staged.find_candidates())?;
+        self.stage("classes", 0, Unit::Steps, |_| run(Stage::Classes))?;
+        self.stage("items", 0, Unit::Steps, |_| run(Stage::Items))?;
+        self.stage("parameters", 0, Unit::Steps, |_| run(Stage::Parameters))?;
+        self.stage("join", 0, Unit::Steps, |_| run(Stage::Join))?;
+        self.stage("candidates", 0, Unit::Steps, |_| run(Stage::Candidates))?;
         let candidates = staged.candidate_count()?;
-        self.stage("verify", candidates, Unit::Documents, |_| {
-            staged.verify_all().map(drop)
-        })?;
-        self.stage("lead", 0, Unit::Steps, |_| staged.decide())?;
+        self.stage("verify", candidates, Unit::Documents, |_| run(Stage::Verify))?;
+        self.stage("lead", 0, Unit::Steps, |_| run(Stage::Lead))?;
+        self.stage("groups", 0, Unit::Steps, |_| run(Stage::Groups))?;
         let mut report = staged.report(job.inputs)?;
         self.stage("write", sources.total_bytes(), Unit::Bytes, |_| {
             staged.write(dir, work, &mut report)

@@ -183,6 +183,8 @@ pub struct DedupOptions {
     pub memory: Option<u64>,
     /// True for a run that keeps its tables on disk. If it is interrupted, the same run goes on after its last whole stage.
     pub on_disk: bool,
+    /// True to begin a run on disk anew instead of going on with an interrupted one.
+    pub fresh: bool,
     /// The seed of the random samples.
     pub seed: u64,
     /// The directory in which the work directory is created; `None` means the output directory.
@@ -219,6 +221,7 @@ impl DedupOptions {
             threads: 0,
             memory: None,
             on_disk: false,
+            fresh: false,
             seed: 42,
             work_dir: None,
         })
@@ -263,14 +266,6 @@ impl DedupOptions {
             );
         }
         self.check_append()?;
-        if self.on_disk
-            && let Some(option) = crate::stages::refused_option(self)
-        {
-            return refuse(
-                option,
-                "a run on disk does not offer this option; leave one of the two out".to_owned(),
-            );
-        }
         let width = match self.bits {
             Auto::Auto => 128,
             Auto::Fixed(bits @ (64 | 128)) => bits,

@@ -22,9 +22,9 @@ const LOCK: &str = "lock";
 /// The beginning of the name of the folder of a task that is not whole.
 const PARTIAL: &str = ".partial-";
 
-/// A stage of a run. The names are those of folders.
+/// A stage of a run on disk, in the order in which stages run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Stage {
+pub enum Stage {
     /// Documents of a part of the input, with fingerprints and canonical texts.
     Analyse,
     /// Classes of equal texts, of a range of text hashes.
@@ -46,19 +46,43 @@ pub(crate) enum Stage {
 }
 
 impl Stage {
+    /// All stages, in order.
+    pub const ALL: [Self; 9] = [
+        Self::Analyse,
+        Self::Classes,
+        Self::Items,
+        Self::Parameters,
+        Self::Join,
+        Self::Candidates,
+        Self::Verify,
+        Self::Lead,
+        Self::Groups,
+    ];
+
     /// The name of the stage.
-    pub(crate) fn name(self) -> &'static str {
+    ///
+    /// ```
+    /// use twinprint_dedup::Stage;
+    ///
+    /// assert_eq!(Stage::Join.name(), "join");
+    /// ```
+    pub fn name(self) -> &'static str {
         match self {
-            Self::Analyse => "1-analyse",
-            Self::Classes => "2-classes",
-            Self::Items => "3-items",
-            Self::Parameters => "4-parameters",
-            Self::Join => "5-join",
-            Self::Candidates => "6-candidates",
-            Self::Verify => "7-verify",
-            Self::Lead => "8-lead",
-            Self::Groups => "9-groups",
+            Self::Analyse => "analyse",
+            Self::Classes => "classes",
+            Self::Items => "items",
+            Self::Parameters => "parameters",
+            Self::Join => "join",
+            Self::Candidates => "candidates",
+            Self::Verify => "verify",
+            Self::Lead => "lead",
+            Self::Groups => "groups",
         }
+    }
+
+    /// The name of the folder of the stage.
+    fn folder(self) -> String {
+        format!("{}-{}", self as u8 + 1, self.name())
     }
 }
 
@@ -94,7 +118,7 @@ impl StageFolder {
     /// The folder of the whole output of a task.
     pub(crate) fn path(&self, task: Task) -> PathBuf {
         self.root
-            .join(task.stage.name())
+            .join(task.stage.folder())
             .join(format!("{:05}", task.number))
     }
 
@@ -124,7 +148,7 @@ impl StageFolder {
         if self.is_whole(task) {
             return self.summary(task);
         }
-        let stage = self.root.join(task.stage.name());
+        let stage = self.root.join(task.stage.folder());
         let failed = |error| WorkError::file(&stage, error);
         fs::create_dir_all(&stage).map_err(failed)?;
         let prefix = format!("{PARTIAL}{:05}-", task.number);

@@ -1,28 +1,22 @@
 //! A staged run: its specification, its folder, and the outputs of the stages that later stages read.
 
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::{Deserialize, Serialize};
 use twinprint_io::progress::Progress;
-use twinprint_io::results::Report;
-use twinprint_io::sink::OutputDir;
 use twinprint_io::source::Sources;
 use twinprint_io::work::Spool;
 use twinprint_text::KeyedHasher;
 
-use super::analyse::{self, PartSummary, TEXTS};
+use super::analyse::{PartSummary, TEXTS};
 use super::candidates::{self, CandidatesSummary};
-use super::classes;
 use super::folder::{Stage, StageFolder, Task};
 use super::items::{self, ITEMS, ItemsSummary};
-use super::join::{self, BlockPair};
 use super::parameters::{self, Parameters};
 use super::tables::ItemRow;
-use super::verify::{self, VerifySummary};
-use super::{groups, lead, write};
 use crate::error::DedupError;
 use crate::memory::Budget;
 use crate::options::DedupOptions;
@@ -229,67 +223,3 @@ impl StagedJob<'_> {
 const ROW_BYTES: u64 = 72;
 /// The smallest number of rows of a block.
 const MIN_BLOCK_ROWS: u64 = 1 << 16;
-
-/// The stages of a run in one process. Each runs the tasks whose output is not whole.
-impl StagedJob<'_> {
-    /// Analyses all parts of the input.
-    pub(crate) fn analyse_all(&self) -> Result<(), DedupError> {
-        self.spec
-            .parts()
-            .try_for_each(|part| analyse::analyse(self, part).map(drop))
-    }
-
-    /// Merges the classes of equal texts, and puts them in keep order.
-    pub(crate) fn number_items(&self) -> Result<(), DedupError> {
-        self.spec
-            .ranges()
-            .try_for_each(|range| classes::merge(self, range).map(drop))?;
-        self.items_summary().map(drop)
-    }
-
-    /// Chooses the radius, joins the fingerprints, and makes the candidates.
-    pub(crate) fn find_candidates(&self) -> Result<(), DedupError> {
-        let pairs = (0u32..).zip(BlockPair::all(self.row_blocks()?));
-        for (number, pair) in pairs {
-            join::join(self, number, pair)?;
-        }
-        self.candidates().map(drop)
-    }
-
-    /// The number of candidates.
-    pub(crate) fn candidate_count(&self) -> Result<u64, DedupError> {
-        Ok(self
-            .candidates()?
-            .blocks
-            .iter()
-            .map(|blocks| blocks.to - blocks.from)
-            .sum())
-    }
-
-    /// Verifies all candidates.
-    pub(crate) fn verify_all(&self) -> Result<VerifySummary, DedupError> {
-        let mut sum = VerifySummary::default();
-        for (number, &blocks) in (0u32..).zip(&self.candidates()?.blocks) {
-            let summary = verify::verify(self, number, blocks)?;
-            sum.verified += summary.verified;
-            sum.duplicates += summary.duplicates;
-        }
-        Ok(sum)
-    }
-
-    /// Decides which items lead, and brings the decisions to the documents.
-    pub(crate) fn decide(&self) -> Result<(), DedupError> {
-        lead::lead(self)?;
-        groups::decide(self).map(drop)
-    }
-
-    /// Writes the output files to `dir`, with temporary files in `work`. Adds counts to `report`.
-    pub(crate) fn write(&self, dir: &OutputDir, work: &Path, report: &mut Report) -> Result<(), DedupError> {
-        write::write(self, dir, work, report)
-    }
-
-    /// Deletes the files of all stages.
-    pub(crate) fn remove(self) -> Result<(), DedupError> {
-        self.folder.remove()
-    }
-}

@@ -62,7 +62,7 @@ impl StagedJob<'_> {
         let counts = self.counts()?;
         let items = self.items_summary()?;
         let candidates = self.candidates()?;
-        let verified = self.verify_all()?;
+        let verified = self.verified()?;
         let led = lead::lead(self)?;
         let mut report = Report {
             version: VERSION.to_owned(),

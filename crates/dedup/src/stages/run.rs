@@ -2,12 +2,14 @@
 
 use std::fs;
 use std::hash::Hasher;
+use std::io::{self, Write};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use siphasher::sip128::{Hasher128, SipHasher13};
 use twinprint_io::VERSION;
 use twinprint_io::progress::Progress;
+use twinprint_io::sink::Existing;
 use twinprint_io::source::{SourceFile, SourceOptions, Sources};
 use twinprint_io::work::WorkError;
 
@@ -19,10 +21,11 @@ use crate::options::{DedupOptions, Mode, Order};
 
 /// The smallest memory of a task in bytes.
 const MIN_MEMORY: u64 = 32 << 20;
-/// The number of bytes of input from which a part ends.
-const PART_BYTES: u64 = 4 << 30;
-/// The number of bytes of input for each range of text hashes.
-const RANGE_BYTES: u64 = 64 << 30;
+/// The number of bytes of input from which a part ends, and the number of parts from which small inputs are divided.
+const PART_BYTES: u64 = 1 << 30;
+const MIN_PARTS: u64 = 64;
+/// The largest number of ranges of text hashes.
+const MAX_RANGES: u32 = 256;
 /// The file of the specification.
 const SPECIFICATION: &str = "job.json";
 
@@ -54,31 +57,30 @@ pub(crate) struct StagedInput<'r> {
 }
 
 impl<'r> StagedInput<'r> {
-    /// Opens the folder, or begins it anew if it belongs to another run.
+    /// True if the folder has stages of this run.
+    pub(crate) fn continues(&self) -> bool {
+        let found = self.found().ok().flatten();
+        found.is_some_and(|spec| self.is_own(&spec))
+    }
+
+    /// Opens the folder of this run, or begins it.
+    ///
+    /// # Errors
+    /// The folder belongs to another run, or cannot be written.
     pub(crate) fn open(self) -> Result<StagedJob<'r>, DedupError> {
-        let failed = |error| WorkError::file(self.folder, error);
-        let path = self.folder.join(SPECIFICATION);
-        let identity = self.identity();
-        let found: Option<Specification> = match fs::read(&path) {
-            Ok(bytes) => serde_json::from_slice(&bytes).ok(),
-            Err(_) => None,
-        };
-        let spec = match found.filter(|spec| spec.identity == identity && spec.version == VERSION) {
-            Some(spec) => {
-                self.progress
-                    .warn("an interrupted run of the same command goes on");
-                spec
-            }
-            None => {
-                if self.folder.exists() {
-                    fs::remove_dir_all(self.folder).map_err(failed)?;
-                }
-                self.specification(identity)
-            }
-        };
         let folder = StageFolder::open(self.folder)?;
-        let json = serde_json::to_vec_pretty(&spec).map_err(|error| failed(error.into()))?;
-        fs::write(&path, json).map_err(failed)?;
+        if self.options.fresh {
+            folder.clone().remove()?;
+            StageFolder::open(self.folder)?;
+        }
+        if self.found()?.is_none() {
+            self.begin()?;
+        }
+        // Another process may have begun the run at the same time, so the specification is read again.
+        let spec = self.found()?.filter(|spec| self.is_own(spec));
+        let spec = spec.ok_or_else(|| DedupError::OtherRun {
+            folder: self.folder.to_owned(),
+        })?;
         Ok(StagedJob {
             folder,
             outputs: Outputs::of(spec.parts().len()),
@@ -91,6 +93,39 @@ impl<'r> StagedInput<'r> {
         })
     }
 
+    fn is_own(&self, spec: &Specification) -> bool {
+        spec.identity == self.identity() && spec.version == VERSION
+    }
+
+    /// The specification in the folder.
+    fn found(&self) -> Result<Option<Specification>, DedupError> {
+        let path = self.folder.join(SPECIFICATION);
+        match fs::read(&path) {
+            Ok(bytes) => Ok(Some(serde_json::from_slice(&bytes).map_err(|_| {
+                DedupError::OtherRun {
+                    folder: self.folder.to_owned(),
+                }
+            })?)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(WorkError::file(&path, error).into()),
+        }
+    }
+
+    /// Writes the specification, unless another process is first.
+    fn begin(&self) -> Result<(), DedupError> {
+        let failed = |error| WorkError::file(self.folder, error);
+        let spec = self.specification(self.identity());
+        let json = serde_json::to_vec_pretty(&spec).map_err(|error| failed(error.into()))?;
+        let mut file = tempfile::NamedTempFile::new_in(self.folder).map_err(failed)?;
+        file.write_all(&json).map_err(failed)?;
+        match file.persist_noclobber(self.folder.join(SPECIFICATION)) {
+            Err(error) if error.error.kind() != io::ErrorKind::AlreadyExists => {
+                Err(failed(error.error).into())
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// A digest of the options that affect the result and of the files with their sizes and times.
     fn identity(&self) -> String {
         let mut hasher = SipHasher13::new();
@@ -98,6 +133,9 @@ impl<'r> StagedInput<'r> {
             threads: 0,
             memory: None,
             work_dir: None,
+            on_disk: false,
+            fresh: false,
+            existing: Existing::default(),
             ..self.options.clone()
         };
         hasher.write(format!("{options:?}{:?}", self.source_options).as_bytes());
@@ -114,10 +152,11 @@ impl<'r> StagedInput<'r> {
     }
 
     fn specification(&self, identity: String) -> Specification {
+        let part_bytes = (self.sources.total_bytes() / MIN_PARTS).clamp(1, PART_BYTES);
         let mut part_starts = vec![0];
         let (mut bytes, files) = (0, self.sources.list());
         for (number, file) in (0u32..).zip(files) {
-            if bytes >= PART_BYTES {
+            if bytes >= part_bytes {
                 part_starts.push(number);
                 bytes = 0;
             }
@@ -127,8 +166,8 @@ impl<'r> StagedInput<'r> {
         Specification {
             version: VERSION.to_owned(),
             identity,
+            hash_ranges: (part_starts.len() as u32 - 1).clamp(1, MAX_RANGES),
             part_starts,
-            hash_ranges: (1 + self.sources.total_bytes() / RANGE_BYTES).min(4096) as u32,
             key: crate::read::random_key(),
             memory: self.budget.for_stages().max(MIN_MEMORY),
         }

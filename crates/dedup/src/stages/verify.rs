@@ -24,7 +24,7 @@ const BATCH_EDGES: usize = 1 << 16;
 
 /// The counts of verified candidates.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct VerifySummary {
+pub(super) struct VerifySummary {
     pub(super) verified: u64,
     pub(super) duplicates: u64,
 }

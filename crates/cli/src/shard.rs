@@ -1,0 +1,99 @@
+//! `twinprint shard`
+
+use std::process::ExitCode;
+
+use clap::ValueEnum;
+use clap::builder::PossibleValue;
+use twinprint::{Stage, TaskShare};
+
+use crate::progress::Bars;
+use crate::{dedup, interrupt, terminal};
+
+const EXAMPLES: &str = "\
+Examples:
+  twinprint shard analyse crawl/ -o out --task 3/8
+      analyses every eighth part of the input, from the third on; seven other processes analyse the others
+  twinprint shard status crawl/ -o out
+      lists the stages with the number of their tasks and of those that have ended
+  twinprint dedup crawl/ -o out --on-disk
+      writes the result once all stages have ended, or runs those that have not";
+
+/// Runs one stage of a run on disk, or a share of its tasks, so that several machines can work on one run
+///
+/// The stages are those of `twinprint dedup --on-disk` with the same options: analyse, classes, items, parameters, join,
+/// candidates, verify, lead and groups, in this order. All processes need the same files under the same paths, and the same
+/// folder for the stages, on a shared file system: beside the output directory, or in --work-dir. A task that has ended never
+/// runs again, so a process that was killed is started again with the same command.
+#[derive(clap::Args)]
+#[group(skip)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Stage to run, or `status`
+    #[arg(value_name = "STAGE")]
+    step: Step,
+
+    /// Share of the stage's tasks: process I of N
+    #[arg(long, value_name = "I/N", default_value = "1/1", help_heading = "Running")]
+    task: TaskShare,
+
+    #[command(flatten)]
+    dedup: dedup::Args,
+}
+
+/// The first argument: a stage, or the listing of the stages.
+#[derive(Clone, Copy)]
+enum Step {
+    Run(Stage),
+    Status,
+}
+
+impl ValueEnum for Step {
+    fn value_variants<'a>() -> &'a [Self] {
+        const STEPS: [Step; Stage::ALL.len() + 1] = {
+            let mut steps = [Step::Status; Stage::ALL.len() + 1];
+            let mut i = 0;
+            while i < Stage::ALL.len() {
+                steps[i] = Step::Run(Stage::ALL[i]);
+                i += 1;
+            }
+            steps
+        };
+        &STEPS
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(PossibleValue::new(match self {
+            Self::Run(stage) => stage.name(),
+            Self::Status => "status",
+        }))
+    }
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let prepared = args.dedup.prepare()?;
+    let bars = Bars::new(args.dedup.is_quiet());
+    let cancel = interrupt::flag()?;
+    let job = prepared.job(&args.dedup);
+    let states = match args.step {
+        Step::Run(stage) => {
+            twinprint::dedup_stage(&job, stage, args.task, &bars, &cancel).map(|state| vec![state])
+        }
+        Step::Status => twinprint::dedup_status(&job, &bars, &cancel),
+    };
+    bars.finish();
+    let states = states?;
+    if !args.dedup.is_quiet() || matches!(args.step, Step::Status) {
+        for state in states {
+            let tasks = state
+                .tasks
+                .map_or_else(|| "?".to_owned(), |tasks| tasks.to_string());
+            terminal::out(&format!(
+                "{:<11} {:>6} of {tasks} tasks have ended\n",
+                state.stage.name(),
+                state.whole
+            ))?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}

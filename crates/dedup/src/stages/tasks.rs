@@ -1,0 +1,181 @@
+//! The tasks of a run on disk, and which of them a process runs.
+
+use std::path::Path;
+
+use twinprint_io::results::Report;
+use twinprint_io::sink::OutputDir;
+
+use super::folder::{Stage, Task};
+use super::job::StagedJob;
+use super::join::BlockPair;
+use super::verify::VerifySummary;
+use super::{analyse, classes, groups, join, lead, verify, write};
+use crate::error::DedupError;
+
+/// The share of the tasks of a stage that one of several processes runs: every n-th task.
+///
+/// ```
+/// use twinprint_dedup::TaskShare;
+///
+/// let second: TaskShare = "2/3".parse()?;
+/// let tasks: Vec<u32> = second.tasks(8).collect();
+/// assert_eq!(tasks, [1, 4, 7]);
+/// assert!("4/3".parse::<TaskShare>().is_err());
+/// # Ok::<(), String>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TaskShare {
+    /// The number of the process, from 0.
+    process: u32,
+    /// The number of processes, at least 1.
+    processes: u32,
+}
+
+impl TaskShare {
+    /// All tasks.
+    pub const ALL: Self = Self {
+        process: 0,
+        processes: 1,
+    };
+
+    /// The numbers of the tasks of this share among `count` tasks.
+    pub fn tasks(self, count: u32) -> impl Iterator<Item = u32> {
+        (self.process..count).step_by(self.processes as usize)
+    }
+}
+
+impl std::str::FromStr for TaskShare {
+    type Err = String;
+
+    /// Parses `I/N`: process I of N, from 1.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let numbers = text.split_once('/');
+        let numbers = numbers.and_then(|(i, n)| Some((i.parse::<u32>().ok()?, n.parse::<u32>().ok()?)));
+        match numbers {
+            Some((process, processes)) if (1..=processes).contains(&process) => Ok(Self {
+                process: process - 1,
+                processes,
+            }),
+            _ => Err("not I/N with I from 1 to N, such as 2/8".to_owned()),
+        }
+    }
+}
+
+/// The number of tasks of a stage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StageStatus {
+    /// The stage.
+    pub stage: Stage,
+    /// The number of tasks; `None` if it is not known before an earlier stage is whole.
+    pub tasks: Option<u32>,
+    /// The number of tasks whose output is whole.
+    pub whole: u32,
+}
+
+impl StageStatus {
+    /// True if all tasks are whole.
+    pub fn is_whole(&self) -> bool {
+        self.tasks == Some(self.whole)
+    }
+}
+
+impl StagedJob<'_> {
+    /// The number of tasks of a stage; `None` if it is not known before an earlier stage is whole.
+    fn tasks(&self, stage: Stage) -> Result<Option<u32>, DedupError> {
+        let needs = |earlier: Stage| self.folder.is_whole(Task::only(earlier));
+        Ok(match stage {
+            Stage::Analyse => Some(self.spec.parts().len() as u32),
+            Stage::Classes => Some(self.spec.ranges().len() as u32),
+            Stage::Items | Stage::Parameters | Stage::Candidates | Stage::Lead | Stage::Groups => Some(1),
+            Stage::Join if needs(Stage::Parameters) => {
+                Some(BlockPair::all(self.row_blocks()?).count() as u32)
+            }
+            Stage::Verify if needs(Stage::Candidates) => Some(self.candidates()?.blocks.len() as u32),
+            Stage::Join | Stage::Verify => None,
+        })
+    }
+
+    /// The state of a stage.
+    pub(crate) fn status(&self, stage: Stage) -> Result<StageStatus, DedupError> {
+        let tasks = self.tasks(stage)?;
+        let is_whole = |&number: &u32| self.folder.is_whole(Task { stage, number });
+        Ok(StageStatus {
+            stage,
+            tasks,
+            whole: (0..tasks.unwrap_or(0)).filter(is_whole).count() as u32,
+        })
+    }
+
+    /// Runs a share of the tasks of a stage, unless their output is whole.
+    ///
+    /// # Errors
+    /// An earlier stage is not whole; a task fails.
+    pub(crate) fn run(&self, stage: Stage, share: TaskShare) -> Result<(), DedupError> {
+        for earlier in Stage::ALL.into_iter().take_while(|&earlier| earlier < stage) {
+            let status = self.status(earlier)?;
+            if !status.is_whole() {
+                return Err(DedupError::StageMissing {
+                    stage: earlier.name(),
+                    whole: status.whole,
+                    tasks: status.tasks,
+                });
+            }
+        }
+        let count = self.tasks(stage)?.unwrap_or(0);
+        share.tasks(count).try_for_each(|number| {
+            self.check_cancelled()?;
+            self.run_task(stage, number)
+        })
+    }
+
+    fn run_task(&self, stage: Stage, number: u32) -> Result<(), DedupError> {
+        match stage {
+            Stage::Analyse => analyse::analyse(self, number).map(drop),
+            Stage::Classes => classes::merge(self, number).map(drop),
+            Stage::Items => self.items_summary().map(drop),
+            Stage::Parameters => self.parameters().map(drop),
+            Stage::Join => {
+                let pair = BlockPair::all(self.row_blocks()?).nth(number as usize);
+                pair.map_or(Ok(()), |pair| join::join(self, number, pair).map(drop))
+            }
+            Stage::Candidates => self.candidates().map(drop),
+            Stage::Verify => {
+                let blocks = self.candidates()?.blocks.get(number as usize).copied();
+                blocks.map_or(Ok(()), |blocks| verify::verify(self, number, blocks).map(drop))
+            }
+            Stage::Lead => lead::lead(self).map(drop),
+            Stage::Groups => groups::decide(self).map(drop),
+        }
+    }
+
+    /// The number of candidates.
+    pub(crate) fn candidate_count(&self) -> Result<u64, DedupError> {
+        Ok(self
+            .candidates()?
+            .blocks
+            .iter()
+            .map(|blocks| blocks.to - blocks.from)
+            .sum())
+    }
+
+    /// The counts of all verified candidates.
+    pub(super) fn verified(&self) -> Result<VerifySummary, DedupError> {
+        let mut sum = VerifySummary::default();
+        for (number, &blocks) in (0u32..).zip(&self.candidates()?.blocks) {
+            let summary = verify::verify(self, number, blocks)?;
+            sum.verified += summary.verified;
+            sum.duplicates += summary.duplicates;
+        }
+        Ok(sum)
+    }
+
+    /// Writes the output files to `dir`, with temporary files in `work`. Adds counts to `report`.
+    pub(crate) fn write(&self, dir: &OutputDir, work: &Path, report: &mut Report) -> Result<(), DedupError> {
+        write::write(self, dir, work, report)
+    }
+
+    /// Deletes the files of all stages.
+    pub(crate) fn remove(self) -> Result<(), DedupError> {
+        self.folder.remove()
+    }
+}
