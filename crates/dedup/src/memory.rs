@@ -35,7 +35,8 @@ pub(crate) const MAX_SET_BYTES: usize = 96 << 20;
 /// The smallest number of bytes of shingle sets that one of the [`SET_CACHES`] may load. With fewer bytes, every pair
 /// would load its texts again.
 const MIN_SET_BYTES: u64 = 4 << 20;
-/// The largest number of bytes that a task of a run on disk takes.
+/// The smallest and the largest number of bytes that a task of a run on disk takes beside the fixed ones.
+const MIN_STAGE_BYTES: u64 = 32 << 20;
 const STAGE_BYTES: u64 = 8 << 30;
 /// The number of collections of shingle sets that are in memory at one time: those of the current block, those kept for
 /// later pairs, and those of the set join.
@@ -109,7 +110,8 @@ impl Budget {
     /// The bytes that the tasks of a run on disk may take beside the fixed ones.
     pub(crate) fn for_stages(&self) -> u64 {
         let limit = self.limit.unwrap_or(STAGE_BYTES);
-        limit.saturating_sub(fixed(self.threads)).min(STAGE_BYTES)
+        let left = limit.saturating_sub(fixed(self.threads));
+        left.clamp(MIN_STAGE_BYTES, STAGE_BYTES)
     }
 
     /// The bytes of shingle sets that may be loaded at a time, in addition to tables of `tables` bytes. The number

@@ -229,6 +229,15 @@ impl<R: Row> RowFile<R> {
         Ok(R::read_from(&bytes))
     }
 
+    /// Reads rows at ascending positions.
+    pub(crate) fn cursor(&self) -> RowCursor<'_, R> {
+        RowCursor {
+            file: self,
+            first: 0,
+            bytes: Vec::new(),
+        }
+    }
+
     /// Reads all rows.
     pub(crate) fn all(&self) -> RowReader<'_, R> {
         self.range(0..self.rows)
@@ -301,6 +310,34 @@ impl<R: Row> Iterator for RowReader<'_, R> {
         let row = R::read_from(&self.bytes[self.next..self.next + R::BYTES]);
         self.next += R::BYTES;
         Some(Ok(row))
+    }
+}
+
+/// Reads rows at ascending positions, many at a time.
+pub(crate) struct RowCursor<'f, R> {
+    file: &'f RowFile<R>,
+    /// The position of the first row in `bytes`.
+    first: u64,
+    bytes: Vec<u8>,
+}
+
+impl<R: Row> RowCursor<'_, R> {
+    /// The row at a position.
+    ///
+    /// # Errors
+    /// The file cannot be read, or has no such row.
+    pub(crate) fn get(&mut self, position: u64) -> Result<R, DedupError> {
+        let rows = (self.bytes.len() / R::BYTES) as u64;
+        if !(self.first..self.first + rows).contains(&position) {
+            let wanted = ((BUFFER_BYTES / R::BYTES) as u64)
+                .min(self.file.rows.saturating_sub(position))
+                .max(1);
+            self.bytes.resize(wanted as usize * R::BYTES, 0);
+            self.first = position;
+            self.file.read(position, &mut self.bytes)?;
+        }
+        let at = (position - self.first) as usize * R::BYTES;
+        Ok(R::read_from(&self.bytes[at..at + R::BYTES]))
     }
 }
 
@@ -436,6 +473,11 @@ mod tests {
             sorted.sort_unstable();
             assert!(file.all().map(Result::unwrap).eq(sorted.iter().copied()));
             assert_eq!(file.get(77).unwrap(), sorted[77]);
+            let mut cursor = file.cursor();
+            for at in [0, 1, 77, 49_000, 49_999, 3] {
+                assert_eq!(cursor.get(at).unwrap(), sorted[at as usize]);
+            }
+            assert!(cursor.get(50_000).is_err());
             let middle = sorted[20_000];
             assert_eq!(file.partition_point(|row| *row < middle).unwrap(), 20_000);
             let halves = vec![file.range(0..30_000), file.range(10_000..50_000)];

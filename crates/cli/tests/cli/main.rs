@@ -32,6 +32,7 @@ mod library_profiles;
 mod limits;
 mod measuring;
 mod missing_fields;
+mod on_disk;
 mod order;
 mod overwrite;
 mod pages;

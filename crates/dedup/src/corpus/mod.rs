@@ -108,7 +108,7 @@ pub(crate) enum SortKey {
     Newest(Reverse<Option<SortValue>>),
 }
 
-/// The number of features of a class whose analysis is in an earlier segment.
+/// The number of features of a class whose analysis is in an earlier slice.
 const UNANALYSED: u32 = u32::MAX;
 
 /// The values of a new class in the tables of [`Classes`].
@@ -341,7 +341,7 @@ impl Classes {
         self.size.push(1)
     }
 
-    /// Adds a class with its first document, whose analysis is in an earlier segment of the same part.
+    /// Adds a class with its first document, whose analysis is in an earlier slice of the same part.
     pub(crate) fn add_unanalysed(&mut self, key: ClassKey) -> ClassId {
         let class = NewClass {
             fingerprint: 0,
@@ -353,7 +353,7 @@ impl Classes {
         self.add(key, class)
     }
 
-    /// False if the analysis of the text of a class is in an earlier segment.
+    /// False if the analysis of the text of a class is in an earlier slice.
     pub(crate) fn is_analysed(&self, class: ClassId) -> bool {
         self.features[class] != UNANALYSED
     }

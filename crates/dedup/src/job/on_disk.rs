@@ -52,6 +52,7 @@ impl<'j> Runner<'j> {
             source_options: self.source_options,
             options: self.options,
             budget: self.budget,
+            memory: self.budget.for_stages(),
             progress: self.progress,
             cancel: self.cancel,
             folder,

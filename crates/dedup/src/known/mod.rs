@@ -104,7 +104,6 @@ impl KnownClasses {
     }
 
     /// True if all known classes were verified on the texts.
-    #[cfg(feature = "tables")]
     pub(crate) fn verified(&self) -> bool {
         self.0.iter().flatten().all(|known| known.jaccard.is_some())
     }

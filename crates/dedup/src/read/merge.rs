@@ -18,8 +18,8 @@ pub(super) struct Merger<'m> {
     pub(super) spool: Option<SpoolWriter>,
     pub(super) rejects: &'m mut Rejects,
     pub(super) budget: Budget,
-    /// True if the tables are taken segment by segment, so that a class may have been added to an earlier one only.
-    pub(super) in_segments: bool,
+    /// True if the tables are taken slice by slice, so that a class may have been added to an earlier one only.
+    pub(super) in_slices: bool,
 }
 
 impl Merger<'_> {
@@ -36,7 +36,7 @@ impl Merger<'_> {
             spool,
             rejects,
             budget,
-            in_segments,
+            in_slices,
         } = self;
         counts.longest = counts.longest.max(chunk.longest);
         counts.record_bytes += chunk.record_bytes;
@@ -82,7 +82,7 @@ impl Merger<'_> {
                         Some(corpus.classes.add(document.key, class))
                     });
                     let class =
-                        class.or_else(|| in_segments.then(|| corpus.classes.add_unanalysed(document.key)));
+                        class.or_else(|| in_slices.then(|| corpus.classes.add_unanalysed(document.key)));
                     let class = class.expect(
                         "a text that the cache has from an earlier batch was the first of its class there",
                     );

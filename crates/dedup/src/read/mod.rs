@@ -72,13 +72,13 @@ impl<'r> SpoolPlace<'r> {
     }
 }
 
-/// The segments of a part of a corpus: its documents are numbered anew in each segment, so that the tables of one segment
-/// fit into memory.
-pub(crate) trait Segments: Send {
-    /// True if the current segment should end.
+/// The slices of a part of a corpus: its documents are numbered anew in each slice, so that the tables of one slice fit
+/// into memory.
+pub(crate) trait Slices: Send {
+    /// True if the current slice should end.
     fn is_full(&self, corpus: &Corpus) -> bool;
 
-    /// Takes the tables of a segment.
+    /// Takes the tables of a slice.
     fn end(&mut self, corpus: Corpus) -> Result<(), DedupError>;
 }
 
@@ -109,18 +109,18 @@ pub(crate) fn read(
     rejects: &mut Rejects,
     progress: &dyn Progress,
 ) -> Result<ReadOutcome, DedupError> {
-    read_segments(sources, reading, None, rejects, progress)
+    read_slices(sources, reading, None, rejects, progress)
 }
 
-/// Like [`read`], but passes the tables of each segment to `segments`, if there are any. The returned tables are empty then.
-/// A class of a later segment may be one that an earlier segment has [analysed](crate::corpus::Classes::is_analysed).
+/// Like [`read`], but passes the tables of each slice to `slices`, if there are any. The returned tables are empty then.
+/// A class of a later slice may be one that an earlier slice has [analysed](crate::corpus::Classes::is_analysed).
 ///
 /// # Errors
-/// The same as for [`read`]; the errors of `segments`.
-pub(crate) fn read_segments(
+/// The same as for [`read`]; the errors of `slices`.
+pub(crate) fn read_slices(
     sources: &Sources,
     reading: ReadOptions<'_>,
-    mut segments: Option<&mut dyn Segments>,
+    mut slices: Option<&mut dyn Slices>,
     rejects: &mut Rejects,
     progress: &dyn Progress,
 ) -> Result<ReadOutcome, DedupError> {
@@ -145,7 +145,7 @@ pub(crate) fn read_segments(
         spool,
         rejects,
         budget,
-        in_segments: segments.is_some(),
+        in_slices: slices.is_some(),
     };
     let mut digest = reading.digest.map(InputDigest::new);
     // While one batch is analysed, the batch before it is merged and its texts are compressed.
@@ -198,10 +198,10 @@ pub(crate) fn read_segments(
             },
         );
         merged?;
-        if let Some(segments) = &mut segments
-            && segments.is_full(&merger.corpus)
+        if let Some(slices) = &mut slices
+            && slices.is_full(&merger.corpus)
         {
-            segments.end(std::mem::take(&mut merger.corpus))?;
+            slices.end(std::mem::take(&mut merger.corpus))?;
         }
         budget.check(memory::tables_of(&merger.corpus))?;
         before = analysed?;
@@ -216,8 +216,8 @@ pub(crate) fn read_segments(
         ..
     } = merger;
     counts.intake = sources.intake_so_far();
-    match segments {
-        Some(segments) if corpus.documents.records() > 0 => segments.end(std::mem::take(&mut corpus))?,
+    match slices {
+        Some(slices) if corpus.documents.records() > 0 => slices.end(std::mem::take(&mut corpus))?,
         _ => corpus.classes.seal(),
     }
     let spool = spool.map(SpoolWriter::finish).transpose()?;

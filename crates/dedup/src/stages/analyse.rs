@@ -1,7 +1,7 @@
-//! The first stage: analyses a part of the input, segment by segment.
+//! The first stage: analyses a part of the input, slice by slice.
 //!
 //! A part is a number of consecutive files. Its documents are read as in a run in memory, but the tables are written out
-//! whenever they have [`SEGMENT_DOCUMENTS`] documents.
+//! whenever they have [`SLICE_DOCUMENTS`] documents.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,28 +20,29 @@ use crate::corpus::Corpus;
 use crate::corpus::keep_order::KeepOrder;
 use crate::error::DedupError;
 use crate::ids::{Id, IdVec};
-use crate::read::{self, ReadOptions, Rejects, Segments, SpoolPlace};
+use crate::memory;
+use crate::read::{self, ReadOptions, Rejects, Slices, SpoolPlace};
 use crate::rows::{Number, RowWriter};
 
-/// The number of documents from which a segment ends. It bounds the memory of the tables to about 200 MB.
-const SEGMENT_DOCUMENTS: usize = 1 << 20;
-/// The number of segments that a part can have.
-pub(super) const MAX_SEGMENTS: u32 = 1 << 12;
+/// The number of documents from which a slice ends. It bounds the memory of the tables to about 200 MB.
+const SLICE_DOCUMENTS: usize = 1 << 20;
+/// The number of slices that a part can have.
+pub(super) const MAX_SLICES: u32 = 1 << 12;
 
 /// The name of the spool of texts of a part.
 pub(super) const TEXTS: &str = "texts";
 /// The name of the rejected records of a part.
 pub(super) const REJECTS: &str = "rejects.jsonl";
 
-/// The name of a file of a segment.
-pub(super) fn segment_file(name: &str, segment: u32) -> String {
-    format!("{name}-{:05}", segment % MAX_SEGMENTS)
+/// The name of a file of a slice.
+pub(super) fn slice_file(name: &str, slice: u32) -> String {
+    format!("{name}-{:05}", slice % MAX_SLICES)
 }
 
 /// The summary of an analysed part.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct PartSummary {
-    pub(super) segments: Vec<SegmentSummary>,
+    pub(super) slices: Vec<SliceSummary>,
     /// The number of records of each file of the part.
     pub(super) records: Vec<u64>,
     pub(super) input_bytes: u64,
@@ -52,9 +53,9 @@ pub(super) struct PartSummary {
     pub(super) intake: Intake,
 }
 
-/// The counts of a segment.
+/// The counts of a slice.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct SegmentSummary {
+pub(super) struct SliceSummary {
     pub(super) number: u32,
     pub(super) documents: u32,
     pub(super) rejected: u64,
@@ -92,14 +93,15 @@ fn analyse_part<K: KeepKey>(job: &StagedJob<'_>, part: u32, dir: &Path) -> Resul
         digest: None,
         reject_check: None,
     };
-    let mut segments = WrittenSegments::<K> {
+    let mut slices = WrittenSlices::<K> {
         dir,
         part,
         first_file: files.start,
+        max_bytes: job.spec.memory / 2,
         summaries: Vec::new(),
         key: std::marker::PhantomData,
     };
-    let read = read::read_segments(&sources, reading, Some(&mut segments), &mut rejects, job.progress)?;
+    let read = read::read_slices(&sources, reading, Some(&mut slices), &mut rejects, job.progress)?;
     rejects.finish()?;
     let failed = |error| WorkError::file(dir, error);
     fs::rename(output.files_dir().join(REJECTS), dir.join(REJECTS)).map_err(failed)?;
@@ -112,7 +114,7 @@ fn analyse_part<K: KeepKey>(job: &StagedJob<'_>, part: u32, dir: &Path) -> Resul
         file.file += files.start;
     }
     Ok(PartSummary {
-        segments: segments.summaries,
+        slices: slices.summaries,
         records: records.map(|file| sources.records(file).unwrap_or(0)).collect(),
         input_bytes: counts.input_bytes,
         text_bytes: counts.text_bytes,
@@ -130,34 +132,36 @@ fn owned(counts: BTreeMap<&'static str, u64>) -> BTreeMap<String, u64> {
         .collect()
 }
 
-/// Writes the tables of each segment.
-struct WrittenSegments<'d, K> {
+/// Writes the tables of each slice.
+struct WrittenSlices<'d, K> {
     dir: &'d Path,
     part: u32,
     first_file: u32,
-    summaries: Vec<SegmentSummary>,
+    /// The bytes of tables from which a slice ends.
+    max_bytes: u64,
+    summaries: Vec<SliceSummary>,
     key: std::marker::PhantomData<K>,
 }
 
-impl<K: KeepKey> Segments for WrittenSegments<'_, K> {
+impl<K: KeepKey> Slices for WrittenSlices<'_, K> {
     fn is_full(&self, corpus: &Corpus) -> bool {
-        corpus.documents.len() >= SEGMENT_DOCUMENTS
+        corpus.documents.len() >= SLICE_DOCUMENTS || memory::tables_of(corpus) > self.max_bytes
     }
 
     fn end(&mut self, corpus: Corpus) -> Result<(), DedupError> {
         let in_part = self.summaries.len() as u32;
-        if in_part >= MAX_SEGMENTS {
+        if in_part >= MAX_SLICES {
             return Err(DedupError::option(
                 "part",
-                format!("a part of the input has more than {MAX_SEGMENTS} segments of a million documents"),
+                format!("a part of the input has more than {MAX_SLICES} slices of a million documents"),
             ));
         }
-        let segment = self.part * MAX_SEGMENTS + in_part;
-        self.write_documents(&corpus, segment)?;
-        self.write_classes(&corpus, segment)?;
+        let slice = self.part * MAX_SLICES + in_part;
+        self.write_documents(&corpus, slice)?;
+        self.write_classes(&corpus, slice)?;
         let documents = &corpus.documents;
-        self.summaries.push(SegmentSummary {
-            number: segment,
+        self.summaries.push(SliceSummary {
+            number: slice,
             documents: documents.len() as u32,
             rejected: documents.rejected(),
             undated: documents.undated() as u64,
@@ -168,14 +172,14 @@ impl<K: KeepKey> Segments for WrittenSegments<'_, K> {
     }
 }
 
-impl<K: KeepKey> WrittenSegments<'_, K> {
-    fn path(&self, name: &str, segment: u32) -> PathBuf {
-        self.dir.join(segment_file(name, segment))
+impl<K: KeepKey> WrittenSlices<'_, K> {
+    fn path(&self, name: &str, slice: u32) -> PathBuf {
+        self.dir.join(slice_file(name, slice))
     }
 
-    fn write_documents(&self, corpus: &Corpus, segment: u32) -> Result<(), DedupError> {
+    fn write_documents(&self, corpus: &Corpus, slice: u32) -> Result<(), DedupError> {
         let documents = &corpus.documents;
-        let mut rows = RowWriter::create(&self.path("documents", segment))?;
+        let mut rows = RowWriter::create(&self.path("documents", slice))?;
         let mut ids = String::new();
         for document in documents.document_ids() {
             ids.push_str(documents.id(document).unwrap_or_default());
@@ -187,9 +191,9 @@ impl<K: KeepKey> WrittenSegments<'_, K> {
             })?;
         }
         rows.finish()?;
-        let path = self.path("ids", segment);
+        let path = self.path("ids", slice);
         fs::write(&path, ids).map_err(|error| WorkError::file(&path, error))?;
-        let mut rejects = RowWriter::create(&self.path("rejects", segment))?;
+        let mut rejects = RowWriter::create(&self.path("rejects", slice))?;
         for document in documents.rejects() {
             let value = u64::from(document.get());
             rejects.push(Number { value })?;
@@ -198,7 +202,7 @@ impl<K: KeepKey> WrittenSegments<'_, K> {
         Ok(())
     }
 
-    fn write_classes(&self, corpus: &Corpus, segment: u32) -> Result<(), DedupError> {
+    fn write_classes(&self, corpus: &Corpus, slice: u32) -> Result<(), DedupError> {
         let Corpus { documents, classes } = corpus;
         let keep = KeepOrder::new(documents, classes.len());
         let mut first = IdVec::filled(u32::MAX, classes.len());
@@ -216,10 +220,10 @@ impl<K: KeepKey> WrittenSegments<'_, K> {
                 .map_or(K::of(&crate::corpus::SortKey::Input), K::of);
             rows.push(LocalClass {
                 text_hash: u128::from(key[1]) << 64 | u128::from(key[0]),
-                class: DocumentNumber::new(segment, class.get()).0,
+                class: DocumentNumber::new(slice, class.get()).0,
                 keep: key_of?,
-                representative: DocumentNumber::new(segment, representative.get()).0,
-                first: DocumentNumber::new(segment, first[class]).0,
+                representative: DocumentNumber::new(slice, representative.get()).0,
+                first: DocumentNumber::new(slice, first[class]).0,
                 size: classes.size[class],
                 analysed: u8::from(analysed),
                 fingerprint: classes.fingerprint[class],
@@ -233,7 +237,7 @@ impl<K: KeepKey> WrittenSegments<'_, K> {
             });
         }
         rows.sort_unstable();
-        let mut writer = RowWriter::create(&self.path("classes", segment))?;
+        let mut writer = RowWriter::create(&self.path("classes", slice))?;
         for row in rows {
             writer.push(row)?;
         }

@@ -75,36 +75,37 @@ pub(super) fn expand(job: &StagedJob<'_>) -> Result<CandidatesSummary, DedupErro
     })
 }
 
-/// The rows of the join, with their items.
+/// The rows of the join, with their items. In memory: eight bytes for a row with one item.
 struct JoinedRows {
-    items: RowFile<Number>,
+    /// The items of the rows, one row after another.
+    items: Vec<u32>,
     /// The end of each row among the items.
-    ends: Vec<u64>,
+    ends: Vec<u32>,
     pairs: Vec<RowFile<RowPair>>,
 }
 
 impl JoinedRows {
     fn open(job: &StagedJob<'_>) -> Result<Self, DedupError> {
-        let file = |name| job.folder.file(Task::only(Stage::Parameters), name);
-        let ends = RowFile::<Number>::open(&file(ROW_ENDS))?;
-        let ends = ends
-            .all()
-            .map(|end| Ok(end?.value))
-            .collect::<Result<_, DedupError>>()?;
+        let numbers = |name| {
+            let file = RowFile::<Number>::open(&job.folder.file(Task::only(Stage::Parameters), name))?;
+            let too_many = |_| DedupError::TooManyDocuments { limit: u32::MAX };
+            let numbers = file
+                .all()
+                .map(|number| u32::try_from(number?.value).map_err(too_many));
+            numbers.collect::<Result<Vec<u32>, DedupError>>()
+        };
         let pairs = (0..BlockPair::all(job.row_blocks()?).count() as u32)
             .map(|number| {
-                RowFile::open(&job.folder.file(
-                    Task {
-                        stage: Stage::Join,
-                        number,
-                    },
-                    PAIRS,
-                ))
+                let task = Task {
+                    stage: Stage::Join,
+                    number,
+                };
+                RowFile::open(&job.folder.file(task, PAIRS))
             })
             .collect::<Result<_, _>>()?;
         Ok(Self {
-            items: RowFile::open(&file(ROW_ITEMS))?,
-            ends,
+            items: numbers(ROW_ITEMS)?,
+            ends: numbers(ROW_ENDS)?,
             pairs,
         })
     }
@@ -113,21 +114,18 @@ impl JoinedRows {
         self.pairs.iter().flat_map(RowFile::all)
     }
 
-    fn start(&self, row: u64) -> u64 {
-        match row {
+    /// The items of a row, ascending.
+    fn items(&self, row: u64) -> &[u32] {
+        let start = match row {
             0 => 0,
-            row => self.ends[row as usize - 1],
-        }
+            row => self.ends[row as usize - 1] as usize,
+        };
+        &self.items[start..self.ends[row as usize] as usize]
     }
 
     /// The number of items of a row.
     fn size(&self, row: u64) -> usize {
-        (self.ends[row as usize] - self.start(row)) as usize
-    }
-
-    fn items(&self, row: u64) -> Result<Vec<u64>, DedupError> {
-        let items = self.items.range(self.start(row)..self.ends[row as usize]);
-        items.map(|item| Ok(item?.value)).collect()
+        self.items(row).len()
     }
 
     /// For each row, true if it is hot.
@@ -206,7 +204,7 @@ impl Expansion<'_> {
                 (false, true) => JoinRole::Fringe,
                 (false, false) => continue,
             };
-            for item in rows.items(row)? {
+            for &item in rows.items(row) {
                 let own = &mut self.roles[item as usize];
                 *own = (*own).max(role);
             }
@@ -216,13 +214,14 @@ impl Expansion<'_> {
             if a == b || hot[a as usize] || hot[b as usize] {
                 continue;
             }
-            let others = rows.items(b)?;
-            for item in rows.items(a)? {
-                others.iter().try_for_each(|&other| self.edge(item, other))?;
+            for &item in rows.items(a) {
+                rows.items(b)
+                    .iter()
+                    .try_for_each(|&other| self.edge(item, other))?;
             }
         }
         for row in (0..hot.len() as u64).filter(|&row| (2..=HOT_ROW_MIN_CLASSES).contains(&rows.size(row))) {
-            let items = rows.items(row)?;
+            let items = rows.items(row);
             for (i, &item) in items.iter().enumerate() {
                 items[..i].iter().try_for_each(|&other| self.edge(item, other))?;
             }
@@ -231,12 +230,12 @@ impl Expansion<'_> {
     }
 
     /// Adds the edge of two items unless it is left to the set join.
-    fn edge(&mut self, a: u64, b: u64) -> Result<(), DedupError> {
+    fn edge(&mut self, a: u32, b: u32) -> Result<(), DedupError> {
         if in_set_join(self.roles[a as usize], self.roles[b as usize]) {
             return Ok(());
         }
         self.summary.by_fingerprints += 1;
-        self.push(a, b)
+        self.push(u64::from(a), u64::from(b))
     }
 
     fn push(&mut self, a: u64, b: u64) -> Result<(), DedupError> {

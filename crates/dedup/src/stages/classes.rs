@@ -1,12 +1,12 @@
-//! The second stage: merges the classes of all segments to classes of equal texts.
+//! The second stage: merges the classes of all slices to classes of equal texts.
 //!
-//! A task takes a range of text hashes from every segment, so that each class is in one task.
+//! A task takes a range of text hashes from every slice, so that each class is in one task.
 
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::analyse::segment_file;
+use super::analyse::slice_file;
 use super::folder::{Stage, Task};
 use super::job::StagedJob;
 use super::keep_key::{KeepKey, with_keep_key};
@@ -16,7 +16,7 @@ use crate::rows::{Merge, RowFile, RowSorter};
 
 /// The name of the file of classes.
 pub(super) const CLASSES: &str = "classes";
-/// The name of the file of links between classes and the classes of segments.
+/// The name of the file of links between classes and the classes of slices.
 pub(super) const LINKS: &str = "links";
 
 /// The summary of a range of classes.
@@ -47,8 +47,8 @@ fn merge_range<K: KeepKey>(
             stage: Stage::Analyse,
             number: part,
         };
-        for segment in job.part(part)?.segments {
-            let path = job.folder.file(task, &segment_file("classes", segment.number));
+        for slice in job.part(part)?.slices {
+            let path = job.folder.file(task, &slice_file("classes", slice.number));
             files.push(RowFile::<LocalClass<K>>::open(&path)?);
         }
     }
@@ -91,7 +91,7 @@ fn merge_range<K: KeepKey>(
     Ok(ClassesSummary { classes: count })
 }
 
-/// The class that the classes of segments with equal texts form. `None` without classes.
+/// The class that the classes of slices with equal texts form. `None` without classes.
 fn united<K: KeepKey>(group: &[LocalClass<K>]) -> Option<GlobalClass<K>> {
     let best = group.iter().min_by_key(|row| (row.keep, row.representative))?;
     let analysed = group.iter().find(|row| row.analysed == 1)?;

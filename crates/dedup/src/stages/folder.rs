@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use twinprint_io::work::WorkError;
+use twinprint_io::work::{WorkError, mark_unfinished};
 
 use crate::error::DedupError;
 
@@ -109,7 +109,8 @@ pub(crate) struct StageFolder {
 impl StageFolder {
     /// Opens a folder, which is created if it is missing.
     pub(crate) fn open(root: &Path) -> Result<Self, DedupError> {
-        fs::create_dir_all(root).map_err(|error| WorkError::file(root, error))?;
+        let made = fs::create_dir_all(root).and_then(|()| mark_unfinished(root));
+        made.map_err(|error| WorkError::file(root, error))?;
         Ok(Self {
             root: root.to_owned(),
         })

@@ -1,4 +1,4 @@
-//! The ninth stage: brings the decisions to the classes of the segments, whose documents they decide.
+//! The ninth stage: brings the decisions to the classes of the slices, whose documents they decide.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,7 +13,7 @@ use super::tables::{ClassLink, DecisionRow, FollowerRow};
 use crate::error::DedupError;
 use crate::rows::{Merge, RowFile, RowSorter, row};
 
-/// The name of the file of decisions, sorted by the class of a segment.
+/// The name of the file of decisions, sorted by the class of a slice.
 pub(super) const DECISIONS: &str = "decisions";
 
 /// The counts of the groups.
@@ -55,7 +55,7 @@ pub(super) fn decide(job: &StagedJob<'_>) -> Result<GroupsSummary, DedupError> {
     job.folder.run(Task::only(Stage::Groups), |dir| {
         let groups = item_groups(job, dir)?;
         let (decisions, summary) = item_decisions(job, dir, groups)?;
-        of_segments(job, dir, decisions)?;
+        of_slices(job, dir, decisions)?;
         Ok(summary)
     })
 }
@@ -128,12 +128,8 @@ fn item_decisions(
     Ok((decisions, summary))
 }
 
-/// The decision on each class of a segment.
-fn of_segments(
-    job: &StagedJob<'_>,
-    dir: &Path,
-    decisions: RowSorter<ItemDecision>,
-) -> Result<(), DedupError> {
+/// The decision on each class of a slice.
+fn of_slices(job: &StagedJob<'_>, dir: &Path, decisions: RowSorter<ItemDecision>) -> Result<(), DedupError> {
     let files = job
         .spec
         .ranges()

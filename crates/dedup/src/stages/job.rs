@@ -222,4 +222,4 @@ impl StagedJob<'_> {
 /// counts of its items and neighbours.
 const ROW_BYTES: u64 = 72;
 /// The smallest number of rows of a block.
-const MIN_BLOCK_ROWS: u64 = 1 << 16;
+const MIN_BLOCK_ROWS: u64 = 1 << 10;

@@ -77,6 +77,7 @@ fn decide(job: &StagedJob<'_>, dir: &Path) -> Result<LeadSummary, DedupError> {
     let candidates = Candidates::of_members(members.iter().map(|member| role_of(member.role)).collect());
     let mut crowd = Crowd::new(job, &corpus, &candidates, &member_items)?;
     let items = job.items()?;
+    let mut item_rows = items.cursor();
     let mut follows = Follows(vec![0; items.len().div_ceil(64) as usize]);
     let mut followers = RowSorter::new(dir, job.sort_memory());
     let mut crowd_pairs = RowWriter::create(&dir.join(CROWD_PAIRS))?;
@@ -131,7 +132,7 @@ fn decide(job: &StagedJob<'_>, dir: &Path) -> Result<LeadSummary, DedupError> {
             followers.push(FollowerRow {
                 leader: nearest.earlier,
                 item,
-                copies: items.get(item)?.copies(),
+                copies: item_rows.get(item)?.copies(),
                 distance: nearest.distance,
                 jaccard: nearest.jaccard,
             })?;

@@ -6,7 +6,7 @@
 //!
 //! | stage | a task for each | output |
 //! |---|---|---|
-//! | [`analyse`] | part of the input | documents, classes of equal texts in a segment, canonical texts |
+//! | [`analyse`] | part of the input | documents, classes of equal texts in a slice, canonical texts |
 //! | [`classes`] | range of text hashes | classes of equal texts |
 //! | [`items`] | run | classes in keep order |
 //! | [`parameters`] | run | radius; rows: distinct fingerprints |
@@ -37,6 +37,8 @@ mod report;
 mod run;
 mod tables;
 mod tasks;
+#[cfg(test)]
+mod tests;
 mod verify;
 mod write;
 

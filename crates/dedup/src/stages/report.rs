@@ -31,10 +31,10 @@ impl StagedJob<'_> {
     pub(crate) fn counts(&self) -> Result<DocumentCounts, DedupError> {
         let mut counts = DocumentCounts::default();
         for part in self.spec.parts() {
-            for segment in self.part(part)?.segments {
-                counts.documents += u64::from(segment.documents);
-                counts.rejected += segment.rejected;
-                counts.undated += segment.undated;
+            for slice in self.part(part)?.slices {
+                counts.documents += u64::from(slice.documents);
+                counts.rejected += slice.rejected;
+                counts.undated += slice.undated;
             }
         }
         self.intake()?.checked()?;

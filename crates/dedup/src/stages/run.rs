@@ -19,8 +19,6 @@ use crate::error::DedupError;
 use crate::memory::Budget;
 use crate::options::{DedupOptions, Mode, Order};
 
-/// The smallest memory of a task in bytes.
-const MIN_MEMORY: u64 = 32 << 20;
 /// The number of bytes of input from which a part ends, and the number of parts from which small inputs are divided.
 const PART_BYTES: u64 = 1 << 30;
 const MIN_PARTS: u64 = 64;
@@ -50,6 +48,8 @@ pub(crate) struct StagedInput<'r> {
     pub(crate) source_options: &'r SourceOptions,
     pub(crate) options: &'r DedupOptions,
     pub(crate) budget: Budget,
+    /// The memory of a task of a new run, in bytes.
+    pub(crate) memory: u64,
     pub(crate) progress: &'r dyn Progress,
     pub(crate) cancel: &'r AtomicBool,
     /// The folder of the stages.
@@ -169,7 +169,7 @@ impl<'r> StagedInput<'r> {
             hash_ranges: (part_starts.len() as u32 - 1).clamp(1, MAX_RANGES),
             part_starts,
             key: crate::read::random_key(),
-            memory: self.budget.for_stages().max(MIN_MEMORY),
+            memory: self.memory,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The rows that stages pass to one another.
 //!
-//! Documents have 64-bit numbers: the number of their segment in the upper half, and their position in the segment in the
+//! Documents have 64-bit numbers: the number of their slice in the upper half, and their position in the slice in the
 //! lower half. So they are ordered as in the input.
 
 use twinprint_text::Measure;
@@ -12,11 +12,11 @@ use crate::rows::row;
 pub(crate) struct DocumentNumber(pub(crate) u64);
 
 impl DocumentNumber {
-    pub(crate) fn new(segment: u32, position: u32) -> Self {
-        Self(u64::from(segment) << 32 | u64::from(position))
+    pub(crate) fn new(slice: u32, position: u32) -> Self {
+        Self(u64::from(slice) << 32 | u64::from(position))
     }
 
-    pub(crate) fn segment(self) -> u32 {
+    pub(crate) fn slice(self) -> u32 {
         (self.0 >> 32) as u32
     }
 
@@ -42,25 +42,25 @@ pub(crate) fn measure_of(field: u8) -> Measure {
 }
 
 row! {
-    /// A document of a segment, in input order.
+    /// A document of a slice, in input order.
     struct DocumentRow {
-        /// The class, by its number in the segment.
+        /// The class, by its number in the slice.
         class: u32,
         /// The file, by its position among the files of the input.
         source: u32,
         /// The line or row in the file, from 1.
         line: u64,
-        /// The end of the id among the ids of the segment.
+        /// The end of the id among the ids of the slice.
         id_end: u64,
     }
 }
 
 row! {
-    /// A class of a segment, sorted by the hash of its text.
+    /// A class of a slice, sorted by the hash of its text.
     struct LocalClass<K> {
         /// The hash of the text under the key of the run.
         text_hash: u128,
-        /// The class, numbered as a document: its segment, and its number in the segment.
+        /// The class, numbered as a document: its slice, and its number in the slice.
         class: u64,
         /// The key of the first document in keep order.
         keep: K,
@@ -70,7 +70,7 @@ row! {
         first: u64,
         /// The number of documents.
         size: u32,
-        /// 1 if the following fields are known, 0 if an earlier segment has them.
+        /// 1 if the following fields are known, 0 if an earlier slice has them.
         analysed: u8,
         fingerprint: u128,
         features: u32,
@@ -105,11 +105,11 @@ row! {
 }
 
 row! {
-    /// The classes of segments of which each class of equal texts consists.
+    /// The classes of slices of which each class of equal texts consists.
     struct ClassLink {
         /// The representative of the class of equal texts.
         representative: u64,
-        /// The class of a segment, as in [`LocalClass::class`].
+        /// The class of a slice, as in [`LocalClass::class`].
         class: u64,
     }
 }
@@ -203,7 +203,7 @@ row! {
 }
 
 row! {
-    /// The decision on a class of a segment.
+    /// The decision on a class of a slice.
     struct DecisionRow {
         /// The class, as in [`LocalClass::class`].
         class: u64,

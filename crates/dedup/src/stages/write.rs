@@ -12,7 +12,7 @@ use twinprint_io::source::IntegerType;
 use twinprint_io::work::WorkError;
 
 use super::analyse::REJECTS;
-use super::archive::{Archive, ArchiveSegment};
+use super::archive::{Archive, ArchiveSlice};
 use super::folder::{Stage, Task};
 use super::groups::DECISIONS;
 use super::job::StagedJob;
@@ -126,13 +126,8 @@ fn write_rejects(job: &StagedJob<'_>, dir: &OutputDir) -> Result<(), DedupError>
 fn id_type(job: &StagedJob<'_>) -> Result<Option<IntegerType>, DedupError> {
     let mut common = None;
     for part in job.spec.parts() {
-        for segment in job
-            .part(part)?
-            .segments
-            .iter()
-            .filter(|segment| segment.documents > 0)
-        {
-            match (common, segment.id_type) {
+        for slice in job.part(part)?.slices.iter().filter(|slice| slice.documents > 0) {
+            match (common, slice.id_type) {
                 (None, Some(first)) => common = Some(first),
                 (Some(before), Some(next)) if before == next => {}
                 _ => return Ok(None),
@@ -142,13 +137,13 @@ fn id_type(job: &StagedJob<'_>) -> Result<Option<IntegerType>, DedupError> {
     Ok(common)
 }
 
-/// The decisions on the classes of a segment, by their numbers in the segment.
+/// The decisions on the classes of a slice, by their numbers in the slice.
 fn decisions_of(
     decisions: &RowFile<DecisionRow>,
-    segment: &ArchiveSegment,
+    slice: &ArchiveSlice,
 ) -> Result<Vec<DecisionRow>, DedupError> {
-    let from = DocumentNumber::new(segment.number, 0).0;
-    let to = DocumentNumber::new(segment.number + 1, 0).0;
+    let from = DocumentNumber::new(slice.number, 0).0;
+    let to = DocumentNumber::new(slice.number + 1, 0).0;
     let start = decisions.partition_point(|row| row.class < from)?;
     let end = decisions.partition_point(|row| row.class < to)?;
     decisions.range(start..end).collect()
@@ -174,11 +169,11 @@ fn write_clusters(
     let decisions = RowFile::open(&job.folder.file(Task::only(Stage::Groups), DECISIONS))?;
     let mut actions = Actions::default();
     let removes_empty = job.options.empty == EmptyTexts::Remove;
-    for segment in archive.segments() {
+    for slice in archive.slices() {
         job.check_cancelled()?;
-        let decisions = decisions_of(&decisions, segment)?;
-        let mut rejects = segment.rejects.all().peekable();
-        for (position, document) in (0u32..).zip(archive.names(segment)) {
+        let decisions = decisions_of(&decisions, slice)?;
+        let mut rejects = slice.rejects.all().peekable();
+        for (position, document) in (0u32..).zip(archive.names(slice)) {
             let (row, name) = document?;
             while let Some(reject) =
                 rejects.next_if(|next| !next.as_ref().is_ok_and(|next| next.value > u64::from(position)))
@@ -186,7 +181,7 @@ fn write_clusters(
                 reject?;
                 actions.push(RecordAction::Reject);
             }
-            let number = DocumentNumber::new(segment.number, position).0;
+            let number = DocumentNumber::new(slice.number, position).0;
             let decision = &decisions[row.class as usize];
             let empty = decision.empty == 1;
             let leader = if empty { number } else { decision.leader };

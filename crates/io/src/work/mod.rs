@@ -11,3 +11,21 @@ pub use disk_space::{DiskSpace, disk_space};
 pub use error::WorkError;
 pub use made_dirs::MadeDirs;
 pub use spool::{BlockBuffer, Spool, SpoolWriter, TextRef};
+
+use std::io;
+use std::path::Path;
+
+/// Marks a directory as the files of an unfinished run, so that no run reads it as input.
+///
+/// # Errors
+/// The error of the system.
+///
+/// ```
+/// let dir = tempfile::tempdir()?;
+/// twinprint_io::work::mark_unfinished(dir.path())?;
+/// assert_eq!(dir.path().read_dir()?.count(), 1);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub fn mark_unfinished(dir: &Path) -> io::Result<()> {
+    std::fs::write(dir.join(crate::markers::UNFINISHED), "")
+}

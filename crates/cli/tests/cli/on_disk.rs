@@ -1,0 +1,123 @@
+//! Runs on disk: beyond the memory limit, after kills, by several processes, and refused options.
+
+use std::collections::BTreeMap;
+use std::process::Stdio;
+use std::time::Duration;
+
+use crate::corpus::Corpus;
+use crate::sandbox::Sandbox;
+
+/// The files of a result that do not tell of the run itself.
+fn result(sandbox: &Sandbox, out: &str) -> BTreeMap<String, Vec<u8>> {
+    let mut files = sandbox.tree(out);
+    files.retain(|name, _| !name.contains("report.") && !name.contains(".twinprint"));
+    assert!(files.len() >= 4, "{:?}", files.keys());
+    files
+}
+
+fn corpus(files: usize, documents: usize) -> Sandbox {
+    let sandbox = Sandbox::new();
+    let mut corpus = Corpus::new(11);
+    for file in 0..files {
+        sandbox.put(&format!("in/{file}.jsonl"), corpus.jsonl(documents));
+    }
+    sandbox
+}
+
+#[test]
+fn tables_beyond_the_memory_limit_are_kept_on_disk() {
+    let sandbox = Sandbox::new();
+    // Long ids fill the tables with few documents.
+    let mut corpus = Corpus::new(5);
+    let rows = corpus.texts(2000).into_iter().enumerate();
+    let row = |(i, text)| {
+        format!(
+            "{}\n",
+            serde_json::json!({"id": format!("{i:030000}"), "text": text})
+        )
+    };
+    sandbox.put("long.jsonl", rows.map(row).collect::<String>());
+    let run = sandbox
+        .run("dedup long.jsonl -o limited --threads 1 --memory 150MiB")
+        .ok();
+    assert!(run.stderr.contains("begins again on disk"), "{}", run.stderr);
+    sandbox.run("dedup long.jsonl -o free --quiet").ok();
+    assert_eq!(result(&sandbox, "limited"), result(&sandbox, "free"));
+    assert!(!sandbox.path("limited.stages").exists());
+    // An option that a run on disk does not offer ends the run instead.
+    let refused = sandbox.run("dedup long.jsonl -o annotated --threads 1 --memory 150MiB --mode annotate");
+    refused.fails(1, &["MiB", "limit"]);
+}
+
+#[test]
+fn a_killed_run_goes_on_with_the_same_result() {
+    let sandbox = corpus(6, 1500);
+    sandbox.run("dedup in -o whole --pairs=distinct --quiet").ok();
+    let command = "dedup in -o killed --pairs=distinct --on-disk --quiet";
+    for milliseconds in [20, 90, 200, 350, 500, 650] {
+        let child = sandbox
+            .command(env!("CARGO_BIN_EXE_twinprint"))
+            .args(command.split(' '))
+            .stderr(Stdio::null())
+            .spawn();
+        let mut child = child.unwrap();
+        std::thread::sleep(Duration::from_millis(milliseconds));
+        let _ended = child.kill();
+        child.wait().unwrap();
+        if sandbox.path("killed/report.json").exists() {
+            break;
+        }
+    }
+    if !sandbox.path("killed/report.json").exists() {
+        sandbox.run(command).ok();
+    }
+    assert_eq!(result(&sandbox, "killed"), result(&sandbox, "whole"));
+    assert!(!sandbox.path("killed.stages").exists());
+}
+
+#[test]
+fn an_interrupted_run_is_refused_with_other_options_and_begins_anew_on_request() {
+    let sandbox = corpus(3, 60);
+    sandbox.run("shard analyse in -o out --quiet").ok();
+    sandbox
+        .run("dedup in -o out --on-disk --threshold 0.9")
+        .fails(1, &["out.stages", "other options"]);
+    // A run in memory does not need the folder, and leaves it alone.
+    sandbox.run("dedup in -o other --threshold 0.9 --quiet").ok();
+    assert!(sandbox.path("out.stages").exists());
+    sandbox
+        .run("dedup in -o out --on-disk --threshold 0.9 --fresh --quiet")
+        .ok();
+    assert_eq!(result(&sandbox, "out"), result(&sandbox, "other"));
+}
+
+#[test]
+fn a_stage_waits_for_the_stages_before_it() {
+    let sandbox = corpus(3, 60);
+    sandbox.run("shard analyse in -o out --task 1/2").ok();
+    let early = sandbox.run("shard join in -o out");
+    early.fails(1, &["\"analyse\" is not whole", "2 of 3 tasks"]);
+    let status = sandbox.run("shard status in -o out").ok().stdout;
+    assert!(status.contains("analyse          2 of 3 tasks"), "{status}");
+    assert!(status.contains("verify           0 of ? tasks"), "{status}");
+    sandbox
+        .run("shard analyse in -o out --task 3/2")
+        .fails(2, &["--task", "2/8"]);
+}
+
+#[test]
+fn options_that_need_a_run_in_memory_are_refused() {
+    let sandbox = corpus(1, 20);
+    for (option, name) in [
+        ("--mode annotate", "--mode"),
+        ("--order similar", "--order"),
+        ("--parts", "--parts"),
+        ("--no-verify", "--no-verify"),
+        ("--columns dup-count", "--columns"),
+    ] {
+        let refused = sandbox.run(&format!("dedup in -o out --on-disk {option}"));
+        refused.fails(2, &[name, "on disk"]);
+    }
+    let stdin = sandbox.bash("cat in/0.jsonl | twinprint dedup - --format jsonl -o out --on-disk");
+    stdin.fails(2, &["stdin", "file"]);
+}

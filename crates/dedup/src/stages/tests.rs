@@ -1,0 +1,273 @@
+//! A run on disk has the result of a run in memory: with blocks of every size, any number of processes, and interruptions.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use twinprint_io::progress::Silent;
+use twinprint_io::sink::OutputDir;
+use twinprint_io::source::{SourceOptions, Sources};
+
+use super::{Stage, StagedInput, TaskShare};
+use crate::memory::Budget;
+use crate::options::{Auto, DedupOptions, EmptyTexts, Keep, PairRows};
+use crate::{DedupJob, dedup};
+
+/// Files of documents: related and unrelated texts, short texts, equal texts, texts without features, rejects, and a crowd
+/// of texts with many words in common.
+fn write_corpus(dir: &Path, files: usize, documents: usize) {
+    let mut state = 7u64;
+    let mut random = |below: u64| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % below
+    };
+    let mut texts: Vec<Vec<u64>> = Vec::new();
+    for file in 0..files {
+        let mut lines = String::new();
+        for number in 0..documents / files {
+            let mut words = match random(10) {
+                0..=2 if !texts.is_empty() => texts[random(texts.len() as u64) as usize].clone(),
+                3 => (0..1 + random(6)).map(|_| random(40)).collect(),
+                4 => (0..30).chain([random(3000)]).collect(),
+                5 if number % 3 == 0 => Vec::new(),
+                _ => (0..20 + random(60)).map(|_| random(3000)).collect(),
+            };
+            if words.len() > 3 && random(3) > 0 {
+                let at = random(words.len() as u64) as usize;
+                words[at] = random(3000);
+            }
+            let text: Vec<String> = words.iter().map(|word| format!("w{word}")).collect();
+            texts.push(words);
+            let time = match random(5) {
+                0 => String::new(),
+                1 => format!(r#", "time": "2026-01-{:02}""#, 1 + random(28)),
+                _ => format!(r#", "time": {}.{}"#, random(100), random(2) * 5),
+            };
+            lines.push_str(&format!(
+                "{{\"id\": \"{file}-{number}\", \"text\": \"{}\"{time}}}\n",
+                text.join(" ")
+            ));
+            if random(50) == 0 {
+                lines.push_str("no record\n");
+            }
+        }
+        fs::write(dir.join(format!("{file:02}.jsonl")), lines).unwrap();
+    }
+}
+
+/// The files of a result, except those that tell of the run itself.
+fn result_files(dir: &Path) -> BTreeMap<PathBuf, String> {
+    let mut files = BTreeMap::new();
+    let mut folders = vec![dir.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.strip_prefix(dir).unwrap().to_owned();
+            if path.is_dir() {
+                folders.push(path);
+            } else if !name.starts_with("report.html")
+                && name.extension().is_some_and(|e| e != "md" && e != "json")
+            {
+                files.insert(name, fs::read_to_string(&path).unwrap());
+            }
+        }
+    }
+    files
+}
+
+struct Run<'r> {
+    inputs: [String; 1],
+    source: SourceOptions,
+    options: &'r DedupOptions,
+    dir: &'r Path,
+}
+
+impl Run<'_> {
+    fn in_memory(&self) -> BTreeMap<PathBuf, String> {
+        let out = self.dir.join("in-memory");
+        let job = DedupJob {
+            inputs: &self.inputs,
+            source: &self.source,
+            options: self.options,
+            out: &out,
+        };
+        dedup(&job, &Silent, &Arc::default()).unwrap();
+        let files = result_files(&out);
+        fs::remove_dir_all(out).unwrap();
+        files
+    }
+
+    /// Runs on disk with tasks of `memory` bytes, each stage by `processes` processes from the last to the first. Each
+    /// stage is also interrupted: the output of every third task is deleted and made again.
+    fn on_disk(&self, memory: u64, processes: u32) -> BTreeMap<PathBuf, String> {
+        let folder = self.dir.join("stages");
+        let cancel = AtomicBool::new(false);
+        let sources = Sources::discover(&self.inputs, &self.source, self.dir).unwrap();
+        let input = StagedInput {
+            sources: &sources,
+            source_options: &self.source,
+            options: self.options,
+            budget: Budget::new(None, 2).unwrap(),
+            memory,
+            progress: &Silent,
+            cancel: &cancel,
+            folder: &folder,
+        };
+        for stage in Stage::ALL {
+            for process in (1..=processes).rev() {
+                let share: TaskShare = format!("{process}/{processes}").parse().unwrap();
+                input.open().unwrap().run(stage, share).unwrap();
+            }
+            let staged = input.open().unwrap();
+            let status = staged.status(stage).unwrap();
+            assert!(status.is_whole(), "{status:?}");
+            for number in (0..status.whole).step_by(3) {
+                fs::remove_dir_all(staged.folder.path(super::folder::Task { stage, number })).unwrap();
+            }
+            let next = Stage::ALL.into_iter().find(|&next| next > stage);
+            assert!(next.is_none_or(|next| staged.run(next, TaskShare::ALL).is_err()));
+            input.open().unwrap().run(stage, TaskShare::ALL).unwrap();
+        }
+        let staged = input.open().unwrap();
+        let out = self.dir.join("on-disk");
+        let dir = OutputDir::create(&out).unwrap();
+        let work = tempfile::tempdir().unwrap();
+        let mut report = staged.report(&self.inputs).unwrap();
+        staged.write(&dir, work.path(), &mut report).unwrap();
+        let records = &report.records;
+        assert_eq!(records.read, records.kept + records.removed + records.rejected);
+        let mut files = result_files(&out);
+        let config =
+            crate::config::Config::of(&self.inputs, &self.source, self.options, staged.radius().unwrap());
+        files.insert("config.toml".into(), config.to_toml());
+        staged.remove().unwrap();
+        fs::remove_dir_all(out).unwrap();
+        files
+    }
+}
+
+#[test]
+fn every_way_to_run_gives_the_same_files() {
+    let dir = tempfile::tempdir().unwrap();
+    let corpus = dir.path().join("corpus");
+    fs::create_dir(&corpus).unwrap();
+    write_corpus(&corpus, 7, 3500);
+    let default = DedupOptions {
+        clusters: crate::options::ClusterFiles::Jsonl,
+        ..DedupOptions::new().unwrap()
+    };
+    let with_radius = |k| DedupOptions {
+        hamming: Auto::Fixed(k),
+        ..default.clone()
+    };
+    let cases = [
+        (
+            DedupOptions {
+                pairs: PairRows::Distinct,
+                ..with_radius(20)
+            },
+            1 << 18,
+            3,
+        ),
+        (
+            DedupOptions {
+                pairs: PairRows::All,
+                keep: Keep::Longest,
+                ..with_radius(12)
+            },
+            1 << 18,
+            8,
+        ),
+        (
+            DedupOptions {
+                keep: Keep::Newest,
+                threshold: 0.6,
+                ..with_radius(30)
+            },
+            1 << 18,
+            1,
+        ),
+        (
+            DedupOptions {
+                keep: Keep::Shortest,
+                empty: EmptyTexts::Remove,
+                bits: Auto::Fixed(64),
+                ..with_radius(4)
+            },
+            1 << 20,
+            2,
+        ),
+        (
+            DedupOptions {
+                empty: EmptyTexts::Reject,
+                pairs: PairRows::Distinct,
+                ..default.clone()
+            },
+            1 << 19,
+            2,
+        ),
+    ];
+    for (options, memory, processes) in &cases {
+        let run = Run {
+            inputs: [corpus.display().to_string()],
+            source: SourceOptions {
+                sort_key: (options.keep == Keep::Newest).then(|| "time".to_owned()),
+                ..SourceOptions::default()
+            },
+            options,
+            dir: dir.path(),
+        };
+        let (expected, found) = (run.in_memory(), run.on_disk(*memory, *processes));
+        assert!(
+            expected.keys().eq(found.keys()),
+            "{:?} {:?}",
+            expected.keys(),
+            found.keys()
+        );
+        for (name, text) in &expected {
+            assert!(*text == found[name], "{} differs: {options:?}", name.display());
+        }
+    }
+}
+
+#[test]
+fn the_folder_of_another_run_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(
+        dir.path().join("a.jsonl"),
+        "{\"text\": \"The ferry runs until May.\"}\n",
+    )
+    .unwrap();
+    let inputs = [dir.path().join("a.jsonl").display().to_string()];
+    let source = SourceOptions::default();
+    let sources = Sources::discover(&inputs, &source, dir.path()).unwrap();
+    let folder = dir.path().join("stages");
+    let cancel = AtomicBool::new(false);
+    let [first, other, fresh] =
+        [(0.8, false), (0.9, false), (0.9, true)].map(|(threshold, fresh)| DedupOptions {
+            threshold,
+            fresh,
+            ..DedupOptions::new().unwrap()
+        });
+    let input = |options| StagedInput {
+        sources: &sources,
+        source_options: &source,
+        options,
+        budget: Budget::new(None, 1).unwrap(),
+        memory: 1 << 20,
+        progress: &Silent,
+        cancel: &cancel,
+        folder: &folder,
+    };
+    assert!(!input(&first).continues());
+    input(&first).open().unwrap();
+    assert!(input(&first).continues() && !input(&other).continues());
+    let refused = input(&other).open().err().unwrap().to_string();
+    assert!(refused.contains("other options"), "{refused}");
+    input(&fresh).open().unwrap();
+    assert!(input(&other).continues());
+}
