@@ -15,8 +15,8 @@ Examples:
       analyses every eighth part of the input, from the third on; seven other processes analyse the others
   twinprint shard status crawl/ -o out
       lists the stages with the number of their tasks and of those that have ended
-  twinprint dedup crawl/ -o out --on-disk
-      writes the result once all stages have ended, or runs those that have not";
+
+Once all stages have ended, `twinprint dedup crawl/ -o out --on-disk` writes the result.";
 
 /// Runs one stage of a run on disk, or a share of its tasks, so that several machines can work on one run
 ///

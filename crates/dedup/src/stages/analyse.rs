@@ -7,14 +7,13 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
 use twinprint_io::sink::OutputDir;
-use twinprint_io::source::{Intake, IntegerType};
 use twinprint_io::work::WorkError;
 
 use super::folder::{Stage, Task};
 use super::job::StagedJob;
 use super::keep_key::{KeepKey, with_keep_key};
+use super::outputs::{MAX_SLICES, PartSummary, REJECTS, SliceSummary, TEXTS, slice_file};
 use super::tables::{DocumentNumber, DocumentRow, LocalClass, measure_field};
 use crate::corpus::Corpus;
 use crate::corpus::keep_order::KeepOrder;
@@ -26,45 +25,6 @@ use crate::rows::{Number, RowWriter};
 
 /// The number of documents from which a slice ends. It bounds the memory of the tables to about 200 MB.
 const SLICE_DOCUMENTS: usize = 1 << 20;
-/// The number of slices that a part can have.
-pub(super) const MAX_SLICES: u32 = 1 << 12;
-
-/// The name of the spool of texts of a part.
-pub(super) const TEXTS: &str = "texts";
-/// The name of the rejected records of a part.
-pub(super) const REJECTS: &str = "rejects.jsonl";
-
-/// The name of a file of a slice.
-pub(super) fn slice_file(name: &str, slice: u32) -> String {
-    format!("{name}-{:05}", slice % MAX_SLICES)
-}
-
-/// The summary of an analysed part.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct PartSummary {
-    pub(super) slices: Vec<SliceSummary>,
-    /// The number of records of each file of the part.
-    pub(super) records: Vec<u64>,
-    pub(super) input_bytes: u64,
-    pub(super) text_bytes: u64,
-    pub(super) blank_lines: u64,
-    pub(super) other_records: BTreeMap<String, u64>,
-    pub(super) charsets: BTreeMap<String, u64>,
-    pub(super) intake: Intake,
-}
-
-/// The counts of a slice.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct SliceSummary {
-    pub(super) number: u32,
-    pub(super) documents: u32,
-    pub(super) rejected: u64,
-    pub(super) undated: u64,
-    /// True if every document has an id, and all are from columns of integers of `id_type`.
-    pub(super) integer_ids: bool,
-    /// The type of the column of ids; `None` if there are no documents or not all ids are such integers.
-    pub(super) id_type: Option<IntegerType>,
-}
 
 /// Analyses a part of the input.
 pub(super) fn analyse(job: &StagedJob<'_>, part: u32) -> Result<PartSummary, DedupError> {

@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use twinprint_index::PositionedFile;
 use twinprint_io::work::WorkError;
 
-use super::analyse::slice_file;
 use super::folder::{Stage, Task};
 use super::job::StagedJob;
+use super::outputs::slice_file;
 use super::tables::{DocumentNumber, DocumentRow};
 use crate::corpus::{DocumentName, DocumentNames, unnamed};
 use crate::error::DedupError;

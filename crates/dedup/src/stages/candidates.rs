@@ -5,14 +5,13 @@
 
 use std::path::Path;
 
-use serde::{Deserialize, Serialize};
 use twinprint_cluster::JoinRole;
 
 use super::folder::{Stage, Task};
 use super::job::StagedJob;
-use super::join::{BlockPair, PAIRS};
+use super::join::BlockPair;
 use super::mini_corpus::MiniCorpus;
-use super::parameters::{ROW_ENDS, ROW_ITEMS};
+use super::outputs::{CROWD, CandidatesSummary, EDGES, EdgeBlocks, PAIRS, ROW_ENDS, ROW_ITEMS};
 use super::tables::{CrowdRow, EdgeRow, RowPair};
 use crate::candidates::radius::RadiusChoice;
 use crate::candidates::{
@@ -23,35 +22,6 @@ use crate::corpus::shingle_sets::SetCache;
 use crate::error::DedupError;
 use crate::ids::{Id, ItemId};
 use crate::rows::{Number, RowFile, RowSorter, RowWriter};
-
-/// The name of the file of candidate pairs.
-pub(super) const EDGES: &str = "edges";
-/// The name of the file of members of crowds.
-pub(super) const CROWD: &str = "crowd";
-
-/// The counts of the candidates.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(super) struct CandidatesSummary {
-    /// The number of candidate pairs that are within the radius.
-    pub(super) by_fingerprints: u64,
-    /// The number of candidate pairs that the set join found.
-    pub(super) by_shingles: u64,
-    /// The number of pairs of rows within the radius of which one is not hot.
-    pub(super) row_pairs: u64,
-    /// The pairs of blocks of items that have candidates.
-    pub(super) blocks: Vec<EdgeBlocks>,
-}
-
-/// The candidates of two blocks of items.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct EdgeBlocks {
-    pub(super) item_block: u32,
-    pub(super) earlier_block: u32,
-    /// The position of the first pair in the file of candidates.
-    pub(super) from: u64,
-    /// The position after the last pair.
-    pub(super) to: u64,
-}
 
 /// Makes the candidates.
 pub(super) fn expand(job: &StagedJob<'_>) -> Result<CandidatesSummary, DedupError> {

@@ -4,26 +4,13 @@
 
 use std::path::Path;
 
-use serde::{Deserialize, Serialize};
-
-use super::analyse::slice_file;
 use super::folder::{Stage, Task};
 use super::job::StagedJob;
 use super::keep_key::{KeepKey, with_keep_key};
+use super::outputs::{CLASSES, ClassesSummary, LINKS, slice_file};
 use super::tables::{ClassLink, GlobalClass, LocalClass};
 use crate::error::DedupError;
 use crate::rows::{Merge, RowFile, RowSorter};
-
-/// The name of the file of classes.
-pub(super) const CLASSES: &str = "classes";
-/// The name of the file of links between classes and the classes of slices.
-pub(super) const LINKS: &str = "links";
-
-/// The summary of a range of classes.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(super) struct ClassesSummary {
-    pub(super) classes: u64,
-}
 
 /// Merges the classes of a range of text hashes.
 pub(super) fn merge(job: &StagedJob<'_>, range: u32) -> Result<ClassesSummary, DedupError> {

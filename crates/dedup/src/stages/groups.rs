@@ -1,27 +1,13 @@
 //! The ninth stage: brings the decisions to the classes of the slices, whose documents they decide.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
-use serde::{Deserialize, Serialize};
-
-use super::classes::LINKS;
 use super::folder::{Stage, Task};
 use super::job::StagedJob;
-use super::lead::FOLLOWERS;
+use super::outputs::{DECISIONS, FOLLOWERS, GroupsSummary, LINKS};
 use super::tables::{ClassLink, DecisionRow, FollowerRow};
 use crate::error::DedupError;
 use crate::rows::{Merge, RowFile, RowSorter, row};
-
-/// The name of the file of decisions, sorted by the class of a slice.
-pub(super) const DECISIONS: &str = "decisions";
-
-/// The counts of the groups.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(super) struct GroupsSummary {
-    /// The number of groups of each size above 1.
-    pub(super) sizes: BTreeMap<u32, u64>,
-}
 
 row! {
     /// The group of an item, sorted by item.

@@ -2,38 +2,15 @@
 
 use std::path::Path;
 
-use serde::{Deserialize, Serialize};
-
-use super::classes::CLASSES;
 use super::folder::{Stage, Task};
 use super::job::StagedJob;
 use super::keep_key::{KeepKey, with_keep_key};
+use super::outputs::{CLASSES, FINGERPRINTS, ITEMS, ItemsSummary};
 use super::tables::{FingerprintRow, GlobalClass, ItemRow, measure_of};
 use crate::candidates::TextCounts;
 use crate::corpus::shingle_sets::CorpusKey;
 use crate::error::DedupError;
 use crate::rows::{Merge, RowFile, RowSorter, RowWriter};
-
-/// The name of the file of items.
-pub(super) const ITEMS: &str = "items";
-/// The name of the file of the fingerprints that are joined.
-pub(super) const FINGERPRINTS: &str = "fingerprints";
-
-/// The counts of the items.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct ItemsSummary {
-    pub(super) items: u64,
-    /// The number of texts with few features.
-    pub(super) short: u64,
-    /// The number of documents without features.
-    pub(super) empty: u64,
-    /// The number of documents whose text an earlier document of the same class has.
-    pub(super) equal_texts: u64,
-    /// The key of the shingle hash.
-    pub(super) key: CorpusKey,
-    /// The first item of each block of items. The texts of a block fit into memory.
-    pub(super) blocks: Vec<u64>,
-}
 
 impl ItemRow {
     /// The counts of the text of the item.

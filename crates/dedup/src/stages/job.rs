@@ -11,11 +11,8 @@ use twinprint_io::source::Sources;
 use twinprint_io::work::Spool;
 use twinprint_text::KeyedHasher;
 
-use super::analyse::{PartSummary, TEXTS};
-use super::candidates::{self, CandidatesSummary};
 use super::folder::{Stage, StageFolder, Task};
-use super::items::{self, ITEMS, ItemsSummary};
-use super::parameters::{self, Parameters};
+use super::outputs::{CandidatesSummary, ITEMS, ItemsSummary, Parameters, PartSummary, TEXTS};
 use super::tables::ItemRow;
 use crate::error::DedupError;
 use crate::memory::Budget;
@@ -148,15 +145,21 @@ impl StagedJob<'_> {
     }
 
     pub(super) fn items_summary(&self) -> Result<&ItemsSummary, DedupError> {
-        get_or_try(&self.outputs.items_summary, || items::number(self))
+        get_or_try(&self.outputs.items_summary, || {
+            self.folder.summary(Task::only(Stage::Items))
+        })
     }
 
     pub(super) fn parameters(&self) -> Result<&Parameters, DedupError> {
-        get_or_try(&self.outputs.parameters, || parameters::choose(self))
+        get_or_try(&self.outputs.parameters, || {
+            self.folder.summary(Task::only(Stage::Parameters))
+        })
     }
 
     pub(super) fn candidates(&self) -> Result<&CandidatesSummary, DedupError> {
-        get_or_try(&self.outputs.candidates, || candidates::expand(self))
+        get_or_try(&self.outputs.candidates, || {
+            self.folder.summary(Task::only(Stage::Candidates))
+        })
     }
 
     /// The block of an item.

@@ -9,7 +9,6 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use serde::{Deserialize, Serialize};
 use twinprint_fingerprint::Width;
 use twinprint_index::join::{ChunkJoin, Pair, self_join_of_open};
 use twinprint_index::planner::plan_join;
@@ -17,23 +16,14 @@ use twinprint_io::work::WorkError;
 
 use super::folder::{Stage, Task};
 use super::job::StagedJob;
-use super::parameters::{ROW_ENDS, ROWS};
+use super::outputs::{JoinSummary, PAIRS, ROW_ENDS, ROWS};
 use super::tables::{JoinRow, RowPair};
 use crate::candidates::HOT_ROW_MIN_NEIGHBORS;
 use crate::error::DedupError;
 use crate::rows::{Number, RowFile, RowWriter};
 
-/// The name of the file of pairs. A closed row is listed as a pair with itself.
-pub(super) const PAIRS: &str = "pairs";
 /// The number of rows of the second block that are joined at a time.
 const PASS_ROWS: usize = 1 << 20;
-
-/// The counts of a join of two blocks.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct JoinSummary {
-    /// The plan, as text.
-    pub(super) plan: String,
-}
 
 /// Two blocks of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

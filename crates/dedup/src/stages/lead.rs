@@ -6,15 +6,13 @@
 use std::path::Path;
 
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
 use twinprint_cluster::{Candidate, Neighbors, Pairs, Verify};
 
-use super::candidates::CROWD;
 use super::folder::{Stage, Task};
 use super::job::StagedJob;
 use super::mini_corpus::{MiniCorpus, role_of};
+use super::outputs::{CROWD, CROWD_PAIRS, FOLLOWERS, LeadSummary, VERIFIED};
 use super::tables::{CrowdRow, FollowerRow, VerifiedRow};
-use super::verify::VERIFIED;
 use crate::candidates::Candidates;
 use crate::corpus::shingle_sets::SetCache;
 use crate::error::DedupError;
@@ -22,22 +20,8 @@ use crate::options::PairRows;
 use crate::rows::{Merge, RowFile, RowReader, RowSorter, RowWriter};
 use crate::verify::matcher::{MatchCriteria, Matcher};
 
-/// The name of the file of followers, sorted by leader, then by item.
-pub(super) const FOLLOWERS: &str = "followers";
-/// The name of the file of the verified pairs of two members of crowds.
-pub(super) const CROWD_PAIRS: &str = "crowd-pairs";
 /// The number of members of crowds whose sets are loaded at a time.
 const BLOCK_MEMBERS: usize = 8192;
-
-/// The counts of the decisions.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-pub(super) struct LeadSummary {
-    pub(super) followers: u64,
-    /// The pairs of two members of crowds that were verified.
-    pub(super) probed: u64,
-    /// Those of them that are duplicates.
-    pub(super) crowd_duplicates: u64,
-}
 
 /// Decides which items lead.
 pub(super) fn lead(job: &StagedJob<'_>) -> Result<LeadSummary, DedupError> {

@@ -32,6 +32,7 @@ mod join;
 mod keep_key;
 mod lead;
 mod mini_corpus;
+mod outputs;
 mod parameters;
 mod report;
 mod run;

@@ -2,11 +2,9 @@
 
 use std::path::Path;
 
-use serde::{Deserialize, Serialize};
-
 use super::folder::{Stage, Task};
-use super::items::FINGERPRINTS;
 use super::job::StagedJob;
+use super::outputs::{FINGERPRINTS, Parameters, ROW_ENDS, ROW_ITEMS, ROWS};
 use super::tables::{FingerprintRow, JoinRow, measure_of};
 use crate::candidates::radius::{self, Radius, RadiusCriteria};
 use crate::candidates::{FeatureLimits, SetJoinCosts, is_exact};
@@ -14,22 +12,6 @@ use crate::corpus::shingle_sets::{SpooledText, jaccard};
 use crate::error::DedupError;
 use crate::rows::{Number, RowFile, RowSorter, RowWriter};
 use twinprint_io::work::TextRef;
-
-/// The name of the file of rows: distinct fingerprints, ascending.
-pub(super) const ROWS: &str = "rows";
-/// The name of the file of the items of the rows, one row after another.
-pub(super) const ROW_ITEMS: &str = "row-items";
-/// The name of the file with the end of each row among the items.
-pub(super) const ROW_ENDS: &str = "row-ends";
-
-/// The parameters that later stages take from the whole corpus.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Parameters {
-    pub(super) radius: Radius,
-    pub(super) limits: FeatureLimits,
-    /// The number of rows of the join.
-    pub(super) rows: u64,
-}
 
 /// Chooses the parameters.
 pub(super) fn choose(job: &StagedJob<'_>) -> Result<Parameters, DedupError> {

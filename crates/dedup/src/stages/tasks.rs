@@ -8,8 +8,8 @@ use twinprint_io::sink::OutputDir;
 use super::folder::{Stage, Task};
 use super::job::StagedJob;
 use super::join::BlockPair;
-use super::verify::VerifySummary;
-use super::{analyse, classes, groups, join, lead, verify, write};
+use super::outputs::VerifySummary;
+use super::{analyse, candidates, classes, groups, items, join, lead, parameters, verify, write};
 use crate::error::DedupError;
 
 /// The share of the tasks of a stage that one of several processes runs: every n-th task.
@@ -132,13 +132,13 @@ impl StagedJob<'_> {
         match stage {
             Stage::Analyse => analyse::analyse(self, number).map(drop),
             Stage::Classes => classes::merge(self, number).map(drop),
-            Stage::Items => self.items_summary().map(drop),
-            Stage::Parameters => self.parameters().map(drop),
+            Stage::Items => items::number(self).map(drop),
+            Stage::Parameters => parameters::choose(self).map(drop),
             Stage::Join => {
                 let pair = BlockPair::all(self.row_blocks()?).nth(number as usize);
                 pair.map_or(Ok(()), |pair| join::join(self, number, pair).map(drop))
             }
-            Stage::Candidates => self.candidates().map(drop),
+            Stage::Candidates => candidates::expand(self).map(drop),
             Stage::Verify => {
                 let blocks = self.candidates()?.blocks.get(number as usize).copied();
                 blocks.map_or(Ok(()), |blocks| verify::verify(self, number, blocks).map(drop))

@@ -5,29 +5,19 @@
 use std::path::Path;
 
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
 
-use super::candidates::{EDGES, EdgeBlocks};
 use super::folder::{Stage, Task};
 use super::job::StagedJob;
 use super::mini_corpus::MiniCorpus;
+use super::outputs::{EDGES, EdgeBlocks, VERIFIED, VerifySummary};
 use super::tables::{EdgeRow, VerifiedRow};
 use crate::corpus::shingle_sets::{SetCache, SharedSet};
 use crate::error::DedupError;
 use crate::ids::{Id, ItemId};
 use crate::rows::{RowFile, RowWriter};
 
-/// The name of the file of verified pairs, sorted by item, then by the earlier item.
-pub(super) const VERIFIED: &str = "verified";
 /// The largest number of candidates that are verified at a time.
 const BATCH_EDGES: usize = 1 << 16;
-
-/// The counts of verified candidates.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-pub(super) struct VerifySummary {
-    pub(super) verified: u64,
-    pub(super) duplicates: u64,
-}
 
 /// Verifies the candidates of two blocks.
 pub(super) fn verify(

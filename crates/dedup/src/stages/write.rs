@@ -11,14 +11,11 @@ use twinprint_io::sink::{CopyOptions, OutputDir, RecordAction, copy_all};
 use twinprint_io::source::IntegerType;
 use twinprint_io::work::WorkError;
 
-use super::analyse::REJECTS;
 use super::archive::{Archive, ArchiveSlice};
 use super::folder::{Stage, Task};
-use super::groups::DECISIONS;
 use super::job::StagedJob;
-use super::lead::CROWD_PAIRS;
+use super::outputs::{CROWD_PAIRS, DECISIONS, REJECTS, VERIFIED};
 use super::tables::{DecisionRow, DocumentNumber, VerifiedRow};
-use super::verify::VERIFIED;
 use crate::corpus::DocumentNames;
 use crate::error::DedupError;
 use crate::options::{EmptyTexts, MAX_PAIR_ROWS, Mode, PairRows};

@@ -1,0 +1,179 @@
+//! The outputs of the stages: the names of their files, and their summaries.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use twinprint_io::source::{Intake, IntegerType};
+
+use crate::candidates::FeatureLimits;
+use crate::candidates::radius::Radius;
+use crate::corpus::shingle_sets::CorpusKey;
+
+/// The number of slices that a part can have.
+pub(super) const MAX_SLICES: u32 = 1 << 12;
+
+/// The name of the spool of texts of a part.
+pub(super) const TEXTS: &str = "texts";
+
+/// The name of the rejected records of a part.
+pub(super) const REJECTS: &str = "rejects.jsonl";
+
+/// The name of a file of a slice.
+pub(super) fn slice_file(name: &str, slice: u32) -> String {
+    format!("{name}-{:05}", slice % MAX_SLICES)
+}
+
+/// The summary of an analysed part.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct PartSummary {
+    pub(super) slices: Vec<SliceSummary>,
+    /// The number of records of each file of the part.
+    pub(super) records: Vec<u64>,
+    pub(super) input_bytes: u64,
+    pub(super) text_bytes: u64,
+    pub(super) blank_lines: u64,
+    pub(super) other_records: BTreeMap<String, u64>,
+    pub(super) charsets: BTreeMap<String, u64>,
+    pub(super) intake: Intake,
+}
+
+/// The counts of a slice.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct SliceSummary {
+    pub(super) number: u32,
+    pub(super) documents: u32,
+    pub(super) rejected: u64,
+    pub(super) undated: u64,
+    /// True if every document has an id, and all are from columns of integers of `id_type`.
+    pub(super) integer_ids: bool,
+    /// The type of the column of ids; `None` if there are no documents or not all ids are such integers.
+    pub(super) id_type: Option<IntegerType>,
+}
+
+/// The name of the file of classes.
+pub(super) const CLASSES: &str = "classes";
+
+/// The name of the file of links between classes and the classes of slices.
+pub(super) const LINKS: &str = "links";
+
+/// The summary of a range of classes.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(super) struct ClassesSummary {
+    pub(super) classes: u64,
+}
+
+/// The name of the file of items.
+pub(super) const ITEMS: &str = "items";
+
+/// The name of the file of the fingerprints that are joined.
+pub(super) const FINGERPRINTS: &str = "fingerprints";
+
+/// The counts of the items.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct ItemsSummary {
+    pub(super) items: u64,
+    /// The number of texts with few features.
+    pub(super) short: u64,
+    /// The number of documents without features.
+    pub(super) empty: u64,
+    /// The number of documents whose text an earlier document of the same class has.
+    pub(super) equal_texts: u64,
+    /// The key of the shingle hash.
+    pub(super) key: CorpusKey,
+    /// The first item of each block of items. The texts of a block fit into memory.
+    pub(super) blocks: Vec<u64>,
+}
+
+/// The name of the file of rows: distinct fingerprints, ascending.
+pub(super) const ROWS: &str = "rows";
+
+/// The name of the file of the items of the rows, one row after another.
+pub(super) const ROW_ITEMS: &str = "row-items";
+
+/// The name of the file with the end of each row among the items.
+pub(super) const ROW_ENDS: &str = "row-ends";
+
+/// The parameters that later stages take from the whole corpus.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Parameters {
+    pub(super) radius: Radius,
+    pub(super) limits: FeatureLimits,
+    /// The number of rows of the join.
+    pub(super) rows: u64,
+}
+
+/// The name of the file of pairs. A closed row is listed as a pair with itself.
+pub(super) const PAIRS: &str = "pairs";
+
+/// The counts of a join of two blocks.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct JoinSummary {
+    /// The plan, as text.
+    pub(super) plan: String,
+}
+
+/// The name of the file of candidate pairs.
+pub(super) const EDGES: &str = "edges";
+
+/// The name of the file of members of crowds.
+pub(super) const CROWD: &str = "crowd";
+
+/// The counts of the candidates.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct CandidatesSummary {
+    /// The number of candidate pairs that are within the radius.
+    pub(super) by_fingerprints: u64,
+    /// The number of candidate pairs that the set join found.
+    pub(super) by_shingles: u64,
+    /// The number of pairs of rows within the radius of which one is not hot.
+    pub(super) row_pairs: u64,
+    /// The pairs of blocks of items that have candidates.
+    pub(super) blocks: Vec<EdgeBlocks>,
+}
+
+/// The candidates of two blocks of items.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct EdgeBlocks {
+    pub(super) item_block: u32,
+    pub(super) earlier_block: u32,
+    /// The position of the first pair in the file of candidates.
+    pub(super) from: u64,
+    /// The position after the last pair.
+    pub(super) to: u64,
+}
+
+/// The name of the file of verified pairs, sorted by item, then by the earlier item.
+pub(super) const VERIFIED: &str = "verified";
+
+/// The counts of verified candidates.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub(super) struct VerifySummary {
+    pub(super) verified: u64,
+    pub(super) duplicates: u64,
+}
+
+/// The name of the file of followers, sorted by leader, then by item.
+pub(super) const FOLLOWERS: &str = "followers";
+
+/// The name of the file of the verified pairs of two members of crowds.
+pub(super) const CROWD_PAIRS: &str = "crowd-pairs";
+
+/// The counts of the decisions.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub(super) struct LeadSummary {
+    pub(super) followers: u64,
+    /// The pairs of two members of crowds that were verified.
+    pub(super) probed: u64,
+    /// Those of them that are duplicates.
+    pub(super) crowd_duplicates: u64,
+}
+
+/// The name of the file of decisions, sorted by the class of a slice.
+pub(super) const DECISIONS: &str = "decisions";
+
+/// The counts of the groups.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct GroupsSummary {
+    /// The number of groups of each size above 1.
+    pub(super) sizes: BTreeMap<u32, u64>,
+}
