@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use twinprint::{
-    Auto, ClusterFiles, Columns, DedupJob, DedupOptions, EmptyTexts, Keep, Mode, Order, PairRows, Progress,
-    Room,
+    Auto, ClusterFiles, Columns, DedupJob, DedupOptions, EmptyTexts, Keep, Mode, OnDisk, Order, PairRows,
+    Progress, Room,
 };
 
 use twinprint::source::SourceOptions;
@@ -352,8 +352,11 @@ fn options(args: &Args) -> anyhow::Result<DedupOptions> {
     options.threads = args.threads;
     options.work_dir.clone_from(&args.work_dir);
     options.memory = args.memory;
-    options.on_disk = args.on_disk;
-    options.fresh = args.fresh;
+    options.on_disk = match (args.on_disk, args.fresh) {
+        (_, true) => OnDisk::Anew,
+        (true, false) => OnDisk::Always,
+        (false, false) => OnDisk::AsNeeded,
+    };
     options.seed = args.seed;
     if let (Auto::Auto, Some(bits)) = (options.bits, width_named(profile)) {
         options.bits = Auto::Fixed(bits);

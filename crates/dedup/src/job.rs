@@ -18,7 +18,7 @@ use crate::error::DedupError;
 use crate::known::append::Append;
 use crate::known::{DocumentStores, KnownStore, NoStores};
 use crate::memory::{self, Budget};
-use crate::options::{DedupOptions, Mode, Order};
+use crate::options::{DedupOptions, Mode, OnDisk, Order};
 use crate::parts;
 use crate::read::SpoolPlace;
 use crate::report::{self, Shown};
@@ -129,7 +129,7 @@ fn stage_folder(job: &DedupJob<'_>) -> PathBuf {
 ///
 /// Several processes, also on several machines with a shared file system, can run the tasks of a stage at the same time: with
 /// the same job, each with a [share](TaskShare) of its own. A task whose output is whole is not run again, so a process that
-/// was killed is simply started again. Once all stages are whole, [`dedup`] with [`DedupOptions::on_disk`] writes the result.
+/// was killed is simply started again. Once all stages are whole, [`dedup`] with [`OnDisk::Always`] writes the result.
 ///
 /// # Errors
 /// The errors of [`dedup`]; an earlier stage is not whole.
@@ -137,7 +137,7 @@ fn stage_folder(job: &DedupJob<'_>) -> PathBuf {
 /// # Examples
 /// ```
 /// use std::sync::Arc;
-/// use twinprint_dedup::{DedupJob, DedupOptions, Stage, TaskShare, dedup, dedup_stage};
+/// use twinprint_dedup::{DedupJob, DedupOptions, OnDisk, Stage, TaskShare, dedup, dedup_stage};
 /// use twinprint_io::progress::Silent;
 /// use twinprint_io::source::{SourceOptions, Sources};
 ///
@@ -145,7 +145,7 @@ fn stage_folder(job: &DedupJob<'_>) -> PathBuf {
 /// let dir = tempfile::tempdir()?;
 /// let notes = dir.path().join("notes.jsonl");
 /// std::fs::write(&notes, "{\"text\": \"The ferry runs until May.\"}\n".repeat(3))?;
-/// let options = DedupOptions { on_disk: true, ..DedupOptions::new()? };
+/// let options = DedupOptions { on_disk: OnDisk::Always, ..DedupOptions::new()? };
 /// let job = DedupJob {
 ///     inputs: &[notes.display().to_string()],
 ///     source: &SourceOptions::default(),
@@ -291,10 +291,11 @@ impl<'j> Runner<'j> {
             write::check_order(&sources, self.progress)?;
         }
         let folder = stage_folder(job);
-        if self.options.on_disk {
+        let always = self.options.on_disk != OnDisk::AsNeeded;
+        if always {
             check_on_disk(job)?;
         }
-        if self.options.on_disk || self.staged(&sources, &folder).continues() {
+        if always || self.staged(&sources, &folder).continues() {
             return self.run_on_disk(job, &sources, &dir, work, &folder);
         }
         let searched = self.find(Search {

@@ -71,8 +71,8 @@ pub use forecast::{AgainstForecast, Forecast, Room, forecast, forecast_with_stor
 pub use found::{Fate, FindInput, Found, FoundDocument, FoundRecord, find};
 pub use job::{DedupJob, dedup, dedup_stage, dedup_status, dedup_with_stores};
 pub use options::{
-    Auto, ClusterFiles, Columns, DedupOptions, EmptyTexts, Keep, MAX_PAIR_ROWS, MAX_RADIUS, Mode, Order,
-    PairRows,
+    Auto, ClusterFiles, Columns, DedupOptions, EmptyTexts, Keep, MAX_PAIR_ROWS, MAX_RADIUS, Mode, OnDisk,
+    Order, PairRows,
 };
 pub use read::RejectedRecord;
 pub use stages::{Stage, StageStatus, TaskShare};

@@ -20,7 +20,7 @@ pub use twinprint_collection as collection;
 pub use twinprint_dedup::{
     AgainstForecast, AgainstProblem, Auto, ClusterFiles, Columns, DedupError, DedupJob, DedupOptions,
     EmptyTexts, Fate, FindInput, Forecast, Found, FoundDocument, FoundPair, FoundRecord, Keep, MAX_PAIR_ROWS,
-    MAX_RADIUS, Mode, Order, PairRows, RejectedRecord, Room, Shortage, Stage, StageStatus, TaskShare,
+    MAX_RADIUS, Mode, OnDisk, Order, PairRows, RejectedRecord, Room, Shortage, Stage, StageStatus, TaskShare,
     dedup_stage, dedup_status, radius,
 };
 #[cfg(feature = "eval")]

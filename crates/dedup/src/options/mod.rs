@@ -114,6 +114,18 @@ pub enum ClusterFiles {
     None,
 }
 
+/// The place of the tables of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnDisk {
+    /// Memory, and the disk if they exceed the memory limit. An interrupted run on disk goes on.
+    #[default]
+    AsNeeded,
+    /// The disk. An interrupted run goes on after its last whole stage.
+    Always,
+    /// The disk. The run begins anew.
+    Anew,
+}
+
 /// The options of a run. The result depends on the options and the input only.
 ///
 /// ```
@@ -181,10 +193,8 @@ pub struct DedupOptions {
     /// The limit of memory in bytes. It bounds the caches. A run whose tables exceed it begins again on disk, or ends with
     /// [`DedupError::Memory`] if it has an option that a run on disk does not offer. `None` means no limit.
     pub memory: Option<u64>,
-    /// True for a run that keeps its tables on disk. If it is interrupted, the same run goes on after its last whole stage.
-    pub on_disk: bool,
-    /// True to begin a run on disk anew instead of going on with an interrupted one.
-    pub fresh: bool,
+    /// The place of the tables of the run.
+    pub on_disk: OnDisk,
     /// The seed of the random samples.
     pub seed: u64,
     /// The directory in which the work directory is created; `None` means the output directory.
@@ -220,8 +230,7 @@ impl DedupOptions {
             parts: None,
             threads: 0,
             memory: None,
-            on_disk: false,
-            fresh: false,
+            on_disk: OnDisk::default(),
             seed: 42,
             work_dir: None,
         })

@@ -153,7 +153,7 @@ impl StageFolder {
         let failed = |error| WorkError::file(&stage, error);
         fs::create_dir_all(&stage).map_err(failed)?;
         let prefix = format!("{PARTIAL}{:05}-", task.number);
-        self.clear(&stage, &prefix)?;
+        Self::clear(&stage, &prefix)?;
         let partial = tempfile::Builder::new()
             .prefix(&prefix)
             .tempdir_in(&stage)
@@ -179,7 +179,7 @@ impl StageFolder {
     }
 
     /// Deletes what killed runs of a task have left.
-    fn clear(&self, stage: &Path, prefix: &str) -> Result<(), DedupError> {
+    fn clear(stage: &Path, prefix: &str) -> Result<(), DedupError> {
         let failed = |error| WorkError::file(stage, error);
         for entry in fs::read_dir(stage).map_err(failed)? {
             let entry = entry.map_err(failed)?;

@@ -55,7 +55,7 @@ impl Specification {
 
     /// The range that a text hash is in. Ranges ascend with the hashes.
     pub(super) fn range_of(&self, text_hash: u128) -> u32 {
-        ((text_hash >> 96) * u128::from(self.hash_ranges) >> 32) as u32
+        (((text_hash >> 96) * u128::from(self.hash_ranges)) >> 32) as u32
     }
 
     /// The hasher of texts.

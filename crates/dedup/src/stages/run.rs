@@ -17,7 +17,7 @@ use super::folder::StageFolder;
 use super::job::{Outputs, Specification, StagedJob};
 use crate::error::DedupError;
 use crate::memory::Budget;
-use crate::options::{DedupOptions, Mode, Order};
+use crate::options::{DedupOptions, Mode, OnDisk, Order};
 
 /// The number of bytes of input from which a part ends, and the number of parts from which small inputs are divided.
 const PART_BYTES: u64 = 1 << 30;
@@ -69,7 +69,7 @@ impl<'r> StagedInput<'r> {
     /// The folder belongs to another run, or cannot be written.
     pub(crate) fn open(self) -> Result<StagedJob<'r>, DedupError> {
         let folder = StageFolder::open(self.folder)?;
-        if self.options.fresh {
+        if self.options.on_disk == OnDisk::Anew {
             folder.clone().remove()?;
             StageFolder::open(self.folder)?;
         }
@@ -133,8 +133,7 @@ impl<'r> StagedInput<'r> {
             threads: 0,
             memory: None,
             work_dir: None,
-            on_disk: false,
-            fresh: false,
+            on_disk: OnDisk::default(),
             existing: Existing::default(),
             ..self.options.clone()
         };
@@ -146,7 +145,7 @@ impl<'r> StagedInput<'r> {
                 modified,
                 ..
             } = file;
-            hasher.write(format!("{label}{:?}{bytes}{modified:?}", file.relative).as_bytes());
+            hasher.write(format!("{label} {} {bytes} {modified:?}\n", file.relative.display()).as_bytes());
         }
         format!("{:032x}", hasher.finish128().as_u128())
     }

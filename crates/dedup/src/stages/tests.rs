@@ -1,6 +1,7 @@
 //! A run on disk has the result of a run in memory: with blocks of every size, any number of processes, and interruptions.
 
 use std::collections::BTreeMap;
+use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use twinprint_io::source::{SourceOptions, Sources};
 
 use super::{Stage, StagedInput, TaskShare};
 use crate::memory::Budget;
-use crate::options::{Auto, DedupOptions, EmptyTexts, Keep, PairRows};
+use crate::options::{Auto, DedupOptions, EmptyTexts, Keep, OnDisk, PairRows};
 use crate::{DedupJob, dedup};
 
 /// Files of documents: related and unrelated texts, short texts, equal texts, texts without features, rejects, and a crowd
@@ -31,7 +32,7 @@ fn write_corpus(dir: &Path, files: usize, documents: usize) {
         for number in 0..documents / files {
             let mut words = match random(10) {
                 0..=2 if !texts.is_empty() => texts[random(texts.len() as u64) as usize].clone(),
-                3 => (0..1 + random(6)).map(|_| random(40)).collect(),
+                3 => (0..=random(6)).map(|_| random(40)).collect(),
                 4 => (0..30).chain([random(3000)]).collect(),
                 5 if number % 3 == 0 => Vec::new(),
                 _ => (0..20 + random(60)).map(|_| random(3000)).collect(),
@@ -47,10 +48,12 @@ fn write_corpus(dir: &Path, files: usize, documents: usize) {
                 1 => format!(r#", "time": "2026-01-{:02}""#, 1 + random(28)),
                 _ => format!(r#", "time": {}.{}"#, random(100), random(2) * 5),
             };
-            lines.push_str(&format!(
-                "{{\"id\": \"{file}-{number}\", \"text\": \"{}\"{time}}}\n",
+            writeln!(
+                lines,
+                "{{\"id\": \"{file}-{number}\", \"text\": \"{}\"{time}}}",
                 text.join(" ")
-            ));
+            )
+            .unwrap();
             if random(50) == 0 {
                 lines.push_str("no record\n");
             }
@@ -248,10 +251,12 @@ fn the_folder_of_another_run_is_refused() {
     let folder = dir.path().join("stages");
     let cancel = AtomicBool::new(false);
     let [first, other, fresh] =
-        [(0.8, false), (0.9, false), (0.9, true)].map(|(threshold, fresh)| DedupOptions {
-            threshold,
-            fresh,
-            ..DedupOptions::new().unwrap()
+        [(0.8, OnDisk::Always), (0.9, OnDisk::Always), (0.9, OnDisk::Anew)].map(|(threshold, on_disk)| {
+            DedupOptions {
+                threshold,
+                on_disk,
+                ..DedupOptions::new().unwrap()
+            }
         });
     let input = |options| StagedInput {
         sources: &sources,

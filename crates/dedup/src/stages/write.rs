@@ -39,7 +39,7 @@ impl Actions {
             RecordAction::Remove => 1,
             _ => 2,
         };
-        if self.records % 32 == 0 {
+        if self.records.is_multiple_of(32) {
             self.bits.push(0);
         }
         if let Some(last) = self.bits.last_mut() {
