@@ -98,7 +98,9 @@ pub(super) const ROW_ENDS: &str = "row-ends";
 pub(super) struct Parameters {
     pub(super) radius: Radius,
     pub(super) limits: FeatureLimits,
-    /// The number of rows of the join.
+    /// The number of distinct fingerprints.
+    pub(super) fingerprints: u64,
+    /// The number of rows of the join; 0 if the set join finds all pairs.
     pub(super) rows: u64,
 }
 

@@ -6,7 +6,7 @@ use super::folder::{Stage, Task};
 use super::job::StagedJob;
 use super::outputs::{FINGERPRINTS, Parameters, ROW_ENDS, ROW_ITEMS, ROWS};
 use super::tables::{FingerprintRow, JoinRow, measure_of};
-use crate::candidates::radius::{self, Radius, RadiusCriteria};
+use crate::candidates::radius::{self, Radius, RadiusChoice, RadiusCriteria};
 use crate::candidates::{FeatureLimits, SetJoinCosts, is_exact};
 use crate::corpus::shingle_sets::{SpooledText, jaccard};
 use crate::error::DedupError;
@@ -31,17 +31,26 @@ pub(super) fn choose(job: &StagedJob<'_>) -> Result<Parameters, DedupError> {
             return Err(error);
         }
         let fingerprints = RowFile::open(&job.folder.file(Task::only(Stage::Items), FINGERPRINTS))?;
-        let radius = choose_radius(job, &fingerprints, costs)?;
-        let rows = write_rows(job, &fingerprints, radius.bits, dir)?;
-        Ok(Parameters { radius, limits, rows })
+        let (radius, distinct) = choose_radius(job, &fingerprints, costs)?;
+        // In an exact run the set join finds all pairs, so no row is joined.
+        let joined = radius.choice != RadiusChoice::Exact;
+        let rows = write_rows(job, &fingerprints, joined.then_some(radius.bits), dir)?;
+        let fingerprints = if joined { rows } else { distinct };
+        Ok(Parameters {
+            radius,
+            limits,
+            fingerprints,
+            rows,
+        })
     })
 }
 
+/// Chooses the radius. Also returns the number of distinct fingerprints at full width.
 fn choose_radius(
     job: &StagedJob<'_>,
     fingerprints: &RowFile<FingerprintRow>,
     costs: SetJoinCosts,
-) -> Result<Radius, DedupError> {
+) -> Result<(Radius, u64), DedupError> {
     let (mut rows, mut first) = (Vec::new(), Vec::new());
     for row in fingerprints.all() {
         let row = row?;
@@ -51,7 +60,7 @@ fn choose_radius(
         }
     }
     if is_exact(costs, rows.len(), job.options) {
-        return Ok(radius::exact(job.options.bits));
+        return Ok((radius::exact(job.options.bits), rows.len() as u64));
     }
     let criteria = RadiusCriteria {
         bits: job.options.bits,
@@ -70,24 +79,28 @@ fn choose_radius(
         };
         jaccard(key, [text(a)?, text(b)?])
     };
-    radius::choose(&rows, criteria, job.options.seed, &of_rows)
+    let radius = radius::choose(&rows, criteria, job.options.seed, &of_rows)?;
+    Ok((radius, rows.len() as u64))
 }
 
-/// Writes the distinct fingerprints at the width of the join, with their items. Returns the number of rows.
+/// Writes the distinct fingerprints at the width of the join, with their items, or empty files without a width. Returns the
+/// number of rows.
 fn write_rows(
     job: &StagedJob<'_>,
     fingerprints: &RowFile<FingerprintRow>,
-    bits: u32,
+    bits: Option<u32>,
     dir: &Path,
 ) -> Result<u64, DedupError> {
     let mut sorter = RowSorter::new(dir, job.sort_memory());
-    for row in fingerprints.all() {
-        let row = row?;
-        sorter.push(FingerprintRow {
-            fingerprint: row.fingerprint & (u128::MAX >> (128 - bits)),
-            first: row.item,
-            item: row.item,
-        })?;
+    if let Some(bits) = bits {
+        for row in fingerprints.all() {
+            let row = row?;
+            sorter.push(FingerprintRow {
+                fingerprint: row.fingerprint & (u128::MAX >> (128 - bits)),
+                first: row.item,
+                item: row.item,
+            })?;
+        }
     }
     let mut rows = RowWriter::create(&dir.join(ROWS))?;
     let mut items = RowWriter::create(&dir.join(ROW_ITEMS))?;

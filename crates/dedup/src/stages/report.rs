@@ -91,7 +91,7 @@ impl StagedJob<'_> {
             search: SearchCounts {
                 texts: items.items,
                 short_texts: items.short,
-                fingerprints: self.parameters()?.rows,
+                fingerprints: self.parameters()?.fingerprints,
                 matches: candidates.row_pairs,
                 fingerprint_candidates: candidates.by_fingerprints,
                 shingle_candidates: candidates.by_shingles + led.probed,

@@ -220,3 +220,32 @@ row! {
         empty: u8,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rows::Row;
+
+    #[test]
+    fn the_rows_have_the_sizes_of_their_specification() {
+        let specification = include_str!("../../../../docs/stages.md");
+        for (row, bytes) in [
+            ("DocumentRow", DocumentRow::BYTES),
+            ("LocalClass", LocalClass::<()>::BYTES),
+            ("GlobalClass", GlobalClass::<()>::BYTES),
+            ("ClassLink", ClassLink::BYTES),
+            ("ItemRow", ItemRow::BYTES),
+            ("FingerprintRow", FingerprintRow::BYTES),
+            ("JoinRow", JoinRow::BYTES),
+            ("RowPair", RowPair::BYTES),
+            ("EdgeRow", EdgeRow::BYTES),
+            ("CrowdRow", CrowdRow::BYTES),
+            ("VerifiedRow", VerifiedRow::BYTES),
+            ("FollowerRow", FollowerRow::BYTES),
+            ("DecisionRow", DecisionRow::BYTES),
+        ] {
+            let line = format!("| `{row}` | {bytes} |");
+            assert!(specification.contains(&line), "{line}");
+        }
+    }
+}
