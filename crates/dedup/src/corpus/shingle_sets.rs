@@ -2,7 +2,7 @@
 
 use std::hash::Hasher;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
@@ -43,6 +43,13 @@ struct CachedSet {
     last_used: u32,
 }
 
+/// A sketch in the cache.
+struct KeptSketch {
+    sketch: ShingleSketch,
+    /// The value of [`SetCache::clock`] at the last use.
+    last_used: AtomicU32,
+}
+
 /// A cache of the shingle sets of items. In addition to the sets of the current block it contains at most about
 /// `capacity` bytes. The sketches of sets that were dropped exclude most pairs for which the sets would be made again.
 pub(crate) struct SetCache<'c> {
@@ -52,7 +59,7 @@ pub(crate) struct SetCache<'c> {
     shingler: HashKey,
     cached: FxHashMap<SetKey, CachedSet>,
     /// The sketches of sets that were made, which stay when the sets are dropped.
-    sketches: FxHashMap<SetKey, ShingleSketch>,
+    sketches: FxHashMap<SetKey, KeptSketch>,
     sketch_bytes: usize,
     /// The bytes of the cached shingle sets and of the sketches.
     bytes: usize,
@@ -99,8 +106,8 @@ pub(crate) fn jaccard(key: HashKey, [a, b]: [SpooledText<'_>; 2]) -> Result<f64,
     Ok(overlap(&set(a)?, &set(b)?).jaccard())
 }
 
-/// The approximate size in bytes of the shingle set of a text of `text` bytes. A shingle takes 8 bytes, and one byte in
-/// the histogram. A shingle begins at every word (about 6 bytes) or at every character (3 bytes).
+/// The approximate size in bytes of the shingle set of a text of `text` bytes. A shingle takes 8 bytes, and at most
+/// half a byte in the sketch. A shingle begins at every word (about 6 bytes) or at every character (3 bytes).
 pub(crate) fn cost(text: usize, measure: Measure) -> usize {
     match measure {
         Measure::CharGrams => text * 9 / 3,
@@ -209,23 +216,46 @@ impl<'c> SetCache<'c> {
         Ok(())
     }
 
+    /// Keeps the sketch of a set. If the sketches become too many, those that were not used for long are dropped.
     fn keep_sketch(&mut self, key: SetKey, set: &ShingleSet) {
-        if self.sketch_bytes > self.capacity / SKETCH_SHARE || self.sketches.contains_key(&key) {
+        let sketch = set.sketch();
+        let bytes = |sketch: &ShingleSketch| sketch.bytes() + size_of::<(SetKey, KeptSketch)>();
+        if self.sketches.contains_key(&key) {
             return;
         }
-        let sketch = set.sketch();
-        if !sketch.is_empty() {
-            let bytes = sketch.bytes() + size_of::<(SetKey, ShingleSketch)>();
-            self.sketch_bytes += bytes;
-            self.bytes += bytes;
-            self.sketches.insert(key, sketch);
+        let (before, added) = (self.sketch_bytes, bytes(sketch));
+        for keep in [256, 64, 16, 4, 1] {
+            if self.sketch_bytes + added <= self.capacity / SKETCH_SHARE {
+                break;
+            }
+            let oldest = self.clock.saturating_sub(keep);
+            let kept = &mut self.sketch_bytes;
+            self.sketches.retain(|_, old| {
+                let stays = *old.last_used.get_mut() >= oldest;
+                if !stays {
+                    *kept -= bytes(&old.sketch);
+                }
+                stays
+            });
         }
+        self.sketch_bytes += added;
+        self.bytes = self.bytes - before + self.sketch_bytes;
+        let kept = KeptSketch {
+            sketch: sketch.clone(),
+            last_used: AtomicU32::new(self.clock),
+        };
+        self.sketches.insert(key, kept);
     }
 
     /// True if the sketches of two sets show that their Jaccard is below `least`.
-    pub(crate) fn are_apart(&self, [a, b]: [SetKey; 2], least: f64) -> bool {
-        match (self.sketches.get(&a), self.sketches.get(&b)) {
-            (Some(a), Some(b)) => !a.may_reach(b, least),
+    pub(crate) fn are_apart(&self, keys: [SetKey; 2], least: f64) -> bool {
+        let sketch = |key: SetKey| {
+            let kept = self.sketches.get(&key)?;
+            kept.last_used.store(self.clock, Ordering::Relaxed);
+            Some(&kept.sketch)
+        };
+        match keys.map(sketch) {
+            [Some(a), Some(b)] => !a.may_reach(b, least),
             _ => false,
         }
     }
