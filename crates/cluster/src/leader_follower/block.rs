@@ -166,9 +166,7 @@ impl Block<'_> {
             for one in &decided[first..] {
                 self.leads[(one.item - self.range.start) as usize]
                     .store(one.group.leader == one.item, Ordering::Relaxed);
-                if space.join_role(one.item) != JoinRole::None {
-                    space.place(one.item, one.group.leader == one.item);
-                }
+                space.place(one.item, one.group.leader == one.item);
             }
         }
         decided.par_sort_unstable_by_key(|one| one.item);

@@ -56,7 +56,7 @@ pub trait Neighbors {
         is_wanted: &dyn Fn(u32) -> bool,
         out: &mut Vec<Candidate>,
     );
-    /// Records that an open item has been placed. `leads` is true if it is a leader, and false if it is a follower.
+    /// Records that a connected item has been placed. `leads` is true if it is a leader, and false if it is a follower.
     fn place(&mut self, item: u32, leads: bool);
 }
 

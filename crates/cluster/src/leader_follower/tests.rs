@@ -68,6 +68,9 @@ impl Neighbors for Line {
         }
     }
     fn place(&mut self, item: u32, leads: bool) {
+        if self.join_role(item) == JoinRole::None {
+            return;
+        }
         let is_set_join_pair = |&&(id, _): &&(u32, bool)| self.is_set_join_pair(item, id);
         let last = self
             .placed

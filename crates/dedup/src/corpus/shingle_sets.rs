@@ -14,6 +14,7 @@ use twinprint_text::overlap::{ShingleSet, ShingleSketch, Shingler, overlap};
 use crate::corpus::Classes;
 use crate::error::DedupError;
 use crate::ids::{ClassId, IdVec, ItemId};
+use twinprint_io::object_pool::ObjectPool;
 use twinprint_io::work::{BlockBuffer, Spool};
 
 /// A reference-counted shingle set.
@@ -71,6 +72,8 @@ pub(crate) struct SetCache<'c> {
     block: u32,
     /// True once the run is cancelled. Then no more sets are made.
     cancel: &'c AtomicBool,
+    /// The buffers of threads that load sets.
+    loaders: ObjectPool<Loader>,
 }
 
 /// Derives the key of the shingle hash from the fingerprints of the whole corpus. Every run on the same input has the
@@ -115,6 +118,11 @@ pub(crate) fn cost(text: usize, measure: Measure) -> usize {
     }
 }
 
+/// The memory of a kept sketch in bytes.
+fn sketch_bytes(sketch: &ShingleSketch) -> usize {
+    sketch.bytes() + size_of::<(SetKey, KeptSketch)>()
+}
+
 /// The buffers of one thread that loads shingle sets.
 struct Loader {
     buffer: BlockBuffer,
@@ -142,6 +150,7 @@ impl<'c> SetCache<'c> {
             clock: 0,
             block: 0,
             cancel,
+            loaders: ObjectPool::new(),
         }
     }
 
@@ -201,11 +210,11 @@ impl<'c> SetCache<'c> {
         let loaded: Vec<(SetKey, SharedSet)> = missing
             .par_iter()
             .with_min_len(MIN_TEXTS_PER_TASK)
-            .map_init(
-                || self.loader(),
-                |loader, &key| self.cut(key, loader).map(|set| (key, set)),
-            )
-            .collect::<Result<_, _>>()?;
+            .map(|&key| {
+                let cut = |loader: &mut Loader| self.cut(key, loader);
+                Ok((key, self.loaders.with(|| self.loader(), cut)?))
+            })
+            .collect::<Result<_, DedupError>>()?;
         self.make_room(loaded.iter().map(|(_, set)| set.bytes()).sum());
         for (key, set) in loaded {
             self.bytes += set.bytes();
@@ -219,13 +228,15 @@ impl<'c> SetCache<'c> {
     /// Keeps the sketch of a set. If the sketches become too many, those that were not used for long are dropped.
     fn keep_sketch(&mut self, key: SetKey, set: &ShingleSet) {
         let sketch = set.sketch();
-        let bytes = |sketch: &ShingleSketch| sketch.bytes() + size_of::<(SetKey, KeptSketch)>();
         if self.sketches.contains_key(&key) {
             return;
         }
-        let (before, added) = (self.sketch_bytes, bytes(sketch));
+        let (before, added) = (self.sketch_bytes, sketch_bytes(sketch));
+        let most = self.capacity / SKETCH_SHARE;
+        let is_full = self.sketch_bytes + added > most;
         for keep in [256, 64, 16, 4, 1] {
-            if self.sketch_bytes + added <= self.capacity / SKETCH_SHARE {
+            // Each drop reads all sketches, so a quarter of the room is made free.
+            if !is_full || self.sketch_bytes <= most / 4 * 3 {
                 break;
             }
             let oldest = self.clock.saturating_sub(keep);
@@ -233,7 +244,7 @@ impl<'c> SetCache<'c> {
             self.sketches.retain(|_, old| {
                 let stays = *old.last_used.get_mut() >= oldest;
                 if !stays {
-                    *kept -= bytes(&old.sketch);
+                    *kept -= sketch_bytes(&old.sketch);
                 }
                 stays
             });
@@ -245,6 +256,15 @@ impl<'c> SetCache<'c> {
             last_used: AtomicU32::new(self.clock),
         };
         self.sketches.insert(key, kept);
+    }
+
+    /// Drops the sketch of an item, which will not be compared with later items.
+    pub(crate) fn drop_sketch(&mut self, item: ItemId) {
+        let measure = self.measure(item);
+        if let Some(dropped) = self.sketches.remove(&SetKey { item, measure }) {
+            self.sketch_bytes -= sketch_bytes(&dropped.sketch);
+            self.bytes -= sketch_bytes(&dropped.sketch);
+        }
     }
 
     /// True if the sketches of two sets show that their Jaccard is below `least`.

@@ -238,12 +238,18 @@ impl Neighbors for Matcher<'_> {
 
     fn place(&mut self, item: u32, leads: bool) {
         let item = ItemId::new(item);
-        let Some(sets) = &self.sets else { return };
-        let member = self.member(item, sets);
+        let Some(sets) = &mut self.sets else { return };
+        // Later items are compared with leaders, unless all pairs are wanted.
+        if !leads && self.criteria.pairs == Pairs::Leaders {
+            sets.drop_sketch(item);
+            return;
+        }
+        let role = self.roles[item];
         if let Some(join) = &mut self.join
-            && (leads || self.criteria.pairs == Pairs::All)
+            && role != JoinRole::None
         {
-            join.place(member);
+            let measure = sets.measure(item);
+            join.place(Member { item, measure, role });
         }
     }
 }

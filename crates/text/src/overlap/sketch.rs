@@ -2,14 +2,16 @@
 //!
 //! Every shingle has one bit of the sketch, and the bit is set if the set has an odd number of its shingles. A shingle
 //! that both sets have adds the same bit to both sketches. So the bits in which two sketches differ are at most as many
-//! as the shingles that only one of the sets has (Mitzenmacher, Pagh and Pham 2014). The bound is never too large, so no
-//! pair at the threshold is excluded, and it is close while these shingles are fewer than the bits. With two bits for a
-//! shingle, sets of equal size are excluded at a threshold of .8 if their Jaccard is below about .77.
+//! as the shingles that only one of the sets has (Mitzenmacher, Pagh and Pham 2014). The bound is never too large, so
+//! no pair at the threshold is excluded, and it is close while these shingles are fewer than the bits. With two bits for
+//! a shingle, sets of equal size are excluded at a threshold of .8 if their Jaccard is below about .77.
 
 use super::merge::needed;
 
 /// The smallest number of bits for a shingle. The number of bits is a power of two, so there may be twice as many.
 const BITS_PER_SHINGLE: usize = 2;
+/// The number of words that are compared between two checks of whether the bound is reached.
+const STRIDE: usize = 16;
 /// The number of bits of a word of the sketch.
 const WORD_BITS: usize = u64::BITS as usize;
 
@@ -29,8 +31,8 @@ const WORD_BITS: usize = u64::BITS as usize;
 pub struct ShingleSketch {
     /// The number of shingles of the set.
     size: u32,
-    /// The bits. Their number is a power of two, so a shingle has its bit in a smaller sketch at the same place of a part
-    /// of this sketch.
+    /// The bits. Their number is a power of two. So a shingle has its bit in a smaller sketch at the same place as in one
+    /// of the parts of this sketch that have that size.
     words: Box<[u64]>,
 }
 
@@ -50,36 +52,45 @@ impl ShingleSketch {
         }
     }
 
-    /// A lower bound of the number of shingles that only one of two sets has. Linear in the size of the sketches.
-    fn difference(&self, other: &Self) -> usize {
+    /// True if the sketches differ in at most `limit` bits. Stops as soon as they differ in more.
+    fn differ_in_at_most(&self, other: &Self, limit: usize) -> bool {
         let (long, short) = if self.words.len() < other.words.len() {
             (&other.words, &self.words)
         } else {
             (&self.words, &other.words)
         };
         if long.len() == short.len() {
-            let words = long.iter().zip(short);
-            return words.map(|(a, b)| (a ^ b).count_ones()).sum::<u32>() as usize;
+            return is_at_most(limit, long, short);
         }
-        let mut folded = short.to_vec();
+        let mut folded = vec![0; short.len()];
         for part in long.chunks_exact(short.len()) {
             for (word, part) in folded.iter_mut().zip(part) {
                 *word ^= part;
             }
         }
-        folded.iter().map(|word| word.count_ones()).sum::<u32>() as usize
+        is_at_most(limit, &folded, short)
     }
 
     /// False if the Jaccard of the two sets is below `threshold`. If it is true, the Jaccard may be below it, too.
     pub fn may_reach(&self, other: &Self, threshold: f64) -> bool {
         let (a, b) = (self.size as usize, other.size as usize);
         let needed = needed(a, b, threshold);
-        // Sets with the difference d share (a + b - d) / 2 shingles.
-        a.min(b) >= needed && self.difference(other) + 2 * needed <= a + b
+        // Sets that differ in d shingles share (a + b - d) / 2.
+        a.min(b) >= needed && self.differ_in_at_most(other, a + b - 2 * needed)
     }
 
     /// Heap memory of the sketch, in bytes.
     pub fn bytes(&self) -> usize {
         size_of_val(&*self.words)
     }
+}
+
+/// True if two sketches of equal length differ in at most `limit` bits.
+fn is_at_most(limit: usize, a: &[u64], b: &[u64]) -> bool {
+    let mut differing = 0;
+    a.chunks(STRIDE).zip(b.chunks(STRIDE)).all(|(a, b)| {
+        let bits = a.iter().zip(b).map(|(a, b)| (a ^ b).count_ones());
+        differing += bits.sum::<u32>() as usize;
+        differing <= limit
+    })
 }
