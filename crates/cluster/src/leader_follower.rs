@@ -133,6 +133,9 @@ pub struct Outcome {
 ///         4
 ///     }
 ///     fn begin_block(&mut self, _items: &[u32]) {}
+///     fn is_apart(&self, item: u32, earlier: u32) -> bool {
+///         self.distance(item, earlier) > 3
+///     }
 ///     fn load(&mut self, _pairs: &[(u32, Candidate)]) {}
 ///     fn verify(&self, _item: u32, candidate: Candidate, at_least: f64) -> Option<Similarity> {
 ///         let jaccard = 1.0 - f64::from(candidate.distance) / 10.0;

@@ -81,31 +81,40 @@ impl Block<'_> {
         memory: usize,
     ) -> BlockPairs {
         let mut gather = PairGatherer::new(items, memory);
-        let mut pairs: Vec<(u32, Candidate)> = Vec::new();
+        // The pairs from `start` on wait for verification.
+        let (mut pairs, mut start) = (Vec::<(u32, Candidate)>::new(), 0);
         let (mut verified, mut duplicates) = (0, Vec::<Duplicate>::new());
         let mut cut = None;
         loop {
             let mut cost = 0;
-            let over = pairs.iter().position(|(_, candidate)| {
+            let waiting = &pairs[start..];
+            let over = waiting.iter().position(|(_, candidate)| {
                 cost += space.cost(candidate.id);
                 cost > memory
             });
             if over.is_none() && !gather.is_done() {
+                pairs.drain(..std::mem::take(&mut start));
                 gather.more(space, self.range.start, &|id| self.is_wanted(id), &mut pairs);
                 continue;
             }
-            if pairs.is_empty() {
+            if waiting.is_empty() {
                 break;
             }
             let fits = match over {
-                Some(over) if self.pairs == Pairs::All => whole_items(&pairs, over),
-                over => over.unwrap_or(pairs.len()),
+                Some(over) if self.pairs == Pairs::All => whole_items(waiting, over),
+                over => over.unwrap_or(waiting.len()),
             };
-            let rest = pairs.split_off(fits.max(1));
-            verified += pairs.len() as u64;
-            space.load(&pairs);
+            let (batch, rest) = waiting.split_at(fits.max(1));
+            verified += batch.len() as u64;
             let shared: &S = space;
-            let items = pairs.par_chunk_by(|a, b| a.0 == b.0);
+            let near: Vec<(u32, Candidate)> = batch
+                .par_iter()
+                .copied()
+                .filter(|&(item, candidate)| !shared.is_apart(item, candidate.id))
+                .collect();
+            space.load(&near);
+            let shared: &S = space;
+            let items = near.par_chunk_by(|a, b| a.0 == b.0);
             duplicates.par_extend(items.flat_map_iter(|pairs| {
                 let mut search = Search::new(shared, pairs[0].0, self.pairs);
                 for &(_, candidate) in pairs {
@@ -119,11 +128,11 @@ impl Block<'_> {
             }));
             let is_full = duplicates.len() * size_of::<Duplicate>() > memory;
             let next = rest.first().map(|pair| pair.0).or(gather.next_item());
-            if self.pairs == Pairs::All && is_full && next != pairs.last().map(|pair| pair.0) {
+            if self.pairs == Pairs::All && is_full && next != batch.last().map(|pair| pair.0) {
                 cut = next;
                 break;
             }
-            pairs = rest;
+            start += batch.len();
         }
         BlockPairs {
             verified,
@@ -157,9 +166,7 @@ impl Block<'_> {
             for one in &decided[first..] {
                 self.leads[(one.item - self.range.start) as usize]
                     .store(one.group.leader == one.item, Ordering::Relaxed);
-                if space.join_role(one.item) != JoinRole::None {
-                    space.place(one.item, one.group.leader == one.item);
-                }
+                space.place(one.item, one.group.leader == one.item);
             }
         }
         decided.par_sort_unstable_by_key(|one| one.item);

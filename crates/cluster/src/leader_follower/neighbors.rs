@@ -56,7 +56,7 @@ pub trait Neighbors {
         is_wanted: &dyn Fn(u32) -> bool,
         out: &mut Vec<Candidate>,
     );
-    /// Records that an open item has been placed. `leads` is true if it is a leader, and false if it is a follower.
+    /// Records that a connected item has been placed. `leads` is true if it is a leader, and false if it is a follower.
     fn place(&mut self, item: u32, leads: bool);
 }
 
@@ -66,6 +66,9 @@ pub trait Verify {
     fn cost(&self, item: u32) -> usize;
     /// Loads the items of a block for verification, and keeps them in memory until the next call.
     fn begin_block(&mut self, items: &[u32]);
+    /// Returns `true` if it is known that an item of the block and an item before the block are not duplicates, without
+    /// loading them. Such a pair is neither loaded nor verified, but it counts as verified.
+    fn is_apart(&self, item: u32, earlier: u32) -> bool;
     /// Loads the earlier items of these pairs for verification.
     fn load(&mut self, pairs: &[(u32, Candidate)]);
     /// Compares two items. Returns their similarity; `None` if they are not duplicates or if their Jaccard is below

@@ -68,6 +68,9 @@ impl Neighbors for Line {
         }
     }
     fn place(&mut self, item: u32, leads: bool) {
+        if self.join_role(item) == JoinRole::None {
+            return;
+        }
         let is_set_join_pair = |&&(id, _): &&(u32, bool)| self.is_set_join_pair(item, id);
         let last = self
             .placed
@@ -88,7 +91,17 @@ impl Verify for Line {
         1
     }
     fn begin_block(&mut self, _: &[u32]) {}
-    fn load(&mut self, _: &[(u32, Candidate)]) {}
+    fn is_apart(&self, item: u32, earlier: u32) -> bool {
+        // Some pairs are only found to be no duplicates when they are verified.
+        self.gap(item, earlier) > self.near && !(item + earlier).is_multiple_of(3)
+    }
+    fn load(&mut self, pairs: &[(u32, Candidate)]) {
+        assert!(
+            pairs
+                .iter()
+                .all(|&(item, candidate)| !self.is_apart(item, candidate.id))
+        );
+    }
     fn verify(&self, item: u32, candidate: Candidate, at_least: f64) -> Option<Similarity> {
         let gap = self.gap(item, candidate.id);
         let jaccard = 1.0 - gap as f64 / 100.0;

@@ -2,7 +2,7 @@
 
 use std::hash::Hasher;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
@@ -15,6 +15,7 @@ use twinprint_text::overlap::{ShingleSet, ShingleSketch, Shingler, overlap};
 use crate::corpus::Classes;
 use crate::error::DedupError;
 use crate::ids::{ClassId, IdVec, ItemId};
+use twinprint_io::object_pool::ObjectPool;
 use twinprint_io::work::{BlockBuffer, Spool, TextRef};
 
 /// A reference-counted shingle set.
@@ -44,6 +45,13 @@ struct CachedSet {
     last_used: u32,
 }
 
+/// A sketch in the cache.
+struct KeptSketch {
+    sketch: ShingleSketch,
+    /// The value of [`SetCache::clock`] at the last use.
+    last_used: AtomicU32,
+}
+
 /// A cache of the shingle sets of items. In addition to the sets of the current block it contains at most about
 /// `capacity` bytes. The sketches of sets that were dropped exclude most pairs for which the sets would be made again.
 pub(crate) struct SetCache<'c> {
@@ -53,7 +61,7 @@ pub(crate) struct SetCache<'c> {
     key: HashKey,
     cached: FxHashMap<SetKey, CachedSet>,
     /// The sketches of sets that were made, which stay when the sets are dropped.
-    sketches: FxHashMap<SetKey, ShingleSketch>,
+    sketches: FxHashMap<SetKey, KeptSketch>,
     sketch_bytes: usize,
     /// The bytes of the cached shingle sets and of the sketches.
     bytes: usize,
@@ -65,6 +73,8 @@ pub(crate) struct SetCache<'c> {
     block: u32,
     /// True once the run is cancelled. Then no more sets are made.
     cancel: &'c AtomicBool,
+    /// The buffers of threads that load sets.
+    loaders: ObjectPool<Loader>,
 }
 
 /// Derives the key of the shingle hash from the fingerprints of the whole corpus. Every run on the same input has the
@@ -117,13 +127,18 @@ pub(crate) fn jaccard(key: HashKey, [a, b]: [SpooledText<'_>; 2]) -> Result<f64,
     Ok(overlap(&set(a)?, &set(b)?).jaccard())
 }
 
-/// The approximate size in bytes of the shingle set of a text of `text` bytes. A shingle takes 8 bytes, and one byte in
-/// the histogram. A shingle begins at every word (about 6 bytes) or at every character (3 bytes).
+/// The approximate size in bytes of the shingle set of a text of `text` bytes. A shingle takes 8 bytes, and at most
+/// half a byte in the sketch. A shingle begins at every word (about 6 bytes) or at every character (3 bytes).
 pub(crate) fn cost(text: usize, measure: Measure) -> usize {
     match measure {
         Measure::CharGrams => text * 9 / 3,
         Measure::WordGrams => text * 9 / 6,
     }
+}
+
+/// The memory of a kept sketch in bytes.
+fn sketch_bytes(sketch: &ShingleSketch) -> usize {
+    sketch.bytes() + size_of::<(SetKey, KeptSketch)>()
 }
 
 /// The buffers of one thread that loads shingle sets.
@@ -165,6 +180,7 @@ impl<'c> SetCache<'c> {
             clock: 0,
             block: 0,
             cancel,
+            loaders: ObjectPool::new(),
         }
     }
 
@@ -224,11 +240,11 @@ impl<'c> SetCache<'c> {
         let loaded: Vec<(SetKey, SharedSet)> = missing
             .par_iter()
             .with_min_len(MIN_TEXTS_PER_TASK)
-            .map_init(
-                || self.loader(),
-                |loader, &key| self.cut(key, loader).map(|set| (key, set)),
-            )
-            .collect::<Result<_, _>>()?;
+            .map(|&key| {
+                let cut = |loader: &mut Loader| self.cut(key, loader);
+                Ok((key, self.loaders.with(|| self.loader(), cut)?))
+            })
+            .collect::<Result<_, DedupError>>()?;
         self.make_room(loaded.iter().map(|(_, set)| set.bytes()).sum());
         for (key, set) in loaded {
             self.bytes += set.bytes();
@@ -239,23 +255,57 @@ impl<'c> SetCache<'c> {
         Ok(())
     }
 
+    /// Keeps the sketch of a set. If the sketches become too many, those that were not used for long are dropped.
     fn keep_sketch(&mut self, key: SetKey, set: &ShingleSet) {
-        if self.sketch_bytes > self.capacity / SKETCH_SHARE || self.sketches.contains_key(&key) {
+        let sketch = set.sketch();
+        if self.sketches.contains_key(&key) {
             return;
         }
-        let sketch = set.sketch();
-        if !sketch.is_empty() {
-            let bytes = sketch.bytes() + size_of::<(SetKey, ShingleSketch)>();
-            self.sketch_bytes += bytes;
-            self.bytes += bytes;
-            self.sketches.insert(key, sketch);
+        let (before, added) = (self.sketch_bytes, sketch_bytes(sketch));
+        let most = self.capacity / SKETCH_SHARE;
+        let is_full = self.sketch_bytes + added > most;
+        for keep in [256, 64, 16, 4, 1] {
+            // Each drop reads all sketches, so a quarter of the room is made free.
+            if !is_full || self.sketch_bytes <= most / 4 * 3 {
+                break;
+            }
+            let oldest = self.clock.saturating_sub(keep);
+            let kept = &mut self.sketch_bytes;
+            self.sketches.retain(|_, old| {
+                let stays = *old.last_used.get_mut() >= oldest;
+                if !stays {
+                    *kept -= sketch_bytes(&old.sketch);
+                }
+                stays
+            });
+        }
+        self.sketch_bytes += added;
+        self.bytes = self.bytes - before + self.sketch_bytes;
+        let kept = KeptSketch {
+            sketch: sketch.clone(),
+            last_used: AtomicU32::new(self.clock),
+        };
+        self.sketches.insert(key, kept);
+    }
+
+    /// Drops the sketch of an item, which will not be compared with later items.
+    pub(crate) fn drop_sketch(&mut self, item: ItemId) {
+        let measure = self.measure(item);
+        if let Some(dropped) = self.sketches.remove(&SetKey { item, measure }) {
+            self.sketch_bytes -= sketch_bytes(&dropped.sketch);
+            self.bytes -= sketch_bytes(&dropped.sketch);
         }
     }
 
     /// True if the sketches of two sets show that their Jaccard is below `least`.
-    pub(crate) fn are_apart(&self, [a, b]: [SetKey; 2], least: f64) -> bool {
-        match (self.sketches.get(&a), self.sketches.get(&b)) {
-            (Some(a), Some(b)) => !a.may_reach(b, least),
+    pub(crate) fn are_apart(&self, keys: [SetKey; 2], least: f64) -> bool {
+        let sketch = |key: SetKey| {
+            let kept = self.sketches.get(&key)?;
+            kept.last_used.store(self.clock, Ordering::Relaxed);
+            Some(&kept.sketch)
+        };
+        match keys.map(sketch) {
+            [Some(a), Some(b)] => !a.may_reach(b, least),
             _ => false,
         }
     }

@@ -51,8 +51,9 @@ const MAX_TOKENS: usize = 1 << 21;
 const TOKEN_BYTES: u64 = 16;
 /// The number of texts that one thread joins at a time.
 const TEXTS_PER_TASK: usize = 256;
-/// The number of steps of a binary search among the postings of a token, for the choice of the cheaper count.
-const SEARCH_STEPS: usize = 8;
+/// The largest number of postings of a head that are counted, for each sampled text. Beyond it, the texts that may
+/// still be drawn are searched in the postings.
+const MAX_COUNTED: usize = 8;
 
 /// The recall of a run in which the set join finds every pair at the threshold.
 pub(crate) fn exact() -> RecallReport {
@@ -307,14 +308,9 @@ impl<'m> RecallSample<'m> {
                 && text.item != item
                 && priority(text.hash, own) < text.best.load(Ordering::Relaxed)
         };
-        met.extend(
-            (0u32..)
-                .zip(&self.texts)
-                .filter(may_be_drawn)
-                .map(|(number, _)| number),
-        );
+        let numbered = (0u32..).zip(&self.texts);
         let postings: usize = hits.iter().map(|&(from, to)| (to - from) as usize).sum();
-        if postings < SEARCH_STEPS * met.len() * hits.len() {
+        if postings < MAX_COUNTED * self.texts.len() {
             shared.clear();
             shared.resize(self.texts.len(), 0);
             for &range in &*hits {
@@ -322,13 +318,21 @@ impl<'m> RecallSample<'m> {
                     shared[text as usize] = shared[text as usize].saturating_add(1);
                 }
             }
-            met.retain(|&number| match shared[number as usize] {
-                u16::MAX => true,
-                shared => usize::from(shared) >= least,
-            });
+            let least = u16::try_from(least).unwrap_or(u16::MAX);
+            let counted = numbered.zip(&*shared).filter(|&(_, &shared)| shared >= least);
+            met.extend(
+                counted
+                    .map(|(text, _)| text)
+                    .filter(may_be_drawn)
+                    .map(|(number, _)| number),
+            );
         } else {
+            // In a crowd nearly every text has the tokens, but few may still be drawn.
             let has = |number: u32, range: (u32, u32)| tokens.texts(range).binary_search(&number).is_ok();
-            met.retain(|&number| hits.iter().filter(|&&range| has(number, range)).count() >= least);
+            let drawable = numbered.filter(may_be_drawn).map(|(number, _)| number);
+            met.extend(
+                drawable.filter(|&number| hits.iter().filter(|&&range| has(number, range)).count() >= least),
+            );
         }
     }
 

@@ -136,6 +136,11 @@ impl<'c> Matcher<'c> {
         self.classes.distance(class(a), class(b), self.criteria.bits)
     }
 
+    /// True if two items are a pair of the set join.
+    fn is_joined(&self, a: ItemId, b: ItemId) -> bool {
+        self.join.is_some() && in_set_join(self.roles[a], self.roles[b])
+    }
+
     /// The edges from an item to earlier items, ascending.
     fn own_edges(&self, item: ItemId) -> &[Edge] {
         &self.edges[self.starts.range(item)]
@@ -230,25 +235,29 @@ impl Neighbors for Matcher<'_> {
             };
             let mut others = Vec::new();
             join.probe(self.member(item, sets), scope, &mut others);
-            let is_wanted = |other: &ItemId| range.contains(&other.get()) && wanted(other.get());
-            let joined = others
-                .into_iter()
-                .filter(is_wanted)
-                .map(|other| (other, candidate(other)));
-            let admitted =
-                joined.filter(|&(other, candidate)| self.search.admits(item, other, || candidate.distance));
-            out.extend(admitted.map(|(_, candidate)| candidate));
+            let is_found = |other: &ItemId| {
+                let distance = || self.distance(item, *other);
+                range.contains(&other.get()) && self.search.admits(item, *other, distance)
+            };
+            let found = others.into_iter().filter(is_found);
+            out.extend(found.filter(|other| wanted(other.get())).map(candidate));
         }
     }
 
     fn place(&mut self, item: u32, leads: bool) {
         let item = ItemId::new(item);
-        let Some(sets) = &self.sets else { return };
-        let member = self.member(item, sets);
+        let Some(sets) = &mut self.sets else { return };
+        // Later items are compared with leaders, unless all pairs are wanted.
+        if !leads && self.criteria.pairs == Pairs::Leaders {
+            sets.drop_sketch(item);
+            return;
+        }
+        let role = self.roles[item];
         if let Some(join) = &mut self.join
-            && (leads || self.criteria.pairs == Pairs::All)
+            && role != JoinRole::None
         {
-            join.place(member);
+            let measure = sets.measure(item);
+            join.place(Member { item, measure, role });
         }
     }
 }
@@ -282,14 +291,20 @@ impl Verify for Matcher<'_> {
         }
     }
 
+    fn is_apart(&self, item: u32, earlier: u32) -> bool {
+        let (item, earlier) = (ItemId::new(item), ItemId::new(earlier));
+        // Pairs of the set join are counted when they are verified.
+        self.sets.as_ref().is_some_and(|sets| {
+            !self.is_joined(item, earlier)
+                && sets.are_apart(sets.pair_keys(item, earlier), self.near_misses.least())
+        })
+    }
+
     fn load(&mut self, pairs: &[(u32, Candidate)]) {
         let Some(sets) = &self.sets else { return };
-        let least = self.near_misses.least();
         let keys: Vec<SetKey> = pairs
             .iter()
-            .map(|&(item, candidate)| sets.pair_keys(ItemId::new(item), ItemId::new(candidate.id)))
-            .filter(|&keys| !sets.are_apart(keys, least))
-            .flatten()
+            .flat_map(|&(item, candidate)| sets.pair_keys(ItemId::new(item), ItemId::new(candidate.id)))
             .collect();
         self.load_keys(keys.into_iter());
     }
@@ -305,14 +320,12 @@ impl Verify for Matcher<'_> {
         let (item, other) = (ItemId::new(item), ItemId::new(candidate.id));
         // Pairs of the set join are counted here, because the join may return a pair more than once, but the pair is
         // verified once.
-        if self.join.is_some() && in_set_join(self.roles[item], self.roles[other]) {
+        if self.is_joined(item, other) {
             self.probed.fetch_add(1, Ordering::Relaxed);
         }
-        let keys = sets.pair_keys(item, other);
-        let cached = keys.map(|key| sets.get(key));
-        let set = |side: usize| match cached[side] {
+        let set = |key: SetKey| match sets.get(key) {
             Some(set) => Ok(Cow::Borrowed(set)),
-            None => sets.load_one(keys[side]).map(Cow::Owned),
+            None => sets.load_one(key).map(Cow::Owned),
         };
         // Near misses of an item are recorded only until a duplicate of the item is found.
         let least = if at_least > 0.0 {
@@ -320,11 +333,8 @@ impl Verify for Matcher<'_> {
         } else {
             self.near_misses.least()
         };
-        // Sets whose sketches are apart were not loaded.
-        if cached.iter().any(Option::is_none) && sets.are_apart(keys, least) {
-            return None;
-        }
-        let overlap = match set(0).and_then(|a| Ok((a, set(1)?))) {
+        let [a, b] = sets.pair_keys(item, other);
+        let overlap = match set(a).and_then(|a| Ok((a, set(b)?))) {
             Ok((a, b)) => a.overlap_at_least(&b, least)?,
             Err(error) => {
                 self.fail(error);

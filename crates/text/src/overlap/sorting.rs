@@ -31,17 +31,7 @@ impl Sorter {
         if !insertion_sort(&mut self.values, values.len() * MAX_MOVES) {
             self.values.sort_unstable();
         }
-        let mut distinct = vec![0; values.len()];
-        let mut kept = 0;
-        let mut last = None;
-        for &value in &self.values {
-            // In bounds: `kept` is at most the number of values read so far.
-            distinct[kept] = value;
-            kept += usize::from(last != Some(value));
-            last = Some(value);
-        }
-        distinct.truncate(kept);
-        distinct
+        distinct(&self.values)
     }
 
     /// Copies the values into buckets, which are in the order of the leading bits of the values.
@@ -66,6 +56,24 @@ impl Sorter {
             *end += 1;
         }
     }
+}
+
+/// Copies the distinct ones of sorted values.
+fn distinct(values: &[u64]) -> Vec<u64> {
+    let Some(last) = values.last() else {
+        return Vec::new();
+    };
+    let differ = |[a, b]: &[u64; 2]| usize::from(a != b);
+    let pairs = values.array_windows();
+    let mut distinct = vec![*last; 1 + pairs.clone().map(differ).sum::<usize>()];
+    let mut kept = 0;
+    for pair in pairs {
+        // In bounds: `kept` of the distinct values are smaller than the first of the pair. If the last value is repeated,
+        // it is written again where it is already.
+        distinct[kept] = pair[0];
+        kept += differ(pair);
+    }
+    distinct
 }
 
 /// One pass of a bubble sort without branches. It puts most values that share a bucket in order, so that the insertion
