@@ -67,8 +67,10 @@ pub trait Verify {
     /// Loads the items of a block for verification, and keeps them in memory until the next call.
     fn begin_block(&mut self, items: &[u32]);
     /// Returns `true` if it is known that an item of the block and an item before the block are not duplicates, without
-    /// loading them. Such a pair is neither loaded nor verified, but it counts as verified.
-    fn is_apart(&self, item: u32, earlier: u32) -> bool;
+    /// loading them. Such a pair is neither loaded nor verified, but it counts as verified. Nothing is known by default.
+    fn is_apart(&self, _item: u32, _earlier: u32) -> bool {
+        false
+    }
     /// Loads the earlier items of these pairs for verification.
     fn load(&mut self, pairs: &[(u32, Candidate)]);
     /// Compares two items. Returns their similarity; `None` if they are not duplicates or if their Jaccard is below
