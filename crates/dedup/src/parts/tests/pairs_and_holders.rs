@@ -158,7 +158,7 @@ fn a_passage_that_is_small_in_every_text_is_counted() {
 
 #[test]
 fn a_phrase_of_many_texts_is_counted_as_one() {
-    let phrase = words(6, 9);
+    let phrase = words(8, 9);
     let outcome = Corpus::new((0..400).map(|i| around(i, 40, &phrase, 40)).collect())
         .search(PartsReport::MAX_PAIRED_TEXTS);
     assert!(
