@@ -35,7 +35,7 @@ use twinprint_index::planner::Alternative;
 
 use crate::candidates::radius::{Radius, RadiusChoice};
 pub(crate) use crate::candidates::set_join::JoinWatch;
-use crate::candidates::set_join::{MemberPairs, SetJoin};
+use crate::candidates::set_join::SetJoin;
 use crate::corpus::Classes;
 use crate::corpus::shingle_sets::SetCache;
 use crate::error::DedupError;
@@ -142,7 +142,7 @@ impl Candidates {
     /// Runs the set join before the grouping, and turns its pairs into edges, so that members outside crowds need no
     /// special treatment afterwards. The members of crowds keep their roles, and the grouping searches the pairs of two of
     /// them among leaders only. If the pairs are too many, all members keep their roles. `bits` is the width of
-    /// distances.
+    /// distances. The largest number of pairs follows the corpus and the memory limit.
     pub(crate) fn join_members(
         &mut self,
         sets: &SetCache<'_>,
@@ -150,12 +150,20 @@ impl Candidates {
         bits: u32,
         watch: JoinWatch<'_>,
     ) -> Result<(), DedupError> {
-        let join = SetJoin::new(sets, &self.roles, options.threshold)?;
         let left = allowed_edges(options).saturating_sub(self.edges.len() as u64);
-        let limit =
-            (MAX_MEMBER_PAIRS + 8 * self.roles.len()).min(usize::try_from(left).unwrap_or(usize::MAX));
-        if let Some(MemberPairs { mut edges, in_crowd }) = join.pairs(sets, &self.roles, limit, watch)? {
-            edges.retain(|edge| {
+        let limit = (MAX_MEMBER_PAIRS + 8 * self.roles.len()).min(watch.limit);
+        let watch = JoinWatch {
+            limit: limit.min(usize::try_from(left).unwrap_or(usize::MAX)),
+            ..watch
+        };
+        let mut edges = Vec::new();
+        let mut keep = |edge| {
+            edges.push(edge);
+            Ok(())
+        };
+        let join = SetJoin::new(sets, &self.roles, options.threshold)?;
+        if let Some(in_crowd) = join.pairs(sets, &self.roles, watch, &mut keep)? {
+            edges.retain(|edge: &Edge| {
                 self.admits(edge.item, edge.earlier, || {
                     sets.distance(edge.item, edge.earlier, bits)
                 })
@@ -163,13 +171,34 @@ impl Candidates {
             self.by_shingles = edges.len() as u64;
             self.edges.extend(edges);
             edge::sort(&mut self.edges);
-            for (item, &in_crowd) in in_crowd.entries() {
-                if !in_crowd {
-                    self.roles[item] = JoinRole::None;
-                }
-            }
+            self.leave_crowds(&in_crowd);
         }
         Ok(())
+    }
+
+    /// Like [`join_members`](Self::join_members), but passes the pairs to `emit` instead of making edges of them, and
+    /// `watch` alone limits them.
+    pub(crate) fn emit_member_pairs(
+        &mut self,
+        sets: &SetCache<'_>,
+        threshold: f64,
+        watch: JoinWatch<'_>,
+        emit: &mut dyn FnMut(Edge) -> Result<(), DedupError>,
+    ) -> Result<(), DedupError> {
+        let join = SetJoin::new(sets, &self.roles, threshold)?;
+        if let Some(in_crowd) = join.pairs(sets, &self.roles, watch, emit)? {
+            self.leave_crowds(&in_crowd);
+        }
+        Ok(())
+    }
+
+    /// Takes the members outside crowds out of the set join.
+    fn leave_crowds(&mut self, in_crowd: &IdVec<ItemId, bool>) {
+        for (item, &in_crowd) in in_crowd.entries() {
+            if !in_crowd {
+                self.roles[item] = JoinRole::None;
+            }
+        }
     }
 
     /// True if the search verifies this pair if both texts may be duplicates: it is an edge, or the set join finds it if

@@ -126,6 +126,8 @@ impl Runner<'_> {
                 let mut sets = SetCache::new(spool, &corpus.classes, &keep.classes, set_memory, job.cancel);
                 let watch = JoinWatch {
                     fits: &|join| budget.check_join(tables, join).is_ok(),
+                    in_chunks: false,
+                    limit: usize::MAX,
                     advance: &|done| {
                         job.progress.advance(done);
                         job.check_cancelled()

@@ -15,7 +15,7 @@ use super::outputs::{CROWD, CandidatesSummary, EDGES, EdgeBlocks, PAIRS, ROW_END
 use super::tables::{CrowdRow, EdgeRow, RowPair};
 use crate::candidates::radius::RadiusChoice;
 use crate::candidates::{
-    Candidates, HOT_ROW_MIN_CLASSES, HOT_ROW_MIN_NEIGHBORS, JoinWatch, affordable_degree, edge_limit,
+    Candidates, Edge, HOT_ROW_MIN_CLASSES, HOT_ROW_MIN_NEIGHBORS, JoinWatch, affordable_degree, edge_limit,
     in_set_join,
 };
 use crate::corpus::shingle_sets::SetCache;
@@ -179,7 +179,8 @@ impl Expansion<'_> {
                 *own = (*own).max(role);
             }
         }
-        for pair in rows.pairs() {
+        for (at, pair) in (0..).zip(rows.pairs()) {
+            self.job.check_at(at)?;
             let RowPair { a, b } = pair?;
             if a == b || hot[a as usize] || hot[b as usize] {
                 continue;
@@ -226,28 +227,30 @@ impl Expansion<'_> {
             .filter(|(_, role)| **role != JoinRole::None)
             .map(|(item, _)| item)
             .collect();
+        let job = self.job;
         if !members.is_empty() {
-            let corpus = MiniCorpus::load(self.job, &members)?;
+            let corpus = MiniCorpus::load(job, &members)?;
             let sets = SetCache::with_key(
-                self.job.items_summary()?.key.finish(),
-                self.job.spool()?,
+                job.items_summary()?.key.finish(),
+                job.spool()?,
                 &corpus.classes,
                 &corpus.keep.classes,
-                self.job.set_bytes(),
-                self.job.cancel,
+                job.set_bytes(),
+                job.cancel,
             );
             let roles = members.iter().map(|&item| self.roles[item as usize]);
             let mut found = Candidates::of_members(roles.collect());
+            let bytes = job.spec.memory / 2;
             let watch = JoinWatch {
-                fits: &|_| true,
-                advance: &|_| self.job.check_cancelled(),
+                fits: &|join| join <= bytes,
+                in_chunks: true,
+                limit: usize::MAX,
+                advance: &|_| job.check_cancelled(),
             };
-            let options = self.job.unlimited_options();
-            found.join_members(&sets, &options, self.job.parameters()?.radius.bits, watch)?;
-            for edge in &found.edges {
+            found.emit_member_pairs(&sets, job.options.threshold, watch, &mut |edge: Edge| {
                 self.summary.by_shingles += 1;
-                self.push(members[edge.item.index()], members[edge.earlier.index()])?;
-            }
+                self.push(members[edge.item.index()], members[edge.earlier.index()])
+            })?;
             for (member, &role) in found.roles.entries() {
                 let role = match role {
                     JoinRole::None => continue,
@@ -269,7 +272,9 @@ impl Expansion<'_> {
     fn finish(self, dir: &Path) -> Result<CandidatesSummary, DedupError> {
         let mut summary = self.summary;
         let mut writer = RowWriter::create(&dir.join(EDGES))?;
+        let job = self.job;
         self.edges.finish(|row| {
+            job.check_at(writer.rows())?;
             let (blocks, at) = (&mut summary.blocks, writer.rows());
             match blocks.last_mut() {
                 Some(last)

@@ -65,8 +65,9 @@ fn merge_range<K: KeepKey>(
             })
         })
     };
-    for row in Merge::new(readers) {
+    for (at, row) in (0..).zip(Merge::new(readers)) {
         let row = row?;
+        job.check_at(at)?;
         if group.last().is_some_and(|last| last.text_hash != row.text_hash) {
             end(&mut group)?;
         }

@@ -166,6 +166,7 @@ impl StageFolder {
         fs::write(partial.path().join(SUMMARY), bytes).map_err(failed)?;
         drop(lock);
         fs::remove_file(partial.path().join(LOCK)).map_err(failed)?;
+        sync(partial.path()).map_err(failed)?;
         match fs::rename(partial.path(), self.path(task)) {
             Ok(()) => {
                 // The folder has another name now, so there is nothing to delete.
@@ -202,6 +203,15 @@ impl StageFolder {
     pub(crate) fn remove(self) -> Result<(), DedupError> {
         Ok(fs::remove_dir_all(&self.root).map_err(|error| WorkError::file(&self.root, error))?)
     }
+}
+
+/// Writes the files of a folder to disk, so that they are whole when the folder gets its final name, even if the machine
+/// fails then.
+fn sync(folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        File::options().append(true).open(entry?.path())?.sync_all()?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -54,6 +54,7 @@ fn item_groups(job: &StagedJob<'_>, dir: &Path) -> Result<RowSorter<ItemGroup>, 
     let mut members: Vec<FollowerRow> = Vec::new();
     for (number, item) in (0..).zip(job.items()?.all()) {
         let item = item?;
+        job.check_at(number)?;
         members.clear();
         while let Some(row) = followers.next_if(|row| !row.as_ref().is_ok_and(|row| row.leader != number)) {
             members.push(row?);
@@ -94,6 +95,7 @@ fn item_decisions(
         if last == Some(group.item) {
             return Ok(());
         }
+        job.check_at(group.item)?;
         last = Some(group.item);
         let Some(item) = items.next().transpose()? else {
             return Ok(());

@@ -63,6 +63,7 @@ fn number_items<K: KeepKey>(job: &StagedJob<'_>, dir: &Path) -> Result<ItemsSumm
     let mut block_bytes = u64::MAX;
     for class in Merge::new(files.iter().map(RowFile::all).collect()) {
         let class = class?;
+        job.check_at(summary.items)?;
         let item = ItemRow {
             representative: class.representative,
             first: class.first,

@@ -200,16 +200,17 @@ impl StagedJob<'_> {
         self.budget.sets(self.spec.memory / 2)
     }
 
-    /// The options without a memory limit, for searches whose result must not depend on it.
-    pub(super) fn unlimited_options(&self) -> DedupOptions {
-        DedupOptions {
-            memory: None,
-            ..self.options.clone()
-        }
-    }
-
     pub(super) fn is_cancelled(&self) -> bool {
         self.cancel.load(Ordering::Relaxed)
+    }
+
+    /// Fails if the run is cancelled, which is looked up for one row in many.
+    pub(super) fn check_at(&self, row: u64) -> Result<(), DedupError> {
+        if row.is_multiple_of(ROWS_PER_CHECK) {
+            self.check_cancelled()
+        } else {
+            Ok(())
+        }
     }
 
     pub(super) fn check_cancelled(&self) -> Result<(), DedupError> {
@@ -224,5 +225,7 @@ impl StagedJob<'_> {
 /// The bytes of a row while its block is joined: the row, two copies with their numbers while they are sorted, and the
 /// counts of its items and neighbours.
 const ROW_BYTES: u64 = 72;
+/// The number of rows after which a stage looks whether the run is cancelled.
+const ROWS_PER_CHECK: u64 = 1 << 16;
 /// The smallest number of rows of a block.
 const MIN_BLOCK_ROWS: u64 = 1 << 10;

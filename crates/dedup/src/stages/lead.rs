@@ -89,6 +89,7 @@ fn decide(job: &StagedJob<'_>, dir: &Path) -> Result<LeadSummary, DedupError> {
             (Some(item), None) | (None, Some(&item)) => item,
             (None, None) => break,
         };
+        job.check_at(item)?;
         of_item.clear();
         while let Some(row) = pairs.next_if(|row| row.as_ref().is_ok_and(|row| row.item == item)) {
             of_item.push(row?);

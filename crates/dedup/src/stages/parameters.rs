@@ -110,6 +110,7 @@ fn write_rows(
         |FingerprintRow {
              fingerprint, item, ..
          }| {
+            job.check_at(items.rows())?;
             if last != Some(fingerprint) {
                 if last.is_some() {
                     ends.push(Number { value: items.rows() })?;

@@ -57,7 +57,7 @@ impl SetJoin {
                 block: FxHashMap::default(),
             });
         }
-        Ok(Self { joins })
+        Ok(Self { joins, threshold })
     }
 }
 

@@ -19,14 +19,13 @@ use twinprint_index::set::{PrefixFilter, TokenBitmap, TokenOrder};
 use twinprint_text::Measure;
 
 pub(crate) use self::pairs::JoinWatch;
-pub(super) use self::pairs::MemberPairs;
 use self::placed::PlacedMembers;
 use crate::corpus::shingle_sets::{SetCache, SetKey};
 use crate::error::DedupError;
 use crate::ids::{IdSlice, ItemId};
 
-/// The number of members whose pairs are found at a time.
-const MAX_SLICE_MEMBERS: usize = 8192;
+/// The number of members whose pairs are found at a time; few in tests, so that small corpora have several slices.
+const MAX_SLICE_MEMBERS: usize = if cfg!(test) { 512 } else { 8192 };
 
 /// A set belongs to a crowd if the shingles by which sets of its size find it are in at least this number of sets.
 const MIN_CROWD_POSTINGS: u64 = 2048;
@@ -34,6 +33,7 @@ const MIN_CROWD_POSTINGS: u64 = 2048;
 /// The set joins of a run, one for each measure that its members use.
 pub(crate) struct SetJoin {
     joins: Vec<MeasureJoin>,
+    threshold: f64,
 }
 
 /// The set join in one measure, words or characters.
@@ -110,6 +110,14 @@ impl SetJoin {
             join.order.bytes() + indexes.iter().sum::<usize>()
         };
         self.joins.iter().map(bytes).sum::<usize>() as u64
+    }
+
+    /// Removes all placed members.
+    fn clear(&mut self) {
+        for join in &mut self.joins {
+            join.native = MemberIndex::new(self.threshold);
+            join.foreign = MemberIndex::new(self.threshold);
+        }
     }
 
     /// The keys of the shingle sets that the joins need for an item. `own` is the measure of the item's own text.

@@ -17,73 +17,120 @@ use crate::ids::{IdVec, ItemId};
 pub(crate) struct JoinWatch<'w> {
     /// Returns true if there is memory for the given number of bytes of the join.
     pub(crate) fits: &'w dyn Fn(u64) -> bool,
+    /// True if a join that does not fit into memory is made in chunks; false if it is given up.
+    pub(crate) in_chunks: bool,
+    /// The largest number of pairs. A join with more is given up.
+    pub(crate) limit: usize,
     /// Counts the given number of members as done. Fails if the run is cancelled.
     pub(crate) advance: &'w dyn Fn(u64) -> Result<(), DedupError>,
 }
 
-/// The result of [`SetJoin::pairs`].
-pub(in crate::candidates) struct MemberPairs {
-    /// The candidate pairs of members of which at most one is in a crowd.
-    pub(in crate::candidates) edges: Vec<Edge>,
-    /// For each item, true if it is a member in a crowd.
-    pub(in crate::candidates) in_crowd: IdVec<ItemId, bool>,
+/// Some members that are placed and looked up at a time.
+#[derive(Clone, Copy)]
+struct Slice<'m> {
+    members: &'m [ItemId],
+    /// True for core members, which are placed.
+    is_core: bool,
 }
 
 impl SetJoin {
-    /// Finds the candidate pairs of which at most one member is in a crowd. The pairs inside crowds are left to the
-    /// grouping, which searches them among leaders only. Returns `None` if the pairs are more than `limit`, or if the
-    /// join does not fit into memory: then the grouping must find all pairs. Fringe members are compared with core
-    /// members and are not indexed.
+    /// Finds the candidate pairs of which at most one member is in a crowd, and passes them to `emit`. The pairs inside
+    /// crowds are left to the grouping, which searches them among leaders only. Returns for each item whether it is a member
+    /// in a crowd; `None` if the join was given up: then the grouping must find all pairs. Fringe members are compared with
+    /// core members and are not indexed.
     ///
     /// A member outside crowds reads few postings, because few members have its rarest shingles. A member of a crowd is
     /// compared with members outside crowds only, and each of these has few postings too. So the work is proportional to
     /// the members, however large the crowds are.
     ///
-    /// Pairs are counted while they are found, so the pairs in memory exceed the limit by few.
+    /// In chunks, the core members of a chunk are placed, and all later members are looked up among them. So each pair is
+    /// found once, in the chunk of its earlier member, and the shingles of a member are made once for each chunk up to its
+    /// own.
+    ///
+    /// Pairs are counted while they are found, so the pairs exceed the limit by few.
     pub(in crate::candidates) fn pairs(
         mut self,
         sets: &SetCache<'_>,
         roles: &IdVec<ItemId, JoinRole>,
-        limit: usize,
         watch: JoinWatch<'_>,
-    ) -> Result<Option<MemberPairs>, DedupError> {
+        emit: &mut dyn FnMut(Edge) -> Result<(), DedupError>,
+    ) -> Result<Option<IdVec<ItemId, bool>>, DedupError> {
         let core = members(roles.as_slice(), JoinRole::Core);
         let mut fringe = members(roles.as_slice(), JoinRole::Fringe);
         fringe.retain(|&item| roles[item] == JoinRole::Fringe);
-        let mut edges = Vec::new();
-        let mut in_crowd = IdVec::filled(false, roles.len());
-        for (slice, is_placed) in [(&core, true), (&fringe, false)]
+        let slices: Vec<Slice<'_>> = [(&core, true), (&fringe, false)]
             .into_iter()
-            .flat_map(|(members, is_placed)| members.chunks(MAX_SLICE_MEMBERS).zip(iter::repeat(is_placed)))
-        {
-            self.begin_block_of_texts(sets, slice, is_placed)?;
-            for &item in slice {
-                in_crowd[item] = self.is_in_crowd(item);
-                if is_placed {
-                    self.place(member(sets, item, in_crowd[item]));
+            .flat_map(|(members, is_core)| members.chunks(MAX_SLICE_MEMBERS).zip(iter::repeat(is_core)))
+            .map(|(members, is_core)| Slice { members, is_core })
+            .collect();
+        let mut in_crowd = IdVec::filled(false, roles.len());
+        let (mut found, mut chunk) = (0, 0);
+        while chunk < slices.len() {
+            // The first slice after the chunk.
+            let mut end = None;
+            for (at, slice) in slices.iter().enumerate().skip(chunk) {
+                let is_placed = slice.is_core && end.is_none();
+                let pairs =
+                    self.slice_pairs(sets, slice.members, is_placed, &mut in_crowd, watch.limit - found)?;
+                found += pairs.len();
+                pairs.into_iter().try_for_each(&mut *emit)?;
+                if chunk == 0 {
+                    (watch.advance)(slice.members.len() as u64)?;
+                } else {
+                    (watch.advance)(0)?;
+                }
+                let fits = (watch.fits)(self.bytes());
+                if found > watch.limit || !fits && !watch.in_chunks {
+                    return Ok(None);
+                }
+                if is_placed && !fits {
+                    end = Some(at + 1);
                 }
             }
-            let shared = &self;
-            let found = AtomicUsize::new(edges.len());
-            let probe = |&item: &ItemId| {
-                let mut others = Vec::new();
-                if found.load(Ordering::Relaxed) <= limit {
-                    let member = member(sets, item, in_crowd[item]);
-                    shared.probe(member, ProbeScope::CurrentBlock, &mut others);
-                    // The whole block is placed, so each pair inside it is found from both sides.
-                    others.retain(|&other| other < item);
-                    shared.probe(member, ProbeScope::EarlierBlocks, &mut others);
-                    found.fetch_add(others.len(), Ordering::Relaxed);
-                }
-                others.into_iter().map(move |other| Edge::between(item, other))
-            };
-            edges.par_extend(slice.par_iter().flat_map_iter(probe));
-            (watch.advance)(slice.len() as u64)?;
-            if edges.len() > limit || !(watch.fits)(self.bytes()) {
-                return Ok(None);
+            self.clear();
+            chunk = end.unwrap_or(slices.len());
+            if slices.get(chunk).is_some_and(|slice| !slice.is_core) {
+                // All core members were placed, and the fringe members were looked up among them.
+                break;
             }
         }
-        Ok(Some(MemberPairs { edges, in_crowd }))
+        Ok(Some(in_crowd))
+    }
+
+    /// Looks up the members of a slice among those placed, and places them first if `is_placed`. Finds few more than `limit`
+    /// pairs.
+    fn slice_pairs(
+        &mut self,
+        sets: &SetCache<'_>,
+        slice: &[ItemId],
+        is_placed: bool,
+        in_crowd: &mut IdVec<ItemId, bool>,
+        limit: usize,
+    ) -> Result<Vec<Edge>, DedupError> {
+        self.begin_block_of_texts(sets, slice, is_placed)?;
+        for &item in slice {
+            in_crowd[item] = self.is_in_crowd(item);
+            if is_placed {
+                self.place(member(sets, item, in_crowd[item]));
+            }
+        }
+        let (shared, in_crowd) = (&*self, &*in_crowd);
+        let found = AtomicUsize::new(0);
+        let probe = |&item: &ItemId| {
+            let mut others = Vec::new();
+            if found.load(Ordering::Relaxed) <= limit {
+                let member = member(sets, item, in_crowd[item]);
+                shared.probe(member, ProbeScope::CurrentBlock, &mut others);
+                // The whole block is placed, so each pair inside it is found from both sides.
+                others.retain(|&other| other < item);
+                shared.probe(member, ProbeScope::EarlierBlocks, &mut others);
+                found.fetch_add(others.len(), Ordering::Relaxed);
+            }
+            others.into_iter().map(move |other| Edge::between(item, other))
+        };
+        let mut edges = Vec::new();
+        edges.par_extend(slice.par_iter().flat_map_iter(probe));
+        Ok(edges)
     }
 }
 
