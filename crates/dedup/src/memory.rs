@@ -2,7 +2,8 @@
 //!
 //! The tables of documents and classes grow with the input and stay in memory. The longest record is in memory while it
 //! is read, analysed and compared. Shingle sets are cached, and only the size of their cache can be chosen. So a limit
-//! reduces this cache first, and a run ends with an error if its tables and its longest record exceed the limit. The
+//! reduces this cache first. If the tables and the longest record exceed the limit, the run begins again on disk, or ends
+//! with an error if an option needs a run in memory. The
 //! constants were fitted to measured peaks (docs/forecast.md).
 
 use crate::corpus::Corpus;

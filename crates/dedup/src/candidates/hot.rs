@@ -79,11 +79,7 @@ pub(super) fn join_rows<W: Width>(
     let items = |row: RowId| rows.items(row).len();
     let hot_rows = |limit: u64| -> IdVec<RowId, bool> {
         let rows = degrees.entries().map(|(row, &degree)| (degree, items(row)));
-        let max_degree = affordable_degree(rows, limit);
-        let is_hot = |(row, &degree): (RowId, &u32)| {
-            items(row) > HOT_ROW_MIN_CLASSES || max_degree.is_none_or(|max| degree > max)
-        };
-        degrees.entries().map(is_hot).collect()
+        hot_rows(rows, limit).collect()
     };
     let hot = hot_rows(limits.all);
     let replaced = if limits.in_memory < limits.all {
@@ -138,15 +134,33 @@ fn give_roles<W: Width>(
     roles: &mut IdVec<ItemId, JoinRole>,
 ) {
     for row in ids::<RowId>(rows.len()) {
-        let role = match (hot[row], warm[row]) {
-            (true, _) => JoinRole::Core,
-            (false, true) => JoinRole::Fringe,
-            (false, false) => continue,
+        let Some(role) = row_role(hot[row], warm[row]) else {
+            continue;
         };
         for &item in rows.items(row) {
             roles[item] = roles[item].max(role);
         }
     }
+}
+
+/// The least role of the items of a row: core members in a hot row, and fringe members in a warm one, which is within the
+/// radius of a hot row. `None` for another row.
+pub(crate) fn row_role(is_hot: bool, is_warm: bool) -> Option<JoinRole> {
+    match (is_hot, is_warm) {
+        (true, _) => Some(JoinRole::Core),
+        (false, true) => Some(JoinRole::Fringe),
+        (false, false) => None,
+    }
+}
+
+/// Decides of each row whether it is hot. `rows` yields the degree and the number of items of each row. The rows that are not
+/// hot have at most `limit` edges.
+pub(crate) fn hot_rows(
+    rows: impl Iterator<Item = (u32, usize)> + Clone,
+    limit: u64,
+) -> impl Iterator<Item = bool> {
+    let max_degree = affordable_degree(rows.clone(), limit);
+    rows.map(move |(degree, items)| items > HOT_ROW_MIN_CLASSES || max_degree.is_none_or(|max| degree > max))
 }
 
 /// The pairs of rows with at most one hot row, sorted by how they are searched. All hot rows are among the rows that are
@@ -230,7 +244,7 @@ fn take(pairs: Mutex<Vec<Pair>>) -> Vec<Pair> {
 
 /// The largest degree of a row that is not hot: [`HOT_ROW_MIN_NEIGHBORS`], or less if the rows up to that degree would
 /// have more than `limit` edges. `None` if all rows are hot. `rows` yields the degree and the number of items of each row.
-pub(crate) fn affordable_degree(rows: impl Iterator<Item = (u32, usize)>, limit: u64) -> Option<u32> {
+fn affordable_degree(rows: impl Iterator<Item = (u32, usize)>, limit: u64) -> Option<u32> {
     // The ends of edges at the rows of each degree; `None` without such rows. Every edge has two ends.
     let mut ends_of: Vec<Option<u64>> = vec![None; HOT_ROW_MIN_NEIGHBORS as usize + 1];
     for (degree, items) in rows.filter(|&(_, items)| items <= HOT_ROW_MIN_CLASSES) {

@@ -25,7 +25,7 @@ mod text_counts;
 
 pub(crate) use edge::Edge;
 pub(crate) use exact::{SetJoinCost, SetJoinCosts, is_exact};
-pub(crate) use hot::affordable_degree;
+pub(crate) use hot::{hot_rows, row_role};
 use rayon::prelude::*;
 pub(crate) use text_counts::{FeatureLimits, TextCounts};
 use twinprint_cluster::JoinRole;
@@ -310,13 +310,6 @@ fn leave_all_to_the_set_join(
     options: &DedupOptions,
 ) -> Candidates {
     let texts = order.iter().map(|&class| classes.counts(class));
-    let role = |text: TextCounts| {
-        if text.features > 0 {
-            JoinRole::Core
-        } else {
-            JoinRole::None
-        }
-    };
     let joined = order
         .iter()
         .filter(|&&class| classes.counts(class).is_joined(options));
@@ -326,7 +319,7 @@ fn leave_all_to_the_set_join(
     Candidates {
         rows: fingerprints.len() as u64,
         short: texts.clone().filter(|text| text.is_short(options)).count() as u64,
-        roles: texts.map(role).collect(),
+        roles: texts.map(TextCounts::role_in_exact_run).collect(),
         ..Candidates::default()
     }
 }

@@ -50,6 +50,15 @@ impl TextCounts {
         self.features >= options.min_features || self.features > 0 && (repeats || !options.verify)
     }
 
+    /// The role of the text if the set join finds all pairs.
+    pub(crate) fn role_in_exact_run(self) -> JoinRole {
+        if self.features > 0 {
+            JoinRole::Core
+        } else {
+            JoinRole::None
+        }
+    }
+
     /// The role of the text in the set join beside a join of fingerprints. `limits` are those of its corpus.
     pub(crate) fn role(self, limits: FeatureLimits, options: &DedupOptions) -> JoinRole {
         if !options.verify || self.features == 0 {

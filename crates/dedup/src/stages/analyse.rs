@@ -28,10 +28,7 @@ const SLICE_DOCUMENTS: usize = 1 << 20;
 
 /// Analyses a part of the input.
 pub(super) fn analyse(job: &StagedJob<'_>, part: u32) -> Result<PartSummary, DedupError> {
-    let task = Task {
-        stage: Stage::Analyse,
-        number: part,
-    };
+    let task = Task::new(Stage::Analyse, part);
     job.folder.run(task, |dir| {
         with_keep_key!(job.options.keep, analyse_part(job, part, dir))
     })

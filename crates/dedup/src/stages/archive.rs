@@ -36,11 +36,8 @@ impl<'j> Archive<'j> {
         let mut slices = Vec::new();
         let mut first = 0;
         for part in job.spec.parts() {
-            let task = Task {
-                stage: Stage::Analyse,
-                number: part,
-            };
-            for slice in job.part(part)?.slices {
+            let task = Task::new(Stage::Analyse, part);
+            for slice in &job.part(part)?.slices {
                 let path = |name| job.folder.file(task, &slice_file(name, slice.number));
                 let ids = path("ids");
                 let file = std::fs::File::open(&ids).map_err(|error| WorkError::file(&ids, error))?;

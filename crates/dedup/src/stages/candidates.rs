@@ -8,19 +8,17 @@ use std::path::Path;
 use twinprint_cluster::JoinRole;
 
 use super::folder::{Stage, Task};
+use super::item_tables::ItemTables;
 use super::job::StagedJob;
 use super::join::BlockPair;
-use super::mini_corpus::MiniCorpus;
 use super::outputs::{CROWD, CandidatesSummary, EDGES, EdgeBlocks, PAIRS, ROW_ENDS, ROW_ITEMS};
-use super::tables::{CrowdRow, EdgeRow, RowPair};
+use super::tables::{CrowdRow, EdgeRow, RowPair, role_field};
 use crate::candidates::radius::RadiusChoice;
 use crate::candidates::{
-    Candidates, Edge, HOT_ROW_MIN_CLASSES, HOT_ROW_MIN_NEIGHBORS, JoinWatch, affordable_degree, edge_limit,
-    in_set_join,
+    Candidates, Edge, HOT_ROW_MIN_CLASSES, JoinWatch, edge_limit, hot_rows, in_set_join, row_role,
 };
-use crate::corpus::shingle_sets::SetCache;
 use crate::error::DedupError;
-use crate::ids::{Id, ItemId};
+use crate::ids::Id;
 use crate::rows::{Number, RowFile, RowSorter, RowWriter};
 
 /// Makes the candidates.
@@ -64,15 +62,8 @@ impl JoinedRows {
                 .map(|number| u32::try_from(number?.value).map_err(too_many));
             numbers.collect::<Result<Vec<u32>, DedupError>>()
         };
-        let pairs = (0..BlockPair::all(job.row_blocks()?).count() as u32)
-            .map(|number| {
-                let task = Task {
-                    stage: Stage::Join,
-                    number,
-                };
-                RowFile::open(&job.folder.file(task, PAIRS))
-            })
-            .collect::<Result<_, _>>()?;
+        let tasks = BlockPair::all(job.row_blocks()?).count() as u32;
+        let pairs = job.folder.rows_of(Stage::Join, tasks, PAIRS)?;
         Ok(Self {
             items: numbers(ROW_ITEMS)?,
             ends: numbers(ROW_ENDS)?,
@@ -115,16 +106,9 @@ impl JoinedRows {
             }
         }
         job.check_cancelled()?;
-        let rows = || {
-            (0u64..)
-                .zip(&degrees)
-                .map(|(row, &degree)| (degree, self.size(row)))
-        };
-        let most = affordable_degree(rows(), edge_limit(self.ends.len() as u64));
-        let is_hot = |(degree, items): (u32, usize)| {
-            items > HOT_ROW_MIN_CLASSES || most.is_none_or(|most| degree > most.min(HOT_ROW_MIN_NEIGHBORS))
-        };
-        Ok(rows().map(is_hot).collect())
+        let rows = (0u64..).zip(&degrees);
+        let rows = rows.map(|(row, &degree)| (degree, self.size(row)));
+        Ok(hot_rows(rows, edge_limit(self.ends.len() as u64)).collect())
     }
 }
 
@@ -140,12 +124,7 @@ struct Expansion<'j> {
 impl Expansion<'_> {
     fn leave_all_to_the_set_join(&mut self) -> Result<(), DedupError> {
         for item in self.job.items()?.all() {
-            let has_features = item?.features > 0;
-            self.roles.push(if has_features {
-                JoinRole::Core
-            } else {
-                JoinRole::None
-            });
+            self.roles.push(item?.counts().role_in_exact_run());
         }
         Ok(())
     }
@@ -169,10 +148,8 @@ impl Expansion<'_> {
             self.summary.row_pairs += u64::from(a != b && !(a_is_hot && b_is_hot));
         }
         for (row, (&is_hot, &is_warm)) in (0..).zip(hot.iter().zip(&warm)) {
-            let role = match (is_hot, is_warm) {
-                (true, _) => JoinRole::Core,
-                (false, true) => JoinRole::Fringe,
-                (false, false) => continue,
+            let Some(role) = row_role(is_hot, is_warm) else {
+                continue;
             };
             for &item in rows.items(row) {
                 let own = &mut self.roles[item as usize];
@@ -229,15 +206,8 @@ impl Expansion<'_> {
             .collect();
         let job = self.job;
         if !members.is_empty() {
-            let corpus = MiniCorpus::load(job, &members)?;
-            let sets = SetCache::with_key(
-                job.items_summary()?.key.finish(),
-                job.spool()?,
-                &corpus.classes,
-                &corpus.keep.classes,
-                job.set_bytes(),
-                job.cancel,
-            );
+            let tables = ItemTables::load(job, &members)?;
+            let sets = tables.sets(job)?;
             let roles = members.iter().map(|&item| self.roles[item as usize]);
             let mut found = Candidates::of_members(roles.collect());
             let bytes = job.spec.memory / 2;
@@ -252,16 +222,12 @@ impl Expansion<'_> {
                 self.push(members[edge.item.index()], members[edge.earlier.index()])
             })?;
             for (member, &role) in found.roles.entries() {
-                let role = match role {
-                    JoinRole::None => continue,
-                    JoinRole::Fringe => 1,
-                    JoinRole::Core => 2,
-                };
-                let member: ItemId = member;
-                crowd.push(CrowdRow {
-                    item: members[member.index()],
-                    role,
-                })?;
+                if role != JoinRole::None {
+                    crowd.push(CrowdRow {
+                        item: members[member.index()],
+                        role: role_field(role),
+                    })?;
+                }
             }
         }
         crowd.finish()?;

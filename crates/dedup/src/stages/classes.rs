@@ -14,10 +14,7 @@ use crate::rows::{Merge, RowFile, RowSorter};
 
 /// Merges the classes of a range of text hashes.
 pub(super) fn merge(job: &StagedJob<'_>, range: u32) -> Result<ClassesSummary, DedupError> {
-    let task = Task {
-        stage: Stage::Classes,
-        number: range,
-    };
+    let task = Task::new(Stage::Classes, range);
     job.folder.run(task, |dir| {
         with_keep_key!(job.options.keep, merge_range(job, range, dir))
     })
@@ -30,11 +27,8 @@ fn merge_range<K: KeepKey>(
 ) -> Result<ClassesSummary, DedupError> {
     let mut files = Vec::new();
     for part in job.spec.parts() {
-        let task = Task {
-            stage: Stage::Analyse,
-            number: part,
-        };
-        for slice in job.part(part)?.slices {
+        let task = Task::new(Stage::Analyse, part);
+        for slice in &job.part(part)?.slices {
             let path = job.folder.file(task, &slice_file("classes", slice.number));
             files.push(RowFile::<LocalClass<K>>::open(&path)?);
         }

@@ -14,6 +14,7 @@ use serde::de::DeserializeOwned;
 use twinprint_io::work::{WorkError, mark_unfinished};
 
 use crate::error::DedupError;
+use crate::rows::{Row, RowFile};
 
 /// The file with the summary of a task.
 const SUMMARY: &str = "summary.json";
@@ -94,9 +95,13 @@ pub(crate) struct Task {
 }
 
 impl Task {
+    pub(crate) fn new(stage: Stage, number: u32) -> Self {
+        Self { stage, number }
+    }
+
     /// The only task of a stage that has one.
     pub(crate) fn only(stage: Stage) -> Self {
-        Self { stage, number: 0 }
+        Self::new(stage, 0)
     }
 }
 
@@ -126,6 +131,23 @@ impl StageFolder {
     /// A file of the output of a task.
     pub(crate) fn file(&self, task: Task, name: &str) -> PathBuf {
         self.path(task).join(name)
+    }
+
+    /// The files of one name in the outputs of the first `tasks` tasks of a stage.
+    pub(crate) fn files(&self, stage: Stage, tasks: u32, name: &str) -> impl Iterator<Item = PathBuf> {
+        (0..tasks).map(move |number| self.file(Task::new(stage, number), name))
+    }
+
+    /// Opens the [`files`](Self::files) of one name as rows.
+    pub(crate) fn rows_of<R: Row>(
+        &self,
+        stage: Stage,
+        tasks: u32,
+        name: &str,
+    ) -> Result<Vec<RowFile<R>>, DedupError> {
+        self.files(stage, tasks, name)
+            .map(|path| RowFile::open(&path))
+            .collect()
     }
 
     /// True if the output of a task is whole.
@@ -186,8 +208,8 @@ impl StageFolder {
             let entry = entry.map_err(failed)?;
             let is_partial = entry.file_name().to_string_lossy().starts_with(prefix);
             let lock = File::open(entry.path().join(LOCK));
-            // A folder without a lock file belongs to a task that was killed at its beginning, or that is beginning now. In
-            // the second case that task fails to lock the file, and runs again.
+            // A folder without a lock file belongs to a task that was killed, or that another process begins or ends at this
+            // moment. In the second case that process fails, and the same command goes on.
             let is_running = lock.is_ok_and(|lock| lock.try_lock().is_err());
             if is_partial && !is_running {
                 match fs::remove_dir_all(entry.path()) {
@@ -222,10 +244,7 @@ mod tests {
     fn a_whole_task_never_runs_again_and_a_partial_one_leaves_nothing() {
         let dir = tempfile::tempdir().unwrap();
         let folder = StageFolder::open(&dir.path().join("work")).unwrap();
-        let task = Task {
-            stage: Stage::Join,
-            number: 3,
-        };
+        let task = Task::new(Stage::Join, 3);
         let failed = folder.run(task, |path| {
             fs::write(path.join("rows"), "half").unwrap();
             Err::<u32, _>(DedupError::cancelled())

@@ -118,19 +118,7 @@ fn item_decisions(
 
 /// The decision on each class of a slice.
 fn of_slices(job: &StagedJob<'_>, dir: &Path, decisions: RowSorter<ItemDecision>) -> Result<(), DedupError> {
-    let files = job
-        .spec
-        .ranges()
-        .map(|number| {
-            RowFile::open(&job.folder.file(
-                Task {
-                    stage: Stage::Classes,
-                    number,
-                },
-                LINKS,
-            ))
-        })
-        .collect::<Result<Vec<RowFile<ClassLink>>, _>>()?;
+    let files: Vec<RowFile<ClassLink>> = job.folder.rows_of(Stage::Classes, job.spec.hash_ranges, LINKS)?;
     let mut links = Merge::new(files.iter().map(RowFile::all).collect()).peekable();
     let mut rows = RowSorter::new(dir, job.sort_memory() / 2);
     decisions.finish(|decision| {

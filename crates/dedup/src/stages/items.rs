@@ -38,17 +38,9 @@ pub(super) fn number(job: &StagedJob<'_>) -> Result<ItemsSummary, DedupError> {
 }
 
 fn number_items<K: KeepKey>(job: &StagedJob<'_>, dir: &Path) -> Result<ItemsSummary, DedupError> {
-    let files = job
-        .spec
-        .ranges()
-        .map(|number| {
-            let task = Task {
-                stage: Stage::Classes,
-                number,
-            };
-            RowFile::<GlobalClass<K>>::open(&job.folder.file(task, CLASSES))
-        })
-        .collect::<Result<Vec<_>, _>>()?;
+    let files: Vec<RowFile<GlobalClass<K>>> =
+        job.folder
+            .rows_of(Stage::Classes, job.spec.hash_ranges, CLASSES)?;
     let first_blocks = job.spool()?.first_blocks();
     let mut items = RowWriter::create(&dir.join(ITEMS))?;
     let mut fingerprints = RowSorter::new(dir, job.sort_memory());

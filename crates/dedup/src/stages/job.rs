@@ -108,32 +108,17 @@ fn get_or_try<T>(cell: &OnceLock<T>, make: impl FnOnce() -> Result<T, DedupError
 
 impl StagedJob<'_> {
     /// The summary of a part. Its analysis must be whole.
-    pub(super) fn part(&self, part: u32) -> Result<PartSummary, DedupError> {
-        let task = Task {
-            stage: Stage::Analyse,
-            number: part,
-        };
-        match self.outputs.parts.get(part as usize) {
-            Some(cell) => get_or_try(cell, || self.folder.summary(task)).cloned(),
-            None => self.folder.summary(task),
-        }
+    pub(super) fn part(&self, part: u32) -> Result<&PartSummary, DedupError> {
+        get_or_try(&self.outputs.parts[part as usize], || {
+            self.folder.summary(Task::new(Stage::Analyse, part))
+        })
     }
 
     /// The texts of all parts.
     pub(super) fn spool(&self) -> Result<&Spool, DedupError> {
         get_or_try(&self.outputs.spool, || {
-            let path = |part| {
-                self.folder.file(
-                    Task {
-                        stage: Stage::Analyse,
-                        number: part,
-                    },
-                    TEXTS,
-                )
-            };
-            Ok(Spool::open(
-                &self.spec.parts().map(path).collect::<Vec<PathBuf>>(),
-            )?)
+            let paths = self.folder.files(Stage::Analyse, self.spec.parts().end, TEXTS);
+            Ok(Spool::open(&paths.collect::<Vec<PathBuf>>())?)
         })
     }
 

@@ -42,10 +42,7 @@ impl BlockPair {
 
 /// Joins two blocks of rows.
 pub(super) fn join(job: &StagedJob<'_>, number: u32, pair: BlockPair) -> Result<JoinSummary, DedupError> {
-    let task = Task {
-        stage: Stage::Join,
-        number,
-    };
+    let task = Task::new(Stage::Join, number);
     job.folder.run(task, |dir| match job.parameters()?.radius.bits {
         64 => join_blocks::<u64>(job, pair, dir),
         _ => join_blocks::<u128>(job, pair, dir),

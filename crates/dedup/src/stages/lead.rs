@@ -9,12 +9,11 @@ use rayon::prelude::*;
 use twinprint_cluster::{Candidate, Neighbors, Pairs, Verify};
 
 use super::folder::{Stage, Task};
+use super::item_tables::ItemTables;
 use super::job::StagedJob;
-use super::mini_corpus::{MiniCorpus, role_of};
 use super::outputs::{CROWD, CROWD_PAIRS, FOLLOWERS, LeadSummary, VERIFIED};
-use super::tables::{CrowdRow, FollowerRow, VerifiedRow};
+use super::tables::{CrowdRow, FollowerRow, VerifiedRow, role_of};
 use crate::candidates::Candidates;
-use crate::corpus::shingle_sets::SetCache;
 use crate::error::DedupError;
 use crate::options::PairRows;
 use crate::rows::{Merge, RowFile, RowReader, RowSorter, RowWriter};
@@ -43,23 +42,13 @@ impl Follows {
 
 fn decide(job: &StagedJob<'_>, dir: &Path) -> Result<LeadSummary, DedupError> {
     let tasks = job.candidates()?.blocks.len() as u32;
-    let files = (0..tasks)
-        .map(|number| {
-            RowFile::open(&job.folder.file(
-                Task {
-                    stage: Stage::Verify,
-                    number,
-                },
-                VERIFIED,
-            ))
-        })
-        .collect::<Result<Vec<RowFile<VerifiedRow>>, _>>()?;
+    let files: Vec<RowFile<VerifiedRow>> = job.folder.rows_of(Stage::Verify, tasks, VERIFIED)?;
     let crowd_file = RowFile::<CrowdRow>::open(&job.folder.file(Task::only(Stage::Candidates), CROWD))?;
     let members: Vec<CrowdRow> = crowd_file.all().collect::<Result<_, _>>()?;
     let member_items: Vec<u64> = members.iter().map(|member| member.item).collect();
-    let corpus = MiniCorpus::load(job, &member_items)?;
+    let tables = ItemTables::load(job, &member_items)?;
     let candidates = Candidates::of_members(members.iter().map(|member| role_of(member.role)).collect());
-    let mut crowd = Crowd::new(job, &corpus, &candidates, &member_items)?;
+    let mut crowd = Crowd::new(job, &tables, &candidates, &member_items)?;
     let items = job.items()?;
     let mut item_rows = items.cursor();
     let mut follows = Follows(vec![0; items.len().div_ceil(64) as usize]);
@@ -146,7 +135,7 @@ struct Crowd<'c> {
 impl<'c> Crowd<'c> {
     fn new(
         job: &'c StagedJob<'_>,
-        corpus: &'c MiniCorpus,
+        tables: &'c ItemTables,
         candidates: &'c Candidates,
         items: &'c [u64],
     ) -> Result<Self, DedupError> {
@@ -160,22 +149,15 @@ impl<'c> Crowd<'c> {
         if items.is_empty() {
             return Ok(crowd);
         }
-        let sets = SetCache::with_key(
-            job.items_summary()?.key.finish(),
-            job.spool()?,
-            &corpus.classes,
-            &corpus.keep.classes,
-            job.set_bytes(),
-            job.cancel,
-        );
+        let sets = tables.sets(job)?;
         let criteria = MatchCriteria {
             bits: job.parameters()?.radius.bits,
             threshold: job.options.threshold,
             pairs: if wants_all { Pairs::All } else { Pairs::Leaders },
         };
         let mut matcher = Matcher::new(
-            &corpus.classes,
-            &corpus.keep,
+            &tables.classes,
+            &tables.keep,
             candidates,
             Some(sets),
             None,

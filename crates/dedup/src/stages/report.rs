@@ -8,9 +8,9 @@ use twinprint_io::results::{
 };
 use twinprint_io::source::Intake;
 
-use super::groups;
+use super::folder::{Stage, Task};
 use super::job::StagedJob;
-use super::lead;
+use super::outputs::{GroupsSummary, LeadSummary};
 use crate::candidates::radius::Radius;
 use crate::error::DedupError;
 
@@ -31,7 +31,7 @@ impl StagedJob<'_> {
     pub(crate) fn counts(&self) -> Result<DocumentCounts, DedupError> {
         let mut counts = DocumentCounts::default();
         for part in self.spec.parts() {
-            for slice in self.part(part)?.slices {
+            for slice in &self.part(part)?.slices {
                 counts.documents += u64::from(slice.documents);
                 counts.rejected += slice.rejected;
                 counts.undated += slice.undated;
@@ -44,7 +44,7 @@ impl StagedJob<'_> {
     fn intake(&self) -> Result<Intake, DedupError> {
         let mut intake = Intake::default();
         for part in self.spec.parts() {
-            intake.add(self.part(part)?.intake);
+            intake.add(self.part(part)?.intake.clone());
         }
         Ok(intake)
     }
@@ -63,7 +63,8 @@ impl StagedJob<'_> {
         let items = self.items_summary()?;
         let candidates = self.candidates()?;
         let verified = self.verified()?;
-        let led = lead::lead(self)?;
+        let led: LeadSummary = self.folder.summary(Task::only(Stage::Lead))?;
+        let groups: GroupsSummary = self.folder.summary(Task::only(Stage::Groups))?;
         let mut report = Report {
             version: VERSION.to_owned(),
             profile: profile.id(),
@@ -102,7 +103,7 @@ impl StagedJob<'_> {
                 duplicates: verified.duplicates + led.crowd_duplicates,
                 pair_rows: None,
             },
-            clusters: clusters(groups::decide(self)?.sizes),
+            clusters: clusters(groups.sizes),
             intake,
             ..Report::default()
         };
@@ -140,16 +141,16 @@ impl StagedJob<'_> {
             counts.bytes += part.input_bytes;
             counts.text_bytes += part.text_bytes;
             counts.blank_lines += part.blank_lines;
-            add(&mut counts.other_records, part.other_records);
-            add(&mut counts.charsets, part.charsets);
+            add(&mut counts.other_records, &part.other_records);
+            add(&mut counts.charsets, &part.charsets);
         }
         Ok(counts)
     }
 }
 
-fn add(sums: &mut BTreeMap<String, u64>, counts: BTreeMap<String, u64>) {
+fn add(sums: &mut BTreeMap<String, u64>, counts: &BTreeMap<String, u64>) {
     for (name, count) in counts {
-        *sums.entry(name).or_default() += count;
+        *sums.entry(name.clone()).or_default() += count;
     }
 }
 

@@ -3,6 +3,7 @@
 //! Documents have 64-bit numbers: the number of their slice in the upper half, and their position in the slice in the
 //! lower half. So they are ordered as in the input.
 
+use twinprint_cluster::JoinRole;
 use twinprint_text::Measure;
 
 use crate::rows::row;
@@ -38,6 +39,24 @@ pub(crate) fn measure_of(field: u8) -> Measure {
     match field {
         0 => Measure::WordGrams,
         _ => Measure::CharGrams,
+    }
+}
+
+/// A role in the set join as a field of a row.
+pub(crate) fn role_field(role: JoinRole) -> u8 {
+    match role {
+        JoinRole::None => 0,
+        JoinRole::Fringe => 1,
+        JoinRole::Core => 2,
+    }
+}
+
+/// The role of a field of a row.
+pub(crate) fn role_of(field: u8) -> JoinRole {
+    match field {
+        0 => JoinRole::None,
+        1 => JoinRole::Fringe,
+        _ => JoinRole::Core,
     }
 }
 
@@ -172,7 +191,7 @@ row! {
     /// A member of a crowd, whose pairs with other members are found among leaders only.
     struct CrowdRow {
         item: u64,
-        /// 1 for a fringe member, 2 for a core member.
+        /// The role, see [`role_field`].
         role: u8,
     }
 }

@@ -7,11 +7,11 @@ use std::path::Path;
 use rayon::prelude::*;
 
 use super::folder::{Stage, Task};
+use super::item_tables::ItemTables;
 use super::job::StagedJob;
-use super::mini_corpus::MiniCorpus;
 use super::outputs::{EDGES, EdgeBlocks, VERIFIED, VerifySummary};
 use super::tables::{EdgeRow, VerifiedRow};
-use crate::corpus::shingle_sets::{SetCache, SharedSet};
+use crate::corpus::shingle_sets::SharedSet;
 use crate::error::DedupError;
 use crate::ids::{Id, ItemId};
 use crate::rows::{RowFile, RowWriter};
@@ -25,10 +25,7 @@ pub(super) fn verify(
     number: u32,
     blocks: EdgeBlocks,
 ) -> Result<VerifySummary, DedupError> {
-    let task = Task {
-        stage: Stage::Verify,
-        number,
-    };
+    let task = Task::new(Stage::Verify, number);
     job.folder.run(task, |dir| verify_blocks(job, blocks, dir))
 }
 
@@ -38,17 +35,10 @@ fn verify_blocks(job: &StagedJob<'_>, blocks: EdgeBlocks, dir: &Path) -> Result<
     let mut items: Vec<u64> = edges.iter().flat_map(|edge| [edge.item, edge.earlier]).collect();
     items.par_sort_unstable();
     items.dedup();
-    let corpus = MiniCorpus::load(job, &items)?;
+    let tables = ItemTables::load(job, &items)?;
     let parameters = job.parameters()?;
     let capacity = job.set_bytes();
-    let mut sets = SetCache::with_key(
-        job.items_summary()?.key.finish(),
-        job.spool()?,
-        &corpus.classes,
-        &corpus.keep.classes,
-        capacity,
-        job.cancel,
-    );
+    let mut sets = tables.sets(job)?;
     let local = |item: u64| ItemId::from_index(items.partition_point(|&other| other < item));
     let mut writer = RowWriter::create(&dir.join(VERIFIED))?;
     let mut summary = VerifySummary::default();

@@ -59,7 +59,7 @@ impl Actions {
 }
 
 row! {
-    /// A document of a class with several documents, sorted by the document that stands for the class.
+    /// A document with features, sorted by the document that stands for its class.
     struct Member {
         representative: u64,
         document: u64,
@@ -97,14 +97,7 @@ pub(super) fn write(
 fn write_rejects(job: &StagedJob<'_>, dir: &OutputDir) -> Result<(), DedupError> {
     let mut file = dir.file(REJECTS)?;
     let mut bytes = vec![0; 256 << 10];
-    for part in job.spec.parts() {
-        let path = job.folder.file(
-            Task {
-                stage: Stage::Analyse,
-                number: part,
-            },
-            REJECTS,
-        );
+    for path in job.folder.files(Stage::Analyse, job.spec.parts().end, REJECTS) {
         let failed = |error| WorkError::file(&path, error);
         let mut rejects = File::open(&path).map_err(failed)?;
         loop {
@@ -306,17 +299,8 @@ fn write_pairs(
         own.map(|row| Ok(row?.document)).collect()
     };
     let tasks = job.candidates()?.blocks.len() as u32;
-    let files = (0..tasks)
-        .map(|number| {
-            job.folder.file(
-                Task {
-                    stage: Stage::Verify,
-                    number,
-                },
-                VERIFIED,
-            )
-        })
-        .chain([job.folder.file(Task::only(Stage::Lead), CROWD_PAIRS)]);
+    let files = job.folder.files(Stage::Verify, tasks, VERIFIED);
+    let files = files.chain([job.folder.file(Task::only(Stage::Lead), CROWD_PAIRS)]);
     for path in files {
         for row in RowFile::<VerifiedRow>::open(&path)?.all() {
             let row = row?;

@@ -1,22 +1,22 @@
 //! The tables of some items, as a run in memory has them for a whole corpus.
 
-use twinprint_cluster::JoinRole;
 use twinprint_io::work::TextRef;
 
 use super::job::StagedJob;
 use super::tables::measure_of;
 use crate::corpus::keep_order::KeepOrder;
+use crate::corpus::shingle_sets::SetCache;
 use crate::corpus::{Classes, NewClass};
 use crate::error::DedupError;
 use crate::ids::{ClassId, DocumentId, ItemId, ids};
 
 /// The tables of some items, which are numbered anew. Their texts are in the spool of the run.
-pub(super) struct MiniCorpus {
+pub(super) struct ItemTables {
     pub(super) classes: Classes,
     pub(super) keep: KeepOrder,
 }
 
-impl MiniCorpus {
+impl ItemTables {
     /// Reads the rows of items, which are ascending.
     pub(super) fn load(job: &StagedJob<'_>, items: &[u64]) -> Result<Self, DedupError> {
         let file = job.items()?;
@@ -45,13 +45,16 @@ impl MiniCorpus {
             },
         })
     }
-}
 
-/// The role of a member of a crowd.
-pub(super) fn role_of(field: u8) -> JoinRole {
-    match field {
-        0 => JoinRole::None,
-        1 => JoinRole::Fringe,
-        _ => JoinRole::Core,
+    /// The cache of the shingle sets of the items.
+    pub(super) fn sets<'t>(&'t self, job: &'t StagedJob<'_>) -> Result<SetCache<'t>, DedupError> {
+        Ok(SetCache::with_key(
+            job.items_summary()?.key.finish(),
+            job.spool()?,
+            &self.classes,
+            &self.keep.classes,
+            job.set_bytes(),
+            job.cancel,
+        ))
     }
 }
