@@ -143,9 +143,40 @@ pub enum DedupError {
         /// The folder.
         folder: PathBuf,
     },
+    /// A file of an ended stage of a run on disk was changed, cut or deleted.
+    #[error(
+        "{}: {problem}, so the stages of this run cannot be used; delete their folder, or begin anew",
+        .path.display()
+    )]
+    DamagedStage {
+        /// The file.
+        path: PathBuf,
+        /// The damage.
+        problem: StageDamage,
+    },
     /// The forecast shows that the run needs more memory or disk space than is available.
     #[error(transparent)]
     WillNotFit(#[from] Shortage),
+}
+
+/// The damage of a file of an ended stage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum StageDamage {
+    /// There is no such file.
+    #[error("the file is missing")]
+    Missing,
+    /// The file is shorter or longer than when its stage ended.
+    #[error("the file has {found} bytes instead of {written}")]
+    Size {
+        /// The bytes that the file has.
+        found: u64,
+        /// The bytes that were written.
+        written: u64,
+    },
+    /// The content differs from what was written.
+    #[error("the content of the file is damaged")]
+    Content,
 }
 
 /// A shortage of memory or disk space, found before a run begins. Amounts are in bytes.
@@ -266,6 +297,14 @@ impl DedupError {
         Self::Against {
             path: path.to_owned(),
             problem: AgainstProblem::Failed(error.to_string()),
+        }
+    }
+
+    /// Returns the error that a file of an ended stage is damaged.
+    pub(crate) fn damaged_stage(path: &Path, problem: StageDamage) -> Self {
+        Self::DamagedStage {
+            path: path.to_owned(),
+            problem,
         }
     }
 

@@ -66,7 +66,7 @@ mod write;
 use twinprint_io::VERSION;
 
 pub use candidates::radius;
-pub use error::{AgainstProblem, DedupError, Shortage};
+pub use error::{AgainstProblem, DedupError, Shortage, StageDamage};
 pub use forecast::{AgainstForecast, Forecast, Room, forecast, forecast_with_stores};
 pub use found::{Fate, FindInput, Found, FoundDocument, FoundRecord, find};
 pub use job::{DedupJob, dedup, dedup_stage, dedup_status, dedup_with_stores};

@@ -41,7 +41,7 @@ pub mod table;
 pub use growing::GrowingIndex;
 pub use join::{JoinStats, Pair, self_join};
 pub use plan::Plan;
-pub use positioned::PositionedFile;
+pub use positioned::{OpenFiles, PositionedFile, ReopenedFile};
 pub use segment::Segment;
 pub use set::{PrefixFilter, PrefixIndex, TokenBitmap, TokenOrder};
 pub use table::{Match, Tables};

@@ -1,24 +1,22 @@
 //! Files of rows.
 
-use std::fs::File;
-use std::io::{BufWriter, Write};
 use std::marker::PhantomData;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use twinprint_index::PositionedFile;
-use twinprint_io::work::WorkError;
+use twinprint_index::OpenFiles;
 
 use super::Row;
+use super::blocks::{BLOCK_BYTES, BlockFile, BlockWriter};
 use crate::error::DedupError;
 
-/// The number of bytes of a file that are read or written at a time.
+/// The number of bytes of a file that are read at a time.
 const BUFFER_BYTES: usize = 256 << 10;
 
 /// Writes rows to a new file.
 pub(crate) struct RowWriter<R> {
-    file: BufWriter<File>,
-    path: PathBuf,
+    file: BlockWriter,
     rows: u64,
     bytes: Vec<u8>,
     row: PhantomData<R>,
@@ -26,10 +24,8 @@ pub(crate) struct RowWriter<R> {
 
 impl<R: Row> RowWriter<R> {
     pub(crate) fn create(path: &Path) -> Result<Self, DedupError> {
-        let file = File::create_new(path).map_err(|error| WorkError::file(path, error))?;
         Ok(Self {
-            file: BufWriter::with_capacity(BUFFER_BYTES, file),
-            path: path.to_owned(),
+            file: BlockWriter::create(path)?,
             rows: 0,
             bytes: vec![0; R::BYTES],
             row: PhantomData,
@@ -43,45 +39,45 @@ impl<R: Row> RowWriter<R> {
 
     pub(crate) fn push(&mut self, row: R) -> Result<(), DedupError> {
         row.write_to(&mut self.bytes);
-        let written = self.file.write_all(&self.bytes);
-        written.map_err(|error| WorkError::file(&self.path, error))?;
+        self.file.write(&self.bytes)?;
         self.rows += 1;
         Ok(())
     }
 
-    /// Ends the file and opens it.
-    pub(crate) fn finish(self) -> Result<RowFile<R>, DedupError> {
-        let path = self.path;
-        let file = self.file.into_inner();
-        file.map_err(|error| WorkError::file(&path, error.into_error()))?;
-        RowFile::open(&path)
+    /// Ends the file, and returns its path.
+    pub(crate) fn finish(self) -> Result<PathBuf, DedupError> {
+        self.file.finish()
     }
 }
 
 /// A file of rows.
 #[derive(Debug)]
 pub(crate) struct RowFile<R> {
-    file: PositionedFile,
-    path: PathBuf,
+    file: BlockFile,
     rows: u64,
     row: PhantomData<R>,
 }
 
 impl<R: Row> RowFile<R> {
-    /// Opens a file.
+    /// Finds a file, which is one of `open` while it is open.
     ///
     /// # Errors
-    /// The file cannot be read, or its size is not a multiple of the size of a row.
-    pub(crate) fn open(path: &Path) -> Result<Self, DedupError> {
-        let opened = File::open(path).and_then(|file| Ok((file.metadata()?.len(), file)));
-        let (bytes, file) = opened.map_err(|error| WorkError::file(path, error))?;
-        if bytes % R::BYTES as u64 != 0 {
-            return Err(WorkError::file(path, std::io::ErrorKind::InvalidData.into()).into());
+    /// The file is missing, or its size is not that of a file of such rows.
+    pub(crate) fn open(path: &Path, open: &Arc<OpenFiles>) -> Result<Self, DedupError> {
+        Self::of(BlockFile::open(path, open)?)
+    }
+
+    /// The rows of a file.
+    ///
+    /// # Errors
+    /// Its size is not that of a file of such rows.
+    pub(crate) fn of(file: BlockFile) -> Result<Self, DedupError> {
+        if !file.len().is_multiple_of(R::BYTES as u64) {
+            return Err(file.damaged());
         }
         Ok(Self {
-            file: PositionedFile::new(file),
-            path: path.to_owned(),
-            rows: bytes / R::BYTES as u64,
+            rows: file.len() / R::BYTES as u64,
+            file,
             row: PhantomData,
         })
     }
@@ -91,22 +87,25 @@ impl<R: Row> RowFile<R> {
         self.rows
     }
 
+    /// The error that a row refers to something that does not exist.
+    pub(crate) fn damaged(&self) -> DedupError {
+        self.file.damaged()
+    }
+
     /// The row at a position.
     ///
     /// # Errors
-    /// The file cannot be read, or has no such row.
+    /// The file cannot be read, is damaged, or has no such row.
     pub(crate) fn get(&self, position: u64) -> Result<R, DedupError> {
-        let mut bytes = vec![0; R::BYTES];
-        self.read(position, &mut bytes)?;
-        Ok(R::read_from(&bytes))
+        let end = position.saturating_add(1);
+        Ok(R::read_from(&self.file.read(self.place(position..end))?))
     }
 
     /// Reads rows at ascending positions.
     pub(crate) fn cursor(&self) -> RowCursor<'_, R> {
         RowCursor {
-            file: self,
+            reader: self.range(0..0),
             first: 0,
-            bytes: Vec::new(),
         }
     }
 
@@ -115,13 +114,20 @@ impl<R: Row> RowFile<R> {
         self.range(0..self.rows)
     }
 
-    /// Reads the rows at a range of positions.
+    /// Reads the rows at a range of positions. The iterator fails if the file has no such range.
     pub(crate) fn range(&self, range: Range<u64>) -> RowReader<'_, R> {
+        self.range_within(range, BUFFER_BYTES)
+    }
+
+    /// Reads the rows at a range of positions with a buffer of about `buffer` bytes.
+    pub(super) fn range_within(&self, range: Range<u64>, buffer: usize) -> RowReader<'_, R> {
+        let buffer = buffer.clamp(BLOCK_BYTES, BUFFER_BYTES);
         RowReader {
             file: self,
             left: range,
+            rows_at_once: (buffer / R::BYTES).max(1) as u64,
             bytes: Vec::new(),
-            next: 0,
+            read: 0..0,
         }
     }
 
@@ -139,76 +145,88 @@ impl<R: Row> RowFile<R> {
         Ok(low)
     }
 
-    fn read(&self, position: u64, bytes: &mut [u8]) -> Result<(), DedupError> {
-        let read = self.file.read_exact_at(bytes, position * R::BYTES as u64);
-        Ok(read.map_err(|error| WorkError::file(&self.path, error))?)
+    /// The bytes of a range of rows.
+    fn place(&self, rows: Range<u64>) -> Range<u64> {
+        let bytes = |row: u64| row.saturating_mul(R::BYTES as u64);
+        bytes(rows.start)..bytes(rows.end)
     }
 }
 
 /// Reads consecutive rows of a file.
 pub(crate) struct RowReader<'f, R> {
     file: &'f RowFile<R>,
-    /// The positions of the rows that are not in `bytes` yet.
+    /// The positions of the rows that were not read yet.
     left: Range<u64>,
+    rows_at_once: u64,
     bytes: Vec<u8>,
-    next: usize,
+    /// The place in `bytes` of the rows that were read and not returned.
+    read: Range<usize>,
 }
 
 impl<R: Row> RowReader<'_, R> {
     fn fill(&mut self) -> Result<(), DedupError> {
-        let rows = (BUFFER_BYTES / R::BYTES).max(1) as u64;
-        let rows = rows.min(self.left.end - self.left.start);
-        self.bytes.resize(rows as usize * R::BYTES, 0);
-        self.file.read(self.left.start, &mut self.bytes)?;
-        self.left.start += rows;
-        self.next = 0;
+        let file = self.file;
+        // A range that the file does not have is an error at once, so no memory is taken for it.
+        if self.left.start > self.left.end || self.left.end > file.rows {
+            return Err(file.damaged());
+        }
+        let end = self.left.end.min(self.left.start + self.rows_at_once);
+        self.read = file
+            .file
+            .read_to(file.place(self.left.start..end), &mut self.bytes)?;
+        self.left.start = end;
         Ok(())
+    }
+
+    fn take(&mut self) -> Option<R> {
+        let row = self.bytes.get(self.read.start..self.read.end)?.get(..R::BYTES)?;
+        self.read.start += R::BYTES;
+        Some(R::read_from(row))
     }
 }
 
 impl<R: Row> Iterator for RowReader<'_, R> {
     type Item = Result<R, DedupError>;
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        if self.next == self.bytes.len() {
-            if self.left.is_empty() {
-                return None;
-            }
-            if let Err(error) = self.fill() {
-                self.left = 0..0;
-                return Some(Err(error));
-            }
+        if let Some(row) = self.take() {
+            return Some(Ok(row));
         }
-        let row = R::read_from(&self.bytes[self.next..self.next + R::BYTES]);
-        self.next += R::BYTES;
-        Some(Ok(row))
+        if self.left.start == self.left.end {
+            return None;
+        }
+        if let Err(error) = self.fill() {
+            self.left = 0..0;
+            return Some(Err(error));
+        }
+        self.take().map(Ok)
     }
 }
 
 /// Reads rows at ascending positions, many at a time.
 pub(crate) struct RowCursor<'f, R> {
-    file: &'f RowFile<R>,
-    /// The position of the first row in `bytes`.
+    reader: RowReader<'f, R>,
+    /// The position of the next row of the reader.
     first: u64,
-    bytes: Vec<u8>,
 }
 
 impl<R: Row> RowCursor<'_, R> {
     /// The row at a position.
     ///
     /// # Errors
-    /// The file cannot be read, or has no such row.
+    /// The file cannot be read, is damaged, or has no such row.
     pub(crate) fn get(&mut self, position: u64) -> Result<R, DedupError> {
-        let rows = (self.bytes.len() / R::BYTES) as u64;
-        if !(self.first..self.first + rows).contains(&position) {
-            let wanted = ((BUFFER_BYTES / R::BYTES) as u64)
-                .min(self.file.rows.saturating_sub(position))
-                .max(1);
-            self.bytes.resize(wanted as usize * R::BYTES, 0);
-            self.first = position;
-            self.file.read(position, &mut self.bytes)?;
+        let file = self.reader.file;
+        if position >= file.rows {
+            return Err(file.damaged());
         }
-        let at = (position - self.first) as usize * R::BYTES;
-        Ok(R::read_from(&self.bytes[at..at + R::BYTES]))
+        let buffered = (self.reader.read.len() / R::BYTES) as u64;
+        match position.checked_sub(self.first) {
+            Some(skipped) if skipped < buffered => self.reader.read.start += skipped as usize * R::BYTES,
+            _ => self.reader = file.range(position..file.rows),
+        }
+        self.first = position + 1;
+        self.reader.next().unwrap_or_else(|| Err(file.damaged()))
     }
 }

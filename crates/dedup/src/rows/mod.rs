@@ -1,8 +1,9 @@
 //! Rows: records of a fixed size, in files and in external sorts.
 //!
 //! A row is its fields one after another, numbers little-endian. Rows are ordered by their fields in turn, so the first
-//! fields of a row are those that it is sorted by.
+//! fields of a row are those that it is sorted by. Files have checksums.
 
+mod blocks;
 mod file;
 mod sorted;
 
@@ -10,6 +11,7 @@ use std::fmt::Debug;
 
 use twinprint_index::sort::SortItem;
 
+pub(crate) use blocks::{BlockFile, BlockWriter};
 pub(crate) use file::{RowFile, RowReader, RowWriter};
 pub(crate) use sorted::{Merge, RowSorter};
 
@@ -137,6 +139,7 @@ row! {
 #[cfg(test)]
 mod tests {
     use std::fs::File;
+    use std::sync::Arc;
 
     use super::*;
 
@@ -161,13 +164,15 @@ mod tests {
     fn rows_are_read_back_sorted_and_merged() {
         let dir = tempfile::tempdir().unwrap();
         assert_eq!(Sample::<u32>::BYTES, 21);
+        let open = Arc::default();
         let mut expected = rows(50_000);
         for memory in [0, 1 << 30] {
             let mut sorter = RowSorter::new(dir.path(), memory);
             for &row in &expected {
                 sorter.push(row).unwrap();
             }
-            let file = sorter.write(&dir.path().join(memory.to_string())).unwrap();
+            let path = sorter.write(&dir.path().join(memory.to_string())).unwrap();
+            let file = RowFile::open(&path, &open).unwrap();
             let mut sorted = expected.clone();
             sorted.sort_unstable();
             assert!(file.all().map(Result::unwrap).eq(sorted.iter().copied()));
@@ -177,10 +182,13 @@ mod tests {
                 assert_eq!(cursor.get(at).unwrap(), sorted[at as usize]);
             }
             assert!(cursor.get(50_000).is_err());
+            for range in [40_000..50_001, 7..3, u64::MAX - 1..u64::MAX] {
+                assert!(file.range(range).next().unwrap().is_err());
+            }
             let middle = sorted[20_000];
             assert_eq!(file.partition_point(|row| *row < middle).unwrap(), 20_000);
-            let halves = vec![file.range(0..30_000), file.range(10_000..50_000)];
-            let merged: Vec<_> = Merge::new(halves).map(Result::unwrap).collect();
+            let halves = [(&file, 0..30_000), (&file, 10_000..50_000)];
+            let merged: Vec<_> = Merge::of_ranges(&halves, memory).map(Result::unwrap).collect();
             let mut both = sorted[..30_000].to_vec();
             both.extend(&sorted[10_000..]);
             both.sort_unstable();
@@ -200,8 +208,9 @@ mod tests {
         writer.finish().unwrap();
         let file = File::options().write(true).open(&path).unwrap();
         file.set_len(50).unwrap();
-        assert!(RowFile::<Sample<u32>>::open(&path).is_err());
-        let missing = RowFile::<Number>::open(&dir.path().join("missing")).unwrap_err();
+        let open = Arc::default();
+        assert!(RowFile::<Sample<u32>>::open(&path, &open).is_err());
+        let missing = RowFile::<Number>::open(&dir.path().join("missing"), &open).unwrap_err();
         assert!(missing.to_string().contains("missing"));
     }
 }

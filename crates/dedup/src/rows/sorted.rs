@@ -2,13 +2,14 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::path::Path;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
 
 use twinprint_index::segment::SegmentError;
 use twinprint_index::sort::Sorter;
 use twinprint_io::work::WorkError;
 
-use super::{Row, RowFile, RowWriter};
+use super::{Row, RowFile, RowReader, RowWriter};
 use crate::error::DedupError;
 
 /// Merges sorted rows.
@@ -18,8 +19,24 @@ pub(crate) struct Merge<R, I> {
     failure: Option<DedupError>,
 }
 
+impl<'f, R: Row> Merge<R, RowReader<'f, R>> {
+    /// Merges ranges of sorted files, with buffers of about `memory` bytes together, but of a block for each file at least.
+    pub(crate) fn of_ranges(ranges: &[(&'f RowFile<R>, Range<u64>)], memory: u64) -> Self {
+        let each = memory / (ranges.len() as u64).max(1);
+        let each = usize::try_from(each).unwrap_or(usize::MAX);
+        let readers = ranges.iter().map(|(file, range)| file.range_within(range.clone(), each));
+        Self::new(readers.collect())
+    }
+
+    /// Merges sorted files, with the buffers of [`of_ranges`](Self::of_ranges).
+    pub(crate) fn of_files(files: &'f [RowFile<R>], memory: u64) -> Self {
+        let ranges: Vec<_> = files.iter().map(|file| (file, 0..file.len())).collect();
+        Self::of_ranges(&ranges, memory)
+    }
+}
+
 impl<R: Row, I: Iterator<Item = Result<R, DedupError>>> Merge<R, I> {
-    pub(crate) fn new(sources: Vec<I>) -> Self {
+    pub(super) fn new(sources: Vec<I>) -> Self {
         let mut merge = Self {
             heads: BinaryHeap::with_capacity(sources.len()),
             sources,
@@ -80,8 +97,8 @@ impl<R: Row> RowSorter<R> {
         }
     }
 
-    /// Writes the rows to a file in order.
-    pub(crate) fn write(self, path: &Path) -> Result<RowFile<R>, DedupError> {
+    /// Writes the rows to a file in order, and returns its path.
+    pub(crate) fn write(self, path: &Path) -> Result<PathBuf, DedupError> {
         let mut writer = RowWriter::create(path)?;
         self.finish(|row| writer.push(row))?;
         writer.finish()

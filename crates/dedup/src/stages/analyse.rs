@@ -4,7 +4,8 @@
 //! whenever they have [`SLICE_DOCUMENTS`] documents.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use twinprint_io::sink::OutputDir;
@@ -21,7 +22,7 @@ use crate::error::DedupError;
 use crate::ids::{Id, IdVec};
 use crate::memory;
 use crate::read::{self, ReadOptions, Rejects, Slices, SpoolPlace};
-use crate::rows::{Number, RowWriter};
+use crate::rows::{BlockWriter, Number, RowWriter};
 
 /// The number of documents from which a slice ends. It bounds the memory of the tables to about 200 MB.
 const SLICE_DOCUMENTS: usize = 1 << 20;
@@ -61,7 +62,7 @@ fn analyse_part<K: KeepKey>(job: &StagedJob<'_>, part: u32, dir: &Path) -> Resul
     let read = read::read_slices(&sources, reading, Some(&mut slices), &mut rejects, job.progress)?;
     rejects.finish()?;
     let failed = |error| WorkError::file(dir, error);
-    fs::rename(output.files_dir().join(REJECTS), dir.join(REJECTS)).map_err(failed)?;
+    copy_to_blocks(&output.files_dir().join(REJECTS), &dir.join(REJECTS))?;
     drop(output);
     fs::remove_dir_all(&rejects_dir).map_err(failed)?;
     let records = 0..sources.list().len() as u32;
@@ -80,6 +81,23 @@ fn analyse_part<K: KeepKey>(job: &StagedJob<'_>, part: u32, dir: &Path) -> Resul
         charsets: owned(sources.charsets()),
         intake,
     })
+}
+
+/// Copies a file to a new one with checksums.
+fn copy_to_blocks(from: &Path, to: &Path) -> Result<(), DedupError> {
+    let failed = |error| WorkError::file(from, error);
+    let mut file = File::open(from).map_err(failed)?;
+    let mut writer = BlockWriter::create(to)?;
+    let mut bytes = vec![0; 64 << 10];
+    loop {
+        let length = file.read(&mut bytes).map_err(failed)?;
+        if length == 0 {
+            break;
+        }
+        writer.write(&bytes[..length])?;
+    }
+    writer.finish()?;
+    Ok(())
 }
 
 fn owned(counts: BTreeMap<&'static str, u64>) -> BTreeMap<String, u64> {
@@ -137,19 +155,21 @@ impl<K: KeepKey> WrittenSlices<'_, K> {
     fn write_documents(&self, corpus: &Corpus, slice: u32) -> Result<(), DedupError> {
         let documents = &corpus.documents;
         let mut rows = RowWriter::create(&self.path("documents", slice))?;
-        let mut ids = String::new();
+        let mut ids = BlockWriter::create(&self.path("ids", slice))?;
+        let mut id_end = 0;
         for document in documents.document_ids() {
-            ids.push_str(documents.id(document).unwrap_or_default());
+            let id = documents.id(document).unwrap_or_default();
+            ids.write(id.as_bytes())?;
+            id_end += id.len() as u64;
             rows.push(DocumentRow {
                 class: documents.class[document].get(),
                 source: self.first_file + documents.source(document),
                 line: documents.line(document),
-                id_end: ids.len() as u64,
+                id_end,
             })?;
         }
         rows.finish()?;
-        let path = self.path("ids", slice);
-        fs::write(&path, ids).map_err(|error| WorkError::file(&path, error))?;
+        ids.finish()?;
         let mut rejects = RowWriter::create(&self.path("rejects", slice))?;
         for document in documents.rejects() {
             let value = u64::from(document.get());

@@ -2,16 +2,13 @@
 
 use std::borrow::Cow;
 
-use twinprint_index::PositionedFile;
-use twinprint_io::work::WorkError;
-
 use super::folder::{Stage, Task};
 use super::job::StagedJob;
-use super::outputs::slice_file;
+use super::outputs::{DECISIONS, slice_file};
 use super::tables::{DocumentNumber, DocumentRow};
 use crate::corpus::{DocumentName, DocumentNames, unnamed};
-use crate::error::DedupError;
-use crate::rows::{Number, RowFile};
+use crate::error::{DedupError, StageDamage};
+use crate::rows::{BlockFile, Number, RowFile};
 
 /// The documents of a staged run.
 pub(super) struct Archive<'j> {
@@ -27,8 +24,7 @@ pub(super) struct ArchiveSlice {
     pub(super) documents: RowFile<DocumentRow>,
     /// For each rejected record, the document that follows it in the slice.
     pub(super) rejects: RowFile<Number>,
-    ids: PositionedFile,
-    path: std::path::PathBuf,
+    ids: BlockFile,
 }
 
 impl<'j> Archive<'j> {
@@ -38,16 +34,13 @@ impl<'j> Archive<'j> {
         for part in job.spec.parts() {
             let task = Task::new(Stage::Analyse, part);
             for slice in &job.part(part)?.slices {
-                let path = |name| job.folder.file(task, &slice_file(name, slice.number));
-                let ids = path("ids");
-                let file = std::fs::File::open(&ids).map_err(|error| WorkError::file(&ids, error))?;
+                let file = |name| slice_file(name, slice.number);
                 slices.push(ArchiveSlice {
                     number: slice.number,
                     first,
-                    documents: RowFile::open(&path("documents"))?,
-                    rejects: RowFile::open(&path("rejects"))?,
-                    ids: PositionedFile::new(file),
-                    path: ids,
+                    documents: job.folder.rows(task, &file("documents"))?,
+                    rejects: job.folder.rows(task, &file("rejects"))?,
+                    ids: job.folder.bytes(task, &file("ids"))?,
                 });
                 first += u64::from(slice.documents);
             }
@@ -63,13 +56,25 @@ impl<'j> Archive<'j> {
     }
 
     /// The number of a document in input order.
-    pub(super) fn in_input_order(&self, document: u64) -> u32 {
+    ///
+    /// # Errors
+    /// There is no such document.
+    pub(super) fn in_input_order(&self, document: u64) -> Result<u32, DedupError> {
         let document = DocumentNumber(document);
-        let at = self
+        let position = u64::from(document.position());
+        let found = self
             .slices
-            .partition_point(|slice| slice.number < document.slice());
-        let first = self.slices.get(at).map_or(0, |slice| slice.first);
-        (first + u64::from(document.position())) as u32
+            .binary_search_by_key(&document.slice(), |slice| slice.number);
+        let slice = found.ok().and_then(|at| self.slices.get(at));
+        let slice = slice.filter(|slice| position < slice.documents.len());
+        let slice = slice.ok_or_else(|| self.unknown())?;
+        Ok((slice.first + position) as u32)
+    }
+
+    /// The error that a decision names a document that does not exist.
+    fn unknown(&self) -> DedupError {
+        let decisions = self.job.folder.path(Task::only(Stage::Groups)).join(DECISIONS);
+        DedupError::damaged_stage(&decisions, StageDamage::Content)
     }
 
     /// The name of a document of a slice, from its row and the row before it.
@@ -79,11 +84,10 @@ impl<'j> Archive<'j> {
         row: DocumentRow,
         id_start: u64,
     ) -> Result<DocumentName<'_>, DedupError> {
-        let source = self.job.sources.file(row.source);
-        let mut id = vec![0; (row.id_end - id_start) as usize];
-        let failed = |error| WorkError::file(&slice.path, error);
-        slice.ids.read_exact_at(&mut id, id_start).map_err(failed)?;
-        let id = String::from_utf8(id).map_err(|error| failed(std::io::Error::other(error)))?;
+        let source = self.job.sources.list().get(row.source as usize);
+        let source = source.ok_or_else(|| slice.documents.damaged())?;
+        let id = slice.ids.read(id_start..row.id_end)?;
+        let id = String::from_utf8(id).map_err(|_| slice.ids.damaged())?;
         Ok(DocumentName {
             id: if id.is_empty() {
                 unnamed(source, row.line)
@@ -114,8 +118,9 @@ impl DocumentNames for Archive<'_> {
     fn name(&self, document: u32) -> Result<DocumentName<'_>, DedupError> {
         let document = u64::from(document);
         let after = self.slices.partition_point(|slice| slice.first <= document);
-        // Documents of these numbers exist, so a slice begins at or before each.
-        let slice = &self.slices[after - 1];
+        let Some(slice) = self.slices[..after].last() else {
+            return Err(self.unknown());
+        };
         let position = document - slice.first;
         let id_start = match position {
             0 => 0,

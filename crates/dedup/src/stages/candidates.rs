@@ -17,7 +17,7 @@ use crate::candidates::radius::RadiusChoice;
 use crate::candidates::{
     Candidates, Edge, HOT_ROW_MIN_CLASSES, JoinWatch, edge_limit, hot_rows, in_set_join, row_role,
 };
-use crate::error::DedupError;
+use crate::error::{DedupError, StageDamage};
 use crate::ids::Id;
 use crate::rows::{Number, RowFile, RowSorter, RowWriter};
 
@@ -54,25 +54,38 @@ struct JoinedRows {
 
 impl JoinedRows {
     fn open(job: &StagedJob<'_>) -> Result<Self, DedupError> {
-        let numbers = |name| {
-            let file = RowFile::<Number>::open(&job.folder.file(Task::only(Stage::Parameters), name))?;
-            let too_many = |_| DedupError::TooManyDocuments { limit: u32::MAX };
-            let numbers = file
-                .all()
-                .map(|number| u32::try_from(number?.value).map_err(too_many));
-            numbers.collect::<Result<Vec<u32>, DedupError>>()
-        };
+        let items = Self::numbers(job, ROW_ITEMS, job.items()?.len().saturating_sub(1))?;
+        let ends = Self::numbers(job, ROW_ENDS, items.len() as u64)?;
+        if !ends.is_sorted() {
+            return Err(DedupError::damaged_stage(
+                &job.folder.file(Task::only(Stage::Parameters), ROW_ENDS)?,
+                StageDamage::Content,
+            ));
+        }
         let tasks = BlockPair::all(job.row_blocks()?).count() as u32;
         let pairs = job.folder.rows_of(Stage::Join, tasks, PAIRS)?;
-        Ok(Self {
-            items: numbers(ROW_ITEMS)?,
-            ends: numbers(ROW_ENDS)?,
-            pairs,
-        })
+        Ok(Self { items, ends, pairs })
     }
 
+    /// The numbers of a file, of which each is at most `largest`.
+    fn numbers(job: &StagedJob<'_>, name: &str, largest: u64) -> Result<Vec<u32>, DedupError> {
+        let file = job.folder.rows::<Number>(Task::only(Stage::Parameters), name)?;
+        let number = |row: Result<Number, DedupError>| match row?.value {
+            value if value > largest => Err(file.damaged()),
+            value => u32::try_from(value).map_err(|_| DedupError::TooManyDocuments { limit: u32::MAX }),
+        };
+        file.all().map(number).collect()
+    }
+
+    /// The pairs of rows. Both rows exist.
     fn pairs(&self) -> impl Iterator<Item = Result<RowPair, DedupError>> {
-        self.pairs.iter().flat_map(RowFile::all)
+        let rows = self.ends.len() as u64;
+        self.pairs.iter().flat_map(move |file| {
+            file.all().map(move |pair| match pair? {
+                RowPair { a, b } if a.max(b) >= rows => Err(file.damaged()),
+                pair => Ok(pair),
+            })
+        })
     }
 
     /// The items of a row, ascending.

@@ -10,7 +10,7 @@ use super::keep_key::{KeepKey, with_keep_key};
 use super::outputs::{CLASSES, ClassesSummary, LINKS, slice_file};
 use super::tables::{ClassLink, GlobalClass, LocalClass};
 use crate::error::DedupError;
-use crate::rows::{Merge, RowFile, RowSorter};
+use crate::rows::{Merge, RowSorter};
 
 /// Merges the classes of a range of text hashes.
 pub(super) fn merge(job: &StagedJob<'_>, range: u32) -> Result<ClassesSummary, DedupError> {
@@ -29,16 +29,16 @@ fn merge_range<K: KeepKey>(
     for part in job.spec.parts() {
         let task = Task::new(Stage::Analyse, part);
         for slice in &job.part(part)?.slices {
-            let path = job.folder.file(task, &slice_file("classes", slice.number));
-            files.push(RowFile::<LocalClass<K>>::open(&path)?);
+            let file = slice_file("classes", slice.number);
+            files.push(job.folder.rows::<LocalClass<K>>(task, &file)?);
         }
     }
     let of_range = |row: &LocalClass<K>| job.spec.range_of(row.text_hash);
-    let mut readers = Vec::with_capacity(files.len());
+    let mut ranges = Vec::with_capacity(files.len());
     for file in &files {
         let from = file.partition_point(|row| of_range(row) < range)?;
         let to = file.partition_point(|row| of_range(row) <= range)?;
-        readers.push(file.range(from..to));
+        ranges.push((file, from..to));
     }
     let memory = job.sort_memory() / 2;
     let mut classes = RowSorter::new(dir, memory);
@@ -59,7 +59,7 @@ fn merge_range<K: KeepKey>(
             })
         })
     };
-    for (at, row) in (0..).zip(Merge::new(readers)) {
+    for (at, row) in (0..).zip(Merge::of_ranges(&ranges, job.merge_memory())) {
         let row = row?;
         job.check_at(at)?;
         if group.last().is_some_and(|last| last.text_hash != row.text_hash) {
@@ -81,7 +81,7 @@ fn united<K: KeepKey>(group: &[LocalClass<K>]) -> Option<GlobalClass<K>> {
         keep: best.keep,
         representative: best.representative,
         first: group.iter().map(|row| row.first).min()?,
-        size: group.iter().map(|row| row.size).sum(),
+        size: group.iter().fold(0, |sum, row| row.size.saturating_add(sum)),
         fingerprint: analysed.fingerprint,
         features: analysed.features,
         shingles: analysed.shingles,

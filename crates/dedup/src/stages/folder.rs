@@ -2,29 +2,31 @@
 //!
 //! A task writes to a temporary folder, which is renamed when its output is whole. So a task whose folder has its final name
 //! never runs again, and the files of a task that was killed are never read. Two processes may run one task at the same
-//! time: both write the same rows, and the first rename wins. A running task holds a lock on a file in its temporary
-//! folder, so that only the folders of killed tasks are deleted.
+//! time: both write the same rows, and the first rename wins.
+//!
+//! The folder of a task lists its files with their sizes, and a file is compared with the list when it is opened.
 
-use std::fs::{self, File};
+use std::collections::HashMap;
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use twinprint_index::OpenFiles;
 use twinprint_io::work::{WorkError, mark_unfinished};
 
-use crate::error::DedupError;
-use crate::rows::{Row, RowFile};
+use super::manifest::Manifest;
+use super::partial::{LOCK, PartialTask, delete};
+use crate::error::{DedupError, StageDamage};
+use crate::rows::{BlockFile, Row, RowFile};
 
-/// The file with the summary of a task.
-const SUMMARY: &str = "summary.json";
-/// The file that a running task locks.
-const LOCK: &str = "lock";
-/// The beginning of the name of the folder of a task that is not whole.
-const PARTIAL: &str = ".partial-";
+/// The beginning of the name of a folder that is being deleted.
+const DELETED: &str = ".deleted-";
 
 /// A stage of a run on disk, in the order in which stages run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Stage {
     /// Documents of a part of the input, with fingerprints and canonical texts.
     Analyse,
@@ -88,7 +90,7 @@ impl Stage {
 }
 
 /// A task of a stage, by its number from 0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Task {
     pub(crate) stage: Stage,
     pub(crate) number: u32,
@@ -109,6 +111,10 @@ impl Task {
 #[derive(Clone, Debug)]
 pub(crate) struct StageFolder {
     root: PathBuf,
+    /// The files that are open.
+    open: Arc<OpenFiles>,
+    /// The lists of the files of tasks, as far as they were needed.
+    manifests: Arc<Mutex<HashMap<Task, Arc<Manifest>>>>,
 }
 
 impl StageFolder {
@@ -118,35 +124,75 @@ impl StageFolder {
         made.map_err(|error| WorkError::file(root, error))?;
         Ok(Self {
             root: root.to_owned(),
+            open: Arc::default(),
+            manifests: Arc::default(),
         })
     }
 
     /// The folder of the whole output of a task.
     pub(crate) fn path(&self, task: Task) -> PathBuf {
-        self.root
-            .join(task.stage.folder())
-            .join(format!("{:05}", task.number))
+        self.stage(task.stage).join(format!("{:05}", task.number))
     }
 
-    /// A file of the output of a task.
-    pub(crate) fn file(&self, task: Task, name: &str) -> PathBuf {
-        self.path(task).join(name)
+    fn stage(&self, stage: Stage) -> PathBuf {
+        self.root.join(stage.folder())
     }
 
-    /// The files of one name in the outputs of the first `tasks` tasks of a stage.
-    pub(crate) fn files(&self, stage: Stage, tasks: u32, name: &str) -> impl Iterator<Item = PathBuf> {
-        (0..tasks).map(move |number| self.file(Task::new(stage, number), name))
+    /// The list of the files of a task whose output is whole.
+    fn manifest(&self, task: Task) -> Result<Arc<Manifest>, DedupError> {
+        let known = |manifest: Option<Arc<Manifest>>| {
+            let mut manifests = self.manifests.lock().unwrap_or_else(PoisonError::into_inner);
+            match manifest {
+                Some(manifest) => manifests.insert(task, Arc::clone(&manifest)).or(Some(manifest)),
+                None => manifests.get(&task).map(Arc::clone),
+            }
+        };
+        if let Some(manifest) = known(None) {
+            return Ok(manifest);
+        }
+        let manifest = Arc::new(Manifest::read(&self.path(task))?);
+        known(Some(Arc::clone(&manifest)));
+        Ok(manifest)
     }
 
-    /// Opens the [`files`](Self::files) of one name as rows.
+    /// A file of the output of a task, with the size that it had when it was written.
+    ///
+    /// # Errors
+    /// [`DedupError::DamagedStage`] if the file is missing, or has another size.
+    pub(crate) fn file(&self, task: Task, name: &str) -> Result<PathBuf, DedupError> {
+        let path = self.path(task).join(name);
+        let size = match fs::metadata(&path) {
+            Ok(metadata) => metadata.len(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(DedupError::damaged_stage(&path, StageDamage::Missing));
+            }
+            Err(error) => return Err(WorkError::file(&path, error).into()),
+        };
+        self.manifest(task)?.check(&path, size)?;
+        Ok(path)
+    }
+
+    /// Opens a file of the output of a task.
+    pub(crate) fn bytes(&self, task: Task, name: &str) -> Result<BlockFile, DedupError> {
+        let file = BlockFile::open(&self.path(task).join(name), &self.open)?;
+        self.manifest(task)?.check(file.path(), file.size())?;
+        Ok(file)
+    }
+
+    /// Opens a file of the output of a task as rows.
+    pub(crate) fn rows<R: Row>(&self, task: Task, name: &str) -> Result<RowFile<R>, DedupError> {
+        RowFile::of(self.bytes(task, name)?)
+    }
+
+    /// Opens the files of one name in the outputs of the first `tasks` tasks of a stage as rows.
     pub(crate) fn rows_of<R: Row>(
         &self,
         stage: Stage,
         tasks: u32,
         name: &str,
     ) -> Result<Vec<RowFile<R>>, DedupError> {
-        self.files(stage, tasks, name)
-            .map(|path| RowFile::open(&path))
+        (0..tasks)
+            .map(|number| self.rows(Task::new(stage, number), name))
             .collect()
     }
 
@@ -157,9 +203,7 @@ impl StageFolder {
 
     /// The summary of a task whose output is whole.
     pub(crate) fn summary<T: DeserializeOwned>(&self, task: Task) -> Result<T, DedupError> {
-        let path = self.file(task, SUMMARY);
-        let read = fs::read(&path).and_then(|bytes| Ok(serde_json::from_slice(&bytes)?));
-        Ok(read.map_err(|error| WorkError::file(&path, error))?)
+        self.manifest(task)?.summary(&self.path(task))
     }
 
     /// Runs a task unless its output is whole: `write` writes its files to the given folder and returns the summary.
@@ -171,69 +215,34 @@ impl StageFolder {
         if self.is_whole(task) {
             return self.summary(task);
         }
-        let stage = self.root.join(task.stage.folder());
+        let stage = self.stage(task.stage);
         let failed = |error| WorkError::file(&stage, error);
         fs::create_dir_all(&stage).map_err(failed)?;
-        let prefix = format!("{PARTIAL}{:05}-", task.number);
-        Self::clear(&stage, &prefix)?;
-        let partial = tempfile::Builder::new()
-            .prefix(&prefix)
-            .tempdir_in(&stage)
-            .map_err(failed)?;
-        let lock = File::create(partial.path().join(LOCK)).map_err(failed)?;
-        // On a file system without locks, killed tasks leave their folders.
-        let _locked = lock.try_lock();
+        let partial = PartialTask::begin(&stage, task.number).map_err(failed)?;
         let summary = write(partial.path())?;
-        let bytes = serde_json::to_vec_pretty(&summary).map_err(|error| failed(error.into()))?;
-        fs::write(partial.path().join(SUMMARY), bytes).map_err(failed)?;
-        drop(lock);
-        fs::remove_file(partial.path().join(LOCK)).map_err(failed)?;
-        sync(partial.path()).map_err(failed)?;
-        match fs::rename(partial.path(), self.path(task)) {
-            Ok(()) => {
-                // The folder has another name now, so there is nothing to delete.
-                let _renamed = partial.keep();
-                Ok(summary)
-            }
+        Manifest::write(partial.path(), &summary, LOCK).map_err(failed)?;
+        match partial.end(&self.path(task)) {
+            Ok(()) => Ok(summary),
             // Another process has finished the task.
             Err(_) if self.is_whole(task) => self.summary(task),
             Err(error) => Err(failed(error).into()),
         }
     }
 
-    /// Deletes what killed runs of a task have left.
-    fn clear(stage: &Path, prefix: &str) -> Result<(), DedupError> {
-        let failed = |error| WorkError::file(stage, error);
-        for entry in fs::read_dir(stage).map_err(failed)? {
-            let entry = entry.map_err(failed)?;
-            let is_partial = entry.file_name().to_string_lossy().starts_with(prefix);
-            let lock = File::open(entry.path().join(LOCK));
-            // A folder without a lock file belongs to a task that was killed, or that another process begins or ends at this
-            // moment. In the second case that process fails, and the same command goes on.
-            let is_running = lock.is_ok_and(|lock| lock.try_lock().is_err());
-            if is_partial && !is_running {
-                match fs::remove_dir_all(entry.path()) {
-                    Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error).into()),
-                    _ => {}
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Deletes the folder with all outputs.
+    /// Deletes the folder with all outputs, the last stages first. If this is interrupted, the stages that are left are
+    /// whole.
     pub(crate) fn remove(self) -> Result<(), DedupError> {
-        Ok(fs::remove_dir_all(&self.root).map_err(|error| WorkError::file(&self.root, error))?)
+        let removed = Stage::ALL.into_iter().rev().try_for_each(|stage| {
+            let deleted = self.root.join(format!("{DELETED}{}", stage.folder()));
+            delete(&deleted)?;
+            match fs::rename(self.stage(stage), &deleted) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+                renamed => renamed.and_then(|()| delete(&deleted)),
+            }
+        });
+        let removed = removed.and_then(|()| fs::remove_dir_all(&self.root));
+        Ok(removed.map_err(|error| WorkError::file(&self.root, error))?)
     }
-}
-
-/// Writes the files of a folder to disk, so that they are whole when the folder gets its final name, even if the machine
-/// fails then.
-fn sync(folder: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(folder)? {
-        File::options().append(true).open(entry?.path())?.sync_all()?;
-    }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -264,8 +273,24 @@ mod tests {
                 .unwrap(),
             7
         );
-        assert_eq!(fs::read_to_string(folder.file(task, "rows")).unwrap(), "whole");
+        let rows = folder.file(task, "rows").unwrap();
+        assert_eq!(fs::read_to_string(&rows).unwrap(), "whole");
+        fs::write(&rows, "cut").unwrap();
+        let refused = folder.file(task, "rows").unwrap_err().to_string();
+        assert!(refused.contains("3 bytes instead of 5"), "{refused}");
         assert_eq!(dir.path().join("work/5-join").read_dir().unwrap().count(), 1);
+        folder.remove().unwrap();
+        assert_eq!(dir.path().read_dir().unwrap().count(), 0);
+    }
+
+    #[test]
+    fn an_interrupted_deletion_leaves_whole_tasks_and_can_be_repeated() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = StageFolder::open(&dir.path().join("work")).unwrap();
+        folder.run(Task::only(Stage::Items), |_| Ok(1)).unwrap();
+        let left = folder.root.join(".deleted-3-items");
+        fs::create_dir(&left).unwrap();
+        fs::write(left.join("rows"), "").unwrap();
         folder.remove().unwrap();
         assert_eq!(dir.path().read_dir().unwrap().count(), 0);
     }

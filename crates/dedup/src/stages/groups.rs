@@ -48,7 +48,7 @@ pub(super) fn decide(job: &StagedJob<'_>) -> Result<GroupsSummary, DedupError> {
 
 /// Makes the groups that each item may be in: its own, and that of its leader.
 fn item_groups(job: &StagedJob<'_>, dir: &Path) -> Result<RowSorter<ItemGroup>, DedupError> {
-    let followers = RowFile::<FollowerRow>::open(&job.folder.file(Task::only(Stage::Lead), FOLLOWERS))?;
+    let followers = job.folder.rows::<FollowerRow>(Task::only(Stage::Lead), FOLLOWERS)?;
     let mut followers = followers.all().peekable();
     let mut groups = RowSorter::new(dir, job.sort_memory() / 2);
     let mut members: Vec<FollowerRow> = Vec::new();
@@ -63,7 +63,9 @@ fn item_groups(job: &StagedJob<'_>, dir: &Path) -> Result<RowSorter<ItemGroup>, 
             item: number,
             own: 1,
             leader: item.representative,
-            size: item.copies() + members.iter().map(|row| row.copies).sum::<u32>(),
+            size: members
+                .iter()
+                .fold(item.copies(), |sum, row| row.copies.saturating_add(sum)),
             distance: 0,
             jaccard: 1.0f64.to_bits(),
         };
@@ -119,7 +121,7 @@ fn item_decisions(
 /// The decision on each class of a slice.
 fn of_slices(job: &StagedJob<'_>, dir: &Path, decisions: RowSorter<ItemDecision>) -> Result<(), DedupError> {
     let files: Vec<RowFile<ClassLink>> = job.folder.rows_of(Stage::Classes, job.spec.hash_ranges, LINKS)?;
-    let mut links = Merge::new(files.iter().map(RowFile::all).collect()).peekable();
+    let mut links = Merge::of_files(&files, job.merge_memory()).peekable();
     let mut rows = RowSorter::new(dir, job.sort_memory() / 2);
     decisions.finish(|decision| {
         let is_own = |link: &Result<ClassLink, DedupError>| {

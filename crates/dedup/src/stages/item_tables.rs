@@ -22,8 +22,8 @@ impl ItemTables {
         let file = job.items()?;
         let mut classes = Classes::default();
         // Items that follow one another are read together.
-        for run in items.chunk_by(|a, b| a + 1 == *b) {
-            for row in file.range(run[0]..run[0] + run.len() as u64) {
+        for run in items.chunk_by(|a, b| b.checked_sub(1) == Some(*a)) {
+            for row in file.range(run[0]..run[0].saturating_add(run.len() as u64)) {
                 let row = row?;
                 classes.push(NewClass {
                     fingerprint: row.fingerprint,

@@ -53,7 +53,7 @@ fn number_items<K: KeepKey>(job: &StagedJob<'_>, dir: &Path) -> Result<ItemsSumm
         blocks: Vec::new(),
     };
     let mut block_bytes = u64::MAX;
-    for class in Merge::new(files.iter().map(RowFile::all).collect()) {
+    for class in Merge::of_files(&files, job.merge_memory()) {
         let class = class?;
         job.check_at(summary.items)?;
         let item = ItemRow {
@@ -83,7 +83,7 @@ fn number_items<K: KeepKey>(job: &StagedJob<'_>, dir: &Path) -> Result<ItemsSumm
         } else {
             0
         };
-        summary.equal_texts += u64::from(item.copies() - 1);
+        summary.equal_texts += u64::from(item.copies().saturating_sub(1));
         summary.key.add(item.fingerprint);
         if counts.is_joined(job.options) {
             fingerprints.push(FingerprintRow {

@@ -117,15 +117,16 @@ impl StagedJob<'_> {
     /// The texts of all parts.
     pub(super) fn spool(&self) -> Result<&Spool, DedupError> {
         get_or_try(&self.outputs.spool, || {
-            let paths = self.folder.files(Stage::Analyse, self.spec.parts().end, TEXTS);
-            Ok(Spool::open(&paths.collect::<Vec<PathBuf>>())?)
+            let path = |part| self.folder.file(Task::new(Stage::Analyse, part), TEXTS);
+            let paths: Vec<PathBuf> = self.spec.parts().map(path).collect::<Result<_, _>>()?;
+            Ok(Spool::open(&paths)?)
         })
     }
 
     /// The items.
     pub(super) fn items(&self) -> Result<&RowFile<ItemRow>, DedupError> {
         get_or_try(&self.outputs.items, || {
-            RowFile::open(&self.folder.file(Task::only(Stage::Items), ITEMS))
+            self.folder.rows(Task::only(Stage::Items), ITEMS)
         })
     }
 
@@ -172,6 +173,11 @@ impl StagedJob<'_> {
 
     /// The memory of an external sort, in bytes.
     pub(super) fn sort_memory(&self) -> u64 {
+        self.spec.memory / 4
+    }
+
+    /// The memory of the buffers of a merge, in bytes.
+    pub(super) fn merge_memory(&self) -> u64 {
         self.spec.memory / 4
     }
 

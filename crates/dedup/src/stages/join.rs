@@ -20,7 +20,7 @@ use super::outputs::{JoinSummary, PAIRS, ROW_ENDS, ROWS};
 use super::tables::{JoinRow, RowPair};
 use crate::candidates::HOT_ROW_MIN_NEIGHBORS;
 use crate::error::DedupError;
-use crate::rows::{Number, RowFile, RowWriter};
+use crate::rows::{Number, RowWriter};
 
 /// The number of rows of the second block that are joined at a time.
 const PASS_ROWS: usize = 1 << 20;
@@ -59,9 +59,9 @@ struct RowBlock<W> {
 
 impl<W: Width> RowBlock<W> {
     fn read(job: &StagedJob<'_>, range: Range<u64>) -> Result<Self, DedupError> {
-        let file = |name| job.folder.file(Task::only(Stage::Parameters), name);
-        let rows = RowFile::<JoinRow>::open(&file(ROWS))?;
-        let ends = RowFile::<Number>::open(&file(ROW_ENDS))?;
+        let task = Task::only(Stage::Parameters);
+        let rows = job.folder.rows::<JoinRow>(task, ROWS)?;
+        let ends = job.folder.rows::<Number>(task, ROW_ENDS)?;
         let fingerprints: Vec<W> = rows
             .range(range.clone())
             .map(|row| Ok(W::truncate(row?.fingerprint)))
@@ -73,7 +73,8 @@ impl<W: Width> RowBlock<W> {
         let mut items = Vec::with_capacity(fingerprints.len());
         for end in ends.range(range.clone()) {
             let end = end?.value;
-            items.push((end - start) as u32);
+            let count = end.checked_sub(start).and_then(|count| u32::try_from(count).ok());
+            items.push(count.ok_or_else(|| ends.damaged())?);
             start = end;
         }
         Ok(Self {

@@ -16,7 +16,7 @@ use super::tables::{CrowdRow, FollowerRow, VerifiedRow, role_of};
 use crate::candidates::Candidates;
 use crate::error::DedupError;
 use crate::options::PairRows;
-use crate::rows::{Merge, RowFile, RowReader, RowSorter, RowWriter};
+use crate::rows::{Merge, RowFile, RowSorter, RowWriter};
 use crate::verify::matcher::{MatchCriteria, Matcher};
 
 /// The number of members of crowds whose sets are loaded at a time.
@@ -43,7 +43,7 @@ impl Follows {
 fn decide(job: &StagedJob<'_>, dir: &Path) -> Result<LeadSummary, DedupError> {
     let tasks = job.candidates()?.blocks.len() as u32;
     let files: Vec<RowFile<VerifiedRow>> = job.folder.rows_of(Stage::Verify, tasks, VERIFIED)?;
-    let crowd_file = RowFile::<CrowdRow>::open(&job.folder.file(Task::only(Stage::Candidates), CROWD))?;
+    let crowd_file = job.folder.rows::<CrowdRow>(Task::only(Stage::Candidates), CROWD)?;
     let members: Vec<CrowdRow> = crowd_file.all().collect::<Result<_, _>>()?;
     let member_items: Vec<u64> = members.iter().map(|member| member.item).collect();
     let tables = ItemTables::load(job, &member_items)?;
@@ -55,13 +55,7 @@ fn decide(job: &StagedJob<'_>, dir: &Path) -> Result<LeadSummary, DedupError> {
     let mut followers = RowSorter::new(dir, job.sort_memory());
     let mut crowd_pairs = RowWriter::create(&dir.join(CROWD_PAIRS))?;
     let mut summary = LeadSummary::default();
-    let mut pairs = Merge::new(
-        files
-            .iter()
-            .map(RowFile::all)
-            .collect::<Vec<RowReader<'_, VerifiedRow>>>(),
-    )
-    .peekable();
+    let mut pairs = Merge::of_files(&files, job.merge_memory()).peekable();
     let mut next_member = 0;
     let mut of_item: Vec<VerifiedRow> = Vec::new();
     loop {
@@ -80,8 +74,15 @@ fn decide(job: &StagedJob<'_>, dir: &Path) -> Result<LeadSummary, DedupError> {
         };
         job.check_at(item)?;
         of_item.clear();
+        if item >= items.len() {
+            return Err(items.damaged());
+        }
         while let Some(row) = pairs.next_if(|row| row.as_ref().is_ok_and(|row| row.item == item)) {
-            of_item.push(row?);
+            let row = row?;
+            if row.earlier >= item {
+                return Err(items.damaged());
+            }
+            of_item.push(row);
         }
         let is_member = member_items.get(next_member) == Some(&item);
         if is_member {

@@ -30,7 +30,7 @@ pub(super) fn choose(job: &StagedJob<'_>) -> Result<Parameters, DedupError> {
         if let Some(error) = failure.take() {
             return Err(error);
         }
-        let fingerprints = RowFile::open(&job.folder.file(Task::only(Stage::Items), FINGERPRINTS))?;
+        let fingerprints = job.folder.rows(Task::only(Stage::Items), FINGERPRINTS)?;
         let (radius, distinct) = choose_radius(job, &fingerprints, costs)?;
         // In an exact run the set join finds all pairs, so no row is joined.
         let joined = radius.choice != RadiusChoice::Exact;

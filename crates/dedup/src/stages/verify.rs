@@ -14,7 +14,7 @@ use super::tables::{EdgeRow, VerifiedRow};
 use crate::corpus::shingle_sets::SharedSet;
 use crate::error::DedupError;
 use crate::ids::{Id, ItemId};
-use crate::rows::{RowFile, RowWriter};
+use crate::rows::RowWriter;
 
 /// The largest number of candidates that are verified at a time.
 const BATCH_EDGES: usize = 1 << 16;
@@ -30,7 +30,7 @@ pub(super) fn verify(
 }
 
 fn verify_blocks(job: &StagedJob<'_>, blocks: EdgeBlocks, dir: &Path) -> Result<VerifySummary, DedupError> {
-    let edges = RowFile::<EdgeRow>::open(&job.folder.file(Task::only(Stage::Candidates), EDGES))?;
+    let edges = job.folder.rows::<EdgeRow>(Task::only(Stage::Candidates), EDGES)?;
     let edges: Vec<EdgeRow> = edges.range(blocks.from..blocks.to).collect::<Result<_, _>>()?;
     let mut items: Vec<u64> = edges.iter().flat_map(|edge| [edge.item, edge.earlier]).collect();
     items.par_sort_unstable();

@@ -1,15 +1,13 @@
 //! The last stage: writes the output files from the decisions.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
+use std::sync::Arc;
 
 use twinprint_cluster::Similarity;
 use twinprint_io::results::{ClusterRow, RecordCounts, Report};
 use twinprint_io::rows::Ratio;
 use twinprint_io::sink::{CopyOptions, OutputDir, RecordAction, copy_all};
 use twinprint_io::source::IntegerType;
-use twinprint_io::work::WorkError;
 
 use super::archive::{Archive, ArchiveSlice};
 use super::folder::{Stage, Task};
@@ -58,6 +56,9 @@ impl Actions {
     }
 }
 
+/// The number of bytes that are copied at a time.
+const COPIED_BYTES: u64 = 256 << 10;
+
 row! {
     /// A document with features, sorted by the document that stands for its class.
     struct Member {
@@ -78,7 +79,7 @@ pub(super) fn write(
     let mut members = RowSorter::new(work, job.sort_memory());
     let actions = write_clusters(job, &archive, dir, report, &mut members)?;
     if job.options.pairs != PairRows::None {
-        let members = members.write(&work.join("members"))?;
+        let members = RowFile::open(&members.write(&work.join("members"))?, &Arc::default())?;
         report.search.pair_rows = Some(write_pairs(job, &archive, dir, work, &members)?);
     }
     if job.options.mode != Mode::Report {
@@ -96,16 +97,13 @@ pub(super) fn write(
 /// Writes the rejected records of all parts to one file.
 fn write_rejects(job: &StagedJob<'_>, dir: &OutputDir) -> Result<(), DedupError> {
     let mut file = dir.file(REJECTS)?;
-    let mut bytes = vec![0; 256 << 10];
-    for path in job.folder.files(Stage::Analyse, job.spec.parts().end, REJECTS) {
-        let failed = |error| WorkError::file(&path, error);
-        let mut rejects = File::open(&path).map_err(failed)?;
-        loop {
-            let length = rejects.read(&mut bytes).map_err(failed)?;
-            if length == 0 {
-                break;
-            }
-            file.append(&bytes[..length])?;
+    for part in job.spec.parts() {
+        let rejects = job.folder.bytes(Task::new(Stage::Analyse, part), REJECTS)?;
+        let mut from = 0;
+        while from < rejects.len() {
+            let to = rejects.len().min(from + COPIED_BYTES);
+            file.append(&rejects.read(from..to)?)?;
+            from = to;
         }
     }
     file.finish()?;
@@ -156,7 +154,7 @@ fn write_clusters(
             with_known: false,
         },
     )?;
-    let decisions = RowFile::open(&job.folder.file(Task::only(Stage::Groups), DECISIONS))?;
+    let decisions = job.folder.rows(Task::only(Stage::Groups), DECISIONS)?;
     let mut actions = Actions::default();
     let removes_empty = job.options.empty == EmptyTexts::Remove;
     for slice in archive.slices() {
@@ -172,7 +170,8 @@ fn write_clusters(
                 actions.push(RecordAction::Reject);
             }
             let number = DocumentNumber::new(slice.number, position).0;
-            let decision = &decisions[row.class as usize];
+            let decision = decisions.get(row.class as usize);
+            let decision = decision.ok_or_else(|| slice.documents.damaged())?;
             let empty = decision.empty == 1;
             let leader = if empty { number } else { decision.leader };
             let kept = leader == number && !(empty && removes_empty);
@@ -183,7 +182,7 @@ fn write_clusters(
             });
             let jaccard = f64::from_bits(decision.jaccard);
             count(report, decision, kept, empty && removes_empty);
-            let cluster_id = archive.in_input_order(leader);
+            let cluster_id = archive.in_input_order(leader)?;
             let duplicate_of = (leader != number).then(|| archive.name(cluster_id)).transpose()?;
             writer.push(
                 ClusterRow {
@@ -299,10 +298,9 @@ fn write_pairs(
         own.map(|row| Ok(row?.document)).collect()
     };
     let tasks = job.candidates()?.blocks.len() as u32;
-    let files = job.folder.files(Stage::Verify, tasks, VERIFIED);
-    let files = files.chain([job.folder.file(Task::only(Stage::Lead), CROWD_PAIRS)]);
-    for path in files {
-        for row in RowFile::<VerifiedRow>::open(&path)?.all() {
+    let files = (0..tasks).map(|number| (Task::new(Stage::Verify, number), VERIFIED));
+    for (task, name) in files.chain([(Task::only(Stage::Lead), CROWD_PAIRS)]) {
+        for row in job.folder.rows::<VerifiedRow>(task, name)?.all() {
             let row = row?;
             let others = documents(row.earlier)?;
             for a in documents(row.item)? {
@@ -340,7 +338,8 @@ impl Pairs<'_> {
                 limit: MAX_PAIR_ROWS,
             });
         }
-        let [a, b] = [a, b].map(|document| self.archive.in_input_order(document));
+        let a = self.archive.in_input_order(a)?;
+        let b = self.archive.in_input_order(b)?;
         self.file.push(FoundPair {
             a: a.min(b),
             b: a.max(b),

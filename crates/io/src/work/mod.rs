@@ -5,6 +5,7 @@ mod disk_space;
 mod error;
 mod made_dirs;
 mod spool;
+mod spool_file;
 
 pub use dir::WorkDir;
 pub use disk_space::{DiskSpace, disk_space};

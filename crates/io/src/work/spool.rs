@@ -6,18 +6,21 @@
 //! run over a few texts needs no file.
 //!
 //! A spool that other processes read has a name and ends with the table of its blocks: for each block its compressed and
-//! its raw size as 32-bit numbers, then the number of blocks as a 64-bit number, all little-endian. Several such files can
-//! be [opened](Spool::open) as one spool.
+//! its raw size as 32-bit numbers, then the CRC-32 of the table as a 32-bit number and the number of blocks as a 64-bit
+//! number, all little-endian. Its compressed blocks have checksums, so a damaged file is noticed. Several such files can be
+//! [opened](Spool::open) as one spool.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rayon::prelude::*;
 use tempfile::{SpooledData, SpooledTempFile, spooled_tempfile_in};
 
 use super::WorkError;
-use twinprint_index::PositionedFile;
+use super::spool_file::{Block, SpoolFile};
+use twinprint_index::{OpenFiles, PositionedFile};
 
 /// The largest size of a block before compression, in bytes. A longer text has a block of its own.
 const BLOCK_BYTES: usize = 4 << 10;
@@ -64,38 +67,26 @@ impl TextRef {
     }
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Block {
-    offset: u64,
-    packed: u32,
-    raw: u32,
-}
-
-impl Block {
-    /// The size of a block's entry in the table of a file, in bytes.
-    const ENTRY_BYTES: usize = 8;
-}
-
 /// The place that a spool is written to.
 enum Target {
     /// Memory, or beyond a size a file without a name.
     Unnamed(SpooledTempFile),
     /// A file with a name.
-    Named(File, PathBuf),
+    Named(File),
 }
 
 impl Write for Target {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Self::Unnamed(file) => file.write(bytes),
-            Self::Named(file, _) => file.write(bytes),
+            Self::Named(file) => file.write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match self {
             Self::Unnamed(file) => file.flush(),
-            Self::Named(file, _) => file.flush(),
+            Self::Named(file) => file.flush(),
         }
     }
 }
@@ -140,7 +131,7 @@ impl SpoolWriter {
     pub fn create_file(path: &Path) -> Result<Self, WorkError> {
         let file = File::options().read(true).write(true).create_new(true).open(path);
         let file = file.map_err(|source| WorkError::spool(path, source))?;
-        Ok(Self::on(path, Target::Named(file, path.to_owned())))
+        Ok(Self::on(path, Target::Named(file)))
     }
 
     fn on(dir: &Path, target: Target) -> Self {
@@ -182,11 +173,17 @@ impl SpoolWriter {
     /// # Errors
     /// [`WorkError::Spool`], usually because the disk is full.
     pub fn flush(&mut self) -> Result<(), WorkError> {
+        let is_named = matches!(self.file.get_ref(), Target::Named(_));
+        let compressor = || -> io::Result<zstd::bulk::Compressor<'_>> {
+            let mut compressor = zstd::bulk::Compressor::new(ZSTD_LEVEL)?;
+            compressor.set_parameter(zstd::zstd_safe::CParameter::ChecksumFlag(is_named))?;
+            Ok(compressor)
+        };
         let packed: Vec<io::Result<Vec<u8>>> = self
             .sealed
             .par_iter()
             .map_init(
-                || zstd::bulk::Compressor::new(ZSTD_LEVEL),
+                compressor,
                 |compressor, raw| match compressor {
                     Ok(compressor) => compressor.compress(raw),
                     Err(error) => Err(io::Error::other(error.to_string())),
@@ -224,21 +221,24 @@ impl SpoolWriter {
             ..
         } = self;
         let failed = |source| WorkError::spool(&dir, source);
-        if let Target::Named(..) = file.get_ref() {
+        if let Target::Named(_) = file.get_ref() {
+            let mut sum = crc32fast::Hasher::new();
             for block in &blocks {
-                file.write_all(&block.packed.to_le_bytes()).map_err(failed)?;
-                file.write_all(&block.raw.to_le_bytes()).map_err(failed)?;
+                let entry = [block.packed.to_le_bytes(), block.raw.to_le_bytes()];
+                sum.update(entry.as_flattened());
+                file.write_all(entry.as_flattened()).map_err(failed)?;
             }
-            file.write_all(&(blocks.len() as u64).to_le_bytes())
-                .map_err(failed)?;
+            let count = blocks.len() as u64;
+            file.write_all(&sum.finalize().to_le_bytes()).map_err(failed)?;
+            file.write_all(&count.to_le_bytes()).map_err(failed)?;
         }
         let target = file.into_inner().map_err(|error| failed(error.into_error()))?;
         let store = match target {
             Target::Unnamed(file) => match file.into_inner() {
                 SpooledData::InMemory(cursor) => Store::Memory(cursor.into_inner()),
-                SpooledData::OnDisk(file) => Store::Files(vec![StoredFile::new(file, dir.clone())]),
+                SpooledData::OnDisk(file) => Store::File(PositionedFile::new(file)),
             },
-            Target::Named(file, path) => Store::Files(vec![StoredFile::new(file, path)]),
+            Target::Named(file) => Store::File(PositionedFile::new(file)),
         };
         Ok(Spool {
             dir,
@@ -260,58 +260,10 @@ pub struct Spool {
 /// The place of the blocks.
 enum Store {
     Memory(Vec<u8>),
+    /// The file that was just written.
+    File(PositionedFile),
     /// Files whose blocks are numbered one after another.
-    Files(Vec<StoredFile>),
-}
-
-/// A file of blocks.
-struct StoredFile {
-    file: PositionedFile,
-    path: PathBuf,
-    /// The number of the first block of the file.
-    first: u32,
-}
-
-impl StoredFile {
-    fn new(file: File, path: PathBuf) -> Self {
-        Self {
-            file: PositionedFile::new(file),
-            path,
-            first: 0,
-        }
-    }
-
-    /// Reads the table at the end of a file of `size` bytes.
-    fn table(&self, size: u64) -> io::Result<Vec<Block>> {
-        let mut count = [0; 8];
-        let end = size
-            .checked_sub(count.len() as u64)
-            .ok_or(io::ErrorKind::UnexpectedEof)?;
-        self.file.read_exact_at(&mut count, end)?;
-        let bytes = u64::from_le_bytes(count).saturating_mul(Block::ENTRY_BYTES as u64);
-        let start = end.checked_sub(bytes).ok_or(io::ErrorKind::InvalidData)?;
-        let mut table = vec![0; usize::try_from(bytes).map_err(io::Error::other)?];
-        self.file.read_exact_at(&mut table, start)?;
-        let mut offset = 0;
-        let (entries, _) = table.as_chunks::<{ Block::ENTRY_BYTES }>();
-        let blocks: Vec<Block> = entries
-            .iter()
-            .map(|&[a, b, c, d, e, f, g, h]| {
-                let block = Block {
-                    offset,
-                    packed: u32::from_le_bytes([a, b, c, d]),
-                    raw: u32::from_le_bytes([e, f, g, h]),
-                };
-                offset += u64::from(block.packed);
-                block
-            })
-            .collect();
-        if offset == start {
-            Ok(blocks)
-        } else {
-            Err(io::ErrorKind::InvalidData.into())
-        }
-    }
+    Files(Vec<SpoolFile>),
 }
 
 /// The buffers with which one thread reads a spool. They contain the block that was read last.
@@ -350,14 +302,13 @@ impl Spool {
     /// # }
     /// ```
     pub fn open(paths: &[PathBuf]) -> Result<Self, WorkError> {
-        let mut files: Vec<StoredFile> = Vec::new();
+        let open = Arc::new(OpenFiles::default());
+        let mut files: Vec<SpoolFile> = Vec::new();
         let (mut blocks, mut bytes) = (Vec::new(), 0);
         for path in paths {
             let failed = |source| WorkError::spool(path, source);
-            let file = File::open(path).map_err(failed)?;
-            let size = file.metadata().map_err(failed)?.len();
-            let mut file = StoredFile::new(file, path.clone());
-            let table = file.table(size).map_err(failed)?;
+            let mut file = SpoolFile::open(path, &open).map_err(failed)?;
+            let table = file.table().map_err(failed)?;
             bytes += table.iter().map(|block| u64::from(block.packed)).sum::<u64>();
             file.first = u32::try_from(blocks.len()).map_err(|error| failed(io::Error::other(error)))?;
             blocks.extend(table);
@@ -376,7 +327,7 @@ impl Spool {
     /// For each file, the number of its first block.
     pub fn first_blocks(&self) -> Vec<u32> {
         match &self.store {
-            Store::Memory(_) => vec![0],
+            Store::Memory(_) | Store::File(_) => vec![0],
             Store::Files(files) => files.iter().map(|file| file.first).collect(),
         }
     }
@@ -418,7 +369,7 @@ impl Spool {
         let after = files.partition_point(|file| file.first <= block);
         files
             .get(after.saturating_sub(1))
-            .map_or(&self.dir, |file| &file.path)
+            .map_or(&self.dir, |file| file.file.path())
     }
 
     fn load(&self, block: u32, buffer: &mut BlockBuffer) -> io::Result<()> {
@@ -431,6 +382,11 @@ impl Spool {
                 let start = offset as usize;
                 let block = bytes.get(start..start + packed as usize);
                 block.ok_or(io::ErrorKind::UnexpectedEof)?
+            }
+            Store::File(file) => {
+                buffer.packed.resize(packed as usize, 0);
+                file.read_exact_at(&mut buffer.packed, offset)?;
+                &buffer.packed
             }
             Store::Files(files) => {
                 let after = files.partition_point(|file| file.first <= block);
@@ -448,7 +404,8 @@ impl Spool {
             buffer.decompressor = Some(zstd::bulk::Decompressor::new()?);
         }
         if let Some(decompressor) = &mut buffer.decompressor {
-            decompressor.decompress_to_buffer(packed, &mut buffer.raw)?;
+            let unpacked = decompressor.decompress_to_buffer(packed, &mut buffer.raw);
+            unpacked.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
         }
         Ok(())
     }
