@@ -32,6 +32,8 @@ pub enum Stage {
     Classes,
     /// Classes in keep order.
     Items,
+    /// The items that duplicate documents of an index or a collection.
+    Against,
     /// The radius, and the rows of the join.
     Parameters,
     /// Pairs of rows within the radius, of two blocks of rows.
@@ -48,10 +50,11 @@ pub enum Stage {
 
 impl Stage {
     /// All stages, in order.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Analyse,
         Self::Classes,
         Self::Items,
+        Self::Against,
         Self::Parameters,
         Self::Join,
         Self::Candidates,
@@ -72,6 +75,7 @@ impl Stage {
             Self::Analyse => "analyse",
             Self::Classes => "classes",
             Self::Items => "items",
+            Self::Against => "against",
             Self::Parameters => "parameters",
             Self::Join => "join",
             Self::Candidates => "candidates",
@@ -250,7 +254,7 @@ mod tests {
             Err::<u32, _>(DedupError::cancelled())
         });
         assert!(failed.is_err() && !folder.is_whole(task));
-        let killed = dir.path().join("work/5-join/.partial-00003-killed");
+        let killed = dir.path().join("work/6-join/.partial-00003-killed");
         fs::create_dir(&killed).unwrap();
         let summary = folder.run(task, |path| {
             fs::write(path.join("rows"), "whole").unwrap();
@@ -265,7 +269,7 @@ mod tests {
             7
         );
         assert_eq!(fs::read_to_string(folder.file(task, "rows")).unwrap(), "whole");
-        assert_eq!(dir.path().join("work/5-join").read_dir().unwrap().count(), 1);
+        assert_eq!(dir.path().join("work/6-join").read_dir().unwrap().count(), 1);
         folder.remove().unwrap();
         assert_eq!(dir.path().read_dir().unwrap().count(), 0);
     }

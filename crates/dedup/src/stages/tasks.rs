@@ -9,7 +9,7 @@ use super::folder::{Stage, Task};
 use super::job::StagedJob;
 use super::join::BlockPair;
 use super::outputs::VerifySummary;
-use super::{analyse, candidates, classes, groups, items, join, lead, parameters, verify, write};
+use super::{against, analyse, candidates, classes, groups, items, join, lead, parameters, verify, write};
 use crate::error::DedupError;
 
 /// The share of the tasks of a stage that one of several processes runs: every n-th task.
@@ -81,17 +81,19 @@ impl StageStatus {
 
 impl StagedJob<'_> {
     /// The number of tasks of a stage; `None` if it is not known before an earlier stage is whole.
-    fn tasks(&self, stage: Stage) -> Result<Option<u32>, DedupError> {
+    pub(super) fn tasks(&self, stage: Stage) -> Result<Option<u32>, DedupError> {
         let needs = |earlier: Stage| self.folder.is_whole(Task::only(earlier));
         Ok(match stage {
             Stage::Analyse => Some(self.spec.parts().len() as u32),
             Stage::Classes => Some(self.spec.ranges().len() as u32),
             Stage::Items | Stage::Parameters | Stage::Candidates | Stage::Lead | Stage::Groups => Some(1),
+            Stage::Against if self.options.against.is_none() => Some(0),
+            Stage::Against if needs(Stage::Items) => Some(self.items_summary()?.blocks.len() as u32),
             Stage::Join if needs(Stage::Parameters) => {
                 Some(BlockPair::all(self.row_blocks()?).count() as u32)
             }
             Stage::Verify if needs(Stage::Candidates) => Some(self.candidates()?.blocks.len() as u32),
-            Stage::Join | Stage::Verify => None,
+            Stage::Against | Stage::Join | Stage::Verify => None,
         })
     }
 
@@ -133,6 +135,7 @@ impl StagedJob<'_> {
             Stage::Analyse => analyse::analyse(self, number).map(drop),
             Stage::Classes => classes::merge(self, number).map(drop),
             Stage::Items => items::number(self).map(drop),
+            Stage::Against => against::look_up(self, number).map(drop),
             Stage::Parameters => parameters::choose(self).map(drop),
             Stage::Join => {
                 let pair = BlockPair::all(self.row_blocks()?).nth(number as usize);
@@ -146,6 +149,11 @@ impl StagedJob<'_> {
             Stage::Lead => lead::lead(self).map(drop),
             Stage::Groups => groups::decide(self).map(drop),
         }
+    }
+
+    /// The number of items.
+    pub(crate) fn item_count(&self) -> Result<u64, DedupError> {
+        Ok(self.items_summary()?.items)
     }
 
     /// The number of candidates.
