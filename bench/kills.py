@@ -111,8 +111,9 @@ def main():
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--memory", default="256MiB")
-    parser.add_argument("options", nargs="*", help="options of dedup, after --")
-    arguments = parser.parse_args()
+    given, _, options = "\0".join(sys.argv[1:]).partition("\0--\0")
+    arguments = parser.parse_args(given.split("\0"))
+    options = options.split("\0") if options else []
     arguments.work.mkdir(parents=True, exist_ok=True)
     work = arguments.work.resolve()
     source = arguments.input
@@ -130,7 +131,7 @@ def main():
 
     def command(to):
         return [str(arguments.twinprint.resolve()), "dedup", str(source.resolve()), "-o", str(to), "--on-disk",
-                "--memory", arguments.memory, "--quiet", *arguments.options]
+                "--memory", arguments.memory, "--quiet", *options]
 
     began = time.monotonic()
     subprocess.run(command(reference), check=True)

@@ -17,6 +17,7 @@ use crate::number::parse_auto;
 use crate::output::existing;
 use crate::profile::{IdfArgs, profile_named, width_named};
 use crate::progress::Bars;
+use crate::usage::usage;
 use crate::{append, forecast, interrupt, summary, terminal};
 
 const EXAMPLES: &str = "\
@@ -222,7 +223,7 @@ pub(crate) struct Args {
     on_disk: bool,
 
     /// Begin a run on disk anew instead of going on with an interrupted one
-    #[arg(long, requires = "on_disk", help_heading = "Running")]
+    #[arg(long, help_heading = "Running")]
     fresh: bool,
 
     /// Estimate rows, memory, disk and time from a sample, and write nothing. Fails if the machine has too little
@@ -276,6 +277,9 @@ impl Prepared {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    if args.fresh && !args.on_disk {
+        return Err(usage("--fresh begins a run on disk anew: give --on-disk as well"));
+    }
     let prepared = args.prepare()?;
     let options = &prepared.options;
     let bars = Bars::new(args.quiet);

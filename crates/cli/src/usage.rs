@@ -233,6 +233,9 @@ fn fix(error: &anyhow::Error) -> Option<&'static str> {
     if let Some(DedupError::WillNotFit(shortage)) = dedup_error(error) {
         return Some(shortage_fix(*shortage));
     }
+    if let Some(DedupError::DamagedStage { .. }) = dedup_error(error) {
+        return Some("--fresh makes them anew");
+    }
     if let Some(StreamError::State(StateError::Foreign { .. } | StateError::InUse { .. })) =
         error.downcast_ref()
     {

@@ -29,9 +29,6 @@ use twinprint_io::results::{OrderReport, Report, StageReport};
 use twinprint_io::source::{SourceOptions, Sources};
 use twinprint_io::threads;
 
-/// The default radius without verification, as in Manku, Jain and Das Sarma 2007.
-pub(crate) const UNVERIFIED_RADIUS: u32 = 3;
-
 /// A run of [`dedup`]: the inputs, the options and the output directory.
 #[derive(Clone, Copy, Debug)]
 pub struct DedupJob<'j> {
@@ -131,12 +128,16 @@ fn stage_folder(job: &DedupJob<'_>) -> PathBuf {
 /// the same job, each with a [share](TaskShare) of its own. A task whose output is whole is not run again, so a process that
 /// was killed is simply started again. Once all stages are whole, [`dedup`] with [`OnDisk::Always`] writes the result.
 ///
+/// [`DedupOptions::against`] may also name a document store, which `stores` opens. It must not change before the stage
+/// [`Stage::Against`] has ended.
+///
 /// # Errors
 /// The errors of [`dedup`]; an earlier stage is not whole.
 ///
 /// # Examples
 /// ```
 /// use std::sync::Arc;
+/// use twinprint_dedup::known::NoStores;
 /// use twinprint_dedup::{DedupJob, DedupOptions, OnDisk, Stage, TaskShare, dedup, dedup_stage};
 /// use twinprint_io::progress::Silent;
 /// use twinprint_io::source::{SourceOptions, Sources};
@@ -154,7 +155,7 @@ fn stage_folder(job: &DedupJob<'_>) -> PathBuf {
 /// };
 /// for stage in Stage::ALL {
 ///     for share in ["1/2", "2/2"] {
-///         dedup_stage(&job, stage, share.parse::<TaskShare>()?, &Silent, &Arc::default())?;
+///         dedup_stage(&job, &NoStores, stage, share.parse::<TaskShare>()?, &Silent, &Arc::default())?;
 ///     }
 /// }
 /// assert_eq!(dedup(&job, &Silent, &Arc::default())?.records.kept, 1);
@@ -163,6 +164,7 @@ fn stage_folder(job: &DedupJob<'_>) -> PathBuf {
 /// ```
 pub fn dedup_stage(
     job: &DedupJob<'_>,
+    stores: &dyn DocumentStores,
     stage: Stage,
     share: TaskShare,
     progress: &dyn Progress,
@@ -171,7 +173,12 @@ pub fn dedup_stage(
     in_pool(job.options, cancel, |budget| {
         let runner = Runner::new(job.source, job.options, budget, progress, cancel);
         let (folder, sources) = runner.stage_input(job)?;
-        runner.run_stage(&sources, &folder, stage, share)
+        let against = match stage {
+            Stage::Against => KnownStore::open(job.options, stores)?,
+            _ => None,
+        };
+        let staged = runner.staged(&sources, &folder, against.as_ref());
+        runner.run_stage(staged, stage, share)
     })
 }
 
@@ -187,7 +194,7 @@ pub fn dedup_status(
     in_pool(job.options, cancel, |budget| {
         let runner = Runner::new(job.source, job.options, budget, progress, cancel);
         let (folder, sources) = runner.stage_input(job)?;
-        let staged = runner.staged(&sources, &folder).open()?;
+        let staged = runner.staged(&sources, &folder, None).open()?;
         Stage::ALL.into_iter().map(|stage| staged.status(stage)).collect()
     })
 }
@@ -261,6 +268,13 @@ impl<'j> Runner<'j> {
     /// The folder of the stages of a run on disk, and the files of its input.
     fn stage_input(&self, job: &DedupJob<'_>) -> Result<(PathBuf, Sources), DedupError> {
         check_on_disk(job)?;
+        if self.options.on_disk == OnDisk::Anew {
+            return Err(DedupError::option(
+                "fresh",
+                "the processes of a stage share one folder, which each of them would empty; delete the folder before the \
+                 first stage begins",
+            ));
+        }
         let folder = stage_folder(job);
         let sources = self.discover(job.inputs, &folder)?;
         Ok((folder, sources))
@@ -295,8 +309,9 @@ impl<'j> Runner<'j> {
         if always {
             check_on_disk(job)?;
         }
-        if always || self.staged(&sources, &folder).continues() {
-            return self.run_on_disk(job, &sources, &dir, work, &folder);
+        let staged = self.staged(&sources, &folder, against.as_ref());
+        if always || staged.continues() {
+            return self.run_on_disk(job, staged, &dir, work);
         }
         let searched = self.find(Search {
             sources: &sources,
@@ -313,7 +328,7 @@ impl<'j> Runner<'j> {
                 self.progress
                     .warn("the tables do not fit into the memory limit; the run begins again on disk");
                 self.stages.clear();
-                return self.run_on_disk(job, &sources, &dir, work, &folder);
+                return self.run_on_disk(job, staged, &dir, work);
             }
             searched => searched?,
         };

@@ -13,15 +13,15 @@ mod main_job;
 
 #[cfg(feature = "collections")]
 pub use collection_store::Collections;
-pub use main_job::{dedup, find, forecast};
+pub use main_job::{dedup, dedup_stage, find, forecast};
 pub use twinprint_cluster::{Group, Similarity, VerifiedPair, groups_of_pairs};
 #[cfg(feature = "collections")]
 pub use twinprint_collection as collection;
 pub use twinprint_dedup::{
     AgainstForecast, AgainstProblem, Auto, ClusterFiles, Columns, DedupError, DedupJob, DedupOptions,
     EmptyTexts, Fate, FindInput, Forecast, Found, FoundDocument, FoundPair, FoundRecord, Keep, MAX_PAIR_ROWS,
-    MAX_RADIUS, Mode, OnDisk, Order, PairRows, RejectedRecord, Room, Shortage, Stage, StageStatus, TaskShare,
-    dedup_stage, dedup_status, radius,
+    MAX_RADIUS, Mode, OnDisk, Order, PairRows, RejectedRecord, Room, Shortage, Stage, StageDamage,
+    StageStatus, TaskShare, dedup_status, radius,
 };
 #[cfg(feature = "eval")]
 pub use twinprint_eval::{self as eval, calibrate};

@@ -1,10 +1,11 @@
-//! The functions `dedup`, `find` and `forecast`, with all the document stores that this build supports.
+//! The functions `dedup`, `dedup_stage`, `find` and `forecast`, with all the document stores that this build supports.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use twinprint_dedup::{
-    DedupError, DedupJob, DedupOptions, FindInput, Forecast, Found, dedup_with_stores, forecast_with_stores,
+    DedupError, DedupJob, DedupOptions, FindInput, Forecast, Found, Stage, StageStatus, TaskShare,
+    dedup_with_stores, forecast_with_stores,
 };
 use twinprint_io::progress::Progress;
 use twinprint_io::results::Report;
@@ -26,6 +27,21 @@ pub fn dedup(
     cancel: &Arc<AtomicBool>,
 ) -> Result<Report, DedupError> {
     dedup_with_stores(job, &Stores, progress, cancel)
+}
+
+/// Runs a share of the tasks of one stage of a run on disk, like [`twinprint_dedup::dedup_stage`].
+/// [`DedupOptions::against`](crate::DedupOptions::against) may name a collection or an index.
+///
+/// # Errors
+/// The errors of [`dedup`]; an earlier stage is not whole.
+pub fn dedup_stage(
+    job: &DedupJob<'_>,
+    stage: Stage,
+    share: TaskShare,
+    progress: &dyn Progress,
+    cancel: &Arc<AtomicBool>,
+) -> Result<StageStatus, DedupError> {
+    twinprint_dedup::dedup_stage(job, &Stores, stage, share, progress, cancel)
 }
 
 /// Finds the near-duplicates among the records of `input` and keeps the result in memory, like

@@ -112,7 +112,6 @@ fn options_that_need_a_run_in_memory_are_refused() {
         ("--mode annotate", "--mode"),
         ("--order similar", "--order"),
         ("--parts", "--parts"),
-        ("--no-verify", "--no-verify"),
         ("--columns dup-count", "--columns"),
     ] {
         let refused = sandbox.run(&format!("dedup in -o out --on-disk {option}"));
@@ -120,4 +119,34 @@ fn options_that_need_a_run_in_memory_are_refused() {
     }
     let stdin = sandbox.bash("cat in/0.jsonl | twinprint dedup - --format jsonl -o out --on-disk");
     stdin.fails(2, &["stdin", "file"]);
+}
+
+#[test]
+fn duplicates_of_a_collection_are_removed_by_every_process() {
+    let sandbox = corpus(3, 300);
+    sandbox.run("collection create seen").ok();
+    sandbox.run("collection add seen in/1.jsonl --quiet").ok();
+    sandbox.run("dedup in -o whole --against seen --quiet").ok();
+    let stages = [
+        "analyse",
+        "classes",
+        "items",
+        "against",
+        "parameters",
+        "join",
+        "candidates",
+        "verify",
+        "lead",
+    ];
+    for stage in stages.iter().chain(&["groups"]) {
+        for task in ["2/2", "1/2"] {
+            let command = format!("shard {stage} in -o staged --against seen --task {task} --quiet");
+            sandbox.run(&command).ok();
+        }
+    }
+    let run = sandbox.run("dedup in -o staged --against seen --on-disk").ok();
+    assert!(run.stdout.contains("known from before"), "{}", run.stdout);
+    assert_eq!(result(&sandbox, "staged"), result(&sandbox, "whole"));
+    let refused = sandbox.run("dedup in -o more --against seen --append --on-disk");
+    refused.fails(2, &["--append", "on disk"]);
 }

@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::density::Density;
 use crate::error::DedupError;
-use crate::options::{Auto, MAX_RADIUS};
+use crate::options::{Auto, DedupOptions, MAX_RADIUS};
 pub use twinprint_io::results::RadiusChoice;
 
 /// The number of candidates of a typical document up to which verification takes a small part of a run's time.
@@ -34,6 +34,8 @@ pub const CANDIDATE_BUDGET: f64 = 5.0;
 /// A radius with more than this number of unrelated candidates per document is not widened further, even if its expected
 /// recall is still too low.
 pub const CANDIDATE_LIMIT: f64 = 100.0;
+/// The default radius without verification, as in Manku, Jain and Das Sarma 2007.
+pub(crate) const UNVERIFIED_RADIUS: u32 = 3;
 /// A radius is sufficient if it is expected to find at least this share of the pairs *at* the threshold. Pairs above
 /// the threshold are closer: on the labelled sets, a radius that finds 0.9 of the pairs at Jaccard 0.8 finds at least
 /// 0.995 of all pairs from 0.8 up.
@@ -348,6 +350,24 @@ fn given(bits: u32, k: u32, threshold: f64) -> Radius {
         expected_candidates: None,
         typical_candidates: None,
         expected_recall: recall(bits, k, threshold),
+    }
+}
+
+/// The radius of a run without verification, in which it is the verdict: every pair within it is a duplicate.
+pub(crate) fn verdict(options: &DedupOptions) -> Radius {
+    let k = match options.hamming {
+        Auto::Fixed(k) => k,
+        Auto::Auto => UNVERIFIED_RADIUS,
+    };
+    Radius {
+        bits: options.width_without_verification(),
+        k,
+        choice: RadiusChoice::Verdict,
+        reason: "without verification the radius is the verdict".to_owned(),
+        sample: SampleSize::default(),
+        expected_candidates: None,
+        typical_candidates: None,
+        expected_recall: 1.0,
     }
 }
 

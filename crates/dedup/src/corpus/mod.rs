@@ -278,6 +278,15 @@ impl Documents {
     }
 }
 
+/// The Hamming distance of two fingerprints in their low `bits` bits, 64 or 128.
+pub(crate) fn distance(a: u128, b: u128, bits: u32) -> u32 {
+    let differing = a ^ b;
+    match bits {
+        64 => (differing as u64).count_ones(),
+        _ => differing.count_ones(),
+    }
+}
+
 impl Classes {
     /// The number of classes.
     pub(crate) fn len(&self) -> usize {
@@ -293,11 +302,7 @@ impl Classes {
 
     /// The Hamming distance of the fingerprints of two classes, in their low `bits` bits, 64 or 128.
     pub(crate) fn distance(&self, a: ClassId, b: ClassId, bits: u32) -> u32 {
-        let differing = self.fingerprint[a] ^ self.fingerprint[b];
-        match bits {
-            64 => (differing as u64).count_ones(),
-            _ => differing.count_ones(),
-        }
+        distance(self.fingerprint[a], self.fingerprint[b], bits)
     }
 
     /// True for the class of the texts without features. Its documents are not duplicates of one another, so each is

@@ -352,7 +352,7 @@ fn radius(sample: &Sample, growth: f64, options: &DedupOptions) -> Result<Radius
     } else {
         let k = match options.hamming {
             Auto::Fixed(k) => k,
-            Auto::Auto => crate::job::UNVERIFIED_RADIUS,
+            Auto::Auto => radius::UNVERIFIED_RADIUS,
         };
         (Auto::Fixed(options.width_without_verification()), Auto::Fixed(k))
     };

@@ -101,7 +101,7 @@ impl Runner<'_> {
                 known.at_least(self.options.threshold)
             }
         };
-        self.warn_about_keep(&known);
+        self.warn_about_keep(known.count());
         let tables = memory::tables_and_record(&corpus, counts.longest);
         // The search for partial copies is a late stage. Its memory is checked now, so that a run without enough memory
         // ends before the long stages.
@@ -217,8 +217,8 @@ impl Runner<'_> {
 
     /// Warns that the rule of [`Keep`] chooses among the documents of this run only: a known text is removed even if
     /// the rule would prefer it.
-    fn warn_about_keep(&self, known: &KnownClasses) {
-        let (texts, keep) = (known.count(), self.options.keep);
+    pub(super) fn warn_about_keep(&self, texts: u64) {
+        let keep = self.options.keep;
         if texts > 0 && keep != Keep::First {
             self.progress.warn(&format!(
                 "the {} document is chosen among the documents of this run; {} known from before {} removed in any \

@@ -5,15 +5,15 @@ use std::sync::atomic::Ordering;
 
 use twinprint_cluster::{Outcome, Pairs, leader_follower};
 
-use super::{Runner, UNVERIFIED_RADIUS};
-use crate::candidates::radius::{self, Radius, RadiusChoice, RadiusCriteria, SampleSize};
+use super::Runner;
+use crate::candidates::radius::{self, Radius, RadiusCriteria};
 use crate::candidates::{self, Candidates, FeatureLimits, SetJoinCosts};
 use crate::corpus::Corpus;
 use crate::corpus::keep_order::KeepOrder;
 use crate::corpus::shingle_sets::{SetCache, SpooledText, jaccard, key_of};
 use crate::error::DedupError;
 use crate::ids::{ClassId, Id, ItemId};
-use crate::options::{Auto, PairRows};
+use crate::options::PairRows;
 use crate::recall::RecallSample;
 use crate::verify::matcher::{MatchCriteria, Matcher};
 use crate::verify::near_misses::NearMisses;
@@ -57,21 +57,7 @@ impl Runner<'_> {
     ) -> Result<Radius, DedupError> {
         let classes = &corpus.classes;
         if !self.options.verify {
-            let k = match self.options.hamming {
-                Auto::Fixed(k) => k,
-                Auto::Auto => UNVERIFIED_RADIUS,
-            };
-            let bits = self.options.width_without_verification();
-            return Ok(Radius {
-                bits,
-                k,
-                choice: RadiusChoice::Verdict,
-                reason: "without verification the radius is the verdict".to_owned(),
-                sample: SampleSize::default(),
-                expected_candidates: None,
-                typical_candidates: None,
-                expected_recall: f64::NAN,
-            });
+            return Ok(radius::verdict(self.options));
         }
         let joined = keep
             .classes

@@ -5,8 +5,9 @@ use std::path::Path;
 use super::{DedupJob, Runner};
 use crate::config::Config;
 use crate::error::DedupError;
+use crate::known::KnownStore;
 use crate::report::{self, Shown};
-use crate::stages::{Stage, StageStatus, StagedInput, TaskShare};
+use crate::stages::{Stage, StageFolder, StageStatus, StagedInput, TaskShare};
 use twinprint_io::progress::Unit;
 use twinprint_io::results::Report;
 use twinprint_io::sink::OutputDir;
@@ -14,36 +15,43 @@ use twinprint_io::source::Sources;
 use twinprint_io::work::WorkDir;
 
 impl<'j> Runner<'j> {
-    /// Runs all stages with their files in `folder`, and writes the result to `dir`. If the run is interrupted, the folder
-    /// stays.
+    /// Runs all stages and writes the result to `dir`. If the run is interrupted, the folder of the stages stays.
     pub(super) fn run_on_disk(
         &mut self,
         job: &DedupJob<'_>,
-        sources: &Sources,
+        staged: StagedInput<'_>,
         dir: &OutputDir,
         work: WorkDir,
-        folder: &Path,
     ) -> Result<Report, DedupError> {
-        let report = self.run_stages(job, sources, dir, work.path(), folder);
+        let (folder, progress) = (staged.folder, staged.progress);
+        let report = self.run_stages(job, staged, dir, work.path());
         drop(work);
         match report {
             Ok(report) => {
                 dir.finish()?;
+                // The folder is deleted last, so a run that is killed before loses nothing.
+                StageFolder::open(folder)?.remove()?;
                 Ok(report)
             }
             Err(error) => {
-                if folder.exists() {
+                let is_damaged = matches!(error, DedupError::DamagedStage { .. });
+                if folder.exists() && !is_damaged {
                     let kept =
                         "the stages that have ended are kept here; the same command goes on after them";
-                    self.progress.warn(&format!("{}: {kept}", folder.display()));
+                    progress.warn(&format!("{}: {kept}", folder.display()));
                 }
                 Err(error)
             }
         }
     }
 
-    /// The input of a run on disk with its files in `folder`.
-    pub(super) fn staged<'s>(&self, sources: &'s Sources, folder: &'s Path) -> StagedInput<'s>
+    /// The input of a run on disk with its files in `folder`. Only the stage `against` needs `against`.
+    pub(super) fn staged<'s>(
+        &self,
+        sources: &'s Sources,
+        folder: &'s Path,
+        against: Option<&'s KnownStore<'s>>,
+    ) -> StagedInput<'s>
     where
         'j: 's,
     {
@@ -51,6 +59,7 @@ impl<'j> Runner<'j> {
             sources,
             source_options: self.source_options,
             options: self.options,
+            against,
             budget: self.budget,
             memory: self.budget.for_stages(),
             progress: self.progress,
@@ -62,16 +71,21 @@ impl<'j> Runner<'j> {
     /// Runs a share of the tasks of one stage, and returns the state of the stage.
     pub(super) fn run_stage(
         &self,
-        sources: &Sources,
-        folder: &Path,
+        staged: StagedInput<'_>,
         stage: Stage,
         share: TaskShare,
     ) -> Result<StageStatus, DedupError> {
-        let staged = self.staged(sources, folder).open()?;
+        let staged = staged.open()?;
         staged.run(stage, share)?;
-        if stage == Stage::Analyse && staged.status(stage)?.is_whole() {
-            let counts = staged.counts()?;
-            self.warn_about_undated(counts.undated, counts.documents)?;
+        if staged.status(stage)?.is_whole() {
+            match stage {
+                Stage::Analyse => {
+                    let counts = staged.counts()?;
+                    self.warn_about_undated(counts.undated, counts.documents)?;
+                }
+                Stage::Against => self.warn_about_keep(staged.known()?.known),
+                _ => {}
+            }
         }
         staged.status(stage)
     }
@@ -79,20 +93,23 @@ impl<'j> Runner<'j> {
     fn run_stages(
         &mut self,
         job: &DedupJob<'_>,
-        sources: &Sources,
+        staged: StagedInput<'_>,
         dir: &OutputDir,
         work: &Path,
-        folder: &Path,
     ) -> Result<Report, DedupError> {
-        let staged = self.staged(sources, folder).open()?;
+        let input_bytes = staged.sources.total_bytes();
+        let staged = staged.open()?;
         let run = |stage| staged.run(stage, TaskShare::ALL);
-        self.stage("analyse", sources.total_bytes(), Unit::Bytes, |_| {
-            run(Stage::Analyse)
-        })?;
+        self.stage("analyse", input_bytes, Unit::Bytes, |_| run(Stage::Analyse))?;
         let counts = staged.counts()?;
         self.warn_about_undated(counts.undated, counts.documents)?;
         self.stage("classes", 0, Unit::Steps, |_| run(Stage::Classes))?;
         self.stage("items", 0, Unit::Steps, |_| run(Stage::Items))?;
+        if self.options.against.is_some() {
+            let texts = staged.item_count()?;
+            self.stage("against", texts, Unit::Documents, |_| run(Stage::Against))?;
+            self.warn_about_keep(staged.known()?.known);
+        }
         self.stage("parameters", 0, Unit::Steps, |_| run(Stage::Parameters))?;
         self.stage("join", 0, Unit::Steps, |_| run(Stage::Join))?;
         self.stage("candidates", 0, Unit::Steps, |_| run(Stage::Candidates))?;
@@ -101,7 +118,7 @@ impl<'j> Runner<'j> {
         self.stage("lead", 0, Unit::Steps, |_| run(Stage::Lead))?;
         self.stage("groups", 0, Unit::Steps, |_| run(Stage::Groups))?;
         let mut report = staged.report(job.inputs)?;
-        self.stage("write", sources.total_bytes(), Unit::Bytes, |_| {
+        self.stage("write", input_bytes, Unit::Bytes, |_| {
             staged.write(dir, work, &mut report)
         })?;
         let config = Config::of(job.inputs, self.source_options, self.options, staged.radius()?);
@@ -110,7 +127,6 @@ impl<'j> Runner<'j> {
         file.finish()?;
         let shown = Shown::without_examples(report).timed(std::mem::take(&mut self.stages), self.started);
         let report = report::write(&shown, dir)?;
-        staged.remove()?;
         Ok(report)
     }
 }

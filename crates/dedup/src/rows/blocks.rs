@@ -109,7 +109,7 @@ impl BlockFile {
         })
     }
 
-    pub(super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.file.path()
     }
 
@@ -200,7 +200,15 @@ mod tests {
     fn every_damaged_byte_is_noticed() {
         let dir = tempfile::tempdir().unwrap();
         let open = Arc::new(OpenFiles::default());
-        for length in [0, 1, DATA_BYTES - 1, DATA_BYTES, DATA_BYTES + 1, 3 * DATA_BYTES, 20_000] {
+        for length in [
+            0,
+            1,
+            DATA_BYTES - 1,
+            DATA_BYTES,
+            DATA_BYTES + 1,
+            3 * DATA_BYTES,
+            20_000,
+        ] {
             let data: Vec<u8> = (0..length).map(|i| (i * 7 / 3) as u8).collect();
             let path = dir.path().join(length.to_string());
             let mut writer = BlockWriter::create(&path).unwrap();
@@ -210,7 +218,12 @@ mod tests {
             writer.finish().unwrap();
             let file = BlockFile::open(&path, &open).unwrap();
             assert_eq!(file.len(), length as u64);
-            for (from, to) in [(0, length), (length / 2, length), (length / 3, length / 2), (length, length)] {
+            for (from, to) in [
+                (0, length),
+                (length / 2, length),
+                (length / 3, length / 2),
+                (length, length),
+            ] {
                 assert_eq!(file.read(from as u64..to as u64).unwrap(), data[from..to]);
             }
             assert!(file.read(0..length as u64 + 1).is_err());

@@ -172,7 +172,7 @@ mod tests {
                 sorter.push(row).unwrap();
             }
             let path = sorter.write(&dir.path().join(memory.to_string())).unwrap();
-            let file = RowFile::open(&path, &open).unwrap();
+            let file = RowFile::<Sample<u32>>::open(&path, &open).unwrap();
             let mut sorted = expected.clone();
             sorted.sort_unstable();
             assert!(file.all().map(Result::unwrap).eq(sorted.iter().copied()));

@@ -24,7 +24,9 @@ impl<'f, R: Row> Merge<R, RowReader<'f, R>> {
     pub(crate) fn of_ranges(ranges: &[(&'f RowFile<R>, Range<u64>)], memory: u64) -> Self {
         let each = memory / (ranges.len() as u64).max(1);
         let each = usize::try_from(each).unwrap_or(usize::MAX);
-        let readers = ranges.iter().map(|(file, range)| file.range_within(range.clone(), each));
+        let readers = ranges
+            .iter()
+            .map(|(file, range)| file.range_within(range.clone(), each));
         Self::new(readers.collect())
     }
 

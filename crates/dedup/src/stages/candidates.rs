@@ -7,7 +7,9 @@ use std::path::Path;
 
 use twinprint_cluster::JoinRole;
 
+use super::against::KnownItems;
 use super::folder::{Stage, Task};
+use super::item_bits::ItemBits;
 use super::item_tables::ItemTables;
 use super::job::StagedJob;
 use super::join::BlockPair;
@@ -29,15 +31,21 @@ pub(super) fn expand(job: &StagedJob<'_>) -> Result<CandidatesSummary, DedupErro
             job,
             edges: RowSorter::new(dir, job.sort_memory()),
             roles: Vec::new(),
+            known: known_items(job)?,
             summary: CandidatesSummary::default(),
         };
         if job.parameters()?.radius.choice == RadiusChoice::Exact {
             expansion.leave_all_to_the_set_join()?;
         } else {
             expansion.text_roles()?;
-            let hot = rows.hot(job)?;
+            let hot = if job.options.verify {
+                rows.hot(job)?
+            } else {
+                vec![false; rows.ends.len()]
+            };
             expansion.edges_of(&rows, &hot)?;
         }
+        expansion.leave_out_known();
         expansion.join_members(dir)?;
         expansion.finish(dir)
     })
@@ -131,7 +139,18 @@ struct Expansion<'j> {
     edges: RowSorter<EdgeRow>,
     /// For each item, its role in the set join.
     roles: Vec<JoinRole>,
+    /// The known items, which have no candidates.
+    known: ItemBits,
     summary: CandidatesSummary,
+}
+
+/// The items that duplicate known documents.
+fn known_items(job: &StagedJob<'_>) -> Result<ItemBits, DedupError> {
+    let mut known = ItemBits::new(job.items()?.len());
+    for item in KnownItems::open(job)?.items() {
+        known.set(item?);
+    }
+    Ok(known)
 }
 
 impl Expansion<'_> {
@@ -192,7 +211,8 @@ impl Expansion<'_> {
 
     /// Adds the edge of two items unless it is left to the set join.
     fn edge(&mut self, a: u32, b: u32) -> Result<(), DedupError> {
-        if in_set_join(self.roles[a as usize], self.roles[b as usize]) {
+        let joined = in_set_join(self.roles[a as usize], self.roles[b as usize]);
+        if joined || [a, b].iter().any(|&item| self.known.has(item.into())) {
             return Ok(());
         }
         self.summary.by_fingerprints += 1;
@@ -207,6 +227,15 @@ impl Expansion<'_> {
             item,
             earlier,
         })
+    }
+
+    /// Takes the known items out of the set join.
+    fn leave_out_known(&mut self) {
+        for (item, role) in (0..).zip(&mut self.roles) {
+            if self.known.has(item) {
+                *role = JoinRole::None;
+            }
+        }
     }
 
     /// Runs the set join of the members. The members of crowds are written to a file.

@@ -34,6 +34,8 @@ pub enum Stage {
     Classes,
     /// Classes in keep order.
     Items,
+    /// The items that duplicate documents of an index or a collection.
+    Against,
     /// The radius, and the rows of the join.
     Parameters,
     /// Pairs of rows within the radius, of two blocks of rows.
@@ -50,10 +52,11 @@ pub enum Stage {
 
 impl Stage {
     /// All stages, in order.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Analyse,
         Self::Classes,
         Self::Items,
+        Self::Against,
         Self::Parameters,
         Self::Join,
         Self::Candidates,
@@ -74,6 +77,7 @@ impl Stage {
             Self::Analyse => "analyse",
             Self::Classes => "classes",
             Self::Items => "items",
+            Self::Against => "against",
             Self::Parameters => "parameters",
             Self::Join => "join",
             Self::Candidates => "candidates",
@@ -84,7 +88,7 @@ impl Stage {
     }
 
     /// The name of the folder of the stage.
-    fn folder(self) -> String {
+    pub(super) fn folder(self) -> String {
         format!("{}-{}", self as u8 + 1, self.name())
     }
 }
@@ -259,7 +263,7 @@ mod tests {
             Err::<u32, _>(DedupError::cancelled())
         });
         assert!(failed.is_err() && !folder.is_whole(task));
-        let killed = dir.path().join("work/5-join/.partial-00003-killed");
+        let killed = dir.path().join("work/6-join/.partial-00003-killed");
         fs::create_dir(&killed).unwrap();
         let summary = folder.run(task, |path| {
             fs::write(path.join("rows"), "whole").unwrap();
@@ -278,7 +282,7 @@ mod tests {
         fs::write(&rows, "cut").unwrap();
         let refused = folder.file(task, "rows").unwrap_err().to_string();
         assert!(refused.contains("3 bytes instead of 5"), "{refused}");
-        assert_eq!(dir.path().join("work/5-join").read_dir().unwrap().count(), 1);
+        assert_eq!(dir.path().join("work/6-join").read_dir().unwrap().count(), 1);
         folder.remove().unwrap();
         assert_eq!(dir.path().read_dir().unwrap().count(), 0);
     }

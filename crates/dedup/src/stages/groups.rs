@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::against::KnownItems;
 use super::folder::{Stage, Task};
 use super::job::StagedJob;
 use super::outputs::{DECISIONS, FOLLOWERS, GroupsSummary, LINKS};
@@ -33,6 +34,7 @@ row! {
         jaccard: u64,
         fingerprint: u128,
         empty: u8,
+        known: u64,
     }
 }
 
@@ -48,7 +50,9 @@ pub(super) fn decide(job: &StagedJob<'_>) -> Result<GroupsSummary, DedupError> {
 
 /// Makes the groups that each item may be in: its own, and that of its leader.
 fn item_groups(job: &StagedJob<'_>, dir: &Path) -> Result<RowSorter<ItemGroup>, DedupError> {
-    let followers = job.folder.rows::<FollowerRow>(Task::only(Stage::Lead), FOLLOWERS)?;
+    let followers = job
+        .folder
+        .rows::<FollowerRow>(Task::only(Stage::Lead), FOLLOWERS)?;
     let mut followers = followers.all().peekable();
     let mut groups = RowSorter::new(dir, job.sort_memory() / 2);
     let mut members: Vec<FollowerRow> = Vec::new();
@@ -92,6 +96,8 @@ fn item_decisions(
     let mut summary = GroupsSummary::default();
     let mut decisions = RowSorter::new(dir, job.sort_memory() / 2);
     let mut items = job.items()?.all();
+    let known = KnownItems::open(job)?;
+    let mut known = (1..).zip(known.items()).peekable();
     let mut last = None;
     groups.finish(|group| {
         if last == Some(group.item) {
@@ -102,7 +108,15 @@ fn item_decisions(
         let Some(item) = items.next().transpose()? else {
             return Ok(());
         };
-        if group.own == 1 && group.size > 1 {
+        let is_own = |(_, known): &(u64, Result<u64, DedupError>)| {
+            !known.as_ref().is_ok_and(|&known| known != group.item)
+        };
+        let known = match known.next_if(is_own) {
+            Some((number, known)) => known.map(|_| number)?,
+            None => 0,
+        };
+        // All documents of a known text are removed, so they are no group.
+        if group.own == 1 && group.size > 1 && known == 0 {
             *summary.sizes.entry(group.size).or_default() += 1;
         }
         decisions.push(ItemDecision {
@@ -113,6 +127,7 @@ fn item_decisions(
             jaccard: group.jaccard,
             fingerprint: item.fingerprint,
             empty: u8::from(item.features == 0),
+            known,
         })
     })?;
     Ok((decisions, summary))
@@ -139,6 +154,7 @@ fn of_slices(job: &StagedJob<'_>, dir: &Path, decisions: RowSorter<ItemDecision>
                 jaccard: decision.jaccard,
                 fingerprint: decision.fingerprint,
                 empty: decision.empty,
+                known: decision.known,
             })?;
         }
         Ok(())

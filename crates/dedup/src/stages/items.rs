@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use twinprint_io::work::Spool;
+
 use super::folder::{Stage, Task};
 use super::job::StagedJob;
 use super::keep_key::{KeepKey, with_keep_key};
@@ -41,7 +43,7 @@ fn number_items<K: KeepKey>(job: &StagedJob<'_>, dir: &Path) -> Result<ItemsSumm
     let files: Vec<RowFile<GlobalClass<K>>> =
         job.folder
             .rows_of(Stage::Classes, job.spec.hash_ranges, CLASSES)?;
-    let first_blocks = job.spool()?.first_blocks();
+    let first_blocks = job.stored_texts()?.map(Spool::first_blocks).unwrap_or_default();
     let mut items = RowWriter::create(&dir.join(ITEMS))?;
     let mut fingerprints = RowSorter::new(dir, job.sort_memory());
     let mut summary = ItemsSummary {

@@ -15,6 +15,7 @@ use super::folder::{Stage, StageFolder, Task};
 use super::outputs::{CandidatesSummary, ITEMS, ItemsSummary, Parameters, PartSummary, TEXTS};
 use super::tables::ItemRow;
 use crate::error::DedupError;
+use crate::known::KnownStore;
 use crate::memory::Budget;
 use crate::options::DedupOptions;
 use crate::rows::RowFile;
@@ -71,6 +72,7 @@ pub(crate) struct StagedJob<'j> {
     pub(super) spec: Specification,
     pub(super) sources: &'j Sources,
     pub(super) options: &'j DedupOptions,
+    pub(super) against: Option<&'j KnownStore<'j>>,
     pub(super) budget: Budget,
     pub(super) progress: &'j dyn Progress,
     pub(super) cancel: &'j AtomicBool,
@@ -146,6 +148,18 @@ impl StagedJob<'_> {
         get_or_try(&self.outputs.candidates, || {
             self.folder.summary(Task::only(Stage::Candidates))
         })
+    }
+
+    /// The spool of the texts; `None` in a run without verification, which stores none.
+    pub(super) fn stored_texts(&self) -> Result<Option<&Spool>, DedupError> {
+        self.options.verify.then(|| self.spool()).transpose()
+    }
+
+    /// The items of a block.
+    pub(super) fn items_of_block(&self, block: u32) -> Result<Range<u64>, DedupError> {
+        let summary = self.items_summary()?;
+        let start = |block: usize| summary.blocks.get(block).copied().unwrap_or(summary.items);
+        Ok(start(block as usize)..start(block as usize + 1))
     }
 
     /// The block of an item.

@@ -55,6 +55,8 @@ struct RowBlock<W> {
     fingerprints: Vec<W>,
     items: Vec<u32>,
     neighbors: Vec<AtomicU32>,
+    /// True if rows with many neighbours are closed. Without verification every pair is a duplicate, so none is.
+    closes: bool,
 }
 
 impl<W: Width> RowBlock<W> {
@@ -79,14 +81,16 @@ impl<W: Width> RowBlock<W> {
         }
         Ok(Self {
             first: range.start,
+            closes: job.options.verify,
             neighbors: fingerprints.iter().map(|_| AtomicU32::new(0)).collect(),
             fingerprints,
             items,
         })
     }
 
+    /// True if a row is closed, so that its pairs with other closed rows are left out.
     fn is_closed(&self, row: u32) -> bool {
-        self.neighbors[row as usize].load(Ordering::Relaxed) > HOT_ROW_MIN_NEIGHBORS
+        self.closes && self.neighbors[row as usize].load(Ordering::Relaxed) > HOT_ROW_MIN_NEIGHBORS
     }
 
     fn add(&self, row: u32, neighbors: u32) {

@@ -9,6 +9,7 @@ use rayon::prelude::*;
 use twinprint_cluster::{Candidate, Neighbors, Pairs, Verify};
 
 use super::folder::{Stage, Task};
+use super::item_bits::ItemBits;
 use super::item_tables::ItemTables;
 use super::job::StagedJob;
 use super::outputs::{CROWD, CROWD_PAIRS, FOLLOWERS, LeadSummary, VERIFIED};
@@ -27,23 +28,12 @@ pub(super) fn lead(job: &StagedJob<'_>) -> Result<LeadSummary, DedupError> {
     job.folder.run(Task::only(Stage::Lead), |dir| decide(job, dir))
 }
 
-/// One bit for each item: true if it follows another.
-struct Follows(Vec<u64>);
-
-impl Follows {
-    fn set(&mut self, item: u64) {
-        self.0[(item / 64) as usize] |= 1 << (item % 64);
-    }
-
-    fn leads(&self, item: u64) -> bool {
-        self.0[(item / 64) as usize] >> (item % 64) & 1 == 0
-    }
-}
-
 fn decide(job: &StagedJob<'_>, dir: &Path) -> Result<LeadSummary, DedupError> {
     let tasks = job.candidates()?.blocks.len() as u32;
     let files: Vec<RowFile<VerifiedRow>> = job.folder.rows_of(Stage::Verify, tasks, VERIFIED)?;
-    let crowd_file = job.folder.rows::<CrowdRow>(Task::only(Stage::Candidates), CROWD)?;
+    let crowd_file = job
+        .folder
+        .rows::<CrowdRow>(Task::only(Stage::Candidates), CROWD)?;
     let members: Vec<CrowdRow> = crowd_file.all().collect::<Result<_, _>>()?;
     let member_items: Vec<u64> = members.iter().map(|member| member.item).collect();
     let tables = ItemTables::load(job, &member_items)?;
@@ -51,7 +41,7 @@ fn decide(job: &StagedJob<'_>, dir: &Path) -> Result<LeadSummary, DedupError> {
     let mut crowd = Crowd::new(job, &tables, &candidates, &member_items)?;
     let items = job.items()?;
     let mut item_rows = items.cursor();
-    let mut follows = Follows(vec![0; items.len().div_ceil(64) as usize]);
+    let mut follows = ItemBits::new(items.len());
     let mut followers = RowSorter::new(dir, job.sort_memory());
     let mut crowd_pairs = RowWriter::create(&dir.join(CROWD_PAIRS))?;
     let mut summary = LeadSummary::default();
@@ -95,7 +85,7 @@ fn decide(job: &StagedJob<'_>, dir: &Path) -> Result<LeadSummary, DedupError> {
             of_item.sort_unstable();
             of_item.dedup_by_key(|row| row.earlier);
         }
-        let leading = of_item.iter().filter(|row| follows.leads(row.earlier));
+        let leading = of_item.iter().filter(|row| !follows.has(row.earlier));
         // As in a run in memory: the highest Jaccard, then the smallest distance, then the first in keep order.
         let nearest = leading.min_by(|a, b| {
             let [own, other] = [a, b].map(|row| f64::from_bits(row.jaccard));
@@ -113,7 +103,7 @@ fn decide(job: &StagedJob<'_>, dir: &Path) -> Result<LeadSummary, DedupError> {
             })?;
         }
         if is_member {
-            crowd.place(next_member, follows.leads(item));
+            crowd.place(next_member, !follows.has(item));
             next_member += 1;
         }
     }
@@ -171,7 +161,7 @@ impl<'c> Crowd<'c> {
 
     /// The duplicates of a member among the earlier members that lead, or among all earlier members if all pairs are
     /// wanted.
-    fn duplicates(&mut self, member: usize, follows: &Follows) -> Result<Vec<VerifiedRow>, DedupError> {
+    fn duplicates(&mut self, member: usize, follows: &ItemBits) -> Result<Vec<VerifiedRow>, DedupError> {
         let (items, wants_all) = (self.items, self.wants_all);
         let Some(matcher) = &mut self.matcher else {
             return Ok(Vec::new());
@@ -182,7 +172,7 @@ impl<'c> Crowd<'c> {
             matcher.begin_block(&block);
         }
         let number = member as u32;
-        let wanted = |other: u32| wants_all || follows.leads(items[other as usize]);
+        let wanted = |other: u32| wants_all || !follows.has(items[other as usize]);
         let mut found = Vec::new();
         let start = self.block.start as u32;
         matcher.candidates(number, 0..start, &wanted, &mut found);

@@ -9,6 +9,7 @@
 //! | [`analyse`] | part of the input | documents, classes of equal texts in a slice, canonical texts |
 //! | [`classes`] | range of text hashes | classes of equal texts |
 //! | [`items`] | run | classes in keep order |
+//! | [`against`] | block of items | items that duplicate known documents |
 //! | [`parameters`] | run | radius; rows: distinct fingerprints |
 //! | [`join`] | two blocks of rows | pairs of rows within the radius |
 //! | [`candidates`] | run | candidate pairs |
@@ -20,12 +21,16 @@
 //! The result equals that of a run in memory: every stage is a function of the rows, the options and the parameters,
 //! counts and maxima merge in any order, and leaders depend on the verified pairs and the keep order alone.
 
+mod against;
 mod analyse;
 mod archive;
 mod candidates;
 mod classes;
+#[cfg(test)]
+mod damage_tests;
 mod folder;
 mod groups;
+mod item_bits;
 mod item_tables;
 mod items;
 mod job;
@@ -46,5 +51,6 @@ mod verify;
 mod write;
 
 pub use folder::Stage;
+pub(crate) use folder::StageFolder;
 pub(crate) use run::{StagedInput, refused_option};
 pub use tasks::{StageStatus, TaskShare};

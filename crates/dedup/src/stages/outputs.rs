@@ -84,6 +84,20 @@ pub(super) struct ItemsSummary {
     pub(super) blocks: Vec<u64>,
 }
 
+/// The name of the file of items that duplicate known documents.
+pub(super) const KNOWN: &str = "known";
+
+/// The name of the file of the ids of known documents, one after another.
+pub(super) const KNOWN_IDS: &str = "known-ids";
+
+/// The counts of the texts of a block that are known.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct AgainstSummary {
+    pub(crate) known: u64,
+    /// Those of them that were not compared on the text.
+    pub(super) unverified: u64,
+}
+
 /// The name of the file of rows: distinct fingerprints, ascending.
 pub(super) const ROWS: &str = "rows";
 

@@ -143,7 +143,11 @@ mod tests {
         fs::write(running.path().join("rows"), "").unwrap();
         running.end(&dir.path().join("00007")).unwrap();
         assert!(other.end(&dir.path().join("00007")).is_err());
-        let names = dir.path().read_dir().unwrap().map(|entry| entry.unwrap().file_name());
+        let names = dir
+            .path()
+            .read_dir()
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name());
         assert_eq!(names.collect::<Vec<_>>(), ["00007"]);
     }
 }

@@ -7,6 +7,7 @@ use twinprint_io::results::{
     ClusterCounts, DamagedFile, InputCounts, RadiusReport, RecordCounts, Report, SearchCounts, UnreadParts,
 };
 use twinprint_io::source::Intake;
+use twinprint_io::work::Spool;
 
 use super::folder::{Stage, Task};
 use super::job::StagedJob;
@@ -86,9 +87,9 @@ impl StagedJob<'_> {
                 reason: radius.reason.clone(),
                 sampled: Some(radius.sample.sampled as u64).filter(|&sampled| sampled > 0),
                 expected_candidates: radius.expected_candidates,
-                expected_recall: Some(radius.expected_recall),
+                expected_recall: self.options.verify.then_some(radius.expected_recall),
             },
-            threshold: Some(self.options.threshold),
+            threshold: self.options.verify.then_some(self.options.threshold),
             search: SearchCounts {
                 texts: items.items,
                 short_texts: items.short,
@@ -111,7 +112,7 @@ impl StagedJob<'_> {
         twinprint_fingerprint::kernel::level()
             .name()
             .clone_into(&mut report.run.kernels);
-        report.run.spool_bytes = self.spool()?.bytes();
+        report.run.spool_bytes = self.stored_texts()?.map_or(0, Spool::bytes);
         Ok(report)
     }
 

@@ -16,6 +16,7 @@ use twinprint_io::work::WorkError;
 use super::folder::StageFolder;
 use super::job::{Outputs, Specification, StagedJob};
 use crate::error::DedupError;
+use crate::known::KnownStore;
 use crate::memory::Budget;
 use crate::options::{DedupOptions, Mode, OnDisk, Order};
 
@@ -30,8 +31,7 @@ const SPECIFICATION: &str = "job.json";
 /// The option that a run on disk does not offer, if one is set.
 pub(crate) fn refused_option(options: &DedupOptions) -> Option<&'static str> {
     [
-        ("against", options.against.is_some()),
-        ("no-verify", !options.verify),
+        ("append", options.append),
         ("parts", options.parts.is_some()),
         ("order", options.order != Order::Input),
         ("mode", options.mode == Mode::Annotate),
@@ -47,6 +47,8 @@ pub(crate) struct StagedInput<'r> {
     pub(crate) sources: &'r Sources,
     pub(crate) source_options: &'r SourceOptions,
     pub(crate) options: &'r DedupOptions,
+    /// The index or the collection that the run is compared with. Only the stage `against` needs it.
+    pub(crate) against: Option<&'r KnownStore<'r>>,
     pub(crate) budget: Budget,
     /// The memory of a task of a new run, in bytes.
     pub(crate) memory: u64,
@@ -86,6 +88,7 @@ impl<'r> StagedInput<'r> {
             outputs: Outputs::of(spec.parts().len()),
             sources: self.sources,
             options: self.options,
+            against: self.against,
             budget: self.budget,
             progress: self.progress,
             cancel: self.cancel,

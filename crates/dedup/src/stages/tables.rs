@@ -151,6 +151,18 @@ row! {
 }
 
 row! {
+    /// An item that duplicates a known document, sorted by item.
+    struct KnownRow {
+        item: u64,
+        hamming: u32,
+        /// The bits of the Jaccard; NaN if the texts were not compared.
+        jaccard: u64,
+        /// The end of the id of the known document among the ids of its block.
+        id_end: u64,
+    }
+}
+
+row! {
     /// A fingerprint with an item.
     struct FingerprintRow {
         fingerprint: u128,
@@ -237,6 +249,8 @@ row! {
         fingerprint: u128,
         /// 1 if the text has no features.
         empty: u8,
+        /// The number of the known document that the class duplicates, from 1; 0 if there is none.
+        known: u64,
     }
 }
 
@@ -254,6 +268,7 @@ mod tests {
             ("GlobalClass", GlobalClass::<()>::BYTES),
             ("ClassLink", ClassLink::BYTES),
             ("ItemRow", ItemRow::BYTES),
+            ("KnownRow", KnownRow::BYTES),
             ("FingerprintRow", FingerprintRow::BYTES),
             ("JoinRow", JoinRow::BYTES),
             ("RowPair", RowPair::BYTES),

@@ -1,16 +1,19 @@
 //! The tasks of a run on disk, and which of them a process runs.
 
+use std::io::ErrorKind;
 use std::path::Path;
 
+use twinprint_io::JobError;
 use twinprint_io::results::Report;
 use twinprint_io::sink::OutputDir;
+use twinprint_io::work::WorkError;
 
 use super::folder::{Stage, Task};
 use super::job::StagedJob;
 use super::join::BlockPair;
 use super::outputs::VerifySummary;
-use super::{analyse, candidates, classes, groups, items, join, lead, parameters, verify, write};
-use crate::error::DedupError;
+use super::{against, analyse, candidates, classes, groups, items, join, lead, parameters, verify, write};
+use crate::error::{DedupError, StageDamage};
 
 /// The share of the tasks of a stage that one of several processes runs: every n-th task.
 ///
@@ -81,17 +84,19 @@ impl StageStatus {
 
 impl StagedJob<'_> {
     /// The number of tasks of a stage; `None` if it is not known before an earlier stage is whole.
-    fn tasks(&self, stage: Stage) -> Result<Option<u32>, DedupError> {
+    pub(super) fn tasks(&self, stage: Stage) -> Result<Option<u32>, DedupError> {
         let needs = |earlier: Stage| self.folder.is_whole(Task::only(earlier));
         Ok(match stage {
             Stage::Analyse => Some(self.spec.parts().len() as u32),
             Stage::Classes => Some(self.spec.ranges().len() as u32),
             Stage::Items | Stage::Parameters | Stage::Candidates | Stage::Lead | Stage::Groups => Some(1),
+            Stage::Against if self.options.against.is_none() => Some(0),
+            Stage::Against if needs(Stage::Items) => Some(self.items_summary()?.blocks.len() as u32),
             Stage::Join if needs(Stage::Parameters) => {
                 Some(BlockPair::all(self.row_blocks()?).count() as u32)
             }
             Stage::Verify if needs(Stage::Candidates) => Some(self.candidates()?.blocks.len() as u32),
-            Stage::Join | Stage::Verify => None,
+            Stage::Against | Stage::Join | Stage::Verify => None,
         })
     }
 
@@ -124,7 +129,7 @@ impl StagedJob<'_> {
         let count = self.tasks(stage)?.unwrap_or(0);
         share.tasks(count).try_for_each(|number| {
             self.check_cancelled()?;
-            self.run_task(stage, number)
+            self.run_task(stage, number).map_err(damaged_texts)
         })
     }
 
@@ -133,6 +138,7 @@ impl StagedJob<'_> {
             Stage::Analyse => analyse::analyse(self, number).map(drop),
             Stage::Classes => classes::merge(self, number).map(drop),
             Stage::Items => items::number(self).map(drop),
+            Stage::Against => against::look_up(self, number).map(drop),
             Stage::Parameters => parameters::choose(self).map(drop),
             Stage::Join => {
                 let pair = BlockPair::all(self.row_blocks()?).nth(number as usize);
@@ -146,6 +152,11 @@ impl StagedJob<'_> {
             Stage::Lead => lead::lead(self).map(drop),
             Stage::Groups => groups::decide(self).map(drop),
         }
+    }
+
+    /// The number of items.
+    pub(crate) fn item_count(&self) -> Result<u64, DedupError> {
+        Ok(self.items_summary()?.items)
     }
 
     /// The number of candidates.
@@ -171,11 +182,24 @@ impl StagedJob<'_> {
 
     /// Writes the output files to `dir`, with temporary files in `work`. Adds counts to `report`.
     pub(crate) fn write(&self, dir: &OutputDir, work: &Path, report: &mut Report) -> Result<(), DedupError> {
-        write::write(self, dir, work, report)
+        write::write(self, dir, work, report).map_err(damaged_texts)
     }
+}
 
-    /// Deletes the files of all stages.
-    pub(crate) fn remove(self) -> Result<(), DedupError> {
-        self.folder.remove()
+/// The texts of an ended stage are read as a spool, whose error does not tell that the stage is damaged.
+fn damaged_texts(error: DedupError) -> DedupError {
+    match error {
+        DedupError::Job(JobError::Work(WorkError::Spool { path, source }))
+            if matches!(
+                source.kind(),
+                ErrorKind::InvalidData
+                    | ErrorKind::InvalidInput
+                    | ErrorKind::UnexpectedEof
+                    | ErrorKind::NotFound
+            ) =>
+        {
+            DedupError::damaged_stage(&path, StageDamage::Content)
+        }
+        error => error,
     }
 }

@@ -7,18 +7,21 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use twinprint_index::segment::Codec;
+use twinprint_index::store::{Index, Options, Settings};
 use twinprint_io::progress::Silent;
 use twinprint_io::sink::OutputDir;
 use twinprint_io::source::{SourceOptions, Sources};
 
 use super::{Stage, StagedInput, TaskShare};
+use crate::known::{KnownStore, NoStores};
 use crate::memory::Budget;
 use crate::options::{Auto, DedupOptions, EmptyTexts, Keep, OnDisk, PairRows};
 use crate::{DedupJob, dedup};
 
 /// Files of documents: related and unrelated texts, short texts, equal texts, texts without features, rejects, and a crowd
 /// of texts with many words in common.
-fn write_corpus(dir: &Path, files: usize, documents: usize) {
+pub(super) fn write_corpus(dir: &Path, files: usize, documents: usize) {
     let mut state = 7u64;
     let mut random = |below: u64| {
         state = state
@@ -63,7 +66,7 @@ fn write_corpus(dir: &Path, files: usize, documents: usize) {
 }
 
 /// The files of a result, except those that tell of the run itself.
-fn result_files(dir: &Path) -> BTreeMap<PathBuf, String> {
+pub(super) fn result_files(dir: &Path) -> BTreeMap<PathBuf, String> {
     let mut files = BTreeMap::new();
     let mut folders = vec![dir.to_owned()];
     while let Some(folder) = folders.pop() {
@@ -89,7 +92,35 @@ struct Run<'r> {
     dir: &'r Path,
 }
 
-impl Run<'_> {
+impl<'r> Run<'r> {
+    fn new(corpus: &Path, options: &'r DedupOptions, dir: &'r Path) -> Self {
+        Self {
+            inputs: [corpus.display().to_string()],
+            source: SourceOptions {
+                sort_key: (options.keep == Keep::Newest).then(|| "time".to_owned()),
+                ..SourceOptions::default()
+            },
+            options,
+            dir,
+        }
+    }
+
+    /// Runs in memory and on disk, and fails unless both give the same files. Returns the files.
+    fn is_equal_everywhere(&self, memory: u64, processes: u32) -> BTreeMap<PathBuf, String> {
+        let (expected, found) = (self.in_memory(), self.on_disk(memory, processes));
+        let names = [&expected, &found].map(|files| files.keys().collect::<Vec<_>>());
+        assert_eq!(names[0], names[1]);
+        for (name, text) in &expected {
+            assert!(
+                *text == found[name],
+                "{} differs: {:?}",
+                name.display(),
+                self.options
+            );
+        }
+        found
+    }
+
     fn in_memory(&self) -> BTreeMap<PathBuf, String> {
         let out = self.dir.join("in-memory");
         let job = DedupJob {
@@ -109,11 +140,13 @@ impl Run<'_> {
     fn on_disk(&self, memory: u64, processes: u32) -> BTreeMap<PathBuf, String> {
         let folder = self.dir.join("stages");
         let cancel = AtomicBool::new(false);
+        let against = KnownStore::open(self.options, &NoStores).unwrap();
         let sources = Sources::discover(&self.inputs, &self.source, self.dir).unwrap();
         let input = StagedInput {
             sources: &sources,
             source_options: &self.source,
             options: self.options,
+            against: against.as_ref(),
             budget: Budget::new(None, 2).unwrap(),
             memory,
             progress: &Silent,
@@ -132,7 +165,8 @@ impl Run<'_> {
                 fs::remove_dir_all(staged.folder.path(super::folder::Task { stage, number })).unwrap();
             }
             let next = Stage::ALL.into_iter().find(|&next| next > stage);
-            assert!(next.is_none_or(|next| staged.run(next, TaskShare::ALL).is_err()));
+            let refused = next.is_none_or(|next| staged.run(next, TaskShare::ALL).is_err());
+            assert!(refused || status.whole == 0);
             input.open().unwrap().run(stage, TaskShare::ALL).unwrap();
         }
         let staged = input.open().unwrap();
@@ -147,7 +181,7 @@ impl Run<'_> {
         let config =
             crate::config::Config::of(&self.inputs, &self.source, self.options, staged.radius().unwrap());
         files.insert("config.toml".into(), config.to_toml());
-        staged.remove().unwrap();
+        staged.folder.remove().unwrap();
         fs::remove_dir_all(out).unwrap();
         files
     }
@@ -215,25 +249,76 @@ fn every_way_to_run_gives_the_same_files() {
         ),
     ];
     for (options, memory, processes) in &cases {
-        let run = Run {
-            inputs: [corpus.display().to_string()],
-            source: SourceOptions {
-                sort_key: (options.keep == Keep::Newest).then(|| "time".to_owned()),
-                ..SourceOptions::default()
-            },
-            options,
-            dir: dir.path(),
+        Run::new(&corpus, options, dir.path()).is_equal_everywhere(*memory, *processes);
+    }
+}
+
+/// An index of some fingerprints of the result of `run`, with some bits changed.
+fn index_of_some(run: &Run<'_>, path: &Path) {
+    let settings = Settings {
+        radius: 3,
+        codec: Codec::default(),
+        label: String::new(),
+    };
+    let index = Index::<u64>::create(path, &settings, &Options::default()).unwrap();
+    let clusters = run.in_memory().remove(Path::new("clusters.jsonl")).unwrap();
+    for (id, line) in (0..).zip(clusters.lines()).step_by(7) {
+        let row: serde_json::Value = serde_json::from_str(line).unwrap();
+        let fingerprint = u64::from_str_radix(row["fingerprint"].as_str().unwrap(), 16).unwrap();
+        index.add(id, fingerprint ^ 0b1001 << (id % 40)).unwrap();
+    }
+    index.commit().unwrap();
+}
+
+#[test]
+fn known_texts_are_removed_and_nothing_is_verified_without_verification() {
+    let dir = tempfile::tempdir().unwrap();
+    let corpus = dir.path().join("corpus");
+    fs::create_dir(&corpus).unwrap();
+    write_corpus(&corpus, 5, 1500);
+    let new = DedupOptions {
+        clusters: crate::options::ClusterFiles::Jsonl,
+        bits: Auto::Fixed(64),
+        ..DedupOptions::new().unwrap()
+    };
+    let index = dir.path().join("index");
+    index_of_some(&Run::new(&corpus, &new, dir.path()), &index);
+    let against = DedupOptions {
+        against: Some(index),
+        ..new.clone()
+    };
+    let cases = [
+        against.clone(),
+        DedupOptions {
+            hamming: Auto::Fixed(5),
+            pairs: PairRows::All,
+            keep: Keep::Longest,
+            ..against.clone()
+        },
+        DedupOptions {
+            verify: false,
+            pairs: PairRows::Distinct,
+            ..against
+        },
+        DedupOptions {
+            verify: false,
+            hamming: Auto::Fixed(8),
+            empty: EmptyTexts::Remove,
+            ..new
+        },
+    ];
+    for options in &cases {
+        let run = Run::new(&corpus, options, dir.path());
+        let clusters = run
+            .is_equal_everywhere(1 << 18, 3)
+            .remove(Path::new("clusters.jsonl"));
+        let rows = clusters.unwrap();
+        // A known text is removed although it is alone in its group.
+        let is_known = |line| {
+            let row: serde_json::Value = serde_json::from_str(line).unwrap();
+            row["cluster_size"] == 1 && row["duplicate_of"].is_string()
         };
-        let (expected, found) = (run.in_memory(), run.on_disk(*memory, *processes));
-        assert!(
-            expected.keys().eq(found.keys()),
-            "{:?} {:?}",
-            expected.keys(),
-            found.keys()
-        );
-        for (name, text) in &expected {
-            assert!(*text == found[name], "{} differs: {options:?}", name.display());
-        }
+        assert_eq!(rows.lines().any(is_known), options.against.is_some());
     }
 }
 
@@ -262,6 +347,7 @@ fn the_folder_of_another_run_is_refused() {
         sources: &sources,
         source_options: &source,
         options,
+        against: None,
         budget: Budget::new(None, 1).unwrap(),
         memory: 1 << 20,
         progress: &Silent,

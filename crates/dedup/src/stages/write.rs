@@ -1,5 +1,6 @@
 //! The last stage: writes the output files from the decisions.
 
+use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -9,6 +10,7 @@ use twinprint_io::rows::Ratio;
 use twinprint_io::sink::{CopyOptions, OutputDir, RecordAction, copy_all};
 use twinprint_io::source::IntegerType;
 
+use super::against::KnownItems;
 use super::archive::{Archive, ArchiveSlice};
 use super::folder::{Stage, Task};
 use super::job::StagedJob;
@@ -149,12 +151,13 @@ fn write_clusters(
         job.options.clusters,
         ClusterColumns {
             bits: job.parameters()?.radius.bits,
-            verified: true,
+            verified: job.options.verify && job.known()?.unverified == 0,
             id_type: id_type(job)?,
-            with_known: false,
+            with_known: job.options.against.is_some(),
         },
     )?;
     let decisions = job.folder.rows(Task::only(Stage::Groups), DECISIONS)?;
+    let known_items = KnownItems::open(job)?;
     let mut actions = Actions::default();
     let removes_empty = job.options.empty == EmptyTexts::Remove;
     for slice in archive.slices() {
@@ -174,16 +177,28 @@ fn write_clusters(
             let decision = decision.ok_or_else(|| slice.documents.damaged())?;
             let empty = decision.empty == 1;
             let leader = if empty { number } else { decision.leader };
-            let kept = leader == number && !(empty && removes_empty);
+            let known = match decision.known {
+                0 => None,
+                known => known_items.get(known - 1)?,
+            };
+            let kept = leader == number && known.is_none() && !(empty && removes_empty);
             actions.push(if kept {
                 RecordAction::Keep
             } else {
                 RecordAction::Remove
             });
-            let jaccard = f64::from_bits(decision.jaccard);
-            count(report, decision, kept, empty && removes_empty);
+            count(job, report, decision, kept, empty && removes_empty);
             let cluster_id = archive.in_input_order(leader)?;
-            let duplicate_of = (leader != number).then(|| archive.name(cluster_id)).transpose()?;
+            let (hamming, jaccard) = match &known {
+                None => (decision.distance, Some(f64::from_bits(decision.jaccard))),
+                Some(known) => (known.hamming, known.jaccard),
+            };
+            let is_verified = job.options.verify && jaccard.is_some();
+            let duplicate_of = match known {
+                Some(known) => Some(Cow::Owned(known.id)),
+                None if leader != number => Some(archive.name(cluster_id)?.id),
+                None => None,
+            };
             writer.push(
                 ClusterRow {
                     id: name.id,
@@ -192,12 +207,12 @@ fn write_clusters(
                     cluster_id,
                     cluster_size: decision.size,
                     is_leader: kept,
-                    duplicate_of: duplicate_of.map(|name| name.id),
-                    hamming: decision.distance,
-                    jaccard: Ratio::new(jaccard),
-                    fingerprint: std::borrow::Cow::default(),
+                    duplicate_of,
+                    hamming,
+                    jaccard: jaccard.filter(|_| job.options.verify).and_then(Ratio::new),
+                    fingerprint: Cow::default(),
                     dup_count: if kept { decision.size } else { 0 },
-                    verified: None,
+                    verified: (!is_verified).then_some(false),
                 },
                 decision.fingerprint,
             )?;
@@ -218,11 +233,12 @@ fn write_clusters(
 }
 
 /// Counts a document.
-fn count(report: &mut Report, decision: &DecisionRow, kept: bool, removed_empty: bool) {
+fn count(job: &StagedJob<'_>, report: &mut Report, decision: &DecisionRow, kept: bool, removed_empty: bool) {
     let RecordCounts {
         kept: kept_documents,
         removed,
         removed_empty: removed_empty_documents,
+        removed_known,
         removed_equal,
         ..
     } = &mut report.records;
@@ -235,14 +251,18 @@ fn count(report: &mut Report, decision: &DecisionRow, kept: bool, removed_empty:
         *removed_empty_documents += 1;
         return;
     }
+    if decision.known > 0 {
+        *removed_known += 1;
+        return;
+    }
     if decision.representative == decision.leader {
         *removed_equal += 1;
     }
     *report.distances.entry(decision.distance).or_default() += 1;
-    *report
-        .jaccards
-        .entry(band(f64::from_bits(decision.jaccard)))
-        .or_default() += 1;
+    if job.options.verify {
+        let band = band(f64::from_bits(decision.jaccard));
+        *report.jaccards.entry(band).or_default() += 1;
+    }
 }
 
 /// Writes the pairs of duplicates. Returns their number.
@@ -312,7 +332,7 @@ fn write_pairs(
         }
     }
     let rows = pairs.rows;
-    pairs.file.write(dir, archive, true)?;
+    pairs.file.write(dir, archive, job.options.verify)?;
     Ok(rows)
 }
 

@@ -182,13 +182,10 @@ impl SpoolWriter {
         let packed: Vec<io::Result<Vec<u8>>> = self
             .sealed
             .par_iter()
-            .map_init(
-                compressor,
-                |compressor, raw| match compressor {
-                    Ok(compressor) => compressor.compress(raw),
-                    Err(error) => Err(io::Error::other(error.to_string())),
-                },
-            )
+            .map_init(compressor, |compressor, raw| match compressor {
+                Ok(compressor) => compressor.compress(raw),
+                Err(error) => Err(io::Error::other(error.to_string())),
+            })
             .collect();
         for (packed, raw) in packed.into_iter().zip(self.sealed.drain(..)) {
             let packed = packed
