@@ -32,7 +32,7 @@ LOOK = 0.25
 def write_corpus(folder, documents, seed):
     """Writes documents of seven phrases of eight words. A fifth are an earlier document with one word exchanged."""
     draw = random.Random(seed)
-    phrases = [" ".join(f"w{draw.randrange(50_000)}" for _ in range(8)) for _ in range(100_000)]
+    phrases = [" ".join(f"w{draw.randrange(50_000)}" for _ in range(8)) for _ in range(400_000)]
     recent = []
     folder.mkdir(parents=True)
     for file in range(FILES):

@@ -150,3 +150,48 @@ fn duplicates_of_a_collection_are_removed_by_every_process() {
     let refused = sandbox.run("dedup in -o more --against seen --append --on-disk");
     refused.fails(2, &["--append", "on disk"]);
 }
+
+#[test]
+fn no_process_of_a_stage_empties_the_folder() {
+    let sandbox = corpus(3, 60);
+    sandbox.run("shard analyse in -o out --quiet").ok();
+    for options in ["--fresh", "--on-disk --fresh"] {
+        let refused = sandbox.run(&format!("shard classes in -o out {options}"));
+        refused.fails(2, &["--fresh", "delete the folder"]);
+    }
+    let status = sandbox.run("shard status in -o out").ok().stdout;
+    assert!(status.contains("analyse          3 of 3 tasks"), "{status}");
+    let help = sandbox.run("shard --help").ok().stdout;
+    assert!(
+        !help.contains("--fresh") && help.contains("delete the folder"),
+        "{help}"
+    );
+    sandbox
+        .run("dedup in -o out --fresh")
+        .fails(2, &["--fresh", "--on-disk"]);
+}
+
+#[test]
+fn a_damaged_file_is_named_and_the_run_begins_anew_on_request() {
+    let sandbox = corpus(3, 60);
+    sandbox.run("dedup in -o whole --quiet").ok();
+    sandbox.run("shard analyse in -o out --quiet").ok();
+    sandbox.put("out.stages/1-analyse/00001/documents-00000", "no rows");
+    let refused = sandbox.run("dedup in -o out --on-disk");
+    refused.fails(
+        1,
+        &["1-analyse/00001/documents-00000", "7 bytes instead of", "--fresh"],
+    );
+    sandbox.run("dedup in -o out --on-disk --fresh --quiet").ok();
+    assert_eq!(result(&sandbox, "out"), result(&sandbox, "whole"));
+}
+
+#[test]
+fn few_files_are_open_at_a_time() {
+    // Each file is a part of the input. A run has four files of each part.
+    let sandbox = corpus(63, 12);
+    sandbox.run("dedup in -o whole --pairs=distinct --quiet").ok();
+    let command = "twinprint dedup in -o limited --pairs=distinct --on-disk --quiet";
+    sandbox.bash(&format!("ulimit -n 180; {command}")).ok();
+    assert_eq!(result(&sandbox, "limited"), result(&sandbox, "whole"));
+}
