@@ -91,6 +91,11 @@ impl<R: Row> RowFile<R> {
         self.rows
     }
 
+    /// The error of a file whose rows do not fit those of other files.
+    pub(crate) fn damaged(&self) -> DedupError {
+        WorkError::file(&self.path, std::io::ErrorKind::InvalidData.into()).into()
+    }
+
     /// The row at a position.
     ///
     /// # Errors

@@ -24,15 +24,16 @@
 mod against;
 mod analyse;
 mod archive;
+mod bits;
 mod candidates;
 mod classes;
 mod folder;
 mod groups;
-mod item_bits;
 mod item_tables;
 mod items;
 mod job;
 mod join;
+mod joined;
 mod keep_key;
 mod lead;
 mod outputs;
