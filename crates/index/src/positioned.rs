@@ -111,6 +111,8 @@ pub struct ReopenedFile {
     size: u64,
     file: Mutex<Weak<PositionedFile>>,
     open: Arc<OpenFiles>,
+    /// The file, if it is never closed.
+    kept: Option<Arc<PositionedFile>>,
 }
 
 impl ReopenedFile {
@@ -124,7 +126,18 @@ impl ReopenedFile {
             path: path.to_owned(),
             file: Mutex::default(),
             open: Arc::clone(open),
+            kept: None,
         })
+    }
+
+    /// Opens a file and keeps it open, so it may be deleted while this value is used.
+    ///
+    /// # Errors
+    /// The error of the system, for example because there is no such file.
+    pub fn kept_open(path: &Path) -> io::Result<Self> {
+        let mut file = Self::new(path, &Arc::default())?;
+        file.kept = Some(Arc::new(PositionedFile::new(File::open(path)?)));
+        Ok(file)
     }
 
     /// The path of the file.
@@ -146,6 +159,9 @@ impl ReopenedFile {
     }
 
     fn opened(&self) -> io::Result<Arc<PositionedFile>> {
+        if let Some(kept) = &self.kept {
+            return Ok(Arc::clone(kept));
+        }
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(open) = file.upgrade() {
             return Ok(open);

@@ -155,12 +155,15 @@ pub(crate) fn row_role(is_hot: bool, is_warm: bool) -> Option<JoinRole> {
 
 /// Decides of each row whether it is hot. `rows` yields the degree and the number of items of each row. The rows that are not
 /// hot have at most `limit` edges.
-pub(crate) fn hot_rows(
-    rows: impl Iterator<Item = (u32, usize)> + Clone,
-    limit: u64,
-) -> impl Iterator<Item = bool> {
+fn hot_rows(rows: impl Iterator<Item = (u32, usize)> + Clone, limit: u64) -> impl Iterator<Item = bool> {
     let max_degree = affordable_degree(rows.clone(), limit);
-    rows.map(move |(degree, items)| items > HOT_ROW_MIN_CLASSES || max_degree.is_none_or(|max| degree > max))
+    rows.map(move |row| is_hot(row, max_degree))
+}
+
+/// True if a row is hot. `row` has its degree and the number of its items, and `max_degree` is that of
+/// [`affordable_degree`].
+pub(crate) fn is_hot((degree, items): (u32, usize), max_degree: Option<u32>) -> bool {
+    items > HOT_ROW_MIN_CLASSES || max_degree.is_none_or(|max| degree > max)
 }
 
 /// The pairs of rows with at most one hot row, sorted by how they are searched. All hot rows are among the rows that are
@@ -244,7 +247,7 @@ fn take(pairs: Mutex<Vec<Pair>>) -> Vec<Pair> {
 
 /// The largest degree of a row that is not hot: [`HOT_ROW_MIN_NEIGHBORS`], or less if the rows up to that degree would
 /// have more than `limit` edges. `None` if all rows are hot. `rows` yields the degree and the number of items of each row.
-fn affordable_degree(rows: impl Iterator<Item = (u32, usize)>, limit: u64) -> Option<u32> {
+pub(crate) fn affordable_degree(rows: impl Iterator<Item = (u32, usize)>, limit: u64) -> Option<u32> {
     // The ends of edges at the rows of each degree; `None` without such rows. Every edge has two ends.
     let mut ends_of: Vec<Option<u64>> = vec![None; HOT_ROW_MIN_NEIGHBORS as usize + 1];
     for (degree, items) in rows.filter(|&(_, items)| items <= HOT_ROW_MIN_CLASSES) {

@@ -25,6 +25,7 @@ use std::convert::Infallible;
 use serde::{Deserialize, Serialize};
 
 pub use self::density::Density;
+pub(crate) use self::density::Fingerprints;
 use crate::error::DedupError;
 use crate::options::{Auto, DedupOptions, MAX_RADIUS};
 pub use twinprint_io::results::RadiusChoice;
@@ -99,16 +100,16 @@ pub struct SampleSize {
 ///
 /// `rows` are the distinct fingerprints at full width. `jaccard` returns the Jaccard of the texts of two rows; it is
 /// called for some hundred pairs if there are many candidates.
-pub(crate) fn choose(
-    rows: &[u128],
+pub(crate) fn choose<F: Fingerprints + ?Sized>(
+    rows: &F,
     criteria: RadiusCriteria,
     seed: u64,
     jaccard: &density::Jaccard<'_>,
 ) -> Result<Radius, DedupError> {
-    let sample = density::sample(rows, seed);
+    let sample = density::sample(rows.count(), seed);
     let size = SampleSize {
         sampled: sample.len(),
-        all: rows.len(),
+        all: rows.count(),
     };
     choose_by(
         &|bits, widest| density::measure(rows, &sample, bits, widest, jaccard),
@@ -130,7 +131,7 @@ pub(crate) fn foresee(
     seed: u64,
     jaccard: [&density::Jaccard<'_>; 2],
 ) -> Result<Radius, DedupError> {
-    let [of_half, of_whole] = [half, whole].map(|rows| density::sample(rows, seed));
+    let [of_half, of_whole] = [half, whole].map(|rows| density::sample(rows.len(), seed));
     let extrapolated = |bits, widest| {
         let first = density::measure(half, &of_half, bits, widest, jaccard[0])?;
         let second = density::measure(whole, &of_whole, bits, widest, jaccard[1])?;

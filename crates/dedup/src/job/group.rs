@@ -90,7 +90,7 @@ impl Runner<'_> {
             }
             None => Ok(0.0),
         };
-        radius::choose(&rows, criteria, self.options.seed, &jaccard)
+        radius::choose(rows.as_slice(), criteria, self.options.seed, &jaccard)
     }
 
     /// Verifies the candidates and groups the duplicates. Writes every duplicate pair that the options ask for to

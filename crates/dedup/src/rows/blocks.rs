@@ -81,6 +81,14 @@ impl BlockWriter {
         written.map_err(|error| WorkError::file(&self.path, error.into_error()))?;
         Ok(self.path)
     }
+
+    /// Ends the file and deletes its name, so that it exists as long as the returned value.
+    pub(super) fn finish_without_name(self) -> Result<BlockFile, DedupError> {
+        let path = self.finish()?;
+        let file = ReopenedFile::kept_open(&path).map_err(|error| failed(&path, error))?;
+        std::fs::remove_file(&path).map_err(|error| WorkError::file(&path, error))?;
+        BlockFile::of(file)
+    }
 }
 
 /// Reads a file of [`BlockWriter`].
@@ -97,11 +105,14 @@ impl BlockFile {
     /// # Errors
     /// The file is missing, or its size is not that of such a file.
     pub(crate) fn open(path: &Path, open: &Arc<OpenFiles>) -> Result<Self, DedupError> {
-        let file = ReopenedFile::new(path, open).map_err(|error| failed(path, error))?;
+        Self::of(ReopenedFile::new(path, open).map_err(|error| failed(path, error))?)
+    }
+
+    fn of(file: ReopenedFile) -> Result<Self, DedupError> {
         let (size, block) = (file.size(), BLOCK_BYTES as u64);
         let last = size % block;
         if (1..=SUM_BYTES as u64).contains(&last) {
-            return Err(DedupError::damaged_stage(path, StageDamage::Content));
+            return Err(DedupError::damaged_stage(file.path(), StageDamage::Content));
         }
         Ok(Self {
             bytes: size - size.div_ceil(block) * SUM_BYTES as u64,

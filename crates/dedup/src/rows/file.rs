@@ -48,6 +48,11 @@ impl<R: Row> RowWriter<R> {
     pub(crate) fn finish(self) -> Result<PathBuf, DedupError> {
         self.file.finish()
     }
+
+    /// Ends the file and deletes its name, so that it exists as long as the returned value.
+    pub(crate) fn finish_without_name(self) -> Result<RowFile<R>, DedupError> {
+        RowFile::of(self.file.finish_without_name()?)
+    }
 }
 
 /// A file of rows.

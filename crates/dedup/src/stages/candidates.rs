@@ -8,215 +8,130 @@ use std::path::Path;
 use twinprint_cluster::JoinRole;
 
 use super::against::KnownItems;
+use super::bits::{Bits, ItemRoles};
 use super::folder::{Stage, Task};
-use super::item_bits::ItemBits;
 use super::item_tables::ItemTables;
 use super::job::StagedJob;
-use super::join::BlockPair;
-use super::outputs::{CROWD, CandidatesSummary, EDGES, EdgeBlocks, PAIRS, ROW_ENDS, ROW_ITEMS};
-use super::tables::{CrowdRow, EdgeRow, RowPair, role_field};
+use super::joined::{HotRows, JoinedRows};
+use super::outputs::{CROWD, CandidatesSummary, EDGES, EdgeBlocks};
+use super::tables::{CrowdRow, EdgeRow, role_field};
 use crate::candidates::radius::RadiusChoice;
-use crate::candidates::{
-    Candidates, Edge, HOT_ROW_MIN_CLASSES, JoinWatch, edge_limit, hot_rows, in_set_join, row_role,
-};
-use crate::error::{DedupError, StageDamage};
+use crate::candidates::{Candidates, Edge, HOT_ROW_MIN_CLASSES, JoinWatch, in_set_join, row_role};
+use crate::error::DedupError;
 use crate::ids::Id;
-use crate::rows::{Number, RowFile, RowSorter, RowWriter};
+use crate::rows::{RowSorter, RowWriter};
+
+/// The bytes of a candidate while it is verified: its row, its items among those of the task, and its sets' keys.
+const VERIFIED_EDGE_BYTES: u64 = 64;
+/// The smallest number of candidates at which a task of the verification ends.
+const MIN_EDGES: u64 = 1 << 10;
 
 /// Makes the candidates.
 pub(super) fn expand(job: &StagedJob<'_>) -> Result<CandidatesSummary, DedupError> {
     job.folder.run(Task::only(Stage::Candidates), |dir| {
-        let rows = JoinedRows::open(job)?;
         let mut expansion = Expansion {
             job,
             edges: RowSorter::new(dir, job.sort_memory()),
-            roles: Vec::new(),
+            roles: ItemRoles::new(job.items()?.len()),
             known: known_items(job)?,
             summary: CandidatesSummary::default(),
         };
-        if job.parameters()?.radius.choice == RadiusChoice::Exact {
-            expansion.leave_all_to_the_set_join()?;
-        } else {
-            expansion.text_roles()?;
-            let hot = if job.options.verify {
-                rows.hot(job)?
-            } else {
-                vec![false; rows.ends.len()]
-            };
+        expansion.text_roles()?;
+        if job.parameters()?.radius.choice != RadiusChoice::Exact {
+            let rows = JoinedRows::open(job)?;
+            let hot = rows.hot(dir)?;
+            expansion.summary.row_pairs = hot.pairs;
+            expansion.row_roles(&rows, &hot)?;
             expansion.edges_of(&rows, &hot)?;
         }
-        expansion.leave_out_known();
+        expansion.leave_out_known()?;
         expansion.join_members(dir)?;
         expansion.finish(dir)
     })
 }
 
-/// The rows of the join, with their items. In memory: eight bytes for a row with one item.
-struct JoinedRows {
-    /// The items of the rows, one row after another.
-    items: Vec<u32>,
-    /// The end of each row among the items.
-    ends: Vec<u32>,
-    pairs: Vec<RowFile<RowPair>>,
-}
-
-impl JoinedRows {
-    fn open(job: &StagedJob<'_>) -> Result<Self, DedupError> {
-        let items = Self::numbers(job, ROW_ITEMS, job.items()?.len().saturating_sub(1))?;
-        let ends = Self::numbers(job, ROW_ENDS, items.len() as u64)?;
-        if !ends.is_sorted() {
-            return Err(DedupError::damaged_stage(
-                &job.folder.file(Task::only(Stage::Parameters), ROW_ENDS)?,
-                StageDamage::Content,
-            ));
-        }
-        let tasks = BlockPair::all(job.row_blocks()?).count() as u32;
-        let pairs = job.folder.rows_of(Stage::Join, tasks, PAIRS)?;
-        Ok(Self { items, ends, pairs })
-    }
-
-    /// The numbers of a file, of which each is at most `largest`.
-    fn numbers(job: &StagedJob<'_>, name: &str, largest: u64) -> Result<Vec<u32>, DedupError> {
-        let file = job.folder.rows::<Number>(Task::only(Stage::Parameters), name)?;
-        let number = |row: Result<Number, DedupError>| match row?.value {
-            value if value > largest => Err(file.damaged()),
-            value => u32::try_from(value).map_err(|_| DedupError::TooManyDocuments { limit: u32::MAX }),
-        };
-        file.all().map(number).collect()
-    }
-
-    /// The pairs of rows. Both rows exist.
-    fn pairs(&self) -> impl Iterator<Item = Result<RowPair, DedupError>> {
-        let rows = self.ends.len() as u64;
-        self.pairs.iter().flat_map(move |file| {
-            file.all().map(move |pair| match pair? {
-                RowPair { a, b } if a.max(b) >= rows => Err(file.damaged()),
-                pair => Ok(pair),
-            })
-        })
-    }
-
-    /// The items of a row, ascending.
-    fn items(&self, row: u64) -> &[u32] {
-        let start = match row {
-            0 => 0,
-            row => self.ends[row as usize - 1] as usize,
-        };
-        &self.items[start..self.ends[row as usize] as usize]
-    }
-
-    /// The number of items of a row.
-    fn size(&self, row: u64) -> usize {
-        self.items(row).len()
-    }
-
-    /// For each row, true if it is hot.
-    fn hot(&self, job: &StagedJob<'_>) -> Result<Vec<bool>, DedupError> {
-        let mut degrees = vec![0u32; self.ends.len()];
-        for pair in self.pairs() {
-            let RowPair { a, b } = pair?;
-            let mut add = |row: u64, neighbors: u64| {
-                let neighbors = u32::try_from(neighbors).unwrap_or(u32::MAX);
-                degrees[row as usize] = degrees[row as usize].saturating_add(neighbors);
-            };
-            if a == b {
-                add(a, u64::from(u32::MAX));
-            } else {
-                add(a, self.size(b) as u64);
-                add(b, self.size(a) as u64);
-            }
-        }
-        job.check_cancelled()?;
-        let rows = (0u64..).zip(&degrees);
-        let rows = rows.map(|(row, &degree)| (degree, self.size(row)));
-        Ok(hot_rows(rows, edge_limit(self.ends.len() as u64)).collect())
-    }
-}
-
-/// The candidates while they are made.
-struct Expansion<'j> {
-    job: &'j StagedJob<'j>,
-    edges: RowSorter<EdgeRow>,
-    /// For each item, its role in the set join.
-    roles: Vec<JoinRole>,
-    /// The known items, which have no candidates.
-    known: ItemBits,
-    summary: CandidatesSummary,
-}
-
 /// The items that duplicate known documents.
-fn known_items(job: &StagedJob<'_>) -> Result<ItemBits, DedupError> {
-    let mut known = ItemBits::new(job.items()?.len());
+fn known_items(job: &StagedJob<'_>) -> Result<Bits, DedupError> {
+    let mut known = Bits::new(job.items()?.len());
     for item in KnownItems::open(job)?.items() {
         known.set(item?);
     }
     Ok(known)
 }
 
+/// The candidates while they are made.
+struct Expansion<'j> {
+    job: &'j StagedJob<'j>,
+    edges: RowSorter<EdgeRow>,
+    roles: ItemRoles,
+    /// The known items, which have no candidates.
+    known: Bits,
+    summary: CandidatesSummary,
+}
+
 impl Expansion<'_> {
-    fn leave_all_to_the_set_join(&mut self) -> Result<(), DedupError> {
-        for item in self.job.items()?.all() {
-            self.roles.push(item?.counts().role_in_exact_run());
-        }
-        Ok(())
-    }
-
+    /// Gives the items the roles of their texts.
     fn text_roles(&mut self) -> Result<(), DedupError> {
-        let limits = self.job.parameters()?.limits;
-        for item in self.job.items()?.all() {
-            self.roles.push(item?.counts().role(limits, self.job.options));
+        let (job, parameters) = (self.job, self.job.parameters()?);
+        let is_exact = parameters.radius.choice == RadiusChoice::Exact;
+        for (number, item) in (0..).zip(job.items()?.all()) {
+            let text = item?.counts();
+            job.check_at(number)?;
+            let role = if is_exact {
+                text.role_in_exact_run()
+            } else {
+                text.role(parameters.limits, job.options)
+            };
+            self.roles.raise(number, role);
         }
         Ok(())
     }
 
-    /// Gives the items of hot rows and of their neighbours their roles, and makes the edges of the other rows.
-    fn edges_of(&mut self, rows: &JoinedRows, hot: &[bool]) -> Result<(), DedupError> {
-        let mut warm = vec![false; hot.len()];
-        for pair in rows.pairs() {
-            let RowPair { a, b } = pair?;
-            let [a_is_hot, b_is_hot] = [a, b].map(|row| hot[row as usize]);
-            warm[b as usize] |= a_is_hot;
-            warm[a as usize] |= b_is_hot;
-            self.summary.row_pairs += u64::from(a != b && !(a_is_hot && b_is_hot));
-        }
-        for (row, (&is_hot, &is_warm)) in (0..).zip(hot.iter().zip(&warm)) {
-            let Some(role) = row_role(is_hot, is_warm) else {
-                continue;
+    /// Gives the items of hot rows and of their neighbours their roles.
+    fn row_roles(&mut self, rows: &JoinedRows<'_>, hot: &HotRows) -> Result<(), DedupError> {
+        let mut items = rows.items().cursor();
+        rows.each_row(|row, positions| {
+            let Some(role) = row_role(hot.hot.has(row), hot.warm.has(row)) else {
+                return Ok(());
             };
-            for &item in rows.items(row) {
-                let own = &mut self.roles[item as usize];
-                *own = (*own).max(role);
+            for position in positions {
+                self.roles.raise(items.get(position)?.value, role);
             }
-        }
-        for (at, pair) in (0..).zip(rows.pairs()) {
-            self.job.check_at(at)?;
-            let RowPair { a, b } = pair?;
-            if a == b || hot[a as usize] || hot[b as usize] {
-                continue;
+            Ok(())
+        })
+    }
+
+    /// Makes the edges of the rows that are not hot.
+    fn edges_of(&mut self, rows: &JoinedRows<'_>, hot: &HotRows) -> Result<(), DedupError> {
+        rows.each_pair(&hot.hot, |of_a, of_b| {
+            let mut others = of_a.iter().flat_map(|&a| of_b.iter().map(move |&b| (a, b)));
+            others.try_for_each(|(a, b)| self.edge(a, b))
+        })?;
+        let mut cursor = rows.items().cursor();
+        let mut items = Vec::new();
+        rows.each_row(|_, positions| {
+            // All items of a larger row are members of the set join.
+            if !(2..=HOT_ROW_MIN_CLASSES as u64).contains(&(positions.end - positions.start)) {
+                return Ok(());
             }
-            for &item in rows.items(a) {
-                rows.items(b)
-                    .iter()
-                    .try_for_each(|&other| self.edge(item, other))?;
+            items.clear();
+            for position in positions {
+                let item = cursor.get(position)?.value;
+                items.iter().try_for_each(|&other| self.edge(item, other))?;
+                items.push(item);
             }
-        }
-        for row in (0..hot.len() as u64).filter(|&row| (2..=HOT_ROW_MIN_CLASSES).contains(&rows.size(row))) {
-            let items = rows.items(row);
-            for (i, &item) in items.iter().enumerate() {
-                items[..i].iter().try_for_each(|&other| self.edge(item, other))?;
-            }
-        }
-        self.job.check_cancelled()
+            Ok(())
+        })
     }
 
     /// Adds the edge of two items unless it is left to the set join.
-    fn edge(&mut self, a: u32, b: u32) -> Result<(), DedupError> {
-        let joined = in_set_join(self.roles[a as usize], self.roles[b as usize]);
-        if joined || [a, b].iter().any(|&item| self.known.has(item.into())) {
+    fn edge(&mut self, a: u64, b: u64) -> Result<(), DedupError> {
+        let joined = in_set_join(self.roles.of(a), self.roles.of(b));
+        if joined || self.known.has(a) || self.known.has(b) {
             return Ok(());
         }
         self.summary.by_fingerprints += 1;
-        self.push(u64::from(a), u64::from(b))
+        self.push(a, b)
     }
 
     fn push(&mut self, a: u64, b: u64) -> Result<(), DedupError> {
@@ -230,27 +145,22 @@ impl Expansion<'_> {
     }
 
     /// Takes the known items out of the set join.
-    fn leave_out_known(&mut self) {
-        for (item, role) in (0..).zip(&mut self.roles) {
-            if self.known.has(item) {
-                *role = JoinRole::None;
-            }
+    fn leave_out_known(&mut self) -> Result<(), DedupError> {
+        for item in KnownItems::open(self.job)?.items() {
+            self.roles.leave_out(item?);
         }
+        Ok(())
     }
 
     /// Runs the set join of the members. The members of crowds are written to a file.
     fn join_members(&mut self, dir: &Path) -> Result<(), DedupError> {
         let mut crowd = RowWriter::create(&dir.join(CROWD))?;
-        let members: Vec<u64> = (0..)
-            .zip(&self.roles)
-            .filter(|(_, role)| **role != JoinRole::None)
-            .map(|(item, _)| item)
-            .collect();
+        let members: Vec<u64> = self.roles.members().collect();
         let job = self.job;
         if !members.is_empty() {
             let tables = ItemTables::load(job, &members)?;
             let sets = tables.sets(job)?;
-            let roles = members.iter().map(|&item| self.roles[item as usize]);
+            let roles = members.iter().map(|&item| self.roles.of(item));
             let mut found = Candidates::of_members(roles.collect());
             let bytes = job.spec.memory / 2;
             let watch = JoinWatch {
@@ -281,12 +191,14 @@ impl Expansion<'_> {
         let mut summary = self.summary;
         let mut writer = RowWriter::create(&dir.join(EDGES))?;
         let job = self.job;
+        let most = (job.spec.memory / 8 / VERIFIED_EDGE_BYTES).max(MIN_EDGES);
         self.edges.finish(|row| {
             job.check_at(writer.rows())?;
             let (blocks, at) = (&mut summary.blocks, writer.rows());
             match blocks.last_mut() {
                 Some(last)
-                    if (last.item_block, last.earlier_block) == (row.item_block, row.earlier_block) =>
+                    if (last.item_block, last.earlier_block) == (row.item_block, row.earlier_block)
+                        && last.to - last.from < most =>
                 {
                     last.to = at + 1;
                 }

@@ -38,6 +38,20 @@ impl BlockPair {
     pub(super) fn all(blocks: u32) -> impl Iterator<Item = Self> {
         (0..blocks).flat_map(move |first| (first..blocks).map(move |second| Self { first, second }))
     }
+
+    /// True if a block is one of the two.
+    pub(super) fn has(self, block: u32) -> bool {
+        block == self.first || block == self.second
+    }
+
+    /// The block that is joined with one of the two.
+    pub(super) fn other(self, block: u32) -> u32 {
+        if block == self.first {
+            self.second
+        } else {
+            self.first
+        }
+    }
 }
 
 /// Joins two blocks of rows.

@@ -8,8 +8,8 @@ use std::path::Path;
 use rayon::prelude::*;
 use twinprint_cluster::{Candidate, Neighbors, Pairs, Verify};
 
+use super::bits::Bits;
 use super::folder::{Stage, Task};
-use super::item_bits::ItemBits;
 use super::item_tables::ItemTables;
 use super::job::StagedJob;
 use super::outputs::{CROWD, CROWD_PAIRS, FOLLOWERS, LeadSummary, VERIFIED};
@@ -41,7 +41,7 @@ fn decide(job: &StagedJob<'_>, dir: &Path) -> Result<LeadSummary, DedupError> {
     let mut crowd = Crowd::new(job, &tables, &candidates, &member_items)?;
     let items = job.items()?;
     let mut item_rows = items.cursor();
-    let mut follows = ItemBits::new(items.len());
+    let mut follows = Bits::new(items.len());
     let mut followers = RowSorter::new(dir, job.sort_memory());
     let mut crowd_pairs = RowWriter::create(&dir.join(CROWD_PAIRS))?;
     let mut summary = LeadSummary::default();
@@ -161,7 +161,7 @@ impl<'c> Crowd<'c> {
 
     /// The duplicates of a member among the earlier members that lead, or among all earlier members if all pairs are
     /// wanted.
-    fn duplicates(&mut self, member: usize, follows: &ItemBits) -> Result<Vec<VerifiedRow>, DedupError> {
+    fn duplicates(&mut self, member: usize, follows: &Bits) -> Result<Vec<VerifiedRow>, DedupError> {
         let (items, wants_all) = (self.items, self.wants_all);
         let Some(matcher) = &mut self.matcher else {
             return Ok(Vec::new());

@@ -24,17 +24,18 @@
 mod against;
 mod analyse;
 mod archive;
+mod bits;
 mod candidates;
 mod classes;
 #[cfg(test)]
 mod damage_tests;
 mod folder;
 mod groups;
-mod item_bits;
 mod item_tables;
 mod items;
 mod job;
 mod join;
+mod joined;
 mod keep_key;
 mod lead;
 mod manifest;

@@ -143,7 +143,7 @@ pub(super) struct CandidatesSummary {
     pub(super) by_shingles: u64,
     /// The number of pairs of rows within the radius of which one is not hot.
     pub(super) row_pairs: u64,
-    /// The pairs of blocks of items that have candidates.
+    /// The pairs of blocks of items that have candidates, one for each task of the verification.
     pub(super) blocks: Vec<EdgeBlocks>,
 }
 

@@ -6,7 +6,7 @@
 //! candidates of a typical document are those of the median row, so a crowd of a minority has no influence on them.
 
 use rayon::prelude::*;
-use twinprint_fingerprint::kernel::hamming_one_to_many;
+use twinprint_fingerprint::kernel::{RowDistance, hamming_one_to_many};
 
 use super::CANDIDATE_BUDGET;
 use crate::candidates::HOT_ROW_MIN_NEIGHBORS;
@@ -23,6 +23,39 @@ const NEIGHBORS_COMPARED: usize = 2;
 /// Two texts with a lower Jaccard are unrelated. Pages of one template have far more in common if their fingerprints are
 /// within a radius that is considered.
 const UNRELATED_JACCARD: f64 = 0.1;
+
+/// The distinct fingerprints of a corpus, ascending. They may be on disk.
+pub(crate) trait Fingerprints: Sync {
+    /// The number of fingerprints.
+    fn count(&self) -> usize;
+
+    /// The fingerprint at a position.
+    ///
+    /// # Errors
+    /// The fingerprints cannot be read.
+    fn at(&self, position: usize) -> Result<u128, DedupError>;
+
+    /// Calls `each` with all fingerprints, block after block, and with the position of the first one of each block.
+    ///
+    /// # Errors
+    /// The fingerprints cannot be read.
+    fn blocks(&self, each: &mut dyn FnMut(usize, &[u128])) -> Result<(), DedupError>;
+}
+
+impl Fingerprints for [u128] {
+    fn count(&self) -> usize {
+        self.len()
+    }
+
+    fn at(&self, position: usize) -> Result<u128, DedupError> {
+        Ok(self[position])
+    }
+
+    fn blocks(&self, each: &mut dyn FnMut(usize, &[u128])) -> Result<(), DedupError> {
+        each(0, self);
+        Ok(())
+    }
+}
 
 /// Returns the Jaccard of the texts of two rows, given by their positions.
 pub(crate) type Jaccard<'j> = dyn Fn(usize, usize) -> Result<f64, DedupError> + Sync + 'j;
@@ -62,18 +95,17 @@ impl Density {
     }
 }
 
-/// A sampled row: its neighbours within the widest radius.
+/// A sampled row.
 struct SampledRow {
+    position: usize,
+    fingerprint: u128,
     /// The number of neighbours within each radius from 0, itself excluded.
     within: Vec<u64>,
-    /// The positions of the sampled row and of some of its neighbours, for a comparison by texts.
-    compared: Vec<(usize, usize)>,
 }
 
-/// Chooses the indices of the sampled fingerprints: an even stride from a start that depends on `seed`. So a run of
+/// Chooses the positions of the sampled fingerprints among `n`: an even stride from a start that depends on `seed`. So a run of
 /// equal neighbours cannot dominate the sample.
-pub(super) fn sample(rows: &[u128], seed: u64) -> Vec<usize> {
-    let n = rows.len();
+pub(super) fn sample(n: usize, seed: u64) -> Vec<usize> {
     let size = (MAX_SAMPLE_COMPARISONS / n.max(1)).clamp(64, MAX_SAMPLE).min(n);
     let stride = n as f64 / size.max(1) as f64;
     let mixed = (seed ^ 0x9E37_79B9_7F4A_7C15).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -84,19 +116,14 @@ pub(super) fn sample(rows: &[u128], seed: u64) -> Vec<usize> {
 }
 
 /// Measures the density at one width, up to the radius `widest`.
-pub(super) fn measure(
-    rows: &[u128],
+pub(super) fn measure<F: Fingerprints + ?Sized>(
+    rows: &F,
     sample: &[usize],
     bits: u32,
     widest: u32,
     jaccard: &Jaccard<'_>,
 ) -> Result<Density, DedupError> {
-    let sampled = if bits == 64 {
-        let narrow: Vec<u64> = rows.iter().map(|&row| row as u64).collect();
-        count(&narrow, sample, widest)
-    } else {
-        count(rows, sample, widest)
-    };
+    let sampled = count(rows, sample, bits, widest)?;
     let radii = 0..=widest as usize;
     // Each pair is counted from both sides. A row with more neighbours than the limit is hot.
     let counted =
@@ -113,9 +140,10 @@ pub(super) fn measure(
     let unrelated = if typical.last().is_some_and(|&most| most > CANDIDATE_BUDGET) {
         let step = sampled.len().div_ceil(MAX_TEXT_ROWS).max(1);
         let chosen: Vec<&SampledRow> = sampled.iter().step_by(step).collect();
-        let shares: Vec<f64> = chosen
+        let compared = compared(rows, &chosen, bits, widest)?;
+        let shares: Vec<f64> = compared
             .par_iter()
-            .map(|row| unrelated_share(row, jaccard))
+            .map(|pairs| unrelated_share(pairs, jaccard))
             .collect::<Result<_, _>>()?;
         let of_rows = |k: usize| {
             let rows = chosen.iter().zip(&shares);
@@ -142,38 +170,103 @@ fn median(mut values: Vec<f64>) -> f64 {
     *values.select_nth_unstable_by(middle, f64::total_cmp).1
 }
 
-/// The share of unrelated rows among the compared neighbours of a row; 0 if it has no neighbours.
-fn unrelated_share(row: &SampledRow, jaccard: &Jaccard<'_>) -> Result<f64, DedupError> {
+/// The share of unrelated texts among the compared neighbours of a row; 0 if it has no neighbours.
+fn unrelated_share(pairs: &[(usize, usize)], jaccard: &Jaccard<'_>) -> Result<f64, DedupError> {
     let mut unrelated = 0;
-    for &(a, b) in &row.compared {
+    for &(a, b) in pairs {
         unrelated += usize::from(jaccard(a, b)? < UNRELATED_JACCARD);
     }
-    Ok(unrelated as f64 / row.compared.len().max(1) as f64)
+    Ok(unrelated as f64 / pairs.len().max(1) as f64)
 }
 
-fn count<W: twinprint_fingerprint::Width>(rows: &[W], sample: &[usize], widest: u32) -> Vec<SampledRow> {
-    sample
-        .par_iter()
-        .map_init(Vec::new, |near, &i| {
-            near.clear();
-            hamming_one_to_many(rows[i], rows, widest, near);
-            let mut within = vec![0u64; widest as usize + 1];
-            near.retain(|hit| hit.row as usize != i);
-            for hit in near.iter() {
-                within[usize::from(hit.distance)] += 1;
-            }
-            let mut sum = 0;
-            for count in &mut within {
-                sum += *count;
-                *count = sum;
-            }
-            // Rows are sorted by fingerprint, so evenly spaced hits are spread over all directions.
-            let compared = NEIGHBORS_COMPARED.min(near.len());
-            let hit = |j: usize| &near[j * near.len() / compared];
-            SampledRow {
-                within,
-                compared: (0..compared).map(|j| (i, hit(j).row as usize)).collect(),
-            }
+/// Counts the neighbours of the sampled rows.
+fn count<F: Fingerprints + ?Sized>(
+    rows: &F,
+    sample: &[usize],
+    bits: u32,
+    widest: u32,
+) -> Result<Vec<SampledRow>, DedupError> {
+    let begin = |&position: &usize| {
+        Ok(SampledRow {
+            position,
+            fingerprint: rows.at(position)?,
+            within: vec![0; widest as usize + 1],
         })
-        .collect()
+    };
+    let mut sampled: Vec<SampledRow> = sample.iter().map(begin).collect::<Result<_, DedupError>>()?;
+    rows.blocks(&mut |first, block| {
+        let block = Block::new(first, block, bits);
+        sampled.par_iter_mut().for_each_init(Vec::new, |near, row| {
+            block.neighbors(row.position, row.fingerprint, widest, near);
+            for hit in near {
+                row.within[usize::from(hit.distance)] += 1;
+            }
+        });
+    })?;
+    for row in &mut sampled {
+        let mut sum = 0;
+        for count in &mut row.within {
+            sum += *count;
+            *count = sum;
+        }
+    }
+    Ok(sampled)
+}
+
+/// For each of some rows, its position and those of the neighbours with which it is compared by the texts. Rows are sorted by
+/// fingerprint, so evenly spaced neighbours are spread over all directions.
+fn compared<F: Fingerprints + ?Sized>(
+    rows: &F,
+    chosen: &[&SampledRow],
+    bits: u32,
+    widest: u32,
+) -> Result<Vec<Vec<(usize, usize)>>, DedupError> {
+    // The number of neighbours in earlier blocks, and the pairs.
+    let mut found: Vec<(u64, Vec<(usize, usize)>)> = vec![(0, Vec::new()); chosen.len()];
+    rows.blocks(&mut |first, block| {
+        let block = Block::new(first, block, bits);
+        let pairs = found.par_iter_mut().zip(chosen);
+        pairs.for_each_init(Vec::new, |near, ((before, pairs), row)| {
+            block.neighbors(row.position, row.fingerprint, widest, near);
+            let all = row.within[widest as usize];
+            let wanted = NEIGHBORS_COMPARED.min(all as usize);
+            for j in pairs.len()..wanted {
+                let Some(hit) = near.get((j as u64 * all / wanted as u64 - *before) as usize) else {
+                    break;
+                };
+                pairs.push((row.position, first + hit.row as usize));
+            }
+            *before += near.len() as u64;
+        });
+    })?;
+    Ok(found.into_iter().map(|(_, pairs)| pairs).collect())
+}
+
+/// Consecutive fingerprints at one width.
+struct Block<'b> {
+    /// The position of the first one.
+    first: usize,
+    wide: &'b [u128],
+    /// The fingerprints at 64 bits, if that is the width.
+    narrow: Option<Vec<u64>>,
+}
+
+impl<'b> Block<'b> {
+    fn new(first: usize, rows: &'b [u128], bits: u32) -> Self {
+        Self {
+            first,
+            wide: rows,
+            narrow: (bits == 64).then(|| rows.iter().map(|&row| row as u64).collect()),
+        }
+    }
+
+    /// Puts the rows within `widest` of a fingerprint into `near`, ascending. The row at `position` itself is left out.
+    fn neighbors(&self, position: usize, fingerprint: u128, widest: u32, near: &mut Vec<RowDistance>) {
+        near.clear();
+        match &self.narrow {
+            Some(rows) => hamming_one_to_many(fingerprint as u64, rows, widest, near),
+            None => hamming_one_to_many(fingerprint, self.wide, widest, near),
+        }
+        near.retain(|hit| self.first + hit.row as usize != position);
+    }
 }

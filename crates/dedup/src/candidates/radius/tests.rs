@@ -88,7 +88,13 @@ fn a_crowd_does_not_reduce_the_radius_of_other_texts() {
         rows.sort_unstable();
         let centre = |row: usize| rows[row].count_ones() < 40;
         let jaccard = |a: usize, b: usize| Ok(if centre(a) && centre(b) { 0.3 } else { 0.0 });
-        let radius = choose(&rows, criteria(Auto::Fixed(128), Auto::Auto, 0.8), 42, &jaccard).unwrap();
+        let radius = choose(
+            rows.as_slice(),
+            criteria(Auto::Fixed(128), Auto::Auto, 0.8),
+            42,
+            &jaccard,
+        )
+        .unwrap();
         if crowd < 300 {
             assert_eq!(
                 (radius.k, radius.choice),
@@ -102,6 +108,42 @@ fn a_crowd_does_not_reduce_the_radius_of_other_texts() {
                 (sufficient(rows.len()), RadiusChoice::Sufficient),
                 "{radius:?}"
             );
+        }
+    }
+}
+
+/// Fingerprints that are read in blocks.
+struct Blocks<'r>(&'r [u128], usize);
+
+impl Fingerprints for Blocks<'_> {
+    fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    fn at(&self, position: usize) -> Result<u128, DedupError> {
+        Ok(self.0[position])
+    }
+
+    fn blocks(&self, each: &mut dyn FnMut(usize, &[u128])) -> Result<(), DedupError> {
+        for (i, block) in self.0.chunks(self.1).enumerate() {
+            each(i * self.1, block);
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn blocks_do_not_change_the_density() {
+    let mut rows = close(3000, 48);
+    rows.sort_unstable();
+    let jaccard = |a: usize, b: usize| Ok(((a * 31 + b * 7) % 10) as f64 / 20.0);
+    let sample = density::sample(rows.len(), 42);
+    for bits in [64, 128] {
+        let whole = density::measure(rows.as_slice(), &sample, bits, 30, &jaccard).unwrap();
+        assert!(whole.unrelated.is_some());
+        for block in [1, 700, 3000, 4000] {
+            let blocks = density::measure(&Blocks(&rows, block), &sample, bits, 30, &jaccard);
+            assert_eq!(blocks.unwrap(), whole);
         }
     }
 }

@@ -1,0 +1,108 @@
+//! Sets of numbered rows or items, one bit each, and the roles of items in the set join, two bits each.
+
+use twinprint_cluster::JoinRole;
+
+/// A set of numbers.
+pub(super) struct Bits(Vec<u64>);
+
+impl Bits {
+    /// An empty set that may have the numbers below `count`.
+    pub(super) fn new(count: u64) -> Self {
+        Self(vec![0; count.div_ceil(64) as usize])
+    }
+
+    /// Adds a number. A number that the set cannot have is left out.
+    pub(super) fn set(&mut self, number: u64) {
+        if let Some(bits) = self.0.get_mut((number / 64) as usize) {
+            *bits |= 1 << (number % 64);
+        }
+    }
+
+    /// Removes a number.
+    fn clear(&mut self, number: u64) {
+        if let Some(bits) = self.0.get_mut((number / 64) as usize) {
+            *bits &= !(1 << (number % 64));
+        }
+    }
+
+    /// True if the set has a number.
+    pub(super) fn has(&self, number: u64) -> bool {
+        let bits = self.0.get((number / 64) as usize).copied().unwrap_or(0);
+        bits >> (number % 64) & 1 == 1
+    }
+
+    /// The numbers of the set, ascending.
+    fn numbers(&self) -> impl Iterator<Item = u64> {
+        (0..self.0.len() as u64 * 64).filter(|&number| self.has(number))
+    }
+}
+
+/// The role of each item in the set join.
+pub(super) struct ItemRoles {
+    members: Bits,
+    core: Bits,
+}
+
+impl ItemRoles {
+    pub(super) fn new(items: u64) -> Self {
+        Self {
+            members: Bits::new(items),
+            core: Bits::new(items),
+        }
+    }
+
+    pub(super) fn of(&self, item: u64) -> JoinRole {
+        match (self.core.has(item), self.members.has(item)) {
+            (true, _) => JoinRole::Core,
+            (false, true) => JoinRole::Fringe,
+            (false, false) => JoinRole::None,
+        }
+    }
+
+    /// Gives an item a role unless it has a greater one.
+    pub(super) fn raise(&mut self, item: u64, role: JoinRole) {
+        if role != JoinRole::None {
+            self.members.set(item);
+        }
+        if role == JoinRole::Core {
+            self.core.set(item);
+        }
+    }
+
+    /// Takes an item out of the set join.
+    pub(super) fn leave_out(&mut self, item: u64) {
+        self.members.clear(item);
+        self.core.clear(item);
+    }
+
+    /// The items that take part in the set join, ascending.
+    pub(super) fn members(&self) -> impl Iterator<Item = u64> {
+        self.members.numbers()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn items_keep_their_greatest_role_until_they_are_left_out() {
+        let mut roles = ItemRoles::new(130);
+        for (item, role) in [
+            (0, JoinRole::Core),
+            (0, JoinRole::Fringe),
+            (64, JoinRole::Fringe),
+            (129, JoinRole::None),
+            (129, JoinRole::Core),
+            (7, JoinRole::None),
+        ] {
+            roles.raise(item, role);
+        }
+        let of = |roles: &ItemRoles| [0, 7, 64, 129, 500].map(|item| roles.of(item));
+        let (none, fringe, core) = (JoinRole::None, JoinRole::Fringe, JoinRole::Core);
+        assert_eq!(of(&roles), [core, none, fringe, core, none]);
+        roles.leave_out(129);
+        assert_eq!(of(&roles), [core, none, fringe, none, none]);
+        assert!(roles.members().eq([0, 64]));
+    }
+}
