@@ -5,8 +5,9 @@
 
 Makes a corpus in WORK, unless --input names one: documents of about 400 bytes, of which a fifth are near copies of earlier ones. Runs
 `dedup --on-disk --memory MEMORY OPTION…` once to the end. Then it starts the same command again and again, and kills the process (SIGKILL)
-at a random moment within half the time of the undisturbed run, so one run to the end usually takes several kills. After each run to the end
-the result is deleted and the next run begins anew, until KILLS processes were killed.
+at a random moment within half the time of the undisturbed run, so one run to the end takes several kills. A run that was killed twice after
+its last task, while it wrote the result, goes on to its end. Then the result is deleted and the next run begins anew, until KILLS processes
+were killed.
 
 Two things are checked. A task that had ended is never made again: while processes run, the folder of each task that was once whole must have
 the same inode and its files the same inodes and times. And each result equals the first one, byte for byte: kept and removed records,
@@ -27,6 +28,8 @@ from pathlib import Path
 FILES = 16
 # The seconds between two looks at the folder of the stages.
 LOOK = 0.25
+# The number of kills of one run while it writes the result.
+LATE_KILLS = 2
 
 
 def write_corpus(folder, documents, seed):
@@ -139,10 +142,11 @@ def main():
     print(f"undisturbed: {whole:.1f} s, {len(files_of(reference))} files", flush=True)
     draw = random.Random(arguments.seed)
     kills, runs, wrong, kept = 0, 0, [], 0
-    tasks, stages = Tasks(folder), {}
+    tasks, stages, late = Tasks(folder), {}, 0
     while kills < arguments.kills or tasks.seen or folder.exists():
-        # The last run goes on to its end.
-        delay = draw.uniform(0, whole / 2) if kills < arguments.kills else float("inf")
+        delay = draw.uniform(0, whole / 2)
+        if kills == arguments.kills or late == LATE_KILLS:
+            delay = float("inf")
         before = set(tasks.seen)
         process = subprocess.Popen(command(out), stderr=subprocess.PIPE)
         began = time.monotonic()
@@ -159,6 +163,7 @@ def main():
             tasks.look()
             at = max((key.split("/")[0] for key in tasks.seen), key=lambda name: int(name.split("-")[0]), default="none")
             stages[at] = stages.get(at, 0) + 1
+            late += at.endswith("-groups")
             print(f"kill {kills}: after {delay:.1f} s, {len(tasks.seen)} tasks were whole, the last in {at}", flush=True)
             continue
         if process.returncode != 0:
@@ -173,7 +178,7 @@ def main():
         if folder.exists():
             wrong.append("the folder of the stages was not deleted")
             shutil.rmtree(folder)
-        tasks = Tasks(folder)
+        tasks, late = Tasks(folder), 0
     print(f"{kills} kills, {runs} runs to the end, {kept} whole tasks at restarts, {len(wrong)} wrong")
     print("kills after the stage:", ", ".join(f"{name} {count}" for name, count in sorted(stages.items())))
     print("\n".join(wrong))
