@@ -225,6 +225,24 @@ impl StageFolder {
         Ok(())
     }
 
+    /// The bytes of the outputs of all tasks.
+    pub(crate) fn bytes(&self) -> Result<u64, DedupError> {
+        let (mut bytes, mut folders) = (0, vec![self.root.clone()]);
+        while let Some(folder) = folders.pop() {
+            let failed = |error| WorkError::file(&folder, error);
+            for entry in fs::read_dir(&folder).map_err(failed)? {
+                let entry = entry.map_err(failed)?;
+                let metadata = entry.metadata().map_err(failed)?;
+                if metadata.is_dir() {
+                    folders.push(entry.path());
+                } else {
+                    bytes += metadata.len();
+                }
+            }
+        }
+        Ok(bytes)
+    }
+
     /// Deletes the folder with all outputs.
     pub(crate) fn remove(self) -> Result<(), DedupError> {
         Ok(fs::remove_dir_all(&self.root).map_err(|error| WorkError::file(&self.root, error))?)

@@ -40,6 +40,7 @@ mod outputs;
 mod parameters;
 mod report;
 mod run;
+mod size;
 mod tables;
 mod tasks;
 #[cfg(test)]
@@ -49,4 +50,5 @@ mod write;
 
 pub use folder::Stage;
 pub(crate) use run::{StagedInput, refused_option};
+pub(crate) use size::{RowCounts, bytes_of_rows};
 pub use tasks::{StageStatus, TaskShare};
