@@ -71,8 +71,13 @@ fn write(text: &mut String, forecast: &Forecast, room: &Room) -> std::fmt::Resul
     }
     writeln!(
         text,
-        "  memory    {:>12}  at the peak{}",
+        "  memory    {:>12}  at the peak{}{}",
         size(forecast.memory_bytes),
+        if forecast.on_disk {
+            ", with the tables on disk"
+        } else {
+            ""
+        },
         there(room.memory, "there are")
     )?;
     writeln!(
@@ -83,8 +88,9 @@ fn write(text: &mut String, forecast: &Forecast, room: &Room) -> std::fmt::Resul
     )?;
     writeln!(
         text,
-        "            {:>12}  of temporary files{}",
+        "            {:>12}  of temporary files{}{}",
         size(forecast.work_bytes),
+        if forecast.on_disk { " and tables" } else { "" },
         if room.one_disk {
             " on the same disk".to_owned()
         } else {

@@ -115,6 +115,11 @@ impl Budget {
         left.clamp(MIN_STAGE_BYTES, STAGE_BYTES)
     }
 
+    /// The memory of a run on disk, in bytes.
+    pub(crate) fn of_stages(&self) -> u64 {
+        fixed(self.threads) + self.for_stages()
+    }
+
     /// The bytes of shingle sets that may be loaded at a time, in addition to tables of `tables` bytes. The number
     /// affects the time of a run, but not its result.
     pub(crate) fn sets(&self, tables: u64) -> usize {

@@ -148,3 +148,17 @@ fn a_forecast_counts_the_cost_of_known_documents() {
     let free = sandbox.run("dedup new.jsonl -o out --dry-run").ok();
     assert!(!free.stdout.contains("known"), "{}", free.stdout);
 }
+
+#[test]
+fn a_forecast_of_a_run_on_disk_is_close() {
+    let sandbox = Sandbox::new();
+    let mut corpus = Corpus::new(9);
+    for file in 0..4 {
+        sandbox.put(&format!("in/{file}.jsonl"), corpus.jsonl(10_000));
+    }
+    assert_forecast_is_close(&sandbox, "in --on-disk");
+    let dry = sandbox.run("dedup in -o dry --dry-run --on-disk").ok();
+    assert!(dry.stdout.contains("with the tables on disk"), "{}", dry.stdout);
+    let free = sandbox.run("dedup in -o dry --dry-run").ok();
+    assert!(!free.stdout.contains("on disk"), "{}", free.stdout);
+}

@@ -19,7 +19,8 @@ use crate::error::{DedupError, Shortage};
 use crate::job::DedupJob;
 use crate::known::{Against, DocumentStores, NoStores};
 use crate::memory::{self, Budget};
-use crate::options::{Auto, ClusterFiles, DedupOptions, Mode, Order};
+use crate::options::{Auto, ClusterFiles, DedupOptions, Mode, OnDisk, Order};
+use crate::stages::{RowCounts, bytes_of_rows, refused_option};
 use sample::{KnownSource, Sample};
 use twinprint_io::progress::{Progress, Unit, peak_memory};
 use twinprint_io::source::Sources;
@@ -37,6 +38,8 @@ const JOIN_SECONDS: f64 = 15e-6;
 const SET_BYTES_PER_SECOND: f64 = 250e6;
 /// The time that one core takes to compare two shingle sets, in seconds.
 const COMPARISON_SECONDS: f64 = 1.5e-6;
+/// The time of a run on disk, in times of a run in memory (docs/guide/on-disk.md).
+const ON_DISK_SLOWDOWN: f64 = 1.15;
 /// The bytes of records that are copied to the output per second.
 const COPIED_BYTES_PER_SECOND: f64 = 500e6;
 
@@ -67,9 +70,11 @@ pub struct Forecast {
     pub against: Option<AgainstForecast>,
     /// The peak memory in bytes.
     pub memory_bytes: u64,
+    /// True if the run keeps its tables on disk.
+    pub on_disk: bool,
     /// The bytes of the files in the output directory.
     pub output_bytes: u64,
-    /// The bytes of temporary files.
+    /// The bytes of temporary files, and of the tables of a run on disk.
     pub work_bytes: u64,
     /// The number of worker threads.
     pub threads: usize,
@@ -282,6 +287,22 @@ fn extrapolate(sources: &Sources, sample: &Sample, options: &DedupOptions) -> Re
         + set_join.bytes()
         + (set_bytes as u64).min(budget.sets(tables) as u64);
 
+    let too_large = budget
+        .check(tables + memory::BYTES_PER_RECORD_BYTE * counts.longest)
+        .is_err()
+        || budget.check_join(tables, set_join.bytes()).is_err();
+    let on_disk = options.on_disk != OnDisk::AsNeeded || too_large && refused_option(options).is_none();
+    let memory_bytes = if on_disk {
+        memory_bytes.min(budget.of_stages())
+    } else {
+        memory_bytes
+    };
+    let table_bytes = bytes_of_rows(RowCounts {
+        documents: all(sample.documents) as u64,
+        texts: all(sample.texts) as u64,
+        candidates: candidates as u64,
+    }) + all(sample.id_bytes) as u64;
+
     let documents = sample.documents.max(1) as f64;
     let label = sample.label_bytes as f64 / documents;
     let id = match sample.id_bytes {
@@ -308,6 +329,7 @@ fn extrapolate(sources: &Sources, sample: &Sample, options: &DedupOptions) -> Re
         .filter(|file| file.label == "stdin")
         .map(|file| file.bytes)
         .sum();
+    let slowdown = if on_disk { ON_DISK_SLOWDOWN } else { 1.0 };
     let on_cores = join_seconds
         + set_join.seconds()
         + set_bytes / SET_BYTES_PER_SECOND
@@ -324,13 +346,16 @@ fn extrapolate(sources: &Sources, sample: &Sample, options: &DedupOptions) -> Re
         k: radius.k,
         candidates: candidates as u64,
         memory_bytes,
+        on_disk,
         output_bytes: (copied + cluster_rows) as u64,
         work_bytes: all(sample.spool_bytes) as u64
             + stdin
+            + if on_disk { table_bytes } else { 0 }
             + put_in_order(sources, all(counts.record_bytes), options),
         against: None,
         threads,
-        seconds: sample.seconds * growth + on_cores / threads as f64 + copied / COPIED_BYTES_PER_SECOND,
+        seconds: (sample.seconds * growth + on_cores / threads as f64) * slowdown
+            + copied / COPIED_BYTES_PER_SECOND,
     })
 }
 

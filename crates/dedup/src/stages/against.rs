@@ -82,7 +82,7 @@ impl KnownItems {
             blocks.push(KnownBlock {
                 first,
                 rows,
-                ids: job.folder.bytes(task, KNOWN_IDS)?,
+                ids: job.folder.blocks(task, KNOWN_IDS)?,
             });
             first = after;
         }

@@ -40,7 +40,7 @@ impl<'j> Archive<'j> {
                     first,
                     documents: job.folder.rows(task, &file("documents"))?,
                     rejects: job.folder.rows(task, &file("rejects"))?,
-                    ids: job.folder.bytes(task, &file("ids"))?,
+                    ids: job.folder.blocks(task, &file("ids"))?,
                 });
                 first += u64::from(slice.documents);
             }

@@ -177,7 +177,7 @@ impl StageFolder {
     }
 
     /// Opens a file of the output of a task.
-    pub(crate) fn bytes(&self, task: Task, name: &str) -> Result<BlockFile, DedupError> {
+    pub(crate) fn blocks(&self, task: Task, name: &str) -> Result<BlockFile, DedupError> {
         let file = BlockFile::open(&self.path(task).join(name), &self.open)?;
         self.manifest(task)?.check(file.path(), file.size())?;
         Ok(file)
@@ -185,7 +185,7 @@ impl StageFolder {
 
     /// Opens a file of the output of a task as rows.
     pub(crate) fn rows<R: Row>(&self, task: Task, name: &str) -> Result<RowFile<R>, DedupError> {
-        RowFile::of(self.bytes(task, name)?)
+        RowFile::of(self.blocks(task, name)?)
     }
 
     /// Opens the files of one name in the outputs of the first `tasks` tasks of a stage as rows.
@@ -231,6 +231,24 @@ impl StageFolder {
             Err(_) if self.is_whole(task) => self.summary(task),
             Err(error) => Err(failed(error).into()),
         }
+    }
+
+    /// The bytes of the outputs of all tasks.
+    pub(crate) fn bytes(&self) -> Result<u64, DedupError> {
+        let (mut bytes, mut folders) = (0, vec![self.root.clone()]);
+        while let Some(folder) = folders.pop() {
+            let failed = |error| WorkError::file(&folder, error);
+            for entry in fs::read_dir(&folder).map_err(failed)? {
+                let entry = entry.map_err(failed)?;
+                let metadata = entry.metadata().map_err(failed)?;
+                if metadata.is_dir() {
+                    folders.push(entry.path());
+                } else {
+                    bytes += metadata.len();
+                }
+            }
+        }
+        Ok(bytes)
     }
 
     /// Deletes the folder with all outputs, the last stages first. If this is interrupted, the stages that are left are

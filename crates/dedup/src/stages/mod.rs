@@ -44,6 +44,7 @@ mod parameters;
 mod partial;
 mod report;
 mod run;
+mod size;
 mod tables;
 mod tasks;
 #[cfg(test)]
@@ -54,4 +55,5 @@ mod write;
 pub use folder::Stage;
 pub(crate) use folder::StageFolder;
 pub(crate) use run::{StagedInput, refused_option};
+pub(crate) use size::{RowCounts, bytes_of_rows};
 pub use tasks::{StageStatus, TaskShare};

@@ -7,7 +7,6 @@ use twinprint_io::results::{
     ClusterCounts, DamagedFile, InputCounts, RadiusReport, RecordCounts, Report, SearchCounts, UnreadParts,
 };
 use twinprint_io::source::Intake;
-use twinprint_io::work::Spool;
 
 use super::folder::{Stage, Task};
 use super::job::StagedJob;
@@ -112,7 +111,7 @@ impl StagedJob<'_> {
         twinprint_fingerprint::kernel::level()
             .name()
             .clone_into(&mut report.run.kernels);
-        report.run.spool_bytes = self.stored_texts()?.map_or(0, Spool::bytes);
+        report.run.spool_bytes = self.folder.bytes()?;
         Ok(report)
     }
 

@@ -100,7 +100,7 @@ pub(super) fn write(
 fn write_rejects(job: &StagedJob<'_>, dir: &OutputDir) -> Result<(), DedupError> {
     let mut file = dir.file(REJECTS)?;
     for part in job.spec.parts() {
-        let rejects = job.folder.bytes(Task::new(Stage::Analyse, part), REJECTS)?;
+        let rejects = job.folder.blocks(Task::new(Stage::Analyse, part), REJECTS)?;
         let mut from = 0;
         while from < rejects.len() {
             let to = rejects.len().min(from + COPIED_BYTES);

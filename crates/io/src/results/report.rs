@@ -344,7 +344,7 @@ pub struct RunReport {
     pub stages: Vec<StageReport>,
     /// The peak memory of the process, in bytes. Absent if the system does not report it.
     pub peak_memory_bytes: Option<u64>,
-    /// The size of the spool on disk, in bytes.
+    /// The size of the spool on disk, in bytes; in a run on disk, that of all its tables.
     pub spool_bytes: u64,
     /// The number of bytes written to the output directory, without the reports.
     pub written_bytes: u64,
