@@ -103,7 +103,7 @@ impl<R: Row> RowFile<R> {
     /// The file cannot be read, is damaged, or has no such row.
     pub(crate) fn get(&self, position: u64) -> Result<R, DedupError> {
         let end = position.saturating_add(1);
-        Ok(R::read_from(&self.file.read(self.place(position..end))?))
+        Ok(R::read_from(&self.file.read(Self::place(position..end))?))
     }
 
     /// Reads rows at ascending positions.
@@ -151,7 +151,7 @@ impl<R: Row> RowFile<R> {
     }
 
     /// The bytes of a range of rows.
-    fn place(&self, rows: Range<u64>) -> Range<u64> {
+    fn place(rows: Range<u64>) -> Range<u64> {
         let bytes = |row: u64| row.saturating_mul(R::BYTES as u64);
         bytes(rows.start)..bytes(rows.end)
     }
@@ -178,7 +178,7 @@ impl<R: Row> RowReader<'_, R> {
         let end = self.left.end.min(self.left.start + self.rows_at_once);
         self.read = file
             .file
-            .read_to(file.place(self.left.start..end), &mut self.bytes)?;
+            .read_to(RowFile::<R>::place(self.left.start..end), &mut self.bytes)?;
         self.left.start = end;
         Ok(())
     }

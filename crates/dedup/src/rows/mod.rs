@@ -182,7 +182,8 @@ mod tests {
                 assert_eq!(cursor.get(at).unwrap(), sorted[at as usize]);
             }
             assert!(cursor.get(50_000).is_err());
-            for range in [40_000..50_001, 7..3, u64::MAX - 1..u64::MAX] {
+            for (start, end) in [(40_000, 50_001), (7, 3), (u64::MAX - 1, u64::MAX)] {
+                let range = start..end;
                 assert!(file.range(range).next().unwrap().is_err());
             }
             let middle = sorted[20_000];
