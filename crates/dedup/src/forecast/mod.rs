@@ -293,7 +293,7 @@ fn extrapolate(sources: &Sources, sample: &Sample, options: &DedupOptions) -> Re
         || budget.check_join(tables, set_join.bytes()).is_err();
     let on_disk = options.on_disk != OnDisk::AsNeeded || too_large && refused_option(options).is_none();
     let memory_bytes = if on_disk {
-        memory_bytes.min(budget.of_stages())
+        memory_bytes.min(budget.of_stages() + memory::BYTES_PER_RECORD_BYTE * counts.longest)
     } else {
         memory_bytes
     };
