@@ -1,7 +1,7 @@
 //! The groups and pairs that the report shows as examples, with their texts.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use twinprint_io::results::{DocumentReport, LargeCluster, OrderReport, PairReport, Report};
 
@@ -81,13 +81,7 @@ impl Shown {
         report.largest = describe(run, &sizes, &leaders, &of_largest)?;
         let doubtful = doubtful(run, &farthest);
         report.doubtful = doubtful.iter().map(|pair| pair_report(run, pair)).collect();
-        let misses: Vec<ItemPair> = run
-            .tables
-            .near_misses
-            .closest(MAX_PAIRS)
-            .iter()
-            .map(missed_pair)
-            .collect();
+        let misses = missed_pairs(run);
         report.closest_misses = misses.iter().map(|pair| pair_report(run, pair)).collect();
         Ok(Self {
             differences: differences(run, &of_largest, &doubtful, &misses)?,
@@ -155,13 +149,27 @@ fn removed_pair(run: &FinishedRun<'_>, item: ItemId) -> ItemPair {
     }
 }
 
-fn missed_pair(miss: &NearMiss) -> ItemPair {
-    ItemPair {
-        a: miss.earlier,
-        b: miss.item,
-        hamming: miss.distance,
-        similarity: miss.similarity,
-    }
+/// The closest near misses.
+fn missed_pairs(run: &FinishedRun<'_>) -> Vec<ItemPair> {
+    let closest = run.tables.near_misses.closest(MAX_PAIRS);
+    let ranks: BTreeSet<u64> = closest
+        .iter()
+        .flat_map(|miss| [miss.earlier, miss.item])
+        .collect();
+    let items = run.tables.keep.rank.entries();
+    let items: BTreeMap<u64, ItemId> = items
+        .map(|(item, &rank)| (u64::from(rank), item))
+        .filter(|(rank, _)| ranks.contains(rank))
+        .collect();
+    let pair = |miss: &NearMiss| {
+        Some(ItemPair {
+            a: *items.get(&miss.earlier)?,
+            b: *items.get(&miss.item)?,
+            hamming: miss.distance,
+            similarity: miss.similarity,
+        })
+    };
+    closest.iter().filter_map(pair).collect()
 }
 
 fn pair_report(run: &FinishedRun<'_>, pair: &ItemPair) -> PairReport {

@@ -104,6 +104,7 @@ impl StagedJob<'_> {
                 pair_rows: None,
             },
             clusters: clusters(groups.sizes),
+            near_misses: led.near_misses.bands().clone(),
             intake,
             ..Report::default()
         };

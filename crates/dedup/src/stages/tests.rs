@@ -10,6 +10,7 @@ use std::sync::atomic::AtomicBool;
 use twinprint_index::segment::Codec;
 use twinprint_index::store::{Index, Options, Settings};
 use twinprint_io::progress::Silent;
+use twinprint_io::results::Report;
 use twinprint_io::sink::OutputDir;
 use twinprint_io::source::{SourceOptions, Sources};
 
@@ -85,6 +86,11 @@ fn result_files(dir: &Path) -> BTreeMap<PathBuf, String> {
     files
 }
 
+/// The parts of a report that are the same in memory and on disk.
+fn compared_report(report: Report) -> String {
+    format!("{:#?}", report.near_misses)
+}
+
 struct Run<'r> {
     inputs: [String; 1],
     source: SourceOptions,
@@ -129,8 +135,9 @@ impl<'r> Run<'r> {
             options: self.options,
             out: &out,
         };
-        dedup(&job, &Silent, &Arc::default()).unwrap();
-        let files = result_files(&out);
+        let report = dedup(&job, &Silent, &Arc::default()).unwrap();
+        let mut files = result_files(&out);
+        files.insert("report".into(), compared_report(report));
         fs::remove_dir_all(out).unwrap();
         files
     }
@@ -178,6 +185,7 @@ impl<'r> Run<'r> {
         let records = &report.records;
         assert_eq!(records.read, records.kept + records.removed + records.rejected);
         let mut files = result_files(&out);
+        files.insert("report".into(), compared_report(report));
         let config =
             crate::config::Config::of(&self.inputs, &self.source, self.options, staged.radius().unwrap());
         files.insert("config.toml".into(), config.to_toml());
@@ -251,6 +259,28 @@ fn every_way_to_run_gives_the_same_files() {
     for (options, memory, processes) in &cases {
         Run::new(&corpus, options, dir.path()).is_equal_everywhere(*memory, *processes);
     }
+}
+
+#[test]
+fn near_misses_do_not_depend_on_the_pairs_that_are_wanted() {
+    let dir = tempfile::tempdir().unwrap();
+    let corpus = dir.path().join("corpus");
+    fs::create_dir(&corpus).unwrap();
+    write_corpus(&corpus, 3, 2000);
+    let found = [PairRows::None, PairRows::Distinct, PairRows::All].map(|pairs| {
+        let options = DedupOptions {
+            pairs,
+            hamming: Auto::Fixed(16),
+            threshold: 0.7,
+            clusters: crate::options::ClusterFiles::Jsonl,
+            ..DedupOptions::new().unwrap()
+        };
+        let mut files = Run::new(&corpus, &options, dir.path()).is_equal_everywhere(1 << 19, 2);
+        files.remove(Path::new("report")).unwrap()
+    });
+    assert!(found[0].contains(": "), "{}", found[0]);
+    assert_eq!(found[0], found[1]);
+    assert_eq!(found[0], found[2]);
 }
 
 /// An index of some fingerprints of the result of `run`, with some bits changed.
