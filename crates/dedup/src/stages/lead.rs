@@ -98,6 +98,7 @@ fn decide(job: &StagedJob<'_>, dir: &Path) -> Result<LeadSummary, DedupError> {
                 copies: item_rows.get(item)?.copies(),
                 distance: nearest.distance,
                 jaccard: nearest.jaccard,
+                containment: nearest.containment,
             })?;
         }
         if is_member {

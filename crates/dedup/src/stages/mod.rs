@@ -27,6 +27,7 @@ mod archive;
 mod bits;
 mod candidates;
 mod classes;
+mod examples;
 mod folder;
 mod groups;
 mod item_tables;

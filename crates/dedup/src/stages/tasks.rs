@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use twinprint_io::results::Report;
 use twinprint_io::sink::OutputDir;
 
+use super::examples::StagedReport;
 use super::folder::{Stage, Task};
 use super::job::StagedJob;
 use super::join::BlockPair;
@@ -178,7 +178,12 @@ impl StagedJob<'_> {
     }
 
     /// Writes the output files to `dir`, with temporary files in `work`. Adds counts to `report`.
-    pub(crate) fn write(&self, dir: &OutputDir, work: &Path, report: &mut Report) -> Result<(), DedupError> {
+    pub(crate) fn write(
+        &self,
+        dir: &OutputDir,
+        work: &Path,
+        report: &mut StagedReport,
+    ) -> Result<(), DedupError> {
         write::write(self, dir, work, report)
     }
 

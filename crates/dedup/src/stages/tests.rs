@@ -88,7 +88,18 @@ fn result_files(dir: &Path) -> BTreeMap<PathBuf, String> {
 
 /// The parts of a report that are the same in memory and on disk.
 fn compared_report(report: Report) -> String {
-    format!("{:#?}", report.near_misses)
+    let mut report = serde_json::to_value(report).unwrap();
+    for part in ["run", "recall", "hot_rows"] {
+        report.as_object_mut().unwrap().remove(part);
+    }
+    // A run on disk verifies all candidates.
+    for count in ["verified", "duplicates"] {
+        report["search"].as_object_mut().unwrap().remove(count);
+    }
+    // The parameters are stored as decimal numbers, so the last bit of a fraction may differ.
+    let recall = &mut report["radius"]["expected_recall"];
+    *recall = format!("{:.12?}", recall.as_f64()).into();
+    format!("{report:#}")
 }
 
 struct Run<'r> {
@@ -117,9 +128,11 @@ impl<'r> Run<'r> {
         let names = [&expected, &found].map(|files| files.keys().collect::<Vec<_>>());
         assert_eq!(names[0], names[1]);
         for (name, text) in &expected {
+            let mut lines = text.lines().zip(found[name].lines());
+            let difference = lines.find(|(expected, found)| expected != found);
             assert!(
                 *text == found[name],
-                "{} differs: {:?}",
+                "{} differs: {difference:?}, {:?}",
                 name.display(),
                 self.options
             );
@@ -182,6 +195,7 @@ impl<'r> Run<'r> {
         let work = tempfile::tempdir().unwrap();
         let mut report = staged.report(&self.inputs).unwrap();
         staged.write(&dir, work.path(), &mut report).unwrap();
+        let report = report.shown(&staged).unwrap().report().clone();
         let records = &report.records;
         assert_eq!(records.read, records.kept + records.removed + records.rejected);
         let mut files = result_files(&out);
@@ -276,9 +290,11 @@ fn near_misses_do_not_depend_on_the_pairs_that_are_wanted() {
             ..DedupOptions::new().unwrap()
         };
         let mut files = Run::new(&corpus, &options, dir.path()).is_equal_everywhere(1 << 19, 2);
-        files.remove(Path::new("report")).unwrap()
+        let report: serde_json::Value =
+            serde_json::from_str(&files.remove(Path::new("report")).unwrap()).unwrap();
+        ["near_misses", "closest_misses"].map(|part| report[part].clone())
     });
-    assert!(found[0].contains(": "), "{}", found[0]);
+    assert!(!found[0][0].as_object().unwrap().is_empty());
     assert_eq!(found[0], found[1]);
     assert_eq!(found[0], found[2]);
 }

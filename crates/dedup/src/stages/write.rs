@@ -14,6 +14,7 @@ use twinprint_io::work::WorkError;
 
 use super::against::KnownItems;
 use super::archive::{Archive, ArchiveSlice};
+use super::examples::StagedReport;
 use super::folder::{Stage, Task};
 use super::job::StagedJob;
 use super::outputs::{CROWD_PAIRS, DECISIONS, REJECTS, VERIFIED};
@@ -73,7 +74,7 @@ pub(super) fn write(
     job: &StagedJob<'_>,
     dir: &OutputDir,
     work: &Path,
-    report: &mut Report,
+    report: &mut StagedReport,
 ) -> Result<(), DedupError> {
     let archive = Archive::open(job)?;
     write_rejects(job, dir)?;
@@ -81,7 +82,7 @@ pub(super) fn write(
     let actions = write_clusters(job, &archive, dir, report, &mut members)?;
     if job.options.pairs != PairRows::None {
         let members = members.write(&work.join("members"))?;
-        report.search.pair_rows = Some(write_pairs(job, &archive, dir, work, &members)?);
+        report.report.search.pair_rows = Some(write_pairs(job, &archive, dir, work, &members)?);
     }
     if job.options.mode != Mode::Report {
         let options = CopyOptions {
@@ -145,7 +146,7 @@ fn write_clusters(
     job: &StagedJob<'_>,
     archive: &Archive<'_>,
     dir: &OutputDir,
-    report: &mut Report,
+    report: &mut StagedReport,
     members: &mut RowSorter<Member>,
 ) -> Result<Actions, DedupError> {
     let mut writer = ClusterWriter::create(
@@ -188,12 +189,15 @@ fn write_clusters(
             } else {
                 RecordAction::Remove
             });
-            count(job, report, decision, kept, empty && removes_empty);
+            count(job, &mut report.report, decision, kept, empty && removes_empty);
             let cluster_id = archive.in_input_order(leader);
             let (hamming, jaccard) = match &known {
                 None => (decision.distance, Some(f64::from_bits(decision.jaccard))),
                 Some(known) => (known.hamming, known.jaccard),
             };
+            if leader != number {
+                report.members.add(decision.leader, || name.id.as_ref());
+            }
             let is_verified = job.options.verify && jaccard.is_some();
             let duplicate_of = match known {
                 Some(known) => Some(Cow::Owned(known.id)),
