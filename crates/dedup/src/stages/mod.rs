@@ -23,6 +23,7 @@
 
 mod against;
 mod analyse;
+mod annotate;
 mod archive;
 mod bits;
 mod candidates;

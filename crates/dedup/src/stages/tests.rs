@@ -17,7 +17,7 @@ use twinprint_io::source::{SourceOptions, Sources};
 use super::{Stage, StagedInput, TaskShare};
 use crate::known::{KnownStore, NoStores};
 use crate::memory::Budget;
-use crate::options::{Auto, DedupOptions, EmptyTexts, Keep, OnDisk, PairRows};
+use crate::options::{Auto, Columns, DedupOptions, EmptyTexts, Keep, Mode, OnDisk, PairRows};
 use crate::{DedupJob, dedup};
 
 /// Files of documents: related and unrelated texts, short texts, equal texts, texts without features, rejects, and a crowd
@@ -297,6 +297,32 @@ fn near_misses_do_not_depend_on_the_pairs_that_are_wanted() {
     assert!(!found[0][0].as_object().unwrap().is_empty());
     assert_eq!(found[0], found[1]);
     assert_eq!(found[0], found[2]);
+}
+
+#[test]
+fn records_are_annotated_as_in_memory() {
+    let dir = tempfile::tempdir().unwrap();
+    let corpus = dir.path().join("corpus");
+    fs::create_dir(&corpus).unwrap();
+    write_corpus(&corpus, 3, 600);
+    let new = DedupOptions {
+        clusters: crate::options::ClusterFiles::Jsonl,
+        ..DedupOptions::new().unwrap()
+    };
+    let cases = [
+        (Mode::Annotate, None, EmptyTexts::Keep),
+        (Mode::Annotate, Some(Columns::Duplodocus), EmptyTexts::Remove),
+        (Mode::Remove, Some(Columns::TextDedup), EmptyTexts::Reject),
+    ];
+    for (mode, columns, empty) in cases {
+        let options = DedupOptions {
+            mode,
+            columns,
+            empty,
+            ..new.clone()
+        };
+        Run::new(&corpus, &options, dir.path()).is_equal_everywhere(1 << 18, 2);
+    }
 }
 
 /// An index of some fingerprints of the result of `run`, with some bits changed.
