@@ -75,8 +75,8 @@ impl ShownMembers {
 }
 
 impl Shown {
-    /// Collects the report of a run in memory without its times. `order` is the outcome of putting the records in order.
-    /// O(documents).
+    /// Collects the report of a run in memory without its times. `order` is the outcome of putting the records in
+    /// order. O(documents).
     pub(crate) fn collect(run: &FinishedRun<'_>, order: Option<OrderReport>) -> Result<Self, DedupError> {
         let mut sizes = run.sizes();
         // All documents of a group of known texts are removed, so such a group is not counted.

@@ -1,8 +1,8 @@
 //! Near misses: candidate pairs of two leaders just below the threshold, their number at each Jaccard, and the closest.
 //!
-//! They show the effect of a lower threshold. Both texts of a near miss lead a group, so the pair does not depend on the
-//! order in which items are verified and decided. All threads note pairs concurrently. A pair waits until its later item is
-//! decided, and is dropped if that item follows a leader.
+//! They show the effect of a lower threshold. Both texts of a near miss lead a group, so the pair does not depend on
+//! the order in which items are verified and decided. All threads note pairs concurrently. A pair waits until its later
+//! item is decided, and is dropped if that item follows a leader.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Mutex;
