@@ -45,7 +45,7 @@ fn tables_beyond_the_memory_limit_are_kept_on_disk() {
     assert_eq!(result(&sandbox, "limited"), result(&sandbox, "free"));
     assert!(!sandbox.path("limited.stages").exists());
     // An option that a run on disk does not offer ends the run instead.
-    let refused = sandbox.run("dedup long.jsonl -o annotated --threads 1 --memory 150MiB --mode annotate");
+    let refused = sandbox.run("dedup long.jsonl -o annotated --threads 1 --memory 150MiB --order similar");
     refused.fails(1, &["MiB", "limit"]);
 }
 
@@ -108,12 +108,7 @@ fn a_stage_waits_for_the_stages_before_it() {
 #[test]
 fn options_that_need_a_run_in_memory_are_refused() {
     let sandbox = corpus(1, 20);
-    for (option, name) in [
-        ("--mode annotate", "--mode"),
-        ("--order similar", "--order"),
-        ("--parts", "--parts"),
-        ("--columns dup-count", "--columns"),
-    ] {
+    for (option, name) in [("--order similar", "--order"), ("--parts", "--parts")] {
         let refused = sandbox.run(&format!("dedup in -o out --on-disk {option}"));
         refused.fails(2, &[name, "on disk"]);
     }

@@ -6,7 +6,7 @@ use super::{DedupJob, Runner};
 use crate::config::Config;
 use crate::error::DedupError;
 use crate::known::KnownStore;
-use crate::report::{self, Shown};
+use crate::report;
 use crate::stages::{Stage, StageFolder, StageStatus, StagedInput, TaskShare};
 use twinprint_io::progress::Unit;
 use twinprint_io::results::Report;
@@ -125,7 +125,9 @@ impl<'j> Runner<'j> {
         let mut file = dir.file("config.toml")?;
         file.append(config.to_toml().as_bytes())?;
         file.finish()?;
-        let shown = Shown::without_examples(report).timed(std::mem::take(&mut self.stages), self.started);
+        let shown = report
+            .shown(&staged)?
+            .timed(std::mem::take(&mut self.stages), self.started);
         let report = report::write(&shown, dir)?;
         Ok(report)
     }

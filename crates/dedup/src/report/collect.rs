@@ -62,7 +62,7 @@ pub(super) fn counts(run: &FinishedRun<'_>, sizes: &IdVec<ItemId, u32>) -> Resul
         recall: run.tables.recall,
         search: search(run),
         clusters: clusters(sizes),
-        near_misses: run.tables.near_misses.bands(),
+        near_misses: run.tables.near_misses.bands().clone(),
         hot_rows: hot_rows(run),
         ..Report::default()
     };

@@ -6,11 +6,13 @@
 mod chart;
 mod collect;
 mod difference;
+mod examples;
 mod flow;
 mod markdown;
 mod page;
 mod shown;
 mod write;
 
-pub(crate) use shown::Shown;
+pub(crate) use examples::{ExampleGroup, Examples, ItemPair};
+pub(crate) use shown::{Shown, ShownItems, ShownMembers};
 pub(crate) use write::write;

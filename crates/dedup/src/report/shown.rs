@@ -1,26 +1,22 @@
-//! The groups and pairs that the report shows as examples, with their texts.
+//! The report with its examples: groups and pairs, and the differences between their texts.
 
-use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use twinprint_io::results::{DocumentReport, LargeCluster, OrderReport, PairReport, Report};
+use twinprint_io::work::BlockBuffer;
+use twinprint_text::Measure;
 
 use super::collect;
 use super::difference::TextDifference;
+use super::examples::{ExampleGroup, Examples, ItemPair};
 use crate::error::DedupError;
 use crate::ids::{Id, IdVec, ItemId, ids};
-use crate::verify::near_misses::NearMiss;
 use crate::write::FinishedRun;
-use twinprint_io::work::BlockBuffer;
 
-/// The largest number of groups that the report shows.
-const MAX_GROUPS: usize = 10;
 /// The largest number of members that are shown of a group.
 const MAX_MEMBERS: usize = 5;
 /// The number of characters of text that the report shows of a group.
 const EXCERPT_CHARS: usize = 160;
-/// The largest number of pairs in the list of doubtful pairs, and in the list of near misses.
-const MAX_PAIRS: usize = 6;
 
 /// A report, and the differences between the texts of the pairs that its pages show.
 pub(crate) struct Shown {
@@ -38,26 +34,49 @@ pub(super) struct Differences {
     pub(super) closest_misses: Vec<TextDifference>,
 }
 
-/// A pair of items that the report may show.
-#[derive(Clone, Copy)]
-struct ItemPair {
-    a: ItemId,
-    b: ItemId,
-    hamming: u32,
-    similarity: twinprint_cluster::Similarity,
+/// The items that a report shows, by their positions in keep order.
+pub(crate) trait ShownItems {
+    /// The number in input order of the document that stands for the item.
+    fn number(&self, item: u64) -> Result<u32, DedupError>;
+
+    /// The document that stands for the item.
+    fn document(&self, item: u64) -> Result<DocumentReport, DedupError>;
+
+    /// The canonical text of the item and its measure; `None` in a run without verification.
+    fn text<'b>(
+        &self,
+        item: u64,
+        buffer: &'b mut BlockBuffer,
+    ) -> Result<Option<(&'b str, Measure)>, DedupError>;
 }
 
-impl Shown {
-    /// A report without examples.
-    pub(crate) fn without_examples(report: Report) -> Self {
-        Self {
-            report,
-            differences: Differences::default(),
+/// The names of members of the groups that the report shows, by a number of the group.
+#[derive(Debug, Default)]
+pub(crate) struct ShownMembers(BTreeMap<u64, Vec<String>>);
+
+impl ShownMembers {
+    /// No members of the given groups.
+    pub(crate) fn of(groups: impl IntoIterator<Item = u64>) -> Self {
+        Self(groups.into_iter().map(|group| (group, Vec::new())).collect())
+    }
+
+    /// Adds a document that does not lead its group. Documents are added in input order.
+    pub(crate) fn add<N: Into<String>>(&mut self, group: u64, name: impl FnOnce() -> N) {
+        if let Some(named) = self.0.get_mut(&group)
+            && named.len() < MAX_MEMBERS
+        {
+            named.push(name().into());
         }
     }
 
-    /// Collects the report without its times, and compares at most some twenty pairs of texts. `order` is the outcome
-    /// of putting the records in order. O(documents), plus a sort of the groups.
+    fn take(&mut self, group: u64) -> Vec<String> {
+        self.0.remove(&group).unwrap_or_default()
+    }
+}
+
+impl Shown {
+    /// Collects the report of a run in memory without its times. `order` is the outcome of putting the records in
+    /// order. O(documents).
     pub(crate) fn collect(run: &FinishedRun<'_>, order: Option<OrderReport>) -> Result<Self, DedupError> {
         let mut sizes = run.sizes();
         // All documents of a group of known texts are removed, so such a group is not counted.
@@ -68,198 +87,203 @@ impl Shown {
         }
         let mut report = collect::counts(run, &sizes)?;
         report.order = order;
-        let farthest = farthest(run);
-        let leaders = largest(&sizes);
-        let of_largest: Vec<Option<ItemPair>> = leaders
-            .iter()
-            .map(|&leader| {
-                Some(farthest[leader])
-                    .filter(|&item| item != leader)
-                    .map(|item| removed_pair(run, item))
+        let examples = examples(run, &sizes);
+        let items = ItemsInMemory::new(run, &examples);
+        let mut members = ShownMembers::of(examples.largest().map(|group| group.leader));
+        for document in run.tables.corpus.documents.document_ids() {
+            let verdict = run.verdict(document);
+            if verdict.leader != document {
+                let leader = run.tables.keep.rank[verdict.leader_item].into();
+                members.add(leader, || run.names.id(document));
+            }
+        }
+        Self::new(report, &examples, members, |group| Ok(group.leader), &items)
+    }
+
+    /// Adds the examples to a report, and compares at most some twenty pairs of texts. `key` is the number by which a
+    /// group has its `members`.
+    pub(crate) fn new(
+        mut report: Report,
+        examples: &Examples,
+        mut members: ShownMembers,
+        key: impl Fn(&ExampleGroup) -> Result<u64, DedupError>,
+        items: &dyn ShownItems,
+    ) -> Result<Self, DedupError> {
+        let mut buffer = BlockBuffer::default();
+        let describe = |group: &ExampleGroup| {
+            let DocumentReport { id, source, line } = items.document(group.leader)?;
+            let text = items
+                .text(group.leader, &mut buffer)?
+                .map_or("", |(text, _)| text);
+            let farthest = group.farthest.as_ref();
+            Ok(LargeCluster {
+                cluster_id: items.number(group.leader)?,
+                size: group.size,
+                leader: id,
+                source,
+                line,
+                members: members.take(key(group)?),
+                text: text.chars().take(EXCERPT_CHARS).collect(),
+                farthest: farthest.map(|pair| pair_report(items, pair)).transpose()?,
             })
-            .collect();
-        report.largest = describe(run, &sizes, &leaders, &of_largest)?;
-        let doubtful = doubtful(run, &farthest);
-        report.doubtful = doubtful.iter().map(|pair| pair_report(run, pair)).collect();
-        let misses: Vec<ItemPair> = run
-            .tables
-            .near_misses
-            .closest(MAX_PAIRS)
-            .iter()
-            .map(missed_pair)
-            .collect();
-        report.closest_misses = misses.iter().map(|pair| pair_report(run, pair)).collect();
+        };
+        report.largest = examples
+            .largest()
+            .map(describe)
+            .collect::<Result<_, DedupError>>()?;
+        let pairs = examples.doubtful().map(|pair| pair_report(items, pair));
+        report.doubtful = pairs.collect::<Result<_, _>>()?;
+        let pairs = examples.misses().iter().map(|pair| pair_report(items, pair));
+        report.closest_misses = pairs.collect::<Result<_, _>>()?;
         Ok(Self {
-            differences: differences(run, &of_largest, &doubtful, &misses)?,
+            differences: differences(items, examples)?,
             report,
         })
     }
+}
+
+/// Chooses the examples of a run in memory.
+fn examples(run: &FinishedRun<'_>, sizes: &IdVec<ItemId, u32>) -> Examples {
+    let mut examples = Examples::new(&run.tables.near_misses);
+    let rank = &run.tables.keep.rank;
+    for (leader, &farthest) in farthest(run).entries() {
+        examples.add(ExampleGroup {
+            leader: rank[leader].into(),
+            size: sizes[leader],
+            farthest: (farthest != leader).then(|| removed_pair(run, farthest)),
+        });
+    }
+    examples
 }
 
 /// For each leader, its least similar follower; for an item without followers, the item itself.
 fn farthest(run: &FinishedRun<'_>) -> IdVec<ItemId, ItemId> {
     let groups = run.groups();
     let mut farthest: IdVec<ItemId, ItemId> = ids(groups.len()).collect();
+    let doubt = |item| removed_pair(run, item).doubt();
     for (item, group) in groups.entries() {
         let leader = ItemId::new(group.leader);
         let current = farthest[leader];
-        if leader != item && (current == leader || doubt(run, item) < doubt(run, current)) {
+        if leader != item && (current == leader || doubt(item) < doubt(current)) {
             farthest[leader] = item;
         }
     }
     farthest
 }
 
-/// A sort key of followers. The follower that is the least similar to its leader comes first.
-fn doubt(run: &FinishedRun<'_>, item: ItemId) -> impl Ord + use<> {
-    let group = &run.groups()[item];
-    // Jaccards are in 0..=1, where the bit patterns of floats sort like the numbers. Without verification all Jaccards
-    // are the same NaN.
-    let jaccard = group.similarity.jaccard.to_bits();
-    (jaccard, Reverse(group.distance), run.tables.keep.rank[item])
-}
-
-/// The leaders of the largest groups, the largest group first.
-fn largest(sizes: &IdVec<ItemId, u32>) -> Vec<ItemId> {
-    let mut leaders: Vec<ItemId> = sizes.ids().filter(|&item| sizes[item] > 1).collect();
-    let key = |&item: &ItemId| (Reverse(sizes[item]), item);
-    if leaders.len() > MAX_GROUPS {
-        leaders.select_nth_unstable_by_key(MAX_GROUPS, key);
-        leaders.truncate(MAX_GROUPS);
-    }
-    leaders.sort_unstable_by_key(key);
-    leaders
-}
-
-/// For each group, the pair of a leader and its least similar follower; the least similar pairs of all groups come
-/// first.
-fn doubtful(run: &FinishedRun<'_>, farthest: &IdVec<ItemId, ItemId>) -> Vec<ItemPair> {
-    let followers = farthest.entries().filter(|&(leader, &item)| item != leader);
-    let mut items: Vec<ItemId> = followers.map(|(_, &item)| item).collect();
-    if items.len() > MAX_PAIRS {
-        items.select_nth_unstable_by_key(MAX_PAIRS, |&item| doubt(run, item));
-        items.truncate(MAX_PAIRS);
-    }
-    items.sort_unstable_by_key(|&item| doubt(run, item));
-    items.iter().map(|&item| removed_pair(run, item)).collect()
-}
-
 /// The pair of a follower and its leader.
 fn removed_pair(run: &FinishedRun<'_>, item: ItemId) -> ItemPair {
     let group = &run.groups()[item];
+    let rank = |item: ItemId| run.tables.keep.rank[item].into();
     ItemPair {
-        a: ItemId::new(group.leader),
-        b: item,
+        a: rank(ItemId::new(group.leader)),
+        b: rank(item),
         hamming: group.distance,
         similarity: group.similarity,
     }
 }
 
-fn missed_pair(miss: &NearMiss) -> ItemPair {
-    ItemPair {
-        a: miss.earlier,
-        b: miss.item,
-        hamming: miss.distance,
-        similarity: miss.similarity,
+/// The items that the report of a run in memory shows.
+struct ItemsInMemory<'r> {
+    run: &'r FinishedRun<'r>,
+    by_rank: BTreeMap<u64, ItemId>,
+}
+
+impl<'r> ItemsInMemory<'r> {
+    fn new(run: &'r FinishedRun<'r>, examples: &Examples) -> Self {
+        let shown: BTreeSet<u64> = examples.items().collect();
+        let items = run.tables.keep.rank.entries();
+        let items = items.map(|(item, &rank)| (u64::from(rank), item));
+        Self {
+            run,
+            by_rank: items.filter(|(rank, _)| shown.contains(rank)).collect(),
+        }
+    }
+
+    fn item(&self, rank: u64) -> ItemId {
+        // Every shown item has an entry.
+        self.by_rank.get(&rank).copied().unwrap_or(ItemId::new(0))
     }
 }
 
-fn pair_report(run: &FinishedRun<'_>, pair: &ItemPair) -> PairReport {
+impl ShownItems for ItemsInMemory<'_> {
+    fn number(&self, item: u64) -> Result<u32, DedupError> {
+        Ok(self.run.tables.keep.representative[self.item(item)].get())
+    }
+
+    fn document(&self, item: u64) -> Result<DocumentReport, DedupError> {
+        let document = self.run.tables.keep.representative[self.item(item)];
+        let (source, line) = self.run.names.place(document);
+        Ok(DocumentReport {
+            id: self.run.names.id(document).into_owned(),
+            source: source.to_owned(),
+            line,
+        })
+    }
+
+    fn text<'b>(
+        &self,
+        item: u64,
+        buffer: &'b mut BlockBuffer,
+    ) -> Result<Option<(&'b str, Measure)>, DedupError> {
+        let tables = self.run.tables;
+        let Some(spool) = &tables.spool else {
+            return Ok(None);
+        };
+        let class = tables.keep.classes[self.item(item)];
+        let classes = &tables.corpus.classes;
+        Ok(Some((
+            spool.text(classes.text[class], buffer)?,
+            classes.measure[class],
+        )))
+    }
+}
+
+fn pair_report(items: &dyn ShownItems, pair: &ItemPair) -> Result<PairReport, DedupError> {
     let measured = |value: f64| (!value.is_nan()).then_some(value);
-    PairReport {
-        a: document(run, pair.a),
-        b: document(run, pair.b),
+    Ok(PairReport {
+        a: items.document(pair.a)?,
+        b: items.document(pair.b)?,
         hamming: pair.hamming,
         jaccard: measured(pair.similarity.jaccard),
         containment: measured(pair.similarity.containment),
-    }
+    })
 }
 
-fn document(run: &FinishedRun<'_>, item: ItemId) -> DocumentReport {
-    let document = run.tables.keep.representative[item];
-    let (source, line) = run.names.place(document);
-    DocumentReport {
-        id: run.names.id(document).into_owned(),
-        source: source.to_owned(),
-        line,
-    }
-}
-
-fn describe(
-    run: &FinishedRun<'_>,
-    sizes: &IdVec<ItemId, u32>,
-    leaders: &[ItemId],
-    farthest: &[Option<ItemPair>],
-) -> Result<Vec<LargeCluster>, DedupError> {
-    let mut members: BTreeMap<ItemId, Vec<String>> = leaders.iter().map(|&item| (item, Vec::new())).collect();
-    for document in run.tables.corpus.documents.document_ids() {
-        let verdict = run.verdict(document);
-        if let Some(named) = members.get_mut(&verdict.leader_item)
-            && verdict.leader != document
-            && named.len() < MAX_MEMBERS
-        {
-            named.push(run.names.id(document).into_owned());
-        }
-    }
-    let mut buffer = BlockBuffer::default();
-    let describe = |(&item, farthest): (&ItemId, &Option<ItemPair>)| {
-        let leader = run.tables.keep.representative[item];
-        let DocumentReport { id, source, line } = document(run, item);
-        let text = text(run, item, &mut buffer)?;
-        Ok(LargeCluster {
-            cluster_id: leader.get(),
-            size: sizes[item],
-            leader: id,
-            source,
-            line,
-            members: members.remove(&item).unwrap_or_default(),
-            text: text.chars().take(EXCERPT_CHARS).collect(),
-            farthest: farthest.as_ref().map(|pair| pair_report(run, pair)),
-        })
-    };
-    leaders.iter().zip(farthest).map(describe).collect()
-}
-
-/// The canonical text of an item; empty in a run without verification.
-fn text<'b>(run: &FinishedRun<'_>, item: ItemId, buffer: &'b mut BlockBuffer) -> Result<&'b str, DedupError> {
-    match &run.tables.spool {
-        Some(spool) => Ok(spool.text(
-            run.tables.corpus.classes.text[run.tables.keep.classes[item]],
-            buffer,
-        )?),
-        None => Ok(""),
-    }
-}
-
-fn differences(
-    run: &FinishedRun<'_>,
-    largest: &[Option<ItemPair>],
-    doubtful: &[ItemPair],
-    misses: &[ItemPair],
-) -> Result<Differences, DedupError> {
-    if run.tables.spool.is_none() {
-        return Ok(Differences::default());
-    }
+/// The differences between the texts of the pairs that are shown; none in a run without verification.
+fn differences(items: &dyn ShownItems, examples: &Examples) -> Result<Differences, DedupError> {
     // Two texts are in memory at a time.
     let (mut of_a, mut of_b) = (BlockBuffer::default(), BlockBuffer::default());
+    let mut has_texts = true;
     let mut sides = |pair: &ItemPair| {
-        let measure = |item: ItemId| run.tables.corpus.classes.measure[run.tables.keep.classes[item]];
-        let measure = measure(pair.a).with(measure(pair.b));
-        Ok(TextDifference::of(
-            text(run, pair.a, &mut of_a)?,
-            text(run, pair.b, &mut of_b)?,
-            measure,
-        ))
+        let a = items.text(pair.a, &mut of_a)?;
+        let b = items.text(pair.b, &mut of_b)?;
+        has_texts &= a.is_some();
+        let (a, b) = (
+            a.unwrap_or(("", Measure::WordGrams)),
+            b.unwrap_or(("", Measure::WordGrams)),
+        );
+        Ok(TextDifference::of(a.0, b.0, a.1.with(b.1)))
     };
-    Ok(Differences {
-        largest: largest
-            .iter()
-            .map(|pair| pair.as_ref().map(&mut sides).transpose())
-            .collect::<Result<_, DedupError>>()?,
-        doubtful: doubtful
-            .iter()
-            .map(&mut sides)
-            .collect::<Result<_, DedupError>>()?,
-        closest_misses: misses.iter().map(&mut sides).collect::<Result<_, _>>()?,
+    let largest = examples
+        .largest()
+        .map(|group| group.farthest.as_ref().map(&mut sides));
+    let largest = largest
+        .map(Option::transpose)
+        .collect::<Result<_, DedupError>>()?;
+    let doubtful = examples
+        .doubtful()
+        .map(&mut sides)
+        .collect::<Result<_, DedupError>>()?;
+    let misses = examples.misses().iter().map(&mut sides);
+    let closest_misses = misses.collect::<Result<_, DedupError>>()?;
+    Ok(if has_texts {
+        Differences {
+            largest,
+            doubtful,
+            closest_misses,
+        }
+    } else {
+        Differences::default()
     })
 }

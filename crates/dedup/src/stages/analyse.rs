@@ -67,10 +67,6 @@ fn analyse_part<K: KeepKey>(job: &StagedJob<'_>, part: u32, dir: &Path) -> Resul
     fs::remove_dir_all(&rejects_dir).map_err(failed)?;
     let records = 0..sources.list().len() as u32;
     let counts = read.counts;
-    let mut intake = counts.intake;
-    for file in &mut intake.files {
-        file.file += files.start;
-    }
     Ok(PartSummary {
         slices: slices.summaries,
         records: records.map(|file| sources.records(file).unwrap_or(0)).collect(),
@@ -79,7 +75,7 @@ fn analyse_part<K: KeepKey>(job: &StagedJob<'_>, part: u32, dir: &Path) -> Resul
         blank_lines: counts.blank_lines,
         other_records: owned(counts.other_records),
         charsets: owned(sources.charsets()),
-        intake,
+        intake: counts.intake,
     })
 }
 

@@ -6,19 +6,20 @@
 use std::path::Path;
 
 use rayon::prelude::*;
-use twinprint_cluster::{Candidate, Neighbors, Pairs, Verify};
+use twinprint_cluster::{Candidate, Neighbors, Pairs, Similarity, Verify};
 
 use super::bits::Bits;
 use super::folder::{Stage, Task};
 use super::item_tables::ItemTables;
 use super::job::StagedJob;
-use super::outputs::{CROWD, CROWD_PAIRS, FOLLOWERS, LeadSummary, VERIFIED};
+use super::outputs::{BELOW, CROWD, CROWD_PAIRS, FOLLOWERS, LeadSummary, VERIFIED};
 use super::tables::{CrowdRow, FollowerRow, VerifiedRow, role_of};
 use crate::candidates::Candidates;
 use crate::error::DedupError;
 use crate::options::PairRows;
 use crate::rows::{Merge, RowFile, RowSorter, RowWriter};
 use crate::verify::matcher::{MatchCriteria, Matcher};
+use crate::verify::near_misses::{NearMiss, NearMisses};
 
 /// The number of members of crowds whose sets are loaded at a time.
 const BLOCK_MEMBERS: usize = 8192;
@@ -100,6 +101,7 @@ fn decide(job: &StagedJob<'_>, dir: &Path) -> Result<LeadSummary, DedupError> {
                 copies: item_rows.get(item)?.copies(),
                 distance: nearest.distance,
                 jaccard: nearest.jaccard,
+                containment: nearest.containment,
             })?;
         }
         if is_member {
@@ -107,10 +109,38 @@ fn decide(job: &StagedJob<'_>, dir: &Path) -> Result<LeadSummary, DedupError> {
             next_member += 1;
         }
     }
-    summary.probed = crowd.finish()?;
+    (summary.probed, summary.near_misses) = crowd.finish()?;
+    add_near_misses(job, tasks, &follows, &mut summary.near_misses)?;
     crowd_pairs.finish()?;
     followers.write(&dir.join(FOLLOWERS))?;
     Ok(summary)
+}
+
+/// Adds the candidates just below the threshold of which both items lead.
+fn add_near_misses(
+    job: &StagedJob<'_>,
+    tasks: u32,
+    follows: &Bits,
+    near_misses: &mut NearMisses,
+) -> Result<(), DedupError> {
+    for file in job.folder.rows_of::<VerifiedRow>(Stage::Verify, tasks, BELOW)? {
+        for (at, row) in (0..).zip(file.all()) {
+            let row = row?;
+            job.check_at(at)?;
+            if !follows.has(row.item) && !follows.has(row.earlier) {
+                near_misses.add(NearMiss {
+                    earlier: row.earlier,
+                    item: row.item,
+                    distance: row.distance,
+                    similarity: Similarity {
+                        jaccard: f64::from_bits(row.jaccard),
+                        containment: f64::from_bits(row.containment),
+                    },
+                });
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The members of crowds.
@@ -203,11 +233,14 @@ impl<'c> Crowd<'c> {
         }
     }
 
-    /// Returns the number of verified pairs.
-    fn finish(self) -> Result<u64, DedupError> {
-        let Some(matcher) = self.matcher else { return Ok(0) };
+    /// Returns the number of verified pairs, and the near misses.
+    fn finish(self) -> Result<(u64, NearMisses), DedupError> {
+        let Some(matcher) = self.matcher else {
+            return Ok((0, NearMisses::default()));
+        };
         let probed = matcher.probed();
-        matcher.finish()?;
-        Ok(probed)
+        let items = self.items;
+        let near_misses = matcher.finish()?.renumbered(|member| items[member as usize]);
+        Ok((probed, near_misses))
     }
 }

@@ -23,12 +23,14 @@
 
 mod against;
 mod analyse;
+mod annotate;
 mod archive;
 mod bits;
 mod candidates;
 mod classes;
 #[cfg(test)]
 mod damage_tests;
+mod examples;
 mod folder;
 mod groups;
 mod item_tables;

@@ -8,6 +8,7 @@ use twinprint_io::source::{Intake, IntegerType};
 use crate::candidates::FeatureLimits;
 use crate::candidates::radius::Radius;
 use crate::corpus::shingle_sets::CorpusKey;
+use crate::verify::near_misses::NearMisses;
 
 /// The number of slices that a part can have.
 pub(super) const MAX_SLICES: u32 = 1 << 12;
@@ -161,6 +162,9 @@ pub(super) struct EdgeBlocks {
 /// The name of the file of verified pairs, sorted by item, then by the earlier item.
 pub(super) const VERIFIED: &str = "verified";
 
+/// The name of the file of candidates just below the threshold, in the order of the verified pairs.
+pub(super) const BELOW: &str = "below";
+
 /// The counts of verified candidates.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct VerifySummary {
@@ -175,13 +179,14 @@ pub(super) const FOLLOWERS: &str = "followers";
 pub(super) const CROWD_PAIRS: &str = "crowd-pairs";
 
 /// The counts of the decisions.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct LeadSummary {
     pub(super) followers: u64,
     /// The pairs of two members of crowds that were verified.
     pub(super) probed: u64,
     /// Those of them that are duplicates.
     pub(super) crowd_duplicates: u64,
+    pub(super) near_misses: NearMisses,
 }
 
 /// The name of the file of decisions, sorted by the class of a slice.

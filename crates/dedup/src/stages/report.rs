@@ -8,6 +8,7 @@ use twinprint_io::results::{
 };
 use twinprint_io::source::Intake;
 
+use super::examples::StagedReport;
 use super::folder::{Stage, Task};
 use super::job::StagedJob;
 use super::outputs::{GroupsSummary, LeadSummary};
@@ -44,7 +45,21 @@ impl StagedJob<'_> {
     fn intake(&self) -> Result<Intake, DedupError> {
         let mut intake = Intake::default();
         for part in self.spec.parts() {
-            intake.add(self.part(part)?.intake.clone());
+            let mut of_part = self.part(part)?.intake.clone();
+            // The summary of a part names the files, but it does not have their numbers.
+            let numbers: BTreeMap<&str, u32> = self
+                .spec
+                .part(part)
+                .map(|file| (self.sources.file(file).label.as_str(), file))
+                .collect();
+            let number = |source: &str| numbers.get(source).copied().unwrap_or_default();
+            for example in &mut of_part.examples {
+                example.file = number(&example.source);
+            }
+            for file in &mut of_part.files {
+                file.file = number(&file.source);
+            }
+            intake.add(of_part);
         }
         Ok(intake)
     }
@@ -55,7 +70,7 @@ impl StagedJob<'_> {
     }
 
     /// The report before the documents are counted as kept and removed.
-    pub(crate) fn report(&self, inputs: &[String]) -> Result<Report, DedupError> {
+    pub(crate) fn report(&self, inputs: &[String]) -> Result<StagedReport, DedupError> {
         let radius = self.radius()?;
         let profile = self.options.profile_at(radius.bits)?;
         let intake = self.intake()?;
@@ -73,7 +88,7 @@ impl StagedJob<'_> {
                 read: counts.documents + counts.rejected,
                 rejected: counts.rejected,
                 rejected_by: intake.rejected_by.clone(),
-                equal_texts: items.equal_texts,
+                equal_texts: if self.options.verify { items.equal_texts } else { 0 },
                 empty: items.empty,
                 ..RecordCounts::default()
             },
@@ -104,6 +119,7 @@ impl StagedJob<'_> {
                 pair_rows: None,
             },
             clusters: clusters(groups.sizes),
+            near_misses: led.near_misses.bands().clone(),
             intake,
             ..Report::default()
         };
@@ -112,7 +128,7 @@ impl StagedJob<'_> {
             .name()
             .clone_into(&mut report.run.kernels);
         report.run.spool_bytes = self.folder.bytes()?;
-        Ok(report)
+        StagedReport::new(self, report)
     }
 
     fn input_counts(&self, inputs: &[String], intake: &Intake) -> Result<InputCounts, DedupError> {

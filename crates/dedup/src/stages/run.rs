@@ -18,7 +18,7 @@ use super::job::{Outputs, Specification, StagedJob};
 use crate::error::DedupError;
 use crate::known::KnownStore;
 use crate::memory::Budget;
-use crate::options::{DedupOptions, Mode, OnDisk, Order};
+use crate::options::{DedupOptions, OnDisk, Order};
 
 /// The number of bytes of input from which a part ends, and the number of parts from which small inputs are divided.
 const PART_BYTES: u64 = 1 << 30;
@@ -34,8 +34,6 @@ pub(crate) fn refused_option(options: &DedupOptions) -> Option<&'static str> {
         ("append", options.append),
         ("parts", options.parts.is_some()),
         ("order", options.order != Order::Input),
-        ("mode", options.mode == Mode::Annotate),
-        ("columns", options.added_columns().is_some()),
     ]
     .into_iter()
     .find_map(|(option, is_set)| is_set.then_some(option))

@@ -230,6 +230,7 @@ row! {
         copies: u32,
         distance: u32,
         jaccard: u64,
+        containment: u64,
     }
 }
 

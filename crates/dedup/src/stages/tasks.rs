@@ -4,10 +4,10 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use twinprint_io::JobError;
-use twinprint_io::results::Report;
 use twinprint_io::sink::OutputDir;
 use twinprint_io::work::WorkError;
 
+use super::examples::StagedReport;
 use super::folder::{Stage, Task};
 use super::job::StagedJob;
 use super::join::BlockPair;
@@ -181,7 +181,12 @@ impl StagedJob<'_> {
     }
 
     /// Writes the output files to `dir`, with temporary files in `work`. Adds counts to `report`.
-    pub(crate) fn write(&self, dir: &OutputDir, work: &Path, report: &mut Report) -> Result<(), DedupError> {
+    pub(crate) fn write(
+        &self,
+        dir: &OutputDir,
+        work: &Path,
+        report: &mut StagedReport,
+    ) -> Result<(), DedupError> {
         write::write(self, dir, work, report).map_err(damaged_texts)
     }
 }

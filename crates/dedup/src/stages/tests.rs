@@ -10,13 +10,14 @@ use std::sync::atomic::AtomicBool;
 use twinprint_index::segment::Codec;
 use twinprint_index::store::{Index, Options, Settings};
 use twinprint_io::progress::Silent;
+use twinprint_io::results::Report;
 use twinprint_io::sink::OutputDir;
 use twinprint_io::source::{SourceOptions, Sources};
 
 use super::{Stage, StagedInput, TaskShare};
 use crate::known::{KnownStore, NoStores};
 use crate::memory::Budget;
-use crate::options::{Auto, DedupOptions, EmptyTexts, Keep, OnDisk, PairRows};
+use crate::options::{Auto, Columns, DedupOptions, EmptyTexts, Keep, Mode, OnDisk, PairRows};
 use crate::{DedupJob, dedup};
 
 /// Files of documents: related and unrelated texts, short texts, equal texts, texts without features, rejects, and a crowd
@@ -85,6 +86,22 @@ pub(super) fn result_files(dir: &Path) -> BTreeMap<PathBuf, String> {
     files
 }
 
+/// The parts of a report that are the same in memory and on disk.
+fn compared_report(report: Report) -> String {
+    let mut report = serde_json::to_value(report).unwrap();
+    for part in ["run", "recall", "hot_rows"] {
+        report.as_object_mut().unwrap().remove(part);
+    }
+    // A run on disk verifies all candidates.
+    for count in ["verified", "duplicates"] {
+        report["search"].as_object_mut().unwrap().remove(count);
+    }
+    // The parameters are stored as decimal numbers, so the last bit of a fraction may differ.
+    let recall = &mut report["radius"]["expected_recall"];
+    *recall = format!("{:.12?}", recall.as_f64()).into();
+    format!("{report:#}")
+}
+
 struct Run<'r> {
     inputs: [String; 1],
     source: SourceOptions,
@@ -111,9 +128,11 @@ impl<'r> Run<'r> {
         let names = [&expected, &found].map(|files| files.keys().collect::<Vec<_>>());
         assert_eq!(names[0], names[1]);
         for (name, text) in &expected {
+            let mut lines = text.lines().zip(found[name].lines());
+            let difference = lines.find(|(expected, found)| expected != found);
             assert!(
                 *text == found[name],
-                "{} differs: {:?}",
+                "{} differs: {difference:?}, {:?}",
                 name.display(),
                 self.options
             );
@@ -129,8 +148,9 @@ impl<'r> Run<'r> {
             options: self.options,
             out: &out,
         };
-        dedup(&job, &Silent, &Arc::default()).unwrap();
-        let files = result_files(&out);
+        let report = dedup(&job, &Silent, &Arc::default()).unwrap();
+        let mut files = result_files(&out);
+        files.insert("report".into(), compared_report(report));
         fs::remove_dir_all(out).unwrap();
         files
     }
@@ -175,9 +195,11 @@ impl<'r> Run<'r> {
         let work = tempfile::tempdir().unwrap();
         let mut report = staged.report(&self.inputs).unwrap();
         staged.write(&dir, work.path(), &mut report).unwrap();
+        let report = report.shown(&staged).unwrap().report().clone();
         let records = &report.records;
         assert_eq!(records.read, records.kept + records.removed + records.rejected);
         let mut files = result_files(&out);
+        files.insert("report".into(), compared_report(report));
         let config =
             crate::config::Config::of(&self.inputs, &self.source, self.options, staged.radius().unwrap());
         files.insert("config.toml".into(), config.to_toml());
@@ -253,6 +275,56 @@ fn every_way_to_run_gives_the_same_files() {
     }
 }
 
+#[test]
+fn near_misses_do_not_depend_on_the_pairs_that_are_wanted() {
+    let dir = tempfile::tempdir().unwrap();
+    let corpus = dir.path().join("corpus");
+    fs::create_dir(&corpus).unwrap();
+    write_corpus(&corpus, 3, 2000);
+    let found = [PairRows::None, PairRows::Distinct, PairRows::All].map(|pairs| {
+        let options = DedupOptions {
+            pairs,
+            hamming: Auto::Fixed(16),
+            threshold: 0.7,
+            clusters: crate::options::ClusterFiles::Jsonl,
+            ..DedupOptions::new().unwrap()
+        };
+        let mut files = Run::new(&corpus, &options, dir.path()).is_equal_everywhere(1 << 19, 2);
+        let report: serde_json::Value =
+            serde_json::from_str(&files.remove(Path::new("report")).unwrap()).unwrap();
+        ["near_misses", "closest_misses"].map(|part| report[part].clone())
+    });
+    assert!(!found[0][0].as_object().unwrap().is_empty());
+    assert_eq!(found[0], found[1]);
+    assert_eq!(found[0], found[2]);
+}
+
+#[test]
+fn records_are_annotated_as_in_memory() {
+    let dir = tempfile::tempdir().unwrap();
+    let corpus = dir.path().join("corpus");
+    fs::create_dir(&corpus).unwrap();
+    write_corpus(&corpus, 3, 600);
+    let new = DedupOptions {
+        clusters: crate::options::ClusterFiles::Jsonl,
+        ..DedupOptions::new().unwrap()
+    };
+    let cases = [
+        (Mode::Annotate, None, EmptyTexts::Keep),
+        (Mode::Annotate, Some(Columns::Duplodocus), EmptyTexts::Remove),
+        (Mode::Remove, Some(Columns::TextDedup), EmptyTexts::Reject),
+    ];
+    for (mode, columns, empty) in cases {
+        let options = DedupOptions {
+            empty,
+            mode,
+            columns,
+            ..new.clone()
+        };
+        Run::new(&corpus, &options, dir.path()).is_equal_everywhere(1 << 18, 2);
+    }
+}
+
 /// An index of some fingerprints of the result of `run`, with some bits changed.
 fn index_of_some(run: &Run<'_>, path: &Path) {
     let settings = Settings {
@@ -293,6 +365,7 @@ fn known_texts_are_removed_and_nothing_is_verified_without_verification() {
             hamming: Auto::Fixed(5),
             pairs: PairRows::All,
             keep: Keep::Longest,
+            mode: Mode::Annotate,
             ..against.clone()
         },
         DedupOptions {
@@ -304,6 +377,8 @@ fn known_texts_are_removed_and_nothing_is_verified_without_verification() {
             verify: false,
             hamming: Auto::Fixed(8),
             empty: EmptyTexts::Remove,
+            mode: Mode::Annotate,
+            columns: Some(Columns::Duplodocus),
             ..new
         },
     ];

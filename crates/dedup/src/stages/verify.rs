@@ -9,13 +9,14 @@ use rayon::prelude::*;
 use super::folder::{Stage, Task};
 use super::item_tables::ItemTables;
 use super::job::StagedJob;
-use super::outputs::{EDGES, EdgeBlocks, VERIFIED, VerifySummary};
+use super::outputs::{BELOW, EDGES, EdgeBlocks, VERIFIED, VerifySummary};
 use super::tables::{EdgeRow, VerifiedRow};
 use crate::corpus::distance;
 use crate::corpus::shingle_sets::SharedSet;
 use crate::error::DedupError;
 use crate::ids::{Id, ItemId};
 use crate::rows::RowWriter;
+use crate::verify::near_misses;
 
 /// The largest number of candidates that are verified at a time.
 const BATCH_EDGES: usize = 1 << 16;
@@ -48,6 +49,7 @@ fn take_all(job: &StagedJob<'_>, edges: &[EdgeRow], dir: &Path) -> Result<Verify
         job.progress.advance(1);
     }
     writer.finish()?;
+    RowWriter::<VerifiedRow>::create(&dir.join(BELOW))?.finish()?;
     Ok(VerifySummary {
         verified: 0,
         duplicates: edges.len() as u64,
@@ -69,6 +71,7 @@ fn verify_blocks(job: &StagedJob<'_>, blocks: EdgeBlocks, dir: &Path) -> Result<
     let mut sets = tables.sets(job)?;
     let local = |item: u64| ItemId::from_index(items.partition_point(|&other| other < item));
     let mut writer = RowWriter::create(&dir.join(VERIFIED))?;
+    let mut below = RowWriter::create(&dir.join(BELOW))?;
     let mut summary = VerifySummary::default();
     let mut rest = edges.as_slice();
     while !rest.is_empty() {
@@ -89,10 +92,10 @@ fn verify_blocks(job: &StagedJob<'_>, blocks: EdgeBlocks, dir: &Path) -> Result<
         }
         let batch;
         (batch, rest) = rest.split_at(count);
-        let threshold = job.options.threshold;
+        let least = near_misses::least(job.options.threshold);
         let keys = pairs.iter().map(|&[item, earlier]| sets.pair_keys(item, earlier));
         let keys: Vec<_> = keys
-            .filter(|&keys| !sets.are_apart(keys, threshold))
+            .filter(|&keys| !sets.are_apart(keys, least))
             .flatten()
             .collect();
         sets.begin_block();
@@ -105,8 +108,8 @@ fn verify_blocks(job: &StagedJob<'_>, blocks: EdgeBlocks, dir: &Path) -> Result<
                 let [Some(a), Some(b)] = keys.map(|key| sets.get(key)) else {
                     return None;
                 };
-                let overlap = SharedSet::as_ref(a).overlap_at_least(b, threshold)?;
-                (overlap.jaccard() >= threshold).then(|| VerifiedRow {
+                let overlap = SharedSet::as_ref(a).overlap_at_least(b, least)?;
+                Some(VerifiedRow {
                     item: edge.item,
                     earlier: edge.earlier,
                     distance: sets.distance(item, earlier, parameters.radius.bits),
@@ -117,11 +120,16 @@ fn verify_blocks(job: &StagedJob<'_>, blocks: EdgeBlocks, dir: &Path) -> Result<
             .collect();
         summary.verified += batch.len() as u64;
         for row in verified.into_iter().flatten() {
-            summary.duplicates += 1;
-            writer.push(row)?;
+            if f64::from_bits(row.jaccard) >= job.options.threshold {
+                summary.duplicates += 1;
+                writer.push(row)?;
+            } else {
+                below.push(row)?;
+            }
         }
         job.progress.advance(batch.len() as u64);
     }
     writer.finish()?;
+    below.finish()?;
     Ok(summary)
 }

@@ -7,11 +7,13 @@ use std::sync::Arc;
 use twinprint_cluster::Similarity;
 use twinprint_io::results::{ClusterRow, RecordCounts, Report};
 use twinprint_io::rows::Ratio;
-use twinprint_io::sink::{CopyOptions, OutputDir, RecordAction, copy_all};
+use twinprint_io::sink::{CopyOptions, Edit, OutputDir, RecordAction, copy_all};
 use twinprint_io::source::IntegerType;
 
 use super::against::KnownItems;
+use super::annotate::{AnnotationWriter, Annotations, Decided};
 use super::archive::{Archive, ArchiveSlice};
+use super::examples::StagedReport;
 use super::folder::{Stage, Task};
 use super::job::StagedJob;
 use super::outputs::{CROWD_PAIRS, DECISIONS, REJECTS, VERIFIED};
@@ -21,6 +23,7 @@ use crate::error::DedupError;
 use crate::options::{EmptyTexts, MAX_PAIR_ROWS, Mode, PairRows};
 use crate::rows::{RowFile, RowSorter, row};
 use crate::verify::near_misses::band;
+use crate::write::annotate::{Annotate, Annotator};
 use crate::write::pairs::{FoundPair, PairFile};
 use crate::write::{ClusterColumns, ClusterWriter};
 
@@ -60,6 +63,31 @@ impl Actions {
 
 /// The number of bytes that are copied at a time.
 const COPIED_BYTES: u64 = 256 << 10;
+/// What is done with the records.
+struct Records {
+    actions: Actions,
+    /// The fields that are added to the records; `None` if there are none.
+    annotations: Option<AnnotationWriter>,
+}
+
+impl Records {
+    fn push_reject(&mut self) -> Result<(), DedupError> {
+        self.actions.push(RecordAction::Reject);
+        self.annotations
+            .as_mut()
+            .map_or(Ok(()), AnnotationWriter::push_reject)
+    }
+
+    fn push(&mut self, decided: &Decided) -> Result<(), DedupError> {
+        self.actions.push(if decided.kept {
+            RecordAction::Keep
+        } else {
+            RecordAction::Remove
+        });
+        let annotations = self.annotations.as_mut();
+        annotations.map_or(Ok(()), |annotations| annotations.push(decided))
+    }
+}
 
 row! {
     /// A document with features, sorted by the document that stands for its class.
@@ -74,25 +102,74 @@ pub(super) fn write(
     job: &StagedJob<'_>,
     dir: &OutputDir,
     work: &Path,
-    report: &mut Report,
+    report: &mut StagedReport,
 ) -> Result<(), DedupError> {
     let archive = Archive::open(job)?;
+    let known_items = KnownItems::open(job)?;
     write_rejects(job, dir)?;
     let mut members = RowSorter::new(work, job.sort_memory());
-    let actions = write_clusters(job, &archive, dir, report, &mut members)?;
+    let columns = job.options.added_columns();
+    let mut records = Records {
+        actions: Actions::default(),
+        annotations: columns
+            .map(|columns| AnnotationWriter::create(job, work, columns))
+            .transpose()?,
+    };
+    write_clusters(
+        job,
+        (&archive, &known_items),
+        dir,
+        report,
+        (&mut members, &mut records),
+    )?;
     if job.options.pairs != PairRows::None {
         let members = RowFile::open(&members.write(&work.join("members"))?, &Arc::default())?;
-        report.search.pair_rows = Some(write_pairs(job, &archive, dir, work, &members)?);
+        report.report.search.pair_rows = Some(write_pairs(job, &archive, dir, work, &members)?);
     }
     if job.options.mode != Mode::Report {
+        copy_records(job, (&archive, &known_items), dir, records)?;
+    }
+    Ok(())
+}
+
+/// Copies the records, and adds the fields that the options ask for.
+fn copy_records(
+    job: &StagedJob<'_>,
+    (archive, known): (&Archive<'_>, &KnownItems),
+    dir: &OutputDir,
+    records: Records,
+) -> Result<(), DedupError> {
+    let Records { actions, annotations } = records;
+    let main = match job.options.mode {
+        Mode::Annotate => RecordAction::Annotate,
+        Mode::Remove | Mode::Report => RecordAction::Keep,
+    };
+    let action = |record| match actions.of(record) {
+        RecordAction::Reject => RecordAction::Reject,
+        _ if main == RecordAction::Annotate => main,
+        action => action,
+    };
+    let copy = |edit: Option<&dyn Edit>| {
         let options = CopyOptions {
-            action: &|record| actions.of(record),
-            main: RecordAction::Keep,
-            edit: None,
+            action: &action,
+            main,
+            edit,
             order: None,
         };
-        copy_all(job.sources, options, dir, &|bytes| job.progress.advance(bytes))?;
-    }
+        copy_all(job.sources, options, dir, &|bytes| job.progress.advance(bytes))
+    };
+    let (Some(rows), Some(columns)) = (annotations, job.options.added_columns()) else {
+        copy(None)?;
+        return Ok(());
+    };
+    let annotations = Annotations::new(rows.finish()?, archive, known, job.options.verify);
+    let copied = copy(Some(&Annotate {
+        annotator: Annotator::new(columns, &job.options.prefix),
+        sources: job.sources,
+        annotation: |record| annotations.of(record),
+    }));
+    annotations.check()?;
+    copied?;
     Ok(())
 }
 
@@ -141,11 +218,11 @@ fn decisions_of(
 
 fn write_clusters(
     job: &StagedJob<'_>,
-    archive: &Archive<'_>,
+    (archive, known_items): (&Archive<'_>, &KnownItems),
     dir: &OutputDir,
-    report: &mut Report,
-    members: &mut RowSorter<Member>,
-) -> Result<Actions, DedupError> {
+    report: &mut StagedReport,
+    (members, records): (&mut RowSorter<Member>, &mut Records),
+) -> Result<(), DedupError> {
     let mut writer = ClusterWriter::create(
         dir,
         job.options.clusters,
@@ -157,8 +234,6 @@ fn write_clusters(
         },
     )?;
     let decisions = job.folder.rows(Task::only(Stage::Groups), DECISIONS)?;
-    let known_items = KnownItems::open(job)?;
-    let mut actions = Actions::default();
     let removes_empty = job.options.empty == EmptyTexts::Remove;
     for slice in archive.slices() {
         job.check_cancelled()?;
@@ -170,7 +245,7 @@ fn write_clusters(
                 rejects.next_if(|next| !next.as_ref().is_ok_and(|next| next.value > u64::from(position)))
             {
                 reject?;
-                actions.push(RecordAction::Reject);
+                records.push_reject()?;
             }
             let number = DocumentNumber::new(slice.number, position).0;
             let decision = decisions.get(row.class as usize);
@@ -182,17 +257,24 @@ fn write_clusters(
                 known => known_items.get(known - 1)?,
             };
             let kept = leader == number && known.is_none() && !(empty && removes_empty);
-            actions.push(if kept {
-                RecordAction::Keep
-            } else {
-                RecordAction::Remove
-            });
-            count(job, report, decision, kept, empty && removes_empty);
+            count(job, &mut report.report, decision, kept, empty && removes_empty);
             let cluster_id = archive.in_input_order(leader)?;
             let (hamming, jaccard) = match &known {
                 None => (decision.distance, Some(f64::from_bits(decision.jaccard))),
                 Some(known) => (known.hamming, known.jaccard),
             };
+            if leader != number {
+                report.members.add(decision.leader, || name.id.as_ref());
+            }
+            records.push(&Decided {
+                document: archive.in_input_order(number)?,
+                leader: cluster_id,
+                size: decision.size,
+                kept,
+                hamming,
+                jaccard: jaccard.unwrap_or(f64::NAN),
+                known: decision.known,
+            })?;
             let is_verified = job.options.verify && jaccard.is_some();
             let duplicate_of = match known {
                 Some(known) => Some(Cow::Owned(known.id)),
@@ -225,11 +307,10 @@ fn write_clusters(
         }
         for reject in rejects {
             reject?;
-            actions.push(RecordAction::Reject);
+            records.push_reject()?;
         }
     }
-    writer.finish()?;
-    Ok(actions)
+    writer.finish()
 }
 
 /// Counts a document.

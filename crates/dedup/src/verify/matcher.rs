@@ -19,7 +19,7 @@ use crate::corpus::shingle_sets::{SetCache, SetKey};
 use crate::error::DedupError;
 use crate::ids::{Id, IdVec, ItemId, Starts};
 use crate::recall::RecallSample;
-use crate::verify::near_misses::{NearMiss, NearMisses};
+use crate::verify::near_misses::{NearMiss, NearMisses, NotedMisses};
 
 /// A check that fails if the given number of bytes does not fit into memory.
 pub(crate) type MemoryCheck = Box<dyn Fn(u64) -> Result<(), DedupError> + Sync>;
@@ -60,7 +60,9 @@ pub(crate) struct Matcher<'c> {
     /// The first failure to read the spool or to get memory. After a failure no item is decided.
     failure: Mutex<Option<DedupError>>,
     probed: AtomicU64,
-    near_misses: NearMisses,
+    near_misses: NotedMisses,
+    /// For each item, true if it was decided that it follows a leader.
+    follows: IdVec<ItemId, bool>,
 }
 
 impl<'c> Matcher<'c> {
@@ -88,7 +90,8 @@ impl<'c> Matcher<'c> {
             block: ItemId::new(0),
             failure: Mutex::default(),
             probed: AtomicU64::new(0),
-            near_misses: NearMisses::below(criteria.threshold),
+            near_misses: NotedMisses::below(criteria.threshold),
+            follows: IdVec::filled(false, keep.len()),
         }
     }
 
@@ -121,7 +124,7 @@ impl<'c> Matcher<'c> {
     pub(crate) fn finish(self) -> Result<NearMisses, DedupError> {
         match self.failure.into_inner().ok().flatten() {
             Some(failure) => Err(failure),
-            None => Ok(self.near_misses),
+            None => Ok(self.near_misses.finish()),
         }
     }
 
@@ -246,6 +249,8 @@ impl Neighbors for Matcher<'_> {
 
     fn place(&mut self, item: u32, leads: bool) {
         let item = ItemId::new(item);
+        self.follows[item] = !leads;
+        self.near_misses.decide(self.keep.rank[item].into(), leads);
         let Some(sets) = &mut self.sets else { return };
         // Later items are compared with leaders, unless all pairs are wanted.
         if !leads && self.criteria.pairs == Pairs::Leaders {
@@ -271,6 +276,7 @@ impl Verify for Matcher<'_> {
     fn begin_block(&mut self, items: &[u32]) {
         let items: Vec<ItemId> = items.iter().copied().map(ItemId::new).collect();
         self.block = items.first().copied().unwrap_or(self.block);
+        self.near_misses.drop_undecided();
         let keys = self.block_keys(&items);
         if let Some(sets) = &mut self.sets {
             sets.begin_block();
@@ -327,7 +333,7 @@ impl Verify for Matcher<'_> {
             Some(set) => Ok(Cow::Borrowed(set)),
             None => sets.load_one(key).map(Cow::Owned),
         };
-        // Near misses of an item are recorded only until a duplicate of the item is found.
+        // An item of which a duplicate is found follows a leader, so it has no near misses.
         let least = if at_least > 0.0 {
             self.criteria.threshold.max(at_least)
         } else {
@@ -346,12 +352,14 @@ impl Verify for Matcher<'_> {
             containment: overlap.containment(),
         };
         if similarity.jaccard < self.criteria.threshold {
-            self.near_misses.note(NearMiss {
-                earlier: other,
-                item,
-                distance: candidate.distance,
-                similarity,
-            });
+            if !self.follows[other] {
+                self.near_misses.note(NearMiss {
+                    earlier: self.keep.rank[other].into(),
+                    item: self.keep.rank[item].into(),
+                    distance: candidate.distance,
+                    similarity,
+                });
+            }
             return None;
         }
         Some(similarity)

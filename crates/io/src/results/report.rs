@@ -46,9 +46,8 @@ pub struct Report {
     /// The number of removed documents by Jaccard with the document that they duplicate, in bands of 0.02. The key is
     /// the lower end of a band, in per cent.
     pub jaccards: BTreeMap<u32, u64>,
-    /// The number of near misses by Jaccard, in bands of 0.02: verified pairs of texts that are below the threshold by
-    /// at most 0.05. Near misses are counted completely only if all pairs were requested. Otherwise a document is no
-    /// longer compared once it has a duplicate.
+    /// The number of near misses by Jaccard, in bands of 0.02: candidate pairs of two texts that both lead their groups,
+    /// and that are below the threshold by at most 0.05.
     pub near_misses: BTreeMap<u32, u64>,
     /// The effect of reordering the kept records. Absent if they are in the order of the input.
     pub order: Option<OrderReport>,
