@@ -23,7 +23,7 @@ use crate::ids::{Id, IdVec, ItemId, RowId, ids};
 use crate::options::DedupOptions;
 
 /// The largest number of hot rows that the report lists.
-const MAX_REPORTED_ROWS: usize = 20;
+pub(crate) const MAX_REPORTED_ROWS: usize = 20;
 
 /// Returns the pairs of rows from which edges are made, at most about as many as fit into memory. Adds the hot rows to
 /// `found`, and gives the items of hot rows and of their neighbours a role in the set join.

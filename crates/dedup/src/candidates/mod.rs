@@ -25,7 +25,7 @@ mod text_counts;
 
 pub(crate) use edge::Edge;
 pub(crate) use exact::{SetJoinCost, SetJoinCosts, is_exact};
-pub(crate) use hot::{affordable_degree, is_hot, row_role};
+pub(crate) use hot::{MAX_REPORTED_ROWS, affordable_degree, is_hot, row_role};
 use rayon::prelude::*;
 pub(crate) use text_counts::{FeatureLimits, TextCounts};
 use twinprint_cluster::JoinRole;

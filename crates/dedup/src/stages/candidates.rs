@@ -10,6 +10,7 @@ use twinprint_cluster::JoinRole;
 use super::against::KnownItems;
 use super::bits::{Bits, ItemRoles};
 use super::folder::{Stage, Task};
+use super::hot_list;
 use super::item_tables::ItemTables;
 use super::job::StagedJob;
 use super::joined::{HotRows, JoinedRows};
@@ -41,6 +42,7 @@ pub(super) fn expand(job: &StagedJob<'_>) -> Result<CandidatesSummary, DedupErro
             let rows = JoinedRows::open(job)?;
             let hot = rows.hot(dir)?;
             expansion.summary.row_pairs = hot.pairs;
+            expansion.summary.hot = hot_list::describe(job, &rows, &hot.hot)?;
             expansion.row_roles(&rows, &hot)?;
             expansion.edges_of(&rows, &hot)?;
         }

@@ -138,7 +138,7 @@ impl<'j> JoinedRows<'j> {
     }
 
     /// The sizes of the rows of a block.
-    fn sizes(&self, block: u32) -> Result<RowSizes, DedupError> {
+    pub(super) fn sizes(&self, block: u32) -> Result<RowSizes, DedupError> {
         let rows = self.job.row_block(block, self.ends.len())?;
         let mut start = self.start(rows.start)?;
         let mut items = Vec::with_capacity((rows.end - rows.start) as usize);
@@ -240,7 +240,7 @@ impl<'j> JoinedRows<'j> {
 }
 
 /// The numbers of items of the rows of a block.
-struct RowSizes {
+pub(super) struct RowSizes {
     first: u64,
     items: Vec<u32>,
 }
@@ -252,7 +252,8 @@ impl RowSizes {
         (position < self.items.len()).then_some(position)
     }
 
-    fn of(&self, row: u64) -> Option<u32> {
+    /// The number of items of a row; `None` if it is in another block.
+    pub(super) fn of(&self, row: u64) -> Option<u32> {
         Some(self.items[self.position(row)?])
     }
 }

@@ -33,6 +33,7 @@ mod damage_tests;
 mod examples;
 mod folder;
 mod groups;
+mod hot_list;
 mod item_tables;
 mod items;
 mod job;

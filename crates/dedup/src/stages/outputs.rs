@@ -144,8 +144,23 @@ pub(super) struct CandidatesSummary {
     pub(super) by_shingles: u64,
     /// The number of pairs of rows within the radius of which one is not hot.
     pub(super) row_pairs: u64,
+    /// The hot rows that the report lists.
+    pub(super) hot: Vec<HotRowSummary>,
     /// The pairs of blocks of items that have candidates, one for each task of the verification.
     pub(super) blocks: Vec<EdgeBlocks>,
+}
+
+/// A hot row that the report lists.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct HotRowSummary {
+    /// The fingerprint in hexadecimal.
+    pub(super) fingerprint: String,
+    /// The number of items with this fingerprint.
+    pub(super) texts: u64,
+    /// The number of items with other fingerprints within the radius.
+    pub(super) neighbors: u64,
+    /// The first item with this fingerprint.
+    pub(super) item: u64,
 }
 
 /// The candidates of two blocks of items.

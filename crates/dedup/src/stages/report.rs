@@ -10,6 +10,7 @@ use twinprint_io::source::Intake;
 
 use super::examples::StagedReport;
 use super::folder::{Stage, Task};
+use super::hot_list;
 use super::job::StagedJob;
 use super::outputs::{GroupsSummary, LeadSummary};
 use crate::candidates::radius::Radius;
@@ -119,6 +120,7 @@ impl StagedJob<'_> {
                 pair_rows: None,
             },
             clusters: clusters(groups.sizes),
+            hot_rows: hot_list::report(self)?,
             near_misses: led.near_misses.bands().clone(),
             intake,
             ..Report::default()
