@@ -9,6 +9,8 @@ at a random moment within half the time of the undisturbed run, so one run to th
 its last task, while it wrote the result, goes on to its end. Then the result is deleted and the next run begins anew, until KILLS processes
 were killed.
 
+A run that has written the result deletes its tasks before the result gets its place. If it is killed then, it makes the deleted ones again.
+
 Two things are checked. A task that had ended is never made again: while processes run, the folder of each task that was once whole must have
 the same inode and its files the same inodes and times. And each result equals the first one, byte for byte: kept and removed records,
 clusters, pairs, rejects and the configuration, but not the report, which has times. Needs only the standard library.
@@ -64,7 +66,9 @@ class Tasks:
     def look(self):
         """Looks at the folder, and notes the tasks that were made again."""
         for stage in entries(self.folder):
-            for task in entries(stage.path) if stage.is_dir() else []:
+            if stage.name.startswith(".") or not stage.is_dir():
+                continue
+            for task in entries(stage.path):
                 # Names with a dot are those of tasks that are not whole.
                 if task.name.startswith("."):
                     continue
@@ -82,6 +86,18 @@ class Tasks:
                 before = self.seen.setdefault(key, state)
                 if any(before.get(name, now) != now for name, now in state.items()):
                     self.again.add(key)
+
+    def forget_deleted(self):
+        """Forgets the tasks that are gone. Returns those that went before the result was written."""
+        gone = [key for key in self.seen if not (self.folder / key).exists()]
+        ended = any(stage_of(key).endswith("-groups") for key in self.seen)
+        for key in gone:
+            del self.seen[key]
+        return [] if ended else gone
+
+
+def stage_of(task):
+    return task.split("/")[0]
 
 
 def entries(folder):
@@ -161,7 +177,8 @@ def main():
         kept += len(before)
         if was_killed:
             tasks.look()
-            at = max((key.split("/")[0] for key in tasks.seen), key=lambda name: int(name.split("-")[0]), default="none")
+            wrong += [f"kill {kills}: the task {key} is gone" for key in tasks.forget_deleted()]
+            at = max(map(stage_of, tasks.seen), key=lambda name: int(name.split("-")[0]), default="none")
             stages[at] = stages.get(at, 0) + 1
             late += at.endswith("-groups")
             print(f"kill {kills}: after {delay:.1f} s, {len(tasks.seen)} tasks were whole, the last in {at}", flush=True)

@@ -9,6 +9,7 @@ use crate::error::DedupError;
 use crate::ids::{DocumentId, Id};
 
 /// The name of a document in rows.
+#[derive(Clone, Debug)]
 pub(crate) struct DocumentName<'n> {
     pub(crate) id: Cow<'n, str>,
     pub(crate) source: Cow<'n, str>,

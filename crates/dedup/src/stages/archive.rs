@@ -1,9 +1,11 @@
 //! The documents of a staged run on disk: their numbers in input order, their classes and their names.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use super::folder::{Stage, Task};
 use super::job::StagedJob;
+use super::memo::Memo;
 use super::outputs::{DECISIONS, slice_file};
 use super::tables::{DocumentNumber, DocumentRow};
 use crate::corpus::{DocumentName, DocumentNames, unnamed};
@@ -14,6 +16,8 @@ use crate::rows::{BlockFile, Number, RowFile};
 pub(super) struct Archive<'j> {
     job: &'j StagedJob<'j>,
     slices: Vec<ArchiveSlice>,
+    /// The names that were asked for by number.
+    names: Memo<u32, Arc<DocumentName<'static>>>,
 }
 
 /// The documents of a slice.
@@ -48,7 +52,11 @@ impl<'j> Archive<'j> {
         if first > u64::from(u32::MAX) {
             return Err(DedupError::TooManyDocuments { limit: u32::MAX });
         }
-        Ok(Self { job, slices })
+        Ok(Self {
+            job,
+            slices,
+            names: Memo::default(),
+        })
     }
 
     pub(super) fn slices(&self) -> &[ArchiveSlice] {
@@ -77,16 +85,15 @@ impl<'j> Archive<'j> {
         DedupError::damaged_stage(&decisions, StageDamage::Content)
     }
 
-    /// The name of a document of a slice, from its row and the row before it.
+    /// The name of a document of a slice, from its row and its id, which is empty if it has none.
     fn name_of(
         &self,
         slice: &ArchiveSlice,
         row: DocumentRow,
-        id_start: u64,
+        id: Vec<u8>,
     ) -> Result<DocumentName<'_>, DedupError> {
         let source = self.job.sources.list().get(row.source as usize);
         let source = source.ok_or_else(|| slice.documents.damaged())?;
-        let id = slice.ids.read(id_start..row.id_end)?;
         let id = String::from_utf8(id).map_err(|_| slice.ids.damaged())?;
         Ok(DocumentName {
             id: if id.is_empty() {
@@ -104,18 +111,16 @@ impl<'j> Archive<'j> {
         &'a self,
         slice: &'a ArchiveSlice,
     ) -> impl Iterator<Item = Result<(DocumentRow, DocumentName<'a>), DedupError>> {
-        let mut id_start = 0;
+        let mut ids = IdReader::of(&slice.ids);
         slice.documents.all().map(move |row| {
             let row = row?;
-            let name = self.name_of(slice, row, id_start)?;
-            id_start = row.id_end;
+            let id = ids.next(row.id_end)?;
+            let name = self.name_of(slice, row, id)?;
             Ok((row, name))
         })
     }
-}
 
-impl DocumentNames for Archive<'_> {
-    fn name(&self, document: u32) -> Result<DocumentName<'_>, DedupError> {
+    fn read_name(&self, document: u32) -> Result<DocumentName<'static>, DedupError> {
         let document = u64::from(document);
         let after = self.slices.partition_point(|slice| slice.first <= document);
         let Some(slice) = self.slices[..after].last() else {
@@ -126,6 +131,59 @@ impl DocumentNames for Archive<'_> {
             0 => 0,
             after => slice.documents.get(after - 1)?.id_end,
         };
-        self.name_of(slice, slice.documents.get(position)?, id_start)
+        let row = slice.documents.get(position)?;
+        let id = slice.ids.read(id_start..row.id_end)?;
+        let DocumentName { id, source, line } = self.name_of(slice, row, id)?;
+        Ok(DocumentName {
+            id: Cow::Owned(id.into_owned()),
+            source: Cow::Owned(source.into_owned()),
+            line,
+        })
+    }
+}
+
+/// Reads the ids of a slice one after another.
+struct IdReader<'f> {
+    file: &'f BlockFile,
+    /// The position of the next id.
+    next: u64,
+    /// The position of `bytes`.
+    start: u64,
+    bytes: Vec<u8>,
+}
+
+/// The number of bytes of ids that are read at a time.
+const ID_BYTES: u64 = 256 << 10;
+
+impl<'f> IdReader<'f> {
+    fn of(file: &'f BlockFile) -> Self {
+        Self {
+            file,
+            next: 0,
+            start: 0,
+            bytes: Vec::new(),
+        }
+    }
+
+    /// The next id, which ends at a position.
+    fn next(&mut self, end: u64) -> Result<Vec<u8>, DedupError> {
+        if end > self.start + self.bytes.len() as u64 {
+            let read_to = self.file.len().min(self.next.saturating_add(ID_BYTES)).max(end);
+            self.bytes = self.file.read(self.next..read_to)?;
+            self.start = self.next;
+        }
+        let place = (self.next - self.start) as usize..end.saturating_sub(self.start) as usize;
+        let id = self.bytes.get(place).ok_or_else(|| self.file.damaged())?;
+        self.next = end;
+        Ok(id.to_vec())
+    }
+}
+
+impl DocumentNames for Archive<'_> {
+    fn name(&self, document: u32) -> Result<DocumentName<'_>, DedupError> {
+        let name = self
+            .names
+            .get(document, || self.read_name(document).map(Arc::new))?;
+        Ok(DocumentName::clone(&name))
     }
 }

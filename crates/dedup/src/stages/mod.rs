@@ -42,6 +42,7 @@ mod joined;
 mod keep_key;
 mod lead;
 mod manifest;
+mod memo;
 mod outputs;
 mod parameters;
 mod partial;

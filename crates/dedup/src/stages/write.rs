@@ -1,6 +1,7 @@
 //! The last stage: writes the output files from the decisions.
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -16,6 +17,7 @@ use super::archive::{Archive, ArchiveSlice};
 use super::examples::StagedReport;
 use super::folder::{Stage, Task};
 use super::job::StagedJob;
+use super::memo::Memo;
 use super::outputs::{CROWD_PAIRS, DECISIONS, REJECTS, VERIFIED};
 use super::tables::{DecisionRow, DocumentNumber, VerifiedRow};
 use crate::corpus::DocumentNames;
@@ -388,15 +390,23 @@ fn write_pairs(
     }
     of_class(&mut class, representative)?;
     let items = job.items()?;
-    let documents = |item: u64| -> Result<Vec<u64>, DedupError> {
+    // The document that stands for an item, and the place of all of its documents among the members.
+    let read_place = |item: u64| -> Result<(u64, Range<u64>), DedupError> {
         let representative = items.get(item)?.representative;
+        if distinct {
+            return Ok((representative, 0..0));
+        }
+        let from = members.partition_point(|member| member.representative < representative)?;
+        let to = members.partition_point(|member| member.representative <= representative)?;
+        Ok((representative, from..to))
+    };
+    let places = Memo::default();
+    let documents = |item: u64| -> Result<Vec<u64>, DedupError> {
+        let (representative, place) = places.get(item, || read_place(item))?;
         if distinct {
             return Ok(vec![representative]);
         }
-        let from = members.partition_point(|member| member.representative < representative)?;
-        let all = members.range(from..members.len());
-        let own = all.take_while(|row| !row.as_ref().is_ok_and(|row| row.representative != representative));
-        own.map(|row| Ok(row?.document)).collect()
+        members.range(place).map(|row| Ok(row?.document)).collect()
     };
     let tasks = job.candidates()?.blocks.len() as u32;
     let files = (0..tasks).map(|number| (Task::new(Stage::Verify, number), VERIFIED));
