@@ -187,6 +187,7 @@ def scenarios(size):
         Scenario("dedup over an earlier result", "dedup more.jsonl -o out --overwrite -q", ["dedup news.jsonl -o out -q"],
                  [news, more]),
         Scenario("dedup", "dedup news.jsonl more.jsonl -o out --pairs --parts --order similar -q", [], [news, more]),
+        Scenario("dedup on disk", "dedup news.jsonl more.jsonl -o out --pairs --on-disk -q", [], [news, more]),
         Scenario("dedup annotate", "dedup news.jsonl -o out --mode annotate --work-dir work -q", [], [news]),
         Scenario("cluster", "cluster news.jsonl -o out -q", [], [news]),
         Scenario("cluster over an earlier result", "cluster more.jsonl -o out --overwrite -q", ["cluster news.jsonl -o out -q"],

@@ -28,9 +28,10 @@ impl<'j> Runner<'j> {
         drop(work);
         match report {
             Ok(report) => {
-                dir.finish()?;
-                // The folder is deleted last, so a run that is killed before loses nothing.
+                // A whole result would refuse the same command. So the folder is deleted first, and a run that is killed
+                // meanwhile makes the deleted stages again.
                 StageFolder::open(folder)?.remove()?;
+                dir.finish()?;
                 Ok(report)
             }
             Err(error) => {
