@@ -1,19 +1,22 @@
 #!/usr/bin/env python3
 """Kills a run on disk at random moments and starts it again: the result must be that of one undisturbed run.
 
-    bench/kills.py TWINPRINT WORK [--documents 1000000] [--kills 50] [--seed 1] [--memory 256MiB] [--input PATH] [-- OPTION…]
+    bench/kills.py TWINPRINT WORK [--documents 1000000] [--kills 50] [--seed 1] [--memory 256MiB] [--input PATH]
+        [-- OPTION…]
 
-Makes a corpus in WORK, unless --input names one: documents of about 400 bytes, of which a fifth are near copies of earlier ones. Runs
-`dedup --on-disk --memory MEMORY OPTION…` once to the end. Then it starts the same command again and again, and kills the process (SIGKILL)
-at a random moment within half the time of the undisturbed run, so one run to the end takes several kills. A run that was killed twice after
-its last task, while it wrote the result, goes on to its end. Then the result is deleted and the next run begins anew, until KILLS processes
-were killed.
+Makes a corpus in WORK, unless --input names one: documents of about 400 bytes, of which a fifth are near copies of
+earlier ones. Runs `dedup --on-disk --memory MEMORY OPTION…` once to the end. Then it starts the same command again and
+again, and kills the process (SIGKILL) at a random moment within half the time of the undisturbed run, so one run to the
+end takes several kills. A run that was killed twice after its last task, while it wrote the result, goes on to its end.
+Then the result is deleted and the next run begins anew, until KILLS processes were killed.
 
-A run that has written the result deletes its tasks before the result gets its place. If it is killed then, it makes the deleted ones again.
+A run that has written the result deletes its tasks before the result gets its place. If it is killed then, it makes the
+deleted ones again.
 
-Two things are checked. A task that had ended is never made again: while processes run, the folder of each task that was once whole must have
-the same inode and its files the same inodes and times. And each result equals the first one, byte for byte: kept and removed records,
-clusters, pairs, rejects and the configuration, but not the report, which has times. Needs only the standard library.
+Two things are checked. A task that had ended is never made again: while processes run, the folder of each task that was
+once whole must have the same inode and its files the same inodes and times. And each result equals the first one, byte
+for byte: kept and removed records, clusters, pairs, rejects and the configuration, but not the report, which has times.
+Needs only the standard library.
 """
 
 import argparse
