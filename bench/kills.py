@@ -185,8 +185,10 @@ def main():
             stages[at] = stages.get(at, 0) + 1
             late += at.endswith("-groups")
             print(f"kill {kills}: after {delay:.1f} s, {len(tasks.seen)} tasks were whole, the last in {at}", flush=True)
-            continue
-        if process.returncode != 0:
+            # A kill may come after the result is whole, before the process has ended.
+            if folder.exists() or not (out / "report.json").exists() or (out / ".twinprint-unfinished").exists():
+                continue
+        elif process.returncode != 0:
             wrong.append(f"exit code {process.returncode}: {complaint}")
             print(wrong[-1], flush=True)
             break
