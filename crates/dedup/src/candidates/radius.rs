@@ -36,7 +36,7 @@ pub const CANDIDATE_BUDGET: f64 = 5.0;
 /// recall is still too low.
 pub const CANDIDATE_LIMIT: f64 = 100.0;
 /// The default radius without verification, as in Manku, Jain and Das Sarma 2007.
-pub(crate) const UNVERIFIED_RADIUS: u32 = 3;
+const UNVERIFIED_RADIUS: u32 = 3;
 /// A radius is sufficient if it is expected to find at least this share of the pairs *at* the threshold. Pairs above
 /// the threshold are closer: on the labelled sets, a radius that finds 0.9 of the pairs at Jaccard 0.8 finds at least
 /// 0.995 of all pairs from 0.8 up.

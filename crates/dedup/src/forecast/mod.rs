@@ -38,7 +38,7 @@ const JOIN_SECONDS: f64 = 15e-6;
 const SET_BYTES_PER_SECOND: f64 = 250e6;
 /// The time that one core takes to compare two shingle sets, in seconds.
 const COMPARISON_SECONDS: f64 = 1.5e-6;
-/// The time of a run on disk, in times of a run in memory (docs/guide/on-disk.md).
+/// The time of a run on disk, in times of a run in memory (bench/record/2026-11-26-on-disk.md).
 const ON_DISK_SLOWDOWN: f64 = 1.15;
 /// The bytes of records that are copied to the output per second.
 const COPIED_BYTES_PER_SECOND: f64 = 500e6;
@@ -375,11 +375,8 @@ fn radius(sample: &Sample, growth: f64, options: &DedupOptions) -> Result<Radius
     let (bits, k) = if options.verify {
         (options.bits, options.hamming)
     } else {
-        let k = match options.hamming {
-            Auto::Fixed(k) => k,
-            Auto::Auto => radius::UNVERIFIED_RADIUS,
-        };
-        (Auto::Fixed(options.width_without_verification()), Auto::Fixed(k))
+        let Radius { bits, k, .. } = radius::verdict(options);
+        (Auto::Fixed(bits), Auto::Fixed(k))
     };
     let rows = whole.fingerprints.len() as f64 * growth;
     let criteria = RadiusCriteria {

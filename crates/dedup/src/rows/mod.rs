@@ -13,7 +13,7 @@ use twinprint_index::sort::SortItem;
 
 pub(crate) use blocks::{BlockFile, BlockWriter};
 pub(crate) use file::{RowFile, RowReader, RowWriter};
-pub(crate) use sorted::{Merge, RowSorter};
+pub(crate) use sorted::{Merge, RowSorter, next_if};
 
 /// The value of a field, with a fixed number of bytes.
 pub(crate) trait Field: Copy + Ord + Debug + Send + Sync + 'static {

@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::iter::Peekable;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -71,6 +72,18 @@ impl<R: Row, I: Iterator<Item = Result<R, DedupError>>> Iterator for Merge<R, I>
         self.advance(source);
         Some(Ok(row))
     }
+}
+
+/// Takes the next row if `is_wanted` is true for it. A row that cannot be read is an error.
+pub(crate) fn next_if<R, I>(
+    rows: &mut Peekable<I>,
+    is_wanted: impl Fn(&R) -> bool,
+) -> Result<Option<R>, DedupError>
+where
+    I: Iterator<Item = Result<R, DedupError>>,
+{
+    rows.next_if(|row| row.as_ref().map_or(true, &is_wanted))
+        .transpose()
 }
 
 /// An external sort of rows.

@@ -18,10 +18,10 @@ impl Bits {
         }
     }
 
-    /// Removes a number.
-    fn clear(&mut self, number: u64) {
-        if let Some(bits) = self.0.get_mut((number / 64) as usize) {
-            *bits &= !(1 << (number % 64));
+    /// Removes the numbers of another set.
+    fn remove_all(&mut self, other: &Self) {
+        for (bits, others) in self.0.iter_mut().zip(&other.0) {
+            *bits &= !others;
         }
     }
 
@@ -69,10 +69,10 @@ impl ItemRoles {
         }
     }
 
-    /// Takes an item out of the set join.
-    pub(super) fn leave_out(&mut self, item: u64) {
-        self.members.clear(item);
-        self.core.clear(item);
+    /// Takes items out of the set join.
+    pub(super) fn leave_out(&mut self, items: &Bits) {
+        self.members.remove_all(items);
+        self.core.remove_all(items);
     }
 
     /// The items that take part in the set join, ascending.
@@ -101,7 +101,9 @@ mod tests {
         let of = |roles: &ItemRoles| [0, 7, 64, 129, 500].map(|item| roles.of(item));
         let (none, fringe, core) = (JoinRole::None, JoinRole::Fringe, JoinRole::Core);
         assert_eq!(of(&roles), [core, none, fringe, core, none]);
-        roles.leave_out(129);
+        let mut left_out = Bits::new(130);
+        left_out.set(129);
+        roles.leave_out(&left_out);
         assert_eq!(of(&roles), [core, none, fringe, none, none]);
         assert!(roles.members().eq([0, 64]));
     }

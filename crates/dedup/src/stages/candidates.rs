@@ -46,7 +46,7 @@ pub(super) fn expand(job: &StagedJob<'_>) -> Result<CandidatesSummary, DedupErro
             expansion.row_roles(&rows, &hot)?;
             expansion.edges_of(&rows, &hot)?;
         }
-        expansion.leave_out_known()?;
+        expansion.roles.leave_out(&expansion.known);
         expansion.join_members(dir)?;
         expansion.finish(dir)
     })
@@ -144,14 +144,6 @@ impl Expansion<'_> {
             item,
             earlier,
         })
-    }
-
-    /// Takes the known items out of the set join.
-    fn leave_out_known(&mut self) -> Result<(), DedupError> {
-        for item in KnownItems::open(self.job)?.items() {
-            self.roles.leave_out(item?);
-        }
-        Ok(())
     }
 
     /// Runs the set join of the members. The members of crowds are written to a file.

@@ -15,6 +15,7 @@ use super::tables::{FollowerRow, measure_of};
 use crate::corpus::DocumentNames;
 use crate::error::DedupError;
 use crate::report::{ExampleGroup, Examples, ItemPair, Shown, ShownItems, ShownMembers};
+use crate::rows::next_if;
 
 /// The report of a run on disk while the result is written.
 pub(crate) struct StagedReport {
@@ -69,8 +70,7 @@ fn examples(job: &StagedJob<'_>) -> Result<Examples, DedupError> {
             size: item.copies(),
             farthest: None,
         };
-        while let Some(row) = followers.next_if(|row| !row.as_ref().is_ok_and(|row| row.leader != number)) {
-            let row = row?;
+        while let Some(row) = next_if(&mut followers, |row| row.leader == number)? {
             group.size = group.size.saturating_add(row.copies);
             let pair = ItemPair {
                 a: number,
@@ -86,8 +86,7 @@ fn examples(job: &StagedJob<'_>) -> Result<Examples, DedupError> {
             }
         }
         // All documents of a known text are removed, so they are no group.
-        if let Some(row) = known.next_if(|row| !row.as_ref().is_ok_and(|&row| row != number)) {
-            row?;
+        if next_if(&mut known, |&item| item == number)?.is_some() {
             group.size = 0;
         }
         if !follows.has(number) {

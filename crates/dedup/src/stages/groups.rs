@@ -8,7 +8,7 @@ use super::job::StagedJob;
 use super::outputs::{DECISIONS, FOLLOWERS, GroupsSummary, LINKS};
 use super::tables::{ClassLink, DecisionRow, FollowerRow};
 use crate::error::DedupError;
-use crate::rows::{Merge, RowFile, RowSorter, row};
+use crate::rows::{Merge, RowFile, RowSorter, next_if, row};
 
 row! {
     /// The group of an item, sorted by item.
@@ -60,8 +60,8 @@ fn item_groups(job: &StagedJob<'_>, dir: &Path) -> Result<RowSorter<ItemGroup>, 
         let item = item?;
         job.check_at(number)?;
         members.clear();
-        while let Some(row) = followers.next_if(|row| !row.as_ref().is_ok_and(|row| row.leader != number)) {
-            members.push(row?);
+        while let Some(row) = next_if(&mut followers, |row| row.leader == number)? {
+            members.push(row);
         }
         let own = ItemGroup {
             item: number,
@@ -97,7 +97,8 @@ fn item_decisions(
     let mut decisions = RowSorter::new(dir, job.sort_memory() / 2);
     let mut items = job.items()?.all();
     let known = KnownItems::open(job)?;
-    let mut known = (1..).zip(known.items()).peekable();
+    let numbered = (1..).zip(known.items()).map(|(number, item)| Ok((number, item?)));
+    let mut known = numbered.peekable();
     let mut last = None;
     groups.finish(|group| {
         if last == Some(group.item) {
@@ -108,13 +109,8 @@ fn item_decisions(
         let Some(item) = items.next().transpose()? else {
             return Ok(());
         };
-        let is_own = |(_, known): &(u64, Result<u64, DedupError>)| {
-            !known.as_ref().is_ok_and(|&known| known != group.item)
-        };
-        let known = match known.next_if(is_own) {
-            Some((number, known)) => known.map(|_| number)?,
-            None => 0,
-        };
+        let known = next_if(&mut known, |&(_, item)| item == group.item)?;
+        let known = known.map_or(0, |(number, _)| number);
         // All documents of a known text are removed, so they are no group.
         if group.own == 1 && group.size > 1 && known == 0 {
             *summary.sizes.entry(group.size).or_default() += 1;
@@ -139,14 +135,10 @@ fn of_slices(job: &StagedJob<'_>, dir: &Path, decisions: RowSorter<ItemDecision>
     let mut links = Merge::of_files(&files, job.merge_memory()).peekable();
     let mut rows = RowSorter::new(dir, job.sort_memory() / 2);
     decisions.finish(|decision| {
-        let is_own = |link: &Result<ClassLink, DedupError>| {
-            !link
-                .as_ref()
-                .is_ok_and(|link| link.representative != decision.representative)
-        };
-        while let Some(link) = links.next_if(is_own) {
+        let is_own = |link: &ClassLink| link.representative == decision.representative;
+        while let Some(link) = next_if(&mut links, is_own)? {
             rows.push(DecisionRow {
-                class: link?.class,
+                class: link.class,
                 representative: decision.representative,
                 leader: decision.leader,
                 size: decision.size,

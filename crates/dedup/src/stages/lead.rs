@@ -17,7 +17,7 @@ use super::tables::{CrowdRow, FollowerRow, VerifiedRow, role_of};
 use crate::candidates::Candidates;
 use crate::error::DedupError;
 use crate::options::PairRows;
-use crate::rows::{Merge, RowFile, RowSorter, RowWriter};
+use crate::rows::{Merge, RowFile, RowSorter, RowWriter, next_if};
 use crate::verify::matcher::{MatchCriteria, Matcher};
 use crate::verify::near_misses::{NearMiss, NearMisses};
 
@@ -68,8 +68,7 @@ fn decide(job: &StagedJob<'_>, dir: &Path) -> Result<LeadSummary, DedupError> {
         if item >= items.len() {
             return Err(items.damaged());
         }
-        while let Some(row) = pairs.next_if(|row| row.as_ref().is_ok_and(|row| row.item == item)) {
-            let row = row?;
+        while let Some(row) = next_if(&mut pairs, |row| row.item == item)? {
             if row.earlier >= item {
                 return Err(items.damaged());
             }

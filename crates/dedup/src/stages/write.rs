@@ -23,7 +23,7 @@ use super::tables::{DecisionRow, DocumentNumber, VerifiedRow};
 use crate::corpus::DocumentNames;
 use crate::error::DedupError;
 use crate::options::{EmptyTexts, MAX_PAIR_ROWS, Mode, PairRows};
-use crate::rows::{RowFile, RowSorter, row};
+use crate::rows::{RowFile, RowSorter, next_if, row};
 use crate::verify::near_misses::band;
 use crate::write::annotate::{Annotate, Annotator};
 use crate::write::pairs::{FoundPair, PairFile};
@@ -65,7 +65,8 @@ impl Actions {
 
 /// The number of bytes that are copied at a time.
 const COPIED_BYTES: u64 = 256 << 10;
-/// What is done with the records.
+
+/// The decisions on the records, and the fields that are added to them.
 struct Records {
     actions: Actions,
     /// The fields that are added to the records; `None` if there are none.
@@ -243,10 +244,7 @@ fn write_clusters(
         let mut rejects = slice.rejects.all().peekable();
         for (position, document) in (0u32..).zip(archive.names(slice)) {
             let (row, name) = document?;
-            while let Some(reject) =
-                rejects.next_if(|next| !next.as_ref().is_ok_and(|next| next.value > u64::from(position)))
-            {
-                reject?;
+            while next_if(&mut rejects, |next| next.value <= u64::from(position))?.is_some() {
                 records.push_reject()?;
             }
             let number = DocumentNumber::new(slice.number, position).0;

@@ -103,8 +103,8 @@ struct SampledRow {
     within: Vec<u64>,
 }
 
-/// Chooses the positions of the sampled fingerprints among `n`: an even stride from a start that depends on `seed`. So a run of
-/// equal neighbours cannot dominate the sample.
+/// Chooses the positions of the sampled fingerprints among `n`: an even stride from a start that depends on `seed`. So
+/// a run of equal neighbours cannot dominate the sample.
 pub(super) fn sample(n: usize, seed: u64) -> Vec<usize> {
     let size = (MAX_SAMPLE_COMPARISONS / n.max(1)).clamp(64, MAX_SAMPLE).min(n);
     let stride = n as f64 / size.max(1) as f64;
@@ -213,8 +213,8 @@ fn count<F: Fingerprints + ?Sized>(
     Ok(sampled)
 }
 
-/// For each of some rows, its position and those of the neighbours with which it is compared by the texts. Rows are sorted by
-/// fingerprint, so evenly spaced neighbours are spread over all directions.
+/// For each of some rows, its position and those of the neighbours with which it is compared by the texts. Rows are
+/// sorted by fingerprint, so evenly spaced neighbours are spread over all directions.
 fn compared<F: Fingerprints + ?Sized>(
     rows: &F,
     chosen: &[&SampledRow],
