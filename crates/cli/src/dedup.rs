@@ -40,6 +40,8 @@ Examples:
       also removes duplicates of documents in the collection seen/, and adds the kept documents to it for the next run
   twinprint dedup crawl/ -o out --memory 2GiB --on-disk
       keeps the tables on disk, for a corpus larger than memory; after an interruption the same command goes on
+  twinprint dedup crawl/ -o out --on-disk --incremental --overwrite
+      the same, every week: only the files that were added to crawl/ are analysed, and their pairs verified
   twinprint dedup news.jsonl -o out --parts
       also finds partial copies: a passage of one page within another, with its position in the original texts";
 
@@ -222,6 +224,11 @@ pub(crate) struct Args {
     #[arg(long, help_heading = "Running")]
     on_disk: bool,
 
+    /// Keep the folder of a run on disk. A later run over the same files and more analyses and verifies only what is new; the
+    /// added files must come after the others
+    #[arg(long, help_heading = "Running")]
+    incremental: bool,
+
     /// Begin a run on disk anew instead of going on with an interrupted one
     #[arg(long, help_heading = "Running")]
     fresh: bool,
@@ -279,6 +286,11 @@ impl Prepared {
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if args.fresh && !args.on_disk {
         return Err(usage("--fresh begins a run on disk anew: give --on-disk as well"));
+    }
+    if args.incremental && !args.on_disk {
+        return Err(usage(
+            "--incremental keeps the folder of a run on disk: give --on-disk as well",
+        ));
     }
     let prepared = args.prepare()?;
     let options = &prepared.options;
@@ -361,6 +373,7 @@ fn options(args: &Args) -> anyhow::Result<DedupOptions> {
         (true, false) => OnDisk::Always,
         (false, false) => OnDisk::AsNeeded,
     };
+    options.incremental = args.incremental;
     options.seed = args.seed;
     if let (Auto::Auto, Some(bits)) = (options.bits, width_named(profile)) {
         options.bits = Auto::Fixed(bits);

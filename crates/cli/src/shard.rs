@@ -29,9 +29,10 @@ Once all stages have ended, `twinprint dedup crawl/ -o out --on-disk` writes the
 #[group(skip)]
 #[command(
     after_help = EXAMPLES,
-    // A stage always runs on disk, and cannot begin anew.
+    // A stage always runs on disk and cannot begin anew, and the last command decides whether the folder stays.
     mut_arg("on_disk", |arg| arg.hide(true)),
     mut_arg("fresh", |arg| arg.hide(true)),
+    mut_arg("incremental", |arg| arg.hide(true)),
 )]
 pub(crate) struct Args {
     /// Stage to run, or `status`

@@ -147,6 +147,30 @@ fn duplicates_of_a_collection_are_removed_by_every_process() {
 }
 
 #[test]
+fn an_incremental_run_over_more_files_has_the_result_of_one_run() {
+    let sandbox = corpus(4, 300);
+    let added = std::fs::read(sandbox.path("in/3.jsonl")).unwrap();
+    std::fs::remove_file(sandbox.path("in/3.jsonl")).unwrap();
+    let incremental = "dedup in -o out --on-disk --incremental --pairs=distinct";
+    sandbox.run(incremental).ok();
+    assert!(sandbox.path("out.stages/8-verify").exists());
+    assert!(!sandbox.path("out.stages/6-join").exists());
+    sandbox.put("in/3.jsonl", added);
+    sandbox.run(incremental).fails(1, &["out", "--overwrite"]);
+    let run = sandbox.run(&format!("{incremental} --overwrite")).ok();
+    assert!(
+        run.stderr.contains("3 of 4 files were analysed"),
+        "{}",
+        run.stderr
+    );
+    sandbox.run("dedup in -o whole --pairs=distinct --quiet").ok();
+    assert_eq!(result(&sandbox, "out"), result(&sandbox, "whole"));
+    sandbox
+        .run("dedup in -o other --incremental")
+        .fails(2, &["--on-disk"]);
+}
+
+#[test]
 fn no_process_of_a_stage_empties_the_folder() {
     let sandbox = corpus(3, 60);
     sandbox.run("shard analyse in -o out --quiet").ok();

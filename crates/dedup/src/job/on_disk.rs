@@ -7,7 +7,7 @@ use crate::config::Config;
 use crate::error::DedupError;
 use crate::known::KnownStore;
 use crate::report;
-use crate::stages::{Stage, StageFolder, StageStatus, StagedInput, TaskShare};
+use crate::stages::{Stage, StageStatus, StagedInput, StagedJob, TaskShare};
 use twinprint_io::progress::Unit;
 use twinprint_io::results::Report;
 use twinprint_io::sink::OutputDir;
@@ -24,13 +24,16 @@ impl<'j> Runner<'j> {
         work: WorkDir,
     ) -> Result<Report, DedupError> {
         let (folder, progress) = (staged.folder, staged.progress);
-        let report = self.run_stages(job, staged, dir, work.path());
+        let result = staged.open().and_then(|staged| {
+            let report = self.run_stages(job, &staged, dir, work.path())?;
+            Ok((report, staged))
+        });
         drop(work);
-        match report {
-            Ok(report) => {
+        match result {
+            Ok((report, staged)) => {
                 // A whole result would refuse the same command. So the folder is deleted first, and a run that is killed
                 // meanwhile makes the deleted stages again.
-                StageFolder::open(folder)?.remove()?;
+                staged.end()?;
                 dir.finish()?;
                 Ok(report)
             }
@@ -94,12 +97,11 @@ impl<'j> Runner<'j> {
     fn run_stages(
         &mut self,
         job: &DedupJob<'_>,
-        staged: StagedInput<'_>,
+        staged: &StagedJob<'_>,
         dir: &OutputDir,
         work: &Path,
     ) -> Result<Report, DedupError> {
-        let input_bytes = staged.sources.total_bytes();
-        let staged = staged.open()?;
+        let input_bytes = staged.input_bytes();
         let run = |stage| staged.run(stage, TaskShare::ALL);
         self.stage("analyse", input_bytes, Unit::Bytes, |_| run(Stage::Analyse))?;
         let counts = staged.counts()?;
@@ -127,7 +129,7 @@ impl<'j> Runner<'j> {
         file.append(config.to_toml().as_bytes())?;
         file.finish()?;
         let shown = report
-            .shown(&staged)?
+            .shown(staged)?
             .timed(std::mem::take(&mut self.stages), self.started);
         let report = report::write(&shown, dir)?;
         Ok(report)

@@ -195,6 +195,8 @@ pub struct DedupOptions {
     pub memory: Option<u64>,
     /// The place of the tables of the run.
     pub on_disk: OnDisk,
+    /// True if the folder of a run on disk stays, for a later run over the same files and more.
+    pub incremental: bool,
     /// The seed of the random samples.
     pub seed: u64,
     /// The directory in which the work directory is created; `None` means the output directory.
@@ -231,6 +233,7 @@ impl DedupOptions {
             threads: 0,
             memory: None,
             on_disk: OnDisk::default(),
+            incremental: false,
             seed: 42,
             work_dir: None,
         })

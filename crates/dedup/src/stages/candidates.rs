@@ -10,6 +10,7 @@ use twinprint_cluster::JoinRole;
 use super::against::KnownItems;
 use super::bits::{Bits, ItemRoles};
 use super::folder::{Stage, Task};
+use super::former::Former;
 use super::hot_list;
 use super::item_tables::ItemTables;
 use super::job::StagedJob;
@@ -137,13 +138,7 @@ impl Expansion<'_> {
     }
 
     fn push(&mut self, a: u64, b: u64) -> Result<(), DedupError> {
-        let (item, earlier) = (a.max(b), a.min(b));
-        self.edges.push(EdgeRow {
-            item_block: self.job.item_block(item)?,
-            earlier_block: self.job.item_block(earlier)?,
-            item,
-            earlier,
-        })
+        self.edges.push(self.job.edge(a, b)?)
     }
 
     /// Runs the set join of the members. The members of crowds are written to a file.
@@ -206,6 +201,11 @@ impl Expansion<'_> {
             writer.push(row)
         })?;
         writer.finish()?;
+        summary.bits = job.parameters()?.radius.bits;
+        if let Some(former) = Former::open(job)?.filter(|_| job.options.verify) {
+            former.write_verdicts(dir)?;
+            summary.has_verdicts = true;
+        }
         Ok(summary)
     }
 }

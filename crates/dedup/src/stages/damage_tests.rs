@@ -4,16 +4,12 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 
-use twinprint_io::progress::Silent;
 use twinprint_io::sink::OutputDir;
-use twinprint_io::source::{SourceOptions, Sources};
 
-use super::tests::{result_files, write_corpus};
+use super::tests::{Run, result_files, write_corpus};
 use super::{Stage, StagedInput, TaskShare};
 use crate::error::DedupError;
-use crate::memory::Budget;
 use crate::options::{Auto, ClusterFiles, DedupOptions, PairRows};
 
 #[derive(Clone, Copy, Debug)]
@@ -103,33 +99,20 @@ fn damage_is_an_error_that_names_the_file() {
         clusters: ClusterFiles::Jsonl,
         ..DedupOptions::new().unwrap()
     };
-    let inputs = [corpus.display().to_string()];
-    let source = SourceOptions::default();
-    let sources = Sources::discover(&inputs, &source, dir.path()).unwrap();
-    let cancel = AtomicBool::new(false);
-    let run = |folder: &Path| -> Result<BTreeMap<PathBuf, String>, DedupError> {
-        let input = StagedInput {
-            sources: &sources,
-            source_options: &source,
-            options: &options,
-            against: None,
-            budget: Budget::new(None, 2)?,
-            memory: 1 << 16,
-            progress: &Silent,
-            cancel: &cancel,
-            folder,
-        };
-        let staged = input.open()?;
+    let run_in = |input: StagedInput<'_>, folder: &Path| -> Result<BTreeMap<PathBuf, String>, DedupError> {
+        let staged = StagedInput { folder, ..input }.open()?;
         for stage in Stage::ALL {
             staged.run(stage, TaskShare::ALL)?;
         }
         let out = tempfile::tempdir_in(dir.path()).unwrap();
         let work = tempfile::tempdir_in(dir.path()).unwrap();
         let output = OutputDir::create(&out.path().join("out"))?;
-        let mut report = staged.report(&inputs)?;
+        let mut report = staged.report(&[])?;
         staged.write(&output, work.path(), &mut report)?;
         Ok(result_files(&out.path().join("out")))
     };
+    let job = Run::new(&corpus, &options, dir.path());
+    let run = |folder: &Path| job.with_input(1 << 16, |input| run_in(input, folder));
     let whole = dir.path().join("whole");
     let expected = run(&whole).unwrap();
     let files = files_of_stages(&whole);

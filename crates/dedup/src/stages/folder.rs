@@ -4,6 +4,9 @@
 //! never runs again, and the files of a task that was killed are never read. Two processes may run one task at the same
 //! time: both write the same rows, and the first rename wins.
 //!
+//! A run over more files than an earlier one has a folder of its own for its stages, except for [`Stage::Analyse`], whose
+//! tasks belong to both runs.
+//!
 //! The folder of a task lists its files with their sizes, and a file is compared with the list when it is opened.
 
 use std::collections::HashMap;
@@ -24,6 +27,10 @@ use crate::rows::{BlockFile, Row, RowFile};
 
 /// The beginning of the name of a folder that is being deleted.
 const DELETED: &str = ".deleted-";
+/// The beginning of the name of the folder of a run over more files than the first one.
+pub(super) const RUN: &str = "run-";
+/// The stages whose outputs a later run over more files uses.
+const LATER: [Stage; 4] = [Stage::Analyse, Stage::Items, Stage::Candidates, Stage::Verify];
 
 /// A stage of a run on disk, in the order in which stages run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -115,6 +122,8 @@ impl Task {
 #[derive(Clone, Debug)]
 pub(crate) struct StageFolder {
     root: PathBuf,
+    /// The folder of the stages after [`Stage::Analyse`].
+    run: PathBuf,
     /// The files that are open.
     open: Arc<OpenFiles>,
     /// The lists of the files of tasks, as far as they were needed.
@@ -128,9 +137,25 @@ impl StageFolder {
         made.map_err(|error| WorkError::file(root, error))?;
         Ok(Self {
             root: root.to_owned(),
+            run: root.to_owned(),
             open: Arc::default(),
             manifests: Arc::default(),
         })
+    }
+
+    /// The same folder, with the stages after [`Stage::Analyse`] of a run that has a folder of its own for them, unless
+    /// `run` is empty.
+    pub(super) fn of_run(&self, run: &str) -> Self {
+        Self {
+            root: self.root.clone(),
+            run: if run.is_empty() {
+                self.root.clone()
+            } else {
+                self.root.join(run)
+            },
+            open: Arc::clone(&self.open),
+            manifests: Arc::default(),
+        }
     }
 
     /// The folder of the whole output of a task.
@@ -139,7 +164,12 @@ impl StageFolder {
     }
 
     fn stage(&self, stage: Stage) -> PathBuf {
-        self.root.join(stage.folder())
+        let folder = if stage == Stage::Analyse {
+            &self.root
+        } else {
+            &self.run
+        };
+        folder.join(stage.folder())
     }
 
     /// The list of the files of a task whose output is whole.
@@ -251,19 +281,57 @@ impl StageFolder {
         Ok(bytes)
     }
 
-    /// Deletes the folder with all outputs, the last stages first. If this is interrupted, the stages that are left are
-    /// whole.
-    pub(crate) fn remove(self) -> Result<(), DedupError> {
-        let removed = Stage::ALL.into_iter().rev().try_for_each(|stage| {
-            let deleted = self.root.join(format!("{DELETED}{}", stage.folder()));
+    /// Deletes the folder with all outputs, those of other runs first, and the last stages first. If this is interrupted,
+    /// the stages that are left are whole.
+    pub(super) fn remove(&self) -> Result<(), DedupError> {
+        self.delete_other_runs()?;
+        self.delete_stages(&Stage::ALL)?;
+        let removed = fs::remove_dir_all(&self.root);
+        Ok(removed.map_err(|error| WorkError::file(&self.root, error))?)
+    }
+
+    /// Deletes the outputs that a later run over more files does not use.
+    pub(super) fn keep_for_later(&self) -> Result<(), DedupError> {
+        self.delete_other_runs()?;
+        let unused: Vec<Stage> = Stage::ALL
+            .into_iter()
+            .filter(|stage| !LATER.contains(stage))
+            .collect();
+        self.delete_stages(&unused)
+    }
+
+    /// Deletes the outputs of other runs, but those of [`Stage::Analyse`] belong to all runs.
+    fn delete_other_runs(&self) -> Result<(), DedupError> {
+        let failed = |error| WorkError::file(&self.root, error);
+        let mut runs = vec![self.root.clone()];
+        for entry in fs::read_dir(&self.root).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            if entry.file_name().to_string_lossy().starts_with(RUN) {
+                runs.push(entry.path());
+            }
+        }
+        for run in runs.into_iter().filter(|run| *run != self.run) {
+            let other = Self { run, ..self.clone() };
+            other.delete_stages(&Stage::ALL[1..])?;
+            if other.run != other.root {
+                delete(&other.run).map_err(failed)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Deletes the outputs of stages, the last ones first.
+    fn delete_stages(&self, stages: &[Stage]) -> Result<(), DedupError> {
+        let deleted = stages.iter().rev().try_for_each(|&stage| {
+            let folder = self.stage(stage);
+            let deleted = folder.with_file_name(format!("{DELETED}{}", stage.folder()));
             delete(&deleted)?;
-            match fs::rename(self.stage(stage), &deleted) {
+            match fs::rename(folder, &deleted) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
                 renamed => renamed.and_then(|()| delete(&deleted)),
             }
         });
-        let removed = removed.and_then(|()| fs::remove_dir_all(&self.root));
-        Ok(removed.map_err(|error| WorkError::file(&self.root, error))?)
+        Ok(deleted.map_err(|error| WorkError::file(&self.root, error))?)
     }
 }
 

@@ -13,7 +13,7 @@ use twinprint_text::KeyedHasher;
 
 use super::folder::{Stage, StageFolder, Task};
 use super::outputs::{CandidatesSummary, ITEMS, ItemsSummary, Parameters, PartSummary, TEXTS};
-use super::tables::ItemRow;
+use super::tables::{EdgeRow, ItemRow};
 use crate::error::DedupError;
 use crate::known::KnownStore;
 use crate::memory::Budget;
@@ -25,10 +25,14 @@ use crate::rows::RowFile;
 pub(super) struct Specification {
     /// The version of the program that wrote the folder.
     pub(super) version: String,
-    /// A digest of the options and the input files.
-    pub(super) identity: String,
-    /// The first file of each part, and after them the number of files.
-    pub(super) part_starts: Vec<u32>,
+    /// A digest of the options.
+    pub(super) options: String,
+    /// The parts of the input.
+    pub(super) input: Vec<InputPart>,
+    /// The name of the folder of the stages after `analyse`; empty if they are beside it.
+    pub(super) run: String,
+    /// That folder of the run before files were added, if there was one.
+    pub(super) former: Option<String>,
     /// The number of ranges of text hashes.
     pub(super) hash_ranges: u32,
     /// The key of the text hashes.
@@ -37,16 +41,25 @@ pub(super) struct Specification {
     pub(super) memory: u64,
 }
 
+/// A part of the input, which one task analyses.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct InputPart {
+    /// The files, by their numbers.
+    pub(super) files: Range<u32>,
+    /// A digest of the names, sizes and times of the files.
+    pub(super) digest: String,
+}
+
 impl Specification {
-    /// The parts of the input.
+    /// The numbers of the parts of the input.
     pub(super) fn parts(&self) -> Range<u32> {
-        0..self.part_starts.len().saturating_sub(1) as u32
+        0..self.input.len() as u32
     }
 
     /// The files of a part.
     pub(super) fn part(&self, part: u32) -> Range<u32> {
-        let start = |at: usize| self.part_starts.get(at).copied().unwrap_or(0);
-        start(part as usize)..start(part as usize + 1)
+        let part = self.input.get(part as usize);
+        part.map_or(0..0, |part| part.files.clone())
     }
 
     /// The ranges of text hashes.
@@ -109,6 +122,20 @@ fn get_or_try<T>(cell: &OnceLock<T>, make: impl FnOnce() -> Result<T, DedupError
 }
 
 impl StagedJob<'_> {
+    /// The bytes of the input files.
+    pub(crate) fn input_bytes(&self) -> u64 {
+        self.sources.total_bytes()
+    }
+
+    /// Deletes the folder after the result is written. An incremental run keeps what a later run over more files uses.
+    pub(crate) fn end(self) -> Result<(), DedupError> {
+        if self.options.incremental {
+            self.folder.keep_for_later()
+        } else {
+            self.folder.remove()
+        }
+    }
+
     /// The summary of a part. Its analysis must be whole.
     pub(super) fn part(&self, part: u32) -> Result<&PartSummary, DedupError> {
         get_or_try(&self.outputs.parts[part as usize], || {
@@ -157,9 +184,7 @@ impl StagedJob<'_> {
 
     /// The items of a block.
     pub(super) fn items_of_block(&self, block: u32) -> Result<Range<u64>, DedupError> {
-        let summary = self.items_summary()?;
-        let start = |block: usize| summary.blocks.get(block).copied().unwrap_or(summary.items);
-        Ok(start(block as usize)..start(block as usize + 1))
+        Ok(self.items_summary()?.block(block))
     }
 
     /// The block of an item.
@@ -169,6 +194,17 @@ impl StagedJob<'_> {
             .blocks
             .partition_point(|&first| first <= item);
         Ok(after.saturating_sub(1) as u32)
+    }
+
+    /// The candidate pair of two items.
+    pub(super) fn edge(&self, a: u64, b: u64) -> Result<EdgeRow, DedupError> {
+        let (item, earlier) = (a.max(b), a.min(b));
+        Ok(EdgeRow {
+            item_block: self.item_block(item)?,
+            earlier_block: self.item_block(earlier)?,
+            item,
+            earlier,
+        })
     }
 
     /// The number of blocks of rows of the join.

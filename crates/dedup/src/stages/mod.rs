@@ -31,7 +31,10 @@ mod classes;
 #[cfg(test)]
 mod damage_tests;
 mod examples;
+#[cfg(test)]
+mod extension_tests;
 mod folder;
+mod former;
 mod groups;
 mod hot_list;
 mod item_tables;
@@ -57,7 +60,7 @@ mod verify;
 mod write;
 
 pub use folder::Stage;
-pub(crate) use folder::StageFolder;
+pub(crate) use job::StagedJob;
 pub(crate) use run::{StagedInput, refused_option};
 pub(crate) use size::{RowCounts, bytes_of_rows};
 pub use tasks::{StageStatus, TaskShare};

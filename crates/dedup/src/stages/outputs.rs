@@ -1,6 +1,7 @@
 //! The outputs of the stages: the names of their files, and their summaries.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 use twinprint_io::source::{Intake, IntegerType};
@@ -85,6 +86,14 @@ pub(super) struct ItemsSummary {
     pub(super) blocks: Vec<u64>,
 }
 
+impl ItemsSummary {
+    /// The items of a block.
+    pub(super) fn block(&self, block: u32) -> Range<u64> {
+        let start = |block: usize| self.blocks.get(block).copied().unwrap_or(self.items);
+        start(block as usize)..start(block as usize + 1)
+    }
+}
+
 /// The name of the file of items that duplicate known documents.
 pub(super) const KNOWN: &str = "known";
 
@@ -132,6 +141,9 @@ pub(super) struct JoinSummary {
 /// The name of the file of candidate pairs.
 pub(super) const EDGES: &str = "edges";
 
+/// The name of the file of the verdicts of an earlier run, in the order of candidate pairs.
+pub(super) const VERDICTS: &str = "verdicts";
+
 /// The name of the file of members of crowds.
 pub(super) const CROWD: &str = "crowd";
 
@@ -148,6 +160,10 @@ pub(super) struct CandidatesSummary {
     pub(super) hot: Vec<HotRowSummary>,
     /// The pairs of blocks of items that have candidates, one for each task of the verification.
     pub(super) blocks: Vec<EdgeBlocks>,
+    /// The width in which the distances of verified candidates are measured.
+    pub(super) bits: u32,
+    /// True if there are verdicts of an earlier run.
+    pub(super) has_verdicts: bool,
 }
 
 /// A hot row that the report lists.

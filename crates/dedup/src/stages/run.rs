@@ -3,6 +3,7 @@
 use std::fs;
 use std::hash::Hasher;
 use std::io::{self, Write};
+use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -13,8 +14,9 @@ use twinprint_io::sink::Existing;
 use twinprint_io::source::{SourceFile, SourceOptions, Sources};
 use twinprint_io::work::WorkError;
 
-use super::folder::StageFolder;
-use super::job::{Outputs, Specification, StagedJob};
+use super::folder::{RUN, StageFolder};
+use super::former::Former;
+use super::job::{InputPart, Outputs, Specification, StagedJob};
 use crate::error::DedupError;
 use crate::known::KnownStore;
 use crate::memory::Budget;
@@ -70,11 +72,12 @@ impl<'r> StagedInput<'r> {
     pub(crate) fn open(self) -> Result<StagedJob<'r>, DedupError> {
         let folder = StageFolder::open(self.folder)?;
         if self.options.on_disk == OnDisk::Anew {
-            folder.clone().remove()?;
+            folder.remove()?;
             StageFolder::open(self.folder)?;
         }
-        if self.found()?.is_none() {
-            self.begin()?;
+        match self.found()? {
+            None => self.begin()?,
+            Some(found) => self.extend(&found, &folder)?,
         }
         // Another process may have begun the run at the same time, so the specification is read again.
         let spec = self.found()?.filter(|spec| self.is_own(spec));
@@ -82,7 +85,7 @@ impl<'r> StagedInput<'r> {
             folder: self.folder.to_owned(),
         })?;
         Ok(StagedJob {
-            folder,
+            folder: folder.of_run(&spec.run),
             outputs: Outputs::of(spec.parts().len()),
             sources: self.sources,
             options: self.options,
@@ -94,8 +97,46 @@ impl<'r> StagedInput<'r> {
         })
     }
 
+    /// True if a specification has the options of this run, and all of its files are the first ones of this run.
+    fn has_first_files(&self, spec: &Specification) -> bool {
+        let is_same = |part: &InputPart| self.part(part.files.clone()).is_some_and(|same| same == *part);
+        spec.version == VERSION && spec.options == self.digest_of_options() && spec.input.iter().all(is_same)
+    }
+
+    /// The number of files of a specification.
+    fn files_of(spec: &Specification) -> usize {
+        spec.input.last().map_or(0, |part| part.files.end as usize)
+    }
+
     fn is_own(&self, spec: &Specification) -> bool {
-        spec.identity == self.identity() && spec.version == VERSION
+        Self::files_of(spec) == self.sources.list().len() && self.has_first_files(spec)
+    }
+
+    /// If the folder belongs to a run over the first files of this run, lets it belong to this run: the added files are
+    /// further parts, and the later stages get a folder of their own.
+    fn extend(&self, found: &Specification, folder: &StageFolder) -> Result<(), DedupError> {
+        let (known, files) = (Self::files_of(found), self.sources.list().len());
+        if known >= files || !self.has_first_files(found) {
+            return Ok(());
+        }
+        let mut spec = self.specification(found.input.clone());
+        spec.key = found.key;
+        let mut hasher = SipHasher13::new();
+        for part in &spec.input {
+            hasher.write(part.digest.as_bytes());
+        }
+        spec.run = format!("{RUN}{:016x}", hasher.finish());
+        // The verdicts of a run that was interrupted are not used; those of the run before it are.
+        spec.former = if Former::is_whole(&folder.of_run(&found.run))? {
+            Some(found.run.clone())
+        } else {
+            found.former.clone()
+        };
+        self.progress.warn(&format!(
+            "{}: {known} of {files} files were analysed by an earlier run; only the others are analysed now",
+            self.folder.display()
+        ));
+        self.write(&spec, true)
     }
 
     /// The specification in the folder.
@@ -112,14 +153,24 @@ impl<'r> StagedInput<'r> {
         }
     }
 
-    /// Writes the specification, unless another process is first.
+    /// Writes the specification of a new run, unless another process is first.
     fn begin(&self) -> Result<(), DedupError> {
+        self.write(&self.specification(Vec::new()), false)
+    }
+
+    /// Writes a specification. Another one in the folder stays unless it is replaced.
+    fn write(&self, spec: &Specification, replaces: bool) -> Result<(), DedupError> {
         let failed = |error| WorkError::file(self.folder, error);
-        let spec = self.specification(self.identity());
-        let json = serde_json::to_vec_pretty(&spec).map_err(|error| failed(error.into()))?;
+        let json = serde_json::to_vec_pretty(spec).map_err(|error| failed(error.into()))?;
         let mut file = tempfile::NamedTempFile::new_in(self.folder).map_err(failed)?;
         file.write_all(&json).map_err(failed)?;
-        match file.persist_noclobber(self.folder.join(SPECIFICATION)) {
+        let path = self.folder.join(SPECIFICATION);
+        let written = if replaces {
+            file.persist(path)
+        } else {
+            file.persist_noclobber(path)
+        };
+        match written {
             Err(error) if error.error.kind() != io::ErrorKind::AlreadyExists => {
                 Err(failed(error.error).into())
             }
@@ -127,19 +178,30 @@ impl<'r> StagedInput<'r> {
         }
     }
 
-    /// A digest of the options that affect the result and of the files with their sizes and times.
-    fn identity(&self) -> String {
-        let mut hasher = SipHasher13::new();
+    /// A digest of the options that affect the result.
+    fn digest_of_options(&self) -> String {
         let options = DedupOptions {
             threads: 0,
             memory: None,
             work_dir: None,
             on_disk: OnDisk::default(),
+            incremental: false,
             existing: Existing::default(),
             ..self.options.clone()
         };
+        let mut hasher = SipHasher13::new();
         hasher.write(format!("{options:?}{:?}", self.source_options).as_bytes());
-        for file in self.sources.list() {
+        format!("{:032x}", hasher.finish128().as_u128())
+    }
+
+    /// The part of these files, with a digest of their names, sizes and times; `None` if there are fewer files.
+    fn part(&self, files: Range<u32>) -> Option<InputPart> {
+        let mut hasher = SipHasher13::new();
+        for file in self
+            .sources
+            .list()
+            .get(files.start as usize..files.end as usize)?
+        {
             let SourceFile {
                 label,
                 bytes,
@@ -148,26 +210,32 @@ impl<'r> StagedInput<'r> {
             } = file;
             hasher.write(format!("{label} {} {bytes} {modified:?}\n", file.relative.display()).as_bytes());
         }
-        format!("{:032x}", hasher.finish128().as_u128())
+        let digest = format!("{:032x}", hasher.finish128().as_u128());
+        Some(InputPart { files, digest })
     }
 
-    fn specification(&self, identity: String) -> Specification {
-        let part_bytes = (self.sources.total_bytes() / MIN_PARTS).clamp(1, PART_BYTES);
-        let mut part_starts = vec![0];
-        let (mut bytes, files) = (0, self.sources.list());
-        for (number, file) in (0u32..).zip(files) {
-            if bytes >= part_bytes {
-                part_starts.push(number);
-                bytes = 0;
-            }
+    /// The specification of a run. Its first parts are those of an earlier run, and the other files are divided.
+    fn specification(&self, mut input: Vec<InputPart>) -> Specification {
+        let first = input.last().map_or(0, |part| part.files.end);
+        let files = self.sources.list();
+        let others = files.get(first as usize..).unwrap_or_default();
+        let all_bytes: u64 = others.iter().map(|file| file.bytes).sum();
+        let part_bytes = (all_bytes / MIN_PARTS).clamp(1, PART_BYTES);
+        let (mut start, mut bytes) = (first, 0);
+        for (next, file) in (first + 1..).zip(others) {
             bytes += file.bytes;
+            if bytes >= part_bytes || next == files.len() as u32 {
+                input.extend(self.part(start..next));
+                (start, bytes) = (next, 0);
+            }
         }
-        part_starts.push(files.len() as u32);
         Specification {
             version: VERSION.to_owned(),
-            identity,
-            hash_ranges: (part_starts.len() as u32 - 1).clamp(1, MAX_RANGES),
-            part_starts,
+            options: self.digest_of_options(),
+            run: String::new(),
+            former: None,
+            hash_ranges: (input.len() as u32).clamp(1, MAX_RANGES),
+            input,
             key: crate::read::random_key(),
             memory: self.memory,
         }

@@ -222,6 +222,65 @@ row! {
 }
 
 row! {
+    /// The verdict of an earlier run on a candidate pair, sorted like candidate pairs.
+    struct VerdictRow {
+        item_block: u32,
+        earlier_block: u32,
+        item: u64,
+        earlier: u64,
+        distance: u32,
+        /// The bits of the Jaccard; no number if it is below that of a near miss.
+        jaccard: u64,
+        /// The bits of the containment.
+        containment: u64,
+    }
+}
+
+impl VerdictRow {
+    /// The verdict on `edge`; `None` stands for a Jaccard below that of a near miss.
+    pub(super) fn new(edge: EdgeRow, verdict: Option<VerifiedRow>) -> Self {
+        let EdgeRow {
+            item_block,
+            earlier_block,
+            item,
+            earlier,
+        } = edge;
+        let none = f64::NAN.to_bits();
+        Self {
+            item_block,
+            earlier_block,
+            item,
+            earlier,
+            distance: verdict.map_or(0, |row| row.distance),
+            jaccard: verdict.map_or(none, |row| row.jaccard),
+            containment: verdict.map_or(none, |row| row.containment),
+        }
+    }
+
+    /// The candidate pair.
+    pub(super) fn edge(&self) -> EdgeRow {
+        EdgeRow {
+            item_block: self.item_block,
+            earlier_block: self.earlier_block,
+            item: self.item,
+            earlier: self.earlier,
+        }
+    }
+
+    /// The pair with its similarity; `None` if that is below a near miss.
+    pub(super) fn verified(&self) -> Option<VerifiedRow> {
+        let row = VerifiedRow {
+            item: self.item,
+            earlier: self.earlier,
+            distance: self.distance,
+            jaccard: self.jaccard,
+            containment: self.containment,
+        };
+        Some(row).filter(|row| !f64::from_bits(row.jaccard).is_nan())
+    }
+}
+
+row! {
     /// An item that follows a leader.
     struct FollowerRow {
         leader: u64,

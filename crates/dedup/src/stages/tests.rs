@@ -109,7 +109,7 @@ fn compared_report(report: Report) -> String {
     format!("{report:#}")
 }
 
-struct Run<'r> {
+pub(super) struct Run<'r> {
     inputs: [String; 1],
     source: SourceOptions,
     options: &'r DedupOptions,
@@ -117,7 +117,7 @@ struct Run<'r> {
 }
 
 impl<'r> Run<'r> {
-    fn new(corpus: &Path, options: &'r DedupOptions, dir: &'r Path) -> Self {
+    pub(super) fn new(corpus: &Path, options: &'r DedupOptions, dir: &'r Path) -> Self {
         Self {
             inputs: [corpus.display().to_string()],
             source: SourceOptions {
@@ -130,7 +130,7 @@ impl<'r> Run<'r> {
     }
 
     /// Runs in memory and on disk, and fails unless both give the same files. Returns the files.
-    fn is_equal_everywhere(&self, memory: u64, processes: u32) -> BTreeMap<PathBuf, String> {
+    pub(super) fn is_equal_everywhere(&self, memory: u64, processes: u32) -> BTreeMap<PathBuf, String> {
         let (expected, found) = (self.in_memory(), self.on_disk(memory, processes));
         let names = [&expected, &found].map(|files| files.keys().collect::<Vec<_>>());
         assert_eq!(names[0], names[1]);
@@ -162,14 +162,12 @@ impl<'r> Run<'r> {
         files
     }
 
-    /// Runs on disk with tasks of `memory` bytes, each stage by `processes` processes from the last to the first. Each
-    /// stage is also interrupted: the output of every third task is deleted and made again.
-    fn on_disk(&self, memory: u64, processes: u32) -> BTreeMap<PathBuf, String> {
-        let folder = self.dir.join("stages");
+    /// The input of a run on disk with tasks of `memory` bytes.
+    pub(super) fn with_input<T>(&self, memory: u64, use_input: impl FnOnce(StagedInput<'_>) -> T) -> T {
         let cancel = AtomicBool::new(false);
         let against = KnownStore::open(self.options, &NoStores).unwrap();
         let sources = Sources::discover(&self.inputs, &self.source, self.dir).unwrap();
-        let input = StagedInput {
+        use_input(StagedInput {
             sources: &sources,
             source_options: &self.source,
             options: self.options,
@@ -178,8 +176,17 @@ impl<'r> Run<'r> {
             memory,
             progress: &Silent,
             cancel: &cancel,
-            folder: &folder,
-        };
+            folder: &self.dir.join("stages"),
+        })
+    }
+
+    /// Runs on disk with tasks of `memory` bytes, each stage by `processes` processes from the last to the first. Each
+    /// stage is also interrupted: the output of every third task is deleted and made again.
+    pub(super) fn on_disk(&self, memory: u64, processes: u32) -> BTreeMap<PathBuf, String> {
+        self.with_input(memory, |input| self.run_stages(input, processes))
+    }
+
+    fn run_stages(&self, input: StagedInput<'_>, processes: u32) -> BTreeMap<PathBuf, String> {
         for stage in Stage::ALL {
             for process in (1..=processes).rev() {
                 let share: TaskShare = format!("{process}/{processes}").parse().unwrap();
@@ -210,7 +217,7 @@ impl<'r> Run<'r> {
         let config =
             crate::config::Config::of(&self.inputs, &self.source, self.options, staged.radius().unwrap());
         files.insert("config.toml".into(), config.to_toml());
-        staged.folder.remove().unwrap();
+        staged.end().unwrap();
         fs::remove_dir_all(out).unwrap();
         files
     }
@@ -417,11 +424,7 @@ fn the_folder_of_another_run_is_refused() {
         "{\"text\": \"The ferry runs until May.\"}\n",
     )
     .unwrap();
-    let inputs = [dir.path().join("a.jsonl").display().to_string()];
-    let source = SourceOptions::default();
-    let sources = Sources::discover(&inputs, &source, dir.path()).unwrap();
-    let folder = dir.path().join("stages");
-    let cancel = AtomicBool::new(false);
+    let corpus = dir.path().join("a.jsonl");
     let [first, other, fresh] =
         [(0.8, OnDisk::Always), (0.9, OnDisk::Always), (0.9, OnDisk::Anew)].map(|(threshold, on_disk)| {
             DedupOptions {
@@ -430,22 +433,17 @@ fn the_folder_of_another_run_is_refused() {
                 ..DedupOptions::new().unwrap()
             }
         });
-    let input = |options| StagedInput {
-        sources: &sources,
-        source_options: &source,
-        options,
-        against: None,
-        budget: Budget::new(None, 1).unwrap(),
-        memory: 1 << 20,
-        progress: &Silent,
-        cancel: &cancel,
-        folder: &folder,
+    let continues =
+        |options| Run::new(&corpus, options, dir.path()).with_input(1 << 20, |input| input.continues());
+    let refusal = |options| {
+        let run = Run::new(&corpus, options, dir.path());
+        run.with_input(1 << 20, |input| input.open().err().map(|error| error.to_string()))
     };
-    assert!(!input(&first).continues());
-    input(&first).open().unwrap();
-    assert!(input(&first).continues() && !input(&other).continues());
-    let refused = input(&other).open().err().unwrap().to_string();
+    assert!(!continues(&first));
+    assert_eq!(refusal(&first), None);
+    assert!(continues(&first) && !continues(&other));
+    let refused = refusal(&other).unwrap();
     assert!(refused.contains("other options"), "{refused}");
-    input(&fresh).open().unwrap();
-    assert!(input(&other).continues());
+    assert_eq!(refusal(&fresh), None);
+    assert!(continues(&other));
 }

@@ -7,10 +7,11 @@ use std::path::Path;
 use rayon::prelude::*;
 
 use super::folder::{Stage, Task};
+use super::former;
 use super::item_tables::ItemTables;
 use super::job::StagedJob;
 use super::outputs::{BELOW, EDGES, EdgeBlocks, VERIFIED, VerifySummary};
-use super::tables::{EdgeRow, VerifiedRow};
+use super::tables::{EdgeRow, VerdictRow, VerifiedRow};
 use crate::corpus::distance;
 use crate::corpus::shingle_sets::SharedSet;
 use crate::error::DedupError;
@@ -62,6 +63,9 @@ fn verify_blocks(job: &StagedJob<'_>, blocks: EdgeBlocks, dir: &Path) -> Result<
     if !job.options.verify {
         return take_all(job, &edges, dir);
     }
+    let candidates = edges.len() as u64;
+    let (edges, settled) = former::split(job, edges)?;
+    job.progress.advance(settled.len() as u64);
     let mut items: Vec<u64> = edges.iter().flat_map(|edge| [edge.item, edge.earlier]).collect();
     items.par_sort_unstable();
     items.dedup();
@@ -70,9 +74,8 @@ fn verify_blocks(job: &StagedJob<'_>, blocks: EdgeBlocks, dir: &Path) -> Result<
     let capacity = job.set_bytes();
     let mut sets = tables.sets(job)?;
     let local = |item: u64| ItemId::from_index(items.partition_point(|&other| other < item));
-    let mut writer = RowWriter::create(&dir.join(VERIFIED))?;
-    let mut below = RowWriter::create(&dir.join(BELOW))?;
-    let mut summary = VerifySummary::default();
+    let mut files = VerifiedFiles::create(dir, job.options.threshold)?;
+    let mut settled = settled.iter().filter_map(VerdictRow::verified).peekable();
     let mut rest = edges.as_slice();
     while !rest.is_empty() {
         job.check_cancelled()?;
@@ -118,18 +121,50 @@ fn verify_blocks(job: &StagedJob<'_>, blocks: EdgeBlocks, dir: &Path) -> Result<
                 })
             })
             .collect();
-        summary.verified += batch.len() as u64;
         for row in verified.into_iter().flatten() {
-            if f64::from_bits(row.jaccard) >= job.options.threshold {
-                summary.duplicates += 1;
-                writer.push(row)?;
-            } else {
-                below.push(row)?;
+            while let Some(earlier) = settled.next_if(|settled| *settled < row) {
+                files.push(earlier)?;
             }
+            files.push(row)?;
         }
         job.progress.advance(batch.len() as u64);
     }
-    writer.finish()?;
-    below.finish()?;
-    Ok(summary)
+    settled.try_for_each(|row| files.push(row))?;
+    Ok(VerifySummary {
+        verified: candidates,
+        duplicates: files.finish()?,
+    })
+}
+
+/// The files of a task: the duplicates, and the candidates just below the threshold.
+struct VerifiedFiles {
+    threshold: f64,
+    duplicates: RowWriter<VerifiedRow>,
+    below: RowWriter<VerifiedRow>,
+}
+
+impl VerifiedFiles {
+    fn create(dir: &Path, threshold: f64) -> Result<Self, DedupError> {
+        Ok(Self {
+            threshold,
+            duplicates: RowWriter::create(&dir.join(VERIFIED))?,
+            below: RowWriter::create(&dir.join(BELOW))?,
+        })
+    }
+
+    fn push(&mut self, row: VerifiedRow) -> Result<(), DedupError> {
+        if f64::from_bits(row.jaccard) >= self.threshold {
+            self.duplicates.push(row)
+        } else {
+            self.below.push(row)
+        }
+    }
+
+    /// Returns the number of duplicates.
+    fn finish(self) -> Result<u64, DedupError> {
+        let duplicates = self.duplicates.rows();
+        self.duplicates.finish()?;
+        self.below.finish()?;
+        Ok(duplicates)
+    }
 }
