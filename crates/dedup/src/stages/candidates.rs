@@ -25,6 +25,8 @@ use crate::rows::{RowSorter, RowWriter};
 
 /// The bytes of a candidate while it is verified: its row, its items among those of the task, and its sets' keys.
 const VERIFIED_EDGE_BYTES: u64 = 64;
+/// The bytes of a member of the set join in its tables.
+const MEMBER_BYTES: u64 = 72;
 /// The smallest number of candidates at which a task of the verification ends.
 const MIN_EDGES: u64 = 1 << 10;
 
@@ -33,7 +35,7 @@ pub(super) fn expand(job: &StagedJob<'_>) -> Result<CandidatesSummary, DedupErro
     job.folder.run(Task::only(Stage::Candidates), |dir| {
         let mut expansion = Expansion {
             job,
-            edges: RowSorter::new(dir, job.sort_memory()),
+            edges: RowSorter::new(dir, job.spec.memory / 8),
             roles: ItemRoles::new(job.items()?.len()),
             known: known_items(job)?,
             summary: CandidatesSummary::default(),
@@ -151,7 +153,11 @@ impl Expansion<'_> {
             let sets = tables.sets(job)?;
             let roles = members.iter().map(|&item| self.roles.of(item));
             let mut found = Candidates::of_members(roles.collect());
-            let bytes = job.spec.memory / 2;
+            // The index of the set join takes what the tables, the cached sets and the sort of the candidates leave.
+            let tables = members.len() as u64 * MEMBER_BYTES;
+            let cached = 2 * job.set_bytes() as u64;
+            let left = job.spec.memory - job.spec.memory / 8;
+            let bytes = left.saturating_sub(tables + cached).max(job.spec.memory / 8);
             let watch = JoinWatch {
                 fits: &|join| join <= bytes,
                 in_chunks: true,
@@ -203,8 +209,8 @@ impl Expansion<'_> {
         writer.finish()?;
         summary.bits = job.parameters()?.radius.bits;
         if let Some(former) = Former::open(job)?.filter(|_| job.options.verify) {
-            former.write_verdicts(dir)?;
-            summary.has_verdicts = true;
+            former.write_compared(dir)?;
+            summary.has_compared = true;
         }
         Ok(summary)
     }

@@ -31,7 +31,7 @@ fn incremental() -> DedupOptions {
     }
 }
 
-/// The numbers of candidates with a verdict of an earlier run, and of those without.
+/// The numbers of candidates that an earlier run has verified, and of the others.
 fn settled_and_open(run: &Run<'_>) -> [usize; 2] {
     run.with_input(MEMORY, |input| {
         let staged = input.open().unwrap();
@@ -103,7 +103,7 @@ fn a_run_goes_on_with_added_files_after_an_interruption() {
     };
     move_files(&waiting, &corpus, 0..3);
     run.on_disk(MEMORY, 1);
-    // The run over five files ends before it has verdicts, so those of the run over three files are used.
+    // The run over five files ends before it verifies its candidates, so the run over three files is used.
     move_files(&waiting, &corpus, 3..5);
     run_until(Stage::Candidates);
     let [with_five, _] = settled_and_open(&run);

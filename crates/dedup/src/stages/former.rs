@@ -1,4 +1,4 @@
-//! The verdicts of an earlier run over the first files of the input.
+//! The candidates that an earlier run over the first files of the input has verified.
 //!
 //! When files are added, the texts of the earlier files stay the same. So a candidate that the earlier run verified is not
 //! verified again. Which pairs are candidates is decided anew, because the radius may change. Items have other numbers then,
@@ -8,12 +8,12 @@ use std::path::Path;
 
 use super::folder::{Stage, StageFolder, Task};
 use super::job::StagedJob;
-use super::outputs::{BELOW, CandidatesSummary, EDGES, ITEMS, ItemsSummary, VERDICTS, VERIFIED};
-use super::tables::{EdgeRow, ItemRow, VerdictRow, VerifiedRow};
+use super::outputs::{BELOW, COMPARED, CandidatesSummary, EDGES, ITEMS, ItemsSummary, VERIFIED};
+use super::tables::{ComparedRow, EdgeRow, ItemRow, VerifiedRow};
 use crate::error::DedupError;
 use crate::rows::{Number, RowFile, RowSorter, RowWriter, next_if, row};
 
-/// An earlier run whose verdicts are whole.
+/// An earlier run that has verified all of its candidates.
 pub(super) struct Former<'j> {
     job: &'j StagedJob<'j>,
     folder: StageFolder,
@@ -38,7 +38,7 @@ row! {
 }
 
 impl<'j> Former<'j> {
-    /// True if a run has all of its verdicts.
+    /// True if a run has verified all of its candidates.
     pub(super) fn is_whole(folder: &StageFolder) -> Result<bool, DedupError> {
         let [items, candidates] = [Stage::Items, Stage::Candidates].map(Task::only);
         if !folder.is_whole(items) || !folder.is_whole(candidates) {
@@ -49,7 +49,7 @@ impl<'j> Former<'j> {
         Ok(tasks.all(|number| folder.is_whole(Task::new(Stage::Verify, number))))
     }
 
-    /// Opens the earlier run; `None` if there is none, or if its verdicts do not hold.
+    /// Opens the earlier run; `None` if there is none, or if its distances are those of another width.
     pub(super) fn open(job: &'j StagedJob<'j>) -> Result<Option<Self>, DedupError> {
         let Some(run) = &job.spec.former else {
             return Ok(None);
@@ -64,13 +64,13 @@ impl<'j> Former<'j> {
             candidates: folder.summary(Task::only(Stage::Candidates))?,
             folder,
         };
-        // The distances of verdicts are measured in the width of the fingerprints.
+        // The distances of verified pairs are measured in the width of the fingerprints.
         let same_width = former.candidates.bits == job.parameters()?.radius.bits;
         Ok(Some(former).filter(|_| same_width))
     }
 
-    /// Writes all verdicts to a file in `dir`, with the numbers that the items have now.
-    pub(super) fn write_verdicts(&self, dir: &Path) -> Result<(), DedupError> {
+    /// Writes the verified candidates to a file in `dir`, with the numbers that the items have now.
+    pub(super) fn write_compared(&self, dir: &Path) -> Result<(), DedupError> {
         let numbers = self.numbers(dir)?;
         let mut sorter = RowSorter::new(dir, self.job.sort_memory());
         let edges = self
@@ -87,18 +87,18 @@ impl<'j> Former<'j> {
             for (at, edge) in (0..).zip(edges.range(blocks.from..blocks.to)) {
                 let edge = edge?;
                 self.job.check_at(at)?;
-                let mut verdict = None;
+                let mut similar = None;
                 for rows in &mut rows {
                     let of_edge = |row: &VerifiedRow| (row.item, row.earlier) == (edge.item, edge.earlier);
-                    verdict = verdict.or(next_if(rows, of_edge)?);
+                    similar = similar.or(next_if(rows, of_edge)?);
                 }
                 let (Some(a), Some(b)) = (own.of(edge.item), other.of(edge.earlier)) else {
                     return Err(edges.damaged());
                 };
-                sorter.push(VerdictRow::new(self.job.edge(a, b)?, verdict))?;
+                sorter.push(ComparedRow::new(self.job.edge(a, b)?, similar))?;
             }
         }
-        sorter.write(&dir.join(VERDICTS))?;
+        sorter.write(&dir.join(COMPARED))?;
         Ok(())
     }
 
@@ -168,28 +168,28 @@ impl BlockNumbers {
     }
 }
 
-/// Splits the candidates of a task, which are sorted, into those that are verified now and the verdicts on the others.
+/// Splits the candidates of a task, which are sorted, into those that are verified now and those that were verified earlier.
 pub(super) fn split(
     job: &StagedJob<'_>,
     edges: Vec<EdgeRow>,
-) -> Result<(Vec<EdgeRow>, Vec<VerdictRow>), DedupError> {
-    if !job.candidates()?.has_verdicts {
+) -> Result<(Vec<EdgeRow>, Vec<ComparedRow>), DedupError> {
+    if !job.candidates()?.has_compared {
         return Ok((edges, Vec::new()));
     }
     let file = job
         .folder
-        .rows::<VerdictRow>(Task::only(Stage::Candidates), VERDICTS)?;
+        .rows::<ComparedRow>(Task::only(Stage::Candidates), COMPARED)?;
     let Some(&first) = edges.first() else {
         return Ok((edges, Vec::new()));
     };
     let from = file.partition_point(|row| row.edge() < first)?;
-    let mut verdicts = file.range(from..file.len()).peekable();
+    let mut compared = file.range(from..file.len()).peekable();
     let mut settled = Vec::new();
     let mut open = Vec::new();
     for edge in edges {
-        while next_if(&mut verdicts, |row| row.edge() < edge)?.is_some() {}
-        match next_if(&mut verdicts, |row| row.edge() == edge)? {
-            Some(verdict) => settled.push(verdict),
+        while next_if(&mut compared, |row| row.edge() < edge)?.is_some() {}
+        match next_if(&mut compared, |row| row.edge() == edge)? {
+            Some(row) => settled.push(row),
             None => open.push(edge),
         }
     }

@@ -141,8 +141,8 @@ pub(super) struct JoinSummary {
 /// The name of the file of candidate pairs.
 pub(super) const EDGES: &str = "edges";
 
-/// The name of the file of the verdicts of an earlier run, in the order of candidate pairs.
-pub(super) const VERDICTS: &str = "verdicts";
+/// The name of the file of the candidates that an earlier run has verified.
+pub(super) const COMPARED: &str = "compared";
 
 /// The name of the file of members of crowds.
 pub(super) const CROWD: &str = "crowd";
@@ -162,8 +162,8 @@ pub(super) struct CandidatesSummary {
     pub(super) blocks: Vec<EdgeBlocks>,
     /// The width in which the distances of verified candidates are measured.
     pub(super) bits: u32,
-    /// True if there are verdicts of an earlier run.
-    pub(super) has_verdicts: bool,
+    /// True if an earlier run has verified candidates.
+    pub(super) has_compared: bool,
 }
 
 /// A hot row that the report lists.

@@ -126,7 +126,7 @@ impl<'r> StagedInput<'r> {
             hasher.write(part.digest.as_bytes());
         }
         spec.run = format!("{RUN}{:016x}", hasher.finish());
-        // The verdicts of a run that was interrupted are not used; those of the run before it are.
+        // A run that was interrupted is not used, but the run before it is.
         spec.former = if Former::is_whole(&folder.of_run(&found.run))? {
             Some(found.run.clone())
         } else {

@@ -222,8 +222,8 @@ row! {
 }
 
 row! {
-    /// The verdict of an earlier run on a candidate pair, sorted like candidate pairs.
-    struct VerdictRow {
+    /// A candidate pair that an earlier run has verified, sorted like candidate pairs.
+    struct ComparedRow {
         item_block: u32,
         earlier_block: u32,
         item: u64,
@@ -236,9 +236,9 @@ row! {
     }
 }
 
-impl VerdictRow {
-    /// The verdict on `edge`; `None` stands for a Jaccard below that of a near miss.
-    pub(super) fn new(edge: EdgeRow, verdict: Option<VerifiedRow>) -> Self {
+impl ComparedRow {
+    /// The pair `edge`, with its similarity unless that is below a near miss.
+    pub(super) fn new(edge: EdgeRow, similar: Option<VerifiedRow>) -> Self {
         let EdgeRow {
             item_block,
             earlier_block,
@@ -251,9 +251,9 @@ impl VerdictRow {
             earlier_block,
             item,
             earlier,
-            distance: verdict.map_or(0, |row| row.distance),
-            jaccard: verdict.map_or(none, |row| row.jaccard),
-            containment: verdict.map_or(none, |row| row.containment),
+            distance: similar.map_or(0, |row| row.distance),
+            jaccard: similar.map_or(none, |row| row.jaccard),
+            containment: similar.map_or(none, |row| row.containment),
         }
     }
 

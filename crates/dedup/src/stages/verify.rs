@@ -11,7 +11,7 @@ use super::former;
 use super::item_tables::ItemTables;
 use super::job::StagedJob;
 use super::outputs::{BELOW, EDGES, EdgeBlocks, VERIFIED, VerifySummary};
-use super::tables::{EdgeRow, VerdictRow, VerifiedRow};
+use super::tables::{ComparedRow, EdgeRow, VerifiedRow};
 use crate::corpus::distance;
 use crate::corpus::shingle_sets::SharedSet;
 use crate::error::DedupError;
@@ -75,7 +75,7 @@ fn verify_blocks(job: &StagedJob<'_>, blocks: EdgeBlocks, dir: &Path) -> Result<
     let mut sets = tables.sets(job)?;
     let local = |item: u64| ItemId::from_index(items.partition_point(|&other| other < item));
     let mut files = VerifiedFiles::create(dir, job.options.threshold)?;
-    let mut settled = settled.iter().filter_map(VerdictRow::verified).peekable();
+    let mut settled = settled.iter().filter_map(ComparedRow::verified).peekable();
     let mut rest = edges.as_slice();
     while !rest.is_empty() {
         job.check_cancelled()?;
