@@ -25,8 +25,6 @@ use crate::rows::{RowSorter, RowWriter};
 
 /// The bytes of a candidate while it is verified: its row, its items among those of the task, and its sets' keys.
 const VERIFIED_EDGE_BYTES: u64 = 64;
-/// The bytes of a member of the set join in its tables.
-const MEMBER_BYTES: u64 = 72;
 /// The smallest number of candidates at which a task of the verification ends.
 const MIN_EDGES: u64 = 1 << 10;
 
@@ -153,11 +151,9 @@ impl Expansion<'_> {
             let sets = tables.sets(job)?;
             let roles = members.iter().map(|&item| self.roles.of(item));
             let mut found = Candidates::of_members(roles.collect());
-            // The index of the set join takes what the tables, the cached sets and the sort of the candidates leave.
-            let tables = members.len() as u64 * MEMBER_BYTES;
-            let cached = 2 * job.set_bytes() as u64;
-            let left = job.spec.memory - job.spec.memory / 8;
-            let bytes = left.saturating_sub(tables + cached).max(job.spec.memory / 8);
+            // The tables of the members and the cached sets take memory, too. But a smaller index would have more chunks,
+            // and all later members are read again for each chunk.
+            let bytes = job.spec.memory / 2;
             let watch = JoinWatch {
                 fits: &|join| join <= bytes,
                 in_chunks: true,
