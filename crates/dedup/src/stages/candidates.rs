@@ -33,7 +33,7 @@ pub(super) fn expand(job: &StagedJob<'_>) -> Result<CandidatesSummary, DedupErro
     job.folder.run(Task::only(Stage::Candidates), |dir| {
         let mut expansion = Expansion {
             job,
-            edges: RowSorter::new(dir, job.spec.memory / 8),
+            edges: RowSorter::new(dir, job.sort_memory() / 2),
             roles: ItemRoles::new(job.items()?.len()),
             known: known_items(job)?,
             summary: CandidatesSummary::default(),

@@ -1,7 +1,7 @@
 //! A run over more files than an earlier one uses its stages, and has the result of one run over all files.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::folder::{Stage, Task};
 use super::former;
@@ -12,6 +12,16 @@ use crate::options::{Auto, ClusterFiles, DedupOptions, Keep, PairRows};
 
 /// The bytes of a task.
 const MEMORY: u64 = 1 << 18;
+
+/// Makes a folder of files that wait, with `documents` documents, and an empty folder for the corpus.
+fn folders(dir: &Path, files: usize, documents: usize) -> [PathBuf; 2] {
+    let folders = ["waiting", "corpus"].map(|name| dir.join(name));
+    for folder in &folders {
+        fs::create_dir(folder).unwrap();
+    }
+    write_corpus(&folders[0], files, documents);
+    folders
+}
 
 /// Moves files from one folder to another.
 fn move_files(from: &Path, to: &Path, names: std::ops::Range<usize>) {
@@ -55,10 +65,7 @@ fn settled_and_open(run: &Run<'_>) -> [usize; 2] {
 fn added_files_give_the_result_of_one_run_and_no_pair_is_verified_twice() {
     let dir = tempfile::tempdir().unwrap();
     for keep in [Keep::First, Keep::Longest, Keep::Newest] {
-        let [waiting, corpus] = ["waiting", "corpus"].map(|name| dir.path().join(name));
-        fs::create_dir(&waiting).unwrap();
-        fs::create_dir(&corpus).unwrap();
-        write_corpus(&waiting, 7, 1400);
+        let [waiting, corpus] = folders(dir.path(), 7, 1400);
         let options = DedupOptions {
             keep,
             ..incremental()
@@ -87,10 +94,7 @@ fn added_files_give_the_result_of_one_run_and_no_pair_is_verified_twice() {
 #[test]
 fn a_run_goes_on_with_added_files_after_an_interruption() {
     let dir = tempfile::tempdir().unwrap();
-    let [waiting, corpus] = ["waiting", "corpus"].map(|name| dir.path().join(name));
-    fs::create_dir(&waiting).unwrap();
-    fs::create_dir(&corpus).unwrap();
-    write_corpus(&waiting, 7, 700);
+    let [waiting, corpus] = folders(dir.path(), 7, 700);
     let options = incremental();
     let run = Run::new(&corpus, &options, dir.path());
     let run_until = |last: Stage| {
@@ -117,10 +121,7 @@ fn a_run_goes_on_with_added_files_after_an_interruption() {
 #[test]
 fn a_folder_is_refused_if_an_earlier_file_has_changed() {
     let dir = tempfile::tempdir().unwrap();
-    let [waiting, corpus] = ["waiting", "corpus"].map(|name| dir.path().join(name));
-    fs::create_dir(&waiting).unwrap();
-    fs::create_dir(&corpus).unwrap();
-    write_corpus(&waiting, 3, 90);
+    let [waiting, corpus] = folders(dir.path(), 3, 90);
     let options = incremental();
     let run = Run::new(&corpus, &options, dir.path());
     let is_refused = || run.with_input(MEMORY, |input| input.open().is_err());
