@@ -133,7 +133,7 @@ fn duplicates_of_a_collection_are_removed_by_every_process() {
         "verify",
         "lead",
     ];
-    for stage in stages.iter().chain(&["groups"]) {
+    for stage in stages.iter().chain(&["groups", "recall"]) {
         for task in ["2/2", "1/2"] {
             let command = format!("shard {stage} in -o staged --against seen --task {task} --quiet");
             sandbox.run(&command).ok();

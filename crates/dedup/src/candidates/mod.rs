@@ -141,13 +141,13 @@ impl Candidates {
 
     /// Runs the set join before the grouping, and turns its pairs into edges, so that members outside crowds need no
     /// special treatment afterwards. The members of crowds keep their roles, and the grouping searches the pairs of two of
-    /// them among leaders only. If the pairs are too many, all members keep their roles. `bits` is the width of
-    /// distances. The largest number of pairs follows the corpus and the memory limit.
+    /// them among leaders only. If the pairs are too many, all members keep their roles. `distance` returns the
+    /// distance of the fingerprints of two items. The largest number of pairs follows the corpus and the memory limit.
     pub(crate) fn join_members(
         &mut self,
         sets: &SetCache<'_>,
         options: &DedupOptions,
-        bits: u32,
+        distance: impl Fn(ItemId, ItemId) -> u32,
         watch: JoinWatch<'_>,
     ) -> Result<(), DedupError> {
         let left = allowed_edges(options).saturating_sub(self.edges.len() as u64);
@@ -163,11 +163,7 @@ impl Candidates {
         };
         let join = SetJoin::new(sets, &self.roles, options.threshold)?;
         if let Some(in_crowd) = join.pairs(sets, &self.roles, watch, &mut keep)? {
-            edges.retain(|edge: &Edge| {
-                self.admits(edge.item, edge.earlier, || {
-                    sets.distance(edge.item, edge.earlier, bits)
-                })
-            });
+            edges.retain(|&Edge { item, earlier }| self.admits(item, earlier, || distance(item, earlier)));
             self.by_shingles = edges.len() as u64;
             self.edges.extend(edges);
             edge::sort(&mut self.edges);

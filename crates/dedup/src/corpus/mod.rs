@@ -5,6 +5,7 @@
 //! duplicate nothing ([`Classes::is_empty_text`]). Documents and classes are numbered in input order ([`DocumentId`],
 //! [`ClassId`]).
 
+pub(crate) mod item_texts;
 pub(crate) mod keep_order;
 mod names;
 pub(crate) mod shingle_sets;

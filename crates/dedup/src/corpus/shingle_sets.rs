@@ -13,6 +13,7 @@ use twinprint_text::Measure;
 use twinprint_text::overlap::{ShingleSet, ShingleSketch, Shingler, overlap};
 
 use crate::corpus::Classes;
+use crate::corpus::item_texts::ItemTexts;
 use crate::error::DedupError;
 use crate::ids::{ClassId, IdVec, ItemId};
 use twinprint_io::object_pool::ObjectPool;
@@ -56,8 +57,7 @@ struct KeptSketch {
 /// `capacity` bytes. The sketches of sets that were dropped exclude most pairs for which the sets would be made again.
 pub(crate) struct SetCache<'c> {
     spool: &'c Spool,
-    classes: &'c Classes,
-    order: &'c IdVec<ItemId, ClassId>,
+    texts: ItemTexts<'c>,
     key: HashKey,
     cached: FxHashMap<SetKey, CachedSet>,
     /// The sketches of sets that were made, which stay when the sets are dropped.
@@ -155,22 +155,21 @@ impl<'c> SetCache<'c> {
         capacity: usize,
         cancel: &'c AtomicBool,
     ) -> Self {
-        Self::with_key(key_of(classes), spool, classes, order, capacity, cancel)
+        let texts = ItemTexts::Classes { classes, order };
+        Self::with_key(key_of(classes), spool, texts, capacity, cancel)
     }
 
     /// Like [`new`](Self::new), but for a part of a corpus. `key` is the [key](CorpusKey) of the whole corpus.
     pub(crate) fn with_key(
         key: HashKey,
         spool: &'c Spool,
-        classes: &'c Classes,
-        order: &'c IdVec<ItemId, ClassId>,
+        texts: ItemTexts<'c>,
         capacity: usize,
         cancel: &'c AtomicBool,
     ) -> Self {
         Self {
             spool,
-            classes,
-            order,
+            texts,
             key,
             cached: FxHashMap::default(),
             sketches: FxHashMap::default(),
@@ -186,7 +185,7 @@ impl<'c> SetCache<'c> {
 
     /// The measure of an item's own text: words or characters.
     pub(crate) fn measure(&self, item: ItemId) -> Measure {
-        self.classes.measure[self.order[item]]
+        self.texts.measure(item)
     }
 
     /// The keys of the shingle sets by which two items are compared.
@@ -195,15 +194,9 @@ impl<'c> SetCache<'c> {
         [a, b].map(|item| SetKey { item, measure })
     }
 
-    /// The Hamming distance of the fingerprints of two items, in their low `bits` bits, 64 or 128.
-    pub(crate) fn distance(&self, a: ItemId, b: ItemId, bits: u32) -> u32 {
-        self.classes.distance(self.order[a], self.order[b], bits)
-    }
-
     /// The approximate size in bytes of an item's shingle set, in its own measure.
     pub(crate) fn cost(&self, item: ItemId) -> usize {
-        let text = self.classes.text[self.order[item]];
-        cost(text.len(), self.measure(item))
+        cost(self.texts.text(item).len(), self.measure(item))
     }
 
     /// The shingle set with this key, if it is cached.
@@ -232,8 +225,7 @@ impl<'c> SetCache<'c> {
             }
         }
         let place = |&SetKey { item, measure }: &SetKey| {
-            let text = self.classes.text[self.order[item]];
-            (text.block, item, measure == Measure::CharGrams)
+            (self.texts.text(item).block, item, measure == Measure::CharGrams)
         };
         missing.sort_unstable_by_key(place);
         missing.dedup();
@@ -322,7 +314,7 @@ impl<'c> SetCache<'c> {
         mut keys: Vec<SetKey>,
         f: impl Fn(SetKey, &[u64]) -> Option<T> + Sync,
     ) -> Result<Vec<T>, DedupError> {
-        keys.par_sort_unstable_by_key(|key| (self.classes.text[self.order[key.item]].block, key.item));
+        keys.par_sort_unstable_by_key(|key| (self.texts.text(key.item).block, key.item));
         let tasks = keys.par_chunks(TEXTS_PER_TASK);
         let of_tasks: Vec<Vec<T>> = tasks
             .map_init(
@@ -355,8 +347,7 @@ impl<'c> SetCache<'c> {
         if self.cancel.load(Ordering::Relaxed) {
             return Err(DedupError::cancelled());
         }
-        let place = self.classes.text[self.order[item]];
-        let text = self.spool.text(place, &mut loader.buffer)?;
+        let text = self.spool.text(self.texts.text(item), &mut loader.buffer)?;
         Ok(loader.shingler.shingle(text, measure))
     }
 

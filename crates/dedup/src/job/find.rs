@@ -8,20 +8,19 @@ use crate::corpus::Names;
 use crate::corpus::keep_order::KeepOrder;
 use crate::corpus::shingle_sets::SetCache;
 use crate::error::DedupError;
-use crate::ids::ClassId;
+use crate::ids::{ClassId, ItemId};
 use crate::known::append::Append;
 use crate::known::{AppendInput, KnownClasses, KnownStore, LookedUpTexts};
 use crate::memory;
 use crate::options::{Keep, PairRows};
 use crate::read::{ReadOutcome, Rejects, SpoolPlace};
-use crate::recall::{self, MeasuredSearch, RecallSample};
+use crate::recall::{self, MeasuredSearch, SampledRun};
 use crate::verify::pair_rows;
 use crate::verify::schedule::schedule;
 use crate::write::Tables;
 use crate::write::pairs::PairWriter;
 use twinprint_io::number::counted;
 use twinprint_io::progress::Unit;
-use twinprint_io::results::RecallReport;
 use twinprint_io::sink::OutputDir;
 use twinprint_io::source::Sources;
 
@@ -133,7 +132,11 @@ impl Runner<'_> {
                         job.check_cancelled()
                     },
                 };
-                candidates.join_members(&sets, job.options, radius.bits, watch)?;
+                let distance = |a: ItemId, b: ItemId| {
+                    let [a, b] = [a, b].map(|item| keep.classes[item]);
+                    corpus.classes.distance(a, b, radius.bits)
+                };
+                candidates.join_members(&sets, job.options, distance, watch)?;
                 if job.options.pairs != PairRows::None {
                     let rows_of = |item| match job.options.pairs {
                         PairRows::All => u64::from(corpus.classes.copies(keep.classes[item])),
@@ -156,20 +159,20 @@ impl Runner<'_> {
                 Some(spool) if radius.choice != RadiusChoice::Exact => {
                     let search = MeasuredSearch {
                         classes: &corpus.classes,
-                        order: &keep.classes,
+                        keep: &keep,
                         spool,
                         candidates: &candidates,
                         bits: radius.bits,
                         threshold: job.options.threshold,
                         seed: job.options.seed,
                     };
-                    Some(RecallSample::draw(search, |item| {
+                    Some(SampledRun::draw(search, |item| {
                         known.of(keep.classes[item]).is_some()
                     })?)
                 }
                 _ => None,
             };
-            let held = held + sample.as_ref().map_or(0, RecallSample::bytes);
+            let held = held + sample.as_ref().map_or(0, SampledRun::bytes);
             let grouping = Grouping {
                 corpus: &corpus,
                 keep: &keep,
@@ -195,7 +198,7 @@ impl Runner<'_> {
             None => spool.is_some().then(recall::exact),
         };
         drop(sample);
-        self.warn_about_recall(recall.as_ref());
+        recall::warn_if_low(recall.as_ref(), self.progress);
         let pairs = pairs.finish()?;
         let tables = Tables {
             corpus,
@@ -228,20 +231,6 @@ impl Runner<'_> {
                 if texts == 1 { "is" } else { "are" },
             ));
         }
-    }
-
-    /// Warns if the measured recall may be low.
-    fn warn_about_recall(&self, recall: Option<&RecallReport>) {
-        let Some(recall) = recall.filter(|recall| recall.may_be_low()) else {
-            return;
-        };
-        self.progress.warn(&format!(
-            "the recall may be below {}: of {} sampled pairs of duplicates, {} are not among the candidates; a larger \
-             radius finds more",
-            RecallReport::WANTED,
-            recall.trials,
-            recall.trials - recall.found
-        ));
     }
 
     /// Fails if no document has the field by which the newest document is kept. Warns if only some documents have it.

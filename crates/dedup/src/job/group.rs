@@ -14,7 +14,7 @@ use crate::corpus::shingle_sets::{SetCache, SpooledText, jaccard, key_of};
 use crate::error::DedupError;
 use crate::ids::{ClassId, Id, ItemId};
 use crate::options::PairRows;
-use crate::recall::RecallSample;
+use crate::recall::SampledRun;
 use crate::verify::matcher::{MatchCriteria, Matcher};
 use crate::verify::near_misses::NearMisses;
 use crate::write::pairs::PairWriter;
@@ -27,7 +27,7 @@ pub(super) struct Grouping<'g> {
     /// The spool of texts; `None` in a run without verification.
     pub(super) spool: Option<&'g Spool>,
     /// The sample by which the recall is measured; `None` if nothing is measured.
-    pub(super) sample: Option<&'g RecallSample<'g>>,
+    pub(super) sample: Option<&'g SampledRun<'g>>,
     pub(super) candidates: &'g Candidates,
     /// The width in which the distances of fingerprints are measured.
     pub(super) bits: u32,

@@ -6,6 +6,7 @@ use super::{DedupJob, Runner};
 use crate::config::Config;
 use crate::error::DedupError;
 use crate::known::KnownStore;
+use crate::recall;
 use crate::report;
 use crate::stages::{Stage, StageStatus, StagedInput, StagedJob, TaskShare};
 use twinprint_io::progress::Unit;
@@ -120,7 +121,12 @@ impl<'j> Runner<'j> {
         self.stage("verify", candidates, Unit::Documents, |_| run(Stage::Verify))?;
         self.stage("lead", 0, Unit::Steps, |_| run(Stage::Lead))?;
         self.stage("groups", 0, Unit::Steps, |_| run(Stage::Groups))?;
+        if staged.measures_recall()? {
+            let texts = staged.item_count()?;
+            self.stage("recall", texts, Unit::Documents, |_| run(Stage::Recall))?;
+        }
         let mut report = staged.report(job.inputs)?;
+        recall::warn_if_low(report.report.recall.as_ref(), self.progress);
         self.stage("write", input_bytes, Unit::Bytes, |_| {
             staged.write(dir, work, &mut report)
         })?;

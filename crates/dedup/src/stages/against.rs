@@ -6,6 +6,7 @@ use std::path::Path;
 
 use twinprint_io::runs::KnownDocument;
 
+use super::bits::Bits;
 use super::folder::{Stage, Task};
 use super::item_tables::ItemTables;
 use super::job::StagedJob;
@@ -93,6 +94,15 @@ impl KnownItems {
     pub(super) fn items(&self) -> impl Iterator<Item = Result<u64, DedupError>> {
         let rows = self.blocks.iter().flat_map(|block| block.rows.all());
         rows.map(|row| Ok(row?.item))
+    }
+
+    /// The known items as a set, one bit for each item of the run.
+    pub(super) fn bits(&self, job: &StagedJob<'_>) -> Result<Bits, DedupError> {
+        let mut known = Bits::new(job.items()?.len());
+        for item in self.items() {
+            known.set(item?);
+        }
+        Ok(known)
     }
 
     /// The known document of a number.

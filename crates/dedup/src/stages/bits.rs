@@ -31,9 +31,67 @@ impl Bits {
         bits >> (number % 64) & 1 == 1
     }
 
+    /// How many numbers the set has.
+    pub(super) fn count(&self) -> u64 {
+        self.0.iter().map(|bits| u64::from(bits.count_ones())).sum()
+    }
+
     /// The numbers of the set, ascending.
     fn numbers(&self) -> impl Iterator<Item = u64> {
         (0..self.0.len() as u64 * 64).filter(|&number| self.has(number))
+    }
+
+    /// The numbers of the set by their places among them.
+    fn places(&self) -> Places<'_> {
+        let mut before = Vec::with_capacity(self.0.len().div_ceil(PLACED_WORDS));
+        let mut count = 0;
+        for words in self.0.chunks(PLACED_WORDS) {
+            before.push(count);
+            count += words.iter().map(|bits| u64::from(bits.count_ones())).sum::<u64>();
+        }
+        Places {
+            bits: self,
+            before,
+            count,
+        }
+    }
+}
+
+/// The number of words of bits, of which the numbers before are stored.
+const PLACED_WORDS: usize = 8;
+
+/// The numbers of a set by their places among them, from 0. They take an eighth of the memory of the set.
+pub(super) struct Places<'b> {
+    bits: &'b Bits,
+    /// For every [`PLACED_WORDS`] words, how many numbers of the set are before them.
+    before: Vec<u64>,
+    count: u64,
+}
+
+impl Places<'_> {
+    /// The number at a place; `None` past the last one.
+    pub(super) fn number(&self, place: u64) -> Option<u64> {
+        let chunk = self
+            .before
+            .partition_point(|&before| before <= place)
+            .checked_sub(1)?;
+        let mut left = place - self.before[chunk];
+        let first = chunk * PLACED_WORDS;
+        for (word, &bits) in (first..).zip(self.bits.0.iter().skip(first)) {
+            let ones = u64::from(bits.count_ones());
+            if left < ones {
+                // The lowest ones are removed until the one at the place is the lowest.
+                let bits = (0..left).fold(bits, |bits, _| bits & (bits - 1));
+                return Some(word as u64 * 64 + u64::from(bits.trailing_zeros()));
+            }
+            left -= ones;
+        }
+        None
+    }
+
+    /// How many numbers the set has.
+    pub(super) fn count(&self) -> u64 {
+        self.count
     }
 }
 
@@ -79,6 +137,11 @@ impl ItemRoles {
     pub(super) fn members(&self) -> impl Iterator<Item = u64> {
         self.members.numbers()
     }
+
+    /// The items that take part in the set join by their places among them.
+    pub(super) fn member_places(&self) -> Places<'_> {
+        self.members.places()
+    }
 }
 
 #[cfg(test)]
@@ -106,5 +169,23 @@ mod tests {
         roles.leave_out(&left_out);
         assert_eq!(of(&roles), [core, none, fringe, none, none]);
         assert!(roles.members().eq([0, 64]));
+    }
+
+    #[test]
+    fn places_are_those_of_the_ascending_numbers() {
+        let numbers: Vec<u64> = (0..3000)
+            .filter(|n| n % 7 == 3 || n % 512 == 0 || (1200..1300).contains(n))
+            .collect();
+        let mut bits = Bits::new(6000);
+        for &number in &numbers {
+            bits.set(number);
+        }
+        let places = bits.places();
+        assert_eq!(places.count(), numbers.len() as u64);
+        for (place, &number) in (0..).zip(&numbers) {
+            assert_eq!(places.number(place), Some(number));
+        }
+        assert_eq!(places.number(places.count()), None);
+        assert_eq!(Bits::new(0).places().number(0), None);
     }
 }

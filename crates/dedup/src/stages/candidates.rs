@@ -12,15 +12,15 @@ use super::bits::{Bits, ItemRoles};
 use super::folder::{Stage, Task};
 use super::former::Former;
 use super::hot_list;
-use super::item_tables::ItemTables;
 use super::job::StagedJob;
 use super::joined::{HotRows, JoinedRows};
+use super::members::Members;
 use super::outputs::{CROWD, CandidatesSummary, EDGES, EdgeBlocks};
+use super::recall;
 use super::tables::{CrowdRow, EdgeRow, role_field};
 use crate::candidates::radius::RadiusChoice;
 use crate::candidates::{Candidates, Edge, HOT_ROW_MIN_CLASSES, JoinWatch, in_set_join, row_role};
 use crate::error::DedupError;
-use crate::ids::Id;
 use crate::rows::{RowSorter, RowWriter};
 
 /// The bytes of a candidate while it is verified: its row, its items among those of the task, and its sets' keys.
@@ -35,7 +35,8 @@ pub(super) fn expand(job: &StagedJob<'_>) -> Result<CandidatesSummary, DedupErro
             job,
             edges: RowSorter::new(dir, job.sort_memory() / 2),
             roles: ItemRoles::new(job.items()?.len()),
-            known: known_items(job)?,
+            known: KnownItems::open(job)?.bits(job)?,
+            connected: Bits::new(job.items()?.len()),
             summary: CandidatesSummary::default(),
         };
         expansion.text_roles()?;
@@ -53,15 +54,6 @@ pub(super) fn expand(job: &StagedJob<'_>) -> Result<CandidatesSummary, DedupErro
     })
 }
 
-/// The items that duplicate known documents.
-fn known_items(job: &StagedJob<'_>) -> Result<Bits, DedupError> {
-    let mut known = Bits::new(job.items()?.len());
-    for item in KnownItems::open(job)?.items() {
-        known.set(item?);
-    }
-    Ok(known)
-}
-
 /// The candidates while they are made.
 struct Expansion<'j> {
     job: &'j StagedJob<'j>,
@@ -69,6 +61,8 @@ struct Expansion<'j> {
     roles: ItemRoles,
     /// The known items, which have no candidates.
     known: Bits,
+    /// The items that have candidates.
+    connected: Bits,
     summary: CandidatesSummary,
 }
 
@@ -138,21 +132,20 @@ impl Expansion<'_> {
     }
 
     fn push(&mut self, a: u64, b: u64) -> Result<(), DedupError> {
+        self.connected.set(a);
+        self.connected.set(b);
         self.edges.push(self.job.edge(a, b)?)
     }
 
     /// Runs the set join of the members. The members of crowds are written to a file.
     fn join_members(&mut self, dir: &Path) -> Result<(), DedupError> {
         let mut crowd = RowWriter::create(&dir.join(CROWD))?;
-        let members: Vec<u64> = self.roles.members().collect();
         let job = self.job;
+        let members = Members::load(job, &self.roles)?;
         if !members.is_empty() {
-            let tables = ItemTables::load(job, &members)?;
-            let sets = tables.sets(job)?;
-            let roles = members.iter().map(|&item| self.roles.of(item));
-            let mut found = Candidates::of_members(roles.collect());
-            // The tables of the members and the cached sets take memory, too. But a smaller index would have more chunks,
-            // and all later members are read again for each chunk.
+            let sets = members.sets(job)?;
+            let mut found = Candidates::of_members(members.roles(&self.roles));
+            // A smaller index would have more chunks, and all later members are read again for each chunk.
             let bytes = job.spec.memory / 2;
             let watch = JoinWatch {
                 fits: &|join| join <= bytes,
@@ -162,12 +155,17 @@ impl Expansion<'_> {
             };
             found.emit_member_pairs(&sets, job.options.threshold, watch, &mut |edge: Edge| {
                 self.summary.by_shingles += 1;
-                self.push(members[edge.item.index()], members[edge.earlier.index()])
+                let [a, b] = [edge.item, edge.earlier].map(|member| members.item(member));
+                self.connected.set(a);
+                self.connected.set(b);
+                self.edges.push(job.edge(a, b)?)
             })?;
             for (member, &role) in found.roles.entries() {
                 if role != JoinRole::None {
+                    let item = members.item(member);
+                    self.connected.set(item);
                     crowd.push(CrowdRow {
-                        item: members[member.index()],
+                        item,
                         role: role_field(role),
                     })?;
                 }
@@ -179,6 +177,7 @@ impl Expansion<'_> {
 
     /// Writes the candidates and finds those of each pair of blocks.
     fn finish(self, dir: &Path) -> Result<CandidatesSummary, DedupError> {
+        recall::draw(self.job, &self.connected, &self.known, dir)?;
         let mut summary = self.summary;
         let mut writer = RowWriter::create(&dir.join(EDGES))?;
         let job = self.job;

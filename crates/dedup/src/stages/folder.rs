@@ -55,11 +55,13 @@ pub enum Stage {
     Lead,
     /// The decision on each class.
     Groups,
+    /// The duplicates drawn for a sample of texts, of a block of items.
+    Recall,
 }
 
 impl Stage {
     /// All stages, in order.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Analyse,
         Self::Classes,
         Self::Items,
@@ -70,6 +72,7 @@ impl Stage {
         Self::Verify,
         Self::Lead,
         Self::Groups,
+        Self::Recall,
     ];
 
     /// The name of the stage.
@@ -91,6 +94,7 @@ impl Stage {
             Self::Verify => "verify",
             Self::Lead => "lead",
             Self::Groups => "groups",
+            Self::Recall => "recall",
         }
     }
 

@@ -4,6 +4,7 @@ use twinprint_io::work::TextRef;
 
 use super::job::StagedJob;
 use super::tables::measure_of;
+use crate::corpus::item_texts::ItemTexts;
 use crate::corpus::keep_order::KeepOrder;
 use crate::corpus::shingle_sets::SetCache;
 use crate::corpus::{Classes, NewClass};
@@ -51,10 +52,18 @@ impl ItemTables {
         Ok(SetCache::with_key(
             job.items_summary()?.key.finish(),
             job.spool()?,
-            &self.classes,
-            &self.keep.classes,
+            ItemTexts::Classes {
+                classes: &self.classes,
+                order: &self.keep.classes,
+            },
             job.set_bytes(),
             job.cancel,
         ))
+    }
+
+    /// The Hamming distance of the fingerprints of two items, in their low `bits` bits, 64 or 128.
+    pub(super) fn distance(&self, a: ItemId, b: ItemId, bits: u32) -> u32 {
+        let [a, b] = [a, b].map(|item| self.keep.classes[item]);
+        self.classes.distance(a, b, bits)
     }
 }

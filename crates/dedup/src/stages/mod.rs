@@ -16,6 +16,7 @@
 //! | [`verify`] | two blocks of items | verified pairs |
 //! | [`lead`] | run | the leader of each follower |
 //! | [`groups`] | run | the decision on each class |
+//! | [`recall`] | block of items | the duplicates drawn for a sample of texts |
 //! | [`mod@write`] | run | the output directory |
 //!
 //! The result equals that of a run in memory: every stage is a function of the rows, the options and the parameters,
@@ -45,10 +46,12 @@ mod joined;
 mod keep_key;
 mod lead;
 mod manifest;
+mod members;
 mod memo;
 mod outputs;
 mod parameters;
 mod partial;
+mod recall;
 mod report;
 mod run;
 mod size;

@@ -147,6 +147,9 @@ pub(super) const COMPARED: &str = "compared";
 /// The name of the file of members of crowds.
 pub(super) const CROWD: &str = "crowd";
 
+/// The name of the file of the items that the recall is measured on.
+pub(super) const SAMPLE: &str = "sample";
+
 /// The counts of the candidates.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct CandidatesSummary {
@@ -218,6 +221,16 @@ pub(super) struct LeadSummary {
     /// Those of them that are duplicates.
     pub(super) crowd_duplicates: u64,
     pub(super) near_misses: NearMisses,
+}
+
+/// The name of the file of the duplicates drawn for sampled texts, sorted by the text.
+pub(super) const DRAWN: &str = "drawn";
+
+/// The counts of the recall's sample.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub(super) struct RecallSummary {
+    /// The number of sampled texts, the same for all blocks.
+    pub(super) sampled: u64,
 }
 
 /// The name of the file of decisions, sorted by the class of a slice.

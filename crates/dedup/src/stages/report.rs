@@ -120,6 +120,7 @@ impl StagedJob<'_> {
                 pair_rows: None,
             },
             clusters: clusters(groups.sizes),
+            recall: self.recall()?,
             hot_rows: hot_list::report(self)?,
             near_misses: led.near_misses.bands().clone(),
             intake,

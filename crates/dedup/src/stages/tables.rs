@@ -209,6 +209,20 @@ row! {
 }
 
 row! {
+    /// The duplicate that is drawn for a sampled text among the texts of a block.
+    struct DrawnRow {
+        /// The item of the sampled text.
+        text: u64,
+        /// The priority; the duplicate with the smallest one is drawn.
+        priority: u64,
+        /// The first document with the text of the duplicate. It decides between equal priorities.
+        order: u64,
+        /// The item of the duplicate.
+        item: u64,
+    }
+}
+
+row! {
     /// A verified pair of duplicates.
     struct VerifiedRow {
         item: u64,
@@ -337,6 +351,7 @@ mod tests {
             ("VerifiedRow", VerifiedRow::BYTES),
             ("FollowerRow", FollowerRow::BYTES),
             ("DecisionRow", DecisionRow::BYTES),
+            ("DrawnRow", DrawnRow::BYTES),
         ] {
             let line = format!("| `{row}` | {bytes} |");
             assert!(specification.contains(&line), "{line}");

@@ -12,7 +12,9 @@ use super::folder::{Stage, Task};
 use super::job::StagedJob;
 use super::join::BlockPair;
 use super::outputs::VerifySummary;
-use super::{against, analyse, candidates, classes, groups, items, join, lead, parameters, verify, write};
+use super::{
+    against, analyse, candidates, classes, groups, items, join, lead, parameters, recall, verify, write,
+};
 use crate::error::{DedupError, StageDamage};
 
 /// The share of the tasks of a stage that one of several processes runs: every n-th task.
@@ -96,7 +98,11 @@ impl StagedJob<'_> {
                 Some(BlockPair::all(self.row_blocks()?).count() as u32)
             }
             Stage::Verify if needs(Stage::Candidates) => Some(self.candidates()?.blocks.len() as u32),
-            Stage::Against | Stage::Join | Stage::Verify => None,
+            Stage::Recall if needs(Stage::Candidates) && self.measures_recall()? => {
+                Some(self.items_summary()?.blocks.len() as u32)
+            }
+            Stage::Recall if needs(Stage::Candidates) => Some(0),
+            Stage::Against | Stage::Join | Stage::Verify | Stage::Recall => None,
         })
     }
 
@@ -151,6 +157,7 @@ impl StagedJob<'_> {
             }
             Stage::Lead => lead::lead(self).map(drop),
             Stage::Groups => groups::decide(self).map(drop),
+            Stage::Recall => recall::join(self, number).map(drop),
         }
     }
 

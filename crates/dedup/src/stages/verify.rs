@@ -115,7 +115,7 @@ fn verify_blocks(job: &StagedJob<'_>, blocks: EdgeBlocks, dir: &Path) -> Result<
                 Some(VerifiedRow {
                     item: edge.item,
                     earlier: edge.earlier,
-                    distance: sets.distance(item, earlier, parameters.radius.bits),
+                    distance: tables.distance(item, earlier, parameters.radius.bits),
                     jaccard: overlap.jaccard().to_bits(),
                     containment: overlap.containment().to_bits(),
                 })

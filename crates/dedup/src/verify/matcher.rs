@@ -18,7 +18,7 @@ use crate::corpus::keep_order::KeepOrder;
 use crate::corpus::shingle_sets::{SetCache, SetKey};
 use crate::error::DedupError;
 use crate::ids::{Id, IdVec, ItemId, Starts};
-use crate::recall::RecallSample;
+use crate::recall::SampledRun;
 use crate::verify::near_misses::{NearMiss, NearMisses, NotedMisses};
 
 /// A check that fails if the given number of bytes does not fit into memory.
@@ -50,7 +50,7 @@ pub(crate) struct Matcher<'c> {
     /// The cache of shingle sets; `None` in a run without verification.
     sets: Option<SetCache<'c>>,
     /// The sample by which the recall is measured; `None` if nothing is measured.
-    sample: Option<&'c RecallSample<'c>>,
+    sample: Option<&'c SampledRun<'c>>,
     /// The set join; `None` if no item takes part in it.
     join: Option<SetJoin>,
     /// Fails if a set join of the given number of bytes does not fit into memory.
@@ -71,7 +71,7 @@ impl<'c> Matcher<'c> {
         keep: &'c KeepOrder,
         candidates: &'c Candidates,
         sets: Option<SetCache<'c>>,
-        sample: Option<&'c RecallSample<'c>>,
+        sample: Option<&'c SampledRun<'c>>,
         criteria: MatchCriteria,
     ) -> Self {
         Self {

@@ -261,6 +261,10 @@ impl MeasureJoin {
 
 /// The items whose role in the set join is `least` or stronger.
 fn members(roles: IdSlice<'_, ItemId, JoinRole>, least: JoinRole) -> Vec<ItemId> {
-    let members = roles.entries().filter(|&(_, &role)| role >= least);
-    members.map(|(item, _)| item).collect()
+    let found = roles.entries().filter(|&(_, &role)| role >= least);
+    let found = found.map(|(item, _)| item);
+    // A vector that grows as it is filled may take twice the memory.
+    let mut members = Vec::with_capacity(found.clone().count());
+    members.extend(found);
+    members
 }

@@ -1,0 +1,164 @@
+//! The measured recall of a run in memory.
+
+use rayon::prelude::*;
+use twinprint_io::results::RecallReport;
+use twinprint_io::work::{BlockBuffer, Spool};
+use twinprint_text::overlap::Shingler;
+
+use super::sample::{Choice, CorpusText, Meetings, Sample, wanted_texts};
+use crate::candidates::Candidates;
+use crate::corpus::Classes;
+use crate::corpus::keep_order::KeepOrder;
+use crate::corpus::shingle_sets::{SetCache, SetKey, key_of};
+use crate::error::DedupError;
+use crate::ids::{Id, IdVec, ItemId};
+
+/// The number of texts that one thread joins at a time.
+const TEXTS_PER_TASK: usize = 256;
+
+/// The search whose recall is measured.
+#[derive(Clone, Copy)]
+pub(crate) struct MeasuredSearch<'m> {
+    pub(crate) classes: &'m Classes,
+    pub(crate) keep: &'m KeepOrder,
+    pub(crate) spool: &'m Spool,
+    pub(crate) candidates: &'m Candidates,
+    /// The width of the fingerprints that distances are measured in.
+    pub(crate) bits: u32,
+    /// The minimum Jaccard of a duplicate.
+    pub(crate) threshold: f64,
+    pub(crate) seed: u64,
+}
+
+/// The sample of a run in memory, while it is joined with the corpus.
+pub(crate) struct SampledRun<'m> {
+    search: MeasuredSearch<'m>,
+    /// For each item, true if it may be a duplicate.
+    takes_part: IdVec<ItemId, bool>,
+    /// For each item, true if it has candidates.
+    connected: IdVec<ItemId, bool>,
+    sample: Sample,
+}
+
+impl<'m> SampledRun<'m> {
+    /// Draws the sample. Items for which `is_decided` is true take no part.
+    pub(crate) fn draw(
+        search: MeasuredSearch<'m>,
+        is_decided: impl Fn(ItemId) -> bool,
+    ) -> Result<Self, DedupError> {
+        let MeasuredSearch { classes, keep, .. } = search;
+        let takes_part: IdVec<ItemId, bool> = keep
+            .classes
+            .entries()
+            .map(|(item, &class)| classes.features[class] > 0 && !is_decided(item))
+            .collect();
+        let connected = search.candidates.connected();
+        let count = connected.iter().filter(|&&connected| connected).count();
+        let wanted = wanted_texts(count as u64, connected.len() as u64);
+        let mut choice = Choice::new(search.seed, wanted);
+        for (item, _) in takes_part.entries().filter(|&(_, &takes_part)| takes_part) {
+            choice.offer(&search.text(item));
+        }
+        let key = key_of(classes);
+        let mut buffer = BlockBuffer::default();
+        let mut shingler = Shingler::new(key);
+        let chosen = choice.finish().into_iter().map(|item| {
+            let item = ItemId::new(item as u32);
+            let text = search.text(item);
+            let canonical = search.spool.text(classes.text[keep.classes[item]], &mut buffer)?;
+            Ok::<_, DedupError>((text, shingler.shingle(canonical, text.measure)))
+        });
+        let sample = Sample::new(key, search.threshold, search.seed, chosen)?;
+        Ok(Self {
+            search,
+            takes_part,
+            connected,
+            sample,
+        })
+    }
+
+    /// The approximate memory of the sample in bytes.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.sample.bytes() + 2 * self.takes_part.len() as u64
+    }
+
+    /// Joins items whose shingle sets are loaded. An item may be joined more than once.
+    pub(crate) fn join_sets(&self, items: &[ItemId], sets: &SetCache<'_>) {
+        items
+            .par_chunks(TEXTS_PER_TASK)
+            .for_each_init(Meetings::default, |meetings, items| {
+                for &item in items.iter().filter(|&&item| self.takes_part[item]) {
+                    let measure = sets.measure(item);
+                    if let Some(set) = sets.get(SetKey { item, measure }) {
+                        self.sample.join_set(&self.search.text(item), set, meetings);
+                    }
+                }
+            });
+    }
+
+    /// Joins the items that have no candidates, whose texts verification does not load. Reads their texts.
+    pub(crate) fn join_others(
+        &self,
+        check_cancelled: &(dyn Fn() -> Result<(), DedupError> + Sync),
+    ) -> Result<(), DedupError> {
+        let MeasuredSearch {
+            classes, keep, spool, ..
+        } = self.search;
+        let mut others: Vec<ItemId> = keep
+            .classes
+            .ids()
+            .filter(|&item| self.takes_part[item] && !self.connected[item])
+            .collect();
+        // Texts that are next to each other in the spool are read by one task.
+        others.sort_unstable_by_key(|&item| keep.classes[item]);
+        others.par_chunks(TEXTS_PER_TASK).try_for_each_init(
+            || (BlockBuffer::default(), self.sample.scratch()),
+            |(buffer, scratch), items| {
+                check_cancelled()?;
+                for &item in items {
+                    let text = self.search.text(item);
+                    if self.sample.has_measure(text.measure) {
+                        let canonical = spool.text(classes.text[keep.classes[item]], buffer)?;
+                        self.sample.join_text(&text, canonical, scratch);
+                    }
+                }
+                Ok(())
+            },
+        )
+    }
+
+    /// The recall, after all items have been joined.
+    pub(crate) fn report(&self) -> RecallReport {
+        let MeasuredSearch {
+            classes,
+            keep,
+            candidates,
+            bits,
+            ..
+        } = self.search;
+        let drawn = self.sample.drawn();
+        let sampled = drawn.len() as u64;
+        let pairs = drawn.filter_map(|(item, drawn)| Some([item, drawn?.item]));
+        let is_found = |pair: [u64; 2]| {
+            let [a, b] = pair.map(|item| ItemId::new(item as u32));
+            let distance = || classes.distance(keep.classes[a], keep.classes[b], bits);
+            candidates.contains(a, b, distance)
+        };
+        super::of_trials(sampled, pairs.map(is_found))
+    }
+}
+
+impl MeasuredSearch<'_> {
+    /// Describes the text of an item. Classes are numbered in input order.
+    fn text(&self, item: ItemId) -> CorpusText {
+        let (classes, class) = (self.classes, self.keep.classes[item]);
+        CorpusText {
+            item: item.get().into(),
+            order: class.get().into(),
+            fingerprint: classes.fingerprint[class],
+            features: classes.features[class],
+            bytes: classes.text[class].len() as u32,
+            measure: classes.measure[class],
+        }
+    }
+}
