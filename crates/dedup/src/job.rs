@@ -171,7 +171,8 @@ pub fn dedup_stage(
     cancel: &Arc<AtomicBool>,
 ) -> Result<StageStatus, DedupError> {
     in_pool(job.options, cancel, |budget| {
-        let runner = Runner::new(job.source, job.options, budget, progress, cancel);
+        let source = source_within(budget, job);
+        let runner = Runner::new(&source, job.options, budget, progress, cancel);
         let (folder, sources) = runner.stage_input(job)?;
         let against = match stage {
             Stage::Against => KnownStore::open(job.options, stores)?,
@@ -192,7 +193,8 @@ pub fn dedup_status(
     cancel: &Arc<AtomicBool>,
 ) -> Result<Vec<StageStatus>, DedupError> {
     in_pool(job.options, cancel, |budget| {
-        let runner = Runner::new(job.source, job.options, budget, progress, cancel);
+        let source = source_within(budget, job);
+        let runner = Runner::new(&source, job.options, budget, progress, cancel);
         let (folder, sources) = runner.stage_input(job)?;
         let staged = runner.staged(&sources, &folder, None).open()?;
         Stage::ALL.into_iter().map(|stage| staged.status(stage)).collect()
@@ -210,12 +212,17 @@ pub fn dedup_with_stores(
     cancel: &Arc<AtomicBool>,
 ) -> Result<Report, DedupError> {
     in_pool(job.options, cancel, |budget| {
-        let source_options = SourceOptions {
-            max_held: budget.longest_record(0),
-            ..job.source.clone()
-        };
-        Runner::new(&source_options, job.options, budget, progress, cancel).run(job, stores)
+        let source = source_within(budget, job);
+        Runner::new(&source, job.options, budget, progress, cancel).run(job, stores)
     })
+}
+
+/// The options of the source. Records that are too long for the budget are rejected.
+fn source_within(budget: Budget, job: &DedupJob<'_>) -> SourceOptions {
+    SourceOptions {
+        max_held: budget.longest_record(0),
+        ..job.source.clone()
+    }
 }
 
 /// Checks the options and calls `run` with the memory budget, on the threads that the options ask for. Any error counts

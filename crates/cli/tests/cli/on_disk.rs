@@ -92,6 +92,22 @@ fn an_interrupted_run_is_refused_with_other_options_and_begins_anew_on_request()
 }
 
 #[test]
+fn a_run_goes_on_with_another_memory_limit() {
+    let sandbox = corpus(3, 60);
+    sandbox.run("dedup in -o whole --memory 1GiB --quiet").ok();
+    sandbox
+        .run("shard analyse in -o out --memory 200MiB --quiet")
+        .ok();
+    sandbox
+        .run("shard classes in -o out --memory 300MiB --quiet")
+        .ok();
+    sandbox
+        .run("dedup in -o out --on-disk --memory 1GiB --quiet")
+        .ok();
+    assert_eq!(result(&sandbox, "out"), result(&sandbox, "whole"));
+}
+
+#[test]
 fn a_stage_waits_for_the_stages_before_it() {
     let sandbox = corpus(3, 60);
     sandbox.run("shard analyse in -o out --task 1/2").ok();

@@ -189,8 +189,13 @@ impl<'r> StagedInput<'r> {
             existing: Existing::default(),
             ..self.options.clone()
         };
+        // A run may go on with another memory limit.
+        let source = SourceOptions {
+            max_held: u64::MAX,
+            ..self.source_options.clone()
+        };
         let mut hasher = SipHasher13::new();
-        hasher.write(format!("{options:?}{:?}", self.source_options).as_bytes());
+        hasher.write(format!("{options:?}{source:?}").as_bytes());
         format!("{:032x}", hasher.finish128().as_u128())
     }
 

@@ -102,21 +102,14 @@ impl NumberFile {
     }
 
     fn stream(&self) -> Result<Box<dyn Read + Send>, RawError> {
+        let file = File::open(&self.path).map_err(RawError::io(&self.path))?;
         if self.codec == Codec::Plain {
-            return Ok(Box::new(
-                File::open(&self.path).map_err(RawError::io(&self.path))?,
-            ));
+            return Ok(Box::new(file));
         }
         // The decompressed length is not limited, because only one block at a time is in memory.
         let told = Arc::new(ReadProgress::default());
-        open_unpacked(
-            &self.path,
-            self.codec,
-            self.bytes,
-            UnpackLimits::of_any_ratio(),
-            &told,
-        )
-        .map_err(self.failed())
+        open_unpacked(file, self.codec, self.bytes, UnpackLimits::of_any_ratio(), &told)
+            .map_err(self.failed())
     }
 
     fn unpacked_length(&self) -> Result<u64, RawError> {

@@ -40,6 +40,7 @@ impl TableFile {
             as_text: None,
             unreadable: None,
             modified: None,
+            remote: None,
         };
         let table = guarded(Format::Parquet, || ParquetTable::open(&file)).map_err(damaged(path))?;
         let column = |what| RawError::Column {

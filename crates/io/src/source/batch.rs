@@ -261,13 +261,9 @@ impl Reading {
             Format::Warc => ReadProgress::with_members(),
             _ => ReadProgress::default(),
         });
-        match decode::open(
-            &file.path,
-            file.codec,
-            file.bytes,
-            UnpackLimits::of(&shared.options),
-            &read,
-        ) {
+        let limits = UnpackLimits::of(&shared.options);
+        let opened = file.open();
+        match opened.and_then(|opened| decode::open(opened, file.codec, file.bytes, limits, &read)) {
             Ok(stream) => {
                 let record_limits = RecordLimits::of(&shared.options);
                 let told = detect_stream(stream, file.format, &shared.options);

@@ -9,7 +9,6 @@ mod progress;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
-use std::path::Path;
 use std::sync::Arc;
 
 use self::dictionary::dictionary;
@@ -25,20 +24,20 @@ use super::reject::RejectReason;
 /// The decompressed size that is allowed for every file, even if it exceeds the allowed ratio to the compressed size.
 const UNLIMITED_RATIO_BYTES: u64 = 1 << 30;
 
-/// Opens `path` and decompresses it while it is read, within `limits`. `bytes` is the size of the file on disk. The
-/// bytes read are counted in `progress`.
+/// Decompresses a file while it is read, within `limits`. `bytes` is the size of the file on disk. The bytes read are counted
+/// in `progress`.
 ///
 /// # Errors
-/// The file cannot be opened, or its zstd dictionary cannot be read. Errors that the stream returns later can be
+/// The zstd dictionary of the file cannot be read. Errors that the stream returns later can be
 /// converted to reject reasons with [`reason`].
 pub fn open(
-    path: &Path,
+    file: File,
     codec: Codec,
     bytes: u64,
     limits: UnpackLimits,
     progress: &Arc<ReadProgress>,
 ) -> io::Result<Box<dyn Read + Send>> {
-    let file = CountedFile::new(File::open(path)?, progress);
+    let file = CountedFile::new(file, progress);
     if codec == Codec::Plain {
         // An uncompressed file is not buffered: callers read it in large pieces, so a buffer would only add a copy.
         return Ok(noted(UsedBytes::new(file, progress), progress));

@@ -1,13 +1,16 @@
 //! Finds the files to read for the inputs that the user named.
 
 mod file_format;
+#[cfg(feature = "object-storage")]
+mod remote;
 mod search;
 
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsStr;
 use std::fs;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use tempfile::TempPath;
@@ -18,6 +21,7 @@ use super::error::SourceError;
 use super::file::SourceFile;
 use super::options::SourceOptions;
 use super::output_layout;
+use super::remote::is_remote;
 
 /// The files to read for the inputs.
 #[derive(Debug, Default)]
@@ -37,7 +41,7 @@ pub(super) fn discover(
     inputs: &[String],
     options: &SourceOptions,
     work_dir: &Path,
-    cancel: &AtomicBool,
+    cancel: &Arc<AtomicBool>,
     stdin: &mut dyn Read,
 ) -> Result<Discovered, SourceError> {
     let search = Search::new(options, cancel)?;
@@ -46,6 +50,11 @@ pub(super) fn discover(
         let before = found.files.len();
         if input == "-" {
             search.stdin(&mut found, work_dir, stdin)?;
+        } else if is_remote(input) {
+            #[cfg(feature = "object-storage")]
+            search.remote(&mut found, input, work_dir)?;
+            #[cfg(not(feature = "object-storage"))]
+            return Err(SourceError::NoObjectStorage { input: input.clone() });
         } else {
             search.input(&mut found, input)?;
         }
@@ -97,9 +106,13 @@ impl Discovered {
             .into_iter()
             .zip(std::mem::take(&mut self.origins));
         for (file, origin) in files {
+            let place = match &file.remote {
+                Some(_) => Ok(PathBuf::from(&file.label)),
+                None => fs::canonicalize(&file.path),
+            };
             // If the real path of a file cannot be determined, the file counts as not found before. Reading it then
             // reports the error.
-            if fs::canonicalize(&file.path).map_or(true, |path| seen.insert(path)) {
+            if place.map_or(true, |place| seen.insert(place)) {
                 self.files.push(file);
                 self.origins.push(origin);
             } else {

@@ -26,6 +26,30 @@ pub enum SourceError {
         /// The input.
         path: PathBuf,
     },
+    /// An input is a URL, but the program was built without object storage.
+    #[error(
+        "{input}: this build does not read object storage; build it with --features object-storage, or copy the files"
+    )]
+    NoObjectStorage {
+        /// The input.
+        input: String,
+    },
+    /// No object has the URL that is named as an input, or is below it.
+    #[error("{input}: no such object, and no objects below it; check the bucket and the path")]
+    NoObject {
+        /// The input.
+        input: String,
+    },
+    /// Object storage or a web server cannot be read.
+    #[error(
+        "{input}: the objects cannot be listed ({source}); check the URL, the credentials and the endpoint (AWS_… or GOOGLE_… in the environment)"
+    )]
+    Remote {
+        /// The input.
+        input: String,
+        /// The error of the client.
+        source: io::Error,
+    },
     /// A file that is named as an input cannot be opened, or stdin cannot be read.
     #[error("{}: the file cannot be read ({source}); make it readable (chmod u+r) or leave it out", .path.display())]
     UnreadableFile {

@@ -1,10 +1,13 @@
 //! An input file, as it was when the inputs were searched.
 
+use std::fs::File;
+use std::io;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
 use super::format::{Codec, Format};
 use super::reject::RejectReason;
+use super::remote::RemoteFile;
 
 /// A file to read.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,9 +31,19 @@ pub struct SourceFile {
     pub unreadable: Option<RejectReason>,
     /// The modification time of the file when it was found.
     pub modified: Option<SystemTime>,
+    /// The object that `path` is a copy of; `None` for a local file.
+    pub remote: Option<RemoteFile>,
 }
 
 impl SourceFile {
+    /// Opens the file. An object is copied first, unless its copy is on disk.
+    pub(crate) fn open(&self) -> io::Result<File> {
+        match &self.remote {
+            Some(object) => object.open(),
+            None => File::open(&self.path),
+        }
+    }
+
     /// Returns the name of a record that has no id: `label:line`, or `label:row` in a table, or the label alone if the
     /// file is one document.
     pub fn name_of(&self, line: u64) -> String {

@@ -55,7 +55,9 @@ pub(super) fn probe_field(file: &SourceFile, options: &SourceOptions, key: &str)
     }
     let progress = Arc::default();
     let limits = UnpackLimits::of(options);
-    let Ok(stream) = decode::open(&file.path, file.codec, file.bytes, limits, &progress) else {
+    let opened = file.open();
+    let stream = opened.and_then(|opened| decode::open(opened, file.codec, file.bytes, limits, &progress));
+    let Ok(stream) = stream else {
         return FieldPresence::Unseen;
     };
     let mut beginning = Vec::new();

@@ -32,13 +32,11 @@ pub(super) enum FileHead {
 
 impl FileHead {
     pub(super) fn read(path: &Path, codec: Codec) -> Self {
-        let Ok(stream) = decode::open(
-            path,
-            codec,
-            MAX_SNIFFED_BYTES,
-            UnpackLimits::default(),
-            &Arc::default(),
-        ) else {
+        let limits = UnpackLimits::default();
+        let opened = File::open(path);
+        let Ok(stream) =
+            opened.and_then(|file| decode::open(file, codec, MAX_SNIFFED_BYTES, limits, &Arc::default()))
+        else {
             return Self::Unreadable;
         };
         let mut bytes = Vec::new();

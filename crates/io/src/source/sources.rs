@@ -113,6 +113,7 @@ impl Sources {
         cancel: Arc<AtomicBool>,
     ) -> Self {
         let file = SourceFile {
+            remote: None,
             path: PathBuf::new(),
             label: label.to_owned(),
             relative: PathBuf::from(label),

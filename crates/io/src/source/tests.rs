@@ -1,6 +1,7 @@
 //! The splitter compared with its brute-force twin, which splits all bytes at once; and stdin.
 
 use std::io::{self, Read};
+use std::sync::Arc;
 
 use proptest::prelude::*;
 use twinprint_text::charset::Charset;
@@ -218,7 +219,7 @@ fn from_stdin(bytes: &[u8], options: &SourceOptions) -> Result<super::discover::
         &["-".to_owned()],
         options,
         dir.path(),
-        &false.into(),
+        &Arc::default(),
         &mut &bytes[..],
     )
 }
@@ -247,7 +248,7 @@ fn stdin_is_spooled_and_its_codec_is_detected() {
     assert!(matches!(none, Err(SourceError::StdinFormat)));
     let dir = tempfile::tempdir().expect("a directory");
     let twice = ["-".to_owned(), "-".to_owned()];
-    let twice = discover(&twice, &options, dir.path(), &false.into(), &mut io::empty());
+    let twice = discover(&twice, &options, dir.path(), &Arc::default(), &mut io::empty());
     assert!(matches!(twice, Err(SourceError::StdinTwice)));
     assert_eq!(
         std::fs::read_dir(dir.path()).expect("listed").count(),

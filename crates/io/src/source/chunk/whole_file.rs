@@ -35,7 +35,8 @@ pub(super) fn whole_file<'b>(
     }
     let told = Arc::default();
     let (bytes, limits) = (file.bytes, UnpackLimits::of(&shared.options));
-    let stream = match decode::open(&file.path, file.codec, bytes, limits, &told) {
+    let opened = file.open();
+    let stream = match opened.and_then(|opened| decode::open(opened, file.codec, bytes, limits, &told)) {
         Ok(stream) => stream,
         Err(error) => {
             let reason = decode::reason(&error, Codec::Plain);

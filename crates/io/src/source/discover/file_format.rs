@@ -29,6 +29,19 @@ pub(super) enum UnreadReason {
     UnknownExtension(Option<String>),
 }
 
+impl UnreadReason {
+    /// The key under which a file of a folder is counted as skipped.
+    pub(super) fn counted_as(self) -> String {
+        match self {
+            Self::NotText => "(not text)".to_owned(),
+            // The file is not text either.
+            Self::NoTextField(_) => "(no text field)".to_owned(),
+            Self::LaterFormat(found) | Self::UnknownExtension(Some(found)) => format!(".{found}"),
+            Self::UnknownExtension(None) => "(no extension)".to_owned(),
+        }
+    }
+}
+
 /// The way in which the user named a file.
 pub(super) struct FileNaming<'a> {
     /// True if the user named the file itself, by its path or by a glob, and not only a folder above it. The format in
@@ -185,5 +198,6 @@ pub(super) fn source_file(
         as_text: format.as_text,
         unreadable: None,
         modified,
+        remote: None,
     }
 }

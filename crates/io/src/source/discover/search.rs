@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use rayon::prelude::*;
@@ -29,18 +30,13 @@ pub const EXCLUDED: &str = "(excluded)";
 pub const EXCLUDED_FOLDER: &str = "(excluded folder)";
 /// The key in [`Sources::skipped`](crate::source::Sources::skipped) that counts files that no pattern includes.
 pub const NOT_INCLUDED: &str = "(not included)";
-/// The key in [`Sources::skipped`](crate::source::Sources::skipped) that counts files that do not begin with text.
-const NOT_TEXT: &str = "(not text)";
-/// The key in [`Sources::skipped`](crate::source::Sources::skipped) that counts files that are not text and whose
-/// records lack the text field.
-const NO_TEXT_FIELD: &str = "(no text field)";
 
 /// The rules by which the files of an input are found. Threads share them while a folder is searched.
 pub(super) struct Search<'a> {
     options: &'a SourceOptions,
-    formats: FormatRules<'a>,
-    filter: Filter,
-    cancel: &'a AtomicBool,
+    pub(super) formats: FormatRules<'a>,
+    pub(super) filter: Filter,
+    pub(super) cancel: &'a Arc<AtomicBool>,
 }
 
 /// The decision about a file of a folder: read it, or count it as skipped under a key.
@@ -51,7 +47,7 @@ impl<'a> Search<'a> {
     ///
     /// # Errors
     /// [`SourceError::BadPattern`] or [`SourceError::NegatedPattern`] for an invalid pattern.
-    pub(super) fn new(options: &'a SourceOptions, cancel: &'a AtomicBool) -> Result<Self, SourceError> {
+    pub(super) fn new(options: &'a SourceOptions, cancel: &'a Arc<AtomicBool>) -> Result<Self, SourceError> {
         Ok(Self {
             options,
             formats: FormatRules::new(options),
@@ -235,14 +231,8 @@ impl<'a> Search<'a> {
             is_file_itself: named,
             spells_extension: &|codec| by_glob(codec) || self.filter.spells_extension(&relative, codec),
         };
-        let kind = self.formats.choose(&path, &naming).map_err(|why| match why {
-            UnreadReason::NotText => NOT_TEXT.to_owned(),
-            UnreadReason::NoTextField(_) => NO_TEXT_FIELD.to_owned(),
-            UnreadReason::LaterFormat(found) | UnreadReason::UnknownExtension(Some(found)) => {
-                format!(".{found}")
-            }
-            UnreadReason::UnknownExtension(None) => "(no extension)".to_owned(),
-        })?;
+        let kind = self.formats.choose(&path, &naming);
+        let kind = kind.map_err(UnreadReason::counted_as)?;
         let metadata = match fs::metadata(&path) {
             Ok(metadata) => metadata,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Err("(vanished)".to_owned()),
@@ -276,5 +266,6 @@ fn unread(path: &Path, relative: PathBuf, reason: RejectReason) -> SourceFile {
         as_text: None,
         unreadable: Some(reason),
         modified: None,
+        remote: None,
     }
 }

@@ -255,7 +255,7 @@ pub fn guarded<T>(format: Format, f: impl FnOnce() -> Result<T, RejectReason>) -
 /// # Errors
 /// The file cannot be opened.
 pub fn open(file: &SourceFile) -> Result<File, RejectReason> {
-    File::open(&file.path).map_err(|error| RejectReason::Unreadable {
+    file.open().map_err(|error| RejectReason::Unreadable {
         message: error.to_string(),
     })
 }

@@ -1,0 +1,115 @@
+//! Finds the objects of an input in object storage or on a web server: one object, those below a folder, or those that match
+//! a glob.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::Discovered;
+use super::file_format::{FileNaming, UnreadReason};
+use super::search::{EXCLUDED, NOT_INCLUDED, Search};
+use crate::source::error::SourceError;
+use crate::source::file::SourceFile;
+use crate::source::remote::objects::{Bucket, Object};
+use crate::source::remote::{Copies, RemoteFile};
+use crate::source::walk::{Pattern, is_pattern};
+
+impl Search<'_> {
+    /// Adds the objects of an input to `found`. An input that is no object is a folder.
+    pub(super) fn remote(
+        &self,
+        found: &mut Discovered,
+        input: &str,
+        work_dir: &Path,
+    ) -> Result<(), SourceError> {
+        let failed = |source| SourceError::Remote {
+            input: input.to_owned(),
+            source,
+        };
+        let (bucket, key) = Bucket::open(input, Arc::clone(self.cancel)).map_err(failed)?;
+        let pattern = is_pattern(&key).then(|| Pattern::new(&key)).transpose()?;
+        let single = match &pattern {
+            None if !key.is_empty() && !key.ends_with('/') => bucket.find(&key).map_err(failed)?,
+            _ => None,
+        };
+        let is_single = single.is_some();
+        // Outputs get the paths below the folder that the input names.
+        let folder = match (&pattern, &single) {
+            (Some(pattern), _) => pattern.root.clone(),
+            (None, Some(_)) => Path::new(&key).parent().map(PathBuf::from).unwrap_or_default(),
+            (None, None) => PathBuf::from(&key),
+        };
+        let objects = match single {
+            Some(object) => vec![object],
+            None if input.starts_with("http") => Vec::new(),
+            None => bucket.list(&folder.to_string_lossy()).map_err(failed)?,
+        };
+        if objects.is_empty() {
+            return Err(SourceError::NoObject {
+                input: input.to_owned(),
+            });
+        }
+        let copies = Copies::new(work_dir, Box::new(bucket)).map_err(|source| SourceError::Spool {
+            path: work_dir.to_owned(),
+            source,
+        })?;
+        let before = found.files.len();
+        for object in objects {
+            let path = Path::new(&object.key);
+            if pattern.as_ref().is_some_and(|pattern| !pattern.matches(path)) {
+                continue;
+            }
+            let relative = path.strip_prefix(&folder).unwrap_or(path).to_owned();
+            let is_named = is_single || pattern.is_some();
+            match self.object(&object, relative, is_named) {
+                Ok(file) => {
+                    let remote = RemoteFile::new(&copies, found.files.len(), object.version.clone());
+                    found.files.push(SourceFile {
+                        path: remote.path().to_owned(),
+                        label: object.version.url,
+                        remote: Some(remote),
+                        ..file
+                    });
+                }
+                Err(counted_as) => *found.skipped.entry(counted_as).or_default() += 1,
+            }
+        }
+        if found.files.len() == before && pattern.is_some() {
+            return Err(SourceError::NoMatch {
+                pattern: input.to_owned(),
+                skipped: found.skipped.clone(),
+            });
+        }
+        if found.files.len() == before {
+            found.empty.push(input.to_owned());
+        }
+        Ok(())
+    }
+
+    /// Describes an object, or returns the key under which it is counted as skipped. The name alone decides the format.
+    fn object(&self, object: &Object, relative: PathBuf, is_named: bool) -> Result<SourceFile, String> {
+        if self.filter.excludes(&relative, false) {
+            return Err(EXCLUDED.to_owned());
+        }
+        if !self.filter.includes_all() && !self.filter.includes(&relative, false) {
+            return Err(NOT_INCLUDED.to_owned());
+        }
+        let naming = FileNaming {
+            is_file_itself: is_named,
+            spells_extension: &|_| false,
+        };
+        let kind = self.formats.choose(Path::new(&object.key), &naming);
+        let kind = kind.map_err(UnreadReason::counted_as)?;
+        Ok(SourceFile {
+            path: PathBuf::new(),
+            label: String::new(),
+            relative,
+            format: kind.format,
+            codec: kind.codec,
+            bytes: object.version.bytes,
+            as_text: kind.as_text,
+            unreadable: None,
+            modified: Some(object.modified),
+            remote: None,
+        })
+    }
+}

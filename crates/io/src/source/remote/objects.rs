@@ -1,0 +1,114 @@
+//! The client of object storage and web servers: the crate `object_store`, which repeats failed requests.
+//!
+//! Credentials and endpoints come from the environment, by the names that the tools of the providers use:
+//! `AWS_ACCESS_KEY_ID`, `AWS_ENDPOINT_URL`, `AWS_REGION`, `GOOGLE_APPLICATION_CREDENTIALS` and so on.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::SystemTime;
+
+use futures_util::TryStreamExt;
+use object_store::path::Path;
+use object_store::{Error, GetOptions, ObjectMeta, ObjectStore, ObjectStoreExt};
+use tokio::runtime::{Builder, Runtime};
+use url::Url;
+
+use super::{Fetch, ObjectVersion};
+
+/// The variables of the environment that the client reads begin with one of these.
+const VARIABLES: [&str; 2] = ["AWS_", "GOOGLE_"];
+
+/// The objects of one bucket or web server.
+#[derive(Clone)]
+pub(in crate::source) struct Bucket {
+    store: Arc<dyn ObjectStore>,
+    runtime: Arc<Runtime>,
+    /// The URL up to the path of an object.
+    base: String,
+    cancel: Arc<AtomicBool>,
+}
+
+/// An object of a listing.
+pub(in crate::source) struct Object {
+    pub(in crate::source) version: ObjectVersion,
+    /// The path in the bucket.
+    pub(in crate::source) key: String,
+    pub(in crate::source) modified: SystemTime,
+}
+
+impl Bucket {
+    /// Connects to the bucket or the server of a URL. Returns it with the path of the URL.
+    pub(in crate::source) fn open(input: &str, cancel: Arc<AtomicBool>) -> io::Result<(Self, String)> {
+        // Wildcards are no part of a valid URL.
+        let (scheme, rest) = input.split_once("://").unwrap_or(("", input));
+        let (host, key) = rest.split_once('/').unwrap_or((rest, ""));
+        let base = format!("{scheme}://{host}/");
+        let url = Url::parse(&base).map_err(io::Error::other)?;
+        let variables =
+            std::env::vars().filter(|(name, _)| VARIABLES.iter().any(|own| name.starts_with(own)));
+        let (store, _) = object_store::parse_url_opts(&url, variables).map_err(io::Error::other)?;
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(1)
+            .thread_name("object storage")
+            .enable_all()
+            .build()?;
+        let bucket = Self {
+            store: Arc::from(store),
+            runtime: Arc::new(runtime),
+            base,
+            cancel,
+        };
+        Ok((bucket, key.to_owned()))
+    }
+
+    /// The object at a path; `None` if there is none.
+    pub(in crate::source) fn find(&self, key: &str) -> io::Result<Option<Object>> {
+        let path = Path::parse(key).map_err(io::Error::other)?;
+        match self.runtime.block_on(self.store.head(&path)) {
+            Ok(found) => Ok(Some(self.object(&found))),
+            Err(Error::NotFound { .. }) => Ok(None),
+            Err(error) => Err(io::Error::other(error)),
+        }
+    }
+
+    /// The objects below a folder, in no particular order.
+    pub(in crate::source) fn list(&self, folder: &str) -> io::Result<Vec<Object>> {
+        let prefix = Path::parse(folder.trim_end_matches('/')).map_err(io::Error::other)?;
+        let listed = self.store.list(Some(&prefix));
+        let objects = listed.map_ok(|found| self.object(&found)).try_collect::<Vec<_>>();
+        self.runtime.block_on(objects).map_err(io::Error::other)
+    }
+
+    fn object(&self, found: &ObjectMeta) -> Object {
+        let key = found.location.to_string();
+        Object {
+            version: ObjectVersion {
+                url: format!("{}{key}", self.base),
+                bytes: found.size,
+                tag: found.e_tag.clone(),
+            },
+            key,
+            modified: found.last_modified.into(),
+        }
+    }
+}
+
+impl Fetch for Bucket {
+    fn fetch(&self, object: &ObjectVersion, to: &mut File) -> io::Result<()> {
+        let key = object.url.strip_prefix(&self.base).unwrap_or(&object.url);
+        let path = Path::parse(key).map_err(io::Error::other)?;
+        let same = GetOptions::new().with_if_match(object.tag.clone());
+        self.runtime.block_on(async {
+            let mut content = self.store.get_opts(&path, same).await?.into_stream();
+            while let Some(bytes) = content.try_next().await? {
+                if self.cancel.load(Ordering::Relaxed) {
+                    return Err(io::Error::from(io::ErrorKind::Interrupted));
+                }
+                to.write_all(&bytes)?;
+            }
+            Ok(())
+        })
+    }
+}
