@@ -26,8 +26,9 @@ use crate::stages::{self, Stage, StageStatus, TaskShare};
 use crate::write::{self, FinishedRun, RunInput};
 use twinprint_io::progress::{Progress, Unit};
 use twinprint_io::results::{OrderReport, Report, StageReport};
-use twinprint_io::source::{SourceOptions, Sources};
+use twinprint_io::source::{SourceOptions, Sources, is_remote};
 use twinprint_io::threads;
+use twinprint_io::work::WorkDir;
 
 /// A run of [`dedup`]: the inputs, the options and the output directory.
 #[derive(Clone, Copy, Debug)]
@@ -110,6 +111,13 @@ fn check_on_disk(job: &DedupJob<'_>) -> Result<(), DedupError> {
     Ok(())
 }
 
+/// The input of a process that runs stages.
+struct StageInput {
+    sources: Sources,
+    /// The place of the copies of objects, which is deleted after them.
+    _work: Option<WorkDir>,
+}
+
 /// The folder of the stages of a run on disk: beside the output directory, or in the directory of temporary files. It stays
 /// if the run is interrupted.
 fn stage_folder(job: &DedupJob<'_>) -> PathBuf {
@@ -173,12 +181,12 @@ pub fn dedup_stage(
     in_pool(job.options, cancel, |budget| {
         let source = source_within(budget, job);
         let runner = Runner::new(&source, job.options, budget, progress, cancel);
-        let (folder, sources) = runner.stage_input(job)?;
+        let (folder, input) = runner.stage_input(job)?;
         let against = match stage {
             Stage::Against => KnownStore::open(job.options, stores)?,
             _ => None,
         };
-        let staged = runner.staged(&sources, &folder, against.as_ref());
+        let staged = runner.staged(&input.sources, &folder, against.as_ref());
         runner.run_stage(staged, stage, share)
     })
 }
@@ -195,8 +203,8 @@ pub fn dedup_status(
     in_pool(job.options, cancel, |budget| {
         let source = source_within(budget, job);
         let runner = Runner::new(&source, job.options, budget, progress, cancel);
-        let (folder, sources) = runner.stage_input(job)?;
-        let staged = runner.staged(&sources, &folder, None).open()?;
+        let (folder, input) = runner.stage_input(job)?;
+        let staged = runner.staged(&input.sources, &folder, None).open()?;
         Stage::ALL.into_iter().map(|stage| staged.status(stage)).collect()
     })
 }
@@ -272,8 +280,8 @@ impl<'j> Runner<'j> {
         }
     }
 
-    /// The folder of the stages of a run on disk, and the files of its input.
-    fn stage_input(&self, job: &DedupJob<'_>) -> Result<(PathBuf, Sources), DedupError> {
+    /// The folder of the stages of a run on disk, and its input.
+    fn stage_input(&self, job: &DedupJob<'_>) -> Result<(PathBuf, StageInput), DedupError> {
         check_on_disk(job)?;
         if self.options.on_disk == OnDisk::Anew {
             return Err(DedupError::option(
@@ -283,8 +291,10 @@ impl<'j> Runner<'j> {
             ));
         }
         let folder = stage_folder(job);
-        let sources = self.discover(job.inputs, &folder)?;
-        Ok((folder, sources))
+        let is_copied = job.inputs.iter().any(|input| is_remote(input));
+        let work = is_copied.then(|| WorkDir::create(&folder)).transpose()?;
+        let sources = self.discover(job.inputs, work.as_ref().map_or(&*folder, WorkDir::path))?;
+        Ok((folder, StageInput { sources, _work: work }))
     }
 
     fn run(mut self, job: &DedupJob<'_>, stores: &dyn DocumentStores) -> Result<Report, DedupError> {

@@ -12,7 +12,7 @@ use crate::read::{self, ReadOptions, ReadOutcome, Rejects, SpoolPlace};
 use twinprint_io::progress::Unit;
 use twinprint_io::results::Report;
 use twinprint_io::sink::{Existing, OpenClaim, OutputDir, RunStart};
-use twinprint_io::source::{Sources, input_root};
+use twinprint_io::source::{Sources, input_root, is_remote};
 use twinprint_io::work::WorkDir;
 
 /// The outcome of the preparations of a run, before it reads its input.
@@ -32,16 +32,16 @@ impl Runner<'_> {
         append: Option<&Append<'_>>,
     ) -> Result<Beginning, DedupError> {
         let (inputs, out) = (job.inputs, job.out);
-        let from_stdin = inputs.iter().any(|input| input == "-");
+        let is_copied = |input: &&String| *input == "-" || is_remote(input);
         let named: Vec<_> = inputs
             .iter()
-            .filter(|input| *input != "-")
+            .filter(|input| !is_copied(input))
             .map(|input| input_root(input))
             .collect();
         OutputDir::check_inputs(out, named.iter().map(PathBuf::as_path))?;
-        // Missing inputs, and fields that no file has, are reported before anything is written. Stdin is copied to the
-        // work directory.
-        let found = if from_stdin {
+        // Missing inputs, and fields that no file has, are reported before anything is written. Stdin and objects are copied
+        // to the work directory.
+        let found = if inputs.iter().any(|input| is_copied(&input)) {
             None
         } else {
             Some(self.discover(inputs, out)?)
@@ -82,7 +82,7 @@ impl Runner<'_> {
         Ok(WorkDir::create(self.options.work_dir.as_deref().unwrap_or(out))?)
     }
 
-    /// Finds the files of the inputs, and copies stdin to the directory `work`.
+    /// Finds the files of the inputs. Stdin and objects are copied to the directory `work`.
     pub(super) fn discover(&self, inputs: &[String], work: &Path) -> Result<Sources, DedupError> {
         let cancel = Arc::clone(self.cancel);
         let sources = Sources::discover_cancellable(inputs, self.source_options, work, cancel)?;

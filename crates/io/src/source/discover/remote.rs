@@ -26,7 +26,8 @@ impl Search<'_> {
             source,
         };
         let (bucket, key) = Bucket::open(input, Arc::clone(self.cancel)).map_err(failed)?;
-        let pattern = is_pattern(&key).then(|| Pattern::new(&key)).transpose()?;
+        let is_glob = !bucket.is_web_server() && is_pattern(&key);
+        let pattern = is_glob.then(|| Pattern::new(&key)).transpose()?;
         let single = match &pattern {
             None if !key.is_empty() && !key.ends_with('/') => bucket.find(&key).map_err(failed)?,
             _ => None,
@@ -40,7 +41,7 @@ impl Search<'_> {
         };
         let objects = match single {
             Some(object) => vec![object],
-            None if input.starts_with("http") => Vec::new(),
+            None if bucket.is_web_server() => Vec::new(),
             None => bucket.list(&folder.to_string_lossy()).map_err(failed)?,
         };
         if objects.is_empty() {
@@ -87,10 +88,17 @@ impl Search<'_> {
 
     /// Describes an object, or returns the key under which it is counted as skipped. The name alone decides the format.
     fn object(&self, object: &Object, relative: PathBuf, is_named: bool) -> Result<SourceFile, String> {
-        if self.filter.excludes(&relative, false) {
+        // Patterns match an object or a folder above it.
+        let matches = |is_match: &dyn Fn(&Path, bool) -> bool| {
+            let folders = relative.ancestors().skip(1);
+            let mut folders = folders.filter(|folder| !folder.as_os_str().is_empty());
+            is_match(&relative, false) || folders.any(|folder| is_match(folder, true))
+        };
+        let filter = &self.filter;
+        if matches(&|path, is_folder| filter.excludes(path, is_folder)) {
             return Err(EXCLUDED.to_owned());
         }
-        if !self.filter.includes_all() && !self.filter.includes(&relative, false) {
+        if !filter.includes_all() && !matches(&|path, is_folder| filter.includes(path, is_folder)) {
             return Err(NOT_INCLUDED.to_owned());
         }
         let naming = FileNaming {

@@ -48,7 +48,10 @@ impl Bucket {
         let url = Url::parse(&base).map_err(io::Error::other)?;
         let variables =
             std::env::vars().filter(|(name, _)| VARIABLES.iter().any(|own| name.starts_with(own)));
-        let (store, _) = object_store::parse_url_opts(&url, variables).map_err(io::Error::other)?;
+        // An address of a web server says itself whether it has TLS.
+        let plain = (scheme == "http").then(|| ("allow_http".to_owned(), "true".to_owned()));
+        let (store, _) =
+            object_store::parse_url_opts(&url, variables.chain(plain)).map_err(io::Error::other)?;
         let runtime = Builder::new_multi_thread()
             .worker_threads(1)
             .thread_name("object storage")
@@ -65,7 +68,7 @@ impl Bucket {
 
     /// The object at a path; `None` if there is none.
     pub(in crate::source) fn find(&self, key: &str) -> io::Result<Option<Object>> {
-        let path = Path::parse(key).map_err(io::Error::other)?;
+        let path = self.path(key)?;
         match self.runtime.block_on(self.store.head(&path)) {
             Ok(found) => Ok(Some(self.object(&found))),
             Err(Error::NotFound { .. }) => Ok(None),
@@ -79,6 +82,20 @@ impl Bucket {
         let listed = self.store.list(Some(&prefix));
         let objects = listed.map_ok(|found| self.object(&found)).try_collect::<Vec<_>>();
         self.runtime.block_on(objects).map_err(io::Error::other)
+    }
+
+    /// True for a web server, which has no list of its files.
+    pub(in crate::source) fn is_web_server(&self) -> bool {
+        self.base.starts_with("http")
+    }
+
+    /// The path of an object in the storage. That of a web server is percent-encoded.
+    fn path(&self, key: &str) -> io::Result<Path> {
+        if self.is_web_server() {
+            Path::from_url_path(key).map_err(io::Error::other)
+        } else {
+            Path::parse(key).map_err(io::Error::other)
+        }
     }
 
     fn object(&self, found: &ObjectMeta) -> Object {
@@ -98,7 +115,7 @@ impl Bucket {
 impl Fetch for Bucket {
     fn fetch(&self, object: &ObjectVersion, to: &mut File) -> io::Result<()> {
         let key = object.url.strip_prefix(&self.base).unwrap_or(&object.url);
-        let path = Path::parse(key).map_err(io::Error::other)?;
+        let path = self.path(key)?;
         let same = GetOptions::new().with_if_match(object.tag.clone());
         self.runtime.block_on(async {
             let mut content = self.store.get_opts(&path, same).await?.into_stream();
