@@ -10,9 +10,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use twinprint_fingerprint::Width;
-use twinprint_index::join::{ChunkJoin, Pair, self_join_of_open};
+use twinprint_index::join::{Pair, join_sets, self_join_of_open};
 use twinprint_index::planner::plan_join;
-use twinprint_io::work::WorkError;
 
 use super::folder::{Stage, Task};
 use super::job::StagedJob;
@@ -21,9 +20,6 @@ use super::tables::{JoinRow, RowPair};
 use crate::candidates::HOT_ROW_MIN_NEIGHBORS;
 use crate::error::DedupError;
 use crate::rows::{Number, RowWriter};
-
-/// The number of rows of the second block that are joined at a time.
-const PASS_ROWS: usize = 1 << 20;
 
 /// Two blocks of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -166,25 +162,15 @@ fn join_blocks<W: Width>(
         stats.plan
     } else {
         let b = RowBlock::<W>::read(job, job.row_block(pair.second, rows)?)?;
-        let mut tables = ChunkJoin::new(&a.fingerprints, PASS_ROWS, k)
-            .map_err(|error| WorkError::file(dir, std::io::Error::other(error)))?;
-        let mut from = 0;
-        for chunk in b.fingerprints.chunks(PASS_ROWS) {
-            if is_stopped() {
-                break;
-            }
-            tables.join_parallel(chunk, &|batch: &[Pair]| {
-                let batch: Vec<Pair> = batch
-                    .iter()
-                    .map(|pair| Pair {
-                        b: pair.b + from,
-                        ..*pair
-                    })
-                    .collect();
-                write(&file, &a, &b, &batch);
-            });
-            from += chunk.len() as u32;
-        }
+        join_sets(
+            &a.fingerprints,
+            &b.fingerprints,
+            k,
+            &is_stopped,
+            &|batch: &[Pair]| {
+                write(&file, &a, &b, batch);
+            },
+        );
         close(&file, &a);
         close(&file, &b);
         "tables".to_owned()

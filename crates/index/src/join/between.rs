@@ -1,9 +1,11 @@
 //! The join of two sets: finds all pairs of a row of the one and a row of the other within Hamming distance k.
 //!
-//! The tables of a plan over one set are built once ([`ChunkJoin::new`]). The other set comes in chunks of any size.
-//! For each table in turn, a chunk is sorted by the table's address, and its buckets are compared with those of the
-//! table. This is the batch job of Manku, Jain and Das Sarma 2007: tables over the new fingerprints, and one scan of
-//! all the stored ones against them.
+//! If the other set comes in chunks, the tables of a plan over the first set are built once ([`ChunkJoin::new`]). For each
+//! table in turn, a chunk is sorted by the table's address, and its buckets are compared with those of the table. This is the
+//! batch job of Manku, Jain and Das Sarma 2007: tables over the new fingerprints, and one scan of all the stored ones against
+//! them. If both sets are in memory, one table after the other is built over both ([`join_sets`]).
+
+use std::ops::Range;
 
 use rayon::prelude::*;
 use twinprint_fingerprint::{Width, kernel};
@@ -13,7 +15,7 @@ use crate::address::Address;
 use crate::bucket::Buckets;
 use crate::flips;
 use crate::plan::check::{Counterexample, is_exact};
-use crate::plan::{Plan, leading_bits};
+use crate::plan::{Plan, TableSpec, leading_bits};
 
 /// Permuted tables over one set of rows, which are joined with chunks of another set.
 ///
@@ -34,6 +36,8 @@ use crate::plan::{Plan, leading_bits};
 #[derive(Debug)]
 pub struct ChunkJoin<W> {
     tables: Vec<JoinSide<W>>,
+    /// The pairs that each table finds.
+    reaches: Vec<Reach<W>>,
     k: u32,
     /// The sorted chunk, in a buffer that is reused.
     chunk: Buckets<W>,
@@ -42,9 +46,148 @@ pub struct ChunkJoin<W> {
 #[derive(Debug)]
 struct JoinSide<W> {
     buckets: Buckets<W>,
+    reach: Reach<W>,
+    flips: Vec<u32>,
+}
+
+/// The pairs that a table finds: those that differ in at most `radius` bits of `mask`.
+#[derive(Clone, Copy, Debug)]
+struct Reach<W> {
     mask: W,
     radius: u32,
-    flips: Vec<u32>,
+}
+
+impl<W: Width> JoinSide<W> {
+    /// Sorts `rows` by at most `bits` bits of a table's mask.
+    fn of(rows: &[W], table: TableSpec, bits: u32) -> Self {
+        let mask = leading_bits(table.mask, bits);
+        let mut buckets = Buckets::new();
+        buckets.order(rows, Address::new(mask));
+        buckets.shrink();
+        Self {
+            flips: flips::ball(buckets.address().bits(), table.radius),
+            buckets,
+            reach: Reach {
+                mask: W::truncate(mask),
+                radius: table.radius,
+            },
+        }
+    }
+
+    /// Compares a range of the sorted rows `theirs` with this table, in parallel. Leaves out the pairs that earlier tables
+    /// find. Returns the number of comparisons.
+    fn compare(
+        &self,
+        theirs: &Buckets<W>,
+        earlier: &[Reach<W>],
+        k: u32,
+        sink: &(impl Fn(&[Pair]) + Sync),
+    ) -> u64 {
+        let rows = theirs.rows.len();
+        let tiles = (0..rows.div_ceil(TILE)).into_par_iter();
+        tiles
+            .map(|tile| {
+                let range = tile * TILE..((tile + 1) * TILE).min(rows);
+                let mut batch = Batch::new(sink);
+                let compared = self.compare_run(theirs, range, earlier, k, &mut |pair| batch.add(pair));
+                batch.send();
+                compared
+            })
+            .sum()
+    }
+
+    /// Like [`compare`](Self::compare), but on this thread.
+    fn compare_run(
+        &self,
+        theirs: &Buckets<W>,
+        range: Range<usize>,
+        earlier: &[Reach<W>],
+        k: u32,
+        hit: &mut impl FnMut(Pair),
+    ) -> u64 {
+        let mut compared = 0;
+        let mut start = range.start;
+        while start < range.end {
+            let address = self.buckets.address().of(theirs.rows[start]);
+            let run = start..theirs.bucket(address).end.min(range.end);
+            for &flip in &self.flips {
+                let ours = self.buckets.bucket(address ^ flip);
+                compared += (ours.len() * run.len()) as u64;
+                let (a, b) = (&self.buckets.rows[ours.clone()], &theirs.rows[run.clone()]);
+                kernel::hamming_many_to_many(a, b, k, &mut |i, j, distance| {
+                    let differing = a[i as usize] ^ b[j as usize];
+                    let seen = |reach: &Reach<W>| flips::reaches(differing, reach.mask, reach.radius);
+                    if !earlier.iter().any(seen) {
+                        hit(Pair {
+                            a: self.buckets.ids[ours.start + i as usize],
+                            b: theirs.ids[run.start + j as usize],
+                            distance,
+                        });
+                    }
+                });
+            }
+            start = run.end;
+        }
+        compared
+    }
+}
+
+/// Finds every pair of a row of `a` (`Pair::a`) and a row of `b` (`Pair::b`) within Hamming distance `k`, each once. Runs on the
+/// current rayon pool. `sink` gets the pairs in batches, from several threads at once, in no particular order. Ends early
+/// once `stop` returns `true`. Returns the number of comparisons.
+///
+/// One table at a time is in memory, with copies of the rows and ids of both sets.
+///
+/// ```
+/// use std::sync::Mutex;
+///
+/// use twinprint_index::Pair;
+/// use twinprint_index::join::join_sets;
+///
+/// let (a, b) = ([0b0000_u64, u64::MAX], [0b0111_u64, 0b1111, !1]);
+/// let pairs = Mutex::new(Vec::new());
+/// join_sets(&a, &b, 3, &|| false, &|batch: &[Pair]| {
+///     pairs.lock().unwrap().extend_from_slice(batch);
+/// });
+/// let mut pairs = pairs.into_inner()?;
+/// pairs.sort();
+/// assert_eq!(pairs, [Pair { a: 0, b: 0, distance: 3 }, Pair { a: 1, b: 2, distance: 1 }]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Panics
+/// If `a` or `b` has 2³² rows or more.
+pub fn join_sets<W: Width>(
+    a: &[W],
+    b: &[W],
+    k: u32,
+    stop: &(dyn Fn() -> bool + Sync),
+    sink: &(impl Fn(&[Pair]) + Sync),
+) -> u64 {
+    assert_row_numbers(a);
+    assert_row_numbers(b);
+    let (plan, bits) = plan::<W>(a.len(), b.len(), k);
+    let mut theirs = Buckets::new();
+    let mut earlier = Vec::new();
+    let mut compared = 0;
+    for &table in &plan.tables {
+        if stop() {
+            break;
+        }
+        let side = JoinSide::of(a, table, bits);
+        theirs.order(b, side.buckets.address().clone());
+        theirs.shrink();
+        compared += side.compare(&theirs, &earlier, k, sink);
+        earlier.push(side.reach);
+    }
+    compared
+}
+
+fn assert_row_numbers<W>(rows: &[W]) {
+    assert!(
+        u32::try_from(rows.len()).is_ok(),
+        "a join takes fewer than 2^32 rows"
+    );
 }
 
 impl<W: Width> ChunkJoin<W> {
@@ -70,24 +213,15 @@ impl<W: Width> ChunkJoin<W> {
     /// If `rows` has 2³² rows or more.
     pub fn with(rows: &[W], plan: &Plan, bits: u32) -> Result<Self, Counterexample> {
         is_exact(plan)?;
-        assert!(
-            u32::try_from(rows.len()).is_ok(),
-            "a join takes fewer than 2^32 rows"
-        );
-        let side = |spec: &crate::plan::TableSpec| {
-            let mask = leading_bits(spec.mask, bits);
-            let mut buckets = Buckets::new();
-            buckets.order(rows, Address::new(mask));
-            buckets.shrink();
-            JoinSide {
-                flips: flips::ball(buckets.address().bits(), spec.radius),
-                buckets,
-                mask: W::truncate(mask),
-                radius: spec.radius,
-            }
-        };
+        assert_row_numbers(rows);
+        let tables: Vec<JoinSide<W>> = plan
+            .tables
+            .iter()
+            .map(|&table| JoinSide::of(rows, table, bits))
+            .collect();
         Ok(Self {
-            tables: plan.tables.iter().map(side).collect(),
+            reaches: tables.iter().map(|side| side.reach).collect(),
+            tables,
             k: plan.k,
             chunk: Buckets::new(),
         })
@@ -102,7 +236,8 @@ impl<W: Width> ChunkJoin<W> {
         let mut compared = 0;
         for t in 0..self.tables.len() {
             self.order(chunk, t);
-            compared += self.compare_run(t, 0..chunk.len(), &mut hit);
+            let (side, earlier) = (&self.tables[t], &self.reaches[..t]);
+            compared += side.compare_run(&self.chunk, 0..chunk.len(), earlier, self.k, &mut hit);
         }
         compared
     }
@@ -116,17 +251,7 @@ impl<W: Width> ChunkJoin<W> {
         let mut compared = 0;
         for t in 0..self.tables.len() {
             self.order(chunk, t);
-            let this = &*self;
-            let tiles = (0..chunk.len().div_ceil(TILE)).into_par_iter();
-            compared += tiles
-                .map(|tile| {
-                    let rows = tile * TILE..((tile + 1) * TILE).min(chunk.len());
-                    let mut batch = Batch::new(sink);
-                    let compared = this.compare_run(t, rows, &mut |pair| batch.add(pair));
-                    batch.send();
-                    compared
-                })
-                .sum::<u64>();
+            compared += self.tables[t].compare(&self.chunk, &self.reaches[..t], self.k, sink);
         }
         compared
     }
@@ -145,41 +270,9 @@ impl<W: Width> ChunkJoin<W> {
     }
 
     fn order(&mut self, chunk: &[W], t: usize) {
-        assert!(
-            u32::try_from(chunk.len()).is_ok(),
-            "a join takes fewer than 2^32 rows"
-        );
+        assert_row_numbers(chunk);
         let address = self.tables[t].buckets.address().clone();
         self.chunk.order(chunk, address);
-    }
-
-    /// Joins a range of the sorted chunk with table `t`. Returns the number of comparisons.
-    fn compare_run(&self, t: usize, range: std::ops::Range<usize>, hit: &mut impl FnMut(Pair)) -> u64 {
-        let (side, earlier, theirs) = (&self.tables[t], &self.tables[..t], &self.chunk);
-        let mut compared = 0;
-        let mut start = range.start;
-        while start < range.end {
-            let address = side.buckets.address().of(theirs.rows[start]);
-            let run = start..theirs.bucket(address).end.min(range.end);
-            for &flip in &side.flips {
-                let ours = side.buckets.bucket(address ^ flip);
-                compared += (ours.len() * run.len()) as u64;
-                let (a, b) = (&side.buckets.rows[ours.clone()], &theirs.rows[run.clone()]);
-                kernel::hamming_many_to_many(a, b, self.k, &mut |i, j, distance| {
-                    let differing = a[i as usize] ^ b[j as usize];
-                    let seen = |s: &JoinSide<W>| flips::reaches(differing, s.mask, s.radius);
-                    if !earlier.iter().any(seen) {
-                        hit(Pair {
-                            a: side.buckets.ids[ours.start + i as usize],
-                            b: theirs.ids[run.start + j as usize],
-                            distance,
-                        });
-                    }
-                });
-            }
-            start = run.end;
-        }
-        compared
     }
 }
 
@@ -221,7 +314,7 @@ fn plan<W: Width>(rows: usize, chunk: usize, k: u32) -> (Plan, u32) {
                 bits: W::BITS,
                 k,
                 name: "scan".into(),
-                tables: vec![crate::plan::TableSpec { mask: 1, radius: 1 }],
+                tables: vec![TableSpec { mask: 1, radius: 1 }],
             },
             1,
         ),
@@ -294,6 +387,13 @@ mod tests {
         let mut at_once = at_once.into_inner().unwrap();
         at_once.sort_unstable();
         assert_eq!(at_once, found, "on all threads within {k}");
+        let of_sets = Mutex::new(Vec::new());
+        join_sets(a, b, k, &|| false, &|pairs| {
+            of_sets.lock().unwrap().extend_from_slice(pairs)
+        });
+        let mut of_sets = of_sets.into_inner().unwrap();
+        of_sets.sort_unstable();
+        assert_eq!(of_sets, found, "of two sets within {k}");
     }
 
     fn pairs_are_those_of_brute_force<W: Width>() {

@@ -4,7 +4,7 @@
 //! method takes the tables of a plan in turn, sorts the rows by the table's address, and joins each bucket with itself
 //! and with the buckets within the table's radius of flips (each unordered pair of buckets once). A pair is emitted
 //! only if no earlier table would have found it, so pairs need not be stored or sorted; one sorted copy of the rows is
-//! in memory. [`crate::planner`] chooses the method and the plan. Two sets are joined by [`ChunkJoin`], segments on
+//! in memory. [`crate::planner`] chooses the method and the plan. Two sets are joined by [`join_sets`] and [`ChunkJoin`], segments on
 //! disk by [`StoredJoin`].
 
 pub(crate) mod between;
@@ -17,7 +17,7 @@ mod tests;
 
 use twinprint_fingerprint::Width;
 
-pub use self::between::ChunkJoin;
+pub use self::between::{ChunkJoin, join_sets};
 pub use self::stored::StoredJoin;
 pub use crate::plan::{JoinPlan, JoinTables};
 
