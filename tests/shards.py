@@ -2,7 +2,7 @@
 """Runs each set in memory, on disk with little memory, and as stages in several processes: all results must be equal.
 
     tests/shards.py                     a short form for CI: some sets, stages in three processes
-    tests/shards.py --full              all sets, stages in 1, 3 and 8 processes, with and without a fixed radius
+    tests/shards.py --full              all sets with all options, stages in 1, 3 and 8 processes
     tests/shards.py --only poems        the sets whose name contains this word
     tests/shards.py --seed 7            another order of the processes, and other kills
 
@@ -40,12 +40,14 @@ FEW = ["revisions-en", "headlines-zh", "webpages-zh"]
 OPTIONS = [
     ["--hamming", "12"],
     ["--keep", "longest", "--pairs=all", "--hamming", "20"],
-    ["--keep", "newest", "--keep-key", "id", "--pairs=distinct"],
+    ["--keep", "newest", "--keep-key", "rank", "--pairs=distinct"],
     ["--keep", "shortest", "--against", "seen", "--hamming", "16"],
     ["--mode", "annotate", "--clusters", "both"],
     ["--keep", "longest", "--against", "seen", "--pairs=all"],
     ["--no-verify", "--hamming", "3"],
 ]
+# The numbers of processes that share the stages.
+PROCESSES = (1, 3, 8)
 # The number of processes of a run that are killed, the share of the others that may be, and the longest time after its start at
 # which a process is killed, in seconds.
 KILLS = 2
@@ -63,6 +65,10 @@ def sets():
 def divide(name, folder):
     """Writes the documents of a set to files, and a collection of every seventh one of the last file."""
     documents = corpora.rows(corpora.corpus(name).docs)
+    ranks = random.Random(name)
+    for document in documents:
+        # Many documents have the same rank.
+        document["rank"] = ranks.randrange(100)
     source = folder / "in"
     source.mkdir()
     for number in range(FILES):
@@ -174,13 +180,16 @@ def check(name, turn, arguments, draw):
         documents = divide(name, folder)
         wrong, kills = 0, 0
         count = len(OPTIONS) if arguments.full else 2
-        for options in [OPTIONS[(turn * count + i) % len(OPTIONS)] for i in range(count)]:
+        for number in range(count):
+            options = OPTIONS[(turn * count + turn + number) % len(OPTIONS)]
             runs = Runs(folder, options, draw)
             found = {"on disk": runs.on_disk()}
-            for processes in (1, 3, 8) if arguments.full else (3,):
+            # With --full the first options have all numbers of processes, and the others one number in turn.
+            numbers = (PROCESSES if number == 0 else PROCESSES[number % 3 :][:1]) if arguments.full else PROCESSES[1:2]
+            for processes in numbers:
                 found[f"{processes} processes"] = runs.staged(processes)
-            verdict = "; ".join(f"{way}: {', '.join(names)} differ" for way, names in found.items() if names) or "equal"
-            print(f"{name}, {documents} documents, {' '.join(options)}: {verdict}; {runs.kills} killed", flush=True)
+            result = "; ".join(f"{way}: {', '.join(names)} differ" for way, names in found.items() if names) or "equal"
+            print(f"{name}, {documents} documents, {' '.join(options)}: {result}; {runs.kills} killed", flush=True)
             wrong += sum(map(bool, found.values()))
             kills += runs.kills
     return wrong, kills

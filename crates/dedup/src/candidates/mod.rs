@@ -34,8 +34,8 @@ use twinprint_index::join::Pair;
 use twinprint_index::planner::Alternative;
 
 use crate::candidates::radius::{Radius, RadiusChoice};
-pub(crate) use crate::candidates::set_join::JoinWatch;
 use crate::candidates::set_join::SetJoin;
+pub(crate) use crate::candidates::set_join::{JoinBytes, JoinWatch};
 use crate::corpus::Classes;
 use crate::corpus::shingle_sets::SetCache;
 use crate::error::DedupError;

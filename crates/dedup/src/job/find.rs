@@ -124,7 +124,7 @@ impl Runner<'_> {
             self.stage("shingles", members, Unit::Documents, |job| {
                 let mut sets = SetCache::new(spool, &corpus.classes, &keep.classes, set_memory, job.cancel);
                 let watch = JoinWatch {
-                    fits: &|join| budget.check_join(tables, join).is_ok(),
+                    fits: &|join| budget.check_join(tables, join.total()).is_ok(),
                     in_chunks: false,
                     limit: usize::MAX,
                     advance: &|done| {

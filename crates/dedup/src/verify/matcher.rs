@@ -289,7 +289,7 @@ impl Verify for Matcher<'_> {
             let is_member = |&item: &ItemId| self.roles[item] != JoinRole::None;
             let members: Vec<ItemId> = items.into_iter().filter(is_member).collect();
             join.begin_block(sets, &members);
-            if let Err(error) = (self.check_memory)(join.bytes()) {
+            if let Err(error) = (self.check_memory)(join.bytes().total()) {
                 self.fail(error);
                 // After a failure no more items are decided, so the join is dropped.
                 self.join = None;

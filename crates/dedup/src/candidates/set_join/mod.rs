@@ -92,6 +92,21 @@ pub(crate) struct Member {
     pub(crate) role: JoinRole,
 }
 
+/// The memory of a set join in bytes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct JoinBytes {
+    /// The counters of shingles. They follow the corpus.
+    pub(crate) counters: u64,
+    /// The indexes of placed members. A join in chunks limits them.
+    pub(crate) indexes: u64,
+}
+
+impl JoinBytes {
+    pub(crate) fn total(self) -> u64 {
+        self.counters + self.indexes
+    }
+}
+
 /// The blocks whose members a probe finds.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ProbeScope {
@@ -102,14 +117,16 @@ pub(crate) enum ProbeScope {
 }
 
 impl SetJoin {
-    /// The memory of the join in bytes: its counters, and its indexes of placed members.
-    pub(crate) fn bytes(&self) -> u64 {
-        let bytes = |join: &MeasureJoin| {
-            let indexes = [&join.native, &join.foreign];
-            let indexes = indexes.map(|index| index.core.bytes() + index.fringe.bytes());
-            join.order.bytes() + indexes.iter().sum::<usize>()
-        };
-        self.joins.iter().map(bytes).sum::<usize>() as u64
+    /// The memory of the join.
+    pub(crate) fn bytes(&self) -> JoinBytes {
+        let mut bytes = JoinBytes::default();
+        for join in &self.joins {
+            bytes.counters += join.order.bytes() as u64;
+            for index in [&join.native, &join.foreign] {
+                bytes.indexes += (index.core.bytes() + index.fringe.bytes()) as u64;
+            }
+        }
+        bytes
     }
 
     /// Removes all placed members.

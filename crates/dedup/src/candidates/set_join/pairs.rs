@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use rayon::prelude::*;
 use twinprint_cluster::JoinRole;
 
-use super::{MAX_SLICE_MEMBERS, Member, ProbeScope, SetJoin, members};
+use super::{JoinBytes, MAX_SLICE_MEMBERS, Member, ProbeScope, SetJoin, members};
 use crate::candidates::edge::Edge;
 use crate::corpus::shingle_sets::SetCache;
 use crate::error::DedupError;
@@ -15,8 +15,8 @@ use crate::ids::{IdVec, ItemId};
 /// The run that a set join before the grouping is part of.
 #[derive(Clone, Copy)]
 pub(crate) struct JoinWatch<'w> {
-    /// Returns true if there is memory for the given number of bytes of the join.
-    pub(crate) fits: &'w dyn Fn(u64) -> bool,
+    /// Returns true if there is memory for the join.
+    pub(crate) fits: &'w dyn Fn(JoinBytes) -> bool,
     /// True if a join that does not fit into memory is made in chunks; false if it is given up.
     pub(crate) in_chunks: bool,
     /// The largest number of pairs. A join with more is given up.
