@@ -389,7 +389,7 @@ mod tests {
         assert_eq!(at_once, found, "on all threads within {k}");
         let of_sets = Mutex::new(Vec::new());
         join_sets(a, b, k, &|| false, &|pairs| {
-            of_sets.lock().unwrap().extend_from_slice(pairs)
+            of_sets.lock().unwrap().extend_from_slice(pairs);
         });
         let mut of_sets = of_sets.into_inner().unwrap();
         of_sets.sort_unstable();
