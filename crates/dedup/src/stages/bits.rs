@@ -31,7 +31,7 @@ impl Bits {
         bits >> (number % 64) & 1 == 1
     }
 
-    /// How many numbers the set has.
+    /// The size of the set.
     pub(super) fn count(&self) -> u64 {
         self.0.iter().map(|bits| u64::from(bits.count_ones())).sum()
     }
@@ -89,7 +89,7 @@ impl Places<'_> {
         None
     }
 
-    /// How many numbers the set has.
+    /// The size of the set.
     pub(super) fn count(&self) -> u64 {
         self.count
     }

@@ -33,10 +33,13 @@ pub(super) fn expand(job: &StagedJob<'_>) -> Result<CandidatesSummary, DedupErro
     job.folder.run(Task::only(Stage::Candidates), |dir| {
         let mut expansion = Expansion {
             job,
-            edges: RowSorter::new(dir, job.sort_memory() / 2),
+            edges: FoundEdges {
+                job,
+                rows: RowSorter::new(dir, job.sort_memory() / 2),
+                connected: Bits::new(job.items()?.len()),
+            },
             roles: ItemRoles::new(job.items()?.len()),
             known: KnownItems::open(job)?.bits(job)?,
-            connected: Bits::new(job.items()?.len()),
             summary: CandidatesSummary::default(),
         };
         expansion.text_roles()?;
@@ -57,13 +60,27 @@ pub(super) fn expand(job: &StagedJob<'_>) -> Result<CandidatesSummary, DedupErro
 /// The candidates while they are made.
 struct Expansion<'j> {
     job: &'j StagedJob<'j>,
-    edges: RowSorter<EdgeRow>,
+    edges: FoundEdges<'j>,
     roles: ItemRoles,
     /// The known items, which have no candidates.
     known: Bits,
+    summary: CandidatesSummary,
+}
+
+/// The candidates found so far.
+struct FoundEdges<'j> {
+    job: &'j StagedJob<'j>,
+    rows: RowSorter<EdgeRow>,
     /// The items that have candidates.
     connected: Bits,
-    summary: CandidatesSummary,
+}
+
+impl FoundEdges<'_> {
+    fn push(&mut self, a: u64, b: u64) -> Result<(), DedupError> {
+        self.connected.set(a);
+        self.connected.set(b);
+        self.rows.push(self.job.edge(a, b)?)
+    }
 }
 
 impl Expansion<'_> {
@@ -128,13 +145,7 @@ impl Expansion<'_> {
             return Ok(());
         }
         self.summary.by_fingerprints += 1;
-        self.push(a, b)
-    }
-
-    fn push(&mut self, a: u64, b: u64) -> Result<(), DedupError> {
-        self.connected.set(a);
-        self.connected.set(b);
-        self.edges.push(self.job.edge(a, b)?)
+        self.edges.push(a, b)
     }
 
     /// Runs the set join of the members. The members of crowds are written to a file.
@@ -159,14 +170,12 @@ impl Expansion<'_> {
             found.emit_member_pairs(&sets, job.options.threshold, watch, &mut |edge: Edge| {
                 self.summary.by_shingles += 1;
                 let [a, b] = [edge.item, edge.earlier].map(|member| members.item(member));
-                self.connected.set(a);
-                self.connected.set(b);
-                self.edges.push(job.edge(a, b)?)
+                self.edges.push(a, b)
             })?;
             for (member, &role) in found.roles.entries() {
                 if role != JoinRole::None {
                     let item = members.item(member);
-                    self.connected.set(item);
+                    self.edges.connected.set(item);
                     crowd.push(CrowdRow {
                         item,
                         role: role_field(role),
@@ -180,12 +189,12 @@ impl Expansion<'_> {
 
     /// Writes the candidates and finds those of each pair of blocks.
     fn finish(self, dir: &Path) -> Result<CandidatesSummary, DedupError> {
-        recall::draw(self.job, &self.connected, &self.known, dir)?;
+        recall::draw(self.job, &self.edges.connected, &self.known, dir)?;
         let mut summary = self.summary;
         let mut writer = RowWriter::create(&dir.join(EDGES))?;
         let job = self.job;
         let most = (job.spec.memory / 8 / VERIFIED_EDGE_BYTES).max(MIN_EDGES);
-        self.edges.finish(|row| {
+        self.edges.rows.finish(|row| {
             job.check_at(writer.rows())?;
             let (blocks, at) = (&mut summary.blocks, writer.rows());
             match blocks.last_mut() {

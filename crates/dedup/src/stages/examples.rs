@@ -2,7 +2,7 @@
 
 use twinprint_cluster::Similarity;
 use twinprint_io::results::{DocumentReport, Report};
-use twinprint_io::work::{BlockBuffer, TextRef};
+use twinprint_io::work::BlockBuffer;
 use twinprint_text::Measure;
 
 use super::against::KnownItems;
@@ -138,7 +138,7 @@ impl ShownItems for ItemsOnDisk<'_> {
             return Ok(None);
         };
         let row = self.job.items()?.get(item)?;
-        let text = spool.text(TextRef::new(row.block, row.offset, row.len), buffer)?;
+        let text = spool.text(row.text(), buffer)?;
         Ok(Some((text, measure_of(row.measure))))
     }
 }

@@ -1,7 +1,5 @@
 //! The tables of some items, as a run in memory has them for a whole corpus.
 
-use twinprint_io::work::TextRef;
-
 use super::job::StagedJob;
 use super::tables::measure_of;
 use crate::corpus::item_texts::ItemTexts;
@@ -31,7 +29,7 @@ impl ItemTables {
                     features: row.features,
                     shingles: row.shingles,
                     measure: measure_of(row.measure),
-                    text: TextRef::new(row.block, row.offset, row.len),
+                    text: row.text(),
                 });
             }
         }
@@ -49,16 +47,10 @@ impl ItemTables {
 
     /// The cache of the shingle sets of the items.
     pub(super) fn sets<'t>(&'t self, job: &'t StagedJob<'_>) -> Result<SetCache<'t>, DedupError> {
-        Ok(SetCache::with_key(
-            job.items_summary()?.key.finish(),
-            job.spool()?,
-            ItemTexts::Classes {
-                classes: &self.classes,
-                order: &self.keep.classes,
-            },
-            job.set_bytes(),
-            job.cancel,
-        ))
+        job.sets_of(ItemTexts::Classes {
+            classes: &self.classes,
+            order: &self.keep.classes,
+        })
     }
 
     /// The Hamming distance of the fingerprints of two items, in their low `bits` bits, 64 or 128.

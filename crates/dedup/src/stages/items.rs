@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use twinprint_io::work::Spool;
+use twinprint_io::work::{Spool, TextRef};
 
 use super::folder::{Stage, Task};
 use super::job::StagedJob;
@@ -23,6 +23,11 @@ impl ItemRow {
             measure: measure_of(self.measure),
             bytes: self.len,
         }
+    }
+
+    /// The place of the text in the spool.
+    pub(super) fn text(&self) -> TextRef {
+        TextRef::new(self.block, self.offset, self.len)
     }
 
     /// The number of documents that are duplicates of one another, see [`Classes::copies`](crate::corpus::Classes::copies).

@@ -14,6 +14,8 @@ use twinprint_text::KeyedHasher;
 use super::folder::{Stage, StageFolder, Task};
 use super::outputs::{CandidatesSummary, ITEMS, ItemsSummary, Parameters, PartSummary, TEXTS};
 use super::tables::{EdgeRow, ItemRow};
+use crate::corpus::item_texts::ItemTexts;
+use crate::corpus::shingle_sets::SetCache;
 use crate::error::DedupError;
 use crate::known::KnownStore;
 use crate::memory::Budget;
@@ -239,6 +241,13 @@ impl StagedJob<'_> {
     /// The bytes of shingle sets in memory.
     pub(super) fn set_bytes(&self) -> usize {
         self.budget.sets(self.spec.memory / 2)
+    }
+
+    /// The cache of the shingle sets of some items.
+    pub(super) fn sets_of<'t>(&'t self, texts: ItemTexts<'t>) -> Result<SetCache<'t>, DedupError> {
+        let key = self.items_summary()?.key.finish();
+        let (spool, capacity) = (self.spool()?, self.set_bytes());
+        Ok(SetCache::with_key(key, spool, texts, capacity, self.cancel))
     }
 
     pub(super) fn is_cancelled(&self) -> bool {

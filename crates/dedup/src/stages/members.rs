@@ -4,7 +4,6 @@
 //! bytes. Its item is found by its place among the members.
 
 use twinprint_cluster::JoinRole;
-use twinprint_io::work::TextRef;
 
 use super::bits::{ItemRoles, Places};
 use super::job::StagedJob;
@@ -29,10 +28,7 @@ impl<'r> Members<'r> {
         for (number, item) in (0..).zip(roles.members()) {
             job.check_at(number)?;
             let row = rows.get(item)?;
-            texts.push(
-                TextRef::new(row.block, row.offset, row.len),
-                measure_of(row.measure),
-            );
+            texts.push(row.text(), measure_of(row.measure));
         }
         Ok(Self { items, texts })
     }
@@ -56,12 +52,6 @@ impl<'r> Members<'r> {
 
     /// The cache of the shingle sets of the members.
     pub(super) fn sets<'t>(&'t self, job: &'t StagedJob<'_>) -> Result<SetCache<'t>, DedupError> {
-        Ok(SetCache::with_key(
-            job.items_summary()?.key.finish(),
-            job.spool()?,
-            ItemTexts::Table(&self.texts),
-            job.set_bytes(),
-            job.cancel,
-        ))
+        job.sets_of(ItemTexts::Table(&self.texts))
     }
 }

@@ -11,7 +11,6 @@ use crate::candidates::{FeatureLimits, SetJoinCosts, is_exact};
 use crate::corpus::shingle_sets::{SpooledText, jaccard};
 use crate::error::DedupError;
 use crate::rows::{Number, RowFile, RowSorter, RowWriter, row};
-use twinprint_io::work::TextRef;
 
 /// The number of fingerprints with which the sample is compared at a time.
 const BLOCK_ROWS: usize = 1 << 20;
@@ -74,7 +73,7 @@ fn choose_radius(
             let item = items.get(distinct.rows.get(row as u64)?.item)?;
             Ok::<_, DedupError>(SpooledText {
                 spool,
-                text: TextRef::new(item.block, item.offset, item.len),
+                text: item.text(),
                 measure: measure_of(item.measure),
             })
         };

@@ -9,7 +9,7 @@ use std::path::Path;
 use rayon::prelude::*;
 use twinprint_cluster::JoinRole;
 use twinprint_io::results::RecallReport;
-use twinprint_io::work::{BlockBuffer, TextRef};
+use twinprint_io::work::BlockBuffer;
 use twinprint_text::overlap::Shingler;
 
 use super::against::KnownItems;
@@ -38,11 +38,6 @@ impl ItemRow {
             bytes: self.len,
             measure: measure_of(self.measure),
         }
-    }
-
-    /// The place of the text in the spool.
-    fn text(&self) -> TextRef {
-        TextRef::new(self.block, self.offset, self.len)
     }
 }
 
