@@ -224,6 +224,11 @@ pub(crate) struct Args {
     #[arg(long, help_heading = "Running")]
     on_disk: bool,
 
+    /// Least number of blocks into which a run on disk divides fingerprints and texts. B blocks make B (B + 1) / 2 tasks of
+    /// the stages join and verify, which several machines can share (see `twinprint shard`). The memory limit may make more
+    #[arg(long, default_value_t = 1, value_name = "B", value_parser = clap::value_parser!(u32).range(1..=1000), help_heading = "Running")]
+    blocks: u32,
+
     /// Keep the folder of a run on disk. A later run over the same files and more analyses and verifies only what is new; the
     /// added files must come after the others
     #[arg(long, help_heading = "Running")]
@@ -373,6 +378,7 @@ fn options(args: &Args) -> anyhow::Result<DedupOptions> {
         (true, false) => OnDisk::Always,
         (false, false) => OnDisk::AsNeeded,
     };
+    options.blocks = args.blocks;
     options.incremental = args.incremental;
     options.seed = args.seed;
     if let (Auto::Auto, Some(bits)) = (options.bits, width_named(profile)) {

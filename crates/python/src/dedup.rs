@@ -37,7 +37,7 @@ pub(crate) struct Arguments {
 }
 
 /// One of the values that an argument may have.
-fn choice<T: Copy>(name: &str, given: &str, choices: &[(&str, T)]) -> PyResult<T> {
+pub(crate) fn choice<T: Copy>(name: &str, given: &str, choices: &[(&str, T)]) -> PyResult<T> {
     let found = choices.iter().find(|choice| choice.0 == given);
     found.map(|choice| choice.1).ok_or_else(|| {
         let names: Vec<String> = choices.iter().map(|choice| format!("{:?}", choice.0)).collect();
@@ -50,7 +50,7 @@ fn auto(number: Option<u32>) -> Auto {
 }
 
 impl Arguments {
-    fn options(&self) -> PyResult<DedupOptions> {
+    pub(crate) fn options(&self) -> PyResult<DedupOptions> {
         let mut options = DedupOptions::new().map_err(|error| argument("profile", error))?;
         options.profile = profile(&self.profile, Some(128))?;
         options.bits = auto(self.bits);
@@ -93,6 +93,15 @@ impl Arguments {
         options.check().map_err(|error| dedup_exception(&error))?;
         Ok(options)
     }
+
+    /// The fields of the records.
+    pub(crate) fn fields(&self, keep: Keep) -> Fields {
+        Fields {
+            text: self.text.clone(),
+            id: self.id.clone(),
+            sort: self.sort.clone().filter(|_| keep == Keep::Newest),
+        }
+    }
 }
 
 /// The result of a deduplication.
@@ -118,11 +127,7 @@ pub(crate) fn dedup(
         Mode::Report
     };
     let (cancel, failure) = (Arc::default(), Failure::default());
-    let fields = Fields {
-        text: arguments.text,
-        id: arguments.id,
-        sort: arguments.sort.filter(|_| options.keep == Keep::Newest),
-    };
+    let fields = arguments.fields(options.keep);
     let records = Records::new(data, &arguments.name, &fields, &cancel, &failure)?;
     let result = run_until(py, progress.as_ref(), &cancel, |progress| {
         let input = records.open(progress, &cancel)?;

@@ -27,6 +27,7 @@ mod profile;
 mod records;
 mod rethreshold;
 mod run;
+mod staged;
 mod times;
 
 /// The module `twinprint._twinprint`.
@@ -54,6 +55,8 @@ mod _twinprint {
     use super::index::IndexHandle;
     #[pymodule_export]
     use super::rethreshold::rethreshold;
+    #[pymodule_export]
+    use super::staged::{StagedRun, stage_names};
     #[pymodule_export]
     use super::times::{parse_span, parse_time};
 

@@ -55,7 +55,8 @@ pub(crate) struct Fields {
 }
 
 impl Fields {
-    fn options(&self) -> SourceOptions {
+    /// The options of files with these fields.
+    pub(crate) fn options(&self) -> SourceOptions {
         SourceOptions {
             text_key: self.text.clone(),
             id_key: self.id.clone(),

@@ -195,6 +195,9 @@ pub struct DedupOptions {
     pub memory: Option<u64>,
     /// The place of the tables of the run.
     pub on_disk: OnDisk,
+    /// The least number of blocks into which a run on disk divides the fingerprints, and about the least number for the
+    /// texts. B blocks make B (B + 1) / 2 tasks that can run at the same time. The result is the same with any number.
+    pub blocks: u32,
     /// True if the folder of a run on disk stays, for a later run over the same files and more.
     pub incremental: bool,
     /// The seed of the random samples.
@@ -233,6 +236,7 @@ impl DedupOptions {
             threads: 0,
             memory: None,
             on_disk: OnDisk::default(),
+            blocks: 1,
             incremental: false,
             seed: 42,
             work_dir: None,

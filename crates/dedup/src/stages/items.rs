@@ -5,7 +5,7 @@ use std::path::Path;
 use twinprint_io::work::{Spool, TextRef};
 
 use super::folder::{Stage, Task};
-use super::job::StagedJob;
+use super::job::{ITEM_BYTES, StagedJob};
 use super::keep_key::{KeepKey, with_keep_key};
 use super::outputs::{CLASSES, FINGERPRINTS, ITEMS, ItemsSummary};
 use super::tables::{FingerprintRow, GlobalClass, ItemRow, measure_of};
@@ -59,6 +59,7 @@ fn number_items<K: KeepKey>(job: &StagedJob<'_>, dir: &Path) -> Result<ItemsSumm
         key: CorpusKey::default(),
         blocks: Vec::new(),
     };
+    let most_bytes = job.block_bytes()?;
     let mut block_bytes = u64::MAX;
     for class in Merge::of_files(&files, job.merge_memory()) {
         let class = class?;
@@ -78,7 +79,7 @@ fn number_items<K: KeepKey>(job: &StagedJob<'_>, dir: &Path) -> Result<ItemsSumm
             offset: class.offset,
             len: class.len,
         };
-        if block_bytes > job.block_bytes() {
+        if block_bytes > most_bytes {
             summary.blocks.push(summary.items);
             block_bytes = 0;
         }
@@ -106,6 +107,3 @@ fn number_items<K: KeepKey>(job: &StagedJob<'_>, dir: &Path) -> Result<ItemsSumm
     fingerprints.write(&dir.join(FINGERPRINTS))?;
     Ok(summary)
 }
-
-/// The bytes of the tables of an item while its block is verified.
-const ITEM_BYTES: u64 = 200;

@@ -41,6 +41,8 @@ pub(super) struct Specification {
     pub(super) key: [u64; 2],
     /// The memory of a task in bytes. The numbers of tasks follow it, so a run that goes on keeps it.
     pub(super) memory: u64,
+    /// The least number of blocks of rows, and about the least number of blocks of items.
+    pub(super) blocks: u32,
 }
 
 /// A part of the input, which one task analyses.
@@ -213,7 +215,8 @@ impl StagedJob<'_> {
     pub(super) fn row_blocks(&self) -> Result<u32, DedupError> {
         let rows = self.parameters()?.rows;
         let in_block = (self.spec.memory / 2 / ROW_BYTES).max(MIN_BLOCK_ROWS);
-        Ok(rows.div_ceil(in_block).max(1) as u32)
+        let blocks = rows.div_ceil(in_block).max(u64::from(self.spec.blocks));
+        Ok(blocks.min(rows).max(1) as u32)
     }
 
     /// The rows of a block, out of `rows` rows.
@@ -233,9 +236,15 @@ impl StagedJob<'_> {
         self.spec.memory / 4
     }
 
-    /// The bytes of texts of a block of items.
-    pub(super) fn block_bytes(&self) -> u64 {
-        self.spec.memory / 2
+    /// The bytes of a block of items: of the texts, and [`ITEM_BYTES`] for each.
+    pub(super) fn block_bytes(&self) -> Result<u64, DedupError> {
+        let mut bytes = 0;
+        for part in self.spec.parts() {
+            let part = self.part(part)?;
+            let documents: u64 = part.slices.iter().map(|slice| u64::from(slice.documents)).sum();
+            bytes += part.text_bytes + documents * ITEM_BYTES;
+        }
+        Ok((bytes / u64::from(self.spec.blocks)).min(self.spec.memory / 2))
     }
 
     /// The bytes of shingle sets in memory.
@@ -277,5 +286,7 @@ impl StagedJob<'_> {
 const ROW_BYTES: u64 = 72;
 /// The number of rows after which a stage looks whether the run is cancelled.
 const ROWS_PER_CHECK: u64 = 1 << 16;
-/// The smallest number of rows of a block.
+/// The bytes of the tables of an item while its block is verified.
+pub(super) const ITEM_BYTES: u64 = 200;
+/// The smallest number of rows for which the memory decides about a block.
 const MIN_BLOCK_ROWS: u64 = 1 << 10;

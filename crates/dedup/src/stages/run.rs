@@ -185,6 +185,7 @@ impl<'r> StagedInput<'r> {
             memory: None,
             work_dir: None,
             on_disk: OnDisk::default(),
+            blocks: 1,
             incremental: false,
             existing: Existing::default(),
             ..self.options.clone()
@@ -243,6 +244,7 @@ impl<'r> StagedInput<'r> {
             input,
             key: crate::read::random_key(),
             memory: self.memory,
+            blocks: self.options.blocks.max(1),
         }
     }
 }

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Sequence
 from typing import Any, Literal
 
 from . import _data, _twinprint
-from ._documents import real
+from ._arguments import Keep, named, options
 from ._fingerprint import PROFILE
 from ._progress import Progress, reporting
 from ._result import Result
-
-Keep = Literal["first", "longest", "shortest", "newest"]
 
 
 def dedup(
@@ -83,83 +80,32 @@ def dedup(
         [0, 1, 0]
     """
     rows = _data.rows(data, text, id, sort)
-    if keep == "newest" and sort is None:
-        raise ValueError("sort: name the column by which the newest record is found, such as sort='time'")
-    if sort is not None and keep != "newest":
-        raise ValueError(f"sort: has a meaning with keep='newest' only, not with keep={keep!r}")
-    threshold = real(threshold, "threshold")
-    if not 0 < threshold <= 1:
-        raise ValueError(f"threshold: {threshold} is not above 0 and at most 1")
-    in_files = isinstance(rows.source, _data.Paths)
-    for argument, column in (("id", id), ("sort", sort)):
-        if in_files and column is not None and not isinstance(column, str):
-            raise TypeError(f"{argument}: name a field of the records; a list has no order of the records in files")
-    arguments = {
-        "text": text,
-        "id": id if isinstance(id, str) else ("id" if in_files else None),
-        "sort": sort if isinstance(sort, str) else None,
-        "name": name,
-        "keep": keep,
-        "empty": empty,
-        "threshold": threshold,
-        "bits": bits,
-        "hamming": hamming,
-        "verify": verify,
-        "profile": profile,
-        "pairs": _pairs(pairs),
-        "against": against,
-        "threads": threads,
-        "memory": _bytes(memory),
-        "work_dir": work_dir,
-        "seed": seed,
-    }
+    arguments = options(
+        in_files=isinstance(rows.source, _data.Paths),
+        text=text,
+        id=id,
+        keep=keep,
+        sort=sort,
+        threshold=threshold,
+        bits=bits,
+        hamming=hamming,
+        verify=verify,
+        profile=profile,
+        pairs=pairs,
+        empty=empty,
+        against=against,
+        name=name,
+        threads=threads,
+        memory=memory,
+        work_dir=work_dir,
+        seed=seed,
+    )
     with reporting(progress) as report:
         try:
             found = _twinprint.dedup(rows.source, arguments, report)
         except TypeError as error:
-            raise _named(error) from error.__cause__
+            raise named(error) from error.__cause__
     return Result._of(found, rows.read(), arguments)
 
 
 deduplicate = dedup
-
-
-def _named(error: TypeError) -> TypeError:
-    """An error of the conversion of an argument, with the name of the argument."""
-    found = re.match(r"failed to extract field Arguments\.(\w+)", str(error))
-    return TypeError(f"{found[1]}: {error.__cause__}") if found else error
-
-
-def _pairs(pairs: bool | str) -> str:
-    if isinstance(pairs, str):
-        return pairs
-    return "all" if pairs else "none"
-
-
-_UNITS = {
-    "": 1,
-    "b": 1,
-    "k": 10**3,
-    "m": 10**6,
-    "g": 10**9,
-    "t": 10**12,
-    "ki": 2**10,
-    "mi": 2**20,
-    "gi": 2**30,
-}
-_UNITS["ti"] = 2**40
-
-
-def _bytes(size: float | str | None) -> int | None:
-    """Bytes of a size such as "2GiB" or "500 MB"."""
-    if size is None or isinstance(size, (int, float)):
-        return None if size is None else int(size)
-    if not isinstance(size, str):
-        raise TypeError(f"memory: expected bytes or a text such as '2GiB', not {type(size).__name__}")
-    number = size.strip().rstrip("bB").rstrip()
-    unit = number.lstrip("0123456789.").strip().lower()
-    digits = number[: len(number) - len(unit)].strip() if unit else number
-    try:
-        return int(float(digits) * _UNITS[unit])
-    except (KeyError, ValueError):
-        raise ValueError(f"memory: {size!r} is no size; write bytes, or a number with a unit such as '2GiB'") from None
