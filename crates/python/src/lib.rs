@@ -21,6 +21,7 @@ mod errors;
 mod eval;
 mod fingerprint;
 mod index;
+mod join;
 mod json;
 mod pool;
 mod profile;
@@ -53,6 +54,8 @@ mod _twinprint {
     use super::fingerprint::{fingerprint, fingerprint_text};
     #[pymodule_export]
     use super::index::IndexHandle;
+    #[pymodule_export]
+    use super::join::join_fingerprints;
     #[pymodule_export]
     use super::rethreshold::rethreshold;
     #[pymodule_export]

@@ -26,7 +26,7 @@ pub use twinprint_dedup::{
 #[cfg(feature = "eval")]
 pub use twinprint_eval::{self as eval, calibrate};
 pub use twinprint_fingerprint::{HashKey, Width, hash_one, hyperplane};
-pub use twinprint_index::{naive, plan, planner, segment, sort, store};
+pub use twinprint_index::{join, naive, plan, planner, segment, sort, store};
 pub use twinprint_io::guard::catches_panics;
 pub use twinprint_io::jobs::explanations::explanations;
 pub use twinprint_io::jobs::fingerprints::{

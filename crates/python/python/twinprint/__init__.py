@@ -6,10 +6,12 @@ from ._compare import Comparison, compare
 from ._dedup import dedup, deduplicate
 from ._eval import calibrate, evaluate, evaluate_clusters
 from ._fingerprint import fingerprint
+from ._join import JoinedRows, join
 from ._result import Match, NoPairsError, Pairs, Radius, Rejected, Report, Result
 from ._twinprint import TwinprintError, __version__
 from .collection import Answer, Collection
 from .index import Index
+from .stages import StagedRun
 
 __all__ = [
     "Answer",
@@ -18,6 +20,7 @@ __all__ = [
     "Collection",
     "Comparison",
     "Index",
+    "JoinedRows",
     "Match",
     "NoPairsError",
     "Pairs",
@@ -25,6 +28,7 @@ __all__ = [
     "Rejected",
     "Report",
     "Result",
+    "StagedRun",
     "TwinprintError",
     "__version__",
     "as_bytes",
@@ -38,4 +42,5 @@ __all__ = [
     "fingerprint",
     "from_bytes",
     "hamming",
+    "join",
 ]

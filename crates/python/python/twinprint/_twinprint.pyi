@@ -22,6 +22,9 @@ class Deduplicated:
 def dedup(
     data: Any, arguments: Mapping[str, Any], progress: Callable[[str, int, int, str], None] | None
 ) -> Deduplicated: ...
+def join_fingerprints(
+    a: bytes, b: bytes | None, bits: int, k: int, threads: int
+) -> tuple[bytearray, bytearray, bytearray]: ...
 def stage_names() -> list[str]: ...
 
 class StagedRun:

@@ -1,6 +1,7 @@
-"""Filters for pipelines of `datatrove` that remove near-duplicates.
+"""Steps for pipelines of `datatrove` that remove near-duplicates.
 
-`DedupFilter` compares the documents of one task with one another. `CollectionFilter` compares documents with everything
+`steps` makes the steps of a `StagedRun`, whose tasks compare all documents of a corpus on any number of machines. The
+filters work inside a pipeline: `DedupFilter` compares the documents of one task with one another. `CollectionFilter` compares documents with everything
 that earlier tasks, runs and pipelines have added to a collection. Both have the statistics and the `exclusion_writer`
 of other filters. A removed document has the metadata `duplicate_of`, the id of the document that stands for it, and
 `jaccard`.
@@ -13,14 +14,16 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
 from datatrove.data import Document
+from datatrove.pipeline.base import PipelineStep
 from datatrove.pipeline.filters.base_filter import BaseFilter
 from datatrove.pipeline.writers.disk_base import DiskWriter
 from datatrove.utils.logging import logger
 
 from ._dedup import dedup
 from ._twinprint import TwinprintError
+from .stages import STAGES, StagedRun
 
-__all__ = ["CollectionFilter", "DedupFilter"]
+__all__ = ["CollectionFilter", "DedupFilter", "StageStep", "WriteStep", "steps"]
 
 REASON = "near_duplicate"
 
@@ -135,6 +138,77 @@ class CollectionFilter(BaseFilter):  # type: ignore[misc]
             else:
                 verdicts.append(True)
         return verdicts
+
+
+# The stages that have one task in any run.
+_SINGLE = frozenset({"items", "parameters", "candidates", "lead", "groups"})
+
+
+def steps(run: StagedRun) -> list[StageStep | WriteStep]:
+    """The steps of a run, in order. Each is a pipeline of its own, which depends on the one before.
+
+    The documents must be in files that all machines share, such as those of a `JsonlWriter`.
+
+        before = None
+        for step in steps(StagedRun("filtered/", "deduplicated", memory="4GiB")):
+            before = SlurmPipelineExecutor([step], tasks=step.tasks(100), depends=before, logging_dir=f"logs/{step.stage}", …)
+        before.run()
+    """
+    return [*(StageStep(run, stage) for stage in STAGES), WriteStep(run)]
+
+
+class StageStep(PipelineStep):  # type: ignore[misc]
+    """Runs one stage of a run: each task of the pipeline runs its share of the tasks of the stage.
+
+    Args:
+        run: the run.
+        stage: the name of the stage.
+    """
+
+    type = "🫂 - DEDUPS"
+    name = "👯 twinprint stage"
+
+    def __init__(self, run: StagedRun, stage: str) -> None:
+        super().__init__()
+        self.staged, self.stage = run, stage
+
+    def tasks(self, most: int) -> int:
+        """The number of tasks that the pipeline should have: `most`, or 1 for a stage with one task."""
+        return 1 if self.stage in _SINGLE else most
+
+    def run(self, data: Iterable[Document] | None = None, rank: int = 0, world_size: int = 1) -> Iterator[Document]:
+        with self.track_time():
+            state = self.staged.run_task(self.stage, rank, world_size)
+        logger.info(f"stage {self.stage}: {state.ended} of {state.tasks} tasks have ended")
+        yield from data or ()
+
+
+class WriteStep(PipelineStep):  # type: ignore[misc]
+    """Writes the result of a run whose stages have ended.
+
+    Args:
+        run: the run.
+    """
+
+    type = "🫂 - DEDUPS"
+    name = "👯 twinprint result"
+    stage = "write"
+
+    def __init__(self, run: StagedRun) -> None:
+        super().__init__()
+        self.staged = run
+
+    def tasks(self, most: int) -> int:
+        """The number of tasks that the pipeline should have, which is 1."""
+        return 1
+
+    def run(self, data: Iterable[Document] | None = None, rank: int = 0, world_size: int = 1) -> Iterator[Document]:
+        if rank == 0 and not self.staged.is_finished():
+            with self.track_time():
+                records = self.staged.write()["records"]
+            for fate in ("kept", "removed", "rejected"):
+                self.stat_update(fate, value=records[fate])
+        yield from data or ()
 
 
 def _describe(document: Document, stands: str | None, jaccard: float | None) -> None:

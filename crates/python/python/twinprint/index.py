@@ -151,6 +151,11 @@ class Index:
         """The id of the profile that made the fingerprints, if it was given."""
         return self._handle.profile()
 
+    @property
+    def has_names(self) -> bool:
+        """True if the ids are str, False if they are int."""
+        return self._handle.has_names()
+
     def __len__(self) -> int:
         """Returns the number of ids that are not deleted. O(n) if some are."""
         return self._handle.len()
@@ -237,7 +242,7 @@ class Index:
         return Pairs(self._ids(a), (other or self)._ids(b), np.frombuffer(hamming, dtype=np.uint8))
 
     def _ids(self, data: bytes) -> npt.NDArray[Any]:
-        if not self._handle.has_names():
+        if not self.has_names:
             return decode_ids(data)
         return np.array(self._handle.names(data), dtype=object)
 

@@ -28,7 +28,8 @@ use twinprint::{ProfileLabel, Progress, Width};
 
 use self::build::{Build, Ids, writer};
 use self::error::IndexError;
-use self::row::{Row, read_ids, write_ids};
+pub(crate) use self::row::Row;
+use self::row::{read_ids, write_ids};
 use self::search::Columns;
 use crate::errors::argument;
 use crate::pool;

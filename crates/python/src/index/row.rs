@@ -3,7 +3,7 @@
 use twinprint::Width;
 
 /// A width of fingerprints that arrays can have.
-pub(super) trait Row: Width {
+pub(crate) trait Row: Width {
     /// Reads fingerprints.
     fn read(bytes: &[u8]) -> Vec<Self>;
 

@@ -1,0 +1,118 @@
+"""The folder of a run that an engine drives: the records that it wrote, and the result."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from .stages import StagedRun
+
+#: The memory of a task unless the caller chooses another.
+TASK_MEMORY = "1GiB"
+
+
+class WorkFolder:
+    """The folder of a run, which all machines must see under the same path.
+
+    `input` has the records of a table that is no file yet, `result` the result, and `result.stages` the stages.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        name = os.fsdecode(path)
+        if "://" in name and not name.startswith("file://"):
+            raise ValueError(f"work: {name!r} is no folder of a file system that all machines share")
+        name = name.removeprefix("file://")
+        self.path = Path(os.path.abspath(name))
+        self.path.mkdir(parents=True, exist_ok=True)
+
+    @property
+    def input(self) -> Path:
+        """The folder of the records."""
+        return self.path / "input"
+
+    @property
+    def result(self) -> Path:
+        """The directory of the result."""
+        return self.path / "result"
+
+    def clear(self) -> None:
+        """Deletes what an earlier run has left."""
+        for name in ("input.json", "input", "result.stages", "result"):
+            place = self.path / name
+            if place.is_dir():
+                shutil.rmtree(place)
+            else:
+                place.unlink(missing_ok=True)
+
+    def write_input(self, columns: Sequence[str], write: Callable[[str], Any]) -> None:
+        """Writes the records, unless an earlier run with the same work folder has written all of them.
+
+        Args:
+            columns: the names of the columns.
+            write: writes the records as Parquet files to a folder that does not exist yet.
+
+        Raises:
+            ValueError: the folder has records with other columns.
+        """
+        marker = self.path / "input.json"
+        if marker.exists():
+            found = json.loads(marker.read_text(encoding="utf-8"))["columns"]
+            if found != list(columns):
+                raise ValueError(
+                    f"work: {self.path} has records with the columns {', '.join(found)}; use another folder, or "
+                    "overwrite=True"
+                )
+            return
+        shutil.rmtree(self.input, ignore_errors=True)
+        write(str(self.input))
+        partial = marker.with_suffix(".partial")
+        partial.write_text(json.dumps({"columns": list(columns)}), encoding="utf-8")
+        partial.replace(marker)
+
+    def run(self, data: Any, **options: Any) -> StagedRun:
+        """The run over the records, or over `data` if it names files."""
+        paths = self.input if data is None else data
+        options = {"memory": TASK_MEMORY, "clusters": "parquet", **options}
+        return StagedRun(paths, self.result, **options)
+
+    def check_unfinished(self, run: StagedRun) -> None:
+        """Raises FileExistsError if the folder has a whole result."""
+        if run.is_finished():
+            raise FileExistsError(
+                f"work: {self.path} has a whole result; read it with `result`, use another folder, or overwrite=True"
+            )
+
+
+def is_paths(data: Any) -> bool:
+    """True for a path or a list of paths."""
+    if isinstance(data, (str, os.PathLike)):
+        return True
+    return isinstance(data, (list, tuple)) and bool(data) and all(isinstance(it, (str, os.PathLike)) for it in data)
+
+
+def files_of(folder: Path) -> str | None:
+    """The format of the files of a part of a result, "parquet" or "json"; None if there are no files.
+
+    Raises:
+        ValueError: the files have another format.
+    """
+    names = [path.name for path in folder.rglob("*") if path.is_file()] if folder.is_dir() else []
+    if not names:
+        return None
+    if all(name.endswith(".parquet") for name in names):
+        return "parquet"
+    if all(name.endswith((".jsonl", ".json", ".ndjson", ".jsonl.gz", ".json.gz", ".ndjson.gz")) for name in names):
+        return "json"
+    raise ValueError(f"{folder}: the records are in files such as {names[0]}; read them with a reader of their format")
+
+
+def blocks_for(cores: int) -> int:
+    """The least number of blocks whose pairs are as many as the cores."""
+    blocks = 1
+    while blocks * (blocks + 1) // 2 < cores:
+        blocks += 1
+    return blocks

@@ -1,0 +1,397 @@
+#!/usr/bin/env python3
+"""Runs the drivers of the Python package on real engines: results must equal those of the command, byte for byte.
+
+    tests/engines.py spark              Spark: a standalone master with two workers on this machine
+    tests/engines.py sail               Sail, a local cluster
+    tests/engines.py ray                Ray, on this machine
+    tests/engines.py datatrove          datatrove, its local executor
+    tests/engines.py spark --full       all sets with all options, and more kills
+
+A set is divided among the partitions of a table. The options change from run to run. Worker processes of Spark and Ray are
+killed (SIGKILL) while they run tasks, and so is a driver, whose work a second driver goes on with. Compared are kept and
+removed records, groups, pairs and rejects, and the numbers of rows of the tables that the drivers return.
+
+Needs the package with the engine in this Python, for Spark also Java, and the binary (TWINPRINT). Where the engine is not
+installed, the test is skipped with a message.
+"""
+
+import argparse
+import importlib.util
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import corpora
+
+ROOT = Path(__file__).resolve().parent.parent
+BINARY = os.environ.get("TWINPRINT", str(ROOT / "target/release/twinprint"))
+# The package that each engine comes in.
+MODULES = {"spark": "pyspark", "sail": "pysail", "ray": "ray", "datatrove": "datatrove"}
+# The sets of the short form, and the number of documents of each that it takes.
+FEW, MOST = ["revisions-en", "headlines-zh"], 1500
+# The numbers of partitions of the input, in turn.
+PARTITIONS = [2, 7, 64]
+# The options of the runs, in turn: those of the package, and the same of the command.
+OPTIONS = [
+    ({"blocks": 3, "hamming": 12}, ["--hamming", "12"]),
+    (
+        {"blocks": 7, "keep": "longest", "pairs": "all", "hamming": 20},
+        ["--keep", "longest", "--pairs=all", "--hamming", "20"],
+    ),
+    ({"blocks": 1, "keep": "shortest", "against": "seen"}, ["--keep", "shortest", "--against", "seen"]),
+    (
+        {"keep": "newest", "sort": "rank", "pairs": "distinct"},
+        ["--keep", "newest", "--keep-key", "rank", "--pairs=distinct"],
+    ),
+]
+# The longest time after the start of a stage at which a worker is killed, in seconds.
+KILL_WITHIN = 1.5
+
+
+def sets():
+    """The names of all sets that exist here."""
+    if corpora.MEASURED:
+        return sorted(path.name.split(".")[0] for path in (corpora.SHARED / "data").glob("*.docs.jsonl.zst"))
+    return sorted(corpora.GENERATORS)
+
+
+def documents(name, most):
+    """The documents of a set with ranks, of which many are equal, and some short texts."""
+    rows = corpora.rows(corpora.corpus(name).docs)[:most]
+    draw = random.Random(name)
+    rows = [{"id": str(row["id"]), "text": row["text"], "rank": draw.randrange(100)} for row in rows]
+    for number in range(0, len(rows), 40):
+        rows.insert(number, {"id": f"short-{number}", "text": rows[number]["text"][:12], "rank": 0})
+    return rows
+
+
+def collection(folder, rows):
+    """Makes a collection of every seventh document."""
+    known = folder / "known.jsonl"
+    lines = [json.dumps({"id": f"known-{row['id']}", "text": row["text"]}, ensure_ascii=False) for row in rows[::7]]
+    known.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    for command in (["create", "seen"], ["add", "seen", "known.jsonl", "--quiet"]):
+        subprocess.run([BINARY, "collection", *command], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+
+
+def files(folder):
+    """The files of a result by name that do not tell of the run itself."""
+    found = {}
+    for path in folder.rglob("*"):
+        name = str(path.relative_to(folder))
+        if path.is_file() and not name.startswith(("report.", "config.", ".twinprint", "clusters.jsonl")):
+            found[name] = path.read_bytes()
+    return found
+
+
+class Spark:
+    """A standalone master with two workers, each with one core."""
+
+    kills = True
+
+    def __init__(self, folder):
+        import pyspark
+
+        self.home = Path(pyspark.__file__).parent
+        python = {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
+        self.environment = {**os.environ, **python, "SPARK_HOME": str(self.home), "SPARK_LOCAL_IP": "127.0.0.1"}
+        os.environ.update(python)
+        port = random.randrange(20000, 30000)
+        self.master = f"spark://127.0.0.1:{port}"
+        self.log = open(folder / "spark.log", "wb")
+        self.processes = [
+            self.start("master.Master", "--host", "127.0.0.1", "--port", str(port), "--webui-port", "0"),
+        ]
+        for worker in range(2):
+            place = folder / f"worker-{worker}"
+            options = ["--cores", "1", "--memory", "1500m", "--webui-port", "0", "--work-dir", str(place)]
+            self.processes.append(self.start("worker.Worker", "--host", "127.0.0.1", *options, self.master))
+        self.session = self.connect()
+
+    def start(self, name, *options):
+        command = [str(self.home / "bin/spark-class"), f"org.apache.spark.deploy.{name}", *options]
+        return subprocess.Popen(command, env=self.environment, stdout=self.log, stderr=self.log)
+
+    def connect(self):
+        from pyspark.sql import SparkSession
+
+        builder = SparkSession.builder.master(self.master).appName("twinprint")
+        for key, value in {
+            "spark.executor.memory": "1g",
+            "spark.executor.cores": "1",
+            "spark.task.maxFailures": "1000",
+            "spark.ui.enabled": "false",
+            "spark.ui.showConsoleProgress": "false",
+            "spark.driver.host": "127.0.0.1",
+            "spark.driver.bindAddress": "127.0.0.1",
+            "spark.deploy.maxExecutorRetries": "-1",
+            "spark.excludeOnFailure.enabled": "false",
+            "spark.sql.shuffle.partitions": "8",
+        }.items():
+            builder = builder.config(key, value)
+        session = builder.getOrCreate()
+        session.sparkContext.setLogLevel("OFF")
+        deadline = time.monotonic() + 60
+        while session.sparkContext._jsc.sc().getExecutorMemoryStatus().size() < 3:
+            if time.monotonic() > deadline:
+                raise TimeoutError("the workers of Spark have not started within a minute")
+            time.sleep(0.2)
+        return session
+
+    def table(self, rows, partitions):
+        share = -(-len(rows) // partitions)
+        parts = [rows[start : start + share] for start in range(0, len(rows), share)]
+        lists = self.session.sparkContext.parallelize(parts, len(parts)).flatMap(lambda part: part)
+        return self.session.createDataFrame(lists, "id string, text string, rank long")
+
+    def dedup(self, table, work, options):
+        import twinprint.spark
+
+        return twinprint.spark.dedup(table, work, session=self.session, id="id", **options)
+
+    def counts(self, found):
+        return {"kept": found.kept.count(), "removed": found.removed.count() if found.removed else 0}
+
+    def module(self):
+        import twinprint.spark
+
+        return twinprint.spark
+
+    def kill(self, draw):
+        """Kills an executor. Returns whether there was one."""
+        return kill_one(draw, "CoarseGrainedExecutorBackend")
+
+    def stop(self):
+        self.session.stop()
+        for process in self.processes:
+            process.terminate()
+        for process in self.processes:
+            process.wait()
+        self.log.close()
+
+
+class Sail(Spark):
+    """The server of Sail, with its workers in processes of their own."""
+
+    kills = False
+
+    def __init__(self, folder):
+        os.environ.setdefault("SAIL_MODE", "local-cluster")
+        from pysail.spark import SparkConnectServer
+        from pyspark.sql import SparkSession
+
+        self.server = SparkConnectServer()
+        self.server.start()
+        _, port = self.server.listening_address
+        self.session = SparkSession.builder.remote(f"sc://localhost:{port}").getOrCreate()
+
+    def table(self, rows, partitions):
+        return self.session.createDataFrame([tuple(row.values()) for row in rows], "id string, text string, rank long")
+
+    def stop(self):
+        self.session.stop()
+        self.server.stop()
+
+
+class Ray:
+    """Ray on this machine, with two workers."""
+
+    kills = True
+
+    def __init__(self, folder):
+        import ray
+
+        logging = {"log_to_driver": False, "logging_level": "error", "include_dashboard": False}
+        ray.init(num_cpus=2, object_store_memory=200 << 20, _temp_dir=str(folder / "ray"), **logging)
+        ray.data.DataContext.get_current().enable_progress_bars = False
+
+    def table(self, rows, partitions):
+        import ray
+
+        return ray.data.from_items(rows, override_num_blocks=partitions)
+
+    def dedup(self, table, work, options):
+        import twinprint.ray
+
+        return twinprint.ray.dedup(table, work, id="id", **options)
+
+    def counts(self, found):
+        return {"kept": found.kept.count(), "removed": found.removed.count() if found.removed else 0}
+
+    def module(self):
+        import twinprint.ray
+
+        return twinprint.ray
+
+    def kill(self, draw):
+        """Kills a worker. Returns whether there was one."""
+        return kill_one(draw, "ray::_run_task")
+
+    def stop(self):
+        import ray
+
+        ray.shutdown()
+
+
+class Datatrove:
+    """The local executor of datatrove, with two workers."""
+
+    kills = False
+
+    def __init__(self, folder):
+        pass
+
+    def table(self, rows, partitions):
+        return rows, partitions
+
+    def dedup(self, table, work, options):
+        from datatrove.executor import LocalPipelineExecutor
+
+        import twinprint.datatrove
+
+        rows, partitions = table
+        folder = Path(work)
+        (folder / "input").mkdir(parents=True)
+        for number in range(partitions):
+            lines = [json.dumps(row, ensure_ascii=False) for row in rows[number * len(rows) // partitions : (number + 1) * len(rows) // partitions]]
+            (folder / f"input/{number:05}.jsonl").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        run = twinprint.StagedRun(folder / "input", folder / "result", id="id", clusters="parquet", **options)
+        before = None
+        for step in twinprint.datatrove.steps(run):
+            logs = str(folder / "logs" / step.stage)
+            before = LocalPipelineExecutor([step], tasks=step.tasks(3), workers=2, logging_dir=logs, depends=before)
+        before.run()
+
+    def counts(self, found):
+        return None
+
+    def stop(self):
+        pass
+
+
+def kill_one(draw, name):
+    """Kills one of the processes whose command contains `name`."""
+    listed = subprocess.run(["pgrep", "-f", name], stdout=subprocess.PIPE, text=True).stdout.split()
+    if not listed:
+        return False
+    try:
+        os.kill(int(draw.choice(listed)), signal.SIGKILL)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+@contextmanager
+def killing(engine, draw, stages):
+    """Kills a worker at a random moment of each of the stages, while the block runs. Gives the list of kills."""
+    module, kills = engine.module(), []
+    original = module._run_stage
+
+    def run_stage(*arguments):
+        stage = next(it for it in arguments if isinstance(it, str))
+
+        def kill():
+            if engine.kill(draw):
+                kills.append(stage)
+
+        timer = threading.Timer(draw.uniform(0, KILL_WITHIN), kill)
+        if stage in stages:
+            timer.start()
+        try:
+            original(*arguments)
+        finally:
+            timer.cancel()
+
+    module._run_stage = run_stage
+    try:
+        yield kills
+    finally:
+        module._run_stage = original
+
+
+def compare(folder, work, options):
+    """The names of the files of the result in `work` that differ from those of the command over the same input."""
+    expected = folder / "expected"
+    shutil.rmtree(expected, ignore_errors=True)
+    command = [BINARY, "dedup", str(work / "input"), "-o", str(expected), "--text-key", "text", "--id-key", "id", *options]
+    done = subprocess.run([*command, "--clusters", "parquet", "--quiet"], cwd=folder, stderr=subprocess.PIPE, text=True)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(command)}: {done.stderr}")
+    ours, theirs = files(work / "result"), files(expected)
+    left = [work / "result.stages"] if (work / "result.stages").exists() else []
+    return sorted(name for name in ours.keys() | theirs.keys() if ours.get(name) != theirs.get(name)) + left
+
+
+def check(engine, name, turn, arguments, draw):
+    """Runs a set with some of the options. Returns the number of differing results, and the number of kills."""
+    wrong = killed = 0
+    rows = documents(name, 10**9 if arguments.full else MOST)
+    with tempfile.TemporaryDirectory(prefix="twinprint-engines-") as place:
+        folder = Path(place)
+        collection(folder, rows)
+        for number in range(len(OPTIONS) if arguments.full else 2):
+            options, command = OPTIONS[(turn * 2 + number) % len(OPTIONS)]
+            options = {**options, **({"against": folder / "seen"} if "against" in options else {})}
+            partitions = PARTITIONS[(turn + number) % len(PARTITIONS)]
+            work = folder / f"work-{number}"
+            table = engine.table(rows, partitions)
+            stages = ("analyse", "join", "verify") if engine.kills and number % 2 == 0 else ()
+            started = time.monotonic()
+            if stages:
+                with killing(engine, draw, stages) as kills:
+                    found = engine.dedup(table, work, options)
+            else:
+                kills, found = [], engine.dedup(table, work, options)
+            seconds = time.monotonic() - started
+            different = compare(folder, work, command)
+            records = json.loads((work / "result/report.json").read_text(encoding="utf-8"))["records"]
+            counts = engine.counts(found)
+            if counts is not None and counts != {key: records[key] for key in counts}:
+                different.append(f"{counts} rows")
+            print(
+                f"{name}, {len(rows)} documents, {partitions} partitions, {' '.join(command)}: "
+                f"{', '.join(map(str, different)) + ' differ' if different else 'equal'}; "
+                f"{records['removed']} removed, {len(kills)} killed, {seconds:.1f} s",
+                flush=True,
+            )
+            wrong += bool(different)
+            killed += len(kills)
+    return wrong, killed
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("engine", choices=MODULES)
+    parser.add_argument("--full", action="store_true")
+    parser.add_argument("--only", default="")
+    parser.add_argument("--seed", type=int, default=1)
+    arguments = parser.parse_args()
+    if importlib.util.find_spec(MODULES[arguments.engine]) is None:
+        print(f"skipped: {MODULES[arguments.engine]} is not installed")
+        return 0
+    corpora.require("engines.py")
+    names = [name for name in (sets() if arguments.full or arguments.only else FEW) if arguments.only in name]
+    draw = random.Random(arguments.seed)
+    kinds = {"spark": Spark, "sail": Sail, "ray": Ray, "datatrove": Datatrove}
+    with tempfile.TemporaryDirectory(prefix="twinprint-engine-") as place:
+        engine = kinds[arguments.engine](Path(place))
+        try:
+            results = [check(engine, name, turn, arguments, draw) for turn, name in enumerate(names)]
+        finally:
+            engine.stop()
+    wrong, kills = map(sum, zip(*results, strict=True))
+    print(f"{arguments.engine}: {len(results)} sets, {kills} workers killed, {wrong} results differ")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
