@@ -36,8 +36,9 @@ ROOT = Path(__file__).resolve().parent.parent
 BINARY = os.environ.get("TWINPRINT", str(ROOT / "target/release/twinprint"))
 # The package that each engine comes in.
 MODULES = {"spark": "pyspark", "sail": "pysail", "ray": "ray", "datatrove": "datatrove"}
-# The sets of the short form, and the number of documents of each that it takes.
-FEW, MOST = ["revisions-en", "headlines-zh"], 1500
+# The sets of the short form, and the number of documents of each that it takes. "mixed" has texts in both languages in a
+# random order, and "crowd" has hundreds of pages that differ in a few words.
+FEW, MOST = ["mixed", "crowd"], 1200
 # The numbers of partitions of the input, in turn.
 PARTITIONS = [2, 7, 64]
 # The options of the runs, in turn: those of the package, and the same of the command.
@@ -53,22 +54,43 @@ OPTIONS = [
         ["--keep", "newest", "--keep-key", "rank", "--pairs=distinct"],
     ),
 ]
+# The stages with several tasks, in which workers are killed.
+KILLED_IN = ("analyse", "classes", "join", "verify", "recall")
 # The longest time after the start of a stage at which a worker is killed, in seconds.
-KILL_WITHIN = 1.5
+KILL_WITHIN = 0.7
 
 
 def sets():
     """The names of all sets that exist here."""
     if corpora.MEASURED:
-        return sorted(path.name.split(".")[0] for path in (corpora.SHARED / "data").glob("*.docs.jsonl.zst"))
-    return sorted(corpora.GENERATORS)
+        names = sorted(path.name.split(".")[0] for path in (corpora.SHARED / "data").glob("*.docs.jsonl.zst"))
+    else:
+        names = sorted(corpora.GENERATORS)
+    return ["mixed", "crowd", *names]
+
+
+def texts(name, most, draw):
+    """The texts of a set by their ids."""
+    if name == "mixed":
+        rows = [*texts("revisions-en", most // 2, draw), *texts("revisions-zh", most // 2, draw)]
+        draw.shuffle(rows)
+        return rows
+    if name == "crowd":
+        page = [f"word{draw.randrange(5000)}" for _ in range(80)]
+        rows = []
+        for number in range(min(most, 3000)):
+            words = list(page)
+            for _ in range(draw.randrange(4)):
+                words[draw.randrange(80)] = f"word{draw.randrange(5000)}"
+            rows.append((f"page-{number}", " ".join(words)))
+        return rows
+    return [(str(row["id"]), row["text"]) for row in corpora.rows(corpora.corpus(name).docs)[:most]]
 
 
 def documents(name, most):
     """The documents of a set with ranks, of which many are equal, and some short texts."""
-    rows = corpora.rows(corpora.corpus(name).docs)[:most]
     draw = random.Random(name)
-    rows = [{"id": str(row["id"]), "text": row["text"], "rank": draw.randrange(100)} for row in rows]
+    rows = [{"id": id, "text": text, "rank": draw.randrange(100)} for id, text in texts(name, most, draw)]
     for number in range(0, len(rows), 40):
         rows.insert(number, {"id": f"short-{number}", "text": rows[number]["text"][:12], "rank": 0})
     return rows
@@ -185,7 +207,7 @@ class Sail(Spark):
     kills = False
 
     def __init__(self, folder):
-        os.environ.setdefault("SAIL_MODE", "local-cluster")
+        os.environ.update(SAIL_MODE="local-cluster", RUST_LOG="error")
         from pysail.spark import SparkConnectServer
         from pyspark.sql import SparkSession
 
@@ -299,17 +321,23 @@ def killing(engine, draw, stages):
     def run_stage(*arguments):
         stage = next(it for it in arguments if isinstance(it, str))
 
-        def kill():
-            if engine.kill(draw):
-                kills.append(stage)
+        ended = threading.Event()
+        delay = draw.uniform(0, KILL_WITHIN)
 
-        timer = threading.Timer(draw.uniform(0, KILL_WITHIN), kill)
+        def kill():
+            ended.wait(delay)
+            while not ended.is_set():
+                if engine.kill(draw):
+                    kills.append(stage)
+                    break
+                ended.wait(0.01)
+
         if stage in stages:
-            timer.start()
+            threading.Thread(target=kill, daemon=True).start()
         try:
             original(*arguments)
         finally:
-            timer.cancel()
+            ended.set()
 
     module._run_stage = run_stage
     try:
@@ -344,7 +372,7 @@ def check(engine, name, turn, arguments, draw):
             partitions = PARTITIONS[(turn + number) % len(PARTITIONS)]
             work = folder / f"work-{number}"
             table = engine.table(rows, partitions)
-            stages = ("analyse", "join", "verify") if engine.kills and number % 2 == 0 else ()
+            stages = KILLED_IN if engine.kills and number % 2 == 0 else ()
             started = time.monotonic()
             if stages:
                 with killing(engine, draw, stages) as kills:

@@ -6,11 +6,6 @@
 Needs a binary with object storage (TWINPRINT; `cargo build --release --features object-storage`), and the packages
 moto[server] and boto3."""
 
-import sys
-
-# The script html.py beside this one would take the place of the standard module.
-sys.path.pop(0)
-
 import functools
 import http.server
 import json
@@ -19,6 +14,7 @@ import random
 import shutil
 import socket
 import subprocess
+import sys
 import tempfile
 import threading
 import time

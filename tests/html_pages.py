@@ -68,5 +68,5 @@ class Pages(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    require("tests/html.py")
+    require("tests/html_pages.py")
     unittest.main()
