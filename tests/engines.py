@@ -123,6 +123,10 @@ class Spark:
     def __init__(self, folder):
         import pyspark
 
+        if "TWINPRINT_MASTER" in os.environ:
+            self.master, self.processes, self.log = os.environ["TWINPRINT_MASTER"], [], None
+            self.session = self.connect()
+            return
         self.home = Path(pyspark.__file__).parent
         python = {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
         self.environment = {**os.environ, **python, "SPARK_HOME": str(self.home), "SPARK_LOCAL_IP": "127.0.0.1"}
@@ -187,6 +191,14 @@ class Spark:
         import twinprint.spark
 
         return twinprint.spark
+
+    def other_driver(self):
+        """Leaves the workers to another driver, and returns its environment."""
+        self.session.stop()
+        return {"TWINPRINT_MASTER": self.master}
+
+    def take_over(self):
+        self.session = self.connect()
 
     def kill(self, draw):
         """Kills an executor. Returns whether there was one."""
@@ -253,6 +265,12 @@ class Ray:
         import twinprint.ray
 
         return twinprint.ray
+
+    def other_driver(self):
+        return {}
+
+    def take_over(self):
+        pass
 
     def kill(self, draw):
         """Kills a worker. Returns whether there was one."""
@@ -396,12 +414,93 @@ def check(engine, name, turn, arguments, draw):
     return wrong, killed
 
 
+def check_driver(engine, arguments, draw):
+    """Kills a driver while its stages run, and gives the same call again. Returns whether the results differ."""
+    rows, options, command = documents("revisions-en", MOST), {"blocks": 3, "hamming": 12}, ["--hamming", "12"]
+    with tempfile.TemporaryDirectory(prefix="twinprint-engines-") as place:
+        work = Path(place) / "work"
+        drive = [sys.executable, "-W", "ignore", __file__, arguments.engine, "--drive", str(work)]
+        environment = {**os.environ, **engine.other_driver()}
+        driver = subprocess.Popen(drive, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        wanted = draw.choice(["3-items", "6-join", "8-verify"])
+        while driver.poll() is None and not (work / "result.stages" / wanted).exists():
+            time.sleep(0.02)
+        driver.kill()
+        driver.wait()
+        whole = {path.name for path in (work / "result.stages").iterdir() if path.name[0].isdigit()}
+        engine.take_over()
+        module, ran = engine.module(), []
+        original = module._run_stage
+
+        def run_stage(*given):
+            ran.append(next(it for it in given if isinstance(it, str)))
+            original(*given)
+
+        module._run_stage = run_stage
+        try:
+            found = engine.dedup(engine.table(rows, 3), work, options)
+        finally:
+            module._run_stage = original
+        different = compare(Path(place), work, command)
+        if "analyse" in ran or len(ran) + len(whole) > 12:
+            different.append(f"of the stages {sorted(whole)}, {ran} ran again")
+        print(
+            f"driver killed in {wanted}; the next one ran {', '.join(ran)}: "
+            f"{', '.join(map(str, different)) + ' differ' if different else 'equal'}; {engine.counts(found)}",
+            flush=True,
+        )
+    return bool(different)
+
+
+def check_search(engine):
+    """Compares `query` and `join` with an index. Returns whether the results differ."""
+    import numpy as np
+
+    import twinprint
+    import twinprint.spark
+
+    draw = np.random.default_rng(5)
+    stored = draw.integers(0, 2**64, 20_000, dtype=np.uint64)
+    flips = np.array([sum(1 << int(bit) for bit in draw.choice(64, 3)) for _ in range(500)], dtype=np.uint64)
+    batch = np.concatenate([stored[:500] ^ flips, draw.integers(0, 2**64, 500, dtype=np.uint64)])
+    stored = np.concatenate([stored, stored[:200] ^ flips[:200]])
+
+    def table(values, first):
+        rows = [(first + number, int(value)) for number, value in enumerate(values.view(np.int64))]
+        return engine.session.createDataFrame(rows, "id long, fingerprint long")
+
+    def rows_of(frame):
+        return sorted(tuple(row) for row in frame.collect())
+
+    with tempfile.TemporaryDirectory(prefix="twinprint-engines-") as place:
+        index = twinprint.Index.build(Path(place) / "index", stored, k=3)
+        matches = index.query(batch, 3)
+        expected = sorted((int(q) + 10**6, int(i), int(d)) for q, i, d in zip(*matches, strict=True))
+        different = []
+        for name, source in (("scanned", table(stored, 0).repartition(5)), ("looked up", str(Path(place) / "index"))):
+            found = twinprint.spark.query(table(batch, 10**6), source, 3)
+            if rows_of(found) != expected:
+                different.append(f"the matches {name}")
+        pairs = index.join(3)
+        expected = sorted((int(a), int(b), int(d)) for a, b, d in zip(*pairs, strict=True))
+        for blocks in (1, 4):
+            if rows_of(twinprint.spark.join(table(stored, 0), 3, blocks=blocks)) != expected:
+                different.append(f"the pairs of {blocks} blocks")
+        print(
+            f"query: {len(matches.id)} matches, join: {len(expected)} pairs: "
+            f"{', '.join(different) + ' differ' if different else 'equal'}",
+            flush=True,
+        )
+    return bool(different)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("engine", choices=MODULES)
     parser.add_argument("--full", action="store_true")
     parser.add_argument("--only", default="")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--drive", metavar="WORK", help="run one job in a work folder, to be killed")
     arguments = parser.parse_args()
     if importlib.util.find_spec(MODULES[arguments.engine]) is None:
         print(f"skipped: {MODULES[arguments.engine]} is not installed")
@@ -412,11 +511,18 @@ def main():
     kinds = {"spark": Spark, "sail": Sail, "ray": Ray, "datatrove": Datatrove}
     with tempfile.TemporaryDirectory(prefix="twinprint-engine-") as place:
         engine = kinds[arguments.engine](Path(place))
+        if arguments.drive:
+            table = engine.table(documents("revisions-en", MOST), 3)
+            engine.dedup(table, arguments.drive, {"blocks": 3, "hamming": 12})
+            return 0
         try:
+            wrong = check_search(engine) if isinstance(engine, Spark) else 0
+            if engine.kills:
+                wrong += check_driver(engine, arguments, draw)
             results = [check(engine, name, turn, arguments, draw) for turn, name in enumerate(names)]
         finally:
             engine.stop()
-    wrong, kills = map(sum, zip(*results, strict=True))
+    wrong, kills = wrong + sum(result[0] for result in results), sum(result[1] for result in results)
     print(f"{arguments.engine}: {len(results)} sets, {kills} workers killed, {wrong} results differ")
     return 1 if wrong else 0
 

@@ -301,7 +301,8 @@ def join(
     rows = rows.withColumn("group", group).drop("other")
     kind = df.schema[id].dataType
     schema = T.StructType([T.StructField("a", kind), T.StructField("b", kind), T.StructField("hamming", T.IntegerType())])
-    return rows.groupBy("group").applyInArrow(partial(_join_group, blocks, k), schema)
+    # Spark asks for the annotations of the function, which those of a partial are not.
+    return rows.groupBy("group").applyInArrow(lambda table: _join_group(blocks, k, table), schema)
 
 
 def _join_group(blocks: int, k: int, table: pa.Table) -> pa.Table:
