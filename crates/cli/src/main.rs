@@ -42,6 +42,7 @@ mod subject;
 mod summary;
 mod terminal;
 mod usage;
+mod verify;
 
 use std::process::ExitCode;
 
@@ -80,6 +81,7 @@ enum Command {
     Serve(serve::Args),
     Shard(Box<shard::Args>),
     Replay(replay::Args),
+    Verify(verify::Args),
     Completions(completions::Args),
     Man(man::Args),
 }
@@ -158,6 +160,7 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Serve(args) => serve::run(&args),
         Command::Shard(args) => shard::run(&args),
         Command::Replay(args) => replay::run(&args),
+        Command::Verify(args) => verify::run(&args),
         Command::Completions(args) => completions::run(&args, Cli::command()),
         Command::Man(args) => man::run(&args, Cli::command()),
     }

@@ -1,7 +1,7 @@
 //! Errors of an evaluation or calibration.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use twinprint_dedup::DedupError;
 use twinprint_io::JobError;
@@ -76,6 +76,17 @@ pub enum EvalError {
         /// The Jaccard from which the list of pairs is complete.
         complete: f64,
     },
+}
+
+impl EvalError {
+    /// The error of a row that is not the JSON that it should be.
+    pub(crate) fn row(path: &Path, line: usize, error: &serde_json::Error) -> Self {
+        Self::Row {
+            path: path.to_owned(),
+            line,
+            what: error.to_string(),
+        }
+    }
 }
 
 impl From<JobError> for EvalError {

@@ -52,6 +52,7 @@ mod options;
 mod page;
 mod pair;
 pub mod plot;
+mod result_check;
 mod score;
 #[cfg(test)]
 mod stop_at;
@@ -66,6 +67,9 @@ pub use evaluation::{
     Quality, RadiusCurve, RadiusPoint,
 };
 pub use options::{EvalJob, EvalOptions, FurtherProfile};
+pub use result_check::{
+    CheckJob, GroupCounts, MissedPair, RecordCounts, ResultCheck, ResultProblem, check_result,
+};
 
 /// The largest number of documents: every pair of them is compared several times.
 pub const MAX_DOCUMENTS: usize = 50_000;
