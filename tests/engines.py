@@ -110,7 +110,7 @@ def files(folder):
     found = {}
     for path in folder.rglob("*"):
         name = str(path.relative_to(folder))
-        if path.is_file() and not name.startswith(("report.", "config.", ".twinprint", "clusters.jsonl")):
+        if path.is_file() and not name.startswith(("report.", "config.", ".twinprint")):
             found[name] = path.read_bytes()
     return found
 
@@ -304,7 +304,7 @@ class Datatrove:
         for number in range(partitions):
             lines = [json.dumps(row, ensure_ascii=False) for row in rows[number * len(rows) // partitions : (number + 1) * len(rows) // partitions]]
             (folder / f"input/{number:05}.jsonl").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-        run = twinprint.StagedRun(folder / "input", folder / "result", id="id", clusters="parquet", **options)
+        run = twinprint.StagedRun(folder / "input", folder / "result", id="id", **options)
         before = None
         for step in twinprint.datatrove.steps(run):
             logs = str(folder / "logs" / step.stage)
@@ -369,7 +369,7 @@ def compare(folder, work, options):
     expected = folder / "expected"
     shutil.rmtree(expected, ignore_errors=True)
     command = [BINARY, "dedup", str(work / "input"), "-o", str(expected), "--text-key", "text", "--id-key", "id", *options]
-    done = subprocess.run([*command, "--clusters", "parquet", "--quiet"], cwd=folder, stderr=subprocess.PIPE, text=True)
+    done = subprocess.run([*command, "--quiet"], cwd=folder, stderr=subprocess.PIPE, text=True)
     if done.returncode != 0:
         sys.exit(f"{' '.join(command)}: {done.stderr}")
     ours, theirs = files(work / "result"), files(expected)

@@ -11,6 +11,7 @@ import contextlib
 import fnmatch
 import io
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,7 +19,7 @@ from typing import Any, NamedTuple
 import pytest
 
 CRATE = Path(__file__).resolve().parents[1]
-PAGES = [CRATE.parents[1] / "docs/guide/python.md", CRATE / "README.md"]
+PAGES = [*(CRATE.parents[1] / f"docs/guide/{name}.md" for name in ("python", "clusters")), CRATE / "README.md"]
 FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -55,6 +56,8 @@ def test_block(block: Block, namespaces: dict[Path, dict[str, Any]], monkeypatch
     names = namespaces[block.page]
     monkeypatch.chdir(names["place"])
     monkeypatch.setenv("HF_HUB_DOWNLOAD_TIMEOUT", "10")
+    # The workers of Spark need this Python.
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
     # Lines of a traceback are those of the page.
     code = compile("\n" * (block.line - 1) + block.code, str(block.page), "exec")
     printed = io.StringIO()

@@ -11,9 +11,6 @@ from typing import Any
 
 from .stages import StagedRun
 
-#: The memory of a task unless the caller chooses another.
-TASK_MEMORY = "1GiB"
-
 
 class WorkFolder:
     """The folder of a run, which all machines must see under the same path.
@@ -76,7 +73,6 @@ class WorkFolder:
     def run(self, data: Any, **options: Any) -> StagedRun:
         """The run over the records, or over `data` if it names files."""
         paths = self.input if data is None else data
-        options = {"memory": TASK_MEMORY, "clusters": "parquet", **options}
         return StagedRun(paths, self.result, **options)
 
     def check_unfinished(self, run: StagedRun) -> None:
