@@ -1,6 +1,7 @@
 //! `twinprint verify`
 
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
@@ -11,7 +12,7 @@ use twinprint::threads;
 use crate::config::Arguments;
 use crate::number::counted;
 use crate::progress::Bars;
-use crate::{Cli, Command, interrupt, terminal};
+use crate::{Cli, Command, dedup, interrupt, terminal};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -52,20 +53,13 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let config = args.output.join("config.toml");
-    // The options of the run are read as `dedup --config` reads them.
-    let given = ["twinprint", "dedup", "--output"].map(Into::into).into_iter();
-    let given = given.chain([
-        args.output.clone().into(),
-        "--config".into(),
-        config.clone().into(),
-    ]);
-    let given = Arguments::read(&Cli::command(), given.collect())?;
-    let matches = Cli::command().try_get_matches_from(given.all);
-    let cli = matches.and_then(|matches| Cli::from_arg_matches(&matches));
-    let Command::Dedup(run) = cli.with_context(|| config.display().to_string())?.command else {
-        bail!("{}: these are not the options of a run", config.display());
-    };
+    let run = run_of(&args.output)?;
+    if !args.output.join("clusters.jsonl").is_file() {
+        bail!(
+            "{}: there is no clusters.jsonl, which the check needs; run dedup with --clusters both",
+            args.output.display()
+        );
+    }
     let prepared = run.prepare()?;
     let options = prepared.job(&run);
     let bars = Bars::new(args.quiet);
@@ -96,6 +90,29 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         );
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The arguments of the run that made a result, from its config.toml.
+fn run_of(output: &Path) -> anyhow::Result<dedup::Args> {
+    let config = output.join("config.toml");
+    if !config.is_file() {
+        bail!(
+            "{}: there is no config.toml; give the output directory of `twinprint dedup`",
+            output.display()
+        );
+    }
+    let mut command = Cli::command();
+    command.build();
+    let given = ["twinprint", "dedup", "--output"].map(OsString::from).into_iter();
+    let given = given.chain([output.into(), "--config".into(), config.clone().into()]);
+    let arguments = Arguments::read(&command, given.collect())?;
+    let parsed = command
+        .try_get_matches_from(arguments.all)
+        .and_then(|matches| Cli::from_arg_matches(&matches));
+    match parsed.with_context(|| config.display().to_string())?.command {
+        Command::Dedup(run) => Ok(run),
+        _ => bail!("{}: these are not the options of a run", config.display()),
+    }
 }
 
 fn print(check: &ResultCheck) -> anyhow::Result<()> {

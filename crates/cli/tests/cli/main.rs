@@ -45,4 +45,5 @@ mod sandbox;
 mod skipped;
 mod stopping;
 mod stories;
+mod verify;
 mod workspace;

@@ -19,8 +19,8 @@ use crate::error::EvalError;
 
 /// The largest number of problems of one kind that are listed.
 const MOST_PROBLEMS: usize = 20;
-/// Half a unit of the last decimal with which a Jaccard is written, and a margin.
-const ROUNDING: f64 = 0.6e-6;
+/// A unit of the last decimal with which a Jaccard is written, and a margin. Further decimals are cut off.
+const ROUNDING: f64 = 1.1e-6;
 
 /// The counts of a file of groups.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -140,7 +140,7 @@ impl Groups {
         problems: &mut Vec<ResultProblem>,
     ) -> usize {
         let mut shingler = Shingler::new(HashKey::PUBLIC);
-        let mut compared = 0;
+        let (mut compared, mut different) = (0, 0);
         for follower in &self.sample {
             let (Some(text), Some(leader)) = (removed.text(&follower.id), kept.text(&follower.leader)) else {
                 continue;
@@ -155,7 +155,9 @@ impl Groups {
             let (a, b) = (set(&text.canonical), set(&leader.canonical));
             let exact = jaccard_of(&a, &b);
             compared += 1;
-            if (exact - follower.jaccard).abs() > ROUNDING || exact + ROUNDING < threshold {
+            let differs = (exact - follower.jaccard).abs() > ROUNDING || exact + ROUNDING < threshold;
+            if differs && different < MOST_PROBLEMS {
+                different += 1;
                 problems.push(ResultProblem::OtherJaccard {
                     id: follower.id.clone(),
                     leader: follower.leader.clone(),

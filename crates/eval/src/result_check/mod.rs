@@ -90,6 +90,31 @@ struct ReportRecords {
 ///
 /// # Errors
 /// A file of the result cannot be read. What contradicts the result is no error but one of [`ResultCheck::problems`].
+///
+/// # Examples
+/// ```
+/// use std::sync::Arc;
+/// use twinprint_dedup::{DedupJob, DedupOptions, dedup};
+/// use twinprint_eval::{CheckJob, check_result};
+/// use twinprint_io::progress::Silent;
+/// use twinprint_io::source::SourceOptions;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let dir = tempfile::tempdir()?;
+/// let (notes, out) = (dir.path().join("notes.jsonl"), dir.path().join("out"));
+/// std::fs::write(&notes, "{\"id\": \"ferry\", \"text\": \"The ferry runs until May.\"}\n".repeat(3))?;
+/// let (source, options) = (SourceOptions::default(), DedupOptions::new()?);
+/// let inputs = [notes.display().to_string()];
+/// let job = DedupJob { inputs: &inputs, source: &source, options: &options, out: &out };
+/// dedup(&job, &Silent, &Arc::default())?;
+///
+/// let job = CheckJob { out: &out, source: &source, options: &options, sample: 100 };
+/// let check = check_result(&job, &Silent, &Arc::default())?;
+/// assert_eq!((check.records.removed, check.searched, check.missed), (2, 1, 0));
+/// assert!(check.problems.is_empty());
+/// # Ok(())
+/// # }
+/// ```
 pub fn check_result(
     job: &CheckJob<'_>,
     progress: &dyn Progress,
