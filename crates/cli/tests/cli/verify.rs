@@ -32,7 +32,7 @@ fn right_results_have_no_problem() {
         let compares = !options.contains("no-verify") && !options.contains("report");
         assert_eq!(
             compares,
-            run.stdout.contains(" 0 of 4"),
+            !run.stdout.contains(" 0 of 0 sampled"),
             "{options}: {}",
             run.stdout
         );
