@@ -1,10 +1,10 @@
 """Steps for pipelines of `datatrove` that remove near-duplicates.
 
 `steps` makes the steps of a `StagedRun`, whose tasks compare all documents of a corpus on any number of machines. The
-filters work inside a pipeline: `DedupFilter` compares the documents of one task with one another. `CollectionFilter` compares documents with everything
-that earlier tasks, runs and pipelines have added to a collection. Both have the statistics and the `exclusion_writer`
-of other filters. A removed document has the metadata `duplicate_of`, the id of the document that stands for it, and
-`jaccard`.
+filters work inside a pipeline. `DedupFilter` compares the documents of one task with one another. `CollectionFilter`
+compares documents with everything that earlier tasks, runs and pipelines have added to a collection. Both have the
+statistics and the `exclusion_writer` of other filters. A removed document has the metadata `duplicate_of`, the id of
+the document that stands for it, and `jaccard`.
 """
 
 from __future__ import annotations
@@ -151,7 +151,8 @@ def steps(run: StagedRun) -> list[StageStep | WriteStep]:
 
         before = None
         for step in steps(StagedRun("filtered/", "deduplicated", memory="4GiB")):
-            before = SlurmPipelineExecutor([step], tasks=step.tasks(100), depends=before, logging_dir=f"logs/{step.stage}", …)
+            logs = f"logs/{step.stage}"
+            before = SlurmPipelineExecutor([step], tasks=step.tasks(100), depends=before, logging_dir=logs, …)
         before.run()
     """
     return [*(StageStep(run, stage) for stage in STAGES), WriteStep(run)]

@@ -6,11 +6,13 @@
 >>> found.kept.count()  # doctest: +SKIP
 """
 
+# The engine is not installed where the types are checked.
+# pyright: reportMissingImports=false, reportAttributeAccessIssue=false
+
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -46,7 +48,7 @@ class Result:
 
 
 def dedup(
-    data: Any | str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    data: Any,
     work: str | os.PathLike[str],
     *,
     overwrite: bool = False,
@@ -61,8 +63,8 @@ def dedup(
     Args:
         data: a dataset of Ray Data, or paths of files. The first record in the order of the names of the files is the
             first in the sense of keep="first".
-        work: a folder on a file system that all machines share under the same path. It belongs to this call: the dataset
-            is not read again if an earlier run has written it.
+        work: a folder on a file system that all machines share under the same path. It belongs to this call: the
+            dataset is not read again if an earlier run has written it.
         overwrite: True deletes an earlier result in `work` and begins anew.
         options: the arguments of `twinprint.StagedRun`, such as `text`, `id`, `keep`, `threshold`, `pairs`, `against`,
             `blocks`, `memory` (of a task, "1GiB" by default) and `threads` (1, the number of CPUs of a task). With B

@@ -10,11 +10,14 @@ Spark Connect and on Sail. twinprint must be installed on all machines.
 >>> found.kept.count(), found.removed.count()  # doctest: +SKIP
 """
 
+# The engine is not installed where the types are checked.
+# pyright: reportMissingImports=false, reportAttributeAccessIssue=false
+
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -53,7 +56,7 @@ class Result:
 
 
 def dedup(
-    data: DataFrame | str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    data: Any,
     work: str | os.PathLike[str],
     *,
     session: SparkSession | None = None,
@@ -84,7 +87,7 @@ def dedup(
     paths = is_paths(data)
     if not paths and not hasattr(data, "mapInArrow"):
         raise TypeError(f"data: expected a DataFrame of Spark or paths, not {type(data).__name__}")
-    session = session or (SparkSession.active() if paths else data.sparkSession)  # type: ignore[union-attr]
+    session = session or (SparkSession.active() if paths else data.sparkSession)
     folder = WorkFolder(work)
     if overwrite:
         folder.clear()
@@ -92,7 +95,7 @@ def dedup(
     run = folder.run(data if paths else None, **options)
     folder.check_unfinished(run)
     if not paths:
-        folder.write_input(data.columns, lambda path: data.write.parquet(f"file://{path}"))  # type: ignore[union-attr]
+        folder.write_input(data.columns, lambda path: data.write.parquet(f"file://{path}"))
     run.run_stages(partial(_run_stage, session, run))
     _tasks(session, 1, partial(_write, run))
     return result(work, session=session)
@@ -192,8 +195,8 @@ def query(
         id: the column of the ids, of any type.
 
     Returns:
-        Distinct rows `query` (the id of the batch), `id` (the stored id) and `hamming`, in this order: by query, distance
-        and stored id.
+        Distinct rows `query` (the id of the batch), `id` (the stored id) and `hamming`, ordered by query, distance and
+        stored id.
     """
     query_type = df.schema[id].dataType
     if isinstance(index, (str, os.PathLike)):
@@ -274,9 +277,7 @@ def _look_up(path: str, k: int, batches: Iterator[pa.RecordBatch]) -> Iterator[p
             yield pa.RecordBatch.from_arrays(arrays, names=["query", "id", "hamming"])
 
 
-def join(
-    df: DataFrame, k: int = 3, *, blocks: int = 8, fingerprint: str = "fingerprint", id: str = "id"
-) -> DataFrame:
+def join(df: DataFrame, k: int = 3, *, blocks: int = 8, fingerprint: str = "fingerprint", id: str = "id") -> DataFrame:
     """Finds all pairs of rows whose fingerprints are within Hamming distance `k`, exactly.
 
     The rows are divided into blocks, and each pair of blocks is joined in one group of Spark. So each row is copied
@@ -300,16 +301,18 @@ def join(
     group = F.least("block", "other") * F.lit(blocks) + F.greatest("block", "other")
     rows = rows.withColumn("group", group).drop("other")
     kind = df.schema[id].dataType
-    schema = T.StructType([T.StructField("a", kind), T.StructField("b", kind), T.StructField("hamming", T.IntegerType())])
+    schema = T.StructType(
+        [T.StructField("a", kind), T.StructField("b", kind), T.StructField("hamming", T.IntegerType())]
+    )
     # Spark asks for the annotations of the function, which those of a partial are not.
     return rows.groupBy("group").applyInArrow(lambda table: _join_group(blocks, k, table), schema)
 
 
 def _join_group(blocks: int, k: int, table: pa.Table) -> pa.Table:
     """Joins two blocks, or one block with itself."""
-    from ._join import join
-
     import pyarrow.compute as pc
+
+    from ._join import join
 
     group = table.column("group")[0].as_py()
     first, second = divmod(group, blocks)
