@@ -29,7 +29,8 @@ pub(crate) struct Candidates<'p> {
 impl<'p> Candidates<'p> {
     /// Prepares the search for pairs with a containment of at least `least`. Linear in the number of fingerprints.
     pub(crate) fn new(postings: &'p Postings, covered: &'p Covered, least: f64) -> Self {
-        let is_of_many = |entry: &TextEntry| postings.is_common(entry.fingerprint) || covered.is_set(entry.position);
+        let is_of_many =
+            |entry: &TextEntry| postings.is_common(entry.fingerprint) || covered.is_set(entry.position);
         let of_many = |text: TextId| postings.entries_of(text).filter(is_of_many).count() as u32;
         Self {
             postings,
@@ -53,8 +54,7 @@ impl<'p> Candidates<'p> {
 
     /// The number of texts that may have candidates.
     pub(super) fn texts(&self) -> usize {
-        self.second_part
-            .map_or(self.postings.all_texts(), TextId::index)
+        self.second_part.map_or(self.postings.all_texts(), TextId::index)
     }
 
     /// The candidates of a text among the later texts, ascending. A candidate shares enough fingerprints with the text
@@ -66,7 +66,8 @@ impl<'p> Candidates<'p> {
                 continue;
             }
             let list = self.postings.texts(entry.fingerprint);
-            let is_before = |other: TextId| other <= text || self.second_part.is_some_and(|first| other < first);
+            let is_before =
+                |other: TextId| other <= text || self.second_part.is_some_and(|first| other < first);
             let later = &list[list.partition_point(|&other| is_before(other))..];
             met.extend(
                 later
@@ -82,7 +83,8 @@ impl<'p> Candidates<'p> {
 
     fn is_covered_in_both(&self, entry: TextEntry, other: TextId) -> bool {
         let of_other = || self.postings.position(other, entry.fingerprint);
-        self.covered.is_set(entry.position) && of_other().is_some_and(|position| self.covered.is_set(position))
+        self.covered.is_set(entry.position)
+            && of_other().is_some_and(|position| self.covered.is_set(position))
     }
 
     /// True if two texts share enough fingerprints. `own` is the number of shared fingerprints that are neither common

@@ -74,11 +74,7 @@ impl Postings {
 
     /// Makes the postings of the fingerprints of some texts. `sizes` has the number of fingerprints of each text. A
     /// fingerprint is common if it says so, or if more than `many` of these texts have it.
-    pub(crate) fn grouped(
-        mut occurrences: Vec<Occurrence>,
-        sizes: IdVec<TextId, u32>,
-        many: usize,
-    ) -> Self {
+    pub(crate) fn grouped(mut occurrences: Vec<Occurrence>, sizes: IdVec<TextId, u32>, many: usize) -> Self {
         occurrences.par_sort_unstable();
         let mut postings = Self {
             texts: Lists::default(),

@@ -74,10 +74,8 @@ pub(crate) trait FoundParts {
     ///
     /// # Errors
     /// The error of `f`, or a file cannot be read.
-    fn each_pair(
-        &mut self,
-        f: &mut dyn FnMut(&TextPair) -> Result<(), DedupError>,
-    ) -> Result<(), DedupError>;
+    fn each_pair(&mut self, f: &mut dyn FnMut(&TextPair) -> Result<(), DedupError>)
+    -> Result<(), DedupError>;
 
     /// Calls `f` with every holder of every passage, in order. The first argument of `f` is the number of holders of the
     /// passage.

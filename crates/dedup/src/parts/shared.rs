@@ -300,7 +300,9 @@ impl PassageSearch<'_> {
         let own = self.input.index.of_text(text)?;
         let placed = winnower.placed(canonical, place.measure).into_iter();
         let positioned = placed.filter_map(|placed| {
-            let at = own.binary_search_by_key(&placed.fingerprint, |of| of.value).ok()?;
+            let at = own
+                .binary_search_by_key(&placed.fingerprint, |of| of.value)
+                .ok()?;
             Some(PlacedFingerprint {
                 position: own[at].position,
                 place: placed.chars.start as u64..placed.chars.end as u64,
@@ -371,7 +373,9 @@ impl PassageSearch<'_> {
             places.push(place);
         }
         places.sort_unstable_by_key(|place| place.start);
-        holder.positions_in(&places).for_each(|position| self.covered.set(position));
+        holder
+            .positions_in(&places)
+            .for_each(|position| self.covered.set(position));
         Ok(())
     }
 
@@ -385,7 +389,11 @@ impl PassageSearch<'_> {
         let mut left = UncoveredCounts::default();
         for (&texts, &work_done) in uncovered.iter().zip(&self.work_done) {
             if texts as usize > index.many() {
-                let count = if work_done >= MAX_WORK { &mut left.limited } else { &mut left.phrases };
+                let count = if work_done >= MAX_WORK {
+                    &mut left.limited
+                } else {
+                    &mut left.phrases
+                };
                 *count += 1;
             }
         }

@@ -55,7 +55,11 @@ impl Corpus {
             };
             classes.add([i as u64, 0], class);
         }
-        let places = classes.text.iter().map(|&text| TextPlace { text, measure }).collect();
+        let places = classes
+            .text
+            .iter()
+            .map(|&text| TextPlace { text, measure })
+            .collect();
         Self {
             dir,
             classes,
