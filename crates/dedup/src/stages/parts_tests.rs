@@ -22,11 +22,13 @@ impl Random {
 
     /// Words of a Latin script, or characters of a Chinese one.
     fn words(&mut self, count: u64, is_chinese: bool) -> Vec<String> {
-        let mut word = || match is_chinese {
-            true => char::from_u32(0x4E00 + self.below(15_000) as u32)
-                .unwrap()
-                .to_string(),
-            false => format!("w{:05x}", self.below(1 << 20)),
+        let mut word = || {
+            if is_chinese {
+                let character = char::from_u32(0x4E00 + self.below(15_000) as u32);
+                character.unwrap().to_string()
+            } else {
+                format!("w{:05x}", self.below(1 << 20))
+            }
         };
         (0..count).map(|_| word()).collect()
     }

@@ -92,7 +92,6 @@ impl StagedJob<'_> {
         Ok(match stage {
             Stage::Analyse => Some(self.spec.parts().len() as u32),
             Stage::Classes => Some(self.spec.ranges().len() as u32),
-            Stage::Items | Stage::Parameters | Stage::Candidates | Stage::Lead | Stage::Groups => Some(1),
             Stage::Against if self.options.against.is_none() => Some(0),
             Stage::Against if needs(Stage::Items) => Some(self.items_summary()?.blocks.len() as u32),
             Stage::Join if needs(Stage::Parameters) => {
@@ -108,7 +107,13 @@ impl StagedJob<'_> {
             {
                 Some(0)
             }
-            Stage::Shared | Stage::Passages => Some(1),
+            Stage::Items
+            | Stage::Parameters
+            | Stage::Candidates
+            | Stage::Lead
+            | Stage::Groups
+            | Stage::Shared
+            | Stage::Passages => Some(1),
             Stage::Winnow if needs(Stage::Items) => Some(self.items_summary()?.texts.len()),
             Stage::Parts if needs(Stage::Shared) => {
                 Some(BlockPair::all(self.shared()?.blocks.len()).count() as u32)
