@@ -183,7 +183,7 @@ def main():
             wrong += [f"kill {kills}: the task {key} is gone" for key in tasks.forget_deleted()]
             at = max(map(stage_of, tasks.seen), key=lambda name: int(name.split("-")[0]), default="none")
             stages[at] = stages.get(at, 0) + 1
-            late += at.endswith(("-groups", "-recall"))
+            late += at.endswith(("-groups", "-recall", "-passages", "-parts"))
             print(f"kill {kills}: after {delay:.1f} s, {len(tasks.seen)} tasks were whole, the last in {at}", flush=True)
             # A kill may come after the result is whole, before the process has ended.
             if folder.exists() or not (out / "report.json").exists() or (out / ".twinprint-unfinished").exists():

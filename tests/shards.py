@@ -31,6 +31,7 @@ import corpora
 ROOT = Path(__file__).resolve().parent.parent
 BINARY = os.environ.get("TWINPRINT", str(ROOT / "target/release/twinprint"))
 STAGES = ["analyse", "classes", "items", "against", "parameters", "join", "candidates", "verify", "lead", "groups", "recall"]
+STAGES += ["winnow", "shared", "passages", "parts"]
 FILES = 24
 # The smallest memory limit that the stages accept, with a margin.
 MEMORY = "160MiB"
@@ -43,6 +44,7 @@ OPTIONS = [
     ["--keep", "newest", "--keep-key", "rank", "--pairs=distinct"],
     ["--keep", "shortest", "--against", "seen", "--hamming", "16"],
     ["--mode", "annotate", "--clusters", "both"],
+    ["--keep", "longest", "--parts=0.2"],
     ["--keep", "longest", "--against", "seen", "--pairs=all"],
     ["--no-verify", "--hamming", "3"],
 ]

@@ -21,10 +21,10 @@ Once all stages have ended, `twinprint dedup crawl/ -o out --on-disk` writes the
 /// Runs one stage of a run on disk, or a share of its tasks, so that several machines can work on one run
 ///
 /// The stages are those of `twinprint dedup --on-disk` with the same options: analyse, classes, items, against, parameters,
-/// join, candidates, verify, lead, groups and recall, in this order. All processes need the same files under the same paths,
-/// and the same folder for the stages, on a shared file system: beside the output directory, or in --work-dir. A task that has
-/// ended never runs again, so a process that was killed is started again with the same command. To begin anew, delete the
-/// folder before the first stage.
+/// join, candidates, verify, lead, groups, recall, winnow, shared, passages and parts, in this order. The last four only have
+/// tasks with --parts. All processes need the same files under the same paths, and the same folder for the stages, on a shared
+/// file system: beside the output directory, or in --work-dir. A task that has ended never runs again, so a process that was
+/// killed is started again with the same command. To begin anew, delete the folder before the first stage.
 #[derive(clap::Args)]
 #[group(skip)]
 #[command(

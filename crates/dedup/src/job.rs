@@ -242,7 +242,14 @@ pub(crate) fn in_pool<T: Send>(
 ) -> Result<T, DedupError> {
     options.check()?;
     let pool = threads::pool(options.threads)?;
-    let result = pool.install(|| run(Budget::new(options.memory, rayon::current_num_threads())?));
+    let result = pool.install(|| {
+        let budget = Budget::new(options.memory, rayon::current_num_threads())?;
+        run(if options.parts.is_some() {
+            budget.with_parts()
+        } else {
+            budget
+        })
+    });
     if cancel.load(Ordering::Relaxed) && result.is_err() {
         Err(DedupError::cancelled())
     } else {
@@ -342,16 +349,13 @@ impl<'j> Runner<'j> {
         });
         let Searched { tables, digest } = match searched {
             Err(DedupError::Memory { .. }) if check_on_disk(job).is_ok() => {
-                self.progress
-                    .warn("the tables do not fit into the memory limit; the run begins again on disk");
-                self.stages.clear();
-                return self.run_on_disk(job, staged, &dir, work);
+                return self.begin_again_on_disk(job, staged, &dir, work);
             }
             searched => searched?,
         };
         let names = tables.names(&sources);
         let part_counts = match (self.options.parts, &tables.spool) {
-            (Some(least), Some(spool)) => Some(self.stage("parts", 0, Unit::Steps, |job| {
+            (Some(least), Some(spool)) => self.stage("parts", 0, Unit::Steps, |job| {
                 let search = parts::PartsSearch {
                     corpus: &tables.corpus,
                     spool,
@@ -363,9 +367,16 @@ impl<'j> Runner<'j> {
                     work: work.path(),
                     check_cancelled: &|| job.check_cancelled(),
                 };
-                search.write(&dir)
-            })?),
-            _ => None,
+                search.write(&dir).map(Some)
+            }),
+            _ => Ok(None),
+        };
+        let part_counts = match part_counts {
+            Err(DedupError::Memory { .. }) if check_on_disk(job).is_ok() => {
+                drop(tables);
+                return self.begin_again_on_disk(job, staged, &dir, work);
+            }
+            part_counts => part_counts?,
         };
         let run = FinishedRun {
             parts: part_counts,

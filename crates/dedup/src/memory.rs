@@ -48,6 +48,8 @@ const SET_CACHES: u64 = 3;
 pub(crate) struct Budget {
     limit: Option<u64>,
     threads: u64,
+    /// The memory for the longest record, in bytes per byte of the record.
+    record_bytes: u64,
 }
 
 impl Budget {
@@ -59,9 +61,18 @@ impl Budget {
         let budget = Self {
             limit,
             threads: threads as u64,
+            record_bytes: BYTES_PER_RECORD_BYTE,
         };
         budget.check(0)?;
         Ok(budget)
+    }
+
+    /// The budget of a run that searches partial copies.
+    pub(crate) fn with_parts(self) -> Self {
+        Self {
+            record_bytes: PARTS_BYTES_PER_RECORD_BYTE,
+            ..self
+        }
     }
 
     /// Checks that the limit allows tables of `tables` bytes and the smallest amount of shingle sets.
@@ -93,17 +104,14 @@ impl Budget {
     pub(crate) fn longest_record(&self, tables: u64) -> u64 {
         let Some(limit) = self.limit else { return u64::MAX };
         let taken = fixed(self.threads) + tables + SET_CACHES * MIN_SET_BYTES;
-        limit.saturating_sub(taken) / BYTES_PER_RECORD_BYTE
+        limit.saturating_sub(taken) / self.record_bytes
     }
 
     /// Returns the error for a record of `record` bytes that does not fit into memory together with tables of `tables`
     /// bytes.
     pub(crate) fn refusal(&self, record: u64, tables: u64) -> DedupError {
         DedupError::Memory {
-            needed: fixed(self.threads)
-                + tables
-                + SET_CACHES * MIN_SET_BYTES
-                + BYTES_PER_RECORD_BYTE * record,
+            needed: fixed(self.threads) + tables + SET_CACHES * MIN_SET_BYTES + self.record_bytes * record,
             limit: self.limit.unwrap_or(u64::MAX),
         }
     }

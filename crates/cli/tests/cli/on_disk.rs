@@ -124,12 +124,56 @@ fn a_stage_waits_for_the_stages_before_it() {
 #[test]
 fn options_that_need_a_run_in_memory_are_refused() {
     let sandbox = corpus(1, 20);
-    for (option, name) in [("--order similar", "--order"), ("--parts", "--parts")] {
-        let refused = sandbox.run(&format!("dedup in -o out --on-disk {option}"));
-        refused.fails(2, &[name, "on disk"]);
-    }
+    let refused = sandbox.run("dedup in -o out --on-disk --order similar");
+    refused.fails(2, &["--order", "on disk"]);
     let stdin = sandbox.bash("cat in/0.jsonl | twinprint dedup - --format jsonl -o out --on-disk");
     stdin.fails(2, &["stdin", "file"]);
+}
+
+/// A passage of `words` words that depend on `seed`.
+fn passage(seed: usize, words: usize) -> String {
+    let word = |i: usize| {
+        format!(
+            "p{:x}",
+            (seed * 7919 + i + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40
+        )
+    };
+    (0..words).map(word).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn partial_copies_are_those_of_a_run_in_memory() {
+    let sandbox = Sandbox::new();
+    let mut corpus = Corpus::new(3);
+    for file in 0..3 {
+        let rows = corpus.texts(120).into_iter().enumerate().map(|(i, text)| {
+            // Each passage is in two texts, and one is in a hundred.
+            let number = file * 120 + i;
+            let more = if number % 3 == 0 {
+                passage(1000, 60)
+            } else {
+                passage(number / 2, 60)
+            };
+            let row = serde_json::json!({"id": number, "text": format!("{text} {more}")});
+            format!("{row}\n")
+        });
+        sandbox.put(&format!("in/{file}.jsonl"), rows.collect::<String>());
+    }
+    sandbox.run("dedup in -o whole --parts --quiet").ok();
+    for stage in twinprint::Stage::ALL {
+        for task in ["2/2", "1/2"] {
+            let command = format!(
+                "shard {} in -o staged --parts --task {task} --quiet",
+                stage.name()
+            );
+            sandbox.run(&command).ok();
+        }
+    }
+    let run = sandbox.run("dedup in -o staged --parts --on-disk").ok();
+    assert!(run.stdout.contains("parts.jsonl"), "{}", run.stdout);
+    assert_eq!(result(&sandbox, "staged"), result(&sandbox, "whole"));
+    let rows = |name: &str| sandbox.tree("staged")[name].split(|&byte| byte == b'\n').count();
+    assert!(rows("parts.jsonl") > 20 && rows("passages.jsonl") > 100);
 }
 
 #[test]

@@ -8,6 +8,7 @@
 pub(crate) mod item_texts;
 pub(crate) mod keep_order;
 mod names;
+mod record_order;
 pub(crate) mod shingle_sets;
 
 use std::cmp::Reverse;
@@ -18,6 +19,7 @@ use twinprint_text::Measure;
 use crate::error::DedupError;
 use crate::ids::{ClassId, DocumentId, Id, IdVec, Starts, ids};
 pub(crate) use names::{DocumentName, DocumentNames, Names, unnamed};
+pub(crate) use record_order::RecordOrder;
 use twinprint_io::source::{IntegerType, SortValue};
 use twinprint_io::work::TextRef;
 
@@ -203,32 +205,12 @@ impl Documents {
         })
     }
 
-    /// The first document at or after a position among all records, rejects included; past the last document, the id
-    /// after the last one.
-    pub(crate) fn first_at_record(&self, ordinal: u64) -> DocumentId {
-        let documents = ordinal - self.rejects_before(ordinal) as u64;
-        DocumentId::new(documents.min(self.len() as u64) as u32)
-    }
-
-    /// The document at a position among all records; `None` if that record was rejected.
-    pub(crate) fn of_record(&self, ordinal: u64) -> Option<DocumentId> {
-        let document = self.first_at_record(ordinal);
-        (document < self.first_at_record(ordinal + 1)).then_some(document)
-    }
-
-    fn rejects_before(&self, ordinal: u64) -> usize {
-        // `rejects[i]` is the document that follows reject number i. So the records before that reject are i rejects
-        // and the documents before `rejects[i]`.
-        let (mut low, mut high) = (0, self.rejects.len());
-        while low < high {
-            let middle = low.midpoint(high);
-            if u64::from(self.rejects[middle].get()) + (middle as u64) < ordinal {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
+    /// The order of the documents and the rejected records.
+    pub(crate) fn record_order(&self) -> RecordOrder<'_> {
+        RecordOrder {
+            documents: self.len() as u64,
+            rejects: &self.rejects,
         }
-        low
     }
 
     /// The number of the source that a document is from.
@@ -422,7 +404,7 @@ mod tests {
         push(&mut documents, 4, 1, Some("ü"));
         documents.reject();
         assert_eq!(documents.record_ordinals().collect::<Vec<_>>(), [1, 2, 5]);
-        let of_records = (0..9).map(|ordinal| documents.of_record(ordinal));
+        let of_records = (0..9).map(|ordinal| documents.record_order().of_record(ordinal));
         let (none, some) = (None, |document| Some(DocumentId::new(document)));
         assert_eq!(
             of_records.collect::<Vec<_>>(),

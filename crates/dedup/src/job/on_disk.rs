@@ -50,6 +50,20 @@ impl<'j> Runner<'j> {
         }
     }
 
+    /// Runs on disk after a run in memory has exceeded its limit.
+    pub(super) fn begin_again_on_disk(
+        &mut self,
+        job: &DedupJob<'_>,
+        staged: StagedInput<'_>,
+        dir: &OutputDir,
+        work: WorkDir,
+    ) -> Result<Report, DedupError> {
+        self.progress
+            .warn("the tables do not fit into the memory limit; the run begins again on disk");
+        self.stages.clear();
+        self.run_on_disk(job, staged, dir, work)
+    }
+
     /// The input of a run on disk with its files in `folder`. Only the stage `against` needs `against`.
     pub(super) fn staged<'s>(
         &self,
@@ -124,6 +138,13 @@ impl<'j> Runner<'j> {
         if staged.measures_recall()? {
             let texts = staged.item_count()?;
             self.stage("recall", texts, Unit::Documents, |_| run(Stage::Recall))?;
+        }
+        if self.options.parts.is_some() {
+            let texts = staged.item_count()?;
+            self.stage("winnow", texts, Unit::Documents, |_| run(Stage::Winnow))?;
+            self.stage("shared", 0, Unit::Steps, |_| run(Stage::Shared))?;
+            self.stage("passages", 0, Unit::Steps, |_| run(Stage::Passages))?;
+            self.stage("parts", 0, Unit::Steps, |_| run(Stage::Parts))?;
         }
         let mut report = staged.report(job.inputs)?;
         recall::warn_if_low(report.report.recall.as_ref(), self.progress);

@@ -3,9 +3,10 @@
 use rayon::prelude::*;
 
 use super::MIN_SHARED;
+use super::covered::Covered;
 use super::ids::TextId;
-use super::postings::{Covered, Postings, TextEntry};
-use crate::ids::{IdVec, par_ids};
+use super::postings::{Postings, TextEntry};
+use crate::ids::{Id, IdVec, par_ids};
 
 /// The fraction of the wanted containment that a candidate pair must reach in fingerprints: the shared fingerprints
 /// over those of the smaller text. It is below 1/2 because a shared run of words has at least half of the mean number
@@ -13,7 +14,7 @@ use crate::ids::{IdVec, par_ids};
 const MIN_FINGERPRINT_SHARE: f64 = 0.4;
 
 /// Finds the candidates of one text after another.
-pub(super) struct Candidates<'p> {
+pub(crate) struct Candidates<'p> {
     postings: &'p Postings,
     covered: &'p Covered,
     /// For each text, the number of its fingerprints that are common (many texts have them) or covered (in a passage of
@@ -21,12 +22,15 @@ pub(super) struct Candidates<'p> {
     of_many: IdVec<TextId, u32>,
     /// The minimum containment of a reported pair.
     least: f64,
+    /// If the texts are in two parts, the first text of the second part. A pair then has a text of each part.
+    second_part: Option<TextId>,
 }
 
 impl<'p> Candidates<'p> {
     /// Prepares the search for pairs with a containment of at least `least`. Linear in the number of fingerprints.
-    pub(super) fn new(postings: &'p Postings, covered: &'p Covered, least: f64) -> Self {
-        let is_of_many = |entry: &TextEntry| postings.is_common(entry.fingerprint) || covered.is_set(*entry);
+    pub(crate) fn new(postings: &'p Postings, covered: &'p Covered, least: f64) -> Self {
+        let is_of_many =
+            |entry: &TextEntry| postings.is_common(entry.fingerprint) || covered.is_set(entry.position);
         let of_many = |text: TextId| postings.entries_of(text).filter(is_of_many).count() as u32;
         Self {
             postings,
@@ -36,7 +40,21 @@ impl<'p> Candidates<'p> {
                 .collect::<Vec<_>>()
                 .into(),
             least,
+            second_part: None,
         }
+    }
+
+    /// Finds only pairs of a text before `second_part` and a text from it on.
+    pub(crate) fn across(self, second_part: TextId) -> Self {
+        Self {
+            second_part: Some(second_part),
+            ..self
+        }
+    }
+
+    /// The number of texts that may have candidates.
+    pub(super) fn texts(&self) -> usize {
+        self.second_part.map_or(self.postings.all_texts(), TextId::index)
     }
 
     /// The candidates of a text among the later texts, ascending. A candidate shares enough fingerprints with the text
@@ -48,7 +66,9 @@ impl<'p> Candidates<'p> {
                 continue;
             }
             let list = self.postings.texts(entry.fingerprint);
-            let later = &list[list.partition_point(|&other| other <= text)..];
+            let is_before =
+                |other: TextId| other <= text || self.second_part.is_some_and(|first| other < first);
+            let later = &list[list.partition_point(|&other| is_before(other))..];
             met.extend(
                 later
                     .iter()
@@ -62,8 +82,9 @@ impl<'p> Candidates<'p> {
     }
 
     fn is_covered_in_both(&self, entry: TextEntry, other: TextId) -> bool {
-        let of_other = || self.postings.entry(other, entry.fingerprint);
-        self.covered.is_set(entry) && of_other().is_some_and(|entry| self.covered.is_set(entry))
+        let of_other = || self.postings.position(other, entry.fingerprint);
+        self.covered.is_set(entry.position)
+            && of_other().is_some_and(|position| self.covered.is_set(position))
     }
 
     /// True if two texts share enough fingerprints. `own` is the number of shared fingerprints that are neither common
@@ -80,7 +101,7 @@ impl<'p> Candidates<'p> {
         }
         let (mut all, mut uncovered) = (0, 0);
         for entry in self.postings.entries_of(text) {
-            if self.postings.entry(other, entry.fingerprint).is_some() {
+            if self.postings.position(other, entry.fingerprint).is_some() {
                 all += 1;
                 uncovered += u32::from(!self.is_covered_in_both(entry, other));
             }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use twinprint_text::passages::{MIN_PASSAGE_CHARS, Passage};
 
-use super::ids::{FingerprintId, TextId};
+use super::ids::TextId;
 use super::numbers::{NumberReader, NumberWriter};
 use crate::error::DedupError;
 use crate::ids::Id;
@@ -77,7 +77,8 @@ impl SharedPassage {
 /// A winnowed fingerprint of a text, with its range of characters.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct PlacedFingerprint {
-    pub(super) fingerprint: FingerprintId,
+    /// The position in the table of the fingerprints of all texts.
+    pub(super) position: u64,
     pub(super) place: Range<u64>,
 }
 
@@ -124,7 +125,7 @@ impl ComparedText {
         }
         file.push(self.fingerprints.len() as u64)?;
         for placed in &self.fingerprints {
-            file.push(placed.fingerprint.get())?;
+            file.push(placed.position)?;
             write_range(file, &placed.place)?;
         }
         Ok(())
@@ -151,7 +152,7 @@ impl ComparedText {
         }
         for _ in 0..file.number()? {
             compared.fingerprints.push(PlacedFingerprint {
-                fingerprint: FingerprintId::new(file.number()? as u32),
+                position: file.number()?,
                 place: read_range(file)?,
             });
         }
@@ -177,10 +178,10 @@ impl ComparedText {
         self.fingerprints.retain(|placed| placed.is_in(places));
     }
 
-    /// The fingerprints inside `places`, which are ascending ranges of the holder.
-    pub(super) fn fingerprints_in(&self, places: &[Range<u64>]) -> impl Iterator<Item = FingerprintId> {
+    /// The positions of the fingerprints inside `places`, which are ascending ranges of the holder.
+    pub(super) fn positions_in(&self, places: &[Range<u64>]) -> impl Iterator<Item = u64> {
         let within = self.fingerprints.iter().filter(|placed| placed.is_in(places));
-        within.map(|placed| placed.fingerprint)
+        within.map(|placed| placed.position)
     }
 }
 
@@ -219,7 +220,7 @@ mod tests {
                 SharedPassage(vec![run(60..90, 0..30)]),
             ],
             fingerprints: vec![PlacedFingerprint {
-                fingerprint: FingerprintId::new(3),
+                position: 3,
                 place: 4..30,
             }],
         };
@@ -230,7 +231,7 @@ mod tests {
         assert_eq!(ComparedText::read(&mut file).unwrap(), None);
         let ranges = [10..20, 310..345];
         assert_eq!(compared.within(&ranges), [(1, 11..50)]);
-        let within = |place: &Range<u64>| compared.fingerprints_in(std::slice::from_ref(place)).count();
+        let within = |place: &Range<u64>| compared.positions_in(std::slice::from_ref(place)).count();
         assert_eq!((within(&(1..40)), within(&(5..40))), (1, 0));
     }
 }

@@ -5,13 +5,12 @@
 //! if together they make up that share of one text.
 
 use std::ops::Range;
-use std::path::{Path, PathBuf};
 
 use rustc_hash::FxHashSet;
 
 use super::ids::{PassageId, TextId};
 use super::longest;
-use super::numbers::{NumberSorter, PeekReader};
+use super::numbers::{NumberSorter, PeekReader, SortSpace};
 use super::shares::{PassagePlaces, PassageShare, ShareMeasurer, TextPassages};
 use crate::error::DedupError;
 use crate::ids::{Id, IdVec};
@@ -27,14 +26,14 @@ const POSITION: u32 = 34;
 
 /// A text that has a reported passage.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Holder {
-    pub(super) text: TextId,
+pub(crate) struct Holder {
+    pub(crate) text: TextId,
     /// True for the reference of the passage: the text that its other holders were compared with.
-    pub(super) is_reference: bool,
+    pub(crate) is_reference: bool,
     /// The share of the text's shingles that are in the passage.
-    pub(super) share: f64,
+    pub(crate) share: f64,
     /// The longest occurrences of the passage, as character ranges of the canonical text.
-    pub(super) places: Vec<Range<u64>>,
+    pub(crate) places: Vec<Range<u64>>,
 }
 
 /// One occurrence of a passage in a holder, as a character range of the canonical text.
@@ -120,16 +119,16 @@ struct FoundPassage {
 }
 
 /// Collects the passages and their places in all holders.
-pub(super) struct Holders {
-    work: PathBuf,
+pub(super) struct Holders<'w> {
+    work: SortSpace<'w>,
     found: IdVec<PassageId, FoundPassage>,
     places: NumberSorter,
 }
 
-impl Holders {
-    pub(super) fn new(work: &Path) -> Self {
+impl<'w> Holders<'w> {
+    pub(super) fn new(work: SortSpace<'w>) -> Self {
         Self {
-            work: work.to_owned(),
+            work,
             found: IdVec::default(),
             places: NumberSorter::new(work),
         }
@@ -162,12 +161,12 @@ impl Holders {
         measuring: &ShareMeasurer<'_>,
     ) -> Result<FoundPassages, DedupError> {
         let mut places = PeekReader::new(self.places.finish()?, HolderPlace::from_by_passage)?;
-        let mut by_text = NumberSorter::new(&self.work);
+        let mut by_text = NumberSorter::new(self.work);
         while let Some(place) = places.next_if(|_| true)? {
             by_text.push(place.by_text())?;
         }
         let mut by_text = PeekReader::new(by_text.finish()?, HolderPlace::from_by_text)?;
-        let mut shares = NumberSorter::new(&self.work);
+        let mut shares = NumberSorter::new(self.work);
         let mut reported = IdVec::filled(false, self.found.len());
         measuring.each(
             || next_text(&mut by_text),
@@ -233,7 +232,7 @@ fn next_text(places: &mut PeekReader<HolderPlace>) -> Result<Option<TextPassages
 }
 
 /// The passages that were found. Their places and shares are in temporary files.
-pub(super) struct FoundPassages {
+pub(crate) struct FoundPassages {
     /// The places, sorted by passage and text.
     places: PeekReader<HolderPlace>,
     /// One share for each holder of each passage, sorted by passage and text.
@@ -245,13 +244,13 @@ pub(super) struct FoundPassages {
 
 impl FoundPassages {
     /// The number of passages that are not reported.
-    pub(super) fn unreported(&self) -> u64 {
+    pub(crate) fn unreported(&self) -> u64 {
         self.reported.iter().filter(|&&reported| !reported).count() as u64
     }
 
     /// Calls `f` with every holder of every reported passage, sorted by passage and text. The first argument of `f` is
     /// the number of holders of the passage.
-    pub(super) fn each(
+    pub(crate) fn each(
         &mut self,
         mut f: impl FnMut(u64, Holder) -> Result<(), DedupError>,
     ) -> Result<(), DedupError> {

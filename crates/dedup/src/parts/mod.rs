@@ -18,9 +18,12 @@
 
 mod candidates;
 mod compared;
+mod corpus_texts;
+mod covered;
 mod depth;
 mod holders;
 mod ids;
+mod index;
 mod numbers;
 mod pairs;
 mod places;
@@ -29,16 +32,26 @@ mod rows;
 mod shared;
 mod shares;
 mod texts;
+mod winnow;
 
 use std::ops::Range;
 use std::path::Path;
 
-use self::candidates::Candidates;
-use self::numbers::NumberWriter;
-use self::places::PlaceRequests;
-use self::postings::Postings;
-use self::rows::FoundParts;
-use self::texts::Texts;
+pub(crate) use self::candidates::Candidates;
+use self::corpus_texts::CorpusTexts;
+pub(crate) use self::covered::Covered;
+use self::holders::FoundPassages;
+pub(crate) use self::holders::Holder;
+pub(crate) use self::ids::{FingerprintId, TextId};
+pub(crate) use self::index::{FingerprintIndex, TextFingerprint};
+pub(crate) use self::numbers::SortSpace;
+use self::numbers::{MAX_SORT_BYTES, NumberReader, NumberWriter};
+pub(crate) use self::pairs::{TextPair, find as find_pairs};
+pub(crate) use self::postings::{FINGERPRINT_BYTES, Occurrence, Postings, TEXT_BYTES};
+pub(crate) use self::rows::{FoundParts, RowInput, TextDocument, TextDocuments};
+pub(crate) use self::shared::{PassageInput, find as find_passages};
+pub(crate) use self::texts::{TextPlace, TextPlaces, Texts};
+pub(crate) use self::winnow::fingerprints;
 use crate::corpus::Corpus;
 use crate::corpus::Names;
 use crate::corpus::keep_order::KeepOrder;
@@ -50,7 +63,7 @@ use twinprint_io::sink::OutputDir;
 use twinprint_io::work::Spool;
 
 /// The minimum number of fingerprints that two texts must share to be compared.
-const MIN_SHARED: u32 = PartsReport::LEAST_SHARED;
+pub(crate) const MIN_SHARED: u32 = PartsReport::LEAST_SHARED;
 /// The largest number of passages or places that one row lists; the longest are listed.
 const MAX_PLACES: usize = 8;
 /// The minimum number of texts per parallel task. Neighbouring texts are in one compressed block of the spool, which a
@@ -58,7 +71,7 @@ const MAX_PLACES: usize = 8;
 const MIN_TEXTS_PER_TASK: usize = 16;
 
 /// A check that is called for every text. It returns an error, which ends the search, once the run is cancelled.
-type CheckCancelled<'g> = &'g (dyn Fn() -> Result<(), DedupError> + Sync);
+pub(crate) type CheckCancelled<'g> = &'g (dyn Fn() -> Result<(), DedupError> + Sync);
 
 /// The arguments of the search for partial copies.
 pub(crate) struct PartsSearch<'s> {
@@ -85,7 +98,8 @@ impl PartsSearch<'_> {
             check_cancelled,
             ..
         } = *self;
-        let texts = Texts::new(&self.corpus.classes, self.spool, self.keep);
+        let places = CorpusTexts::new(&self.corpus.classes, self.keep);
+        let texts = Texts::new(&places, self.spool);
         let key = shingle_sets::key_of(&self.corpus.classes);
         let check_memory = |bytes| self.budget.check(self.table_bytes + bytes);
         let postings = Postings::of(
@@ -95,10 +109,20 @@ impl PartsSearch<'_> {
             &check_memory,
             check_cancelled,
         )?;
-        let passages = shared::find(&texts, &postings, key, least, work, check_cancelled)?;
-        let mut pairs = NumberWriter::create(work)?;
+        let work = SortSpace::new(work, MAX_SORT_BYTES);
+        let input = PassageInput {
+            texts: &texts,
+            index: &postings,
+            key,
+            work,
+            check_cancelled,
+        };
+        let references = postings.references(MIN_SHARED).into_iter().map(Ok);
+        let passages = find_passages(input, least, references)?;
+        let mut pairs = NumberWriter::create(work.dir)?;
         let candidates = Candidates::new(&postings, &passages.covered, least);
-        let candidates = pairs::find(&texts, &candidates, key, least, &mut pairs, check_cancelled)?;
+        let push = |pair: TextPair| pair.write(&mut pairs);
+        let candidates = find_pairs(&texts, &candidates, key, least, push, check_cancelled)?;
         let mut report = PartsReport {
             least,
             fingerprints: postings.picked,
@@ -110,15 +134,45 @@ impl PartsSearch<'_> {
             ..PartsReport::default()
         };
         drop(postings);
-        let mut found = FoundParts {
+        let mut found = TemporaryParts {
             pairs: pairs.finish()?,
             passages: passages.found,
         };
-        let mut requests = PlaceRequests::new(work);
-        found.request(&texts, &mut requests)?;
-        let places = requests.find(work, self.names.sources, &self.corpus.documents)?;
-        found.write(dir, &texts, &self.names, places, &mut report)?;
+        let input = RowInput {
+            documents: &places,
+            names: &self.names,
+            sources: self.names.sources,
+            records: self.corpus.documents.record_order(),
+            work,
+        };
+        input.write(dir, &mut found, &mut report)?;
         Ok(report)
+    }
+}
+
+/// The pairs and passages that were found, in temporary files.
+struct TemporaryParts {
+    pairs: NumberReader,
+    passages: FoundPassages,
+}
+
+impl FoundParts for TemporaryParts {
+    fn each_pair(
+        &mut self,
+        f: &mut dyn FnMut(&TextPair) -> Result<(), DedupError>,
+    ) -> Result<(), DedupError> {
+        self.pairs.rewind()?;
+        while let Some(pair) = TextPair::read(&mut self.pairs)? {
+            f(&pair)?;
+        }
+        Ok(())
+    }
+
+    fn each_holder(
+        &mut self,
+        f: &mut dyn FnMut(u64, Holder) -> Result<(), DedupError>,
+    ) -> Result<(), DedupError> {
+        self.passages.each(f)
     }
 }
 

@@ -144,6 +144,24 @@ impl<T: Copy> PeekReader<T> {
     }
 }
 
+/// The directory of temporary files, and the memory of a sort.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SortSpace<'w> {
+    pub(crate) dir: &'w Path,
+    /// The number of bytes that one sort uses in memory.
+    sort_bytes: u64,
+}
+
+impl<'w> SortSpace<'w> {
+    /// A sort uses at most about `sort_bytes` bytes, and never more than [`MAX_SORT_BYTES`].
+    pub(crate) fn new(dir: &'w Path, sort_bytes: u64) -> Self {
+        Self {
+            dir,
+            sort_bytes: sort_bytes.min(MAX_SORT_BYTES),
+        }
+    }
+}
+
 /// An external sort of numbers, within bounded memory.
 pub(super) struct NumberSorter {
     work: PathBuf,
@@ -151,13 +169,13 @@ pub(super) struct NumberSorter {
 }
 
 /// The largest number of bytes that one sort uses in memory.
-const MAX_SORT_BYTES: u64 = 32 << 20;
+pub(crate) const MAX_SORT_BYTES: u64 = 32 << 20;
 
 impl NumberSorter {
-    pub(super) fn new(work: &Path) -> Self {
+    pub(super) fn new(work: SortSpace<'_>) -> Self {
         Self {
-            work: work.to_owned(),
-            sorter: Sorter::new(work, u128::MAX, MAX_SORT_BYTES),
+            work: work.dir.to_owned(),
+            sorter: Sorter::new(work.dir, u128::MAX, work.sort_bytes),
         }
     }
 
@@ -221,7 +239,7 @@ mod tests {
             let dir = tempfile::tempdir().unwrap();
             let numbers: Vec<u128> = numbers.iter().map(|number| number >> shift).collect();
             let mut writer = NumberWriter::create(dir.path()).unwrap();
-            let mut sorting = NumberSorter::new(dir.path());
+            let mut sorting = NumberSorter::new(SortSpace::new(dir.path(), MAX_SORT_BYTES));
             for &number in &numbers {
                 writer.push(number).unwrap();
                 sorting.push(number).unwrap();

@@ -24,21 +24,21 @@ const BATCH_TEXTS: usize = 1 << 10;
 
 /// Two texts of which one contains a share of the other.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct TextPair {
+pub(crate) struct TextPair {
     /// The text that comes first in the input.
-    pub(super) a: TextId,
-    pub(super) b: TextId,
-    pub(super) jaccard: f64,
-    pub(super) containment: f64,
+    pub(crate) a: TextId,
+    pub(crate) b: TextId,
+    pub(crate) jaccard: f64,
+    pub(crate) containment: f64,
     /// For text a and then text b, the share of its shingles that the other text has too.
-    pub(super) shares: [f64; 2],
+    pub(crate) shares: [f64; 2],
     /// The longest common passages in the order of text a: their ranges in a and in b, in characters of the canonical
     /// texts.
-    pub(super) passages: Vec<[Range<u64>; 2]>,
+    pub(crate) passages: Vec<[Range<u64>; 2]>,
 }
 
 impl TextPair {
-    fn write(&self, file: &mut NumberWriter) -> Result<(), DedupError> {
+    pub(super) fn write(&self, file: &mut NumberWriter) -> Result<(), DedupError> {
         file.push(self.a.get())?;
         file.push(self.b.get())?;
         for real in [self.jaccard, self.containment, self.shares[0], self.shares[1]] {
@@ -71,19 +71,20 @@ impl TextPair {
     }
 }
 
-/// Finds the pairs with a containment of at least `least` and writes them to `found`, in order. Returns the number of
+/// Finds the pairs with a containment of at least `least` and calls `found` with them, in order. Returns the number of
 /// candidate pairs that were measured.
-pub(super) fn find(
+pub(crate) fn find(
     texts: &Texts<'_>,
     candidates: &Candidates<'_>,
     key: HashKey,
     least: f64,
-    found: &mut NumberWriter,
+    mut found: impl FnMut(TextPair) -> Result<(), DedupError>,
     check_cancelled: CheckCancelled<'_>,
 ) -> Result<u64, DedupError> {
     let measured = AtomicU64::new(0);
-    for first in (0..texts.len()).step_by(BATCH_TEXTS) {
-        let last = first.saturating_add(BATCH_TEXTS).min(texts.len());
+    let all = candidates.texts();
+    for first in (0..all).step_by(BATCH_TEXTS) {
+        let last = first.saturating_add(BATCH_TEXTS).min(all);
         let pairs: Vec<Vec<TextPair>> = (first..last)
             .into_par_iter()
             .map(TextId::from_index)
@@ -97,14 +98,16 @@ pub(super) fn find(
                         return Ok(Vec::new());
                     }
                     measured.fetch_add(others.len() as u64, Ordering::Relaxed);
-                    let longest = others.iter().map(|&b| texts.bytes(b)).max();
-                    let longest = longest.unwrap_or(0).max(texts.bytes(a));
+                    let mut longest = texts.place(a)?.bytes();
+                    for &b in &others {
+                        longest = longest.max(texts.place(b)?.bytes());
+                    }
                     let measure = |measuring: &mut PairMeasurer| measuring.pairs(texts, a, &others, least);
                     texts.measured(longest, measuring, || PairMeasurer::new(key), measure)
                 },
             )
             .collect::<Result<_, _>>()?;
-        pairs.iter().flatten().try_for_each(|pair| pair.write(found))?;
+        pairs.into_iter().flatten().try_for_each(&mut found)?;
     }
     Ok(measured.into_inner())
 }
@@ -142,14 +145,16 @@ impl PairMeasurer {
             own,
             other,
         } = self;
-        let text = texts.canonical(a, own)?;
+        let place = texts.place(a)?;
+        let text = texts.canonical(place, own)?;
         // The shingle sets of text `a` by measure. Nearly all pairs use the measure of the text itself.
         let mut sets: [Option<Vec<u64>>; 2] = [None, None];
         for &b in others {
-            let by = texts.measure(a).with(texts.measure(b));
+            let other_place = texts.place(b)?;
+            let by = place.measure.with(other_place.measure);
             let set =
                 sets[usize::from(by == Measure::CharGrams)].get_or_insert_with(|| shingler.shingle(text, by));
-            let its = texts.canonical(b, other)?;
+            let its = texts.canonical(other_place, other)?;
             let shingles = shingler.shingle(its, by);
             let shared = overlap(set, &shingles);
             if shared.containment() < least {

@@ -5,13 +5,12 @@
 //! answers are in temporary files, so memory does not grow with their number.
 
 use std::ops::Range;
-use std::path::Path;
 
 use rayon::prelude::*;
 use twinprint_text::origin::{Origin, origins};
 
-use super::numbers::{NumberSorter, PeekReader};
-use crate::corpus::Documents;
+use super::numbers::{NumberSorter, PeekReader, SortSpace};
+use crate::corpus::RecordOrder;
 use crate::error::DedupError;
 use crate::ids::{DocumentId, Id};
 use twinprint_io::sink::unchanged;
@@ -101,14 +100,16 @@ pub(super) struct OriginalPlace {
 }
 
 /// The requests for the original places of all rows.
-pub(super) struct PlaceRequests {
+pub(super) struct PlaceRequests<'w> {
+    work: SortSpace<'w>,
     sorting: NumberSorter,
     boundaries: u64,
 }
 
-impl PlaceRequests {
-    pub(super) fn new(work: &Path) -> Self {
+impl<'w> PlaceRequests<'w> {
+    pub(super) fn new(work: SortSpace<'w>) -> Self {
         Self {
+            work,
             sorting: NumberSorter::new(work),
             boundaries: 0,
         }
@@ -134,11 +135,10 @@ impl PlaceRequests {
     /// An input cannot be read or has changed, or a temporary file failed.
     pub(super) fn find(
         self,
-        work: &Path,
         sources: &Sources,
-        documents: &Documents,
+        documents: RecordOrder<'_>,
     ) -> Result<OriginalPlaces, DedupError> {
-        let mut answers = NumberSorter::new(work);
+        let mut answers = NumberSorter::new(self.work);
         if self.boundaries > 0 {
             let mut requests = PeekReader::new(self.sorting.finish()?, BoundaryRequest::unpacked)?;
             for batch in sources.reread(BATCH) {
@@ -162,7 +162,7 @@ impl PlaceRequests {
 fn answer(
     batch: &Batch,
     sources: &Sources,
-    documents: &Documents,
+    documents: RecordOrder<'_>,
     requests: &mut PeekReader<BoundaryRequest>,
 ) -> Result<Vec<BoundaryAnswer>, DedupError> {
     let end = batch

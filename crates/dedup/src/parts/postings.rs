@@ -1,25 +1,33 @@
-//! An index of fingerprints: the fingerprints of each text, and the texts of each fingerprint.
-
-use std::sync::atomic::{AtomicU64, Ordering};
+//! The fingerprints of each text, and the texts of each fingerprint, in memory.
 
 use rayon::prelude::*;
 use twinprint_fingerprint::HashKey;
-use twinprint_text::passages::Winnower;
 
+use super::CheckCancelled;
 use super::ids::{FingerprintId, TextId};
+use super::index::{FingerprintIndex, TextFingerprint};
 use super::texts::Texts;
-use super::{CheckCancelled, MIN_TEXTS_PER_TASK};
+use super::winnow::fingerprints;
 use crate::error::DedupError;
 use crate::ids::{IdVec, Lists, ids, par_ids};
-use twinprint_io::work::BlockBuffer;
 
 /// The peak memory per fingerprint in bytes, reached while the fingerprints are sorted.
-const FINGERPRINT_BYTES: u64 = 32;
+pub(crate) const FINGERPRINT_BYTES: u64 = 32;
 /// The peak memory per text in bytes, reached while passages of many texts are searched.
-const TEXT_BYTES: u64 = 128;
+pub(crate) const TEXT_BYTES: u64 = 128;
+
+/// A fingerprint of a text, in a table that is sorted to make [`Postings`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Occurrence {
+    /// The hash value.
+    pub(crate) value: u64,
+    pub(crate) text: TextId,
+    /// True if it is known that many texts have the fingerprint, although the table does not have all of them.
+    pub(crate) is_common: bool,
+}
 
 /// The fingerprints that at least two texts have, by text and by fingerprint.
-pub(super) struct Postings {
+pub(crate) struct Postings {
     /// For each fingerprint, the texts that have it, ascending.
     texts: Lists<FingerprintId, TextId>,
     /// For each text, its fingerprints, ascending.
@@ -28,6 +36,8 @@ pub(super) struct Postings {
     sizes: IdVec<TextId, u32>,
     /// For each fingerprint, its hash value, ascending.
     values: IdVec<FingerprintId, u64>,
+    /// True for each common fingerprint: one that many texts have.
+    common: IdVec<FingerprintId, bool>,
     /// The number of texts above which a fingerprint is common.
     many: usize,
     /// The number of fingerprints of all texts, including fingerprints that only one text has.
@@ -47,50 +57,64 @@ impl Postings {
         check_memory: &dyn Fn(u64) -> Result<(), DedupError>,
         check_cancelled: CheckCancelled<'_>,
     ) -> Result<Self, DedupError> {
-        let buffers = || (Winnower::new(key), BlockBuffer::default());
-        let pick = |own: &mut (Winnower, BlockBuffer), text: TextId| {
-            check_cancelled()?;
-            texts.measured(texts.bytes(text), own, buffers, |(winnower, block)| {
-                Ok(winnower.fingerprints(texts.canonical(text, block)?, texts.measure(text)))
-            })
-        };
-        let picked: Vec<Vec<u64>> = par_ids(texts.len())
-            .with_min_len(MIN_TEXTS_PER_TASK)
-            .map_init(buffers, pick)
-            .collect::<Result<_, DedupError>>()?;
+        let picked = fingerprints(texts, 0..texts.len() as u32, key, check_cancelled)?;
         let sizes: IdVec<TextId, u32> = picked.iter().map(|of| of.len() as u32).collect();
         let all: u64 = sizes.iter().map(|&n| u64::from(n)).sum();
         check_memory(all * FINGERPRINT_BYTES + texts.len() as u64 * TEXT_BYTES)?;
-        let mut pairs: Vec<(u64, TextId)> = Vec::with_capacity(all as usize);
+        let mut occurrences: Vec<Occurrence> = Vec::with_capacity(all as usize);
         for (text, of) in ids(picked.len()).zip(picked) {
-            pairs.extend(of.into_iter().map(|fingerprint| (fingerprint, text)));
+            occurrences.extend(of.into_iter().map(|value| Occurrence {
+                value,
+                text,
+                is_common: false,
+            }));
         }
-        pairs.par_sort_unstable();
+        Ok(Self::grouped(occurrences, sizes, many))
+    }
+
+    /// Makes the postings of the fingerprints of some texts. `sizes` has the number of fingerprints of each text. A
+    /// fingerprint is common if it says so, or if more than `many` of these texts have it.
+    pub(crate) fn grouped(mut occurrences: Vec<Occurrence>, sizes: IdVec<TextId, u32>, many: usize) -> Self {
+        occurrences.par_sort_unstable();
         let mut postings = Self {
             texts: Lists::default(),
             of_text: Lists::default(),
+            picked: sizes.iter().map(|&size| u64::from(size)).sum(),
             sizes,
             values: IdVec::default(),
+            common: IdVec::default(),
             many,
-            picked: all,
         };
-        for run in pairs.chunk_by(|a, b| a.0 == b.0).filter(|run| run.len() > 1) {
-            postings.values.push(run[0].0);
-            postings.texts.push(run.iter().map(|&(_, text)| text));
+        let runs = occurrences.chunk_by(|a, b| a.value == b.value);
+        for run in runs.filter(|run| run.len() > 1) {
+            postings.values.push(run[0].value);
+            postings.common.push(run[0].is_common || run.len() > many);
+            postings.texts.push(run.iter().map(|occurrence| occurrence.text));
         }
-        drop(pairs);
+        drop(occurrences);
         let by_fingerprint = &postings.texts;
         postings.of_text = Lists::group(postings.sizes.len(), || {
             let texts = |fingerprint| by_fingerprint.of(fingerprint).iter();
             ids(by_fingerprint.len())
                 .flat_map(move |fingerprint| texts(fingerprint).map(move |&text| (text, fingerprint)))
         });
-        Ok(postings)
+        postings
     }
 
-    /// The number of texts above which a fingerprint is common.
-    pub(super) fn many(&self) -> usize {
-        self.many
+    /// The texts that may be references of passages of many texts, those with the most common fingerprints first. Each
+    /// has at least `least` of them.
+    pub(super) fn references(&self, least: u32) -> Vec<TextId> {
+        let common = |text: TextId| {
+            let entries = self.of_text.of(text).iter();
+            entries.filter(|&&fingerprint| self.common[fingerprint]).count() as u32
+        };
+        let mut references: Vec<(u32, TextId)> = par_ids(self.all_texts())
+            .map(|text| (common(text), text))
+            .filter(|&(common, _)| common >= least)
+            .collect();
+        references
+            .par_sort_unstable_by_key(|&(common, text)| (std::cmp::Reverse(common), self.sizes[text], text));
+        references.into_iter().map(|(_, text)| text).collect()
     }
 
     /// The number of distinct texts of the run, with or without fingerprints.
@@ -98,48 +122,32 @@ impl Postings {
         self.sizes.len()
     }
 
-    /// The number of distinct fingerprints that at least two texts have.
-    pub(super) fn len(&self) -> usize {
-        self.values.len()
-    }
-
     /// The texts that have a fingerprint, ascending.
     pub(super) fn texts(&self, fingerprint: FingerprintId) -> &[TextId] {
         self.texts.of(fingerprint)
     }
 
-    /// True if more texts have the fingerprint than the limit for a fingerprint that is not common.
+    /// True if many texts have the fingerprint.
     pub(super) fn is_common(&self, fingerprint: FingerprintId) -> bool {
-        self.texts(fingerprint).len() > self.many
+        self.common[fingerprint]
     }
 
     /// The number of common fingerprints: those that many texts have.
     pub(super) fn common(&self) -> u64 {
-        self.values
-            .ids()
-            .filter(|&fingerprint| self.is_common(fingerprint))
-            .count() as u64
+        self.common.iter().filter(|&&is_common| is_common).count() as u64
     }
 
-    /// Finds the fingerprint of a text by its hash value; `None` if no other text has the fingerprint.
-    pub(super) fn entry_of_value(&self, text: TextId, value: u64) -> Option<TextEntry> {
-        let own = self.of_text.of(text);
-        let i = own
-            .binary_search_by_key(&value, |&fingerprint| self.values[fingerprint])
-            .ok()?;
-        Some(TextEntry {
-            fingerprint: own[i],
-            position: self.of_text.range(text).start + i,
-        })
+    /// The position of a fingerprint of a text by its hash value; `None` if no other text has the fingerprint.
+    pub(crate) fn position_of_value(&self, text: TextId, value: u64) -> Option<u64> {
+        let of_text = |&fingerprint: &FingerprintId| self.values[fingerprint];
+        let i = self.of_text.of(text).binary_search_by_key(&value, of_text).ok()?;
+        Some((self.of_text.range(text).start + i) as u64)
     }
 
-    /// Finds a fingerprint among those of a text; `None` if the text does not have it.
-    pub(super) fn entry(&self, text: TextId, fingerprint: FingerprintId) -> Option<TextEntry> {
+    /// The position of a fingerprint among those of a text; `None` if the text does not have it.
+    pub(super) fn position(&self, text: TextId, fingerprint: FingerprintId) -> Option<u64> {
         let i = self.of_text.of(text).binary_search(&fingerprint).ok()?;
-        Some(TextEntry {
-            fingerprint,
-            position: self.of_text.range(text).start + i,
-        })
+        Some((self.of_text.range(text).start + i) as u64)
     }
 
     /// The fingerprints of a text that at least one other text has.
@@ -147,13 +155,8 @@ impl Postings {
         let entries = self.of_text.range(text).zip(self.of_text.of(text));
         entries.map(|(position, &fingerprint)| TextEntry {
             fingerprint,
-            position,
+            position: position as u64,
         })
-    }
-
-    /// The number of pairs of a text and one of its fingerprints.
-    fn entries(&self) -> usize {
-        self.of_text.values().len()
     }
 
     /// The number of fingerprints of a text, including fingerprints that no other text has.
@@ -167,30 +170,42 @@ impl Postings {
 pub(super) struct TextEntry {
     pub(super) fingerprint: FingerprintId,
     /// The position of the entry in the table that contains the lists of all texts.
-    position: usize,
+    pub(super) position: u64,
 }
 
-/// The covered fingerprints of each text: those in a passage that many texts share.
-pub(super) struct Covered {
-    bits: Vec<AtomicU64>,
-}
+impl FingerprintIndex for Postings {
+    fn many(&self) -> usize {
+        self.many
+    }
 
-impl Covered {
-    pub(super) fn none(postings: &Postings) -> Self {
-        let words = postings.entries().div_ceil(64);
-        Self {
-            bits: (0..words).map(|_| AtomicU64::new(0)).collect(),
+    fn numbers(&self) -> usize {
+        self.values.len()
+    }
+
+    fn entries(&self) -> u64 {
+        self.of_text.values().len() as u64
+    }
+
+    fn of_text(&self, text: TextId) -> Result<Vec<TextFingerprint>, DedupError> {
+        let entries = self.entries_of(text).map(|entry| TextFingerprint {
+            value: self.values[entry.fingerprint],
+            position: entry.position,
+            common: Some(entry.fingerprint).filter(|&fingerprint| self.is_common(fingerprint)),
+        });
+        Ok(entries.collect())
+    }
+
+    fn add_texts(&self, common: FingerprintId, texts: &mut Vec<TextId>) -> Result<(), DedupError> {
+        texts.extend(self.texts(common));
+        Ok(())
+    }
+
+    fn each_common(&self, f: &mut dyn FnMut(u64, FingerprintId)) -> Result<(), DedupError> {
+        for (position, &fingerprint) in (0..).zip(self.of_text.values()) {
+            if self.is_common(fingerprint) {
+                f(position, fingerprint);
+            }
         }
-    }
-
-    pub(super) fn is_set(&self, entry: TextEntry) -> bool {
-        let word = &self.bits[entry.position / 64];
-        word.load(Ordering::Relaxed) >> (entry.position % 64) & 1 == 1
-    }
-
-    /// Marks a fingerprint of a text as covered. Bits are set and never cleared, so the result does not depend on the
-    /// order of the threads.
-    pub(super) fn set(&self, entry: TextEntry) {
-        self.bits[entry.position / 64].fetch_or(1 << (entry.position % 64), Ordering::Relaxed);
+        Ok(())
     }
 }

@@ -4,16 +4,18 @@ use std::ops::Range;
 
 use serde::Serialize;
 
-use super::holders::{FoundPassages, Holder};
-use super::numbers::NumberReader;
+use super::holders::Holder;
+use super::ids::TextId;
+use super::numbers::SortSpace;
 use super::pairs::TextPair;
 use super::places::{OriginalPlace, OriginalPlaces, PlaceRequests};
-use super::texts::Texts;
-use crate::corpus::Names;
+use crate::corpus::{DocumentNames, RecordOrder};
 use crate::error::DedupError;
+use crate::ids::{DocumentId, Id};
 use twinprint_io::results::PartsReport;
 use twinprint_io::rows::{self, Ratio};
 use twinprint_io::sink::{OutputDir, OutputFile};
+use twinprint_io::source::Sources;
 
 /// The start and the end of a passage in the original text, in characters or bytes; `None` if the passage cannot be cut
 /// out of the original.
@@ -66,57 +68,74 @@ struct HolderRow<'r> {
     original_bytes: Vec<OriginalRange>,
 }
 
-/// The pairs and passages that were found, in temporary files.
-pub(super) struct FoundParts {
-    pub(super) pairs: NumberReader,
-    pub(super) passages: FoundPassages,
+/// The pairs and passages that were found, in files that are read twice.
+pub(crate) trait FoundParts {
+    /// Calls `f` with every pair, in order.
+    ///
+    /// # Errors
+    /// The error of `f`, or a file cannot be read.
+    fn each_pair(&mut self, f: &mut dyn FnMut(&TextPair) -> Result<(), DedupError>)
+    -> Result<(), DedupError>;
+
+    /// Calls `f` with every holder of every passage, in order. The first argument of `f` is the number of holders of the
+    /// passage.
+    ///
+    /// # Errors
+    /// The error of `f`, or a file cannot be read.
+    fn each_holder(
+        &mut self,
+        f: &mut dyn FnMut(u64, Holder) -> Result<(), DedupError>,
+    ) -> Result<(), DedupError>;
 }
 
-impl FoundParts {
-    /// Requests the original places of all rows, in the order in which the rows are written.
-    pub(super) fn request(
-        &mut self,
-        texts: &Texts<'_>,
-        requests: &mut PlaceRequests,
-    ) -> Result<(), DedupError> {
-        while let Some(pair) = TextPair::read(&mut self.pairs)? {
-            for [in_a, in_b] in &pair.passages {
-                requests.push(texts.document(pair.a), in_a)?;
-                requests.push(texts.document(pair.b), in_b)?;
-            }
-        }
-        self.pairs.rewind()?;
-        self.passages.each(|_, holder| {
-            let document = texts.document(holder.text);
-            let mut places = holder.places.iter();
-            places.try_for_each(|place| requests.push(document, place))
-        })
-    }
+/// The document that stands for a text.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TextDocument {
+    pub(crate) document: DocumentId,
+    /// The number of documents with this text.
+    pub(crate) documents: u32,
+}
 
+/// The documents of the texts.
+pub(crate) trait TextDocuments {
+    /// The document that stands for a text.
+    ///
+    /// # Errors
+    /// The table is on disk and cannot be read.
+    fn document(&self, text: TextId) -> Result<TextDocument, DedupError>;
+}
+
+/// The input of a run, from which the rows take names and original texts.
+#[derive(Clone, Copy)]
+pub(crate) struct RowInput<'r> {
+    pub(crate) documents: &'r dyn TextDocuments,
+    pub(crate) names: &'r dyn DocumentNames,
+    pub(crate) sources: &'r Sources,
+    pub(crate) records: RecordOrder<'r>,
+    pub(crate) work: SortSpace<'r>,
+}
+
+impl RowInput<'_> {
     /// Writes `parts.jsonl` and `passages.jsonl`, and counts their rows.
-    pub(super) fn write(
-        mut self,
+    pub(crate) fn write(
+        &self,
         dir: &OutputDir,
-        texts: &Texts<'_>,
-        names: &Names<'_>,
-        mut places: OriginalPlaces,
+        found: &mut dyn FoundParts,
         report: &mut PartsReport,
     ) -> Result<(), DedupError> {
+        let mut places = self.places(found)?;
         let mut out = RowWriter {
-            texts,
-            names,
+            input: self,
             places: &mut places,
             report,
             buffer: Vec::new(),
         };
         let mut file = dir.file("parts.jsonl")?;
-        while let Some(pair) = TextPair::read(&mut self.pairs)? {
-            out.pair(&mut file, &pair)?;
-        }
+        found.each_pair(&mut |pair| out.pair(&mut file, pair))?;
         file.finish()?;
         let mut file = dir.file("passages.jsonl")?;
         let mut left = 0;
-        self.passages.each(|holders, holder| {
+        found.each_holder(&mut |holders, holder| {
             if left == 0 {
                 left = holders;
                 out.report.passages += 1;
@@ -128,12 +147,30 @@ impl FoundParts {
         file.finish()?;
         Ok(())
     }
+
+    /// Finds the original places of all rows, in the order in which the rows are written.
+    fn places(&self, found: &mut dyn FoundParts) -> Result<OriginalPlaces, DedupError> {
+        let document = |text| Ok::<_, DedupError>(self.documents.document(text)?.document);
+        let mut requests = PlaceRequests::new(self.work);
+        found.each_pair(&mut |pair| {
+            let (a, b) = (document(pair.a)?, document(pair.b)?);
+            pair.passages.iter().try_for_each(|[in_a, in_b]| {
+                requests.push(a, in_a)?;
+                requests.push(b, in_b)
+            })
+        })?;
+        found.each_holder(&mut |_, holder| {
+            let document = document(holder.text)?;
+            let mut places = holder.places.iter();
+            places.try_for_each(|place| requests.push(document, place))
+        })?;
+        requests.find(self.sources, self.records)
+    }
 }
 
 /// The writer of the rows of `parts.jsonl` and `passages.jsonl`.
 struct RowWriter<'w> {
-    texts: &'w Texts<'w>,
-    names: &'w Names<'w>,
+    input: &'w RowInput<'w>,
     places: &'w mut OriginalPlaces,
     report: &'w mut PartsReport,
     buffer: Vec<u8>,
@@ -141,11 +178,12 @@ struct RowWriter<'w> {
 
 impl RowWriter<'_> {
     fn pair(&mut self, file: &mut OutputFile, pair: &TextPair) -> Result<(), DedupError> {
-        let (a, b) = (self.texts.document(pair.a), self.texts.document(pair.b));
-        let ((a_source, a_line), (b_source, b_line)) = (self.names.place(a), self.names.place(b));
+        let RowInput { documents, names, .. } = *self.input;
+        let name = |text| names.name(documents.document(text)?.document.get());
+        let (a, b) = (name(pair.a)?, name(pair.b)?);
         let mut row = PartRow {
-            a: &self.names.id(a),
-            b: &self.names.id(b),
+            a: &a.id,
+            b: &b.id,
             jaccard: Ratio::new(pair.jaccard),
             containment: Ratio::new(pair.containment),
             share_of_a: Ratio::new(pair.shares[0]),
@@ -153,10 +191,10 @@ impl RowWriter<'_> {
             passages: Vec::new(),
             original_chars: Vec::new(),
             original_bytes: Vec::new(),
-            a_source,
-            a_line,
-            b_source,
-            b_line,
+            a_source: &a.source,
+            a_line: a.line,
+            b_source: &b.source,
+            b_line: b.line,
         };
         for [in_a, in_b] in &pair.passages {
             let places = [self.places.next(in_a)?, self.places.next(in_b)?];
@@ -179,15 +217,15 @@ impl RowWriter<'_> {
     }
 
     fn holder(&mut self, file: &mut OutputFile, holders: u64, holder: Holder) -> Result<(), DedupError> {
-        let document = self.texts.document(holder.text);
-        let (source, line) = self.names.place(document);
+        let TextDocument { document, documents } = self.input.documents.document(holder.text)?;
+        let name = self.input.names.name(document.get())?;
         let mut row = HolderRow {
             passage: self.report.passages,
             holders,
-            id: &self.names.id(document),
-            source,
-            line,
-            documents: self.texts.documents(holder.text),
+            id: &name.id,
+            source: &name.source,
+            line: name.line,
+            documents,
             is_reference: holder.is_reference,
             share: Ratio::new(holder.share),
             canonical_chars: Vec::new(),

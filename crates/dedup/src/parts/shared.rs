@@ -13,23 +13,23 @@
 //! holders of one reference share with it are in a temporary file.
 
 use std::ops::Range;
-use std::path::Path;
 
 use rayon::prelude::*;
 use twinprint_fingerprint::HashKey;
 use twinprint_text::passages::{Reference, Winnower};
 
 use super::compared::{CommonRun, ComparedText, PlacedFingerprint, SharedPassage};
+use super::covered::Covered;
 use super::depth::Depth;
 use super::holders::{FoundPassages, Holders};
 use super::ids::{FingerprintId, PassageId, TextId};
-use super::numbers::{NumberReader, NumberWriter};
-use super::postings::{Covered, Postings, TextEntry};
+use super::index::{FingerprintIndex, TextFingerprint};
+use super::numbers::{NumberReader, NumberWriter, SortSpace};
 use super::shares::ShareMeasurer;
-use super::texts::Texts;
+use super::texts::{TextPlace, Texts};
 use super::{CheckCancelled, MIN_SHARED, MIN_TEXTS_PER_TASK};
 use crate::error::DedupError;
-use crate::ids::{IdVec, par_ids};
+use crate::ids::IdVec;
 use twinprint_io::work::BlockBuffer;
 
 /// The maximum work spent on one fingerprint, so that the total work is linear. Counting the texts of the fingerprint
@@ -41,71 +41,63 @@ const COUNTING_WORK: u8 = 1;
 const COMPARISON_WORK: u8 = 8;
 /// The bytes of texts that are compared with a reference at a time.
 const BATCH_BYTES: usize = 8 << 20;
+/// The number of texts from which equal texts are left out while more are added.
+const MIN_TEXTS_TO_SORT: usize = 1 << 20;
 
 /// The result of the search for passages of many texts.
-pub(super) struct SharedPassages {
-    pub(super) found: FoundPassages,
-    pub(super) left: UncoveredCounts,
-    pub(super) covered: Covered,
+pub(crate) struct SharedPassages {
+    pub(crate) found: FoundPassages,
+    pub(crate) left: UncoveredCounts,
+    pub(crate) covered: Covered,
 }
 
 /// The numbers of common fingerprints that are left over: more than
 /// [`PartsReport::MAX_PAIRED_TEXTS`](super::PartsReport::MAX_PAIRED_TEXTS) texts have them outside of all passages
 /// found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct UncoveredCounts {
+pub(crate) struct UncoveredCounts {
     /// The number of left-over fingerprints without a passage around them that as many texts share.
-    pub(super) phrases: u64,
+    pub(crate) phrases: u64,
     /// The number of left-over fingerprints on which the maximum work ([`MAX_WORK`]) was spent.
-    pub(super) limited: u64,
+    pub(crate) limited: u64,
+}
+
+/// The texts and their fingerprints, in which passages are searched.
+#[derive(Clone, Copy)]
+pub(crate) struct PassageInput<'s> {
+    pub(crate) texts: &'s Texts<'s>,
+    pub(crate) index: &'s dyn FingerprintIndex,
+    pub(crate) key: HashKey,
+    pub(crate) work: SortSpace<'s>,
+    pub(crate) check_cancelled: CheckCancelled<'s>,
 }
 
 /// Finds the passages around common fingerprints. Passages that make up at least the share `least` of a text are
-/// reported.
-pub(super) fn find(
-    texts: &Texts<'_>,
-    postings: &Postings,
-    key: HashKey,
+/// reported. `references` has the texts with at least [`MIN_SHARED`] common fingerprints, those with the most first, then
+/// those with the fewest fingerprints, then in the order of the texts.
+pub(crate) fn find(
+    input: PassageInput<'_>,
     least: f64,
-    work: &Path,
-    check_cancelled: CheckCancelled<'_>,
+    references: impl Iterator<Item = Result<TextId, DedupError>>,
 ) -> Result<SharedPassages, DedupError> {
     let mut search = PassageSearch {
-        texts,
-        postings,
-        key,
-        work,
-        check_cancelled,
-        covered: Covered::none(postings),
-        work_done: IdVec::filled(0, postings.len()),
-        holders: Holders::new(work),
+        input,
+        covered: Covered::none(input.index.entries()),
+        work_done: IdVec::filled(0, input.index.numbers()),
+        holders: Holders::new(input.work),
     };
-    let common = |text: TextId| {
-        let entries = postings.entries_of(text);
-        entries
-            .filter(|entry| postings.is_common(entry.fingerprint))
-            .count() as u32
-    };
-    let mut references: Vec<(u32, TextId)> = par_ids(texts.len())
-        .map(|text| (common(text), text))
-        .filter(|&(common, _)| common >= MIN_SHARED)
-        .collect();
-    references
-        .par_sort_unstable_by_key(|&(common, text)| (std::cmp::Reverse(common), postings.size(text), text));
-    for (_, text) in references {
-        check_cancelled()?;
-        search.compare_with(text)?;
+    for text in references {
+        (input.check_cancelled)()?;
+        search.compare_with(text?)?;
     }
-    let left = search.left();
+    let left = search.left()?;
+    let measurer = ShareMeasurer {
+        texts: input.texts,
+        key: input.key,
+        check_cancelled: input.check_cancelled,
+    };
     Ok(SharedPassages {
-        found: search.holders.finish(
-            least,
-            &ShareMeasurer {
-                texts,
-                key,
-                check_cancelled,
-            },
-        )?,
+        found: search.holders.finish(least, &measurer)?,
         left,
         covered: search.covered,
     })
@@ -128,75 +120,121 @@ impl Buffers {
 
 /// The state of the search for passages of many texts.
 struct PassageSearch<'s> {
-    texts: &'s Texts<'s>,
-    postings: &'s Postings,
-    key: HashKey,
-    work: &'s Path,
-    check_cancelled: CheckCancelled<'s>,
+    input: PassageInput<'s>,
     covered: Covered,
     /// The work spent on each fingerprint so far, at most about [`MAX_WORK`].
     work_done: IdVec<FingerprintId, u8>,
-    holders: Holders,
+    holders: Holders<'s>,
+}
+
+/// The common fingerprints of a reference that are not covered.
+struct Uncovered {
+    /// Their numbers, ascending.
+    numbers: Vec<FingerprintId>,
+    /// Their positions in the table of the fingerprints of all texts, ascending.
+    positions: Vec<u64>,
+}
+
+/// A text that is compared with a reference.
+#[derive(Clone, Copy)]
+struct OtherText {
+    text: TextId,
+    place: TextPlace,
 }
 
 impl PassageSearch<'_> {
-    /// True if a fingerprint is common and is not in a passage of this text that was found already.
-    fn is_uncovered(&self, entry: TextEntry) -> bool {
-        self.postings.is_common(entry.fingerprint) && !self.covered.is_set(entry)
+    /// The fingerprints of a text that are common and are not in a passage of this text that was found already.
+    fn uncovered(&self, text: TextId) -> Result<Uncovered, DedupError> {
+        let mut uncovered = Uncovered {
+            numbers: Vec::new(),
+            positions: Vec::new(),
+        };
+        for TextFingerprint { position, common, .. } in self.input.index.of_text(text)? {
+            if let Some(number) = common.filter(|_| !self.covered.is_set(position)) {
+                uncovered.numbers.push(number);
+                uncovered.positions.push(position);
+            }
+        }
+        Ok(uncovered)
     }
 
     /// Compares other texts with the text `reference`, if that text has enough uncovered fingerprints.
     fn compare_with(&mut self, reference: TextId) -> Result<(), DedupError> {
-        let entries = self.postings.entries_of(reference);
-        let uncovered: Vec<FingerprintId> = entries
-            .filter(|&entry| self.is_uncovered(entry))
-            .map(|entry| entry.fingerprint)
-            .collect();
-        if uncovered.len() < MIN_SHARED as usize {
+        let uncovered = self.uncovered(reference)?;
+        if uncovered.numbers.len() < MIN_SHARED as usize {
             return Ok(());
         }
         let is_open = |&fingerprint: &FingerprintId| self.work_done[fingerprint] < MAX_WORK;
-        let open: Vec<FingerprintId> = uncovered.iter().copied().filter(is_open).collect();
-        let others = self.others(reference, &uncovered, &open);
-        let is_enough = others.len() >= self.postings.many();
+        let open: Vec<FingerprintId> = uncovered.numbers.iter().copied().filter(is_open).collect();
+        let others = self.others(reference, &uncovered, &open)?;
+        let is_enough = others.len() >= self.input.index.many();
         for fingerprint in open {
             self.work_done[fingerprint] += if is_enough { COMPARISON_WORK } else { COUNTING_WORK };
         }
         if !is_enough {
             return Ok(());
         }
-        let (texts, key) = (self.texts, self.key);
+        let PassageInput { texts, key, .. } = self.input;
         let mut buffers = Buffers::new(key);
-        let text = texts.canonical(reference, &mut buffers.block)?;
-        let prepare = |(): &mut ()| Reference::new(text, texts.measure(reference));
-        let prepared = texts.measured(texts.bytes(reference), &mut (), || (), prepare);
+        let place = texts.place(reference)?;
+        let text = texts.canonical(place, &mut buffers.block)?;
+        let prepare = |(): &mut ()| Reference::new(text, place.measure);
+        let prepared = texts.measured(place.bytes(), &mut (), || (), prepare);
         let length = text.chars().count() as u64;
         let whole = SharedPassage(vec![CommonRun {
             in_holder: 0..length,
             in_reference: 0..length,
         }]);
-        let itself = self.compared(reference, text, &mut buffers.winnower, vec![whole]);
+        let itself = OtherText {
+            text: reference,
+            place,
+        };
+        let itself = self.compared(itself, text, &mut buffers.winnower, vec![whole])?;
         let (depth, mut compared) = self.compare(&prepared, &others)?;
         drop(prepared);
-        self.add_passages(&itself, &uncovered, &depth, &mut compared)
+        self.add_passages(&itself, &uncovered.positions, &depth, &mut compared)
     }
 
     /// The texts to compare with the reference, ascending. They have one of the fingerprints `open`, and enough of the
     /// fingerprints `uncovered` of the reference.
-    fn others(&self, reference: TextId, uncovered: &[FingerprintId], open: &[FingerprintId]) -> Vec<TextId> {
+    fn others(
+        &self,
+        reference: TextId,
+        uncovered: &Uncovered,
+        open: &[FingerprintId],
+    ) -> Result<Vec<TextId>, DedupError> {
+        let index = self.input.index;
         let mut texts: Vec<TextId> = Vec::new();
+        let mut most = MIN_TEXTS_TO_SORT;
         for &fingerprint in open {
-            texts.extend(self.postings.texts(fingerprint));
+            index.add_texts(fingerprint, &mut texts)?;
+            if texts.len() >= most {
+                keep_few(&mut texts);
+                most = MIN_TEXTS_TO_SORT.max(2 * texts.len());
+            }
         }
-        texts.par_sort_unstable();
-        texts.dedup();
-        let shares_enough = |&text: &TextId| {
-            let shared = uncovered
-                .iter()
-                .filter(|&&number| self.postings.entry(text, number).is_some());
-            text != reference && shared.take(MIN_SHARED as usize).count() == MIN_SHARED as usize
+        keep_few(&mut texts);
+        let others: Vec<&[TextId]> = texts.chunk_by(|a, b| a == b).collect();
+        let shares_enough = |same: &[TextId]| -> Result<bool, DedupError> {
+            // All fingerprints of the text that are uncovered in the reference were counted if all of them are open.
+            if same.len() == MIN_SHARED as usize || open.len() == uncovered.numbers.len() {
+                return Ok(same.len() == MIN_SHARED as usize);
+            }
+            let own = index.of_text(same[0])?.into_iter();
+            let mut shared = own.filter_map(|of| of.common);
+            let mut found = 0;
+            let is_enough = shared.any(|number| {
+                found += u32::from(uncovered.numbers.binary_search(&number).is_ok());
+                found == MIN_SHARED
+            });
+            Ok(is_enough)
         };
-        texts.into_par_iter().filter(shares_enough).collect()
+        let wanted = others.into_par_iter().map(|same| {
+            let is_wanted = same[0] != reference && shares_enough(same)?;
+            Ok(is_wanted.then_some(same[0]))
+        });
+        let wanted: Vec<Option<TextId>> = wanted.collect::<Result<_, DedupError>>()?;
+        Ok(wanted.into_iter().flatten().collect())
     }
 
     /// Locates the passages that other texts share with the reference. Returns, for each character of the reference,
@@ -206,32 +244,36 @@ impl PassageSearch<'_> {
         reference: &Reference<'_>,
         others: &[TextId],
     ) -> Result<(Depth, NumberReader), DedupError> {
-        let (texts, key) = (self.texts, self.key);
+        let PassageInput {
+            texts,
+            key,
+            check_cancelled,
+            ..
+        } = self.input;
         let mut depth = Depth::default();
-        let mut file = NumberWriter::create(self.work)?;
-        let mut rest = others;
-        while !rest.is_empty() {
+        let mut file = NumberWriter::create(self.input.work.dir)?;
+        let mut rest = others.iter().copied().peekable();
+        while rest.peek().is_some() {
             let mut bytes = 0;
-            let fits = |&&text: &&TextId| {
-                bytes += texts.bytes(text);
-                bytes <= BATCH_BYTES
-            };
-            let (batch, after) = rest.split_at(rest.iter().take_while(fits).count().max(1));
-            rest = after;
-            let compare = |own: &mut Buffers, &text: &TextId| {
-                (self.check_cancelled)()?;
-                texts.measured(
-                    texts.bytes(text),
-                    own,
-                    || Buffers::new(key),
-                    |buffers| {
-                        let canonical = texts.canonical(text, &mut buffers.block)?;
-                        let found = reference.aligned(canonical).into_iter();
-                        let found =
-                            found.map(|runs| SharedPassage(runs.iter().map(CommonRun::from).collect()));
-                        Ok(self.compared(text, canonical, &mut buffers.winnower, found.collect()))
-                    },
-                )
+            let mut batch: Vec<OtherText> = Vec::new();
+            while let Some(&text) = rest.peek() {
+                let place = texts.place(text)?;
+                bytes += place.bytes();
+                if bytes > BATCH_BYTES && !batch.is_empty() {
+                    break;
+                }
+                batch.push(OtherText { text, place });
+                rest.next();
+            }
+            let compare = |own: &mut Buffers, &other: &OtherText| {
+                check_cancelled()?;
+                let new = || Buffers::new(key);
+                texts.measured(other.place.bytes(), own, new, |buffers| {
+                    let canonical = texts.canonical(other.place, &mut buffers.block)?;
+                    let found = reference.aligned(canonical).into_iter();
+                    let found = found.map(|runs| SharedPassage(runs.iter().map(CommonRun::from).collect()));
+                    self.compared(other, canonical, &mut buffers.winnower, found.collect())
+                })
             };
             let compared: Vec<ComparedText> = batch
                 .par_iter()
@@ -249,44 +291,46 @@ impl PassageSearch<'_> {
     /// Makes a [`ComparedText`]: a text with its passages and the fingerprints in them.
     fn compared(
         &self,
-        text: TextId,
+        OtherText { text, place }: OtherText,
         canonical: &str,
         winnower: &mut Winnower,
         passages: Vec<SharedPassage>,
-    ) -> ComparedText {
+    ) -> Result<ComparedText, DedupError> {
         let places: Vec<Range<u64>> = passages.iter().map(SharedPassage::in_holder).collect();
-        let placed = winnower.placed(canonical, self.texts.measure(text)).into_iter();
-        let numbered = placed.filter_map(|placed| {
-            let fingerprint = self
-                .postings
-                .entry_of_value(text, placed.fingerprint)?
-                .fingerprint;
-            let place = placed.chars.start as u64..placed.chars.end as u64;
-            Some(PlacedFingerprint { fingerprint, place })
+        let own = self.input.index.of_text(text)?;
+        let placed = winnower.placed(canonical, place.measure).into_iter();
+        let positioned = placed.filter_map(|placed| {
+            let at = own
+                .binary_search_by_key(&placed.fingerprint, |of| of.value)
+                .ok()?;
+            Some(PlacedFingerprint {
+                position: own[at].position,
+                place: placed.chars.start as u64..placed.chars.end as u64,
+            })
         });
         let mut compared = ComparedText {
             text,
             passages,
-            fingerprints: numbered.collect(),
+            fingerprints: positioned.collect(),
         };
         compared.retain_fingerprints_in(&places);
-        compared
+        Ok(compared)
     }
 
-    /// Adds the passages that contain uncovered fingerprints of the reference, and covers all fingerprints in these
-    /// passages.
+    /// Adds the passages that contain uncovered fingerprints of the reference, which are given by their positions. Covers
+    /// all fingerprints in these passages.
     fn add_passages(
         &mut self,
         itself: &ComparedText,
-        uncovered: &[FingerprintId],
+        uncovered: &[u64],
         depth: &Depth,
         compared: &mut NumberReader,
     ) -> Result<(), DedupError> {
-        let many = self.postings.many();
+        let many = self.input.index.many();
         let mut ranges = depth.ranges(many);
         ranges.retain(|range| {
-            let mut within = itself.fingerprints_in(std::slice::from_ref(range));
-            within.any(|fingerprint| uncovered.binary_search(&fingerprint).is_ok())
+            let mut within = itself.positions_in(std::slice::from_ref(range));
+            within.any(|position| uncovered.binary_search(&position).is_ok())
         });
         // The holders are counted range by range, because a holder's part of a range may be too short to count.
         let mut holders = vec![1u32; ranges.len()];
@@ -329,27 +373,42 @@ impl PassageSearch<'_> {
             places.push(place);
         }
         places.sort_unstable_by_key(|place| place.start);
-        for fingerprint in holder.fingerprints_in(&places) {
-            if let Some(entry) = self.postings.entry(holder.text, fingerprint) {
-                self.covered.set(entry);
-            }
-        }
+        holder
+            .positions_in(&places)
+            .for_each(|position| self.covered.set(position));
         Ok(())
     }
 
     /// Counts the common fingerprints that many texts have outside of all passages found.
-    fn left(&self) -> UncoveredCounts {
-        let is_left = |&fingerprint: &FingerprintId| {
-            let texts = self.postings.texts(fingerprint).iter();
-            let entries = texts.filter_map(|&text| self.postings.entry(text, fingerprint));
-            entries.filter(|&entry| self.is_uncovered(entry)).count() > self.postings.many()
-        };
-        let left: Vec<FingerprintId> = par_ids(self.postings.len()).filter(is_left).collect();
-        let is_limited = |&&fingerprint: &&FingerprintId| self.work_done[fingerprint] >= MAX_WORK;
-        let limited = left.iter().filter(is_limited).count() as u64;
-        UncoveredCounts {
-            phrases: left.len() as u64 - limited,
-            limited,
+    fn left(&self) -> Result<UncoveredCounts, DedupError> {
+        let index = self.input.index;
+        let mut uncovered: IdVec<FingerprintId, u32> = IdVec::filled(0, index.numbers());
+        index.each_common(&mut |position, fingerprint| {
+            uncovered[fingerprint] += u32::from(!self.covered.is_set(position));
+        })?;
+        let mut left = UncoveredCounts::default();
+        for (&texts, &work_done) in uncovered.iter().zip(&self.work_done) {
+            if texts as usize > index.many() {
+                let count = if work_done >= MAX_WORK {
+                    &mut left.limited
+                } else {
+                    &mut left.phrases
+                };
+                *count += 1;
+            }
         }
+        Ok(left)
     }
+}
+
+/// Sorts texts, and keeps at most [`MIN_SHARED`] of equal ones.
+fn keep_few(texts: &mut Vec<TextId>) {
+    texts.par_sort_unstable();
+    let mut same = 0;
+    let mut last = None;
+    texts.retain(|&text| {
+        same = if last == Some(text) { same + 1 } else { 1 };
+        last = Some(text);
+        same <= MIN_SHARED
+    });
 }

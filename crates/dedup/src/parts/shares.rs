@@ -107,16 +107,11 @@ impl ShareMeasurer<'_> {
         };
         let measure = |own: &mut Buffers, of: &TextPassages| {
             (self.check_cancelled)()?;
-            self.texts
-                .measured(self.texts.bytes(of.text), own, new, |buffers| {
-                    let text = self.texts.canonical(of.text, &mut buffers.block)?;
-                    Ok(shares_of(
-                        &mut buffers.shingler,
-                        text,
-                        self.texts.measure(of.text),
-                        of,
-                    ))
-                })
+            let place = self.texts.place(of.text)?;
+            self.texts.measured(place.bytes(), own, new, |buffers| {
+                let text = self.texts.canonical(place, &mut buffers.block)?;
+                Ok(shares_of(&mut buffers.shingler, text, place.measure, of))
+            })
         };
         let batch = batch.par_iter().with_min_len(MIN_TEXTS_PER_TASK);
         batch.map_init(new, measure).collect()

@@ -5,72 +5,77 @@ use std::sync::{Mutex, PoisonError};
 use twinprint_text::Measure;
 
 use super::ids::TextId;
-use crate::corpus::Classes;
-use crate::corpus::keep_order::KeepOrder;
 use crate::error::DedupError;
-use crate::ids::{ClassId, DocumentId, IdVec};
-use twinprint_io::work::{BlockBuffer, Spool};
+use crate::ids::IdVec;
+use twinprint_io::work::{BlockBuffer, Spool, TextRef};
 
 /// Texts with more bytes than this are measured one at a time, so that the peak memory does not grow with the number of
 /// threads.
 pub(super) const MAX_PARALLEL_TEXT_BYTES: usize = 1 << 20;
 
-/// The distinct texts of a run: one text for each class.
-pub(super) struct Texts<'r> {
-    classes: &'r Classes,
+/// The place of a text in the spool, and its measure: words or characters.
+#[derive(Clone, Copy)]
+pub(crate) struct TextPlace {
+    pub(crate) text: TextRef,
+    pub(crate) measure: Measure,
+}
+
+/// A table of texts, in memory or on disk.
+pub(crate) trait TextPlaces: Sync {
+    /// The number of texts.
+    fn len(&self) -> usize;
+
+    /// The place of a text.
+    ///
+    /// # Errors
+    /// The table is on disk and cannot be read.
+    fn place(&self, text: TextId) -> Result<TextPlace, DedupError>;
+}
+
+impl TextPlaces for IdVec<TextId, TextPlace> {
+    fn len(&self) -> usize {
+        Self::len(self)
+    }
+
+    fn place(&self, text: TextId) -> Result<TextPlace, DedupError> {
+        Ok(self[text])
+    }
+}
+
+/// The distinct texts of a run, or a part of them.
+pub(crate) struct Texts<'r> {
+    places: &'r dyn TextPlaces,
     spool: &'r Spool,
-    /// The document that stands for each text, and its class.
-    order: IdVec<TextId, (DocumentId, ClassId)>,
     /// Locked while one thread measures a long text.
     long: Mutex<()>,
 }
 
 impl<'r> Texts<'r> {
-    pub(super) fn new(classes: &'r Classes, spool: &'r Spool, keep: &KeepOrder) -> Self {
-        let of_items = keep.representative.iter().zip(&keep.classes);
-        let mut order: Vec<(DocumentId, ClassId)> =
-            of_items.map(|(&document, &class)| (document, class)).collect();
-        order.sort_unstable();
+    pub(crate) fn new(places: &'r dyn TextPlaces, spool: &'r Spool) -> Self {
         Self {
-            classes,
+            places,
             spool,
-            order: order.into(),
             long: Mutex::new(()),
         }
     }
 
     /// The number of texts.
-    pub(super) fn len(&self) -> usize {
-        self.order.len()
+    pub(crate) fn len(&self) -> usize {
+        self.places.len()
     }
 
-    /// The document that stands for a text.
-    pub(super) fn document(&self, text: TextId) -> DocumentId {
-        self.order[text].0
+    /// The place and the measure of a text.
+    pub(crate) fn place(&self, text: TextId) -> Result<TextPlace, DedupError> {
+        self.places.place(text)
     }
 
-    /// The number of documents with this text.
-    pub(super) fn documents(&self, text: TextId) -> u32 {
-        self.classes.copies(self.order[text].1)
-    }
-
-    /// The measure of a text: words or characters.
-    pub(super) fn measure(&self, text: TextId) -> Measure {
-        self.classes.measure[self.class(text)]
-    }
-
-    /// Reads the canonical text of a text from the spool.
+    /// Reads a canonical text from the spool.
     pub(super) fn canonical<'b>(
         &self,
-        text: TextId,
+        place: TextPlace,
         buffer: &'b mut BlockBuffer,
     ) -> Result<&'b str, DedupError> {
-        Ok(self.spool.text(self.classes.text[self.class(text)], buffer)?)
-    }
-
-    /// The length of the canonical text of a text, in bytes.
-    pub(super) fn bytes(&self, text: TextId) -> usize {
-        self.classes.text[self.class(text)].len()
+        Ok(self.spool.text(place.text, buffer)?)
     }
 
     /// Calls `measure` with buffers, for texts of which the longest has `bytes` bytes. Short texts use the buffers
@@ -89,8 +94,11 @@ impl<'r> Texts<'r> {
         let _alone = self.long.lock().unwrap_or_else(PoisonError::into_inner);
         measure(&mut new())
     }
+}
 
-    fn class(&self, text: TextId) -> ClassId {
-        self.order[text].1
+impl TextPlace {
+    /// The length of the canonical text, in bytes.
+    pub(crate) fn bytes(self) -> usize {
+        self.text.len()
     }
 }

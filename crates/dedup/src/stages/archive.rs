@@ -10,6 +10,7 @@ use super::outputs::{DECISIONS, slice_file};
 use super::tables::{DocumentNumber, DocumentRow};
 use crate::corpus::{DocumentName, DocumentNames, unnamed};
 use crate::error::{DedupError, StageDamage};
+use crate::ids::{DocumentId, Id};
 use crate::rows::{BlockFile, Number, RowFile};
 
 /// The documents of a staged run.
@@ -61,6 +62,25 @@ impl<'j> Archive<'j> {
 
     pub(super) fn slices(&self) -> &[ArchiveSlice] {
         &self.slices
+    }
+
+    /// The number of documents.
+    pub(super) fn documents(&self) -> u64 {
+        self.slices
+            .last()
+            .map_or(0, |slice| slice.first + slice.documents.len())
+    }
+
+    /// For each rejected record, the document that follows it in the input; ascending.
+    pub(super) fn rejects(&self) -> Result<Vec<DocumentId>, DedupError> {
+        let of_slice = |slice: &ArchiveSlice| {
+            let first = slice.first;
+            let rows = slice.rejects.all();
+            rows.map(move |row| Ok(DocumentId::new((first + row?.value) as u32)))
+                .collect::<Result<Vec<_>, DedupError>>()
+        };
+        let slices: Vec<_> = self.slices.iter().map(of_slice).collect::<Result<_, _>>()?;
+        Ok(slices.concat())
     }
 
     /// The number of a document in input order.

@@ -57,11 +57,19 @@ pub enum Stage {
     Groups,
     /// The duplicates drawn for a sample of texts, of a block of items.
     Recall,
+    /// The fingerprints of a block of texts, by which partial copies are found.
+    Winnow,
+    /// These fingerprints, if several texts have them.
+    Shared,
+    /// The passages that many texts share.
+    Passages,
+    /// Pairs of texts of which one contains a share of the other, of two blocks of texts.
+    Parts,
 }
 
 impl Stage {
     /// All stages, in order.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 15] = [
         Self::Analyse,
         Self::Classes,
         Self::Items,
@@ -73,6 +81,10 @@ impl Stage {
         Self::Lead,
         Self::Groups,
         Self::Recall,
+        Self::Winnow,
+        Self::Shared,
+        Self::Passages,
+        Self::Parts,
     ];
 
     /// The name of the stage.
@@ -95,6 +107,10 @@ impl Stage {
             Self::Lead => "lead",
             Self::Groups => "groups",
             Self::Recall => "recall",
+            Self::Winnow => "winnow",
+            Self::Shared => "shared",
+            Self::Passages => "passages",
+            Self::Parts => "parts",
         }
     }
 

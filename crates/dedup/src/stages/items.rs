@@ -1,4 +1,5 @@
-//! The third stage: numbers the classes in keep order, as items, and counts what the parameters are chosen from.
+//! The third stage: numbers the classes in keep order, as items, and counts what the parameters are chosen from. If
+//! partial copies are searched, it also lists the texts in input order.
 
 use std::path::Path;
 
@@ -7,8 +8,10 @@ use twinprint_io::work::{Spool, TextRef};
 use super::folder::{Stage, Task};
 use super::job::{ITEM_BYTES, StagedJob};
 use super::keep_key::{KeepKey, with_keep_key};
-use super::outputs::{CLASSES, FINGERPRINTS, ITEMS, ItemsSummary};
+use super::outputs::{CLASSES, FINGERPRINTS, ITEMS, ItemsSummary, TEXT_ROWS};
+use super::part_tables::TextRow;
 use super::tables::{FingerprintRow, GlobalClass, ItemRow, measure_of};
+use super::text_blocks::TextBlocks;
 use crate::candidates::TextCounts;
 use crate::corpus::shingle_sets::CorpusKey;
 use crate::error::DedupError;
@@ -51,6 +54,8 @@ fn number_items<K: KeepKey>(job: &StagedJob<'_>, dir: &Path) -> Result<ItemsSumm
     let first_blocks = job.stored_texts()?.map(Spool::first_blocks).unwrap_or_default();
     let mut items = RowWriter::create(&dir.join(ITEMS))?;
     let mut fingerprints = RowSorter::new(dir, job.sort_memory());
+    let searches_parts = job.options.parts.is_some();
+    let mut texts = searches_parts.then(|| RowSorter::new(dir, job.sort_memory()));
     let mut summary = ItemsSummary {
         items: 0,
         short: 0,
@@ -58,6 +63,7 @@ fn number_items<K: KeepKey>(job: &StagedJob<'_>, dir: &Path) -> Result<ItemsSumm
         equal_texts: 0,
         key: CorpusKey::default(),
         blocks: Vec::new(),
+        texts: TextBlocks::default(),
     };
     let most_bytes = job.block_bytes()?;
     let mut block_bytes = u64::MAX;
@@ -100,10 +106,30 @@ fn number_items<K: KeepKey>(job: &StagedJob<'_>, dir: &Path) -> Result<ItemsSumm
                 item: summary.items,
             })?;
         }
+        if let Some(texts) = &mut texts {
+            texts.push(TextRow::of(&item))?;
+        }
         items.push(item)?;
         summary.items += 1;
     }
     items.finish()?;
     fingerprints.write(&dir.join(FINGERPRINTS))?;
+    if let Some(texts) = texts {
+        summary.texts = write_texts(job, dir, texts)?;
+    }
     Ok(summary)
+}
+
+/// Writes the texts in input order, and divides them into blocks.
+fn write_texts(job: &StagedJob<'_>, dir: &Path, texts: RowSorter<TextRow>) -> Result<TextBlocks, DedupError> {
+    let most_bytes = job.block_bytes()?;
+    let mut blocks = TextBlocks::default();
+    let mut writer = RowWriter::create(&dir.join(TEXT_ROWS))?;
+    texts.finish(|row| {
+        job.check_at(blocks.texts)?;
+        blocks.push(u64::from(row.len) + ITEM_BYTES, most_bytes);
+        writer.push(row)
+    })?;
+    writer.finish()?;
+    Ok(blocks)
 }

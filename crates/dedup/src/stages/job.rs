@@ -12,7 +12,7 @@ use twinprint_io::work::Spool;
 use twinprint_text::KeyedHasher;
 
 use super::folder::{Stage, StageFolder, Task};
-use super::outputs::{CandidatesSummary, ITEMS, ItemsSummary, Parameters, PartSummary, TEXTS};
+use super::outputs::{CandidatesSummary, ITEMS, ItemsSummary, Parameters, PartSummary, SharedSummary, TEXTS};
 use super::tables::{EdgeRow, ItemRow};
 use crate::corpus::item_texts::ItemTexts;
 use crate::corpus::shingle_sets::SetCache;
@@ -105,6 +105,7 @@ pub(super) struct Outputs {
     items_summary: OnceLock<ItemsSummary>,
     parameters: OnceLock<Parameters>,
     candidates: OnceLock<CandidatesSummary>,
+    shared: OnceLock<SharedSummary>,
 }
 
 impl Outputs {
@@ -179,6 +180,18 @@ impl StagedJob<'_> {
         get_or_try(&self.outputs.candidates, || {
             self.folder.summary(Task::only(Stage::Candidates))
         })
+    }
+
+    /// The summary of the fingerprints of parts that several texts have.
+    pub(super) fn shared(&self) -> Result<&SharedSummary, DedupError> {
+        get_or_try(&self.outputs.shared, || {
+            self.folder.summary(Task::only(Stage::Shared))
+        })
+    }
+
+    /// The smallest share that a partial copy contains.
+    pub(super) fn least_part(&self) -> f64 {
+        self.options.parts.unwrap_or(1.0)
     }
 
     /// The spool of the texts; `None` in a run without verification, which stores none.

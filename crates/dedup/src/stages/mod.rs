@@ -17,6 +17,10 @@
 //! | [`lead`] | run | the leader of each follower |
 //! | [`groups`] | run | the decision on each class |
 //! | [`recall`] | block of items | the duplicates drawn for a sample of texts |
+//! | [`winnow`] | block of texts | fingerprints of parts of texts |
+//! | [`shared`] | run | those of them that several texts have |
+//! | [`passages`] | run | passages that many texts share |
+//! | [`parts`] | two blocks of texts | pairs of partial copies |
 //! | [`mod@write`] | run | the output directory |
 //!
 //! The result equals that of a run in memory: every stage is a function of the rows, the options and the parameters,
@@ -36,6 +40,7 @@ mod examples;
 mod extension_tests;
 mod folder;
 mod former;
+mod found_parts;
 mod groups;
 mod hot_list;
 mod item_tables;
@@ -50,16 +55,26 @@ mod members;
 mod memo;
 mod outputs;
 mod parameters;
+mod part_tables;
 mod partial;
+mod parts;
+#[cfg(test)]
+mod parts_tests;
+mod passages;
 mod recall;
 mod report;
 mod run;
+mod shared;
+mod shared_index;
 mod size;
 mod tables;
 mod tasks;
 #[cfg(test)]
 mod tests;
+mod text_blocks;
+mod text_table;
 mod verify;
+mod winnow;
 mod write;
 
 pub use folder::Stage;

@@ -6,6 +6,7 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 use twinprint_io::source::{Intake, IntegerType};
 
+use super::text_blocks::TextBlocks;
 use crate::candidates::FeatureLimits;
 use crate::candidates::radius::Radius;
 use crate::corpus::shingle_sets::CorpusKey;
@@ -70,6 +71,9 @@ pub(super) const ITEMS: &str = "items";
 /// The name of the file of the fingerprints that are joined.
 pub(super) const FINGERPRINTS: &str = "fingerprints";
 
+/// The name of the file of the distinct texts in input order.
+pub(super) const TEXT_ROWS: &str = "texts";
+
 /// The counts of the items.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct ItemsSummary {
@@ -84,6 +88,8 @@ pub(super) struct ItemsSummary {
     pub(super) key: CorpusKey,
     /// The first item of each block of items. The texts of a block fit into memory.
     pub(super) blocks: Vec<u64>,
+    /// The blocks of the texts in input order; none unless partial copies are searched.
+    pub(super) texts: TextBlocks,
 }
 
 impl ItemsSummary {
@@ -241,4 +247,73 @@ pub(super) const DECISIONS: &str = "decisions";
 pub(super) struct GroupsSummary {
     /// The number of groups of each size above 1.
     pub(super) sizes: BTreeMap<u32, u64>,
+}
+
+/// The name of the file of the fingerprints of parts, sorted.
+pub(super) const WINNOWED: &str = "winnowed";
+
+/// The name of the file of the numbers of these fingerprints, in the order of the texts.
+pub(super) const SIZES: &str = "sizes";
+
+/// The counts of a block of texts.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(super) struct WinnowSummary {
+    pub(super) fingerprints: u64,
+}
+
+/// The name of the file of the fingerprints of parts that several texts have, sorted by text.
+pub(super) const SHARED: &str = "shared";
+
+/// The name of the file of the ends of the texts among these fingerprints.
+pub(super) const SHARED_TEXTS: &str = "shared-texts";
+
+/// The name of the file of the texts of common fingerprints, one fingerprint after another.
+pub(super) const COMMON_TEXTS: &str = "common-texts";
+
+/// The name of the file with the end of each common fingerprint among these texts.
+pub(super) const COMMON_ENDS: &str = "common-ends";
+
+/// The name of the file of the texts that others are compared with.
+pub(super) const REFERENCES: &str = "references";
+
+/// The counts of the fingerprints that several texts have.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct SharedSummary {
+    /// The number of fingerprints of all texts.
+    pub(super) fingerprints: u64,
+    /// The number of common fingerprints.
+    pub(super) common: u64,
+    /// The blocks of texts whose tables fit into memory in twos.
+    pub(super) blocks: TextBlocks,
+}
+
+/// The name of the file of the fingerprints in passages of many texts, one bit for each row of [`SHARED`].
+pub(super) const COVERED: &str = "covered";
+
+/// The name of the file of the texts that have passages, one passage after another.
+pub(super) const HOLDERS: &str = "holders";
+
+/// The name of the file of the places of the passages in these texts.
+pub(super) const HOLDER_PLACES: &str = "holder-places";
+
+/// The counts of the passages of many texts.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(super) struct PassagesSummary {
+    /// The number of passages that are not listed.
+    pub(super) small: u64,
+    pub(super) phrases: u64,
+    pub(super) limited: u64,
+}
+
+/// The name of the file of the pairs of texts of which one contains a share of the other.
+pub(super) const PARTS: &str = "parts";
+
+/// The name of the file of the common passages of these pairs.
+pub(super) const PART_PLACES: &str = "part-places";
+
+/// The counts of the pairs of two blocks of texts.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(super) struct PartsSummary {
+    /// The number of pairs that were measured.
+    pub(super) candidates: u64,
 }

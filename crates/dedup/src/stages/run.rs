@@ -34,7 +34,6 @@ const SPECIFICATION: &str = "job.json";
 pub(crate) fn refused_option(options: &DedupOptions) -> Option<&'static str> {
     [
         ("append", options.append),
-        ("parts", options.parts.is_some()),
         ("order", options.order != Order::Input),
     ]
     .into_iter()

@@ -13,7 +13,8 @@ use super::job::StagedJob;
 use super::join::BlockPair;
 use super::outputs::VerifySummary;
 use super::{
-    against, analyse, candidates, classes, groups, items, join, lead, parameters, recall, verify, write,
+    against, analyse, candidates, classes, groups, items, join, lead, parameters, parts, passages, recall,
+    shared, verify, winnow, write,
 };
 use crate::error::{DedupError, StageDamage};
 
@@ -91,7 +92,6 @@ impl StagedJob<'_> {
         Ok(match stage {
             Stage::Analyse => Some(self.spec.parts().len() as u32),
             Stage::Classes => Some(self.spec.ranges().len() as u32),
-            Stage::Items | Stage::Parameters | Stage::Candidates | Stage::Lead | Stage::Groups => Some(1),
             Stage::Against if self.options.against.is_none() => Some(0),
             Stage::Against if needs(Stage::Items) => Some(self.items_summary()?.blocks.len() as u32),
             Stage::Join if needs(Stage::Parameters) => {
@@ -102,7 +102,25 @@ impl StagedJob<'_> {
                 Some(self.items_summary()?.blocks.len() as u32)
             }
             Stage::Recall if needs(Stage::Candidates) => Some(0),
-            Stage::Against | Stage::Join | Stage::Verify | Stage::Recall => None,
+            Stage::Winnow | Stage::Shared | Stage::Passages | Stage::Parts
+                if self.options.parts.is_none() =>
+            {
+                Some(0)
+            }
+            Stage::Items
+            | Stage::Parameters
+            | Stage::Candidates
+            | Stage::Lead
+            | Stage::Groups
+            | Stage::Shared
+            | Stage::Passages => Some(1),
+            Stage::Winnow if needs(Stage::Items) => Some(self.items_summary()?.texts.len()),
+            Stage::Parts if needs(Stage::Shared) => {
+                Some(BlockPair::all(self.shared()?.blocks.len()).count() as u32)
+            }
+            Stage::Against | Stage::Join | Stage::Verify | Stage::Recall | Stage::Winnow | Stage::Parts => {
+                None
+            }
         })
     }
 
@@ -158,6 +176,13 @@ impl StagedJob<'_> {
             Stage::Lead => lead::lead(self).map(drop),
             Stage::Groups => groups::decide(self).map(drop),
             Stage::Recall => recall::join(self, number).map(drop),
+            Stage::Winnow => winnow::winnow(self, number).map(drop),
+            Stage::Shared => shared::find(self).map(drop),
+            Stage::Passages => passages::find(self).map(drop),
+            Stage::Parts => {
+                let pair = BlockPair::all(self.shared()?.blocks.len()).nth(number as usize);
+                pair.map_or(Ok(()), |pair| parts::find(self, number, pair).map(drop))
+            }
         }
     }
 

@@ -16,6 +16,7 @@ use super::annotate::{AnnotationWriter, Annotations, Decided};
 use super::archive::{Archive, ArchiveSlice};
 use super::examples::StagedReport;
 use super::folder::{Stage, Task};
+use super::found_parts;
 use super::job::StagedJob;
 use super::memo::Memo;
 use super::outputs::{CROWD_PAIRS, DECISIONS, REJECTS, VERIFIED};
@@ -109,6 +110,9 @@ pub(super) fn write(
 ) -> Result<(), DedupError> {
     let archive = Archive::open(job)?;
     let known_items = KnownItems::open(job)?;
+    if job.options.parts.is_some() {
+        report.report.parts = Some(found_parts::write(job, &archive, dir, work)?);
+    }
     write_rejects(job, dir)?;
     let mut members = RowSorter::new(work, job.sort_memory());
     let columns = job.options.added_columns();

@@ -9,13 +9,10 @@ use tempfile::TempDir;
 use twinprint_io::JobError;
 use twinprint_text::Measure;
 
-use super::holders::Holder;
-use super::ids::TextId;
-use super::pairs::{PairMeasurer, TextPair};
-use super::postings::Covered;
+use super::pairs::PairMeasurer;
 use super::*;
 use crate::corpus::{Classes, NewClass};
-use crate::ids::{Id, ids};
+use crate::ids::{Id, IdVec, ids};
 use twinprint_io::work::SpoolWriter;
 
 const LEAST: f64 = 0.3;
@@ -35,7 +32,7 @@ struct Corpus {
     dir: TempDir,
     classes: Classes,
     spool: Spool,
-    keep: KeepOrder,
+    places: IdVec<TextId, TextPlace>,
     texts: Vec<String>,
 }
 
@@ -58,24 +55,37 @@ impl Corpus {
             };
             classes.add([i as u64, 0], class);
         }
-        let all = classes.len();
-        let keep = KeepOrder {
-            classes: ids(all).collect(),
-            item: ids(all).collect(),
-            representative: ids(all).collect(),
-            rank: (0..all as u32).collect(),
-        };
+        let places = classes
+            .text
+            .iter()
+            .map(|&text| TextPlace { text, measure })
+            .collect();
         Self {
             dir,
             classes,
             spool: writer.finish().unwrap(),
-            keep,
+            places,
             texts,
         }
     }
 
     fn numbered(&self) -> Texts<'_> {
-        Texts::new(&self.classes, &self.spool, &self.keep)
+        Texts::new(&self.places, &self.spool)
+    }
+
+    fn input<'s>(
+        &'s self,
+        texts: &'s Texts<'s>,
+        index: &'s dyn FingerprintIndex,
+        check_cancelled: CheckCancelled<'s>,
+    ) -> PassageInput<'s> {
+        PassageInput {
+            texts,
+            index,
+            key: shingle_sets::key_of(&self.classes),
+            work: SortSpace::new(self.dir.path(), MAX_SORT_BYTES),
+            check_cancelled,
+        }
     }
 
     /// All pairs with a containment of at least [`LEAST`], from a comparison of all texts.
@@ -97,14 +107,17 @@ impl Corpus {
         let free = Budget::new(None, 1).unwrap();
         let check_cancelled = || Ok(());
         let postings = Postings::of(&texts, key, many, &|bytes| free.check(bytes), &check_cancelled).unwrap();
-        let shared = shared::find(&texts, &postings, key, LEAST, self.dir.path(), &check_cancelled).unwrap();
+        let input = self.input(&texts, &postings, &check_cancelled);
+        let references = postings.references(MIN_SHARED).into_iter().map(Ok);
+        let shared = find_passages(input, LEAST, references).unwrap();
         let mut passages = shared.found;
         let candidates = Candidates::new(&postings, &shared.covered, LEAST);
-        let mut pairs = NumberWriter::create(self.dir.path()).unwrap();
-        pairs::find(&texts, &candidates, key, LEAST, &mut pairs, &check_cancelled).unwrap();
-        let mut pairs = pairs.finish().unwrap();
+        let mut file = NumberWriter::create(self.dir.path()).unwrap();
+        let push = |pair: TextPair| pair.write(&mut file);
+        find_pairs(&texts, &candidates, key, LEAST, push, &check_cancelled).unwrap();
+        let mut file = file.finish().unwrap();
         let mut outcome = Outcome {
-            pairs: std::iter::from_fn(|| TextPair::read(&mut pairs).unwrap()).collect(),
+            pairs: std::iter::from_fn(|| TextPair::read(&mut file).unwrap()).collect(),
             passages: Vec::new(),
             small: passages.unreported(),
             phrases: shared.left.phrases,

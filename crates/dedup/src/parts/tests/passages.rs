@@ -36,18 +36,17 @@ fn a_cancelled_search_stops_and_a_search_beyond_the_memory_limit_is_refused() {
         let check_memory = |bytes| budget.check(table_bytes + bytes);
         Postings::of(&texts, key, 64, &check_memory, check_cancelled)
     };
-    let work = corpus.dir.path();
     let stopped = postings(free, 0, &ended).map(drop);
     assert!(matches!(stopped, Err(DedupError::Job(JobError::Cancelled))));
     let small = Budget::new(Some(160 << 20), 1).unwrap();
     assert!(postings(small, 1 << 30, &running).is_err());
     let postings = postings(free, 0, &running).unwrap();
-    let none = Covered::none(&postings);
+    let none = Covered::none(postings.entries());
     let candidates = Candidates::new(&postings, &none, LEAST);
-    let mut file = NumberWriter::create(work).unwrap();
-    let stopped = pairs::find(&texts, &candidates, key, LEAST, &mut file, &ended);
+    let stopped = find_pairs(&texts, &candidates, key, LEAST, |_| Ok(()), &ended);
     assert!(matches!(stopped, Err(DedupError::Job(JobError::Cancelled))));
-    let stopped = shared::find(&texts, &postings, key, LEAST, work, &ended).map(drop);
+    let references = postings.references(MIN_SHARED).into_iter().map(Ok);
+    let stopped = find_passages(corpus.input(&texts, &postings, &ended), LEAST, references).map(drop);
     assert!(matches!(stopped, Err(DedupError::Job(JobError::Cancelled))));
 }
 
