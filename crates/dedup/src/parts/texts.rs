@@ -27,9 +27,10 @@ pub(super) struct Texts<'r> {
 
 impl<'r> Texts<'r> {
     pub(super) fn new(classes: &'r Classes, spool: &'r Spool, keep: &KeepOrder) -> Self {
-        let of_items = keep.representative.iter().zip(&keep.classes);
-        let mut order: Vec<(DocumentId, ClassId)> =
-            of_items.map(|(&document, &class)| (document, class)).collect();
+        let of_classes = classes.class_ids();
+        let mut order: Vec<(DocumentId, ClassId)> = of_classes
+            .map(|class| (keep.representative_of(class), class))
+            .collect();
         order.sort_unstable();
         Self {
             classes,
@@ -56,7 +57,7 @@ impl<'r> Texts<'r> {
 
     /// The measure of a text: words or characters.
     pub(super) fn measure(&self, text: TextId) -> Measure {
-        self.classes.measure[self.class(text)]
+        self.classes.measure(self.class(text))
     }
 
     /// Reads the canonical text of a text from the spool.
@@ -65,12 +66,12 @@ impl<'r> Texts<'r> {
         text: TextId,
         buffer: &'b mut BlockBuffer,
     ) -> Result<&'b str, DedupError> {
-        Ok(self.spool.text(self.classes.text[self.class(text)], buffer)?)
+        Ok(self.spool.text(self.classes.text(self.class(text)), buffer)?)
     }
 
     /// The length of the canonical text of a text, in bytes.
     pub(super) fn bytes(&self, text: TextId) -> usize {
-        self.classes.text[self.class(text)].len()
+        self.classes.text(self.class(text)).len()
     }
 
     /// Calls `measure` with buffers, for texts of which the longest has `bytes` bytes. Short texts use the buffers

@@ -220,7 +220,7 @@ impl Neighbors for Matcher<'_> {
         let item = ItemId::new(item);
         let candidate = |other: ItemId| Candidate {
             id: other.get(),
-            rank: self.keep.rank[other],
+            rank: self.keep.rank(other),
             distance: self.distance(item, other),
         };
         let own = self.own_edges(item);
@@ -250,7 +250,7 @@ impl Neighbors for Matcher<'_> {
     fn place(&mut self, item: u32, leads: bool) {
         let item = ItemId::new(item);
         self.follows[item] = !leads;
-        self.near_misses.decide(self.keep.rank[item].into(), leads);
+        self.near_misses.decide(self.keep.rank(item).into(), leads);
         let Some(sets) = &mut self.sets else { return };
         // Later items are compared with leaders, unless all pairs are wanted.
         if !leads && self.criteria.pairs == Pairs::Leaders {
@@ -354,8 +354,8 @@ impl Verify for Matcher<'_> {
         if similarity.jaccard < self.criteria.threshold {
             if !self.follows[other] {
                 self.near_misses.note(NearMiss {
-                    earlier: self.keep.rank[other].into(),
-                    item: self.keep.rank[item].into(),
+                    earlier: self.keep.rank(other).into(),
+                    item: self.keep.rank(item).into(),
                     distance: candidate.distance,
                     similarity,
                 });

@@ -14,7 +14,7 @@ use super::ids::TextId;
 use super::pairs::{PairMeasurer, TextPair};
 use super::postings::Covered;
 use super::*;
-use crate::corpus::{Classes, NewClass};
+use crate::corpus::{Classes, TextValues};
 use crate::ids::{Id, ids};
 use twinprint_io::work::SpoolWriter;
 
@@ -49,22 +49,16 @@ impl Corpus {
         let mut writer = SpoolWriter::create(dir.path(), 0);
         let mut classes = Classes::default();
         for (i, text) in texts.iter().enumerate() {
-            let class = NewClass {
-                fingerprint: i as u128,
+            let text = TextValues {
+                text: writer.push(text),
                 features: 99,
                 shingles: 0,
                 measure,
-                text: writer.push(text),
             };
-            classes.add([i as u64, 0], class);
+            classes.push(i as u128, text);
         }
         let all = classes.len();
-        let keep = KeepOrder {
-            classes: ids(all).collect(),
-            item: ids(all).collect(),
-            representative: ids(all).collect(),
-            rank: (0..all as u32).collect(),
-        };
+        let keep = KeepOrder::of_first_documents(all);
         Self {
             dir,
             classes,
