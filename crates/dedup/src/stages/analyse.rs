@@ -108,7 +108,7 @@ struct WrittenSlices<'d, K> {
     dir: &'d Path,
     part: u32,
     first_file: u32,
-    /// The bytes of tables from which a slice ends.
+    /// The bytes of tables and rows from which a slice ends.
     max_bytes: u64,
     summaries: Vec<SliceSummary>,
     key: std::marker::PhantomData<K>,
@@ -116,7 +116,7 @@ struct WrittenSlices<'d, K> {
 
 impl<K: KeepKey> Slices for WrittenSlices<'_, K> {
     fn is_full(&self, corpus: &Corpus) -> bool {
-        corpus.documents.len() >= SLICE_DOCUMENTS || memory::tables_of(corpus) > self.max_bytes
+        corpus.documents.len() >= SLICE_DOCUMENTS || memory::slice_of(corpus) > self.max_bytes
     }
 
     fn end(&mut self, corpus: Corpus) -> Result<(), DedupError> {
