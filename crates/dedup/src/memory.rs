@@ -17,14 +17,15 @@ pub(crate) const DICTIONARY_BYTES: u64 = 8 << 20;
 pub(crate) const BATCH_BYTES: u64 = 64 << 20;
 /// The size of the buffers of one thread, in bytes.
 pub(crate) const THREAD_BYTES: u64 = 8 << 20;
-/// The bytes that one document takes in the tables, without its id: its class and the place of its id, and in the report
-/// the hash of its id.
+/// The bytes that one document takes in the tables, without its id: its class and the place of its id, and in the
+/// report the hash of its id.
 const DOCUMENT_BYTES: u64 = 14;
 /// The bytes that one class takes at most in the tables of reading, joining or grouping.
 const TEXT_BYTES: u64 = 90;
 /// The bytes that one document takes in a slice of a run on disk, without its id.
 const SLICE_DOCUMENT_BYTES: u64 = 32;
-/// The bytes that one class takes in a slice of a run on disk: in the tables, and in the rows that are sorted at its end.
+/// The bytes that one class takes in a slice of a run on disk: in the tables, and in the rows that are sorted at its
+/// end.
 const SLICE_TEXT_BYTES: u64 = 190;
 /// The memory for the longest record, in bytes per byte of the record: the parts of the file that are read ahead, the
 /// record, its canonical text, and the shingle sets of two such records. In measurements with records of 5 to 50 MiB,

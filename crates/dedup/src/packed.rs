@@ -1,9 +1,9 @@
 //! Tables of numbers that take few bits each.
 //!
-//! The rows of a table are numbered by ids, and are packed in blocks of 128. Within a block, the numbers of a column are
-//! a straight line plus a remainder each, and only the remainders are stored, all with as many bits as the largest one.
-//! So lines that follow one another, or the ends of ids of one length, take no bits, and small numbers take few. Any
-//! numbers are stored exactly. A row that was added does not change.
+//! The rows of a table are numbered by ids, and are packed in blocks of 128. Within a block, the numbers of a column
+//! are a straight line plus a remainder each, and only the remainders are stored, all with as many bits as the
+//! largest one. So lines that follow one another, or the ends of ids of one length, take no bits, and small numbers
+//! take few. Any numbers are stored exactly. A row that was added does not change.
 
 use std::marker::PhantomData;
 
@@ -148,8 +148,8 @@ impl Column {
         }
     }
 
-    /// The coding of numbers along a line of this slope. Numbers wrap around, so every slope and base can code them; the
-    /// least remainder of all is 0.
+    /// The coding of numbers along a line of this slope. Numbers wrap around, so every slope and base can code them;
+    /// the least remainder of all is 0.
     fn along(slope: i32, values: &[u64; BLOCK_ROWS]) -> Self {
         let level = Self {
             slope,

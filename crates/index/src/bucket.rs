@@ -4,9 +4,9 @@
 //! address x are `rows[bounds[x]..bounds[x + 1]]`, in the order of their ids. Rows keep their own bit order (an address
 //! is computed, not stored), so a query is compared without being permuted.
 //!
-//! Sorting takes two passes. The first divides the ids of each chunk of the input by the leading address bits. The second
-//! gathers each division from all chunks and orders it by the other address bits. A division is small enough to stay in
-//! cache. Only ids are divided, so the rows are never in memory a third time.
+//! Sorting takes two passes. The first divides the ids of each chunk of the input by the leading address bits. The
+//! second gathers each division from all chunks and orders it by the other address bits. A division is small enough
+//! to stay in cache. Only ids are divided, so the rows are never in memory a third time.
 //! Both passes write to slices that belong to one task alone, so they run in parallel without unsafe code, and the
 //! result does not depend on the number of threads. Rows that are already in order, as those of a segment are for its
 //! first table, are copied without sorting.

@@ -12,8 +12,8 @@ const MAX_DIVIDING_BITS: u32 = 12;
 
 /// Sorts ids by their fingerprints, and ids of equal fingerprints by themselves.
 ///
-/// The ids are divided by the leading bits of their fingerprints first. The fingerprints of one division are copied next to
-/// their ids, so the sort reads each of them once, and takes 4 bytes for each id besides.
+/// The ids are divided by the leading bits of their fingerprints first. The fingerprints of one division are copied
+/// next to their ids, so the sort reads each of them once, and takes 4 bytes for each id besides.
 pub(crate) fn sorted_by_fingerprint<I: Id + Ord, W: Width>(
     ids: Vec<I>,
     fingerprint: &(impl Fn(I) -> W + Sync),

@@ -24,8 +24,8 @@ pub(crate) fn sort_key(keep: Keep, text_bytes: u64, field: Option<SortValue>) ->
     }
 }
 
-/// Classes in keep order, each with the document that represents it. An item takes about 5 bytes, and 4 more if documents
-/// have sort keys.
+/// Classes in keep order, each with the document that represents it. An item takes about 5 bytes, and 4 more if
+/// documents have sort keys.
 pub(crate) struct KeepOrder {
     /// The class of each item.
     pub(crate) classes: IdVec<ItemId, ClassId>,
