@@ -1,9 +1,6 @@
 //! The `twinprint` command: parses the command line, calls the library, and prints progress and results.
 //!
 //! Results go to stdout, progress and messages to stderr. [`intake::EXIT_CODES`] lists the exit codes.
-//!
-//! The allocator is mimalloc, because it returns freed memory to the system. With that of glibc, a run over ten million
-//! documents kept 150 MB of freed buffers to its end.
 #![forbid(unsafe_code)]
 
 mod answers;
@@ -52,9 +49,6 @@ use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::config::Arguments;
-
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Finds near-duplicate documents, Chinese and English: all pairs of fingerprints within a Hamming radius, verified on
 /// the texts

@@ -1,7 +1,10 @@
 //! The table that finds a class by its key while the input is read.
 
-use super::ClassKey;
 use crate::ids::{ClassId, Id, IdVec};
+
+/// The key of a class: a hash of its text under a secret that is drawn for every run. Because of the secret, nobody can
+/// prepare two texts that collide.
+pub(crate) type ClassKey = [u64; 2];
 
 /// The mark of a slot without a class.
 const EMPTY: u8 = 0;

@@ -3,14 +3,10 @@
 use rustc_hash::FxHashMap;
 use twinprint_text::Measure;
 
-use super::class_keys::ClassKeys;
+use super::class_keys::{ClassKey, ClassKeys};
 use crate::ids::{ClassId, IdVec, ids};
 use crate::packed::PackedRows;
 use twinprint_io::work::TextRef;
-
-/// The key of a class: a hash of its text under a secret that is drawn for every run. Because of the secret, nobody can
-/// prepare two texts that collide.
-pub(crate) type ClassKey = [u64; 2];
 
 /// The number of features of a class whose analysis is in an earlier slice.
 const UNANALYSED: u32 = u32::MAX;

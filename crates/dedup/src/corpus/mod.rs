@@ -17,7 +17,8 @@ use std::cmp::Reverse;
 use crate::error::DedupError;
 use crate::ids::{ClassId, DocumentId, Id, IdVec, ids};
 use crate::packed::PackedRows;
-pub(crate) use classes::{ClassKey, Classes, TextValues, distance};
+pub(crate) use class_keys::ClassKey;
+pub(crate) use classes::{Classes, TextValues, distance};
 pub(crate) use names::{DocumentName, DocumentNames, Names, unnamed};
 use twinprint_io::source::{IntegerType, SortValue};
 
