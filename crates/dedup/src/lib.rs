@@ -54,6 +54,7 @@ mod job;
 pub mod known;
 mod memory;
 mod options;
+mod packed;
 mod parts;
 mod read;
 mod recall;

@@ -17,10 +17,16 @@ pub(crate) const DICTIONARY_BYTES: u64 = 8 << 20;
 pub(crate) const BATCH_BYTES: u64 = 64 << 20;
 /// The size of the buffers of one thread, in bytes.
 pub(crate) const THREAD_BYTES: u64 = 8 << 20;
-/// The bytes that one document takes in the tables, without its id.
-const DOCUMENT_BYTES: u64 = 32;
-/// The bytes that one class takes in the tables of reading, joining and grouping.
-const TEXT_BYTES: u64 = 190;
+/// The bytes that one document takes in the tables, without its id: its class and the place of its id, and in the
+/// report the hash of its id.
+const DOCUMENT_BYTES: u64 = 14;
+/// The bytes that one class takes at most in the tables of reading, joining or grouping.
+const TEXT_BYTES: u64 = 90;
+/// The bytes that one document takes in a slice of a run on disk, without its id.
+const SLICE_DOCUMENT_BYTES: u64 = 32;
+/// The bytes that one class takes in a slice of a run on disk: in the tables, and in the rows that are sorted at its
+/// end.
+const SLICE_TEXT_BYTES: u64 = 190;
 /// The memory for the longest record, in bytes per byte of the record: the parts of the file that are read ahead, the
 /// record, its canonical text, and the shingle sets of two such records. In measurements with records of 5 to 50 MiB,
 /// English records took 8 to 13 bytes per byte and Chinese ones 9 to 20, the most if fields are added to the records.
@@ -152,6 +158,13 @@ fn fixed(threads: u64) -> u64 {
 pub(crate) fn tables(documents: u64, texts: u64, ids: u64) -> u64 {
     // Ids count one and a half times: growing vectors are a quarter empty on average, and are sometimes copied.
     documents * DOCUMENT_BYTES + texts * TEXT_BYTES + ids * 3 / 2
+}
+
+/// Estimates the bytes of a slice of a run on disk.
+pub(crate) fn slice_of(corpus: &Corpus) -> u64 {
+    corpus.documents.len() as u64 * SLICE_DOCUMENT_BYTES
+        + corpus.classes.len() as u64 * SLICE_TEXT_BYTES
+        + corpus.documents.id_bytes() * 3 / 2
 }
 
 /// Estimates the bytes of the tables of a corpus.

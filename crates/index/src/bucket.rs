@@ -4,8 +4,9 @@
 //! address x are `rows[bounds[x]..bounds[x + 1]]`, in the order of their ids. Rows keep their own bit order (an address
 //! is computed, not stored), so a query is compared without being permuted.
 //!
-//! Sorting takes two passes. The first divides each chunk of the input by the leading address bits. The second gathers
-//! each division from all chunks and orders it by the other address bits; a division is small enough to stay in cache.
+//! Sorting takes two passes. The first divides the ids of each chunk of the input by the leading address bits. The
+//! second gathers each division from all chunks and orders it by the other address bits. A division is small enough
+//! to stay in cache. Only ids are divided, so the rows are never in memory a third time.
 //! Both passes write to slices that belong to one task alone, so they run in parallel without unsafe code, and the
 //! result does not depend on the number of threads. Rows that are already in order, as those of a segment are for its
 //! first table, are copied without sorting.
@@ -34,7 +35,6 @@ pub(crate) struct Buckets<W> {
     bounds: Vec<u32>,
     address: Address,
     /// The output of the first sorting pass. It stays allocated, so that sorting again needs no new memory.
-    spare_rows: Vec<W>,
     spare_ids: Vec<u32>,
 }
 
@@ -46,7 +46,6 @@ impl<W: Width> Buckets<W> {
             ids: Vec::new(),
             bounds: vec![0, 0],
             address: Address::new(0),
-            spare_rows: Vec::new(),
             spare_ids: Vec::new(),
         }
     }
@@ -68,7 +67,6 @@ impl<W: Width> Buckets<W> {
         let low = address.bits() - high;
         self.rows.resize(n, W::default());
         self.ids.resize(n, 0);
-        self.spare_rows.resize(n, W::default());
         self.spare_ids.resize(n, 0);
         self.bounds.clear();
         self.bounds.resize((1 << address.bits()) + 1, n as u32);
@@ -76,15 +74,9 @@ impl<W: Width> Buckets<W> {
         let chunk = n.div_ceil(4 * rayon::current_num_threads()).max(MIN_CHUNK);
         let starts: Vec<Vec<u32>> = rows
             .par_chunks(chunk)
-            .zip(
-                self.spare_rows
-                    .par_chunks_mut(chunk)
-                    .zip(self.spare_ids.par_chunks_mut(chunk)),
-            )
+            .zip(self.spare_ids.par_chunks_mut(chunk))
             .enumerate()
-            .map(|(c, (from, (to_rows, to_ids)))| {
-                divide(from, (c * chunk) as u32, &address, low, to_rows, to_ids)
-            })
+            .map(|(c, (from, to_ids))| divide(from, (c * chunk) as u32, &address, low, to_ids))
             .collect();
 
         let mut divisions = Vec::with_capacity(1 << high);
@@ -107,14 +99,14 @@ impl<W: Width> Buckets<W> {
             });
             base += len as u32;
         }
-        let (spare_rows, spare_ids) = (&self.spare_rows, &self.spare_ids);
+        let spare_ids = &self.spare_ids;
         divisions.into_par_iter().for_each(|division| {
             let d = division.index;
             let pieces = starts.iter().enumerate().map(|(c, s)| {
                 let piece = c * chunk + s[d] as usize..c * chunk + s[d + 1] as usize;
-                (&spare_rows[piece.clone()], &spare_ids[piece])
+                &spare_ids[piece]
             });
-            division.fill(pieces, &address, low);
+            division.fill(rows, pieces.flatten().copied(), &address, low);
         });
         self.address = address;
     }
@@ -139,7 +131,6 @@ impl<W: Width> Buckets<W> {
 
     /// Frees the memory that only [`Buckets::order`] needs.
     pub(crate) fn shrink(&mut self) {
-        self.spare_rows = Vec::new();
         self.spare_ids = Vec::new();
     }
 
@@ -168,21 +159,14 @@ impl<W: Width> Buckets<W> {
 
     /// The number of bytes allocated for rows, ids and bounds.
     pub(crate) fn bytes(&self) -> usize {
-        (self.rows.capacity() + self.spare_rows.capacity()) * size_of::<W>()
+        self.rows.capacity() * size_of::<W>()
             + (self.ids.capacity() + self.spare_ids.capacity() + self.bounds.capacity()) * 4
     }
 }
 
-/// First sorting pass over one chunk: groups rows and ids by the leading address bits, all but the last `low`. Returns
-/// the bounds of the groups.
-fn divide<W: Width>(
-    from: &[W],
-    first_id: u32,
-    address: &Address,
-    low: u32,
-    to_rows: &mut [W],
-    to_ids: &mut [u32],
-) -> Vec<u32> {
+/// First sorting pass over one chunk: groups the ids of its rows by the leading address bits, all but the last `low`.
+/// Returns the bounds of the groups.
+fn divide<W: Width>(from: &[W], first_id: u32, address: &Address, low: u32, to_ids: &mut [u32]) -> Vec<u32> {
     let mut starts = vec![0u32; (1 << (address.bits() - low)) + 1];
     for &row in from {
         starts[(address.of(row) >> low) as usize + 1] += 1;
@@ -195,7 +179,6 @@ fn divide<W: Width>(
     let mut cursor = starts.clone();
     for (id, &row) in (first_id..).zip(from) {
         let at = &mut cursor[(address.of(row) >> low) as usize];
-        to_rows[*at as usize] = row;
         to_ids[*at as usize] = id;
         *at += 1;
     }
@@ -213,33 +196,28 @@ struct Division<'a, W> {
 }
 
 impl<W: Width> Division<'_, W> {
-    /// Second sorting pass: gathers the rows of this division from all chunks, and sorts them by the last `low` address
-    /// bits.
-    fn fill<'p>(
-        self,
-        pieces: impl Iterator<Item = (&'p [W], &'p [u32])> + Clone,
-        address: &Address,
-        low: u32,
-    ) {
+    /// Second sorting pass: gathers the rows of this division, whose ids are `ids`, and sorts them by the last `low`
+    /// address bits.
+    fn fill(self, rows: &[W], ids: impl Iterator<Item = u32> + Clone, address: &Address, low: u32) {
         let trailing = (1u32 << low) - 1;
+        let places: Vec<u32> = ids
+            .clone()
+            .map(|id| address.of(rows[id as usize]) & trailing)
+            .collect();
         let mut cursor = vec![0u32; self.bounds.len()];
-        for (rows, _) in pieces.clone() {
-            for &row in rows {
-                cursor[(address.of(row) & trailing) as usize] += 1;
-            }
+        for &place in &places {
+            cursor[place as usize] += 1;
         }
         let mut sum = 0;
         for (bound, slot) in self.bounds.iter_mut().zip(&mut cursor) {
             *bound = self.base + sum;
             sum += std::mem::replace(slot, sum);
         }
-        for (rows, ids) in pieces {
-            for (&row, &id) in rows.iter().zip(ids) {
-                let at = &mut cursor[(address.of(row) & trailing) as usize];
-                self.rows[*at as usize] = row;
-                self.ids[*at as usize] = id;
-                *at += 1;
-            }
+        for (id, place) in ids.zip(places) {
+            let at = &mut cursor[place as usize];
+            self.rows[*at as usize] = rows[id as usize];
+            self.ids[*at as usize] = id;
+            *at += 1;
         }
     }
 }

@@ -22,6 +22,9 @@ use crate::error::DedupError;
 use crate::ids::{Id, IdVec, ItemId, RowId, ids};
 use crate::options::DedupOptions;
 
+/// Two rows within the radius.
+pub(super) type RowPair = (RowId, RowId);
+
 /// The largest number of hot rows that the report lists.
 pub(crate) const MAX_REPORTED_ROWS: usize = 20;
 
@@ -38,7 +41,7 @@ pub(super) fn join_rows<W: Width>(
     limits: EdgeLimits,
     options: &DedupOptions,
     found: &mut Candidates,
-) -> Result<Vec<Pair>, DedupError> {
+) -> Result<Vec<RowPair>, DedupError> {
     let limit = limits.in_memory;
     let degrees: IdVec<RowId, AtomicU32> = (0..rows.len()).map(|_| AtomicU32::new(0)).collect();
     let total = AtomicU64::new(0);
@@ -59,8 +62,10 @@ pub(super) fn join_rows<W: Width>(
                 degrees[b].fetch_add(items_of_a, Ordering::Relaxed);
             }
             let before = total.fetch_add(batch.len() as u64, Ordering::Relaxed);
-            if before < limit {
-                collect(&collected, batch);
+            if before < limit
+                && let Ok(mut collected) = collected.lock()
+            {
+                collected.extend(batch.iter().map(both));
             }
         },
     );
@@ -94,7 +99,7 @@ pub(super) fn join_rows<W: Width>(
     found.hot = reported(rows, k, &hot);
     let mut sorted = SortedPairs::new(rows.len());
     if complete {
-        sorted.add([&hot, &replaced], &take(collected));
+        sorted.add([&hot, &replaced], take(collected).into_iter());
     } else {
         drop(take(collected));
         let shared = Mutex::new(sorted);
@@ -106,7 +111,7 @@ pub(super) fn join_rows<W: Width>(
             &is_hot,
             &|batch: &[Pair]| {
                 if let Ok(mut sorted) = shared.lock() {
-                    sorted.add([&hot, &replaced], batch);
+                    sorted.add([&hot, &replaced], batch.iter().map(both));
                 }
             },
         );
@@ -170,7 +175,7 @@ pub(crate) fn is_hot((degree, items): (u32, usize), max_degree: Option<u32>) -> 
 /// left to the set join.
 struct SortedPairs {
     /// The pairs that become edges: neither row is left to the set join.
-    cold: Vec<Pair>,
+    cold: Vec<RowPair>,
     /// The rows within the radius of a hot row, and those within the radius of a row that is left to the set join.
     warm: [IdVec<RowId, bool>; 2],
     /// The number of pairs with at most one hot row.
@@ -187,16 +192,15 @@ impl SortedPairs {
     }
 
     /// Adds pairs. `hot` has the hot rows, and the rows that are left to the set join.
-    fn add(&mut self, hot: [&IdVec<RowId, bool>; 2], batch: &[Pair]) {
-        for pair in batch {
-            let (a, b) = both(pair);
+    fn add(&mut self, hot: [&IdVec<RowId, bool>; 2], pairs: impl Iterator<Item = RowPair>) {
+        for (a, b) in pairs {
             for (hot, warm) in hot.iter().zip(&mut self.warm) {
                 warm[b] |= hot[a];
                 warm[a] |= hot[b];
             }
             self.count += u64::from(!hot[0][a] || !hot[0][b]);
             if !hot[1][a] && !hot[1][b] {
-                self.cold.push(*pair);
+                self.cold.push((a, b));
             }
         }
     }
@@ -231,17 +235,11 @@ fn reported<W: Width>(rows: &JoinRows<W>, k: u32, hot: &IdVec<RowId, bool>) -> V
 }
 
 /// The two rows of a pair, as typed ids.
-fn both(pair: &Pair) -> (RowId, RowId) {
+fn both(pair: &Pair) -> RowPair {
     (RowId::new(pair.a), RowId::new(pair.b))
 }
 
-fn collect(pairs: &Mutex<Vec<Pair>>, batch: &[Pair]) {
-    if let Ok(mut pairs) = pairs.lock() {
-        pairs.extend_from_slice(batch);
-    }
-}
-
-fn take(pairs: Mutex<Vec<Pair>>) -> Vec<Pair> {
+fn take(pairs: Mutex<Vec<RowPair>>) -> Vec<RowPair> {
     pairs.into_inner().unwrap_or_default()
 }
 

@@ -19,18 +19,20 @@ mod exact;
 mod hot;
 pub mod radius;
 pub(crate) mod set_join;
+mod sort;
 #[cfg(test)]
 mod tests;
 mod text_counts;
 
 pub(crate) use edge::Edge;
 pub(crate) use exact::{SetJoinCost, SetJoinCosts, is_exact};
+use hot::RowPair;
 pub(crate) use hot::{MAX_REPORTED_ROWS, affordable_degree, is_hot, row_role};
 use rayon::prelude::*;
+pub(crate) use sort::sorted_by_fingerprint;
 pub(crate) use text_counts::{FeatureLimits, TextCounts};
 use twinprint_cluster::JoinRole;
 use twinprint_fingerprint::Width;
-use twinprint_index::join::Pair;
 use twinprint_index::planner::Alternative;
 
 use crate::candidates::radius::{Radius, RadiusChoice};
@@ -248,8 +250,7 @@ struct JoinRows<W> {
 
 impl<W: Width> JoinRows<W> {
     fn new(items: Vec<ItemId>, fingerprint: impl Fn(ItemId) -> W + Sync) -> Self {
-        let mut items = items;
-        items.par_sort_unstable_by_key(|&item| (fingerprint(item), item));
+        let items = sorted_by_fingerprint(items, &fingerprint);
         let mut fingerprints = Vec::new();
         let mut starts = Starts::default();
         for (i, &item) in items.iter().enumerate() {
@@ -385,16 +386,16 @@ fn find_at<W: Width>(
 
 /// Expands pairs of rows to edges: between the items of the two rows of each pair, and between the items of each row.
 /// Pairs with a core member are left to the set join.
-fn expand<W: Width>(rows: &JoinRows<W>, pairs: Vec<Pair>, roles: &IdVec<ItemId, JoinRole>) -> Vec<Edge> {
+fn expand<W: Width>(rows: &JoinRows<W>, pairs: Vec<RowPair>, roles: &IdVec<ItemId, JoinRole>) -> Vec<Edge> {
     let mut edges = Vec::with_capacity(pairs.len());
     let mut push = |a: ItemId, b: ItemId| {
         if !in_set_join(roles[a], roles[b]) {
             edges.push(Edge::between(a, b));
         }
     };
-    for pair in pairs {
-        for &a in rows.items(RowId::new(pair.a)) {
-            for &b in rows.items(RowId::new(pair.b)) {
+    for (a, b) in pairs {
+        for &a in rows.items(a) {
+            for &b in rows.items(b) {
                 push(a, b);
             }
         }

@@ -18,7 +18,7 @@ const MAX_SHORT_TEXT_BYTES: u32 = 600;
 pub(crate) struct TextCounts {
     /// The number of distinct features; 0 for a text without features.
     pub(crate) features: u32,
-    /// An upper bound of the number of shingles, see [`Classes::shingles`].
+    /// An upper bound of the number of shingles, see [`TextValues`](crate::corpus::TextValues).
     pub(crate) shingles: u32,
     pub(crate) measure: Measure,
     /// The length of the canonical text in bytes.
@@ -28,11 +28,12 @@ pub(crate) struct TextCounts {
 impl Classes {
     /// The counts of the text of a class.
     pub(crate) fn counts(&self, class: ClassId) -> TextCounts {
+        let values = self.values(class);
         TextCounts {
-            features: self.features[class],
-            shingles: self.shingles[class],
-            measure: self.measure[class],
-            bytes: self.text[class].len() as u32,
+            features: values.features,
+            shingles: values.shingles,
+            measure: values.measure,
+            bytes: values.text.len() as u32,
         }
     }
 }

@@ -45,15 +45,31 @@ impl ItemTexts<'_> {
     /// The place of an item's text in the spool.
     pub(crate) fn text(self, item: ItemId) -> TextRef {
         match self {
-            Self::Classes { classes, order } => classes.text[order[item]],
+            Self::Classes { classes, order } => classes.text(order[item]),
             Self::Table(table) => table.texts[item],
+        }
+    }
+
+    /// The block of the spool that has an item's text.
+    pub(crate) fn block(self, item: ItemId) -> u32 {
+        match self {
+            Self::Classes { classes, order } => classes.block(order[item]),
+            Self::Table(table) => table.texts[item].block,
+        }
+    }
+
+    /// The length of an item's text in bytes.
+    pub(crate) fn bytes(self, item: ItemId) -> usize {
+        match self {
+            Self::Classes { classes, order } => classes.bytes(order[item]) as usize,
+            Self::Table(table) => table.texts[item].len(),
         }
     }
 
     /// The measure of an item's text: words or characters.
     pub(crate) fn measure(self, item: ItemId) -> Measure {
         match self {
-            Self::Classes { classes, order } => classes.measure[order[item]],
+            Self::Classes { classes, order } => classes.measure(order[item]),
             Self::Table(table) => table.measures[item],
         }
     }

@@ -5,11 +5,13 @@
 
 use std::cmp::Reverse;
 
+use rustc_hash::FxHashMap;
 use twinprint_io::source::SortValue;
 
 use super::{Documents, SortKey};
 use crate::ids::{ClassId, DocumentId, Id, IdVec, ItemId, ids};
 use crate::options::Keep;
+use crate::packed::PackedNumbers;
 
 /// The sort key of a document in keep order, from the length of its text in bytes and the value of its sort field. The
 /// document with the smallest key of a group is kept.
@@ -22,25 +24,34 @@ pub(crate) fn sort_key(keep: Keep, text_bytes: u64, field: Option<SortValue>) ->
     }
 }
 
-/// Classes in keep order, each with the document that represents it.
+/// Classes in keep order, each with the document that represents it. An item takes about 5 bytes, and 4 more if
+/// documents have sort keys.
 pub(crate) struct KeepOrder {
     /// The class of each item.
     pub(crate) classes: IdVec<ItemId, ClassId>,
-    /// The item of each class.
-    pub(crate) item: IdVec<ClassId, ItemId>,
-    /// The document that stands for each item: the first of its class in keep order.
-    pub(crate) representative: IdVec<ItemId, DocumentId>,
-    /// The place of each item in keep order, from 0.
-    pub(crate) rank: IdVec<ItemId, u32>,
+    /// The document that stands for each class: the first of its class in keep order.
+    representative: PackedNumbers<ClassId>,
+    /// The place of each class in keep order, from 0; `None` if that is the number of the class.
+    rank: Option<IdVec<ClassId, u32>>,
 }
 
 impl KeepOrder {
     /// Sorts the classes by their document with the smallest sort key. O(documents), plus a sort if documents have sort
     /// keys.
     pub(crate) fn new(documents: &Documents, classes: usize) -> Self {
-        /// The entry of a class of which no document has been seen yet.
-        const NONE: u32 = u32::MAX;
-        let none = DocumentId::new(NONE);
+        if documents.sort.is_empty() {
+            // Classes are numbered by their first document, so they are already in keep order.
+            let mut order = Self::of_first_documents(0);
+            order.classes = ids(classes).collect();
+            for (document, class) in documents.class.entries() {
+                if class.index() == order.representative.len() {
+                    order.representative.push([document.get().into()]);
+                }
+            }
+            return order;
+        }
+        // The entry of a class of which no document has been seen yet.
+        let none = DocumentId::new(u32::MAX);
         let mut best: IdVec<ClassId, DocumentId> = IdVec::filled(none, classes);
         let key = |document: DocumentId| (documents.sort.get(document), document);
         for (document, &class) in documents.class.entries() {
@@ -50,20 +61,37 @@ impl KeepOrder {
             }
         }
         let mut order: Vec<ClassId> = ids(classes).collect();
-        // Classes are numbered by their first document, so without sort keys they are already in keep order.
-        if !documents.sort.is_empty() {
-            order.sort_unstable_by_key(|&class| key(best[class]));
-        }
-        let order = IdVec::from(order);
-        let mut item = IdVec::filled(ItemId::new(0), classes);
-        for (i, &class) in order.entries() {
-            item[class] = i;
+        order.sort_unstable_by_key(|&class| key(best[class]));
+        Self::of_order(order.into(), best.iter().copied())
+    }
+
+    /// Classes of one document each, in the order of the input.
+    pub(crate) fn of_first_documents(classes: usize) -> Self {
+        let mut representative = PackedNumbers::default();
+        for class in ids::<ClassId>(classes) {
+            representative.push([class.get().into()]);
         }
         Self {
-            rank: (0..classes as u32).collect(),
-            representative: best.permuted(&order),
-            classes: order,
-            item,
+            classes: ids(classes).collect(),
+            representative,
+            rank: None,
+        }
+    }
+
+    /// Classes in an order, and for each class the document that stands for it.
+    fn of_order(classes: IdVec<ItemId, ClassId>, representatives: impl Iterator<Item = DocumentId>) -> Self {
+        let mut representative = PackedNumbers::default();
+        for document in representatives {
+            representative.push([document.get().into()]);
+        }
+        let mut rank = IdVec::filled(0, classes.len());
+        for (item, &class) in classes.entries() {
+            rank[class] = item.get();
+        }
+        Self {
+            classes,
+            representative,
+            rank: Some(rank),
         }
     }
 
@@ -74,32 +102,50 @@ impl KeepOrder {
 
     /// The document that stands for a class.
     pub(crate) fn representative_of(&self, class: ClassId) -> DocumentId {
-        self.representative[self.item[class]]
+        DocumentId::new(self.representative.get(class, 0) as u32)
+    }
+
+    /// The document that stands for an item.
+    pub(crate) fn representative(&self, item: ItemId) -> DocumentId {
+        self.representative_of(self.classes[item])
+    }
+
+    /// The place of an item in keep order, from 0.
+    pub(crate) fn rank(&self, item: ItemId) -> u32 {
+        let class = self.classes[item];
+        self.rank.as_ref().map_or(class.get(), |rank| rank[class])
+    }
+
+    /// The item of each class.
+    pub(crate) fn items(&self) -> IdVec<ClassId, ItemId> {
+        let mut items = IdVec::filled(ItemId::new(0), self.len());
+        for (item, &class) in self.classes.entries() {
+            items[class] = item;
+        }
+        items
     }
 
     /// Moves the classes of the documents `first` to the front of the keep order, and makes these documents their
-    /// representatives.
+    /// representatives. The items must be in keep order.
     pub(crate) fn put_first(&mut self, first: &[DocumentId], documents: &Documents) {
-        let mut is_first = IdVec::filled(false, self.len());
-        for &document in first {
-            let item = self.item[documents.class[document]];
-            self.representative[item] = document;
-            is_first[item] = true;
-        }
-        let (mut order, rest): (Vec<ItemId>, Vec<ItemId>) =
-            self.classes.ids().partition(|&item| is_first[item]);
+        let first: FxHashMap<ClassId, DocumentId> = first
+            .iter()
+            .map(|&document| (documents.class[document], document))
+            .collect();
+        let (mut order, rest): (Vec<ClassId>, Vec<ClassId>) =
+            self.classes.iter().partition(|class| first.contains_key(class));
         order.extend(rest);
-        self.renumber(&order.into());
-        self.rank = (0..self.len() as u32).collect();
+        let representatives = ids(self.len()).map(|class| {
+            first
+                .get(&class)
+                .copied()
+                .unwrap_or_else(|| self.representative_of(class))
+        });
+        *self = Self::of_order(order.into(), representatives);
     }
 
     /// Renumbers the items: item i is the former item `order[i]`.
     pub(crate) fn renumber(&mut self, order: &IdVec<ItemId, ItemId>) {
         self.classes = self.classes.permuted(order);
-        self.representative = self.representative.permuted(order);
-        self.rank = self.rank.permuted(order);
-        for (item, &class) in self.classes.entries() {
-            self.item[class] = item;
-        }
     }
 }

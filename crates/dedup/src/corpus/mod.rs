@@ -5,6 +5,8 @@
 //! duplicate nothing ([`Classes::is_empty_text`]). Documents and classes are numbered in input order ([`DocumentId`],
 //! [`ClassId`]).
 
+mod class_keys;
+mod classes;
 pub(crate) mod item_texts;
 pub(crate) mod keep_order;
 mod names;
@@ -13,19 +15,19 @@ pub(crate) mod shingle_sets;
 
 use std::cmp::Reverse;
 
-use rustc_hash::FxHashMap;
-use twinprint_text::Measure;
-
 use crate::error::DedupError;
-use crate::ids::{ClassId, DocumentId, Id, IdVec, Starts, ids};
+use crate::ids::{ClassId, DocumentId, Id, IdVec, ids};
+use crate::packed::PackedRows;
+pub(crate) use class_keys::ClassKey;
+pub(crate) use classes::{Classes, TextValues, distance};
 pub(crate) use names::{DocumentName, DocumentNames, Names, unnamed};
 pub(crate) use record_order::RecordOrder;
 use twinprint_io::source::{IntegerType, SortValue};
-use twinprint_io::work::TextRef;
 
-/// The key of a class: a hash of its text under a secret that is drawn for every run. Because of the secret, nobody can
-/// prepare two texts that collide.
-pub(crate) type ClassKey = [u64; 2];
+/// The columns of [`Documents::rows`]: the line or row of a document in its source, and the end of its id.
+const LINE: usize = 0;
+const ID_END: usize = 1;
+const COLUMNS: usize = 2;
 
 /// The documents and classes that a run has read.
 #[derive(Default)]
@@ -34,13 +36,14 @@ pub(crate) struct Corpus {
     pub(crate) classes: Classes,
 }
 
-/// The table of documents. Each vector has one entry per document.
+/// The table of documents. A document takes about 5 bytes and its id.
 #[derive(Default)]
 pub(crate) struct Documents {
     /// The class of each document.
     pub(crate) class: IdVec<DocumentId, ClassId>,
-    line: IdVec<DocumentId, u64>,
-    ids: Labels,
+    rows: PackedRows<DocumentId, COLUMNS>,
+    /// The ids of all documents, one after another.
+    ids: String,
     id_type: IdType,
     /// For each source that has documents, the first of them; ascending.
     sources: Vec<SourceStart>,
@@ -55,25 +58,6 @@ pub(crate) struct Documents {
 struct SourceStart {
     first: DocumentId,
     source: u32,
-}
-
-/// The table of classes. Each vector has one entry per class.
-#[derive(Default)]
-pub(crate) struct Classes {
-    /// For each class, its fingerprint at full width. The low bits are the narrower fingerprints.
-    pub(crate) fingerprint: IdVec<ClassId, u128>,
-    /// For each class, the position of its canonical text in the spool.
-    pub(crate) text: IdVec<ClassId, TextRef>,
-    /// For each class, the number of distinct features of its text; 0 for the class of the texts without features.
-    pub(crate) features: IdVec<ClassId, u32>,
-    /// An upper bound of the number of shingles of the text, by its own measure; 0 for a text with many features, which
-    /// needs no bound.
-    pub(crate) shingles: IdVec<ClassId, u32>,
-    /// For each class, the measure of its text: words or characters.
-    pub(crate) measure: IdVec<ClassId, Measure>,
-    /// The number of documents of each class.
-    pub(crate) size: IdVec<ClassId, u32>,
-    by_key: FxHashMap<ClassKey, ClassId>,
 }
 
 /// The common type of the ids of all documents added so far.
@@ -111,19 +95,6 @@ pub(crate) enum SortKey {
     Newest(Reverse<Option<SortValue>>),
 }
 
-/// The number of features of a class whose analysis is in an earlier slice.
-const UNANALYSED: u32 = u32::MAX;
-
-/// The values of a new class in the tables of [`Classes`].
-#[derive(Clone, Copy)]
-pub(crate) struct NewClass {
-    pub(crate) fingerprint: u128,
-    pub(crate) features: u32,
-    pub(crate) shingles: u32,
-    pub(crate) measure: Measure,
-    pub(crate) text: TextRef,
-}
-
 impl Documents {
     /// The number of documents.
     pub(crate) fn len(&self) -> usize {
@@ -159,14 +130,17 @@ impl Documents {
             });
         }
         self.class.push(class);
-        self.line.push(document.line);
         let id_type = document.id.and(document.id_type).map(IdType::Integer);
         self.id_type = match (self.id_type, id_type.unwrap_or(IdType::Text)) {
             (IdType::None, first) => first,
             (before, next) if before == next => before,
             _ => IdType::Text,
         };
-        self.ids.push(document.id.unwrap_or_default());
+        self.ids.push_str(document.id.unwrap_or_default());
+        let mut row = [0; COLUMNS];
+        row[LINE] = document.line;
+        row[ID_END] = self.ids.len() as u64;
+        self.rows.push(row);
         if document.sort != SortKey::Input {
             self.sort.push(document.sort);
         }
@@ -221,7 +195,7 @@ impl Documents {
 
     /// The line or row of a document in its source, from 1.
     pub(crate) fn line(&self, document: DocumentId) -> u64 {
-        self.line[document]
+        self.rows.get(document, LINE)
     }
 
     /// The number of documents whose id an earlier document has too. Ids are compared by a 64-bit hash.
@@ -243,7 +217,7 @@ impl Documents {
 
     /// The length of the ids of all documents together, in bytes.
     pub(crate) fn id_bytes(&self) -> u64 {
-        self.ids.bytes.len() as u64
+        self.ids.len() as u64
     }
 
     /// The integer type of all ids; `None` unless every document has an id and all ids come from columns of one integer
@@ -257,121 +231,12 @@ impl Documents {
 
     /// The id that the record of a document states, if any.
     pub(crate) fn id(&self, document: DocumentId) -> Option<&str> {
-        Some(self.ids.get(document)).filter(|id| !id.is_empty())
-    }
-}
-
-/// The Hamming distance of two fingerprints in their low `bits` bits, 64 or 128.
-pub(crate) fn distance(a: u128, b: u128, bits: u32) -> u32 {
-    let differing = a ^ b;
-    match bits {
-        64 => (differing as u64).count_ones(),
-        _ => differing.count_ones(),
-    }
-}
-
-impl Classes {
-    /// The number of classes.
-    pub(crate) fn len(&self) -> usize {
-        self.fingerprint.len()
-    }
-
-    /// The ids of all classes.
-    pub(crate) fn class_ids(
-        &self,
-    ) -> impl DoubleEndedIterator<Item = ClassId> + ExactSizeIterator + Clone + use<> {
-        ids(self.len())
-    }
-
-    /// The Hamming distance of the fingerprints of two classes, in their low `bits` bits, 64 or 128.
-    pub(crate) fn distance(&self, a: ClassId, b: ClassId, bits: u32) -> u32 {
-        distance(self.fingerprint[a], self.fingerprint[b], bits)
-    }
-
-    /// True for the class of the texts without features. Its documents are not duplicates of one another, so each is
-    /// alone in its group.
-    pub(crate) fn is_empty_text(&self, class: ClassId) -> bool {
-        self.features[class] == 0
-    }
-
-    /// The number of documents of a class that are duplicates of one another: all, or 1 in the class of the texts
-    /// without features.
-    pub(crate) fn copies(&self, class: ClassId) -> u32 {
-        if self.is_empty_text(class) {
-            1
-        } else {
-            self.size[class]
-        }
-    }
-
-    /// Counts one more document in the class with this key. Returns `None` if the class does not exist; the caller then
-    /// [adds](Self::add) it.
-    pub(crate) fn join(&mut self, key: ClassKey) -> Option<ClassId> {
-        let class = *self.by_key.get(&key)?;
-        self.size[class] += 1;
-        Some(class)
-    }
-
-    /// Adds a class with its first document.
-    pub(crate) fn add(&mut self, key: ClassKey, class: NewClass) -> ClassId {
-        let id = self.push(class);
-        self.by_key.insert(key, id);
-        id
-    }
-
-    /// Adds a class with its first document that is not found by its key.
-    pub(crate) fn push(&mut self, class: NewClass) -> ClassId {
-        self.fingerprint.push(class.fingerprint);
-        self.features.push(class.features);
-        self.shingles.push(class.shingles);
-        self.measure.push(class.measure);
-        self.text.push(class.text);
-        self.size.push(1)
-    }
-
-    /// Adds a class with its first document, whose analysis is in an earlier slice of the same part.
-    pub(crate) fn add_unanalysed(&mut self, key: ClassKey) -> ClassId {
-        let class = NewClass {
-            fingerprint: 0,
-            features: UNANALYSED,
-            shingles: 0,
-            measure: Measure::WordGrams,
-            text: TextRef::NOWHERE,
-        };
-        self.add(key, class)
-    }
-
-    /// False if the analysis of the text of a class is in an earlier slice.
-    pub(crate) fn is_analysed(&self, class: ClassId) -> bool {
-        self.features[class] != UNANALYSED
-    }
-
-    /// The classes with their keys, in no particular order. Empty after [`seal`](Self::seal).
-    pub(crate) fn keys(&self) -> impl Iterator<Item = (ClassKey, ClassId)> {
-        self.by_key.iter().map(|(&key, &class)| (key, class))
-    }
-
-    /// Frees the table that finds a class by its key. Called at the end of reading.
-    pub(crate) fn seal(&mut self) {
-        self.by_key = FxHashMap::default();
-    }
-}
-
-/// A string for each document, all in one allocation.
-#[derive(Default)]
-struct Labels {
-    bytes: String,
-    starts: Starts<DocumentId>,
-}
-
-impl Labels {
-    fn push(&mut self, label: &str) {
-        self.bytes.push_str(label);
-        self.starts.push_end(self.bytes.len());
-    }
-
-    fn get(&self, document: DocumentId) -> &str {
-        &self.bytes[self.starts.range(document)]
+        let end = |document: DocumentId| self.rows.get(document, ID_END) as usize;
+        let start = document
+            .get()
+            .checked_sub(1)
+            .map_or(0, |before| end(DocumentId::new(before)));
+        Some(&self.ids[start..end(document)]).filter(|id| !id.is_empty())
     }
 }
 

@@ -196,7 +196,7 @@ impl<'c> SetCache<'c> {
 
     /// The approximate size in bytes of an item's shingle set, in its own measure.
     pub(crate) fn cost(&self, item: ItemId) -> usize {
-        cost(self.texts.text(item).len(), self.measure(item))
+        cost(self.texts.bytes(item), self.measure(item))
     }
 
     /// The shingle set with this key, if it is cached.
@@ -225,9 +225,9 @@ impl<'c> SetCache<'c> {
             }
         }
         let place = |&SetKey { item, measure }: &SetKey| {
-            (self.texts.text(item).block, item, measure == Measure::CharGrams)
+            (self.texts.block(item), item, measure == Measure::CharGrams)
         };
-        missing.sort_unstable_by_key(place);
+        missing.sort_by_cached_key(place);
         missing.dedup();
         let loaded: Vec<(SetKey, SharedSet)> = missing
             .par_iter()
@@ -314,7 +314,7 @@ impl<'c> SetCache<'c> {
         mut keys: Vec<SetKey>,
         f: impl Fn(SetKey, &[u64]) -> Option<T> + Sync,
     ) -> Result<Vec<T>, DedupError> {
-        keys.par_sort_unstable_by_key(|key| (self.texts.text(key.item).block, key.item));
+        keys.par_sort_unstable_by_key(|key| (self.texts.block(key.item), key.item));
         let tasks = keys.par_chunks(TEXTS_PER_TASK);
         let of_tasks: Vec<Vec<T>> = tasks
             .map_init(

@@ -181,8 +181,8 @@ impl Sample {
             let (classes, spool) = &self.sections[section as usize];
             spool.as_ref().map(|spool| SpooledText {
                 spool,
-                text: classes.text[class],
-                measure: classes.measure[class],
+                text: classes.text(class),
+                measure: classes.measure(class),
             })
         };
         match (text(a), text(b)) {
@@ -240,13 +240,12 @@ impl Sample {
         self.label_bytes += documents.document_ids().map(label).sum::<u64>();
         self.spool_bytes += spool.as_ref().map_or(0, Spool::bytes);
         let cost = |class: ClassId| {
-            let text = classes.text[class].len();
-            crate::corpus::shingle_sets::cost(text, classes.measure[class]) as u64
+            let text = classes.bytes(class) as usize;
+            crate::corpus::shingle_sets::cost(text, classes.measure(class)) as u64
         };
         self.chinese |= classes
-            .measure
-            .iter()
-            .any(|&measure| measure == Measure::CharGrams);
+            .class_ids()
+            .any(|class| classes.measure(class) == Measure::CharGrams);
         let texts = || classes.class_ids().map(|class| classes.counts(class));
         let limits = FeatureLimits::new(texts(), options);
         self.set_join += SetJoinCosts::of(texts(), limits, options);

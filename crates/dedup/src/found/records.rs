@@ -115,11 +115,11 @@ impl<'f> Columns<'f> {
             jaccard: verdict.similarity(),
             fingerprint: tables.corpus.classes.fingerprint[class] & width_mask,
             first: self.position(if has_features {
-                tables.keep.representative[verdict.item]
+                tables.keep.representative(verdict.item)
             } else {
                 document
             }),
-            rank: has_features.then(|| tables.keep.rank[verdict.item]),
+            rank: has_features.then(|| tables.keep.rank(verdict.item)),
             known: tables.known.of(class).map(|known| known.id.as_str()),
         };
         FoundRecord {

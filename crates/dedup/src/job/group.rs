@@ -7,7 +7,7 @@ use twinprint_cluster::{Outcome, Pairs, leader_follower};
 
 use super::Runner;
 use crate::candidates::radius::{self, Radius, RadiusCriteria};
-use crate::candidates::{self, Candidates, FeatureLimits, SetJoinCosts};
+use crate::candidates::{self, Candidates, FeatureLimits, SetJoinCosts, sorted_by_fingerprint};
 use crate::corpus::Corpus;
 use crate::corpus::keep_order::KeepOrder;
 use crate::corpus::shingle_sets::{SetCache, SpooledText, jaccard, key_of};
@@ -63,11 +63,10 @@ impl Runner<'_> {
             .classes
             .iter()
             .filter(|&&class| classes.counts(class).is_joined(self.options));
-        let mut rows: Vec<(u128, ClassId)> =
-            joined.map(|&class| (classes.fingerprint[class], class)).collect();
-        rows.sort_unstable();
-        rows.dedup_by_key(|row| row.0);
-        let (rows, first): (Vec<u128>, Vec<ClassId>) = rows.into_iter().unzip();
+        let fingerprint = |class: ClassId| classes.fingerprint[class];
+        let mut first = sorted_by_fingerprint(joined.copied().collect(), &fingerprint);
+        first.dedup_by_key(|class| fingerprint(*class));
+        let rows: Vec<u128> = first.iter().map(|&class| fingerprint(class)).collect();
         let texts = || classes.class_ids().map(|class| classes.counts(class));
         let costs = SetJoinCosts::of(texts(), FeatureLimits::new(texts(), self.options), self.options);
         if candidates::is_exact(costs, rows.len(), self.options) {
@@ -83,8 +82,8 @@ impl Runner<'_> {
             Some(spool) => {
                 let text = |row: usize| SpooledText {
                     spool,
-                    text: classes.text[first[row]],
-                    measure: classes.measure[first[row]],
+                    text: classes.text(first[row]),
+                    measure: classes.measure(first[row]),
                 };
                 jaccard(key, [text(a), text(b)])
             }

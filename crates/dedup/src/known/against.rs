@@ -245,7 +245,7 @@ impl TextLookup<'_> {
         let has_features = |class: &ClassId| !self.classes.is_empty_text(*class);
         let wanted = classes.iter().filter(|class| has_features(class));
         let texts = wanted.map(|&class| {
-            let text = spool.text(self.classes.text[class], &mut buffer)?;
+            let text = spool.text(self.classes.text(class), &mut buffer)?;
             Ok(text.to_owned())
         });
         let texts: Vec<String> = texts.collect::<Result<_, DedupError>>()?;

@@ -17,9 +17,10 @@ pub(super) struct CorpusTexts<'c> {
 
 impl<'c> CorpusTexts<'c> {
     pub(super) fn new(classes: &'c Classes, keep: &KeepOrder) -> Self {
-        let of_items = keep.representative.iter().zip(&keep.classes);
-        let mut order: Vec<(DocumentId, ClassId)> =
-            of_items.map(|(&document, &class)| (document, class)).collect();
+        let of_classes = classes.class_ids();
+        let mut order: Vec<(DocumentId, ClassId)> = of_classes
+            .map(|class| (keep.representative_of(class), class))
+            .collect();
         order.sort_unstable();
         Self {
             classes,
@@ -36,8 +37,8 @@ impl TextPlaces for CorpusTexts<'_> {
     fn place(&self, text: TextId) -> Result<TextPlace, DedupError> {
         let class = self.order[text].1;
         Ok(TextPlace {
-            text: self.classes.text[class],
-            measure: self.classes.measure[class],
+            text: self.classes.text(class),
+            measure: self.classes.measure(class),
         })
     }
 }

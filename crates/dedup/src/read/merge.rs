@@ -3,7 +3,7 @@
 use super::ReadCounts;
 use super::analysis::{AnalysedChunk, AnalysedRecord};
 use super::rejects::Rejects;
-use crate::corpus::{Corpus, NewClass, NewDocument};
+use crate::corpus::{Corpus, NewDocument, TextValues};
 use crate::error::DedupError;
 use crate::memory::{self, Budget};
 use twinprint_io::source::{RejectReason, SourceError, Sources};
@@ -72,14 +72,13 @@ impl Merger<'_> {
                     let class = corpus.classes.join(document.key).or_else(|| {
                         let first = document.first?;
                         let text = spool.as_mut().map_or(TextRef::NOWHERE, |spool| spool.push(text));
-                        let class = NewClass {
-                            fingerprint: first.fingerprint,
+                        let text = TextValues {
+                            text,
                             features: first.features,
                             shingles: first.shingles,
                             measure: first.measure,
-                            text,
                         };
-                        Some(corpus.classes.add(document.key, class))
+                        Some(corpus.classes.add(document.key, first.fingerprint, text))
                     });
                     let class =
                         class.or_else(|| in_slices.then(|| corpus.classes.add_unanalysed(document.key)));

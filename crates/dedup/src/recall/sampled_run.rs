@@ -7,9 +7,9 @@ use twinprint_text::overlap::Shingler;
 
 use super::sample::{Choice, CorpusText, Meetings, Sample, wanted_texts};
 use crate::candidates::Candidates;
-use crate::corpus::Classes;
 use crate::corpus::keep_order::KeepOrder;
 use crate::corpus::shingle_sets::{SetCache, SetKey, key_of};
+use crate::corpus::{Classes, TextValues};
 use crate::error::DedupError;
 use crate::ids::{Id, IdVec, ItemId};
 
@@ -50,7 +50,7 @@ impl<'m> SampledRun<'m> {
         let takes_part: IdVec<ItemId, bool> = keep
             .classes
             .entries()
-            .map(|(item, &class)| classes.features[class] > 0 && !is_decided(item))
+            .map(|(item, &class)| !classes.is_empty_text(class) && !is_decided(item))
             .collect();
         let connected = search.candidates.connected();
         let count = connected.iter().filter(|&&connected| connected).count();
@@ -65,7 +65,7 @@ impl<'m> SampledRun<'m> {
         let chosen = choice.finish().into_iter().map(|item| {
             let item = ItemId::new(item as u32);
             let text = search.text(item);
-            let canonical = search.spool.text(classes.text[keep.classes[item]], &mut buffer)?;
+            let canonical = search.spool.text(classes.text(keep.classes[item]), &mut buffer)?;
             Ok::<_, DedupError>((text, shingler.shingle(canonical, text.measure)))
         });
         let sample = Sample::new(key, search.threshold, search.seed, chosen)?;
@@ -118,7 +118,7 @@ impl<'m> SampledRun<'m> {
                 for &item in items {
                     let text = self.search.text(item);
                     if self.sample.has_measure(text.measure) {
-                        let canonical = spool.text(classes.text[keep.classes[item]], buffer)?;
+                        let canonical = spool.text(classes.text(keep.classes[item]), buffer)?;
                         self.sample.join_text(&text, canonical, scratch);
                     }
                 }
@@ -152,13 +152,19 @@ impl MeasuredSearch<'_> {
     /// Describes the text of an item. Classes are numbered in input order.
     fn text(&self, item: ItemId) -> CorpusText {
         let (classes, class) = (self.classes, self.keep.classes[item]);
+        let TextValues {
+            text,
+            features,
+            measure,
+            ..
+        } = classes.values(class);
         CorpusText {
             item: item.get().into(),
             order: class.get().into(),
             fingerprint: classes.fingerprint[class],
-            features: classes.features[class],
-            bytes: classes.text[class].len() as u32,
-            measure: classes.measure[class],
+            features,
+            bytes: text.len() as u32,
+            measure,
         }
     }
 }

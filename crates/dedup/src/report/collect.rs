@@ -151,7 +151,7 @@ fn records(run: &FinishedRun<'_>) -> RecordCounts {
         empty: classes
             .class_ids()
             .filter(empty)
-            .map(|class| u64::from(classes.size[class]))
+            .map(|class| u64::from(classes.size(class)))
             .sum(),
         repeated_ids: documents.repeated_ids(),
         ..RecordCounts::default()
@@ -189,7 +189,7 @@ fn hot_rows(run: &FinishedRun<'_>) -> Vec<HotRowReport> {
         neighbors: row.neighbors,
         example: run
             .names
-            .id(run.tables.keep.representative[row.item])
+            .id(run.tables.keep.representative(row.item))
             .into_owned(),
     })
     .collect()

@@ -93,7 +93,7 @@ impl Shown {
         for document in run.tables.corpus.documents.document_ids() {
             let verdict = run.verdict(document);
             if verdict.leader != document {
-                let leader = run.tables.keep.rank[verdict.leader_item].into();
+                let leader = run.tables.keep.rank(verdict.leader_item).into();
                 members.add(leader, || run.names.id(document));
             }
         }
@@ -145,10 +145,9 @@ impl Shown {
 /// Chooses the examples of a run in memory.
 fn examples(run: &FinishedRun<'_>, sizes: &IdVec<ItemId, u32>) -> Examples {
     let mut examples = Examples::new(&run.tables.near_misses);
-    let rank = &run.tables.keep.rank;
     for (leader, &farthest) in farthest(run).entries() {
         examples.add(ExampleGroup {
-            leader: rank[leader].into(),
+            leader: run.tables.keep.rank(leader).into(),
             size: sizes[leader],
             farthest: (farthest != leader).then(|| removed_pair(run, farthest)),
         });
@@ -174,7 +173,7 @@ fn farthest(run: &FinishedRun<'_>) -> IdVec<ItemId, ItemId> {
 /// The pair of a follower and its leader.
 fn removed_pair(run: &FinishedRun<'_>, item: ItemId) -> ItemPair {
     let group = &run.groups()[item];
-    let rank = |item: ItemId| run.tables.keep.rank[item].into();
+    let rank = |item: ItemId| run.tables.keep.rank(item).into();
     ItemPair {
         a: rank(ItemId::new(group.leader)),
         b: rank(item),
@@ -192,8 +191,8 @@ struct ItemsInMemory<'r> {
 impl<'r> ItemsInMemory<'r> {
     fn new(run: &'r FinishedRun<'r>, examples: &Examples) -> Self {
         let shown: BTreeSet<u64> = examples.items().collect();
-        let items = run.tables.keep.rank.entries();
-        let items = items.map(|(item, &rank)| (u64::from(rank), item));
+        let keep = &run.tables.keep;
+        let items = ids(keep.len()).map(|item| (u64::from(keep.rank(item)), item));
         Self {
             run,
             by_rank: items.filter(|(rank, _)| shown.contains(rank)).collect(),
@@ -208,11 +207,11 @@ impl<'r> ItemsInMemory<'r> {
 
 impl ShownItems for ItemsInMemory<'_> {
     fn number(&self, item: u64) -> Result<u32, DedupError> {
-        Ok(self.run.tables.keep.representative[self.item(item)].get())
+        Ok(self.run.tables.keep.representative(self.item(item)).get())
     }
 
     fn document(&self, item: u64) -> Result<DocumentReport, DedupError> {
-        let document = self.run.tables.keep.representative[self.item(item)];
+        let document = self.run.tables.keep.representative(self.item(item));
         let (source, line) = self.run.names.place(document);
         Ok(DocumentReport {
             id: self.run.names.id(document).into_owned(),
@@ -233,8 +232,8 @@ impl ShownItems for ItemsInMemory<'_> {
         let class = tables.keep.classes[self.item(item)];
         let classes = &tables.corpus.classes;
         Ok(Some((
-            spool.text(classes.text[class], buffer)?,
-            classes.measure[class],
+            spool.text(classes.text(class), buffer)?,
+            classes.measure(class),
         )))
     }
 }

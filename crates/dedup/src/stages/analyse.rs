@@ -108,7 +108,7 @@ struct WrittenSlices<'d, K> {
     dir: &'d Path,
     part: u32,
     first_file: u32,
-    /// The bytes of tables from which a slice ends.
+    /// The bytes of tables and rows from which a slice ends.
     max_bytes: u64,
     summaries: Vec<SliceSummary>,
     key: std::marker::PhantomData<K>,
@@ -116,7 +116,7 @@ struct WrittenSlices<'d, K> {
 
 impl<K: KeepKey> Slices for WrittenSlices<'_, K> {
     fn is_full(&self, corpus: &Corpus) -> bool {
-        corpus.documents.len() >= SLICE_DOCUMENTS || memory::tables_of(corpus) > self.max_bytes
+        corpus.documents.len() >= SLICE_DOCUMENTS || memory::slice_of(corpus) > self.max_bytes
     }
 
     fn end(&mut self, corpus: Corpus) -> Result<(), DedupError> {
@@ -185,7 +185,7 @@ impl<K: KeepKey> WrittenSlices<'_, K> {
         let mut rows = Vec::with_capacity(classes.len());
         for (key, class) in classes.keys() {
             let representative = keep.representative_of(class);
-            let text = classes.text[class];
+            let values = classes.values(class);
             let analysed = classes.is_analysed(class);
             let key_of = documents
                 .sort
@@ -197,16 +197,16 @@ impl<K: KeepKey> WrittenSlices<'_, K> {
                 keep: key_of?,
                 representative: DocumentNumber::new(slice, representative.get()).0,
                 first: DocumentNumber::new(slice, first[class]).0,
-                size: classes.size[class],
+                size: classes.size(class),
                 analysed: u8::from(analysed),
                 fingerprint: classes.fingerprint[class],
-                features: if analysed { classes.features[class] } else { 0 },
-                shingles: classes.shingles[class],
-                measure: measure_field(classes.measure[class]),
+                features: if analysed { values.features } else { 0 },
+                shingles: values.shingles,
+                measure: measure_field(values.measure),
                 part: self.part,
-                block: text.block,
-                offset: text.offset(),
-                len: text.len() as u32,
+                block: values.text.block,
+                offset: values.text.offset(),
+                len: values.text.len() as u32,
             });
         }
         rows.sort_unstable();

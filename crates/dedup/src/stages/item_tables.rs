@@ -5,9 +5,9 @@ use super::tables::measure_of;
 use crate::corpus::item_texts::ItemTexts;
 use crate::corpus::keep_order::KeepOrder;
 use crate::corpus::shingle_sets::SetCache;
-use crate::corpus::{Classes, NewClass};
+use crate::corpus::{Classes, TextValues};
 use crate::error::DedupError;
-use crate::ids::{ClassId, DocumentId, ItemId, ids};
+use crate::ids::ItemId;
 
 /// The tables of some items, which are numbered anew. Their texts are in the spool of the run.
 pub(super) struct ItemTables {
@@ -24,24 +24,19 @@ impl ItemTables {
         for run in items.chunk_by(|a, b| b.checked_sub(1) == Some(*a)) {
             for row in file.range(run[0]..run[0].saturating_add(run.len() as u64)) {
                 let row = row?;
-                classes.push(NewClass {
-                    fingerprint: row.fingerprint,
+                let text = TextValues {
+                    text: row.text(),
                     features: row.features,
                     shingles: row.shingles,
                     measure: measure_of(row.measure),
-                    text: row.text(),
-                });
+                };
+                classes.push(row.fingerprint, text);
             }
         }
         let count = items.len();
         Ok(Self {
             classes,
-            keep: KeepOrder {
-                classes: ids::<ClassId>(count).collect(),
-                item: ids::<ItemId>(count).collect(),
-                representative: ids::<DocumentId>(count).collect(),
-                rank: (0..count as u32).collect(),
-            },
+            keep: KeepOrder::of_first_documents(count),
         })
     }
 

@@ -17,7 +17,8 @@ use crate::corpus::Classes;
 use crate::corpus::keep_order::KeepOrder;
 use crate::corpus::shingle_sets::{SetCache, SetKey};
 use crate::error::DedupError;
-use crate::ids::{Id, IdVec, ItemId, Starts};
+use crate::ids::{Id, IdVec, ItemId, ids};
+use crate::packed::PackedNumbers;
 use crate::recall::SampledRun;
 use crate::verify::near_misses::{NearMiss, NearMisses, NotedMisses};
 
@@ -40,8 +41,8 @@ pub(crate) struct Matcher<'c> {
     classes: &'c Classes,
     keep: &'c KeepOrder,
     edges: &'c [Edge],
-    /// For each item, the range of its edges in `edges`.
-    starts: Starts<ItemId>,
+    /// For each item, the end of its edges in `edges`.
+    ends: PackedNumbers<ItemId>,
     roles: &'c IdVec<ItemId, JoinRole>,
     search: &'c Candidates,
     /// For each item, true if it has candidates.
@@ -65,6 +66,16 @@ pub(crate) struct Matcher<'c> {
     follows: IdVec<ItemId, bool>,
 }
 
+/// For each of `items` items, the end of its edges among `edges`, which are sorted by item.
+fn ends_of(edges: &[Edge], items: usize) -> PackedNumbers<ItemId> {
+    let (mut ends, mut end) = (PackedNumbers::default(), 0);
+    for item in ids::<ItemId>(items) {
+        end += edges[end..].iter().take_while(|edge| edge.item == item).count();
+        ends.push([end as u64]);
+    }
+    ends
+}
+
 impl<'c> Matcher<'c> {
     pub(crate) fn new(
         classes: &'c Classes,
@@ -78,7 +89,7 @@ impl<'c> Matcher<'c> {
             classes,
             keep,
             edges: &candidates.edges,
-            starts: Starts::count(keep.len(), candidates.edges.iter().map(|edge| edge.item)),
+            ends: ends_of(&candidates.edges, keep.len()),
             roles: &candidates.roles,
             search: candidates,
             connected: candidates.connected(),
@@ -146,7 +157,12 @@ impl<'c> Matcher<'c> {
 
     /// The edges from an item to earlier items, ascending.
     fn own_edges(&self, item: ItemId) -> &[Edge] {
-        &self.edges[self.starts.range(item)]
+        let end = |item: ItemId| self.ends.get(item, 0) as usize;
+        let start = item
+            .get()
+            .checked_sub(1)
+            .map_or(0, |before| end(ItemId::new(before)));
+        &self.edges[start..end(item)]
     }
 
     /// Describes an item as a member of the set join.
@@ -220,7 +236,7 @@ impl Neighbors for Matcher<'_> {
         let item = ItemId::new(item);
         let candidate = |other: ItemId| Candidate {
             id: other.get(),
-            rank: self.keep.rank[other],
+            rank: self.keep.rank(other),
             distance: self.distance(item, other),
         };
         let own = self.own_edges(item);
@@ -250,7 +266,7 @@ impl Neighbors for Matcher<'_> {
     fn place(&mut self, item: u32, leads: bool) {
         let item = ItemId::new(item);
         self.follows[item] = !leads;
-        self.near_misses.decide(self.keep.rank[item].into(), leads);
+        self.near_misses.decide(self.keep.rank(item).into(), leads);
         let Some(sets) = &mut self.sets else { return };
         // Later items are compared with leaders, unless all pairs are wanted.
         if !leads && self.criteria.pairs == Pairs::Leaders {
@@ -354,8 +370,8 @@ impl Verify for Matcher<'_> {
         if similarity.jaccard < self.criteria.threshold {
             if !self.follows[other] {
                 self.near_misses.note(NearMiss {
-                    earlier: self.keep.rank[other].into(),
-                    item: self.keep.rank[item].into(),
+                    earlier: self.keep.rank(other).into(),
+                    item: self.keep.rank(item).into(),
                     distance: candidate.distance,
                     similarity,
                 });

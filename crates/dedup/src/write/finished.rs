@@ -5,6 +5,7 @@ use crate::candidates::Candidates;
 use crate::candidates::radius::Radius;
 use crate::corpus::keep_order::KeepOrder;
 use crate::corpus::{Corpus, Names};
+use crate::ids::{ClassId, IdVec, ItemId};
 use crate::known::KnownClasses;
 use crate::memory;
 use crate::options::DedupOptions;
@@ -51,6 +52,8 @@ pub(crate) struct FinishedRun<'r> {
     pub(crate) input: RunInput<'r>,
     pub(crate) tables: &'r Tables,
     pub(crate) names: Names<'r>,
+    /// The item of each class.
+    pub(crate) items: IdVec<ClassId, ItemId>,
     /// The counts of the partial copies, if they were searched.
     pub(crate) parts: Option<PartsReport>,
 }
@@ -74,6 +77,7 @@ impl Tables {
             names: self.names(input.sources),
             input,
             tables: self,
+            items: self.keep.items(),
             parts: None,
         }
     }

@@ -99,7 +99,7 @@ impl FinishedRun<'_> {
     /// The decision on a document.
     pub(crate) fn verdict(&self, document: DocumentId) -> DocumentVerdict<'_> {
         let class = self.tables.corpus.documents.class[document];
-        let item = self.tables.keep.item[class];
+        let item = self.items[class];
         let group = self.groups()[item];
         let leader_item = ItemId::new(group.leader);
         let is_empty_text = self.tables.corpus.classes.is_empty_text(class);
@@ -108,7 +108,7 @@ impl FinishedRun<'_> {
             leader: if is_empty_text {
                 document
             } else {
-                self.tables.keep.representative[leader_item]
+                self.tables.keep.representative(leader_item)
             },
             item,
             leader_item,

@@ -207,7 +207,7 @@ impl<'r> PairWriter<'r> {
     ) -> Result<(), DedupError> {
         let other = ItemId::new(candidate.id);
         if self.mode == PairRows::Distinct {
-            let (a, b) = (self.keep.representative[item], self.keep.representative[other]);
+            let (a, b) = (self.keep.representative(item), self.keep.representative(other));
             return self.row(a, b, candidate.distance, similarity);
         }
         let members = |item: ItemId| self.members.range(self.keep.classes[item]);

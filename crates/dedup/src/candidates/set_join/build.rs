@@ -25,7 +25,7 @@ impl SetJoin {
         roles: &IdVec<ItemId, JoinRole>,
         threshold: f64,
     ) -> Result<Self, DedupError> {
-        let all = members(roles.as_slice(), JoinRole::Fringe);
+        let all = members(roles.as_slice(), JoinRole::Fringe..=JoinRole::Core);
         let mut joins = Vec::new();
         for measure in [Measure::WordGrams, Measure::CharGrams] {
             let (native, others): (Vec<ItemId>, Vec<ItemId>) =

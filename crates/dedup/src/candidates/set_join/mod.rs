@@ -12,6 +12,8 @@ mod build;
 mod pairs;
 mod placed;
 
+use std::ops::RangeInclusive;
+
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 use twinprint_cluster::JoinRole;
@@ -276,9 +278,9 @@ impl MeasureJoin {
     }
 }
 
-/// The items whose role in the set join is `least` or stronger.
-fn members(roles: IdSlice<'_, ItemId, JoinRole>, least: JoinRole) -> Vec<ItemId> {
-    let found = roles.entries().filter(|&(_, &role)| role >= least);
+/// The items whose role in the set join is one of `wanted`.
+fn members(roles: IdSlice<'_, ItemId, JoinRole>, wanted: RangeInclusive<JoinRole>) -> Vec<ItemId> {
+    let found = roles.entries().filter(|&(_, role)| wanted.contains(role));
     let found = found.map(|(item, _)| item);
     // A vector that grows as it is filled may take twice the memory.
     let mut members = Vec::with_capacity(found.clone().count());

@@ -55,9 +55,8 @@ impl SetJoin {
         watch: JoinWatch<'_>,
         emit: &mut dyn FnMut(Edge) -> Result<(), DedupError>,
     ) -> Result<Option<IdVec<ItemId, bool>>, DedupError> {
-        let core = members(roles.as_slice(), JoinRole::Core);
-        let mut fringe = members(roles.as_slice(), JoinRole::Fringe);
-        fringe.retain(|&item| roles[item] == JoinRole::Fringe);
+        let [core, fringe] =
+            [JoinRole::Core, JoinRole::Fringe].map(|role| members(roles.as_slice(), role..=role));
         let slices: Vec<Slice<'_>> = [(&core, true), (&fringe, false)]
             .into_iter()
             .flat_map(|(members, is_core)| members.chunks(MAX_SLICE_MEMBERS).zip(iter::repeat(is_core)))

@@ -11,7 +11,7 @@ use twinprint_text::Measure;
 
 use super::pairs::PairMeasurer;
 use super::*;
-use crate::corpus::{Classes, NewClass};
+use crate::corpus::{Classes, TextValues};
 use crate::ids::{Id, IdVec, ids};
 use twinprint_io::work::SpoolWriter;
 
@@ -46,19 +46,20 @@ impl Corpus {
         let mut writer = SpoolWriter::create(dir.path(), 0);
         let mut classes = Classes::default();
         for (i, text) in texts.iter().enumerate() {
-            let class = NewClass {
-                fingerprint: i as u128,
+            let text = TextValues {
+                text: writer.push(text),
                 features: 99,
                 shingles: 0,
                 measure,
-                text: writer.push(text),
             };
-            classes.add([i as u64, 0], class);
+            classes.push(i as u128, text);
         }
         let places = classes
-            .text
-            .iter()
-            .map(|&text| TextPlace { text, measure })
+            .class_ids()
+            .map(|class| TextPlace {
+                text: classes.text(class),
+                measure: classes.measure(class),
+            })
             .collect();
         Self {
             dir,
