@@ -58,14 +58,11 @@ fn pairs<W: Row>(a: &[u8], b: Option<&[u8]>, k: u32, cancel: &AtomicBool) -> Opt
         found.extend_from_slice(batch);
     };
     let is_stopped = || cancel.load(Ordering::Relaxed);
-    match b {
-        Some(b) => {
-            join_sets(&rows, &W::read(b), k, &is_stopped, &sink);
-        }
-        None => {
-            let plan = plan_join(&rows, k).plan;
-            self_join_until(&rows, k, &plan, &is_stopped, &sink);
-        }
+    if let Some(b) = b {
+        join_sets(&rows, &W::read(b), k, &is_stopped, &sink);
+    } else {
+        let plan = plan_join(&rows, k).plan;
+        self_join_until(&rows, k, &plan, &is_stopped, &sink);
     }
     if is_stopped() {
         return None;

@@ -29,6 +29,7 @@ struct Places {
     mode: String,
     clusters: String,
     blocks: u32,
+    parts: Option<f64>,
     overwrite: bool,
     incremental: bool,
 }
@@ -68,6 +69,7 @@ impl StagedRun {
         options.on_disk = OnDisk::Always;
         options.incremental = places.incremental;
         options.blocks = places.blocks;
+        options.parts = places.parts;
         options.mode = choice(
             "mode",
             &places.mode,

@@ -60,6 +60,17 @@ def test_tasks_of_several_processes_give_the_result_of_one_call(notes: Path, tmp
     assert files(tmp_path / "out") == files(tmp_path / "expected")
 
 
+def test_partial_copies_are_found(notes: Path, tmp_path: Path) -> None:
+    run = StagedRun(notes, tmp_path / "out", parts=0.5, mode="report")
+    report = run.write()
+    assert report["parts"] is not None
+    rows = (tmp_path / "out/parts.jsonl").read_text(encoding="utf-8").splitlines()
+    assert len(rows) > 10
+    assert all(max(row["share_of_a"], row["share_of_b"]) >= 0.5 for row in map(json.loads, rows))
+    with pytest.raises(ValueError, match="parts"):
+        StagedRun(notes, tmp_path / "out", parts=2)
+
+
 def test_a_task_that_has_ended_is_not_run_again(notes: Path, tmp_path: Path) -> None:
     run = StagedRun(notes, tmp_path / "out")
     first = run.run_task("analyse", 3)

@@ -141,7 +141,7 @@ class CollectionFilter(BaseFilter):  # type: ignore[misc]
 
 
 # The stages that have one task in any run.
-_SINGLE = frozenset({"items", "parameters", "candidates", "lead", "groups"})
+_SINGLE = frozenset({"items", "parameters", "candidates", "lead", "groups", "shared", "passages"})
 
 
 def steps(run: StagedRun) -> list[StageStep | WriteStep]:

@@ -31,6 +31,7 @@ from typing import Any, Literal, NamedTuple
 
 from . import _arguments, _twinprint
 from ._arguments import Keep
+from ._documents import real
 from ._fingerprint import PROFILE
 from ._progress import Progress, reporting
 
@@ -72,6 +73,7 @@ class StagedRun:
         mode: "remove" writes the records to `kept/` and `removed/`, "annotate" all of them with the fields of their
             group, "report" none.
         clusters: the files of groups, "jsonl", "parquet", "both" or "none".
+        parts: True also finds partial copies, or the least share of a text that the other one contains; True means 0.3.
         blocks: the least number of blocks of fingerprints and of texts. B blocks make B (B + 1) / 2 tasks of the stages
             `join` and `verify`; small memory makes more.
         memory: the memory of a task, in bytes or as "1GiB".
@@ -104,6 +106,7 @@ class StagedRun:
         against: str | os.PathLike[str] | None = None,
         mode: Literal["remove", "annotate", "report"] = "remove",
         clusters: Literal["jsonl", "parquet", "both", "none"] = "both",
+        parts: bool | float = False,
         blocks: int = 1,
         memory: int | str = "1GiB",
         threads: int = 1,
@@ -125,6 +128,7 @@ class StagedRun:
             "mode": mode,
             "clusters": clusters,
             "blocks": blocks,
+            "parts": 0.3 if parts is True else None if parts is False else real(parts, "parts"),
             "overwrite": bool(overwrite),
             "incremental": bool(incremental),
         }
