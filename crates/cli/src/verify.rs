@@ -34,7 +34,7 @@ pub(crate) struct Args {
     output: PathBuf,
 
     /// Number of removed documents, and of kept ones, whose texts are compared
-    #[arg(long, default_value_t = 1000, value_name = "N")]
+    #[arg(long, default_value_t = 1000, value_name = "N", value_parser = crate::number::parse_count::<usize>)]
     sample: usize,
 
     /// Largest share of the sampled kept documents that may have a duplicate among the kept ones. A search by fingerprints

@@ -78,6 +78,7 @@ fn setup_commands(command: &str, example: &str) -> &'static [&'static str] {
             "collection add seen b.jsonl --summary",
             "collection backup seen backup",
         ],
+        "verify" => &["dedup news.jsonl -o out"],
         "eval" if example.contains("--clusters") => &["cluster news.jsonl -o stories"],
         _ => &[],
     }

@@ -183,7 +183,7 @@ pub fn check_result(
         expect("records in removed/", found, records.removed);
         check.compared = groups.compare(&kept, &removed, job.options.threshold, &mut problems);
         let mut search = SampleSearch::new(kept.into_sampled());
-        reading.each_set(&job.out.join("kept"), &mut search, job.options.threshold)?;
+        search.read(&reading, &job.out.join("kept"), job.options.threshold)?;
         check.searched = search.len();
         (check.missed, check.examples) = search.finish();
     }

@@ -14,11 +14,9 @@ use twinprint_io::object_pool::ObjectPool;
 use twinprint_io::progress::{Progress, Unit};
 use twinprint_io::source::{Chunk, RecordKind, SourceOptions, Sources};
 use twinprint_io::work::WorkDir;
-use twinprint_text::overlap::Shingler;
 use twinprint_text::{Analyzer, Measure, Profile};
 
 use super::check_cancelled;
-use super::search::SampleSearch;
 use crate::error::EvalError;
 
 /// The bytes of input that are read at a time.
@@ -58,28 +56,12 @@ impl Reading<'_> {
         Ok(count)
     }
 
-    /// Searches every record of a folder for duplicates of a sample.
-    pub(super) fn each_set(
+    /// Calls `take` for batches of the records of a folder, in order. A folder that does not exist has none.
+    pub(super) fn each_batch(
         &self,
         folder: &Path,
-        search: &mut SampleSearch,
-        threshold: f64,
+        mut take: impl FnMut(Vec<ResultRecord>),
     ) -> Result<(), EvalError> {
-        let mut first = 0;
-        self.each_batch(folder, |records| {
-            let shingler = || Shingler::new(HashKey::PUBLIC);
-            let duplicates = |shingler: &mut Shingler, (at, record): (usize, &ResultRecord)| {
-                let shingles = shingler.shingle(&record.text.canonical, record.text.measure);
-                search.duplicates(first + at as u64, record, &shingles, threshold)
-            };
-            let found = records.par_iter().enumerate().map_init(shingler, duplicates);
-            let found: Vec<_> = found.collect();
-            first += records.len() as u64;
-            search.add(found.into_iter().flatten());
-        })
-    }
-
-    fn each_batch(&self, folder: &Path, mut take: impl FnMut(Vec<ResultRecord>)) -> Result<(), EvalError> {
         if !folder.is_dir() {
             return Ok(());
         }

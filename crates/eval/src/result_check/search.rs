@@ -1,11 +1,15 @@
 //! The search for duplicates of a sample among all kept texts, by an inverted index of the sample's shingles.
 
+use std::path::Path;
+
+use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 use twinprint_fingerprint::HashKey;
 use twinprint_text::overlap::Shingler;
 
-use super::records::{ResultRecord, SampledText};
+use super::records::{Reading, ResultRecord, SampledText};
+use crate::error::EvalError;
 
 /// The number of examples of missed pairs.
 const EXAMPLES: usize = 10;
@@ -63,8 +67,29 @@ impl SampleSearch {
         self.sample.len()
     }
 
+    /// Searches every record of a folder for duplicates of the sample.
+    pub(super) fn read(
+        &mut self,
+        reading: &Reading<'_>,
+        folder: &Path,
+        threshold: f64,
+    ) -> Result<(), EvalError> {
+        let mut first = 0;
+        reading.each_batch(folder, |records| {
+            let shingler = || Shingler::new(HashKey::PUBLIC);
+            let duplicates = |shingler: &mut Shingler, (at, record): (usize, &ResultRecord)| {
+                let shingles = shingler.shingle(&record.text.canonical, record.text.measure);
+                self.duplicates(first + at as u64, record, &shingles, threshold)
+            };
+            let found = records.par_iter().enumerate().map_init(shingler, duplicates);
+            let found: Vec<_> = found.collect();
+            first += records.len() as u64;
+            self.add(found.into_iter().flatten());
+        })
+    }
+
     /// The texts of the sample that a kept record duplicates, itself excepted.
-    pub(super) fn duplicates(
+    fn duplicates(
         &self,
         position: u64,
         record: &ResultRecord,
@@ -92,7 +117,7 @@ impl SampleSearch {
         common.into_iter().filter_map(duplicate).collect()
     }
 
-    pub(super) fn add(&mut self, found: impl Iterator<Item = FoundDuplicate>) {
+    fn add(&mut self, found: impl Iterator<Item = FoundDuplicate>) {
         for duplicate in found {
             let best = self.best.get(&duplicate.sampled);
             if best.is_none_or(|best| (best.jaccard, &duplicate.id) < (duplicate.jaccard, &best.id)) {
