@@ -115,7 +115,7 @@ fn a_run_stays_within_its_memory_limit_or_is_refused() {
         // The search for partial copies needs more memory for a long record.
         sandbox
             .run("dedup in.jsonl -o refused --memory 350MiB --parts")
-            .fails(1, &["--memory"]);
+            .fails(1, &["limit is 350 MiB", "--max-document"]);
         sandbox
             .run("dedup in.jsonl -o parts --memory 600MiB --parts --mode report -q")
             .ok();
