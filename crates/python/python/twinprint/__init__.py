@@ -6,7 +6,7 @@ from ._compare import Comparison, compare
 from ._dedup import dedup, deduplicate
 from ._eval import calibrate, evaluate, evaluate_clusters
 from ._fingerprint import fingerprint
-from ._join import JoinedRows, join
+from ._join import join
 from ._result import Match, NoPairsError, Pairs, Radius, Rejected, Report, Result
 from ._twinprint import TwinprintError, __version__
 from .collection import Answer, Collection
@@ -20,7 +20,6 @@ __all__ = [
     "Collection",
     "Comparison",
     "Index",
-    "JoinedRows",
     "Match",
     "NoPairsError",
     "Pairs",
