@@ -27,13 +27,13 @@ import sys
 import tempfile
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import corpora
+import shards
 
-ROOT = Path(__file__).resolve().parent.parent
-BINARY = os.environ.get("TWINPRINT", str(ROOT / "target/release/twinprint"))
+BINARY = shards.BINARY
 # The package that each engine comes in.
 MODULES = {"spark": "pyspark", "sail": "pysail", "ray": "ray", "datatrove": "datatrove"}
 # The sets of the short form, and the number of documents of each that it takes. "mixed" has texts in both languages in a
@@ -62,11 +62,7 @@ KILL_WITHIN = 0.7
 
 def sets():
     """The names of all sets that exist here."""
-    if corpora.MEASURED:
-        names = sorted(path.name.split(".")[0] for path in (corpora.SHARED / "data").glob("*.docs.jsonl.zst"))
-    else:
-        names = sorted(corpora.GENERATORS)
-    return ["mixed", "crowd", *names]
+    return ["mixed", "crowd", *shards.sets()]
 
 
 def texts(name, most, draw):
@@ -94,15 +90,6 @@ def documents(name, most):
     for number in range(0, len(rows), 40):
         rows.insert(number, {"id": f"short-{number}", "text": rows[number]["text"][:12], "rank": 0})
     return rows
-
-
-def collection(folder, rows):
-    """Makes a collection of every seventh document."""
-    known = folder / "known.jsonl"
-    lines = [json.dumps({"id": f"known-{row['id']}", "text": row["text"]}, ensure_ascii=False) for row in rows[::7]]
-    known.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    for command in (["create", "seen"], ["add", "seen", "known.jsonl", "--quiet"]):
-        subprocess.run([BINARY, "collection", *command], cwd=folder, check=True, stdout=subprocess.DEVNULL)
 
 
 def files(folder):
@@ -331,14 +318,29 @@ def kill_one(draw, name):
 
 
 @contextmanager
-def killing(engine, draw, stages):
-    """Kills a worker at a random moment of each of the stages, while the block runs. Gives the list of kills."""
-    module, kills = engine.module(), []
+def around_stages(engine, around):
+    """Runs each stage of the driver inside the context manager that `around` returns for its name, while the block runs."""
+    module = engine.module()
     original = module._run_stage
 
     def run_stage(*arguments):
-        stage = next(it for it in arguments if isinstance(it, str))
+        with around(next(it for it in arguments if isinstance(it, str))):
+            original(*arguments)
 
+    module._run_stage = run_stage
+    try:
+        yield
+    finally:
+        module._run_stage = original
+
+
+@contextmanager
+def killing(engine, draw, stages):
+    """Kills a worker at a random moment of each of the stages, while the block runs. Gives the list of kills."""
+    kills = []
+
+    @contextmanager
+    def around(stage):
         ended = threading.Event()
         delay = draw.uniform(0, KILL_WITHIN)
 
@@ -353,15 +355,12 @@ def killing(engine, draw, stages):
         if stage in stages:
             threading.Thread(target=kill, daemon=True).start()
         try:
-            original(*arguments)
+            yield
         finally:
             ended.set()
 
-    module._run_stage = run_stage
-    try:
+    with around_stages(engine, around):
         yield kills
-    finally:
-        module._run_stage = original
 
 
 def compare(folder, work, options):
@@ -383,7 +382,7 @@ def check(engine, name, turn, arguments, draw):
     rows = documents(name, 10**9 if arguments.full else MOST)
     with tempfile.TemporaryDirectory(prefix="twinprint-engines-") as place:
         folder = Path(place)
-        collection(folder, rows)
+        shards.collect(folder, rows[::7])
         for number in range(len(OPTIONS) if arguments.full else 2):
             options, command = OPTIONS[(turn * 2 + number) % len(OPTIONS)]
             options = {**options, **({"against": folder / "seen"} if "against" in options else {})}
@@ -392,11 +391,8 @@ def check(engine, name, turn, arguments, draw):
             table = engine.table(rows, partitions)
             stages = KILLED_IN if engine.kills and number % 2 == 0 else ()
             started = time.monotonic()
-            if stages:
-                with killing(engine, draw, stages) as kills:
-                    found = engine.dedup(table, work, options)
-            else:
-                kills, found = [], engine.dedup(table, work, options)
+            with killing(engine, draw, stages) if stages else nullcontext([]) as kills:
+                found = engine.dedup(table, work, options)
             seconds = time.monotonic() - started
             different = compare(folder, work, command)
             records = json.loads((work / "result/report.json").read_text(encoding="utf-8"))["records"]
@@ -429,18 +425,15 @@ def check_driver(engine, arguments, draw):
         driver.wait()
         whole = {path.name for path in (work / "result.stages").iterdir() if path.name[0].isdigit()}
         engine.take_over()
-        module, ran = engine.module(), []
-        original = module._run_stage
+        ran = []
 
-        def run_stage(*given):
-            ran.append(next(it for it in given if isinstance(it, str)))
-            original(*given)
+        @contextmanager
+        def around(stage):
+            ran.append(stage)
+            yield
 
-        module._run_stage = run_stage
-        try:
+        with around_stages(engine, around):
             found = engine.dedup(engine.table(rows, 3), work, options)
-        finally:
-            module._run_stage = original
         different = compare(Path(place), work, command)
         if "analyse" in ran or len(ran) + len(whole) > 12:
             different.append(f"of the stages {sorted(whole)}, {ran} ran again")

@@ -77,12 +77,17 @@ def divide(name, folder):
         part = documents[number * len(documents) // FILES : (number + 1) * len(documents) // FILES]
         lines = "".join(json.dumps(document, ensure_ascii=False) + "\n" for document in part)
         (source / f"{number:02}.jsonl").write_text(lines, encoding="utf-8")
-    known = [{"id": f"known-{row['id']}", "text": row["text"]} for row in documents[-max(len(documents) // FILES, 7) :: 7]]
+    collect(folder, documents[-max(len(documents) // FILES, 7) :: 7])
+    return len(documents)
+
+
+def collect(folder, documents):
+    """Makes the collection `seen` of documents, under other ids."""
+    known = [{"id": f"known-{row['id']}", "text": row["text"]} for row in documents]
     seen = folder / "known.jsonl"
     seen.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in known), encoding="utf-8")
     for command in (["create", "seen"], ["add", "seen", "known.jsonl", "--quiet"]):
         subprocess.run([BINARY, "collection", *command], cwd=folder, check=True, stdout=subprocess.DEVNULL)
-    return len(documents)
 
 
 class Runs:

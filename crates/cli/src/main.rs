@@ -44,6 +44,7 @@ mod terminal;
 mod usage;
 mod verify;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue};
@@ -111,14 +112,21 @@ fn main() -> ExitCode {
     }
 }
 
-/// Parses the command line, including the options of its `--config` file.
-fn parse() -> anyhow::Result<Command> {
+/// Parses a command line, including the options of its `--config` file. Also returns the complete command line, for error
+/// messages.
+fn parse_line(given: Vec<OsString>) -> anyhow::Result<(clap::error::Result<Cli>, Arguments)> {
     let mut command = Cli::command();
     command.build();
-    let arguments = Arguments::read(&command, std::env::args_os().collect())?;
+    let arguments = Arguments::read(&command, given)?;
     let parsed = command
         .try_get_matches_from(&arguments.all)
         .and_then(|matches| Cli::from_arg_matches(&matches));
+    Ok((parsed, arguments))
+}
+
+/// Parses the command line of this process.
+fn parse() -> anyhow::Result<Command> {
+    let (parsed, arguments) = parse_line(std::env::args_os().collect())?;
     match parsed {
         Ok(cli) => Ok(cli.command),
         Err(error) => Err(arguments

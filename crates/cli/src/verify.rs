@@ -5,14 +5,13 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
-use clap::{CommandFactory, FromArgMatches, ValueHint};
+use clap::ValueHint;
 use twinprint::eval::{CheckJob, ResultCheck, check_result};
 use twinprint::threads;
 
-use crate::config::Arguments;
 use crate::number::counted;
 use crate::progress::Bars;
-use crate::{Cli, Command, dedup, interrupt, terminal};
+use crate::{Command, dedup, interrupt, parse_line, terminal};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -101,14 +100,9 @@ fn run_of(output: &Path) -> anyhow::Result<dedup::Args> {
             output.display()
         );
     }
-    let mut command = Cli::command();
-    command.build();
     let given = ["twinprint", "dedup", "--output"].map(OsString::from).into_iter();
     let given = given.chain([output.into(), "--config".into(), config.clone().into()]);
-    let arguments = Arguments::read(&command, given.collect())?;
-    let parsed = command
-        .try_get_matches_from(arguments.all)
-        .and_then(|matches| Cli::from_arg_matches(&matches));
+    let (parsed, _) = parse_line(given.collect())?;
     match parsed.with_context(|| config.display().to_string())?.command {
         Command::Dedup(run) => Ok(run),
         _ => bail!("{}: these are not the options of a run", config.display()),

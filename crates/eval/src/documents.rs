@@ -7,22 +7,18 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 use twinprint_fingerprint::HashKey;
-use twinprint_io::JobError;
 use twinprint_text::overlap::{Overlap, ShingleSet, Shingler};
 use twinprint_text::{Analyzer, Measure, Profile};
 
 use super::MAX_DOCUMENTS;
-use super::error::EvalError;
+use super::document_rows::{DocumentRow, InputPosition, each_batch};
+use super::error::{EvalError, check_cancelled};
 use super::pair::DocumentPair;
 use twinprint_dedup::DedupError;
-use twinprint_io::object_pool::ObjectPool;
-use twinprint_io::progress::{Progress, Unit};
-use twinprint_io::source::{Chunk, Intake, RecordKind, SourceOptions, Sources};
+use twinprint_io::progress::Progress;
+use twinprint_io::source::{Intake, SourceOptions, Sources};
 use twinprint_io::work::WorkDir;
 use twinprint_text::MIN_FEATURES;
-
-/// The bytes of input that are read at a time.
-const BATCH_BYTES: usize = 8 << 20;
 
 /// All documents of an evaluation, numbered in input order.
 pub(crate) struct Documents {
@@ -49,23 +45,6 @@ pub(crate) struct Documents {
     cancel: Arc<AtomicBool>,
 }
 
-/// A position in the input: the label of the source and the line.
-#[derive(Clone, PartialEq, Eq, Hash)]
-struct InputPosition {
-    source: String,
-    line: u64,
-}
-
-/// A document as the reading stage returns it.
-struct DocumentRow {
-    id: String,
-    position: InputPosition,
-    canonical: String,
-    measure: Measure,
-    features: u32,
-    fingerprint: u128,
-}
-
 impl Documents {
     /// Reads all documents. Counts records that are not documents in the intake.
     pub(crate) fn read(
@@ -79,20 +58,14 @@ impl Documents {
         let work = WorkDir::temporary()?;
         let sources = Sources::discover_cancellable(inputs, source_options, work.path(), Arc::clone(cancel))?;
         sources.check_fields(|hint| progress.warn(hint))?;
-        progress.stage("read", sources.total_bytes(), Unit::Bytes);
         let mut rows: Vec<DocumentRow> = Vec::new();
-        let analyzers = ObjectPool::new();
-        let analyzer = || Analyzer::new(profile, HashKey::PUBLIC);
-        let read = |chunk: &Chunk| analyzers.with(analyzer, |analyzer| rows_of(chunk, &sources, analyzer));
-        for batch in sources.read(BATCH_BYTES) {
-            let batch = batch?;
-            let chunks: Vec<Vec<DocumentRow>> = batch.chunks.par_iter().map(read).collect();
-            rows.extend(chunks.into_iter().flatten());
+        each_batch(&sources, profile, progress, |batch| {
+            rows.extend(batch);
             if rows.len() > MAX_DOCUMENTS {
                 return Err(EvalError::TooMany);
             }
-            progress.advance(batch.input_bytes());
-        }
+            Ok(())
+        })?;
         let intake = sources.intake()?;
         if rows.len() < 2 {
             return Err(EvalError::TooFew(rows.len()));
@@ -144,11 +117,7 @@ impl Documents {
 
     /// Returns an error if the evaluation is cancelled.
     pub(crate) fn check_cancelled(&self) -> Result<(), EvalError> {
-        if self.cancelled() {
-            Err(DedupError::from(JobError::Cancelled).into())
-        } else {
-            Ok(())
-        }
+        check_cancelled(&self.cancel)
     }
 
     /// The number of documents.
@@ -231,27 +200,4 @@ impl Documents {
         let fingerprints = self.canonical.par_iter().map_init(analyzer, make).collect();
         Ok((profile, fingerprints))
     }
-}
-
-fn rows_of(chunk: &Chunk, sources: &Sources, analyzer: &mut Analyzer) -> Vec<DocumentRow> {
-    let mut rows = Vec::new();
-    chunk.documents(sources.options(), &mut |record| {
-        let RecordKind::Document { id, text, .. } = record.kind else {
-            return;
-        };
-        let source = sources.file(record.source);
-        let analysis = analyzer.analyze(&text);
-        rows.push(DocumentRow {
-            id: id.map_or_else(|| source.name_of(record.line), std::borrow::Cow::into_owned),
-            position: InputPosition {
-                source: source.label.clone(),
-                line: record.line,
-            },
-            canonical: analysis.canonical.to_owned(),
-            measure: analysis.measure,
-            features: analysis.features,
-            fingerprint: analysis.fingerprint,
-        });
-    });
-    rows
 }

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use twinprint_dedup::DedupError;
 use twinprint_io::JobError;
@@ -87,6 +88,14 @@ impl EvalError {
             what: error.to_string(),
         }
     }
+}
+
+/// Returns an error if the work is cancelled.
+pub(crate) fn check_cancelled(cancel: &AtomicBool) -> Result<(), EvalError> {
+    if cancel.load(Ordering::Relaxed) {
+        return Err(JobError::Cancelled.into());
+    }
+    Ok(())
 }
 
 impl From<JobError> for EvalError {

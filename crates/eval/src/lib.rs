@@ -41,6 +41,7 @@
 
 pub mod calibrate;
 mod cosine;
+mod document_rows;
 mod documents;
 mod engine;
 mod error;

@@ -59,7 +59,7 @@ mod _twinprint {
     #[pymodule_export]
     use super::rethreshold::rethreshold;
     #[pymodule_export]
-    use super::staged::{StagedRun, stage_names};
+    use super::staged::{StagedRun, stages};
     #[pymodule_export]
     use super::times::{parse_span, parse_time};
 

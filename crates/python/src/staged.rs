@@ -14,10 +14,10 @@ use crate::dedup::{Arguments, choice};
 use crate::errors::{argument, dedup_exception, exception};
 use crate::run::run;
 
-/// The names of all stages, in order.
+/// The names of all stages, in order, and whether they have one task in any run.
 #[pyfunction]
-pub(crate) fn stage_names() -> [&'static str; Stage::ALL.len()] {
-    Stage::ALL.map(Stage::name)
+pub(crate) fn stages() -> [(&'static str, bool); Stage::ALL.len()] {
+    Stage::ALL.map(|stage| (stage.name(), stage.has_one_task()))
 }
 
 /// The places of a run and the files that it writes, by the names that the package gives them.

@@ -136,6 +136,16 @@ row! {
     }
 }
 
+/// Checks that the specification has these rows with these sizes in bytes.
+#[cfg(test)]
+pub(crate) fn assert_specified(rows: &[(&str, usize)]) {
+    let specification = include_str!("../../../../docs/stages.md");
+    for (row, bytes) in rows {
+        let line = format!("| `{row}` | {bytes} |");
+        assert!(specification.contains(&line), "{line}");
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs::File;

@@ -114,6 +114,33 @@ impl Stage {
         }
     }
 
+    /// True if the stage has one task in any run, unless it has none.
+    ///
+    /// ```
+    /// use twinprint_dedup::Stage;
+    ///
+    /// assert!(Stage::Lead.has_one_task() && !Stage::Join.has_one_task());
+    /// ```
+    pub fn has_one_task(self) -> bool {
+        match self {
+            Self::Items
+            | Self::Parameters
+            | Self::Candidates
+            | Self::Lead
+            | Self::Groups
+            | Self::Shared
+            | Self::Passages => true,
+            Self::Analyse
+            | Self::Classes
+            | Self::Against
+            | Self::Join
+            | Self::Verify
+            | Self::Recall
+            | Self::Winnow
+            | Self::Parts => false,
+        }
+    }
+
     /// The name of the folder of the stage.
     pub(super) fn folder(self) -> String {
         format!("{}-{}", self as u8 + 1, self.name())

@@ -145,7 +145,7 @@ impl<'j> Former<'j> {
 
     /// Reads the numbers of the items of a block of the earlier run.
     fn numbers_of_block(&self, numbers: &RowFile<Number>, block: u32) -> Result<BlockNumbers, DedupError> {
-        let range = self.items.block(block);
+        let range = self.items.blocks.block(block);
         let rows = numbers.range(range.clone()).map(|row| Ok(row?.value));
         Ok(BlockNumbers {
             first: range.start,

@@ -10,8 +10,8 @@ use super::job::{ITEM_BYTES, StagedJob};
 use super::keep_key::{KeepKey, with_keep_key};
 use super::outputs::{CLASSES, FINGERPRINTS, ITEMS, ItemsSummary, TEXT_ROWS};
 use super::part_tables::TextRow;
+use super::row_blocks::RowBlocks;
 use super::tables::{FingerprintRow, GlobalClass, ItemRow, measure_of};
-use super::text_blocks::TextBlocks;
 use crate::candidates::TextCounts;
 use crate::corpus::shingle_sets::CorpusKey;
 use crate::error::DedupError;
@@ -57,19 +57,18 @@ fn number_items<K: KeepKey>(job: &StagedJob<'_>, dir: &Path) -> Result<ItemsSumm
     let searches_parts = job.options.parts.is_some();
     let mut texts = searches_parts.then(|| RowSorter::new(dir, job.sort_memory()));
     let mut summary = ItemsSummary {
-        items: 0,
         short: 0,
         empty: 0,
         equal_texts: 0,
         key: CorpusKey::default(),
-        blocks: Vec::new(),
-        texts: TextBlocks::default(),
+        blocks: RowBlocks::default(),
+        texts: RowBlocks::default(),
     };
     let most_bytes = job.block_bytes()?;
-    let mut block_bytes = u64::MAX;
     for class in Merge::of_files(&files, job.merge_memory()) {
         let class = class?;
-        job.check_at(summary.items)?;
+        let number = summary.blocks.rows;
+        job.check_at(number)?;
         let item = ItemRow {
             representative: class.representative,
             first: class.first,
@@ -85,11 +84,7 @@ fn number_items<K: KeepKey>(job: &StagedJob<'_>, dir: &Path) -> Result<ItemsSumm
             offset: class.offset,
             len: class.len,
         };
-        if block_bytes > most_bytes {
-            summary.blocks.push(summary.items);
-            block_bytes = 0;
-        }
-        block_bytes = block_bytes.saturating_add(u64::from(item.len) + ITEM_BYTES);
+        summary.blocks.push(u64::from(item.len) + ITEM_BYTES, most_bytes);
         let counts = item.counts();
         summary.short += u64::from(counts.is_short(job.options));
         summary.empty += if item.features == 0 {
@@ -103,30 +98,33 @@ fn number_items<K: KeepKey>(job: &StagedJob<'_>, dir: &Path) -> Result<ItemsSumm
             fingerprints.push(FingerprintRow {
                 fingerprint: item.fingerprint,
                 first: item.first,
-                item: summary.items,
+                item: number,
             })?;
         }
         if let Some(texts) = &mut texts {
             texts.push(TextRow::of(&item))?;
         }
         items.push(item)?;
-        summary.items += 1;
     }
     items.finish()?;
     fingerprints.write(&dir.join(FINGERPRINTS))?;
     if let Some(texts) = texts {
-        summary.texts = write_texts(job, dir, texts)?;
+        summary.texts = write_texts(job, dir, texts, most_bytes)?;
     }
     Ok(summary)
 }
 
-/// Writes the texts in input order, and divides them into blocks.
-fn write_texts(job: &StagedJob<'_>, dir: &Path, texts: RowSorter<TextRow>) -> Result<TextBlocks, DedupError> {
-    let most_bytes = job.block_bytes()?;
-    let mut blocks = TextBlocks::default();
+/// Writes the texts in input order, and divides them into blocks of at most `most_bytes` bytes.
+fn write_texts(
+    job: &StagedJob<'_>,
+    dir: &Path,
+    texts: RowSorter<TextRow>,
+    most_bytes: u64,
+) -> Result<RowBlocks, DedupError> {
+    let mut blocks = RowBlocks::default();
     let mut writer = RowWriter::create(&dir.join(TEXT_ROWS))?;
     texts.finish(|row| {
-        job.check_at(blocks.texts)?;
+        job.check_at(blocks.rows)?;
         blocks.push(u64::from(row.len) + ITEM_BYTES, most_bytes);
         writer.push(row)
     })?;

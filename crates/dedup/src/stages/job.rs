@@ -201,16 +201,12 @@ impl StagedJob<'_> {
 
     /// The items of a block.
     pub(super) fn items_of_block(&self, block: u32) -> Result<Range<u64>, DedupError> {
-        Ok(self.items_summary()?.block(block))
+        Ok(self.items_summary()?.blocks.block(block))
     }
 
     /// The block of an item.
     pub(super) fn item_block(&self, item: u64) -> Result<u32, DedupError> {
-        let after = self
-            .items_summary()?
-            .blocks
-            .partition_point(|&first| first <= item);
-        Ok(after.saturating_sub(1) as u32)
+        Ok(self.items_summary()?.blocks.block_of(item))
     }
 
     /// The candidate pair of two items.
@@ -301,5 +297,5 @@ const ROW_BYTES: u64 = 72;
 const ROWS_PER_CHECK: u64 = 1 << 16;
 /// The bytes of the tables of an item while its block is verified.
 pub(super) const ITEM_BYTES: u64 = 200;
-/// The smallest number of rows for which the memory decides about a block.
+/// The smallest number of rows of a block that the memory limit makes.
 const MIN_BLOCK_ROWS: u64 = 1 << 10;

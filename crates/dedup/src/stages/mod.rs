@@ -63,6 +63,7 @@ mod parts_tests;
 mod passages;
 mod recall;
 mod report;
+mod row_blocks;
 mod run;
 mod shared;
 mod shared_index;
@@ -71,7 +72,6 @@ mod tables;
 mod tasks;
 #[cfg(test)]
 mod tests;
-mod text_blocks;
 mod text_table;
 mod verify;
 mod winnow;

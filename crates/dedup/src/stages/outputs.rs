@@ -1,12 +1,11 @@
 //! The outputs of the stages: the names of their files, and their summaries.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 use twinprint_io::source::{Intake, IntegerType};
 
-use super::text_blocks::TextBlocks;
+use super::row_blocks::RowBlocks;
 use crate::candidates::FeatureLimits;
 use crate::candidates::radius::Radius;
 use crate::corpus::shingle_sets::CorpusKey;
@@ -77,7 +76,6 @@ pub(super) const TEXT_ROWS: &str = "texts";
 /// The counts of the items.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct ItemsSummary {
-    pub(super) items: u64,
     /// The number of texts with few features.
     pub(super) short: u64,
     /// The number of documents without features.
@@ -86,18 +84,10 @@ pub(super) struct ItemsSummary {
     pub(super) equal_texts: u64,
     /// The key of the shingle hash.
     pub(super) key: CorpusKey,
-    /// The first item of each block of items. The texts of a block fit into memory.
-    pub(super) blocks: Vec<u64>,
+    /// The blocks of items. The texts of a block fit into memory.
+    pub(super) blocks: RowBlocks,
     /// The blocks of the texts in input order; none unless partial copies are searched.
-    pub(super) texts: TextBlocks,
-}
-
-impl ItemsSummary {
-    /// The items of a block.
-    pub(super) fn block(&self, block: u32) -> Range<u64> {
-        let start = |block: usize| self.blocks.get(block).copied().unwrap_or(self.items);
-        start(block as usize)..start(block as usize + 1)
-    }
+    pub(super) texts: RowBlocks,
 }
 
 /// The name of the file of items that duplicate known documents.
@@ -284,7 +274,7 @@ pub(super) struct SharedSummary {
     /// The number of common fingerprints.
     pub(super) common: u64,
     /// The blocks of texts whose tables fit into memory in twos.
-    pub(super) blocks: TextBlocks,
+    pub(super) blocks: RowBlocks,
 }
 
 /// The name of the file of the fingerprints in passages of many texts, one bit for each row of [`SHARED`].

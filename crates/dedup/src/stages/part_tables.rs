@@ -126,12 +126,11 @@ row! {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rows::Row;
+    use crate::rows::{Row, assert_specified};
 
     #[test]
     fn the_rows_have_the_sizes_of_their_specification() {
-        let specification = include_str!("../../../../docs/stages.md");
-        for (row, bytes) in [
+        assert_specified(&[
             ("TextRow", TextRow::BYTES),
             ("WinnowedRow", WinnowedRow::BYTES),
             ("TextSizeRow", TextSizeRow::BYTES),
@@ -143,9 +142,6 @@ mod tests {
             ("HolderPlaceRow", HolderPlaceRow::BYTES),
             ("PartRow", PartRow::BYTES),
             ("PartPlaceRow", PartPlaceRow::BYTES),
-        ] {
-            let line = format!("| `{row}` | {bytes} |");
-            assert!(specification.contains(&line), "{line}");
-        }
+        ]);
     }
 }

@@ -106,7 +106,7 @@ impl StagedJob<'_> {
             },
             threshold: self.options.verify.then_some(self.options.threshold),
             search: SearchCounts {
-                texts: items.items,
+                texts: items.blocks.rows,
                 short_texts: items.short,
                 fingerprints: self.parameters()?.fingerprints,
                 matches: candidates.row_pairs,

@@ -10,7 +10,7 @@ use super::outputs::{
     COMMON_ENDS, COMMON_TEXTS, REFERENCES, SHARED, SHARED_TEXTS, SIZES, SharedSummary, WINNOWED,
 };
 use super::part_tables::{CommonTextRow, ReferenceRow, SharedRow, SharedTextRow, TextSizeRow, WinnowedRow};
-use super::text_blocks::TextBlocks;
+use super::row_blocks::RowBlocks;
 use crate::error::{DedupError, StageDamage};
 use crate::parts::{FINGERPRINT_BYTES, MIN_SHARED, TEXT_BYTES};
 use crate::rows::{Merge, Number, RowFile, RowSorter, RowWriter};
@@ -143,7 +143,7 @@ struct TextWriter {
     shared: RowWriter<SharedRow>,
     texts: RowWriter<SharedTextRow>,
     references: RowSorter<ReferenceRow>,
-    blocks: TextBlocks,
+    blocks: RowBlocks,
     /// The largest number of bytes of a block.
     block_bytes: u64,
     /// The numbers of shared and of common fingerprints of the text.
@@ -159,7 +159,7 @@ impl TextWriter {
             shared: RowWriter::create(&dir.join(SHARED))?,
             texts: RowWriter::create(&dir.join(SHARED_TEXTS))?,
             references: RowSorter::new(dir, job.sort_memory()),
-            blocks: TextBlocks::default(),
+            blocks: RowBlocks::default(),
             // Two blocks are in memory together.
             block_bytes: job.spec.memory / 4,
             own: 0,

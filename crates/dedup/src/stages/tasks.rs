@@ -93,13 +93,13 @@ impl StagedJob<'_> {
             Stage::Analyse => Some(self.spec.parts().len() as u32),
             Stage::Classes => Some(self.spec.ranges().len() as u32),
             Stage::Against if self.options.against.is_none() => Some(0),
-            Stage::Against if needs(Stage::Items) => Some(self.items_summary()?.blocks.len() as u32),
+            Stage::Against if needs(Stage::Items) => Some(self.items_summary()?.blocks.len()),
             Stage::Join if needs(Stage::Parameters) => {
                 Some(BlockPair::all(self.row_blocks()?).count() as u32)
             }
             Stage::Verify if needs(Stage::Candidates) => Some(self.candidates()?.blocks.len() as u32),
             Stage::Recall if needs(Stage::Candidates) && self.measures_recall()? => {
-                Some(self.items_summary()?.blocks.len() as u32)
+                Some(self.items_summary()?.blocks.len())
             }
             Stage::Recall if needs(Stage::Candidates) => Some(0),
             Stage::Winnow | Stage::Shared | Stage::Passages | Stage::Parts
@@ -107,20 +107,12 @@ impl StagedJob<'_> {
             {
                 Some(0)
             }
-            Stage::Items
-            | Stage::Parameters
-            | Stage::Candidates
-            | Stage::Lead
-            | Stage::Groups
-            | Stage::Shared
-            | Stage::Passages => Some(1),
+            stage if stage.has_one_task() => Some(1),
             Stage::Winnow if needs(Stage::Items) => Some(self.items_summary()?.texts.len()),
             Stage::Parts if needs(Stage::Shared) => {
                 Some(BlockPair::all(self.shared()?.blocks.len()).count() as u32)
             }
-            Stage::Against | Stage::Join | Stage::Verify | Stage::Recall | Stage::Winnow | Stage::Parts => {
-                None
-            }
+            _ => None,
         })
     }
 
@@ -188,7 +180,7 @@ impl StagedJob<'_> {
 
     /// The number of items.
     pub(crate) fn item_count(&self) -> Result<u64, DedupError> {
-        Ok(self.items_summary()?.items)
+        Ok(self.items_summary()?.blocks.rows)
     }
 
     /// The number of candidates.

@@ -12,10 +12,10 @@ use twinprint_fingerprint::{HashKey, hash_one};
 use twinprint_text::Measure;
 use twinprint_text::overlap::Shingler;
 
+use super::CheckJob;
 use super::problem::ResultProblem;
 use super::records::TextSample;
-use super::{CheckJob, check_cancelled};
-use crate::error::EvalError;
+use crate::error::{EvalError, check_cancelled};
 
 /// The largest number of problems of one kind that are listed.
 const MOST_PROBLEMS: usize = 20;

@@ -20,7 +20,6 @@ use std::sync::atomic::AtomicBool;
 
 use serde::{Deserialize, Serialize};
 use twinprint_dedup::{DedupOptions, Mode};
-use twinprint_io::JobError;
 use twinprint_io::progress::Progress;
 use twinprint_io::source::SourceOptions;
 
@@ -77,7 +76,7 @@ pub struct ResultCheck {
     pub missed: usize,
     /// Some of them, the most similar first.
     pub examples: Vec<MissedPair>,
-    /// What contradicts the result. Missed duplicates do not: a search by fingerprints may miss some.
+    /// The contradictions in the result. A missed duplicate is none, because a search by fingerprints may miss some.
     pub problems: Vec<ResultProblem>,
 }
 
@@ -89,7 +88,7 @@ struct ReportRecords {
 /// Checks a result.
 ///
 /// # Errors
-/// A file of the result cannot be read. What contradicts the result is no error but one of [`ResultCheck::problems`].
+/// A file of the result cannot be read. A contradiction in the result is no error but one of [`ResultCheck::problems`].
 ///
 /// # Examples
 /// ```
@@ -189,12 +188,4 @@ pub fn check_result(
     }
     check.problems = problems;
     Ok(check)
-}
-
-/// Returns an error if the check is cancelled.
-fn check_cancelled(cancel: &AtomicBool) -> Result<(), EvalError> {
-    if cancel.load(std::sync::atomic::Ordering::Relaxed) {
-        return Err(twinprint_dedup::DedupError::from(JobError::Cancelled).into());
-    }
-    Ok(())
 }

@@ -1,4 +1,4 @@
-//! What contradicts a result.
+//! The contradictions in a result.
 
 use std::fmt;
 

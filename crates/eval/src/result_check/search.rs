@@ -8,7 +8,8 @@ use serde::Serialize;
 use twinprint_fingerprint::HashKey;
 use twinprint_text::overlap::Shingler;
 
-use super::records::{Reading, ResultRecord, SampledText};
+use super::records::{Reading, SampledText};
+use crate::document_rows::DocumentRow;
 use crate::error::EvalError;
 
 /// The number of examples of missed pairs.
@@ -49,7 +50,7 @@ impl SampleSearch {
         let mut holders: FxHashMap<u64, Vec<u32>> = FxHashMap::default();
         let mut sizes = Vec::with_capacity(sample.len());
         for (number, text) in (0..).zip(&sample) {
-            let shingles = shingler.shingle(&text.text.canonical, text.text.measure);
+            let shingles = shingler.shingle(&text.document.canonical, text.document.measure);
             sizes.push(shingles.len());
             for shingle in shingles {
                 holders.entry(shingle).or_default().push(number);
@@ -77,8 +78,8 @@ impl SampleSearch {
         let mut first = 0;
         reading.each_batch(folder, |records| {
             let shingler = || Shingler::new(HashKey::PUBLIC);
-            let duplicates = |shingler: &mut Shingler, (at, record): (usize, &ResultRecord)| {
-                let shingles = shingler.shingle(&record.text.canonical, record.text.measure);
+            let duplicates = |shingler: &mut Shingler, (at, record): (usize, &DocumentRow)| {
+                let shingles = shingler.shingle(&record.canonical, record.measure);
                 self.duplicates(first + at as u64, record, &shingles, threshold)
             };
             let found = records.par_iter().enumerate().map_init(shingler, duplicates);
@@ -92,11 +93,11 @@ impl SampleSearch {
     fn duplicates(
         &self,
         position: u64,
-        record: &ResultRecord,
+        record: &DocumentRow,
         shingles: &[u64],
         threshold: f64,
     ) -> Vec<FoundDuplicate> {
-        let measure = record.text.measure;
+        let measure = record.measure;
         let mut common: FxHashMap<u32, usize> = FxHashMap::default();
         let held = shingles.iter().filter_map(|shingle| self.holders.get(shingle));
         for &number in held.flatten() {
@@ -107,7 +108,7 @@ impl SampleSearch {
             let union = shingles.len() + self.sizes[sampled as usize] - common;
             let jaccard = common as f64 / union as f64;
             let is_duplicate =
-                jaccard >= threshold && text.position != position && text.text.measure == measure;
+                jaccard >= threshold && text.position != position && text.document.measure == measure;
             is_duplicate.then(|| FoundDuplicate {
                 sampled,
                 id: record.id.clone(),
@@ -133,7 +134,7 @@ impl SampleSearch {
             .best
             .into_values()
             .map(|duplicate| MissedPair {
-                a: self.sample[duplicate.sampled as usize].id.clone(),
+                a: self.sample[duplicate.sampled as usize].document.id.clone(),
                 b: duplicate.id,
                 jaccard: duplicate.jaccard,
             })

@@ -6,10 +6,29 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from .stages import StagedRun
+
+
+@dataclass(frozen=True)
+class Result:
+    """The result of a run on an engine, as tables of the engine over the files of the result."""
+
+    kept: Any
+    """The records that are kept, with all their columns. None with mode="report"."""
+    removed: Any
+    """The records that duplicate a kept one, or a document of `against`."""
+    clusters: Any
+    """One row for each document: its group, and the kept document that it duplicates."""
+    pairs: Any
+    """The verified pairs; None unless `pairs` asked for them."""
+    report: dict[str, Any]
+    """The figures of the report."""
+    path: str
+    """The directory of the result, with the report as a page and the rejected records."""
 
 
 class WorkFolder:
@@ -74,6 +93,33 @@ class WorkFolder:
         """The run over the records, or over `data` if it names files."""
         paths = self.input if data is None else data
         return StagedRun(paths, self.result, **options)
+
+    def read(self, table: Callable[[str, str], Any]) -> Result:
+        """The result.
+
+        Args:
+            table: reads a file or a folder, given its path and its format, "parquet" or "json" for JSON lines.
+
+        Raises:
+            FileNotFoundError: there is no whole result.
+        """
+        path = self.result
+        if not (path / "report.json").exists():
+            raise FileNotFoundError(f"work: {path} is no whole result")
+
+        def records(name: str) -> Any:
+            form = files_of(path / name)
+            return None if form is None else table(str(path / name), form)
+
+        pairs = path / "pairs.jsonl"
+        return Result(
+            kept=records("kept"),
+            removed=records("removed"),
+            clusters=table(str(path / "clusters.parquet"), "parquet"),
+            pairs=table(str(pairs), "json") if pairs.exists() else None,
+            report=json.loads((path / "report.json").read_text(encoding="utf-8")),
+            path=str(path),
+        )
 
     def check_unfinished(self, run: StagedRun) -> None:
         """Raises FileExistsError if the folder has a whole result."""

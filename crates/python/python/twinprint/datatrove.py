@@ -21,7 +21,7 @@ from datatrove.utils.logging import logger
 
 from ._dedup import dedup
 from ._twinprint import TwinprintError
-from .stages import STAGES, StagedRun
+from .stages import SINGLE_STAGES, STAGES, StagedRun
 
 __all__ = ["CollectionFilter", "DedupFilter", "StageStep", "WriteStep", "steps"]
 
@@ -140,10 +140,6 @@ class CollectionFilter(BaseFilter):  # type: ignore[misc]
         return verdicts
 
 
-# The stages that have one task in any run.
-_SINGLE = frozenset({"items", "parameters", "candidates", "lead", "groups", "shared", "passages"})
-
-
 def steps(run: StagedRun) -> list[StageStep | WriteStep]:
     """The steps of a run, in order. Each is a pipeline of its own, which depends on the one before.
 
@@ -175,7 +171,7 @@ class StageStep(PipelineStep):  # type: ignore[misc]
 
     def tasks(self, most: int) -> int:
         """The number of tasks that the pipeline should have: `most`, or 1 for a stage with one task."""
-        return 1 if self.stage in _SINGLE else most
+        return 1 if self.stage in SINGLE_STAGES else most
 
     def run(self, data: Iterable[Document] | None = None, rank: int = 0, world_size: int = 1) -> Iterator[Document]:
         with self.track_time():

@@ -11,40 +11,20 @@
 
 from __future__ import annotations
 
-import json
 import os
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import ray
 import ray.data
 
-from ._work import WorkFolder, blocks_for, files_of, is_paths
+from ._work import Result, WorkFolder, blocks_for, is_paths
 from .stages import StagedRun
 
 __all__ = ["Result", "dedup", "result"]
 
-# How often a task is started again after its worker or its machine was lost.
+# The number of times that a task is started again after its worker or its machine was lost.
 _RETRIES = 10
-
-
-@dataclass(frozen=True)
-class Result:
-    """The result of `dedup`, as datasets over the files of the result."""
-
-    kept: Any
-    """The records that are kept, with all their columns. None with mode="report"."""
-    removed: Any
-    """The records that duplicate a kept one, or a document of `against`."""
-    clusters: Any
-    """One row for each document: its group, and the kept document that it duplicates."""
-    pairs: Any
-    """The verified pairs; None unless `pairs` asked for them."""
-    report: dict[str, Any]
-    """The figures of the report."""
-    path: str
-    """The directory of the result, with the report as a page and the rejected records."""
 
 
 def dedup(
@@ -89,7 +69,7 @@ def dedup(
     threads = max(int(options.get("threads", 1)), 1)
     work_of = ray.remote(num_cpus=threads, max_retries=_RETRIES)
     run.run_stages(partial(_run_stage, work_of(_run_task), run))
-    ray.get(work_of(_write).remote(run))
+    ray.get(work_of(StagedRun.finish).remote(run))
     return result(work)
 
 
@@ -99,25 +79,11 @@ def result(work: str | os.PathLike[str]) -> Result:
     Raises:
         FileNotFoundError: there is no whole result.
     """
-    path = WorkFolder(work).result
-    if not (path / "report.json").exists():
-        raise FileNotFoundError(f"work: {path} is no whole result")
-    pairs = path / "pairs.jsonl"
-    return Result(
-        kept=_records(path / "kept"),
-        removed=_records(path / "removed"),
-        clusters=ray.data.read_parquet(str(path / "clusters.parquet")),
-        pairs=ray.data.read_json(str(pairs), lines=True) if pairs.exists() else None,
-        report=json.loads((path / "report.json").read_text(encoding="utf-8")),
-        path=str(path),
-    )
+    return WorkFolder(work).read(_table)
 
 
-def _records(folder: Any) -> Any:
-    form = files_of(folder)
-    if form is None:
-        return None
-    return ray.data.read_parquet(str(folder)) if form == "parquet" else ray.data.read_json(str(folder), lines=True)
+def _table(path: str, form: str) -> Any:
+    return ray.data.read_parquet(path) if form == "parquet" else ray.data.read_json(path, lines=True)
 
 
 def _blocks() -> int:
@@ -131,9 +97,3 @@ def _run_stage(task: Any, run: StagedRun, stage: str, tasks: int) -> None:
 
 def _run_task(run: StagedRun, stage: str, task: int, tasks: int) -> None:
     run.run_task(stage, task, tasks)
-
-
-def _write(run: StagedRun) -> None:
-    # A task whose worker was lost may have written the result already.
-    if not run.is_finished():
-        run.write()

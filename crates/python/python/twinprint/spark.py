@@ -15,10 +15,8 @@ Spark Connect and on Sail. twinprint must be installed on all machines.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -28,31 +26,13 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from ._work import WorkFolder, blocks_for, files_of, is_paths
+from ._work import Result, WorkFolder, blocks_for, is_paths
 from .stages import StagedRun
 
 __all__ = ["Result", "dedup", "join", "query", "result"]
 
 # The number of stored fingerprints that are joined with the queries at a time. The queries are sorted anew for each.
 _SCANNED_ROWS = 1 << 21
-
-
-@dataclass(frozen=True)
-class Result:
-    """The result of `dedup`, as DataFrames over the files of the result."""
-
-    kept: DataFrame | None
-    """The records that are kept, with all their columns. None with mode="report"."""
-    removed: DataFrame | None
-    """The records that duplicate a kept one, or a document of `against`."""
-    clusters: DataFrame
-    """One row for each document: its group, and the kept document that it duplicates."""
-    pairs: DataFrame | None
-    """The verified pairs; None unless `pairs` asked for them."""
-    report: dict[str, Any]
-    """The figures of the report."""
-    path: str
-    """The directory of the result, with the report as a page and the rejected records."""
 
 
 def dedup(
@@ -97,7 +77,7 @@ def dedup(
     if not paths:
         folder.write_input(data.columns, lambda path: data.write.parquet(f"file://{path}"))
     run.run_stages(partial(_run_stage, session, run))
-    _tasks(session, 1, partial(_write, run))
+    _tasks(session, 1, partial(_finish, run))
     return result(work, session=session)
 
 
@@ -108,27 +88,10 @@ def result(work: str | os.PathLike[str], *, session: SparkSession | None = None)
         FileNotFoundError: there is no whole result.
     """
     session = session or SparkSession.active()
-    path = WorkFolder(work).result
-    if not (path / "report.json").exists():
-        raise FileNotFoundError(f"work: {path} is no whole result")
-    clusters = _table(session, path / "clusters.parquet", "parquet")
-    pairs = path / "pairs.jsonl"
-    return Result(
-        kept=_records(session, path / "kept"),
-        removed=_records(session, path / "removed"),
-        clusters=clusters,
-        pairs=_table(session, pairs, "json") if pairs.exists() else None,
-        report=json.loads((path / "report.json").read_text(encoding="utf-8")),
-        path=str(path),
-    )
+    return WorkFolder(work).read(partial(_table, session))
 
 
-def _records(session: SparkSession, folder: Any) -> DataFrame | None:
-    form = files_of(folder)
-    return None if form is None else _table(session, folder, form)
-
-
-def _table(session: SparkSession, path: Any, form: str) -> DataFrame:
+def _table(session: SparkSession, path: str, form: str) -> DataFrame:
     return session.read.format(form).load(f"file://{path}")
 
 
@@ -166,10 +129,8 @@ def _run_task(run: StagedRun, stage: str, tasks: int, task: int) -> None:
     run.run_task(stage, task, tasks)
 
 
-def _write(run: StagedRun, _: int) -> None:
-    # A task whose executor was lost may have written the result already.
-    if not run.is_finished():
-        run.write()
+def _finish(run: StagedRun, _: int) -> None:
+    run.finish()
 
 
 def query(

@@ -35,10 +35,13 @@ from ._documents import real
 from ._fingerprint import PROFILE
 from ._progress import Progress, reporting
 
-__all__ = ["STAGES", "StageState", "StagedRun"]
+__all__ = ["SINGLE_STAGES", "STAGES", "StageState", "StagedRun"]
 
-STAGES: tuple[str, ...] = tuple(_twinprint.stage_names())
+STAGES: tuple[str, ...] = tuple(name for name, _ in _twinprint.stages())
 """The names of the stages, in order."""
+
+SINGLE_STAGES: frozenset[str] = frozenset(name for name, is_single in _twinprint.stages() if is_single)
+"""The stages that have one task in any run."""
 
 # The list of the files of a finished result, and the marker of an unfinished one.
 _FINISHED = ".twinprint-output"
@@ -191,6 +194,11 @@ class StagedRun:
         with reporting(progress) as report:
             return StageState(*handle.run_stage(stage, task, tasks, report))
 
+    def finish(self) -> None:
+        """Writes the result unless it is there: a task whose process was lost may have written it already."""
+        if not self.is_finished():
+            self.write()
+
     def write(self, progress: bool | Progress | None = None) -> dict[str, Any]:
         """Runs the tasks that have not ended, writes the result, and deletes the folder of the stages.
 
@@ -225,11 +233,12 @@ class StagedRun:
         Raises:
             RuntimeError: tasks of a stage are missing afterwards. Perhaps a machine does not share the folder.
         """
-        for stage in STAGES:
-            state = self.state(stage)
-            if not state.is_whole:
-                each(stage, state.tasks or 0)
-                state = self.state(stage)
+        states = self.states()
+        for place, stage in enumerate(STAGES):
+            if not states[place].is_whole:
+                each(stage, states[place].tasks or 0)
+                states = self.states()
+            state = states[place]
             if not state.is_whole:
                 raise RuntimeError(
                     f"{state.ended} of {state.tasks} tasks of the stage {stage} have ended; "
