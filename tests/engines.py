@@ -5,14 +5,17 @@
     tests/engines.py sail               Sail, a local cluster
     tests/engines.py ray                Ray, on this machine
     tests/engines.py datatrove          datatrove, its local executor
-    tests/engines.py spark --full       all sets with all options, and more kills
+    tests/engines.py slurm              datatrove on Slurm: a controller and one machine
+    tests/engines.py spark --full       all sets with all options
+    tests/engines.py spark --kills 10   only kills: ten in each stage
 
-A set is divided among the partitions of a table. The options change from run to run. Worker processes of Spark and Ray are
-killed (SIGKILL) while they run tasks, and so is a driver, whose work a second driver goes on with. Compared are kept and
-removed records, groups, pairs and rejects, and the numbers of rows of the tables that the drivers return.
+A set is divided among the partitions of a table. The options change from run to run. Worker processes of Spark, Ray and
+Slurm are killed (SIGKILL) while they run tasks, and so is a driver, whose work a second driver goes on with. A second run
+goes on from an incremental one. Compared are kept and removed records, groups, pairs and rejects, and the numbers of rows
+of the tables that the drivers return.
 
-Needs the package with the engine in this Python, for Spark also Java, and the binary (TWINPRINT). Where the engine is not
-installed, the test is skipped with a message.
+Needs the package with the engine in this Python, for Spark also Java, for Slurm its daemons and munged, and the binary
+(TWINPRINT). Where the engine is not installed, the test is skipped with a message.
 """
 
 import argparse
@@ -21,7 +24,6 @@ import json
 import os
 import random
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -31,11 +33,12 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import corpora
+import engine_kinds
 import shards
 
 BINARY = shards.BINARY
 # The package that each engine comes in.
-MODULES = {"spark": "pyspark", "sail": "pysail", "ray": "ray", "datatrove": "datatrove"}
+MODULES = {"spark": "pyspark", "sail": "pysail", "ray": "ray", "datatrove": "datatrove", "slurm": "datatrove"}
 # The sets of the short form, and the number of documents of each that it takes. "mixed" has texts in both languages in a
 # random order, and "crowd" has hundreds of pages that differ in a few words.
 FEW, MOST = ["mixed", "crowd"], 1200
@@ -53,11 +56,14 @@ OPTIONS = [
         {"keep": "newest", "sort": "rank", "pairs": "distinct"},
         ["--keep", "newest", "--keep-key", "rank", "--pairs=distinct"],
     ),
+    ({"blocks": 2, "parts": 0.2, "keep": "longest"}, ["--parts=0.2", "--keep", "longest"]),
 ]
 # The stages with several tasks, in which workers are killed.
 KILLED_IN = ("analyse", "classes", "join", "verify", "recall")
 # The longest time after the start of a stage at which a worker is killed, in seconds.
 KILL_WITHIN = 0.7
+# The number of documents of the runs with kills in all stages.
+KILLS_DOCUMENTS = 6000
 
 
 def sets():
@@ -102,257 +108,62 @@ def files(folder):
     return found
 
 
-class Spark:
-    """A standalone master with two workers, each with one core."""
-
-    kills = True
-
-    def __init__(self, folder):
-        import pyspark
-
-        if "TWINPRINT_MASTER" in os.environ:
-            self.master, self.processes, self.log = os.environ["TWINPRINT_MASTER"], [], None
-            self.session = self.connect()
-            return
-        self.home = Path(pyspark.__file__).parent
-        python = {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
-        self.environment = {**os.environ, **python, "SPARK_HOME": str(self.home), "SPARK_LOCAL_IP": "127.0.0.1"}
-        os.environ.update(python)
-        port = random.randrange(20000, 30000)
-        self.master = f"spark://127.0.0.1:{port}"
-        self.log = open(folder / "spark.log", "wb")
-        self.processes = [
-            self.start("master.Master", "--host", "127.0.0.1", "--port", str(port), "--webui-port", "0"),
-        ]
-        for worker in range(2):
-            place = folder / f"worker-{worker}"
-            options = ["--cores", "1", "--memory", "1500m", "--webui-port", "0", "--work-dir", str(place)]
-            self.processes.append(self.start("worker.Worker", "--host", "127.0.0.1", *options, self.master))
-        self.session = self.connect()
-
-    def start(self, name, *options):
-        command = [str(self.home / "bin/spark-class"), f"org.apache.spark.deploy.{name}", *options]
-        return subprocess.Popen(command, env=self.environment, stdout=self.log, stderr=self.log)
-
-    def connect(self):
-        from pyspark.sql import SparkSession
-
-        builder = SparkSession.builder.master(self.master).appName("twinprint")
-        for key, value in {
-            "spark.executor.memory": "1g",
-            "spark.executor.cores": "1",
-            "spark.task.maxFailures": "1000",
-            "spark.ui.enabled": "false",
-            "spark.ui.showConsoleProgress": "false",
-            "spark.driver.host": "127.0.0.1",
-            "spark.driver.bindAddress": "127.0.0.1",
-            "spark.deploy.maxExecutorRetries": "-1",
-            "spark.excludeOnFailure.enabled": "false",
-            "spark.sql.shuffle.partitions": "8",
-        }.items():
-            builder = builder.config(key, value)
-        session = builder.getOrCreate()
-        session.sparkContext.setLogLevel("OFF")
-        deadline = time.monotonic() + 60
-        while session.sparkContext._jsc.sc().getExecutorMemoryStatus().size() < 3:
-            if time.monotonic() > deadline:
-                raise TimeoutError("the workers of Spark have not started within a minute")
-            time.sleep(0.2)
-        return session
-
-    def table(self, rows, partitions):
-        share = -(-len(rows) // partitions)
-        parts = [rows[start : start + share] for start in range(0, len(rows), share)]
-        lists = self.session.sparkContext.parallelize(parts, len(parts)).flatMap(lambda part: part)
-        return self.session.createDataFrame(lists, "id string, text string, rank long")
-
-    def dedup(self, table, work, options):
-        import twinprint.spark
-
-        return twinprint.spark.dedup(table, work, session=self.session, id="id", **options)
-
-    def counts(self, found):
-        return {"kept": found.kept.count(), "removed": found.removed.count() if found.removed else 0}
-
-    def module(self):
-        import twinprint.spark
-
-        return twinprint.spark
-
-    def other_driver(self):
-        """Leaves the workers to another driver, and returns its environment."""
-        self.session.stop()
-        return {"TWINPRINT_MASTER": self.master}
-
-    def take_over(self):
-        self.session = self.connect()
-
-    def kill(self, draw):
-        """Kills an executor. Returns whether there was one."""
-        return kill_one(draw, "CoarseGrainedExecutorBackend")
-
-    def stop(self):
-        self.session.stop()
-        for process in self.processes:
-            process.terminate()
-        for process in self.processes:
-            process.wait()
-        self.log.close()
-
-
-class Sail(Spark):
-    """The server of Sail, with its workers in processes of their own."""
-
-    kills = False
-
-    def __init__(self, folder):
-        os.environ.update(SAIL_MODE="local-cluster", RUST_LOG="error")
-        from pysail.spark import SparkConnectServer
-        from pyspark.sql import SparkSession
-
-        self.server = SparkConnectServer()
-        self.server.start()
-        _, port = self.server.listening_address
-        self.session = SparkSession.builder.remote(f"sc://localhost:{port}").getOrCreate()
-
-    def table(self, rows, partitions):
-        return self.session.createDataFrame([tuple(row.values()) for row in rows], "id string, text string, rank long")
-
-    def stop(self):
-        self.session.stop()
-        self.server.stop()
-
-
-class Ray:
-    """Ray on this machine, with two workers."""
-
-    kills = True
-
-    def __init__(self, folder):
-        import ray
-
-        logging = {"log_to_driver": False, "logging_level": "error", "include_dashboard": False}
-        ray.init(num_cpus=2, object_store_memory=200 << 20, _temp_dir=str(folder / "ray"), **logging)
-        ray.data.DataContext.get_current().enable_progress_bars = False
-
-    def table(self, rows, partitions):
-        import ray
-
-        return ray.data.from_items(rows, override_num_blocks=partitions)
-
-    def dedup(self, table, work, options):
-        import twinprint.ray
-
-        return twinprint.ray.dedup(table, work, id="id", **options)
-
-    def counts(self, found):
-        return {"kept": found.kept.count(), "removed": found.removed.count() if found.removed else 0}
-
-    def module(self):
-        import twinprint.ray
-
-        return twinprint.ray
-
-    def other_driver(self):
-        return {}
-
-    def take_over(self):
-        pass
-
-    def kill(self, draw):
-        """Kills a worker. Returns whether there was one."""
-        return kill_one(draw, "ray::_run_task")
-
-    def stop(self):
-        import ray
-
-        ray.shutdown()
-
-
-class Datatrove:
-    """The local executor of datatrove, with two workers."""
-
-    kills = False
-
-    def __init__(self, folder):
-        pass
-
-    def table(self, rows, partitions):
-        return rows, partitions
-
-    def dedup(self, table, work, options):
-        from datatrove.executor import LocalPipelineExecutor
-
-        import twinprint.datatrove
-
-        rows, partitions = table
-        folder = Path(work)
-        (folder / "input").mkdir(parents=True)
-        for number in range(partitions):
-            lines = [json.dumps(row, ensure_ascii=False) for row in rows[number * len(rows) // partitions : (number + 1) * len(rows) // partitions]]
-            (folder / f"input/{number:05}.jsonl").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-        run = twinprint.StagedRun(folder / "input", folder / "result", id="id", **options)
-        before = None
-        for step in twinprint.datatrove.steps(run):
-            logs = str(folder / "logs" / step.stage)
-            before = LocalPipelineExecutor([step], tasks=step.tasks(3), workers=2, logging_dir=logs, depends=before)
-        before.run()
-
-    def counts(self, found):
-        return None
-
-    def stop(self):
-        pass
-
-
-def kill_one(draw, name):
-    """Kills one of the processes whose command contains `name`."""
-    listed = subprocess.run(["pgrep", "-f", name], stdout=subprocess.PIPE, text=True).stdout.split()
-    if not listed:
-        return False
-    try:
-        os.kill(int(draw.choice(listed)), signal.SIGKILL)
-    except ProcessLookupError:
-        return False
-    return True
-
-
 @contextmanager
 def around_stages(engine, around):
-    """Runs each stage of the driver inside the context manager that `around` returns for its name, while the block runs."""
+    """Runs each stage of the driver, and the writing, inside the context manager that `around` returns for its name."""
     module = engine.module()
-    original = module._run_stage
+    original = module._run_stage, module._write
 
     def run_stage(*arguments):
         with around(next(it for it in arguments if isinstance(it, str))):
-            original(*arguments)
+            original[0](*arguments)
 
-    module._run_stage = run_stage
+    def write(*arguments):
+        with around("write"):
+            original[1](*arguments)
+
+    module._run_stage, module._write = run_stage, write
     try:
         yield
     finally:
-        module._run_stage = original
+        module._run_stage, module._write = original
 
 
 @contextmanager
-def killing(engine, draw, stages):
-    """Kills a worker at a random moment of each of the stages, while the block runs. Gives the list of kills."""
+def timing(engine):
+    """Gives the seconds of each stage that runs while the block runs."""
+    seconds = {}
+
+    @contextmanager
+    def around(stage):
+        started = time.monotonic()
+        yield
+        seconds[stage] = time.monotonic() - started
+
+    with around_stages(engine, around):
+        yield seconds
+
+
+@contextmanager
+def killing(engine, draw, within):
+    """Kills a worker in each stage of `within`, at a random moment within its seconds, while the block runs. Gives the
+    list of the stages in which one was killed."""
     kills = []
 
     @contextmanager
     def around(stage):
         ended = threading.Event()
-        delay = draw.uniform(0, KILL_WITHIN)
+        delay = draw.uniform(0, within.get(stage, 0))
 
         def kill():
             ended.wait(delay)
             while not ended.is_set():
-                if engine.kill(draw):
+                if engine.kill(draw, stage):
                     kills.append(stage)
                     break
                 ended.wait(0.01)
 
-        if stage in stages:
+        if stage in within:
             threading.Thread(target=kill, daemon=True).start()
         try:
             yield
@@ -389,9 +200,9 @@ def check(engine, name, turn, arguments, draw):
             partitions = PARTITIONS[(turn + number) % len(PARTITIONS)]
             work = folder / f"work-{number}"
             table = engine.table(rows, partitions)
-            stages = KILLED_IN if engine.kills and number % 2 == 0 else ()
+            kills_now = engine.kills and number % 2 == 0
             started = time.monotonic()
-            with killing(engine, draw, stages) if stages else nullcontext([]) as kills:
+            with killing(engine, draw, dict.fromkeys(KILLED_IN, KILL_WITHIN)) if kills_now else nullcontext([]) as kills:
                 found = engine.dedup(table, work, options)
             seconds = time.monotonic() - started
             different = compare(folder, work, command)
@@ -445,6 +256,78 @@ def check_driver(engine, arguments, draw):
     return bool(different)
 
 
+def check_kills(engine, arguments):
+    """Kills a worker in each stage, several times. Returns whether results differ."""
+    draw = random.Random(arguments.seed)
+    rows = documents("mixed", KILLS_DOCUMENTS)
+    options = {"blocks": 3, "hamming": 12, "parts": 0.2, "pairs": "all"}
+    command = ["--hamming", "12", "--parts=0.2", "--pairs=all"]
+    with tempfile.TemporaryDirectory(prefix="twinprint-engines-") as place:
+        folder = Path(place)
+        shards.collect(folder, rows[::7])
+        options["against"], command = folder / "seen", [*command, "--against", "seen"]
+        if isinstance(engine, engine_kinds.Slurm):
+            engine.kills_each, engine.draw = arguments.kills, draw
+            engine.dedup(engine.table(rows, 5), folder / "work", options)
+            killed, wrong = engine.killed, bool(compare(folder, folder / "work", command))
+        else:
+            with timing(engine) as within:
+                engine.dedup(engine.table(rows, 5), folder / "work", options)
+            killed, wrong = dict.fromkeys(within, 0), bool(compare(folder, folder / "work", command))
+            runs = 0
+            while min(killed.values()) < arguments.kills and runs < 3 * arguments.kills:
+                runs += 1
+                work = folder / f"work-{runs}"
+                missing = {stage: within[stage] for stage in within if killed[stage] < arguments.kills}
+                with killing(engine, draw, missing) as kills:
+                    engine.dedup(engine.table(rows, 5), work, options)
+                for stage in kills:
+                    killed[stage] += 1
+                different = compare(folder, work, command)
+                wrong |= bool(different)
+                print(f"run {runs}: {len(kills)} killed, {', '.join(map(str, different)) or 'nothing'} differs", flush=True)
+                shutil.rmtree(work)
+    print(
+        f"{len(rows)} documents, kills: {', '.join(f'{stage} {count}' for stage, count in killed.items())}: "
+        f"{'results differ' if wrong else 'all results equal'}",
+        flush=True,
+    )
+    return wrong
+
+
+def check_incremental(engine):
+    """Runs over some files, then over these and more. Returns whether the result differs."""
+    rows = documents("revisions-en", MOST)
+    with tempfile.TemporaryDirectory(prefix="twinprint-engines-") as place:
+        folder = Path(place)
+        work = folder / "work"
+        pages, analysed = work / "input", work / "result.stages/1-analyse"
+        options = {"incremental": True, "hamming": 12, "parts": 0.2, "blocks": 2}
+
+        def add(day, part):
+            (pages / day).mkdir(parents=True)
+            for file in range(3):
+                lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in part[file::3])
+                (pages / day / f"{file}.jsonl").write_text(lines, encoding="utf-8")
+
+        add("day=1", rows[: len(rows) // 2])
+        engine.dedup(str(pages), work, options)
+        before = {path.name: path.stat().st_ino for path in analysed.iterdir() if not path.name.startswith(".")}
+        add("day=2", rows[len(rows) // 2 :])
+        found = engine.dedup(str(pages), work, {**options, "overwrite": True})
+        after = {path.name: path.stat().st_ino for path in analysed.iterdir()}
+        made_again = [name for name, number in before.items() if after.get(name) != number]
+        shutil.rmtree(work / "result.stages")
+        different = compare(folder, work, ["--hamming", "12", "--parts=0.2"])
+        if made_again or not before:
+            different.append(f"the tasks {made_again} of {list(before)} ran again")
+        print(
+            f"incremental: {', '.join(map(str, different)) + ' differ' if different else 'equal'}; {engine.counts(found)}",
+            flush=True,
+        )
+    return bool(different)
+
+
 def check_search(engine):
     """Compares `query` and `join` with an index. Returns whether the results differ."""
     import numpy as np
@@ -491,6 +374,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("engine", choices=MODULES)
     parser.add_argument("--full", action="store_true")
+    parser.add_argument("--kills", type=int, default=0)
     parser.add_argument("--only", default="")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--drive", metavar="WORK", help="run one job in a work folder, to be killed")
@@ -501,15 +385,22 @@ def main():
     corpora.require("engines.py")
     names = [name for name in (sets() if arguments.full or arguments.only else FEW) if arguments.only in name]
     draw = random.Random(arguments.seed)
-    kinds = {"spark": Spark, "sail": Sail, "ray": Ray, "datatrove": Datatrove}
+    if arguments.engine == "slurm" and not all(map(shutil.which, ("munged", "slurmctld", "slurmd"))):
+        print("skipped: Slurm or munged is not installed")
+        return 0
+    kind = getattr(engine_kinds, arguments.engine.capitalize())
     with tempfile.TemporaryDirectory(prefix="twinprint-engine-") as place:
-        engine = kinds[arguments.engine](Path(place))
+        engine = kind(Path(place))
         if arguments.drive:
             table = engine.table(documents("revisions-en", MOST), 3)
             engine.dedup(table, arguments.drive, {"blocks": 3, "hamming": 12})
             return 0
         try:
-            wrong = check_search(engine) if isinstance(engine, Spark) else 0
+            if arguments.kills:
+                return 1 if check_kills(engine, arguments) else 0
+            wrong = check_search(engine) if isinstance(engine, engine_kinds.Spark) else 0
+            if hasattr(engine, "read"):
+                wrong += check_incremental(engine)
             if engine.kills:
                 wrong += check_driver(engine, arguments, draw)
             results = [check(engine, name, turn, arguments, draw) for turn, name in enumerate(names)]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .stages import StagedRun
+from .stages import StagedRun, is_whole
 
 
 @dataclass(frozen=True)
@@ -89,44 +89,57 @@ class WorkFolder:
         partial.write_text(json.dumps({"columns": list(columns)}), encoding="utf-8")
         partial.replace(marker)
 
-    def run(self, data: Any, **options: Any) -> StagedRun:
-        """The run over the records, or over `data` if it names files."""
-        paths = self.input if data is None else data
-        return StagedRun(paths, self.result, **options)
+    def begin(self, paths: Any, *, overwrite: bool, **options: Any) -> StagedRun:
+        """The run over files, or over the records of a table if `paths` is None.
 
-    def read(self, table: Callable[[str, str], Any]) -> Result:
+        Args:
+            overwrite: True deletes what earlier runs have left. An incremental run replaces only the result, and goes
+                on from the stages of the earlier one.
+
+        Raises:
+            FileExistsError: the folder has a whole result, and `overwrite` is False.
+            ValueError: the run is incremental, and there are no paths.
+        """
+        incremental = bool(options.get("incremental", False))
+        if incremental and paths is None:
+            raise ValueError("incremental: give the paths of files that later runs find again, not a table")
+        if overwrite and not incremental:
+            self.clear()
+        # The stages of an incremental run stay beside its result, so the result alone tells that it is whole. A lost
+        # task may have written it already, and may write it again.
+        run = StagedRun(self.input if paths is None else paths, self.result, overwrite=incremental, **options)
+        if not overwrite and (is_whole(run.out) if incremental else run.is_finished()):
+            raise FileExistsError(
+                f"work: {self.path} has a whole result; read it with `result`, use another folder, or overwrite=True"
+            )
+        return run
+
+    def read(self, table: Callable[[list[str], str], Any]) -> Result:
         """The result.
 
         Args:
-            table: reads a file or a folder, given its path and its format, "parquet" or "json" for JSON lines.
+            table: reads files, given their paths and their format, "parquet" or "json" for JSON lines.
 
         Raises:
             FileNotFoundError: there is no whole result.
         """
         path = self.result
-        if not (path / "report.json").exists():
+        if not is_whole(path):
             raise FileNotFoundError(f"work: {path} is no whole result")
 
         def records(name: str) -> Any:
-            form = files_of(path / name)
-            return None if form is None else table(str(path / name), form)
+            files, form = files_of(path / name)
+            return table(files, form) if files else None
 
         pairs = path / "pairs.jsonl"
         return Result(
             kept=records("kept"),
             removed=records("removed"),
-            clusters=table(str(path / "clusters.parquet"), "parquet"),
-            pairs=table(str(pairs), "json") if pairs.exists() else None,
+            clusters=table([str(path / "clusters.parquet")], "parquet"),
+            pairs=table([str(pairs)], "json") if pairs.exists() else None,
             report=json.loads((path / "report.json").read_text(encoding="utf-8")),
             path=str(path),
         )
-
-    def check_unfinished(self, run: StagedRun) -> None:
-        """Raises FileExistsError if the folder has a whole result."""
-        if run.is_finished():
-            raise FileExistsError(
-                f"work: {self.path} has a whole result; read it with `result`, use another folder, or overwrite=True"
-            )
 
 
 def is_paths(data: Any) -> bool:
@@ -136,20 +149,21 @@ def is_paths(data: Any) -> bool:
     return isinstance(data, (list, tuple)) and bool(data) and all(isinstance(it, (str, os.PathLike)) for it in data)
 
 
-def files_of(folder: Path) -> str | None:
-    """The format of the files of a part of a result, "parquet" or "json"; None if there are no files.
+def files_of(folder: Path) -> tuple[list[str], str]:
+    """The files of a part of a result, in order, and their format, "parquet" or "json".
+
+    The engines get the files themselves: some do not look into the folders of a folder, and some take names such as
+    `day=1` for columns.
 
     Raises:
         ValueError: the files have another format.
     """
-    names = [path.name for path in folder.rglob("*") if path.is_file()] if folder.is_dir() else []
-    if not names:
-        return None
+    names = sorted(str(path) for path in folder.rglob("*") if path.is_file()) if folder.is_dir() else []
     if all(name.endswith(".parquet") for name in names):
-        return "parquet"
+        return names, "parquet"
     if all(name.endswith((".jsonl", ".json", ".ndjson", ".jsonl.gz", ".json.gz", ".ndjson.gz")) for name in names):
-        return "json"
-    raise ValueError(f"{folder}: the records are in files such as {names[0]}; read them with a reader of their format")
+        return names, "json"
+    raise ValueError(f"the records are in files such as {names[0]}; read them with a reader of their format")
 
 
 def blocks_for(cores: int) -> int:

@@ -45,7 +45,9 @@ def dedup(
             first in the sense of keep="first".
         work: a folder on a file system that all machines share under the same path. It belongs to this call: the
             dataset is not read again if an earlier run has written it.
-        overwrite: True deletes an earlier result in `work` and begins anew.
+        overwrite: True deletes what earlier runs have left in `work`, and begins anew. With `incremental=True` it
+            replaces the result only. Then `data` is the folder of the earlier run, with more files after the others,
+            and only these are analysed and verified.
         options: the arguments of `twinprint.StagedRun`, such as `text`, `id`, `keep`, `threshold`, `pairs`, `against`,
             `blocks`, `memory` (of a task, "1GiB" by default) and `threads` (1, the number of CPUs of a task). With B
             blocks, B (B + 1) / 2 tasks run at the same time in the longest stages; the default is the least number that
@@ -53,23 +55,20 @@ def dedup(
 
     Raises:
         ValueError, TypeError: an argument cannot be used; the message begins with its name.
-        FileExistsError: `work` has a whole result.
+        FileExistsError: `work` has a whole result, and `overwrite` is False.
     """
     paths = is_paths(data)
     if not paths and not isinstance(data, ray.data.Dataset):
         raise TypeError(f"data: expected a dataset of Ray Data or paths, not {type(data).__name__}")
     folder = WorkFolder(work)
-    if overwrite:
-        folder.clear()
     options.setdefault("blocks", _blocks())
-    run = folder.run(data if paths else None, **options)
-    folder.check_unfinished(run)
+    run = folder.begin(data if paths else None, overwrite=overwrite, **options)
     if not paths:
         folder.write_input(data.columns(), lambda path: data.write_parquet(path))
     threads = max(int(options.get("threads", 1)), 1)
     work_of = ray.remote(num_cpus=threads, max_retries=_RETRIES)
     run.run_stages(partial(_run_stage, work_of(_run_task), run))
-    ray.get(work_of(StagedRun.finish).remote(run))
+    _write(work_of(_run_finish), run)
     return result(work)
 
 
@@ -82,8 +81,10 @@ def result(work: str | os.PathLike[str]) -> Result:
     return WorkFolder(work).read(_table)
 
 
-def _table(path: str, form: str) -> Any:
-    return ray.data.read_parquet(path) if form == "parquet" else ray.data.read_json(path, lines=True)
+def _table(files: list[str], form: str) -> Any:
+    if form == "parquet":
+        return ray.data.read_parquet(files, partitioning=None)
+    return ray.data.read_json(files, lines=True, partitioning=None)
 
 
 def _blocks() -> int:
@@ -93,6 +94,14 @@ def _blocks() -> int:
 
 def _run_stage(task: Any, run: StagedRun, stage: str, tasks: int) -> None:
     ray.get([task.remote(run, stage, number, tasks) for number in range(tasks)])
+
+
+def _write(task: Any, run: StagedRun) -> None:
+    ray.get(task.remote(run))
+
+
+def _run_finish(run: StagedRun) -> None:
+    run.finish()
 
 
 def _run_task(run: StagedRun, stage: str, task: int, tasks: int) -> None:

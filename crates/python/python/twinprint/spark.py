@@ -55,29 +55,28 @@ def dedup(
         work: a folder on a file system that the driver and all executors share under the same path. It belongs to this
             call: the DataFrame is not read again if an earlier run has written it.
         session: the session; by default that of the DataFrame, or the active one.
-        overwrite: True deletes an earlier result in `work` and begins anew.
+        overwrite: True deletes what earlier runs have left in `work`, and begins anew. With `incremental=True` it
+            replaces the result only. Then `data` is the folder of the earlier run, with more files after the others,
+            and only these are analysed and verified.
         options: the arguments of `twinprint.StagedRun`, such as `text`, `id`, `keep`, `threshold`, `pairs`, `against`,
             `blocks`, `memory` (of a task, "1GiB" by default) and `threads` (1). With B blocks, B (B + 1) / 2 tasks run
             at the same time in the longest stages; the default is the least number that gives each core one.
 
     Raises:
         ValueError, TypeError: an argument cannot be used; the message begins with its name.
-        FileExistsError: `work` has a whole result.
+        FileExistsError: `work` has a whole result, and `overwrite` is False.
     """
     paths = is_paths(data)
     if not paths and not hasattr(data, "mapInArrow"):
         raise TypeError(f"data: expected a DataFrame of Spark or paths, not {type(data).__name__}")
     session = session or (SparkSession.active() if paths else data.sparkSession)
     folder = WorkFolder(work)
-    if overwrite:
-        folder.clear()
     options.setdefault("blocks", _blocks(session))
-    run = folder.run(data if paths else None, **options)
-    folder.check_unfinished(run)
+    run = folder.begin(data if paths else None, overwrite=overwrite, **options)
     if not paths:
         folder.write_input(data.columns, lambda path: data.write.parquet(f"file://{path}"))
     run.run_stages(partial(_run_stage, session, run))
-    _tasks(session, 1, partial(_finish, run))
+    _write(session, run)
     return result(work, session=session)
 
 
@@ -91,8 +90,8 @@ def result(work: str | os.PathLike[str], *, session: SparkSession | None = None)
     return WorkFolder(work).read(partial(_table, session))
 
 
-def _table(session: SparkSession, path: str, form: str) -> DataFrame:
-    return session.read.format(form).load(f"file://{path}")
+def _table(session: SparkSession, files: list[str], form: str) -> DataFrame:
+    return session.read.format(form).load([f"file://{path}" for path in files])
 
 
 def _blocks(session: SparkSession) -> int:
@@ -107,6 +106,10 @@ def _blocks(session: SparkSession) -> int:
 
 def _run_stage(session: SparkSession, run: StagedRun, stage: str, tasks: int) -> None:
     _tasks(session, tasks, partial(_run_task, run, stage, tasks))
+
+
+def _write(session: SparkSession, run: StagedRun) -> None:
+    _tasks(session, 1, partial(_finish, run))
 
 
 def _tasks(session: SparkSession, count: int, each: Callable[[int], None]) -> None:

@@ -217,11 +217,7 @@ class StagedRun:
 
     def is_finished(self) -> bool:
         """True if `out` has a whole result and the folder of the stages was deleted."""
-
-        def has(name: str) -> bool:
-            return os.path.exists(os.path.join(self.out, name))
-
-        return has(_FINISHED) and not has(_UNFINISHED) and not os.path.exists(self.folder)
+        return is_whole(self.out) and not os.path.exists(self.folder)
 
     def run_stages(self, each: Callable[[str, int], None]) -> None:
         """Runs the stages that are not whole, in order.
@@ -244,6 +240,11 @@ class StagedRun:
                     f"{state.ended} of {state.tasks} tasks of the stage {stage} have ended; "
                     f"do all machines share the folder {self.folder}?"
                 )
+
+
+def is_whole(out: str | os.PathLike[str]) -> bool:
+    """True if the directory has a whole result."""
+    return os.path.exists(os.path.join(out, _FINISHED)) and not os.path.exists(os.path.join(out, _UNFINISHED))
 
 
 def _place(stage: str) -> int:
