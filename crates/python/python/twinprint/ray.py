@@ -49,7 +49,7 @@ def dedup(
             replaces the result only. Then `data` is the folder of the earlier run, with more files after the others,
             and only these are analysed and verified.
         options: the arguments of `twinprint.StagedRun`, such as `text`, `id`, `keep`, `threshold`, `pairs`, `against`,
-            `blocks`, `memory` (of a task, "1GiB" by default) and `threads` (1, the number of CPUs of a task). With B
+            `blocks`, `memory` (of a task, "1GiB" by default) and `threads` (the number of CPUs of a task). With B
             blocks, B (B + 1) / 2 tasks run at the same time in the longest stages; the default is the least number that
             gives each core one.
 
@@ -65,7 +65,7 @@ def dedup(
     run = folder.begin(data if paths else None, overwrite=overwrite, **options)
     if not paths:
         folder.write_input(data.columns(), lambda path: data.write_parquet(path))
-    threads = max(int(options.get("threads", 1)), 1)
+    threads = max(int(options.get("threads") or 1), 1)
     work_of = ray.remote(num_cpus=threads, max_retries=_RETRIES)
     run.run_stages(partial(_run_stage, work_of(_run_task), run))
     _write(work_of(_run_finish), run)

@@ -54,8 +54,8 @@ def dedup(
             replaces the result only. Then `data` is the folder of the earlier run, with more files after the others,
             and only these are analysed and verified.
         options: the arguments of `twinprint.StagedRun`, such as `text`, `id`, `keep`, `threshold`, `pairs`, `against`,
-            `blocks`, `memory` (of a task, "1GiB" by default) and `threads` (1). With B blocks, B (B + 1) / 2 tasks run
-            at the same time in the longest stages; the default is the least number that gives each core one.
+            `blocks` and `memory` (of a task, "1GiB" by default). With B blocks, B (B + 1) / 2 tasks run at the same
+            time in the longest stages; the default is the least number that gives each core one.
 
     Raises:
         ValueError, TypeError: an argument cannot be used; the message begins with its name.

@@ -80,7 +80,8 @@ class StagedRun:
         blocks: the least number of blocks of fingerprints and of texts. B blocks make B (B + 1) / 2 tasks of the stages
             `join` and `verify`; small memory makes more.
         memory: the memory of a task, in bytes or as "1GiB".
-        threads: the number of threads of a task.
+        threads: the number of threads of a task. None means one in stages with many tasks, and one for each core of
+            the machine in `SINGLE_STAGES` and while the result is written, when no other task of the run runs.
         overwrite: True replaces an earlier result in `out` that twinprint wrote.
         incremental: True keeps the folder of the stages, for a later run over the same files and more.
 
@@ -112,7 +113,7 @@ class StagedRun:
         parts: bool | float = False,
         blocks: int = 1,
         memory: int | str = "1GiB",
-        threads: int = 1,
+        threads: int | None = None,
         work_dir: str | os.PathLike[str] | None = None,
         overwrite: bool = False,
         incremental: bool = False,
@@ -150,16 +151,19 @@ class StagedRun:
             empty=empty,
             against=None if against is None else _absolute(against),
             name="data",
-            threads=threads,
+            threads=1 if threads is None else threads,
             memory=memory,
             work_dir=None if work_dir is None else _absolute(work_dir),
             seed=seed,
         )
+        self._threads_alone = 0 if threads is None else threads
         self._handle()
 
-    def _handle(self) -> _twinprint.StagedRun:
+    def _handle(self, *, alone: bool = False) -> _twinprint.StagedRun:
+        """The run in the engine, for a task that runs alone or beside others."""
+        arguments = {**self._arguments, "threads": self._threads_alone} if alone else self._arguments
         try:
-            return _twinprint.StagedRun(self._arguments, self._places)
+            return _twinprint.StagedRun(arguments, self._places)
         except TypeError as error:
             raise _arguments.named(error) from error.__cause__
 
@@ -188,7 +192,7 @@ class StagedRun:
         Raises:
             TwinprintError: an earlier stage is missing, or a file of the folder is damaged.
         """
-        handle = self._handle()
+        handle = self._handle(alone=stage in SINGLE_STAGES)
         if tasks is None:
             tasks = max(self.state(stage).tasks or 0, task + 1)
         with reporting(progress) as report:
@@ -206,7 +210,7 @@ class StagedRun:
             The figures of the report.
         """
         with reporting(progress) as report:
-            figures: dict[str, Any] = json.loads(self._handle().write(report))
+            figures: dict[str, Any] = json.loads(self._handle(alone=True).write(report))
         return figures
 
     @property
