@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures the drivers of Spark, Sail and Ray beside the command, on one machine with two workers.
 
-    bench/on_engines.py dedup spark TWINPRINT WORK [--documents 1000000]
+    bench/on_engines.py dedup spark TWINPRINT WORK [--documents 1000000] [--machines 1]
     bench/on_engines.py query spark TWINPRINT WORK [--stored 100000000] [--queries 1000000]
 
 `dedup` makes a corpus of documents of about 400 bytes, of which a fifth are near copies, as 16 Parquet files. It runs the
@@ -10,6 +10,8 @@ results must be equal, byte for byte. For each stage it prints the seconds, the 
 the workers read and wrote, the bytes in the folder, and the largest memory of a worker (RssAnon, looked at every 20 ms).
 The engine itself has started before, so its start is not in the times. The workers of Sail are parts of its server, which
 has no processes to look at.
+
+With `--machines`, each worker of Spark is taken for a machine with one core: no task has more than one thread.
 
 `query` makes stored fingerprints, uniform random numbers of 64 bits, and a batch of which half have a stored neighbour at
 3 bits. It runs the driver, and `index query --scan` over an index of the same fingerprints. The matches must be equal.
@@ -176,7 +178,9 @@ def measure_dedup(engine, arguments):
     # The workers have started, and have the package.
     engine.dedup(engine.table(engines.documents("crowd", 40), 2), work / "run/first", {})
     started, cpu = time.monotonic(), cpu_of_tree()
-    options = {} if arguments.blocks is None else {"blocks": arguments.blocks}
+    options = {"blocks": arguments.blocks} if arguments.blocks else {}
+    if arguments.machines:
+        options["threads"] = 1
     folder = work / "run/work/result.stages"
     with engines.around_stages(engine, lambda stage: watch.of(stage, folder)):
         found = engine.dedup(engine.read(corpus), work / "run/work", options)
@@ -277,11 +281,14 @@ def main():
     parser.add_argument("work", type=Path)
     parser.add_argument("--documents", type=int, default=1_000_000)
     parser.add_argument("--blocks", type=int)
+    parser.add_argument("--machines", type=int)
     parser.add_argument("--stored", type=int, default=100_000_000)
     parser.add_argument("--queries", type=int, default=1_000_000)
     arguments = parser.parse_args()
     arguments.work = arguments.work.resolve()
     arguments.work.mkdir(parents=True, exist_ok=True)
+    if arguments.machines:
+        engine_kinds.Spark.machines = arguments.machines
     with tempfile.TemporaryDirectory(prefix="twinprint-engine-") as place:
         engine = getattr(engine_kinds, arguments.engine.capitalize())(Path(place))
         try:

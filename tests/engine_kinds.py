@@ -34,9 +34,11 @@ def kill_one(draw, name):
 
 
 class Spark:
-    """A standalone master with two workers, each with one core."""
+    """A standalone master with workers of one core each."""
 
     kills = True
+    # The number of workers.
+    machines = 2
     # A part of the command of the processes that run tasks.
     workers = "pyspark.daemon"
 
@@ -57,7 +59,7 @@ class Spark:
         self.processes = [
             self.start("master.Master", "--host", "127.0.0.1", "--port", str(port), "--webui-port", "0"),
         ]
-        for worker in range(2):
+        for worker in range(self.machines):
             place = folder / f"worker-{worker}"
             options = ["--cores", "1", "--memory", "1500m", "--webui-port", "0", "--work-dir", str(place)]
             self.processes.append(self.start("worker.Worker", "--host", "127.0.0.1", *options, self.master))
@@ -87,7 +89,7 @@ class Spark:
         session = builder.getOrCreate()
         session.sparkContext.setLogLevel("OFF")
         deadline = time.monotonic() + 60
-        while session.sparkContext._jsc.sc().getExecutorMemoryStatus().size() < 3:
+        while session.sparkContext._jsc.sc().getExecutorMemoryStatus().size() <= self.machines:
             if time.monotonic() > deadline:
                 raise TimeoutError("the workers of Spark have not started within a minute")
             time.sleep(0.2)

@@ -359,11 +359,22 @@ def check_search(engine):
                 different.append(f"the matches {name}")
         pairs = index.join(3)
         expected = sorted((int(a), int(b), int(d)) for a, b, d in zip(*pairs, strict=True))
-        for blocks in (1, 4):
+        # Groups of two blocks, and of equal parts of the fingerprint.
+        for blocks in (1, 4, 5, 9):
             if rows_of(twinprint.spark.join(table(stored, 0), 3, blocks=blocks)) != expected:
                 different.append(f"the pairs of {blocks} blocks")
+        wide = draw.integers(0, 2**64, (2000, 2), dtype=np.uint64)
+        wide[1000:1200] = wide[:200]
+        wide[1000:1200, 1] ^= flips[:200]
+        found = twinprint.join(wide, k=3)
+        expected_wide = sorted(zip(found.a.tolist(), found.b.tolist(), found.hamming.tolist(), strict=True))
+        rows = list(enumerate(map(bytearray, twinprint.as_bytes(wide))))
+        frame = engine.session.createDataFrame(rows, "id long, fingerprint binary")
+        for blocks in (3, 6):
+            if rows_of(twinprint.spark.join(frame, 3, blocks=blocks)) != expected_wide:
+                different.append(f"the pairs of 128 bits in {blocks} blocks")
         print(
-            f"query: {len(matches.id)} matches, join: {len(expected)} pairs: "
+            f"query: {len(matches.id)} matches, join: {len(expected)} and {len(expected_wide)} pairs: "
             f"{', '.join(different) + ' differ' if different else 'equal'}",
             flush=True,
         )
