@@ -258,7 +258,7 @@ def measure_query(engine, arguments):
     index = arguments.work / "index"
     shutil.rmtree(index, ignore_errors=True)
     row("index build", *command(arguments.twinprint, "index", "build", "-o", index, *sorted(stored.iterdir()), "--quiet"))
-    matches = arguments.work / "matches.tsv"
+    matches = arguments.work / "matches.csv"
     query = [arguments.twinprint, "index", "query", index, "--queries", batch / "00.parquet", "-k", "3", "--scan"]
     row("index query --scan", *command(*query, "-o", matches, "--quiet"))
     columns = [found.column(name).to_numpy() for name in ("query", "id", "hamming")]
@@ -267,7 +267,7 @@ def measure_query(engine, arguments):
     with open(matches, encoding="utf-8") as lines:
         for line in lines:
             if line[0].isdigit():
-                theirs.append(tuple(map(int, line.split())))
+                theirs.append(tuple(map(int, line.split(","))))
     wrong = ours != sorted(theirs)
     print(f"\nthe matches are {'NOT ' if wrong else ''}equal")
     return wrong

@@ -194,7 +194,7 @@ def check(engine, name, turn, arguments, draw):
     with tempfile.TemporaryDirectory(prefix="twinprint-engines-") as place:
         folder = Path(place)
         shards.collect(folder, rows[::7])
-        for number in range(len(OPTIONS) if arguments.full else 2):
+        for number in range(arguments.options or (len(OPTIONS) if arguments.full else 2)):
             options, command = OPTIONS[(turn * 2 + number) % len(OPTIONS)]
             options = {**options, **({"against": folder / "seen"} if "against" in options else {})}
             partitions = PARTITIONS[(turn + number) % len(PARTITIONS)]
@@ -385,6 +385,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("engine", choices=MODULES)
     parser.add_argument("--full", action="store_true")
+    parser.add_argument("--options", type=int, help="the number of runs with different options for each set")
     parser.add_argument("--kills", type=int, default=0)
     parser.add_argument("--only", default="")
     parser.add_argument("--seed", type=int, default=1)
