@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures the drivers of Spark, Sail and Ray beside the command, on one machine with two workers.
 
-    bench/on_engines.py dedup spark TWINPRINT WORK [--documents 1000000] [--machines 1]
+    bench/on_engines.py dedup spark TWINPRINT WORK [--documents 1000000] [--machines 1] [--hamming 12]
     bench/on_engines.py query spark TWINPRINT WORK [--stored 100000000] [--queries 1000000]
 
 `dedup` makes a corpus of documents of about 400 bytes, of which a fifth are near copies, as 16 Parquet files. It runs the
@@ -11,7 +11,8 @@ the workers read and wrote, the bytes in the folder, and the largest memory of a
 The engine itself has started before, so its start is not in the times. The workers of Sail are parts of its server, which
 has no processes to look at.
 
-With `--machines`, each worker of Spark is taken for a machine with one core: no task has more than one thread.
+Without `--hamming`, the set join finds all pairs of these documents, and the stage `join` is empty. With `--machines`, each
+worker of Spark is taken for a machine with one core: no task has more than one thread.
 
 `query` makes stored fingerprints, uniform random numbers of 64 bits, and a batch of which half have a stored neighbour at
 3 bits. It runs the driver, and `index query --scan` over an index of the same fingerprints. The matches must be equal.
@@ -181,6 +182,9 @@ def measure_dedup(engine, arguments):
     options = {"blocks": arguments.blocks} if arguments.blocks else {}
     if arguments.machines:
         options["threads"] = 1
+    radius = []
+    if arguments.hamming:
+        options["hamming"], radius = arguments.hamming, ["--hamming", arguments.hamming]
     folder = work / "run/work/result.stages"
     with engines.around_stages(engine, lambda stage: watch.of(stage, folder)):
         found = engine.dedup(engine.read(corpus), work / "run/work", options)
@@ -202,7 +206,7 @@ def measure_dedup(engine, arguments):
     for name, options in (("in memory", []), ("on disk, 1 GiB", ["--on-disk", "--memory", "1GiB"])):
         out = work / "run/expected"
         shutil.rmtree(out, ignore_errors=True)
-        run = [arguments.twinprint, "dedup", work / "run/work/input", "-o", out, "--quiet", *options]
+        run = [arguments.twinprint, "dedup", work / "run/work/input", "-o", out, "--quiet", *options, *radius]
         used = command(*run, "--text-key", "text", "--id-key", "id")
         differs = engines.files(out) != ours
         wrong |= differs
@@ -282,6 +286,7 @@ def main():
     parser.add_argument("--documents", type=int, default=1_000_000)
     parser.add_argument("--blocks", type=int)
     parser.add_argument("--machines", type=int)
+    parser.add_argument("--hamming", type=int)
     parser.add_argument("--stored", type=int, default=100_000_000)
     parser.add_argument("--queries", type=int, default=1_000_000)
     arguments = parser.parse_args()
