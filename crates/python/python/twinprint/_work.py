@@ -114,11 +114,12 @@ class WorkFolder:
             )
         return run
 
-    def read(self, table: Callable[[list[str], str], Any]) -> Result:
+    def read(self, table: Callable[[Path, str], Any]) -> Result:
         """The result.
 
         Args:
-            table: reads files, given their paths and their format, "parquet" or "json" for JSON lines.
+            table: reads a file, or the files of a folder and of its folders, given the path and the format, "parquet"
+                or "json" for JSON lines. A name such as `day=1` is no column.
 
         Raises:
             FileNotFoundError: there is no whole result.
@@ -128,15 +129,15 @@ class WorkFolder:
             raise FileNotFoundError(f"work: {path} is no whole result")
 
         def records(name: str) -> Any:
-            files, form = files_of(path / name)
-            return table(files, form) if files else None
+            form = form_of(path / name)
+            return table(path / name, form) if form else None
 
         pairs = path / "pairs.jsonl"
         return Result(
             kept=records("kept"),
             removed=records("removed"),
-            clusters=table([str(path / "clusters.parquet")], "parquet"),
-            pairs=table([str(pairs)], "json") if pairs.exists() else None,
+            clusters=table(path / "clusters.parquet", "parquet"),
+            pairs=table(pairs, "json") if pairs.exists() else None,
             report=json.loads((path / "report.json").read_text(encoding="utf-8")),
             path=str(path),
         )
@@ -149,20 +150,24 @@ def is_paths(data: Any) -> bool:
     return isinstance(data, (list, tuple)) and bool(data) and all(isinstance(it, (str, os.PathLike)) for it in data)
 
 
-def files_of(folder: Path) -> tuple[list[str], str]:
-    """The files of a part of a result, in order, and their format, "parquet" or "json".
+def files_of(place: Path) -> list[str]:
+    """The paths of the files of a folder and of its folders, in order; of a file, its own."""
+    return sorted(str(path) for path in place.rglob("*") if path.is_file()) if place.is_dir() else [str(place)]
 
-    The engines get the files themselves: some do not look into the folders of a folder, and some take names such as
-    `day=1` for columns.
+
+def form_of(folder: Path) -> str | None:
+    """The format of the files of a part of a result, "parquet" or "json"; None if there are no files.
 
     Raises:
         ValueError: the files have another format.
     """
-    names = sorted(str(path) for path in folder.rglob("*") if path.is_file()) if folder.is_dir() else []
+    names = files_of(folder) if folder.is_dir() else []
+    if not names:
+        return None
     if all(name.endswith(".parquet") for name in names):
-        return names, "parquet"
+        return "parquet"
     if all(name.endswith((".jsonl", ".json", ".ndjson", ".jsonl.gz", ".json.gz", ".ndjson.gz")) for name in names):
-        return names, "json"
+        return "json"
     raise ValueError(f"the records are in files such as {names[0]}; read them with a reader of their format")
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import ray
@@ -81,10 +82,10 @@ def result(work: str | os.PathLike[str]) -> Result:
     return WorkFolder(work).read(_table)
 
 
-def _table(files: list[str], form: str) -> Any:
+def _table(place: Path, form: str) -> Any:
     if form == "parquet":
-        return ray.data.read_parquet(files, partitioning=None)
-    return ray.data.read_json(files, lines=True, partitioning=None)
+        return ray.data.read_parquet(str(place), partitioning=None)
+    return ray.data.read_json(str(place), lines=True, partitioning=None)
 
 
 def _blocks() -> int:

@@ -18,13 +18,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from ._spark_search import join, query
-from ._work import Result, WorkFolder, blocks_for, is_paths
+from ._work import Result, WorkFolder, blocks_for, files_of, is_paths
 from .stages import StagedRun
 
 __all__ = ["Result", "dedup", "join", "query", "result"]
@@ -85,8 +86,9 @@ def result(work: str | os.PathLike[str], *, session: SparkSession | None = None)
     return WorkFolder(work).read(partial(_table, session))
 
 
-def _table(session: SparkSession, files: list[str], form: str) -> DataFrame:
-    return session.read.format(form).load([f"file://{path}" for path in files])
+def _table(session: SparkSession, place: Path, form: str) -> DataFrame:
+    # Spark does not look into the folders of a folder, and takes their names for columns.
+    return session.read.format(form).load([f"file://{path}" for path in files_of(place)])
 
 
 def _blocks(session: SparkSession) -> int:
