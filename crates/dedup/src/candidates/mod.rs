@@ -25,7 +25,7 @@ mod tests;
 mod text_counts;
 
 pub(crate) use edge::Edge;
-pub(crate) use exact::{SetJoinCost, SetJoinCosts, is_exact};
+pub(crate) use exact::{SetJoinCost, SetJoinCosts, is_exact, join_nanoseconds};
 use hot::RowPair;
 pub(crate) use hot::{MAX_REPORTED_ROWS, affordable_degree, is_hot, row_role};
 use rayon::prelude::*;

@@ -115,6 +115,53 @@ pub(super) fn sample(n: usize, seed: u64) -> Vec<usize> {
         .collect()
 }
 
+/// The pairs of a row within a radius, on average.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct PairsOfRow {
+    /// The pairs of rows that the join of the fingerprints finds. It finds no more than
+    /// [`HOT_ROW_MIN_NEIGHBORS`] of a hot row.
+    pub(crate) joined: f64,
+    /// The pairs that become edges: those of two rows that are not hot.
+    pub(crate) edges: f64,
+}
+
+/// Extrapolates the pairs of a row from a part of the corpus, `whole`, and a part of that, `half`. The neighbours of a
+/// sampled row in both give a line, which is extrapolated by `steps` times their difference. So a row is seen to be
+/// hot in the corpus although it is not in the parts.
+pub(super) fn extrapolated_pairs(
+    [half, whole]: [&[u128]; 2],
+    sample: &[usize],
+    bits: u32,
+    k: u32,
+    steps: f64,
+) -> Result<PairsOfRow, DedupError> {
+    let in_whole = count(whole, sample, bits, k)?;
+    let mut sum = PairsOfRow::default();
+    let block = Block::new(0, half, bits);
+    let neighbors_in_half = in_whole.par_iter().map_init(Vec::new, |near, row| {
+        let own = half.binary_search(&row.fingerprint).unwrap_or(usize::MAX);
+        block.neighbors(own, row.fingerprint, k, near);
+        near.len() as f64
+    });
+    for (row, in_half) in in_whole.iter().zip(neighbors_in_half.collect::<Vec<f64>>()) {
+        let in_whole = row.within[k as usize] as f64;
+        let neighbors = in_whole + (in_whole - in_half) * steps;
+        let most = f64::from(HOT_ROW_MIN_NEIGHBORS);
+        if neighbors > most {
+            sum.joined += most;
+        } else {
+            // Each pair is counted from both sides.
+            sum.joined += neighbors / 2.0;
+            sum.edges += neighbors / 2.0;
+        }
+    }
+    let rows = in_whole.len().max(1) as f64;
+    Ok(PairsOfRow {
+        joined: sum.joined / rows,
+        edges: sum.edges / rows,
+    })
+}
+
 /// Measures the density at one width, up to the radius `widest`.
 pub(super) fn measure<F: Fingerprints + ?Sized>(
     rows: &F,
