@@ -4,7 +4,7 @@
 //! large corpora of short texts. Its cost is proportional to the number of shingles. The cost of the join of the
 //! fingerprints depends on the number of texts, however long they are.
 
-use std::ops::{AddAssign, Mul};
+use std::ops::Mul;
 
 use twinprint_index::planner::plan_join_uniform;
 use twinprint_index::set::TokenOrder;
@@ -73,8 +73,8 @@ impl SetJoinCost {
     }
 }
 
-/// The estimated costs of the set joins of a corpus. Costs of parts of a corpus can be added, and multiplied to those of
-/// a larger corpus.
+/// The estimated costs of the set joins of a corpus. Costs of a part of a corpus can be multiplied to
+/// those of the corpus.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct SetJoinCosts {
     /// The set join of all texts.
@@ -148,24 +148,6 @@ impl TextBytes {
             indexed_shingles: Self::shingles(self.indexed_by_words, self.indexed_by_chars),
             prefix: 1.0 - options.threshold,
         }
-    }
-}
-
-impl AddAssign for SetJoinCost {
-    fn add_assign(&mut self, other: Self) {
-        self.shingles += other.shingles;
-        self.members += other.members;
-        self.nanoseconds += other.nanoseconds;
-        self.indexed += other.indexed;
-        self.indexed_shingles += other.indexed_shingles;
-        self.prefix = other.prefix;
-    }
-}
-
-impl AddAssign for SetJoinCosts {
-    fn add_assign(&mut self, other: Self) {
-        self.of_all += other.of_all;
-        self.of_short += other.of_short;
     }
 }
 

@@ -24,6 +24,8 @@ const TEXT_BYTES: f64 = 26.0;
 /// The bytes of a text in the stages `shingles` and `verify`.
 const MEMBER_BYTES: f64 = 2.0;
 const GROUP_BYTES: f64 = 40.0;
+/// The share of the shingle sets that may be loaded which runs loaded at a time.
+const LOADED_SETS: f64 = 0.4;
 /// The bytes of a fingerprint while fingerprints are joined, for each bit.
 const JOIN_BYTES_OF_BIT: f64 = 0.86;
 /// The bytes that a text takes while partial copies are searched, and one of its fingerprints.
@@ -125,7 +127,7 @@ impl Amounts {
         let verified = tables
             + self.texts * GROUP_BYTES
             + self.edges * memory::EDGE_BYTES as f64
-            + self.set_bytes.min(sets as f64);
+            + self.set_bytes.min(sets as f64 * LOADED_SETS);
         let parts = self.parts.map_or(0.0, |fingerprints| {
             tables + self.texts * PARTS_TEXT_BYTES + fingerprints * PARTS_FINGERPRINT_BYTES
         });

@@ -194,6 +194,11 @@ impl Sample {
             sample.sections.push((corpus.classes, spool));
         }
         sample.rows.iter_mut().for_each(SampledRows::sort);
+        let classes = || sample.sections.iter().map(|(classes, _)| classes);
+        let texts = || classes().flat_map(|classes| classes.class_ids().map(|class| classes.counts(class)));
+        // A few short texts decide the limits, so these are those of all sections together.
+        let limits = FeatureLimits::new(texts(), options);
+        sample.set_join = SetJoinCosts::of(texts(), limits, options);
         sample.whole = sample.counts.input_bytes >= sources.total_bytes();
         if sample.whole {
             sample.counts.intake = std::mem::take(&mut sample.counts.intake).checked()?;
@@ -273,9 +278,6 @@ impl Sample {
         self.chinese |= classes
             .class_ids()
             .any(|class| classes.measure(class) == Measure::CharGrams);
-        let texts = || classes.class_ids().map(|class| classes.counts(class));
-        let limits = FeatureLimits::new(texts(), options);
-        self.set_join += SetJoinCosts::of(texts(), limits, options);
         self.set_bytes += classes.class_ids().map(cost).sum::<u64>();
         let bytes = |class| u64::from(classes.bytes(class));
         self.text_bytes += classes.class_ids().map(bytes).sum::<u64>();

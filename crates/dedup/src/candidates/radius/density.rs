@@ -20,6 +20,10 @@ const MAX_SAMPLE: usize = 2048;
 const MAX_TEXT_ROWS: usize = 64;
 /// The number of neighbours of a row that are compared by their texts.
 const NEIGHBORS_COMPARED: usize = 2;
+/// The number of neighbours above which a row may be beside a crowd, and the number of its neighbours that are then looked
+/// at.
+const MANY_NEIGHBORS: f64 = 100.0;
+const NEIGHBORS_COUNTED: usize = 8;
 /// Two texts with a lower Jaccard are unrelated. Pages of one template have far more in common if their fingerprints are
 /// within a radius that is considered.
 const UNRELATED_JACCARD: f64 = 0.1;
@@ -125,41 +129,86 @@ pub(crate) struct PairsOfRow {
     pub(crate) edges: f64,
 }
 
-/// Extrapolates the pairs of a row from a part of the corpus, `whole`, and a part of that, `half`. The neighbours of a
-/// sampled row in both give a line, which is extrapolated by `steps` times their difference. So a row is seen to be
-/// hot in the corpus although it is not in the parts.
+/// Extrapolates the pairs of a row from a part of the corpus, `whole`, and a part of that, `half`.
 pub(super) fn extrapolated_pairs(
-    [half, whole]: [&[u128]; 2],
+    parts: [&[u128]; 2],
     sample: &[usize],
     bits: u32,
     k: u32,
     steps: f64,
-) -> Result<PairsOfRow, DedupError> {
-    let in_whole = count(whole, sample, bits, k)?;
-    let mut sum = PairsOfRow::default();
-    let block = Block::new(0, half, bits);
-    let neighbors_in_half = in_whole.par_iter().map_init(Vec::new, |near, row| {
-        let own = half.binary_search(&row.fingerprint).unwrap_or(usize::MAX);
-        block.neighbors(own, row.fingerprint, k, near);
-        near.len() as f64
-    });
-    for (row, in_half) in in_whole.iter().zip(neighbors_in_half.collect::<Vec<f64>>()) {
-        let in_whole = row.within[k as usize] as f64;
-        let neighbors = in_whole + (in_whole - in_half) * steps;
-        let most = f64::from(HOT_ROW_MIN_NEIGHBORS);
-        if neighbors > most {
-            sum.joined += most;
-        } else {
-            // Each pair is counted from both sides.
-            sum.joined += neighbors / 2.0;
-            sum.edges += neighbors / 2.0;
+) -> PairsOfRow {
+    let rows = GrowingRows::new(parts, bits, k, steps);
+    let pairs: Vec<PairsOfRow> = sample
+        .par_iter()
+        .map_init(Vec::new, |near, &row| rows.pairs(row, near))
+        .collect();
+    let mean = |of: fn(&PairsOfRow) -> f64| pairs.iter().map(of).sum::<f64>() / pairs.len().max(1) as f64;
+    PairsOfRow {
+        joined: mean(|row| row.joined),
+        edges: mean(|row| row.edges),
+    }
+}
+
+/// The rows of a part of a corpus and of a part of that. The neighbours of a row in both give a line, which is
+/// extrapolated by some steps of their difference. So a row is seen to be hot in the corpus although it is not in the
+/// parts.
+struct GrowingRows<'r> {
+    half: Block<'r>,
+    whole: Block<'r>,
+    k: u32,
+    steps: f64,
+}
+
+impl<'r> GrowingRows<'r> {
+    fn new([half, whole]: [&'r [u128]; 2], bits: u32, k: u32, steps: f64) -> Self {
+        Self {
+            half: Block::new(0, half, bits),
+            whole: Block::new(0, whole, bits),
+            k,
+            steps,
         }
     }
-    let rows = in_whole.len().max(1) as f64;
-    Ok(PairsOfRow {
-        joined: sum.joined / rows,
-        edges: sum.edges / rows,
-    })
+
+    /// The number of neighbours of a row in the corpus. Leaves those in the larger part in `near`.
+    fn neighbors(&self, row: usize, near: &mut Vec<RowDistance>) -> f64 {
+        let fingerprint = self.whole.wide[row];
+        let own = self.half.wide.binary_search(&fingerprint).unwrap_or(usize::MAX);
+        self.half.neighbors(own, fingerprint, self.k, near);
+        let in_half = near.len() as f64;
+        self.whole.neighbors(row, fingerprint, self.k, near);
+        let in_whole = near.len() as f64;
+        in_whole + (in_whole - in_half) * self.steps
+    }
+
+    /// True if a row with so many neighbours is hot.
+    fn is_hot(neighbors: f64) -> bool {
+        neighbors > f64::from(HOT_ROW_MIN_NEIGHBORS)
+    }
+
+    /// The pairs of a row, each counted from both sides.
+    fn pairs(&self, row: usize, near: &mut Vec<RowDistance>) -> PairsOfRow {
+        let neighbors = self.neighbors(row, near);
+        if Self::is_hot(neighbors) {
+            return PairsOfRow {
+                joined: f64::from(HOT_ROW_MIN_NEIGHBORS),
+                edges: 0.0,
+            };
+        }
+        let mut edges = neighbors / 2.0;
+        if neighbors > MANY_NEIGHBORS {
+            // A row beside a crowd has hot neighbours, and no edges with them.
+            let step = near.len().div_ceil(NEIGHBORS_COUNTED).max(1);
+            let some: Vec<usize> = near.iter().step_by(step).map(|hit| hit.row as usize).collect();
+            let others = some
+                .iter()
+                .filter(|&&other| !Self::is_hot(self.neighbors(other, near)));
+            edges *= others.count() as f64 / some.len().max(1) as f64;
+        }
+        PairsOfRow {
+            joined: neighbors / 2.0,
+            edges,
+        }
+    }
 }
 
 /// Measures the density at one width, up to the radius `widest`.
