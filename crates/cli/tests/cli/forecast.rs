@@ -1,5 +1,5 @@
-//! `--dry-run`: its estimates are within a factor of two of the run, and it fails if the machine has too little. Times
-//! are not tested.
+//! `--dry-run`: its estimates are close to what the run takes, and it fails if the machine has too little. Times are not
+//! tested.
 
 use serde_json::Value;
 
@@ -31,10 +31,11 @@ fn estimate(run: &Run, name: &str, after: usize) -> f64 {
     number * unit
 }
 
-fn assert_close(what: &str, estimate: f64, actual: &Value) {
+/// Fails if a number is not within a factor `most` of its estimate.
+fn assert_close(what: &str, estimate: f64, actual: &Value, most: f64) {
     let actual = actual.as_f64().unwrap();
     assert!(
-        actual <= 2.0 * estimate && estimate <= 2.0 * actual,
+        actual <= most * estimate && estimate <= most * actual,
         "{what}: {estimate} expected, {actual} taken"
     );
 }
@@ -45,17 +46,24 @@ fn assert_forecast_is_close(sandbox: &Sandbox, args: &str) {
     assert!(!sandbox.path("dry").exists(), "a dry run writes nothing");
     sandbox.run(&format!("dedup {args} -o out --quiet")).ok();
     let report = sandbox.json("out/report.json");
-    assert_close(
-        "records",
-        estimate(&dry, "records", 0),
-        &report["records"]["read"],
-    );
-    assert_close("texts", estimate(&dry, "texts", 0), &report["search"]["texts"]);
     let run = &report["run"];
-    assert_close("output", estimate(&dry, "disk", 0), &run["written_bytes"]);
-    assert_close("temporary files", estimate(&dry, "disk", 1), &run["spool_bytes"]);
+    let amounts = [
+        ("records", "records", 0, &report["records"]["read"]),
+        ("texts", "texts", 0, &report["search"]["texts"]),
+        ("output", "disk", 0, &run["written_bytes"]),
+        ("temporary files", "disk", 1, &run["spool_bytes"]),
+    ];
+    for (what, name, after, actual) in amounts {
+        assert_close(what, estimate(&dry, name, after), actual, 1.25);
+    }
     if !run["peak_memory_bytes"].is_null() {
-        assert_close("memory", estimate(&dry, "memory", 0), &run["peak_memory_bytes"]);
+        // The program of the tests is not optimised, and takes more memory.
+        assert_close(
+            "memory",
+            estimate(&dry, "memory", 0),
+            &run["peak_memory_bytes"],
+            1.5,
+        );
     }
 }
 
@@ -157,6 +165,7 @@ fn a_forecast_of_a_run_on_disk_is_close() {
         sandbox.put(&format!("in/{file}.jsonl"), corpus.jsonl(10_000));
     }
     assert_forecast_is_close(&sandbox, "in --on-disk");
+    assert_forecast_is_close(&sandbox, "in --on-disk --parts --hamming 20 --pairs=distinct");
     let dry = sandbox.run("dedup in -o dry --dry-run --on-disk").ok();
     assert!(dry.stdout.contains("with the tables on disk"), "{}", dry.stdout);
     let free = sandbox.run("dedup in -o dry --dry-run").ok();

@@ -145,7 +145,7 @@ pub(crate) fn foresee(
         all: all as usize,
     };
     let radius = choose_by(&extrapolated, size, criteria)?;
-    let pairs = density::extrapolated_pairs([half, whole], &of_whole, radius.bits, radius.k, steps);
+    let pairs = density::extrapolated_pairs([half, whole], &of_half, radius.bits, radius.k, steps);
     Ok(Foreseen { radius, pairs })
 }
 

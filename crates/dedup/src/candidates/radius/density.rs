@@ -129,7 +129,8 @@ pub(crate) struct PairsOfRow {
     pub(crate) edges: f64,
 }
 
-/// Extrapolates the pairs of a row from a part of the corpus, `whole`, and a part of that, `half`.
+/// Extrapolates the pairs of a row from a part of the corpus, `whole`, and a part of that, `half`. `sample` has positions
+/// in `half`: neighbours of these rows in the same part of the corpus are in both.
 pub(super) fn extrapolated_pairs(
     parts: [&[u128]; 2],
     sample: &[usize],
@@ -140,7 +141,10 @@ pub(super) fn extrapolated_pairs(
     let rows = GrowingRows::new(parts, bits, k, steps);
     let pairs: Vec<PairsOfRow> = sample
         .par_iter()
-        .map_init(Vec::new, |near, &row| rows.pairs(row, near))
+        .map_init(Vec::new, |near, &at| {
+            let row = rows.whole.wide.binary_search(&rows.half.wide[at]);
+            row.map_or(PairsOfRow::default(), |row| rows.pairs(row, near))
+        })
         .collect();
     let mean = |of: fn(&PairsOfRow) -> f64| pairs.iter().map(of).sum::<f64>() / pairs.len().max(1) as f64;
     PairsOfRow {
