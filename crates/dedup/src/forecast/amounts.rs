@@ -39,6 +39,8 @@ const SLICE_TEXT_BYTES: f64 = 100.0;
 const DECIDED_BYTES: f64 = 300.0;
 const WRITTEN_BYTES: f64 = 650.0;
 const WRITTEN_DOCUMENTS: f64 = 300e3;
+/// The bytes that the rows of partial copies take while they are written, for each fingerprint.
+const WRITTEN_PARTS_BYTES: f64 = 60.0;
 /// The bytes of a member of the set join in the stage `candidates`, and of a candidate that is sorted there.
 const MEMBER_ROW_BYTES: f64 = 20.0;
 const CANDIDATE_BYTES: f64 = 24.0;
@@ -150,7 +152,8 @@ impl Amounts {
         let joined = (self.rows * JOIN_BYTES_OF_BIT * f64::from(self.bits)).min(task.slice as f64);
         let verified = self.set_bytes.min(budget.sets(task.slice) as f64);
         let decided = (self.documents * DECIDED_BYTES).min(task.sort as f64);
-        let written = self.documents.min(WRITTEN_DOCUMENTS) * WRITTEN_BYTES;
+        let rows_of_parts = (self.parts.unwrap_or(0.0) * WRITTEN_PARTS_BYTES).min(task.sort as f64);
+        let written = self.documents.min(WRITTEN_DOCUMENTS) * WRITTEN_BYTES + rows_of_parts;
         let later = candidates.max(joined).max(verified).max(decided);
         let kept = buffers.min(KEPT_READ_BYTES) as f64;
         self.program() + analysed.max(kept + later).max(written) as u64

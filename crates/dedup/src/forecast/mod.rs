@@ -253,8 +253,9 @@ fn extrapolate(sources: &Sources, sample: &Sample, options: &DedupOptions) -> Re
     let Foreseen { radius, pairs } = radius(sample, growth, options)?;
     let is_exact = radius.choice == RadiusChoice::Exact;
     let rows = all(sample.rows[1].fingerprints.len() as u64);
-    // The texts that are not joined are assumed to have as many candidates as the others.
-    let candidates = pairs.edges * all(sample.texts);
+    // The set join finds few pairs but duplicates. A text of it is assumed to have one at most.
+    let others = all(sample.texts) - all(sample.joined);
+    let candidates = pairs.edges * all(sample.joined) + pairs.edges.min(1.0) * others;
     let edges = candidates.min(max_edges(rows as u64, options) as f64);
     let threads = rayon::current_num_threads();
     let budget = Budget::new(options.memory, threads)?;
