@@ -44,7 +44,9 @@ fn assert_close(what: &str, estimate: f64, actual: &Value, most: f64) {
 fn assert_forecast_is_close(sandbox: &Sandbox, args: &str) {
     let dry = sandbox.run(&format!("dedup {args} -o dry --dry-run")).ok();
     assert!(!sandbox.path("dry").exists(), "a dry run writes nothing");
-    sandbox.run(&format!("dedup {args} -o out --overwrite --quiet")).ok();
+    sandbox
+        .run(&format!("dedup {args} -o out --overwrite --quiet"))
+        .ok();
     let report = sandbox.json("out/report.json");
     let run = &report["run"];
     let amounts = [

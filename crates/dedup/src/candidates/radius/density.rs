@@ -20,10 +20,9 @@ const MAX_SAMPLE: usize = 2048;
 const MAX_TEXT_ROWS: usize = 64;
 /// The number of neighbours of a row that are compared by their texts.
 const NEIGHBORS_COMPARED: usize = 2;
-/// The number of neighbours above which a row may be beside a crowd, and the number of its neighbours that are then looked
-/// at.
+/// The number of neighbours above which a row is foreseen to be beside a crowd. Its other neighbours are expected to be hot,
+/// so it has no edges with them.
 const MANY_NEIGHBORS: f64 = 100.0;
-const NEIGHBORS_COUNTED: usize = 8;
 /// Two texts with a lower Jaccard are unrelated. Pages of one template have far more in common if their fingerprints are
 /// within a radius that is considered.
 const UNRELATED_JACCARD: f64 = 0.1;
@@ -173,7 +172,7 @@ impl<'r> GrowingRows<'r> {
         }
     }
 
-    /// The number of neighbours of a row in the corpus. Leaves those in the larger part in `near`.
+    /// The number of neighbours of a row in the corpus. `near` is a buffer.
     fn neighbors(&self, row: usize, near: &mut Vec<RowDistance>) -> f64 {
         let fingerprint = self.whole.wide[row];
         let own = self.half.wide.binary_search(&fingerprint).unwrap_or(usize::MAX);
@@ -184,33 +183,19 @@ impl<'r> GrowingRows<'r> {
         in_whole + (in_whole - in_half) * self.steps
     }
 
-    /// True if a row with so many neighbours is hot.
-    fn is_hot(neighbors: f64) -> bool {
-        neighbors > f64::from(HOT_ROW_MIN_NEIGHBORS)
-    }
-
     /// The pairs of a row, each counted from both sides.
     fn pairs(&self, row: usize, near: &mut Vec<RowDistance>) -> PairsOfRow {
         let neighbors = self.neighbors(row, near);
-        if Self::is_hot(neighbors) {
+        let most = f64::from(HOT_ROW_MIN_NEIGHBORS);
+        if neighbors > most {
             return PairsOfRow {
-                joined: f64::from(HOT_ROW_MIN_NEIGHBORS),
+                joined: most,
                 edges: 0.0,
             };
         }
-        let mut edges = neighbors / 2.0;
-        if neighbors > MANY_NEIGHBORS {
-            // A row beside a crowd has hot neighbours, and no edges with them.
-            let step = near.len().div_ceil(NEIGHBORS_COUNTED).max(1);
-            let some: Vec<usize> = near.iter().step_by(step).map(|hit| hit.row as usize).collect();
-            let others = some
-                .iter()
-                .filter(|&&other| !Self::is_hot(self.neighbors(other, near)));
-            edges *= others.count() as f64 / some.len().max(1) as f64;
-        }
         PairsOfRow {
             joined: neighbors / 2.0,
-            edges,
+            edges: neighbors.min(MANY_NEIGHBORS) / 2.0,
         }
     }
 }

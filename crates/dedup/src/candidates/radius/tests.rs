@@ -172,7 +172,10 @@ fn a_crowd_of_the_corpus_is_foreseen_from_a_part_of_it() {
     let at = |steps| density::extrapolated_pairs([&half, &whole], &sample, 128, 24, steps);
     let (part, all) = (at(0.0), at(60.0));
     // In the part, the rows of the crowd have fewer neighbours than a hot row.
-    assert!((part.joined - part.edges).abs() < 1e-9 && part.edges > 1.0, "{part:?}");
+    assert!(
+        (part.joined - part.edges).abs() < 1e-9 && part.edges > 1.0,
+        "{part:?}"
+    );
     assert!((0.05..0.2).contains(&all.edges), "{all:?}");
     assert!((30.0..60.0).contains(&all.joined), "{all:?}");
 }
