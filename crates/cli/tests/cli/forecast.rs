@@ -40,8 +40,8 @@ fn assert_close(what: &str, estimate: f64, actual: &Value, most: f64) {
     );
 }
 
-/// Compares the forecast of a run with the run.
-fn assert_forecast_is_close(sandbox: &Sandbox, args: &str) {
+/// Compares the forecast of a run with the run. Fails if disk or records are not within a factor `most`.
+fn assert_forecast_is_within(most: f64, sandbox: &Sandbox, args: &str) {
     let dry = sandbox.run(&format!("dedup {args} -o dry --dry-run")).ok();
     assert!(!sandbox.path("dry").exists(), "a dry run writes nothing");
     sandbox
@@ -56,7 +56,7 @@ fn assert_forecast_is_close(sandbox: &Sandbox, args: &str) {
         ("temporary files", "disk", 1, &run["spool_bytes"]),
     ];
     for (what, name, after, actual) in amounts {
-        assert_close(what, estimate(&dry, name, after), actual, 1.25);
+        assert_close(what, estimate(&dry, name, after), actual, most);
     }
     if !run["peak_memory_bytes"].is_null() {
         // The program of the tests is not optimised, and takes more memory.
@@ -67,6 +67,10 @@ fn assert_forecast_is_close(sandbox: &Sandbox, args: &str) {
             1.5,
         );
     }
+}
+
+fn assert_forecast_is_close(sandbox: &Sandbox, args: &str) {
+    assert_forecast_is_within(1.25, sandbox, args);
 }
 
 #[test]
@@ -167,7 +171,8 @@ fn a_forecast_of_a_run_on_disk_is_close() {
         sandbox.put(&format!("in/{file}.jsonl"), corpus.jsonl(10_000));
     }
     assert_forecast_is_close(&sandbox, "in --on-disk");
-    assert_forecast_is_close(&sandbox, "in --on-disk --parts --hamming 20 --pairs=distinct");
+    // The rows of partial copies depend on the passages that the texts share.
+    assert_forecast_is_within(1.6, &sandbox, "in --on-disk --parts --hamming 20");
     let dry = sandbox.run("dedup in -o dry --dry-run --on-disk").ok();
     assert!(dry.stdout.contains("with the tables on disk"), "{}", dry.stdout);
     let free = sandbox.run("dedup in -o dry --dry-run").ok();

@@ -324,7 +324,9 @@ fn extrapolate(sources: &Sources, sample: &Sample, options: &DedupOptions) -> Re
     let pair_rows = match options.pairs {
         PairRows::None => 0.0,
         PairRows::Distinct | PairRows::All => {
-            (candidates + all(sample.documents - sample.texts)) * (PAIR_ROW_BYTES + row_ids)
+            // Most of many candidates are no duplicates.
+            let duplicates = candidates.min(all(sample.texts)) + all(sample.documents - sample.texts);
+            duplicates * (PAIR_ROW_BYTES + row_ids)
         }
     };
     let part_rows = amounts.parts.unwrap_or(0.0) * PART_ROW_BYTES;
