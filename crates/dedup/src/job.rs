@@ -50,7 +50,7 @@ pub struct DedupJob<'j> {
 ///
 /// Deterministic: the same input, options and version give byte-identical files on any number of threads and any CPU,
 /// except for the `run` object of `report.json`. Work is about linear in the input plus the join (see
-/// [`twinprint_index::planner`]); memory is about 105 bytes per document plus 300 MB. Setting `cancel` to true
+/// [`twinprint_index::planner`]); memory is about 95 bytes per document plus 300 MB. Setting `cancel` to true
 /// ends the run with an error for which [`DedupError::is_cancelled`] is true.
 ///
 /// # Errors

@@ -1,5 +1,5 @@
-//! `--dry-run`: its estimates are within a factor of two of the run, and it fails if the machine has too little. Times
-//! are not tested.
+//! `--dry-run`: its estimates are close to what the run takes, and it fails if the machine has too little. Times are not
+//! tested.
 
 use serde_json::Value;
 
@@ -31,32 +31,46 @@ fn estimate(run: &Run, name: &str, after: usize) -> f64 {
     number * unit
 }
 
-fn assert_close(what: &str, estimate: f64, actual: &Value) {
+/// Fails if a number is not within a factor `most` of its estimate.
+fn assert_close(what: &str, estimate: f64, actual: &Value, most: f64) {
     let actual = actual.as_f64().unwrap();
     assert!(
-        actual <= 2.0 * estimate && estimate <= 2.0 * actual,
+        actual <= most * estimate && estimate <= most * actual,
         "{what}: {estimate} expected, {actual} taken"
     );
 }
 
-/// Compares the forecast of a run with the run.
-fn assert_forecast_is_close(sandbox: &Sandbox, args: &str) {
+/// Compares the forecast of a run with the run. Fails if disk or records are not within a factor `most`.
+fn assert_forecast_is_within(most: f64, sandbox: &Sandbox, args: &str) {
     let dry = sandbox.run(&format!("dedup {args} -o dry --dry-run")).ok();
     assert!(!sandbox.path("dry").exists(), "a dry run writes nothing");
-    sandbox.run(&format!("dedup {args} -o out --quiet")).ok();
+    sandbox
+        .run(&format!("dedup {args} -o out --overwrite --quiet"))
+        .ok();
     let report = sandbox.json("out/report.json");
-    assert_close(
-        "records",
-        estimate(&dry, "records", 0),
-        &report["records"]["read"],
-    );
-    assert_close("texts", estimate(&dry, "texts", 0), &report["search"]["texts"]);
     let run = &report["run"];
-    assert_close("output", estimate(&dry, "disk", 0), &run["written_bytes"]);
-    assert_close("temporary files", estimate(&dry, "disk", 1), &run["spool_bytes"]);
-    if !run["peak_memory_bytes"].is_null() {
-        assert_close("memory", estimate(&dry, "memory", 0), &run["peak_memory_bytes"]);
+    let amounts = [
+        ("records", "records", 0, &report["records"]["read"]),
+        ("texts", "texts", 0, &report["search"]["texts"]),
+        ("output", "disk", 0, &run["written_bytes"]),
+        ("temporary files", "disk", 1, &run["spool_bytes"]),
+    ];
+    for (what, name, after, actual) in amounts {
+        assert_close(what, estimate(&dry, name, after), actual, most);
     }
+    if !run["peak_memory_bytes"].is_null() {
+        // The program of the tests is not optimised, and takes more memory.
+        assert_close(
+            "memory",
+            estimate(&dry, "memory", 0),
+            &run["peak_memory_bytes"],
+            1.5,
+        );
+    }
+}
+
+fn assert_forecast_is_close(sandbox: &Sandbox, args: &str) {
+    assert_forecast_is_within(1.25, sandbox, args);
 }
 
 #[test]
@@ -157,6 +171,8 @@ fn a_forecast_of_a_run_on_disk_is_close() {
         sandbox.put(&format!("in/{file}.jsonl"), corpus.jsonl(10_000));
     }
     assert_forecast_is_close(&sandbox, "in --on-disk");
+    // The rows of partial copies depend on the passages that the texts share.
+    assert_forecast_is_within(1.6, &sandbox, "in --on-disk --parts --hamming 20");
     let dry = sandbox.run("dedup in -o dry --dry-run --on-disk").ok();
     assert!(dry.stdout.contains("with the tables on disk"), "{}", dry.stdout);
     let free = sandbox.run("dedup in -o dry --dry-run").ok();

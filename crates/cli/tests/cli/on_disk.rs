@@ -141,13 +141,12 @@ fn passage(seed: usize, words: usize) -> String {
     (0..words).map(word).collect::<Vec<_>>().join(" ")
 }
 
-#[test]
-fn partial_copies_are_those_of_a_run_in_memory() {
+/// Three files of texts with passages. Each passage is in two texts, and one is in a hundred.
+fn corpus_of_passages() -> Sandbox {
     let sandbox = Sandbox::new();
     let mut corpus = Corpus::new(3);
     for file in 0..3 {
         let rows = corpus.texts(120).into_iter().enumerate().map(|(i, text)| {
-            // Each passage is in two texts, and one is in a hundred.
             let number = file * 120 + i;
             let more = if number % 3 == 0 {
                 passage(1000, 200)
@@ -159,6 +158,12 @@ fn partial_copies_are_those_of_a_run_in_memory() {
         });
         sandbox.put(&format!("in/{file}.jsonl"), rows.collect::<String>());
     }
+    sandbox
+}
+
+#[test]
+fn partial_copies_are_those_of_a_run_in_memory() {
+    let sandbox = corpus_of_passages();
     sandbox.run("dedup in -o whole --parts --quiet").ok();
     for stage in twinprint::Stage::ALL {
         for task in ["2/2", "1/2"] {
@@ -173,6 +178,32 @@ fn partial_copies_are_those_of_a_run_in_memory() {
     assert!(run.stdout.contains("parts.jsonl"), "{}", run.stdout);
     assert_eq!(result(&sandbox, "staged"), result(&sandbox, "whole"));
     let rows = |name: &str| sandbox.tree("staged")[name].split(|&byte| byte == b'\n').count();
+    let (pairs, holders) = (rows("parts.jsonl"), rows("passages.jsonl"));
+    assert!(pairs > 20 && holders > 64, "{pairs} and {holders} rows");
+}
+
+#[test]
+fn known_texts_and_added_files_have_their_partial_copies() {
+    let sandbox = corpus_of_passages();
+    sandbox.run("collection create seen").ok();
+    sandbox.run("collection add seen in/1.jsonl --quiet").ok();
+    let added = std::fs::read(sandbox.path("in/2.jsonl")).unwrap();
+    std::fs::remove_file(sandbox.path("in/2.jsonl")).unwrap();
+    let command = "dedup in --parts --against seen --quiet";
+    let on_disk = format!("{command} -o out --on-disk --incremental --overwrite");
+    sandbox.run(&on_disk).ok();
+    sandbox.put("in/2.jsonl", added);
+    let run = sandbox.run(&on_disk).ok();
+    assert!(
+        run.stderr.is_empty() || run.stderr.contains("2 of 3 files"),
+        "{}",
+        run.stderr
+    );
+    sandbox.run(&format!("{command} -o whole")).ok();
+    assert_eq!(result(&sandbox, "out"), result(&sandbox, "whole"));
+    let known = &sandbox.json("out/report.json")["records"]["removed_known"];
+    assert!(known.as_u64().unwrap() >= 100, "{known}");
+    let rows = |name: &str| sandbox.tree("out")[name].split(|&byte| byte == b'\n').count();
     let (pairs, holders) = (rows("parts.jsonl"), rows("passages.jsonl"));
     assert!(pairs > 20 && holders > 64, "{pairs} and {holders} rows");
 }

@@ -4,13 +4,14 @@
 //! large corpora of short texts. Its cost is proportional to the number of shingles. The cost of the join of the
 //! fingerprints depends on the number of texts, however long they are.
 
-use std::ops::{AddAssign, Mul};
+use std::ops::Mul;
 
 use twinprint_index::planner::plan_join_uniform;
+use twinprint_index::set::TokenOrder;
 use twinprint_text::Measure;
 
 use super::radius::sufficient;
-use super::{FeatureLimits, TextCounts};
+use super::{FeatureLimits, JoinBytes, TextCounts};
 use crate::options::{Auto, DedupOptions};
 
 /// The cost up to which the set join is chosen in any case, in nanoseconds of one core. With fingerprints, corpora just
@@ -23,36 +24,57 @@ const MAX_SHINGLES: f64 = 1e9;
 const MEMBER_NANOSECONDS: f64 = 500.0;
 /// The cost of a shingle of a text that is only tested for shingles of the members, in nanoseconds of one core.
 const TESTED_NANOSECONDS: f64 = 40.0;
-/// The bytes of a member, apart from its shingles.
-const MEMBER_BYTES: f64 = 36.0;
+/// The bytes of an indexed member, apart from its shingles: its item, its size and its bitmap.
+const MEMBER_BYTES: f64 = 30.0;
 /// The bytes of an indexed shingle.
-const ENTRY_BYTES: f64 = 10.0;
+const ENTRY_BYTES: f64 = 9.0;
+/// The share of the time of a member's shingles that runs took: a quarter of the texts was looked up only, and none was in
+/// a crowd, bench/record/2026-11-27-forecast.md.
+const MEASURED_SHARE: f64 = 0.55;
+/// The shingles as the counters number them, in shingles as they are estimated here.
+const COUNTED_SHINGLES: f64 = 1.125;
 
 /// The estimated cost of a set join.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct SetJoinCost {
     /// The number of shingles of the members, each in its own measure.
     shingles: f64,
-    /// The time on one core.
+    /// The number of members.
+    members: f64,
+    /// The time on one core, by which the set join is compared with the join of fingerprints.
     nanoseconds: f64,
-    /// The memory of its counters and indexes.
-    bytes: f64,
+    /// The number of members that are indexed, the core members.
+    indexed: f64,
+    /// The number of their shingles.
+    indexed_shingles: f64,
+    /// The share of the shingles that is indexed.
+    prefix: f64,
 }
 
 impl SetJoinCost {
     /// The time in seconds on one core.
     pub(crate) fn seconds(self) -> f64 {
-        self.nanoseconds * 1e-9
+        self.nanoseconds * 1e-9 * MEASURED_SHARE
     }
 
-    /// The memory in bytes.
-    pub(crate) fn bytes(self) -> u64 {
-        self.bytes as u64
+    /// The number of members.
+    pub(crate) fn members(self) -> f64 {
+        self.members
+    }
+
+    /// The memory of the counters and of the index.
+    pub(crate) fn bytes(self) -> JoinBytes {
+        // A prefix has at least one shingle.
+        let entries = self.indexed_shingles * self.prefix + self.indexed;
+        JoinBytes {
+            counters: TokenOrder::bytes_for((self.indexed_shingles * COUNTED_SHINGLES) as u64) as u64,
+            indexes: (self.indexed * MEMBER_BYTES + entries * ENTRY_BYTES) as u64,
+        }
     }
 }
 
-/// The estimated costs of the set joins of a corpus. Costs of parts of a corpus can be added, and multiplied to those of
-/// a larger corpus.
+/// The estimated costs of the set joins of a corpus. Costs of a part of a corpus can be multiplied to
+/// those of the corpus.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct SetJoinCosts {
     /// The set join of all texts.
@@ -70,9 +92,9 @@ impl SetJoinCosts {
     ) -> Self {
         let (mut all, mut short) = (TextBytes::default(), TextBytes::default());
         for text in texts {
-            all.add(text);
+            all.add(text, true);
             if limits.includes(text) {
-                short.add(text);
+                short.add(text, text.is_short(options));
             }
         }
         let by_chars = all.by_chars > 0;
@@ -89,45 +111,43 @@ struct TextBytes {
     texts: u64,
     by_words: u64,
     by_chars: u64,
+    indexed: u64,
+    indexed_by_words: u64,
+    indexed_by_chars: u64,
 }
 
 impl TextBytes {
-    fn add(&mut self, text: TextCounts) {
+    fn add(&mut self, text: TextCounts, is_indexed: bool) {
+        let (all, indexed) = match text.measure {
+            Measure::WordGrams => (&mut self.by_words, &mut self.indexed_by_words),
+            Measure::CharGrams => (&mut self.by_chars, &mut self.indexed_by_chars),
+        };
         self.texts += 1;
-        match text.measure {
-            Measure::WordGrams => self.by_words += u64::from(text.bytes),
-            Measure::CharGrams => self.by_chars += u64::from(text.bytes),
+        *all += u64::from(text.bytes);
+        if is_indexed {
+            *indexed += u64::from(text.bytes);
+            self.indexed += 1;
         }
+    }
+
+    /// The number of shingles of texts. A word has about six bytes with its space. A character has three bytes in Chinese,
+    /// and one in a text that is measured by words.
+    fn shingles(by_words: u64, by_chars: u64) -> f64 {
+        by_chars as f64 / 3.0 + by_words as f64 / 6.0
     }
 
     /// The cost of the set join of these texts. `by_chars` is true if any text of the corpus is measured by characters.
     fn cost(self, by_chars: bool, options: &DedupOptions) -> SetJoinCost {
-        // A word has about six bytes with its space. A character has three bytes in Chinese, and one in a text that
-        // is measured by words.
-        let shingles = self.by_chars as f64 / 3.0 + self.by_words as f64 / 6.0;
+        let shingles = Self::shingles(self.by_words, self.by_chars);
         let tested = if by_chars { self.by_words as f64 } else { 0.0 };
         SetJoinCost {
             shingles,
+            members: self.texts as f64,
             nanoseconds: MEMBER_NANOSECONDS * shingles + TESTED_NANOSECONDS * tested,
-            bytes: MEMBER_BYTES * self.texts as f64
-                + shingles
-                + shingles * (1.0 - options.threshold) * ENTRY_BYTES,
+            indexed: self.indexed as f64,
+            indexed_shingles: Self::shingles(self.indexed_by_words, self.indexed_by_chars),
+            prefix: 1.0 - options.threshold,
         }
-    }
-}
-
-impl AddAssign for SetJoinCost {
-    fn add_assign(&mut self, other: Self) {
-        self.shingles += other.shingles;
-        self.nanoseconds += other.nanoseconds;
-        self.bytes += other.bytes;
-    }
-}
-
-impl AddAssign for SetJoinCosts {
-    fn add_assign(&mut self, other: Self) {
-        self.of_all += other.of_all;
-        self.of_short += other.of_short;
     }
 }
 
@@ -137,8 +157,11 @@ impl Mul<f64> for SetJoinCost {
     fn mul(self, factor: f64) -> Self {
         Self {
             shingles: self.shingles * factor,
+            members: self.members * factor,
             nanoseconds: self.nanoseconds * factor,
-            bytes: self.bytes * factor,
+            indexed: self.indexed * factor,
+            indexed_shingles: self.indexed_shingles * factor,
+            prefix: self.prefix,
         }
     }
 }
@@ -173,10 +196,14 @@ pub(crate) fn is_exact(costs: SetJoinCosts, rows: usize, options: &DedupOptions)
         Auto::Fixed(bits) => bits,
         Auto::Auto => 128,
     };
-    let join = sufficient(bits, options.threshold)
-        .and_then(|k| plan_join_uniform(rows, bits, k).ok())
-        .and_then(|choice| choice.alternatives.first().map(|chosen| chosen.cost));
+    let join = sufficient(bits, options.threshold).and_then(|k| join_nanoseconds(rows, bits, k));
     join.is_some_and(|join| costs.of_all.nanoseconds <= join + costs.of_short.nanoseconds)
+}
+
+/// The time of the join of uniform fingerprints, in nanoseconds of one core; `None` if there is no plan.
+pub(crate) fn join_nanoseconds(rows: usize, bits: u32, k: u32) -> Option<f64> {
+    let choice = plan_join_uniform(rows, bits, k).ok()?;
+    choice.alternatives.first().map(|chosen| chosen.cost)
 }
 
 #[cfg(test)]
@@ -188,7 +215,7 @@ mod tests {
         let of_one = SetJoinCost {
             shingles,
             nanoseconds: MEMBER_NANOSECONDS * shingles,
-            bytes: 0.0,
+            ..SetJoinCost::default()
         };
         SetJoinCosts {
             of_all: of_one * texts,

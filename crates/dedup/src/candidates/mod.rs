@@ -25,7 +25,7 @@ mod tests;
 mod text_counts;
 
 pub(crate) use edge::Edge;
-pub(crate) use exact::{SetJoinCost, SetJoinCosts, is_exact};
+pub(crate) use exact::{SetJoinCost, SetJoinCosts, is_exact, join_nanoseconds};
 use hot::RowPair;
 pub(crate) use hot::{MAX_REPORTED_ROWS, affordable_degree, is_hot, row_role};
 use rayon::prelude::*;
@@ -38,10 +38,10 @@ use twinprint_index::planner::Alternative;
 use crate::candidates::radius::{Radius, RadiusChoice};
 use crate::candidates::set_join::SetJoin;
 pub(crate) use crate::candidates::set_join::{JoinBytes, JoinWatch};
-use crate::corpus::Classes;
 use crate::corpus::shingle_sets::SetCache;
+use crate::corpus::{Classes, ItemClasses};
 use crate::error::DedupError;
-use crate::ids::{ClassId, Id, IdVec, ItemId, Lists, RowId, Starts, ids};
+use crate::ids::{Id, IdVec, ItemId, Lists, RowId, Starts, ids};
 use crate::memory::EDGE_BYTES;
 use crate::options::DedupOptions;
 
@@ -285,7 +285,7 @@ impl<W: Width> JoinRows<W> {
 /// Joins the fingerprints of all items. `order` has the class of each item.
 pub(crate) fn find(
     classes: &Classes,
-    order: &IdVec<ItemId, ClassId>,
+    order: &ItemClasses,
     radius: &Radius,
     options: &DedupOptions,
 ) -> Result<Candidates, DedupError> {
@@ -301,16 +301,12 @@ pub(crate) fn find(
 
 /// The candidates of a run in which the set join finds all pairs: no edges, and every text with features is a core
 /// member.
-fn leave_all_to_the_set_join(
-    classes: &Classes,
-    order: &IdVec<ItemId, ClassId>,
-    options: &DedupOptions,
-) -> Candidates {
-    let texts = order.iter().map(|&class| classes.counts(class));
+fn leave_all_to_the_set_join(classes: &Classes, order: &ItemClasses, options: &DedupOptions) -> Candidates {
+    let texts = order.iter().map(|class| classes.counts(class));
     let joined = order
         .iter()
-        .filter(|&&class| classes.counts(class).is_joined(options));
-    let mut fingerprints: Vec<u128> = joined.map(|&class| classes.fingerprint[class]).collect();
+        .filter(|&class| classes.counts(class).is_joined(options));
+    let mut fingerprints: Vec<u128> = joined.map(|class| classes.fingerprint[class]).collect();
     fingerprints.sort_unstable();
     fingerprints.dedup();
     Candidates {
@@ -358,7 +354,7 @@ pub(crate) fn max_edges(fingerprints: u64, options: &DedupOptions) -> u64 {
 
 fn find_at<W: Width>(
     classes: &Classes,
-    order: &IdVec<ItemId, ClassId>,
+    order: &ItemClasses,
     k: u32,
     options: &DedupOptions,
 ) -> Result<Candidates, DedupError> {
@@ -366,17 +362,17 @@ fn find_at<W: Width>(
         roles: IdVec::filled(JoinRole::None, order.len()),
         ..Candidates::default()
     };
-    let limits = FeatureLimits::new(order.iter().map(|&class| classes.counts(class)), options);
-    for (item, &class) in order.entries() {
-        let text = classes.counts(class);
+    let limits = FeatureLimits::new(order.iter().map(|class| classes.counts(class)), options);
+    for item in order.items() {
+        let text = classes.counts(order.of(item));
         found.short += u64::from(text.is_short(options));
         found.roles[item] = text.role(limits, options);
     }
     let joined = order
-        .ids()
-        .filter(|&item| classes.counts(order[item]).is_joined(options))
+        .items()
+        .filter(|&item| classes.counts(order.of(item)).is_joined(options))
         .collect();
-    let rows = JoinRows::new(joined, |item| W::truncate(classes.fingerprint[order[item]]));
+    let rows = JoinRows::new(joined, |item| W::truncate(classes.fingerprint[order.of(item)]));
     found.rows = rows.len() as u64;
     let limits = EdgeLimits::new(rows.len() as u64, options);
     let pairs = hot::join_rows(&rows, k, limits, options, &mut found)?;

@@ -25,7 +25,7 @@ use std::convert::Infallible;
 use serde::{Deserialize, Serialize};
 
 pub use self::density::Density;
-pub(crate) use self::density::Fingerprints;
+pub(crate) use self::density::{Fingerprints, PairsOfRow};
 use crate::error::DedupError;
 use crate::options::{Auto, DedupOptions, MAX_RADIUS};
 pub use twinprint_io::results::RadiusChoice;
@@ -123,32 +123,37 @@ pub(crate) fn choose<F: Fingerprints + ?Sized>(
 /// `half` has the distinct fingerprints of the first halves of the sections, and `whole` those of the complete
 /// sections. `all` is the approximate number of distinct fingerprints in the corpus. Candidates among neighbouring
 /// documents are as many in the halves as in the complete sections, and candidates among unrelated documents are half
-/// as many. So the line through both numbers extrapolates to the corpus.
+/// as many. So the line through both numbers extrapolates to the corpus. The pairs of a row are extrapolated for each
+/// sampled row by itself.
 pub(crate) fn foresee(
     [half, whole]: [&[u128]; 2],
     all: f64,
     criteria: RadiusCriteria,
     seed: u64,
     jaccard: [&density::Jaccard<'_>; 2],
-) -> Result<Radius, DedupError> {
+) -> Result<Foreseen, DedupError> {
+    let more = (all - whole.len() as f64).max(0.0);
+    let steps = more / (whole.len() - half.len()).max(1) as f64;
     let [of_half, of_whole] = [half, whole].map(|rows| density::sample(rows.len(), seed));
     let extrapolated = |bits, widest| {
         let first = density::measure(half, &of_half, bits, widest, jaccard[0])?;
         let second = density::measure(whole, &of_whole, bits, widest, jaccard[1])?;
-        let more = (all - whole.len() as f64).max(0.0);
-        let by = (whole.len() - half.len()).max(1) as f64;
-        Ok::<_, DedupError>(first.extrapolated(&second, more / by))
+        Ok::<_, DedupError>(first.extrapolated(&second, steps))
     };
     let size = SampleSize {
         sampled: of_whole.len(),
         all: all as usize,
     };
-    let mut radius = choose_by(&extrapolated, size, criteria)?;
-    if radius.expected_candidates.is_none() {
-        let density = extrapolated(radius.bits, radius.k)?;
-        radius.expected_candidates = density.candidates.last().copied();
-    }
-    Ok(radius)
+    let radius = choose_by(&extrapolated, size, criteria)?;
+    let pairs = density::extrapolated_pairs([half, whole], &of_half, radius.bits, radius.k, steps);
+    Ok(Foreseen { radius, pairs })
+}
+
+/// The prediction of [`foresee`].
+pub(crate) struct Foreseen {
+    pub(crate) radius: Radius,
+    /// The pairs of a row at that radius.
+    pub(crate) pairs: PairsOfRow,
 }
 
 /// Chooses width and radius for a corpus whose expected number of candidates per document is known.

@@ -3,8 +3,8 @@
 use twinprint_io::work::TextRef;
 use twinprint_text::Measure;
 
-use super::Classes;
-use crate::ids::{ClassId, IdVec, ItemId};
+use super::{Classes, ItemClasses};
+use crate::ids::{IdVec, ItemId};
 
 /// The texts of items, wherever they are listed.
 #[derive(Clone, Copy)]
@@ -12,7 +12,7 @@ pub(crate) enum ItemTexts<'c> {
     /// The items are classes in an order.
     Classes {
         classes: &'c Classes,
-        order: &'c IdVec<ItemId, ClassId>,
+        order: &'c ItemClasses,
     },
     /// The items have a table of their own.
     Table(&'c TextTable),
@@ -45,7 +45,7 @@ impl ItemTexts<'_> {
     /// The place of an item's text in the spool.
     pub(crate) fn text(self, item: ItemId) -> TextRef {
         match self {
-            Self::Classes { classes, order } => classes.text(order[item]),
+            Self::Classes { classes, order } => classes.text(order.of(item)),
             Self::Table(table) => table.texts[item],
         }
     }
@@ -53,7 +53,7 @@ impl ItemTexts<'_> {
     /// The block of the spool that has an item's text.
     pub(crate) fn block(self, item: ItemId) -> u32 {
         match self {
-            Self::Classes { classes, order } => classes.block(order[item]),
+            Self::Classes { classes, order } => classes.block(order.of(item)),
             Self::Table(table) => table.texts[item].block,
         }
     }
@@ -61,7 +61,7 @@ impl ItemTexts<'_> {
     /// The length of an item's text in bytes.
     pub(crate) fn bytes(self, item: ItemId) -> usize {
         match self {
-            Self::Classes { classes, order } => classes.bytes(order[item]) as usize,
+            Self::Classes { classes, order } => classes.bytes(order.of(item)) as usize,
             Self::Table(table) => table.texts[item].len(),
         }
     }
@@ -69,7 +69,7 @@ impl ItemTexts<'_> {
     /// The measure of an item's text: words or characters.
     pub(crate) fn measure(self, item: ItemId) -> Measure {
         match self {
-            Self::Classes { classes, order } => classes.measure(order[item]),
+            Self::Classes { classes, order } => classes.measure(order.of(item)),
             Self::Table(table) => table.measures[item],
         }
     }

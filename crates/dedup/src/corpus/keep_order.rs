@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 use rustc_hash::FxHashMap;
 use twinprint_io::source::SortValue;
 
-use super::{Documents, SortKey};
+use super::{Documents, ItemClasses, SortKey};
 use crate::ids::{ClassId, DocumentId, Id, IdVec, ItemId, ids};
 use crate::options::Keep;
 use crate::packed::PackedNumbers;
@@ -24,11 +24,11 @@ pub(crate) fn sort_key(keep: Keep, text_bytes: u64, field: Option<SortValue>) ->
     }
 }
 
-/// Classes in keep order, each with the document that represents it. An item takes about 5 bytes, and 4 more if
-/// documents have sort keys.
+/// Classes in keep order, each with the document that represents it. An item takes about 1 byte, 4 more once the
+/// items are renumbered, and 8 more if documents have sort keys.
 pub(crate) struct KeepOrder {
     /// The class of each item.
-    pub(crate) classes: IdVec<ItemId, ClassId>,
+    pub(crate) classes: ItemClasses,
     /// The document that stands for each class: the first of its class in keep order.
     representative: PackedNumbers<ClassId>,
     /// The place of each class in keep order, from 0; `None` if that is the number of the class.
@@ -42,7 +42,7 @@ impl KeepOrder {
         if documents.sort.is_empty() {
             // Classes are numbered by their first document, so they are already in keep order.
             let mut order = Self::of_first_documents(0);
-            order.classes = ids(classes).collect();
+            order.classes = ItemClasses::InOrder(classes);
             for (document, class) in documents.class.entries() {
                 if class.index() == order.representative.len() {
                     order.representative.push([document.get().into()]);
@@ -72,7 +72,7 @@ impl KeepOrder {
             representative.push([class.get().into()]);
         }
         Self {
-            classes: ids(classes).collect(),
+            classes: ItemClasses::InOrder(classes),
             representative,
             rank: None,
         }
@@ -89,7 +89,7 @@ impl KeepOrder {
             rank[class] = item.get();
         }
         Self {
-            classes,
+            classes: ItemClasses::Listed(classes),
             representative,
             rank: Some(rank),
         }
@@ -107,20 +107,20 @@ impl KeepOrder {
 
     /// The document that stands for an item.
     pub(crate) fn representative(&self, item: ItemId) -> DocumentId {
-        self.representative_of(self.classes[item])
+        self.representative_of(self.classes.of(item))
     }
 
     /// The place of an item in keep order, from 0.
     pub(crate) fn rank(&self, item: ItemId) -> u32 {
-        let class = self.classes[item];
+        let class = self.classes.of(item);
         self.rank.as_ref().map_or(class.get(), |rank| rank[class])
     }
 
     /// The item of each class.
     pub(crate) fn items(&self) -> IdVec<ClassId, ItemId> {
         let mut items = IdVec::filled(ItemId::new(0), self.len());
-        for (item, &class) in self.classes.entries() {
-            items[class] = item;
+        for item in self.classes.items() {
+            items[self.classes.of(item)] = item;
         }
         items
     }
@@ -146,6 +146,6 @@ impl KeepOrder {
 
     /// Renumbers the items: item i is the former item `order[i]`.
     pub(crate) fn renumber(&mut self, order: &IdVec<ItemId, ItemId>) {
-        self.classes = self.classes.permuted(order);
+        self.classes.renumber(order);
     }
 }

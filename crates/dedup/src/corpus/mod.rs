@@ -7,6 +7,7 @@
 
 mod class_keys;
 mod classes;
+mod item_classes;
 pub(crate) mod item_texts;
 pub(crate) mod keep_order;
 mod names;
@@ -20,6 +21,7 @@ use crate::ids::{ClassId, DocumentId, Id, IdVec, ids};
 use crate::packed::PackedRows;
 pub(crate) use class_keys::ClassKey;
 pub(crate) use classes::{Classes, TextValues, distance};
+pub(crate) use item_classes::ItemClasses;
 pub(crate) use names::{DocumentName, DocumentNames, Names, unnamed};
 pub(crate) use record_order::RecordOrder;
 use twinprint_io::source::{IntegerType, SortValue};

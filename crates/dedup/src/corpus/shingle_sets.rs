@@ -12,10 +12,10 @@ use twinprint_fingerprint::HashKey;
 use twinprint_text::Measure;
 use twinprint_text::overlap::{ShingleSet, ShingleSketch, Shingler, overlap};
 
-use crate::corpus::Classes;
 use crate::corpus::item_texts::ItemTexts;
+use crate::corpus::{Classes, ItemClasses};
 use crate::error::DedupError;
-use crate::ids::{ClassId, IdVec, ItemId};
+use crate::ids::ItemId;
 use twinprint_io::object_pool::ObjectPool;
 use twinprint_io::work::{BlockBuffer, Spool, TextRef};
 
@@ -151,7 +151,7 @@ impl<'c> SetCache<'c> {
     pub(crate) fn new(
         spool: &'c Spool,
         classes: &'c Classes,
-        order: &'c IdVec<ItemId, ClassId>,
+        order: &'c ItemClasses,
         capacity: usize,
         cancel: &'c AtomicBool,
     ) -> Self {

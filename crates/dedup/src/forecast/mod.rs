@@ -5,6 +5,7 @@
 //! bytes, memory and disk are right within a factor of two: tests check this on generated corpora, and docs/forecast.md
 //! shows it on real ones.
 
+mod amounts;
 mod sample;
 
 use std::path::Path;
@@ -13,14 +14,15 @@ use std::sync::atomic::AtomicBool;
 
 use serde::Serialize;
 
-use crate::candidates::radius::{self, Radius, RadiusChoice, RadiusCriteria};
+use crate::candidates::radius::{self, Foreseen, Radius, RadiusChoice, RadiusCriteria};
 use crate::candidates::{SetJoinCost, is_exact, max_edges};
 use crate::error::{DedupError, Shortage};
 use crate::job::DedupJob;
 use crate::known::{Against, DocumentStores, NoStores};
 use crate::memory::{self, Budget};
-use crate::options::{Auto, ClusterFiles, DedupOptions, Mode, OnDisk, Order};
-use crate::stages::{RowCounts, bytes_of_rows, refused_option};
+use crate::options::{Auto, ClusterFiles, DedupOptions, Mode, OnDisk, Order, PairRows};
+use crate::stages::{largest_part_bytes, refused_option};
+use amounts::Amounts;
 use sample::{KnownSource, Sample};
 use twinprint_io::progress::{Progress, Unit, peak_memory};
 use twinprint_io::source::Sources;
@@ -32,16 +34,12 @@ use twinprint_io::work::{DiskSpace, disk_space};
 const CLUSTER_ROW_BYTES: f64 = 180.0;
 /// The bytes that an annotation adds to a record, without the id in it.
 const ANNOTATION_BYTES: f64 = 140.0;
-/// The time that one core takes in the join for each fingerprint, in seconds.
-const JOIN_SECONDS: f64 = 15e-6;
-/// The bytes of text whose shingle sets one core computes per second.
-const SET_BYTES_PER_SECOND: f64 = 250e6;
-/// The time that one core takes to compare two shingle sets, in seconds.
-const COMPARISON_SECONDS: f64 = 1.5e-6;
-/// The time of a run on disk, in times of a run in memory (bench/record/2026-11-26-on-disk.md).
-const ON_DISK_SLOWDOWN: f64 = 1.15;
-/// The bytes of records that are copied to the output per second.
-const COPIED_BYTES_PER_SECOND: f64 = 500e6;
+/// The bytes of a row of `pairs.jsonl` without the ids and sources.
+const PAIR_ROW_BYTES: f64 = 110.0;
+/// The bytes of text for each fingerprint of the search for partial copies.
+const BYTES_OF_A_PART: f64 = 46.0;
+/// The bytes of the rows of partial copies in the results, for each fingerprint. It varies from corpus to corpus.
+const PART_ROW_BYTES: f64 = 20.0;
 
 /// The expected size, memory, disk and time of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -252,56 +250,62 @@ fn extrapolate(sources: &Sources, sample: &Sample, options: &DedupOptions) -> Re
         growth = growth.min(limit as f64 / sampled_records.max(1) as f64).max(1.0);
     }
     let all = |n: u64| n as f64 * growth;
-    let radius = radius(sample, growth, options)?;
+    let Foreseen { radius, pairs } = radius(sample, growth, options)?;
+    let is_exact = radius.choice == RadiusChoice::Exact;
     let rows = all(sample.rows[1].fingerprints.len() as u64);
-    let candidates = radius.expected_candidates.unwrap_or(0.0) * rows;
-    let edges = (candidates as u64).min(max_edges(rows as u64, options));
-
+    // The set join finds few pairs but duplicates. A text of it is assumed to have one at most.
+    let others = all(sample.texts) - all(sample.joined);
+    let candidates = pairs.edges * all(sample.joined) + pairs.edges.min(1.0) * others;
+    let edges = candidates.min(max_edges(rows as u64, options) as f64);
     let threads = rayon::current_num_threads();
     let budget = Budget::new(options.memory, threads)?;
-    let tables = memory::tables(
+    let table_bytes = memory::tables(
         all(sample.documents) as u64,
         all(sample.texts) as u64,
         all(sample.id_bytes) as u64,
-    ) + edges * memory::EDGE_BYTES;
+    ) + edges as u64 * memory::EDGE_BYTES;
     // Only texts with candidates are loaded for verification.
     let connected = (2.0 * candidates / all(sample.texts).max(1.0)).min(1.0);
-    let set_bytes = all(sample.set_bytes) * if options.verify { connected } else { 0.0 };
-    let set_join = sample.set_join * growth;
-    let (set_join, join_seconds) = match radius.choice {
-        RadiusChoice::Exact => (set_join.of_all, 0.0),
-        RadiusChoice::Verdict => (SetJoinCost::default(), rows * JOIN_SECONDS),
-        _ => (set_join.of_short, rows * JOIN_SECONDS),
+    let costs = sample.set_join * growth;
+    let set_join = match radius.choice {
+        RadiusChoice::Exact => costs.of_all,
+        RadiusChoice::Verdict => SetJoinCost::default(),
+        _ => costs.of_short,
     };
-    let dictionary = if sample.chinese {
-        memory::DICTIONARY_BYTES
-    } else {
-        0
+    let joined = |n: f64| if is_exact { 0.0 } else { n };
+    let amounts = Amounts {
+        documents: all(sample.documents),
+        texts: all(sample.texts),
+        text_bytes: all(sample.text_bytes),
+        joined: joined(all(sample.joined)),
+        rows: joined(rows),
+        bits: radius.bits,
+        k: radius.k,
+        row_pairs: joined(pairs.joined * rows),
+        candidates,
+        edges,
+        id_bytes: all(sample.id_bytes),
+        record_bytes: all(counts.record_bytes),
+        part_bytes: all(counts.record_bytes) * largest_part(sources),
+        longest: counts.longest,
+        set_join,
+        set_bytes: all(sample.set_bytes) * if options.verify { connected } else { 0.0 },
+        verify: options.verify,
+        parts: options.parts.map(|_| all(sample.text_bytes) / BYTES_OF_A_PART),
+        chinese: sample.chinese,
+        threads,
     };
-    let memory_bytes = memory::PROGRAM_BYTES
-        + dictionary
-        + memory::BATCH_BYTES.min(2 * all(counts.record_bytes) as u64)
-        + threads as u64 * memory::THREAD_BYTES
-        + tables
-        + memory::BYTES_PER_RECORD_BYTE * counts.longest
-        + set_join.bytes()
-        + (set_bytes as u64).min(budget.sets(tables) as u64);
-
     let too_large = budget
-        .check(tables + memory::BYTES_PER_RECORD_BYTE * counts.longest)
+        .check(table_bytes + memory::BYTES_PER_RECORD_BYTE * counts.longest)
         .is_err()
-        || budget.check_join(tables, set_join.bytes()).is_err();
+        || budget.check_join(table_bytes, set_join.bytes().total()).is_err();
     let on_disk = options.on_disk != OnDisk::AsNeeded || too_large && refused_option(options).is_none();
     let memory_bytes = if on_disk {
-        memory_bytes.min(budget.of_stages() + memory::BYTES_PER_RECORD_BYTE * counts.longest)
+        let most = budget.of_stages() + memory::BYTES_PER_RECORD_BYTE * counts.longest;
+        amounts.memory_on_disk(budget).min(most)
     } else {
-        memory_bytes
+        amounts.memory(budget.sets(table_bytes) as u64)
     };
-    let table_bytes = bytes_of_rows(RowCounts {
-        documents: all(sample.documents) as u64,
-        texts: all(sample.texts) as u64,
-        candidates: candidates as u64,
-    }) + all(sample.id_bytes) as u64;
 
     let documents = sample.documents.max(1) as f64;
     let label = sample.label_bytes as f64 / documents;
@@ -316,6 +320,16 @@ fn extrapolate(sources: &Sources, sample: &Sample, options: &DedupOptions) -> Re
         ClusterFiles::Parquet => cluster_rows / 4.0,
         ClusterFiles::None => 0.0,
     };
+    let row_ids = 2.0 * (label + id);
+    let pair_rows = match options.pairs {
+        PairRows::None => 0.0,
+        PairRows::Distinct | PairRows::All => {
+            // Most of many candidates are no duplicates.
+            let duplicates = candidates.min(all(sample.texts)) + all(sample.documents - sample.texts);
+            duplicates * (PAIR_ROW_BYTES + row_ids)
+        }
+    };
+    let part_rows = amounts.parts.unwrap_or(0.0) * PART_ROW_BYTES;
     let copied = match (options.mode, options.added_columns()) {
         (Mode::Report, _) => 0.0,
         (Mode::Remove | Mode::Annotate, None) => all(counts.input_bytes),
@@ -329,11 +343,11 @@ fn extrapolate(sources: &Sources, sample: &Sample, options: &DedupOptions) -> Re
         .filter(|file| file.label == "stdin")
         .map(|file| file.bytes)
         .sum();
-    let slowdown = if on_disk { ON_DISK_SLOWDOWN } else { 1.0 };
-    let on_cores = join_seconds
-        + set_join.seconds()
-        + set_bytes / SET_BYTES_PER_SECOND
-        + candidates * COMPARISON_SECONDS;
+    let of_the_way = if on_disk {
+        amounts.tables_on_disk(budget)
+    } else {
+        amounts.files_of_parts()
+    };
     Ok(Forecast {
         files: sources.list().len() as u64,
         input_bytes: sources.total_bytes(),
@@ -347,15 +361,14 @@ fn extrapolate(sources: &Sources, sample: &Sample, options: &DedupOptions) -> Re
         candidates: candidates as u64,
         memory_bytes,
         on_disk,
-        output_bytes: (copied + cluster_rows) as u64,
+        output_bytes: (copied + cluster_rows + pair_rows + part_rows) as u64,
         work_bytes: all(sample.spool_bytes) as u64
             + stdin
-            + if on_disk { table_bytes } else { 0 }
+            + of_the_way
             + put_in_order(sources, all(counts.record_bytes), options),
         against: None,
         threads,
-        seconds: (sample.seconds * growth + on_cores / threads as f64) * slowdown
-            + copied / COPIED_BYTES_PER_SECOND,
+        seconds: amounts.seconds(sample.seconds * growth, copied, on_disk),
     })
 }
 
@@ -369,8 +382,14 @@ fn put_in_order(sources: &Sources, records: f64, options: &DedupOptions) -> u64 
     }
 }
 
+/// Estimates the share of the input that the largest part of a run on disk has.
+fn largest_part(sources: &Sources) -> f64 {
+    let largest = sources.list().iter().map(|file| file.bytes).max().unwrap_or(0);
+    largest_part_bytes(sources.total_bytes(), largest) as f64 / sources.total_bytes().max(1) as f64
+}
+
 /// Predicts the width and radius that the run will choose.
-fn radius(sample: &Sample, growth: f64, options: &DedupOptions) -> Result<Radius, DedupError> {
+fn radius(sample: &Sample, growth: f64, options: &DedupOptions) -> Result<Foreseen, DedupError> {
     let [half, whole] = &sample.rows;
     let (bits, k) = if options.verify {
         (options.bits, options.hamming)
@@ -394,8 +413,8 @@ fn radius(sample: &Sample, growth: f64, options: &DedupOptions) -> Result<Radius
     if !is_exact(sample.set_join * growth, rows as usize, options) {
         return Ok(foreseen);
     }
-    Ok(Radius {
-        expected_candidates: foreseen.expected_candidates,
-        ..radius::exact(options.bits)
+    Ok(Foreseen {
+        radius: radius::exact(options.bits),
+        ..foreseen
     })
 }

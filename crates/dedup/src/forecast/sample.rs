@@ -4,6 +4,7 @@
 //! This shows whether the candidates per document grow with the corpus, or come from neighbouring documents only.
 
 use std::path::Path;
+use std::time::Instant;
 
 use twinprint_fingerprint::HashKey;
 use twinprint_text::Measure;
@@ -17,7 +18,7 @@ use crate::known::{Against, LookedUpTexts};
 use crate::memory;
 use crate::options::DedupOptions;
 use crate::read::{self, ReadCounts, ReadOutcome};
-use twinprint_io::progress::{Progress, Silent};
+use twinprint_io::progress::{Progress, Silent, cpu_seconds};
 use twinprint_io::sink::OutputDir;
 use twinprint_io::source::Sources;
 use twinprint_io::work::Spool;
@@ -38,8 +39,11 @@ pub(super) struct Sample {
     pub(super) texts: u64,
     pub(super) id_bytes: u64,
     pub(super) label_bytes: u64,
-    /// The bytes of the shingle sets of all sampled texts.
+    /// The bytes of the distinct texts, and of their shingle sets.
+    pub(super) text_bytes: u64,
     pub(super) set_bytes: u64,
+    /// The number of texts whose fingerprints are joined.
+    pub(super) joined: u64,
     pub(super) spool_bytes: u64,
     /// The costs of set joins of the sampled texts.
     pub(super) set_join: SetJoinCosts,
@@ -49,7 +53,7 @@ pub(super) struct Sample {
     sections: Vec<(Classes, Option<Spool>)>,
     /// True if a text was segmented by the Chinese dictionary.
     pub(super) chinese: bool,
-    /// The time in which the sample was read, in seconds.
+    /// The time of all cores together in which the sample was read, in seconds.
     pub(super) seconds: f64,
     /// The number of sampled texts that were looked up in an index or a store.
     pub(super) looked_up: u64,
@@ -76,6 +80,29 @@ impl SampledRows {
         rows.sort_unstable();
         rows.dedup_by_key(|row| row.0);
         (self.fingerprints, self.texts) = rows.into_iter().unzip();
+    }
+}
+
+/// A moment, from which the time of all cores is measured.
+struct CoreTime {
+    started: Instant,
+    cores: Option<f64>,
+}
+
+impl CoreTime {
+    fn now() -> Self {
+        Self {
+            started: Instant::now(),
+            cores: cpu_seconds(),
+        }
+    }
+
+    /// The time of all cores since then, in seconds; the wall time if the system does not tell it.
+    fn elapsed(&self) -> f64 {
+        match cpu_seconds().zip(self.cores) {
+            Some((now, before)) => now - before,
+            None => self.started.elapsed().as_secs_f64(),
+        }
     }
 }
 
@@ -167,6 +194,11 @@ impl Sample {
             sample.sections.push((corpus.classes, spool));
         }
         sample.rows.iter_mut().for_each(SampledRows::sort);
+        let classes = || sample.sections.iter().map(|(classes, _)| classes);
+        let texts = || classes().flat_map(|classes| classes.class_ids().map(|class| classes.counts(class)));
+        // A few short texts decide the limits, so these are those of all sections together.
+        let limits = FeatureLimits::new(texts(), options);
+        sample.set_join = SetJoinCosts::of(texts(), limits, options);
         sample.whole = sample.counts.input_bytes >= sources.total_bytes();
         if sample.whole {
             sample.counts.intake = std::mem::take(&mut sample.counts.intake).checked()?;
@@ -199,7 +231,7 @@ impl Sample {
         place: &Path,
         progress: &dyn Progress,
     ) -> Result<(Corpus, Option<Spool>), DedupError> {
-        let started = std::time::Instant::now();
+        let started = CoreTime::now();
         let dir = OutputDir::create(place)?;
         let mut rejects = read::Rejects::File(dir.file("rejects.jsonl")?);
         let budget = memory::Budget::new(None, options.threads)?;
@@ -216,7 +248,7 @@ impl Sample {
             reject_check: None,
         };
         let read = read::read(sources, reading, &mut rejects, progress)?;
-        self.seconds += started.elapsed().as_secs_f64();
+        self.seconds += started.elapsed();
         let ReadOutcome {
             corpus,
             spool,
@@ -246,15 +278,15 @@ impl Sample {
         self.chinese |= classes
             .class_ids()
             .any(|class| classes.measure(class) == Measure::CharGrams);
-        let texts = || classes.class_ids().map(|class| classes.counts(class));
-        let limits = FeatureLimits::new(texts(), options);
-        self.set_join += SetJoinCosts::of(texts(), limits, options);
         self.set_bytes += classes.class_ids().map(cost).sum::<u64>();
+        let bytes = |class| u64::from(classes.bytes(class));
+        self.text_bytes += classes.class_ids().map(bytes).sum::<u64>();
         // Classes are numbered in input order, so the first half of them is the first half of the section.
         for class in classes
             .class_ids()
             .filter(|&class| classes.counts(class).is_joined(options))
         {
+            self.joined += 1;
             let text = (self.sections.len() as u32, class);
             let [half, whole] = &mut self.rows;
             whole.fingerprints.push(classes.fingerprint[class]);
@@ -286,7 +318,7 @@ impl Sample {
                 Ok(())
             }
         };
-        let started = std::time::Instant::now();
+        let started = Instant::now();
         let texts = LookedUpTexts {
             classes,
             spool,

@@ -113,7 +113,7 @@ impl Runner<'_> {
             let mut candidates = candidates::find(&corpus.classes, &keep.classes, &radius, job.options)?;
             job.check_cancelled()?;
             if !known.is_empty() {
-                candidates.leave_out(|item| known.of(keep.classes[item]).is_some());
+                candidates.leave_out(|item| known.of(keep.classes.of(item)).is_some());
             }
             Ok((radius, candidates))
         })?;
@@ -133,13 +133,13 @@ impl Runner<'_> {
                     },
                 };
                 let distance = |a: ItemId, b: ItemId| {
-                    let [a, b] = [a, b].map(|item| keep.classes[item]);
+                    let [a, b] = [a, b].map(|item| keep.classes.of(item));
                     corpus.classes.distance(a, b, radius.bits)
                 };
                 candidates.join_members(&sets, job.options, distance, watch)?;
                 if job.options.pairs != PairRows::None {
                     let rows_of = |item| match job.options.pairs {
-                        PairRows::All => u64::from(corpus.classes.copies(keep.classes[item])),
+                        PairRows::All => u64::from(corpus.classes.copies(keep.classes.of(item))),
                         PairRows::Distinct | PairRows::None => 1,
                     };
                     pair_rows::check(&candidates, &mut sets, job.options.threshold, set_memory, rows_of)?;
@@ -167,7 +167,7 @@ impl Runner<'_> {
                         seed: job.options.seed,
                     };
                     Some(SampledRun::draw(search, |item| {
-                        known.of(keep.classes[item]).is_some()
+                        known.of(keep.classes.of(item)).is_some()
                     })?)
                 }
                 _ => None,

@@ -62,9 +62,9 @@ impl Runner<'_> {
         let joined = keep
             .classes
             .iter()
-            .filter(|&&class| classes.counts(class).is_joined(self.options));
+            .filter(|&class| classes.counts(class).is_joined(self.options));
         let fingerprint = |class: ClassId| classes.fingerprint[class];
-        let mut first = sorted_by_fingerprint(joined.copied().collect(), &fingerprint);
+        let mut first = sorted_by_fingerprint(joined.collect(), &fingerprint);
         first.dedup_by_key(|class| fingerprint(*class));
         let rows: Vec<u128> = first.iter().map(|&class| fingerprint(class)).collect();
         let texts = || classes.class_ids().map(|class| classes.counts(class));

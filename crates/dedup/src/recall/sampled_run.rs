@@ -49,8 +49,8 @@ impl<'m> SampledRun<'m> {
         let MeasuredSearch { classes, keep, .. } = search;
         let takes_part: IdVec<ItemId, bool> = keep
             .classes
-            .entries()
-            .map(|(item, &class)| !classes.is_empty_text(class) && !is_decided(item))
+            .items()
+            .map(|item| !classes.is_empty_text(keep.classes.of(item)) && !is_decided(item))
             .collect();
         let connected = search.candidates.connected();
         let count = connected.iter().filter(|&&connected| connected).count();
@@ -65,7 +65,9 @@ impl<'m> SampledRun<'m> {
         let chosen = choice.finish().into_iter().map(|item| {
             let item = ItemId::new(item as u32);
             let text = search.text(item);
-            let canonical = search.spool.text(classes.text(keep.classes[item]), &mut buffer)?;
+            let canonical = search
+                .spool
+                .text(classes.text(keep.classes.of(item)), &mut buffer)?;
             Ok::<_, DedupError>((text, shingler.shingle(canonical, text.measure)))
         });
         let sample = Sample::new(key, search.threshold, search.seed, chosen)?;
@@ -106,11 +108,11 @@ impl<'m> SampledRun<'m> {
         } = self.search;
         let mut others: Vec<ItemId> = keep
             .classes
-            .ids()
+            .items()
             .filter(|&item| self.takes_part[item] && !self.connected[item])
             .collect();
         // Texts that are next to each other in the spool are read by one task.
-        others.sort_unstable_by_key(|&item| keep.classes[item]);
+        others.sort_unstable_by_key(|&item| keep.classes.of(item));
         others.par_chunks(TEXTS_PER_TASK).try_for_each_init(
             || (BlockBuffer::default(), self.sample.scratch()),
             |(buffer, scratch), items| {
@@ -118,7 +120,7 @@ impl<'m> SampledRun<'m> {
                 for &item in items {
                     let text = self.search.text(item);
                     if self.sample.has_measure(text.measure) {
-                        let canonical = spool.text(classes.text(keep.classes[item]), buffer)?;
+                        let canonical = spool.text(classes.text(keep.classes.of(item)), buffer)?;
                         self.sample.join_text(&text, canonical, scratch);
                     }
                 }
@@ -141,7 +143,7 @@ impl<'m> SampledRun<'m> {
         let pairs = drawn.filter_map(|(item, drawn)| Some([item, drawn?.item]));
         let is_found = |pair: [u64; 2]| {
             let [a, b] = pair.map(|item| ItemId::new(item as u32));
-            let distance = || classes.distance(keep.classes[a], keep.classes[b], bits);
+            let distance = || classes.distance(keep.classes.of(a), keep.classes.of(b), bits);
             candidates.contains(a, b, distance)
         };
         super::of_trials(sampled, pairs.map(is_found))
@@ -151,7 +153,7 @@ impl<'m> SampledRun<'m> {
 impl MeasuredSearch<'_> {
     /// Describes the text of an item. Classes are numbered in input order.
     fn text(&self, item: ItemId) -> CorpusText {
-        let (classes, class) = (self.classes, self.keep.classes[item]);
+        let (classes, class) = (self.classes, self.keep.classes.of(item));
         let TextValues {
             text,
             features,

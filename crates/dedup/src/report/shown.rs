@@ -80,7 +80,7 @@ impl Shown {
     pub(crate) fn collect(run: &FinishedRun<'_>, order: Option<OrderReport>) -> Result<Self, DedupError> {
         let mut sizes = run.sizes();
         // All documents of a group of known texts are removed, so such a group is not counted.
-        for (size, &class) in sizes.iter_mut().zip(&run.tables.keep.classes) {
+        for (size, class) in sizes.iter_mut().zip(run.tables.keep.classes.iter()) {
             if run.tables.known.of(class).is_some() {
                 *size = 0;
             }
@@ -229,7 +229,7 @@ impl ShownItems for ItemsInMemory<'_> {
         let Some(spool) = &tables.spool else {
             return Ok(None);
         };
-        let class = tables.keep.classes[self.item(item)];
+        let class = tables.keep.classes.of(self.item(item));
         let classes = &tables.corpus.classes;
         Ok(Some((
             spool.text(classes.text(class), buffer)?,

@@ -17,6 +17,7 @@ use super::joined::{HotRows, JoinedRows};
 use super::members::Members;
 use super::outputs::{CROWD, CandidatesSummary, EDGES, EdgeBlocks};
 use super::recall;
+use super::size::TaskBytes;
 use super::tables::{CrowdRow, EdgeRow, role_field};
 use crate::candidates::radius::RadiusChoice;
 use crate::candidates::{Candidates, Edge, HOT_ROW_MIN_CLASSES, JoinBytes, JoinWatch, in_set_join, row_role};
@@ -156,11 +157,8 @@ impl Expansion<'_> {
         if !members.is_empty() {
             let sets = members.sets(job)?;
             let mut found = Candidates::of_members(members.roles(&self.roles));
-            // A smaller index would have more chunks, and all later members are read again for each chunk. So it has a
-            // quarter of the memory at least, even if the counters leave less.
-            let memory = job.spec.memory;
-            let fits =
-                |join: JoinBytes| join.indexes <= (memory / 2).saturating_sub(join.counters).max(memory / 4);
+            let task = TaskBytes::of(job.spec.memory);
+            let fits = |join: JoinBytes| join.indexes <= task.index(join.counters);
             let watch = JoinWatch {
                 fits: &fits,
                 in_chunks: true,

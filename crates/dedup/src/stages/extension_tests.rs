@@ -24,7 +24,7 @@ fn folders(dir: &Path, files: usize, documents: usize) -> [PathBuf; 2] {
 }
 
 /// Moves files from one folder to another.
-fn move_files(from: &Path, to: &Path, names: std::ops::Range<usize>) {
+pub(super) fn move_files(from: &Path, to: &Path, names: std::ops::Range<usize>) {
     for name in names.map(|number| format!("{number:02}.jsonl")) {
         fs::rename(from.join(&name), to.join(&name)).unwrap();
     }

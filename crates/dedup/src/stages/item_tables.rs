@@ -50,7 +50,7 @@ impl ItemTables {
 
     /// The Hamming distance of the fingerprints of two items, in their low `bits` bits, 64 or 128.
     pub(super) fn distance(&self, a: ItemId, b: ItemId, bits: u32) -> u32 {
-        let [a, b] = [a, b].map(|item| self.keep.classes[item]);
+        let [a, b] = [a, b].map(|item| self.keep.classes.of(item));
         self.classes.distance(a, b, bits)
     }
 }

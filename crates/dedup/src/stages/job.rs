@@ -13,6 +13,7 @@ use twinprint_text::KeyedHasher;
 
 use super::folder::{Stage, StageFolder, Task};
 use super::outputs::{CandidatesSummary, ITEMS, ItemsSummary, Parameters, PartSummary, SharedSummary, TEXTS};
+use super::size::TaskBytes;
 use super::tables::{EdgeRow, ItemRow};
 use crate::corpus::item_texts::ItemTexts;
 use crate::corpus::shingle_sets::SetCache;
@@ -237,7 +238,7 @@ impl StagedJob<'_> {
 
     /// The memory of an external sort, in bytes.
     pub(super) fn sort_memory(&self) -> u64 {
-        self.spec.memory / 4
+        TaskBytes::of(self.spec.memory).sort
     }
 
     /// The memory of the buffers of a merge, in bytes.

@@ -5,8 +5,9 @@ use std::fs;
 use std::path::Path;
 
 use super::Stage;
-use super::tests::{Run, write_corpus};
-use crate::options::{ClusterFiles, DedupOptions, EmptyTexts, Keep, Mode};
+use super::extension_tests::move_files;
+use super::tests::{Run, index_of_some, write_corpus};
+use crate::options::{Auto, ClusterFiles, DedupOptions, EmptyTexts, Keep, Mode};
 
 /// Numbers that depend on the number of calls only.
 struct Random(u64);
@@ -147,4 +148,63 @@ fn texts_of_a_crowd_have_their_partial_copies() {
     let options = options();
     let files = Run::new(&corpus, &options, dir.path()).is_equal_everywhere(1 << 17, 2);
     assert!(files[Path::new("parts.jsonl")].lines().count() > 64);
+}
+
+#[test]
+fn known_texts_have_their_partial_copies() {
+    let dir = tempfile::tempdir().unwrap();
+    let corpus = dir.path().join("corpus");
+    fs::create_dir(&corpus).unwrap();
+    write_passages(&corpus, 4, 800);
+    let new = DedupOptions {
+        bits: Auto::Fixed(64),
+        ..options()
+    };
+    let index = dir.path().join("index");
+    index_of_some(&Run::new(&corpus, &new, dir.path()), &index);
+    let against = DedupOptions {
+        against: Some(index),
+        ..new
+    };
+    let cases = [
+        against.clone(),
+        DedupOptions {
+            keep: Keep::Longest,
+            mode: Mode::Annotate,
+            ..against
+        },
+    ];
+    for options in &cases {
+        let files = Run::new(&corpus, options, dir.path()).is_equal_everywhere(1 << 17, 3);
+        let report: serde_json::Value = serde_json::from_str(&files[Path::new("report")]).unwrap();
+        assert!(report["records"]["removed_known"].as_u64().unwrap() > 50);
+        let rows = ["parts.jsonl", "passages.jsonl"].map(|name| files[Path::new(name)].lines().count());
+        assert!(rows[0] >= 50 && rows[1] >= 100, "{rows:?}");
+    }
+}
+
+#[test]
+fn added_files_have_the_partial_copies_of_one_run() {
+    let dir = tempfile::tempdir().unwrap();
+    let [waiting, corpus] = ["waiting", "corpus"].map(|name| dir.path().join(name));
+    for folder in [&waiting, &corpus] {
+        fs::create_dir(folder).unwrap();
+    }
+    write_passages(&waiting, 6, 900);
+    let options = DedupOptions {
+        keep: Keep::Longest,
+        incremental: true,
+        ..options()
+    };
+    let run = Run::new(&corpus, &options, dir.path());
+    let mut passages = Vec::new();
+    for (files, processes) in [(0..3, 1), (3..4, 2), (4..6, 3)] {
+        move_files(&waiting, &corpus, files);
+        let found = run.is_equal_everywhere(1 << 17, processes);
+        // With more texts, more passages are those of many texts, and fewer pairs are listed.
+        let rows = ["parts.jsonl", "passages.jsonl"].map(|name| found[Path::new(name)].lines().count());
+        assert!(rows[0] > 50, "{rows:?}");
+        passages.push(rows[1]);
+    }
+    assert!(passages.is_sorted() && passages[2] > 64, "{passages:?}");
 }

@@ -30,6 +30,16 @@ const MAX_RANGES: u32 = 256;
 /// The file of the specification.
 const SPECIFICATION: &str = "job.json";
 
+/// Estimates the bytes of the largest part of new input files of `all` bytes, of which the largest has `largest` bytes.
+pub(crate) fn largest_part_bytes(all: u64, largest: u64) -> u64 {
+    part_bytes(all).max(largest).min(all)
+}
+
+/// The number of bytes from which a part of input files of `all` bytes ends.
+fn part_bytes(all: u64) -> u64 {
+    (all / MIN_PARTS).clamp(1, PART_BYTES)
+}
+
 /// The option that a run on disk does not offer, if one is set.
 pub(crate) fn refused_option(options: &DedupOptions) -> Option<&'static str> {
     [
@@ -225,7 +235,7 @@ impl<'r> StagedInput<'r> {
         let files = self.sources.list();
         let others = files.get(first as usize..).unwrap_or_default();
         let all_bytes: u64 = others.iter().map(|file| file.bytes).sum();
-        let part_bytes = (all_bytes / MIN_PARTS).clamp(1, PART_BYTES);
+        let part_bytes = part_bytes(all_bytes);
         let (mut start, mut bytes) = (first, 0);
         for (next, file) in (first + 1..).zip(others) {
             bytes += file.bytes;

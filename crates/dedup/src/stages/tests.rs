@@ -343,7 +343,7 @@ fn records_are_annotated_as_in_memory() {
 }
 
 /// An index of some fingerprints of the result of `run`, with some bits changed.
-fn index_of_some(run: &Run<'_>, path: &Path) {
+pub(super) fn index_of_some(run: &Run<'_>, path: &Path) {
     let settings = Settings {
         radius: 3,
         codec: Codec::default(),

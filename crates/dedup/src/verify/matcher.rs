@@ -146,7 +146,7 @@ impl<'c> Matcher<'c> {
     }
 
     fn distance(&self, a: ItemId, b: ItemId) -> u32 {
-        let class = |item: ItemId| self.keep.classes[item];
+        let class = |item: ItemId| self.keep.classes.of(item);
         self.classes.distance(class(a), class(b), self.criteria.bits)
     }
 

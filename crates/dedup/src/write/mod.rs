@@ -122,14 +122,17 @@ impl FinishedRun<'_> {
     pub(crate) fn sizes(&self) -> IdVec<ItemId, u32> {
         let mut sizes = IdVec::filled(0, self.tables.keep.len());
         for (item, group) in self.groups().entries() {
-            sizes[ItemId::new(group.leader)] +=
-                self.tables.corpus.classes.copies(self.tables.keep.classes[item]);
+            sizes[ItemId::new(group.leader)] += self
+                .tables
+                .corpus
+                .classes
+                .copies(self.tables.keep.classes.of(item));
         }
         sizes
     }
 
     fn full_fingerprint(&self, item: ItemId) -> u128 {
-        self.tables.corpus.classes.fingerprint[self.tables.keep.classes[item]]
+        self.tables.corpus.classes.fingerprint[self.tables.keep.classes.of(item)]
     }
 }
 

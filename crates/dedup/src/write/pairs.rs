@@ -210,7 +210,7 @@ impl<'r> PairWriter<'r> {
             let (a, b) = (self.keep.representative(item), self.keep.representative(other));
             return self.row(a, b, candidate.distance, similarity);
         }
-        let members = |item: ItemId| self.members.range(self.keep.classes[item]);
+        let members = |item: ItemId| self.members.range(self.keep.classes.of(item));
         let (left, right) = (members(item), members(other));
         self.check(left.len() as u64 * right.len() as u64)?;
         for i in left {

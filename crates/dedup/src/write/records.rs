@@ -125,13 +125,13 @@ fn ranks(run: &FinishedRun<'_>) -> Vec<u32> {
     let (documents, classes) = (&run.tables.corpus.documents, &run.tables.corpus.classes);
     // Removed texts are not written in this order, so the walk over similar texts must not continue from them.
     let is_kept = |item: ItemId| {
-        let known = run.tables.known.of(run.tables.keep.classes[item]);
+        let known = run.tables.known.of(run.tables.keep.classes.of(item));
         run.groups()[item].leader == item.get() && known.is_none()
     };
     let is_ordered = |item: ItemId| run.input.options.mode == Mode::Annotate || is_kept(item);
     let edges = run.tables.candidates.edges.iter();
     let edges = edges.filter(|edge| is_ordered(edge.item) && is_ordered(edge.earlier));
-    let class = |item: ItemId| run.tables.keep.classes[item];
+    let class = |item: ItemId| run.tables.keep.classes.of(item);
     let pairs = || edges.clone().map(|edge| (class(edge.item), class(edge.earlier)));
     let distance = |a, b| (classes.fingerprint[a] ^ classes.fingerprint[b]).count_ones();
     let of_class = similar_order::ranks(classes.len(), pairs, distance);

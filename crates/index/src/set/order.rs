@@ -41,12 +41,22 @@ impl TokenOrder {
     /// Creates an order in which all counts are zero. About `tokens` tokens will be counted, repeats included. The
     /// number decides the memory, one byte for each token up to 256 MiB, and how well rare tokens are told apart.
     pub fn new(tokens: u64) -> Self {
+        Self {
+            counters: (0..Self::counters_for(tokens))
+                .map(|_| AtomicU16::new(0))
+                .collect(),
+        }
+    }
+
+    fn counters_for(tokens: u64) -> usize {
         let [fewest, most] = COUNTER_BITS;
         let counters = tokens / TOKENS_PER_COUNTER + 1;
-        let bits = (u64::BITS - counters.leading_zeros()).clamp(fewest, most);
-        Self {
-            counters: (0..1usize << bits).map(|_| AtomicU16::new(0)).collect(),
-        }
+        1 << (u64::BITS - counters.leading_zeros()).clamp(fewest, most)
+    }
+
+    /// The memory that the counters of an order for about `tokens` tokens take, in bytes.
+    pub fn bytes_for(tokens: u64) -> usize {
+        Self::counters_for(tokens) * size_of::<AtomicU16>()
     }
 
     /// The memory of the counters in bytes.

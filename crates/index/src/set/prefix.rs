@@ -297,6 +297,11 @@ impl PrefixIndex {
         self.documents.is_empty()
     }
 
+    /// The size of the set that was inserted after `before` other sets; `None` if there are fewer.
+    pub fn size_at(&self, before: usize) -> Option<u32> {
+        self.documents.get(before).map(|&(_, size)| size)
+    }
+
     /// The number of bytes allocated.
     pub fn bytes(&self) -> usize {
         self.documents.capacity() * 8

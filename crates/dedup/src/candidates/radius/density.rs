@@ -20,6 +20,9 @@ const MAX_SAMPLE: usize = 2048;
 const MAX_TEXT_ROWS: usize = 64;
 /// The number of neighbours of a row that are compared by their texts.
 const NEIGHBORS_COMPARED: usize = 2;
+/// The number of neighbours above which a row is foreseen to be beside a crowd. Its other neighbours are expected to be hot,
+/// so it has no edges with them.
+const MANY_NEIGHBORS: f64 = 100.0;
 /// Two texts with a lower Jaccard are unrelated. Pages of one template have far more in common if their fingerprints are
 /// within a radius that is considered.
 const UNRELATED_JACCARD: f64 = 0.1;
@@ -113,6 +116,88 @@ pub(super) fn sample(n: usize, seed: u64) -> Vec<usize> {
     (0..size)
         .map(|i| (((i as f64 + offset) * stride) as usize).min(n - 1))
         .collect()
+}
+
+/// The pairs of a row within a radius, on average.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct PairsOfRow {
+    /// The pairs of rows that the join of the fingerprints finds. It finds no more than
+    /// [`HOT_ROW_MIN_NEIGHBORS`] of a hot row.
+    pub(crate) joined: f64,
+    /// The pairs that become edges: those of two rows that are not hot.
+    pub(crate) edges: f64,
+}
+
+/// Extrapolates the pairs of a row from a part of the corpus, `whole`, and a part of that, `half`. `sample` has positions
+/// in `half`: neighbours of these rows in the same part of the corpus are in both.
+pub(super) fn extrapolated_pairs(
+    parts: [&[u128]; 2],
+    sample: &[usize],
+    bits: u32,
+    k: u32,
+    steps: f64,
+) -> PairsOfRow {
+    let rows = GrowingRows::new(parts, bits, k, steps);
+    let pairs: Vec<PairsOfRow> = sample
+        .par_iter()
+        .map_init(Vec::new, |near, &at| {
+            let row = rows.whole.wide.binary_search(&rows.half.wide[at]);
+            row.map_or(PairsOfRow::default(), |row| rows.pairs(row, near))
+        })
+        .collect();
+    let mean = |of: fn(&PairsOfRow) -> f64| pairs.iter().map(of).sum::<f64>() / pairs.len().max(1) as f64;
+    PairsOfRow {
+        joined: mean(|row| row.joined),
+        edges: mean(|row| row.edges),
+    }
+}
+
+/// The rows of a part of a corpus and of a part of that. The neighbours of a row in both give a line, which is
+/// extrapolated by some steps of their difference. So a row is seen to be hot in the corpus although it is not in the
+/// parts.
+struct GrowingRows<'r> {
+    half: Block<'r>,
+    whole: Block<'r>,
+    k: u32,
+    steps: f64,
+}
+
+impl<'r> GrowingRows<'r> {
+    fn new([half, whole]: [&'r [u128]; 2], bits: u32, k: u32, steps: f64) -> Self {
+        Self {
+            half: Block::new(0, half, bits),
+            whole: Block::new(0, whole, bits),
+            k,
+            steps,
+        }
+    }
+
+    /// The number of neighbours of a row in the corpus. `near` is a buffer.
+    fn neighbors(&self, row: usize, near: &mut Vec<RowDistance>) -> f64 {
+        let fingerprint = self.whole.wide[row];
+        let own = self.half.wide.binary_search(&fingerprint).unwrap_or(usize::MAX);
+        self.half.neighbors(own, fingerprint, self.k, near);
+        let in_half = near.len() as f64;
+        self.whole.neighbors(row, fingerprint, self.k, near);
+        let in_whole = near.len() as f64;
+        in_whole + (in_whole - in_half) * self.steps
+    }
+
+    /// The pairs of a row, each counted from both sides.
+    fn pairs(&self, row: usize, near: &mut Vec<RowDistance>) -> PairsOfRow {
+        let neighbors = self.neighbors(row, near);
+        let most = f64::from(HOT_ROW_MIN_NEIGHBORS);
+        if neighbors > most {
+            return PairsOfRow {
+                joined: most,
+                edges: 0.0,
+            };
+        }
+        PairsOfRow {
+            joined: neighbors / 2.0,
+            edges: neighbors.min(MANY_NEIGHBORS) / 2.0,
+        }
+    }
 }
 
 /// Measures the density at one width, up to the radius `widest`.

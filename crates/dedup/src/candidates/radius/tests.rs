@@ -149,6 +149,38 @@ fn blocks_do_not_change_the_density() {
 }
 
 #[test]
+fn a_crowd_of_the_corpus_is_foreseen_from_a_part_of_it() {
+    // One row in twenty is in a crowd around the row of zeros, and one in ten has a neighbour that is in its part.
+    let (others, crowd) = (random(2000, 3), random(100, 7));
+    let corpus = |parts: usize| {
+        let mut rows = Vec::new();
+        for part in 0..parts {
+            rows.extend(&others[part * 1000..][..1000]);
+            rows.extend(others[part * 1000..][..100].iter().map(|row| row ^ 0b111));
+            let of_crowd = &crowd[part * 50..][..50];
+            rows.extend(
+                of_crowd
+                    .iter()
+                    .map(|row| row & (row >> 3) & (row >> 7) & (row >> 13)),
+            );
+        }
+        rows.sort_unstable();
+        rows
+    };
+    let [half, whole] = [corpus(1), corpus(2)];
+    let sample: Vec<usize> = (0..half.len()).collect();
+    let at = |steps| density::extrapolated_pairs([&half, &whole], &sample, 128, 24, steps);
+    let (part, all) = (at(0.0), at(60.0));
+    // In the part, the rows of the crowd have fewer neighbours than a hot row.
+    assert!(
+        (part.joined - part.edges).abs() < 1e-9 && part.edges > 1.0,
+        "{part:?}"
+    );
+    assert!((0.05..0.2).contains(&all.edges), "{all:?}");
+    assert!((30.0..60.0).contains(&all.joined), "{all:?}");
+}
+
+#[test]
 fn a_small_corpus_needs_no_radius() {
     let radius = exact(Auto::Auto);
     assert_eq!(

@@ -95,7 +95,7 @@ pub(crate) struct Member {
 }
 
 /// The memory of a set join in bytes.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct JoinBytes {
     /// The counters of shingles. They follow the corpus.
     pub(crate) counters: u64,

@@ -1,16 +1,16 @@
 //! The set join before the grouping: candidate pairs of which at most one member is in a crowd.
 
-use std::iter;
+use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 use twinprint_cluster::JoinRole;
 
-use super::{JoinBytes, MAX_SLICE_MEMBERS, Member, ProbeScope, SetJoin, members};
+use super::{JoinBytes, MAX_SLICE_MEMBERS, Member, ProbeScope, SetJoin};
 use crate::candidates::edge::Edge;
 use crate::corpus::shingle_sets::SetCache;
 use crate::error::DedupError;
-use crate::ids::{IdVec, ItemId};
+use crate::ids::{Id, IdVec, ItemId, ids};
 
 /// The run that a set join before the grouping is part of.
 #[derive(Clone, Copy)]
@@ -25,12 +25,48 @@ pub(crate) struct JoinWatch<'w> {
     pub(crate) advance: &'w dyn Fn(u64) -> Result<(), DedupError>,
 }
 
-/// Some members that are placed and looked up at a time.
-#[derive(Clone, Copy)]
-struct Slice<'m> {
-    members: &'m [ItemId],
+/// Some members of one role that are placed and looked up at a time.
+struct Slice {
+    /// The items among which the members are.
+    items: Range<usize>,
+    role: JoinRole,
+}
+
+impl Slice {
+    /// Divides the members with a role into slices of at most [`MAX_SLICE_MEMBERS`].
+    fn of_role(roles: &IdVec<ItemId, JoinRole>, role: JoinRole) -> Vec<Self> {
+        let (mut slices, mut start, mut members) = (Vec::new(), 0, 0);
+        for (item, &other) in roles.entries() {
+            if other != role {
+                continue;
+            }
+            if members == MAX_SLICE_MEMBERS {
+                let end = item.index();
+                slices.push(Self {
+                    items: start..end,
+                    role,
+                });
+                (start, members) = (end, 0);
+            }
+            members += 1;
+        }
+        if members > 0 {
+            let items = start..roles.len();
+            slices.push(Self { items, role });
+        }
+        slices
+    }
+
+    /// The members, ascending.
+    fn members(&self, roles: &IdVec<ItemId, JoinRole>) -> Vec<ItemId> {
+        let items = ids(self.items.end).skip(self.items.start);
+        items.filter(|&item| roles[item] == self.role).collect()
+    }
+
     /// True for core members, which are placed.
-    is_core: bool,
+    fn is_core(&self) -> bool {
+        self.role == JoinRole::Core
+    }
 }
 
 impl SetJoin {
@@ -55,12 +91,10 @@ impl SetJoin {
         watch: JoinWatch<'_>,
         emit: &mut dyn FnMut(Edge) -> Result<(), DedupError>,
     ) -> Result<Option<IdVec<ItemId, bool>>, DedupError> {
-        let [core, fringe] =
-            [JoinRole::Core, JoinRole::Fringe].map(|role| members(roles.as_slice(), role..=role));
-        let slices: Vec<Slice<'_>> = [(&core, true), (&fringe, false)]
+        // A list of all members would take as much memory as a tenth of the index.
+        let slices: Vec<Slice> = [JoinRole::Core, JoinRole::Fringe]
             .into_iter()
-            .flat_map(|(members, is_core)| members.chunks(MAX_SLICE_MEMBERS).zip(iter::repeat(is_core)))
-            .map(|(members, is_core)| Slice { members, is_core })
+            .flat_map(|role| Slice::of_role(roles, role))
             .collect();
         let mut in_crowd = IdVec::filled(false, roles.len());
         let (mut found, mut chunk) = (0, 0);
@@ -68,13 +102,14 @@ impl SetJoin {
             // The first slice after the chunk.
             let mut end = None;
             for (at, slice) in slices.iter().enumerate().skip(chunk) {
-                let is_placed = slice.is_core && end.is_none();
+                let is_placed = slice.is_core() && end.is_none();
+                let members = slice.members(roles);
                 let pairs =
-                    self.slice_pairs(sets, slice.members, is_placed, &mut in_crowd, watch.limit - found)?;
+                    self.slice_pairs(sets, &members, is_placed, &mut in_crowd, watch.limit - found)?;
                 found += pairs.len();
                 pairs.into_iter().try_for_each(&mut *emit)?;
                 if chunk == 0 {
-                    (watch.advance)(slice.members.len() as u64)?;
+                    (watch.advance)(members.len() as u64)?;
                 } else {
                     (watch.advance)(0)?;
                 }
@@ -88,7 +123,7 @@ impl SetJoin {
             }
             self.clear();
             chunk = end.unwrap_or(slices.len());
-            if slices.get(chunk).is_some_and(|slice| !slice.is_core) {
+            if slices.get(chunk).is_some_and(|slice| !slice.is_core()) {
                 // All core members were placed, and the fringe members were looked up among them.
                 break;
             }

@@ -12,15 +12,10 @@ const MIN_COUNTED_POSTINGS: u64 = 8;
 /// Members in the order in which they were placed, with an index of their prefixes.
 pub(super) struct PlacedMembers {
     filter: PrefixFilter,
-    /// The index. Its ids are positions in `members`.
+    /// The index. Its ids are positions in `items` and `bitmaps`.
     index: PrefixIndex,
-    members: Vec<PlacedMember>,
-}
-
-struct PlacedMember {
-    item: ItemId,
-    size: u32,
-    bitmap: TokenBitmap,
+    items: Vec<ItemId>,
+    bitmaps: Vec<TokenBitmap>,
 }
 
 impl PlacedMembers {
@@ -28,17 +23,20 @@ impl PlacedMembers {
         Self {
             filter: PrefixFilter::new(threshold),
             index: PrefixIndex::new(threshold),
-            members: Vec::new(),
+            items: Vec::new(),
+            bitmaps: Vec::new(),
         }
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.members.is_empty()
+        self.items.is_empty()
     }
 
     /// The number of bytes allocated.
     pub(super) fn bytes(&self) -> usize {
-        self.index.bytes() + self.members.capacity() * size_of::<PlacedMember>()
+        self.index.bytes()
+            + self.items.capacity() * size_of::<ItemId>()
+            + self.bitmaps.capacity() * size_of::<TokenBitmap>()
     }
 
     /// Makes the members placed so far those of earlier blocks.
@@ -48,16 +46,14 @@ impl PlacedMembers {
 
     pub(super) fn insert(&mut self, item: ItemId, set: &MemberPrefix) {
         // The cast does not overflow, because the index refuses more sets than 32 bits can number.
-        self.index
-            .insert(self.members.len() as u32, set.size, &set.prefix);
-        if self.members.len() == self.members.capacity() {
-            self.members.reserve_exact(self.members.len() / 8 + 64);
+        self.index.insert(self.items.len() as u32, set.size, &set.prefix);
+        if self.items.len() == self.items.capacity() {
+            let more = self.items.len() / 8 + 64;
+            self.items.reserve_exact(more);
+            self.bitmaps.reserve_exact(more);
         }
-        self.members.push(PlacedMember {
-            item,
-            size: set.size,
-            bitmap: set.bitmap,
-        });
+        self.items.push(item);
+        self.bitmaps.push(set.bitmap);
     }
 
     /// Appends the members in `scope` that may reach the threshold with a set. `numbers` is a buffer.
@@ -73,13 +69,12 @@ impl PlacedMembers {
             ProbeScope::EarlierBlocks => self.index.probe_sealed(set.size, &set.prefix, counted, numbers),
             ProbeScope::CurrentBlock => self.index.probe_young(set.size, &set.prefix, counted, numbers),
         }
-        let similar = |placed: &&PlacedMember| {
-            let allowed = self
-                .filter
-                .most_different(set.size as usize, placed.size as usize);
-            set.bitmap.difference(placed.bitmap) as usize <= allowed
+        let similar = |&number: &usize| {
+            let size = self.index.size_at(number).unwrap_or(0);
+            let allowed = self.filter.most_different(set.size as usize, size as usize);
+            set.bitmap.difference(self.bitmaps[number]) as usize <= allowed
         };
-        let placed = numbers.iter().map(|&number| &self.members[number as usize]);
-        out.extend(placed.filter(similar).map(|placed| placed.item));
+        let placed = numbers.iter().map(|&number| number as usize);
+        out.extend(placed.filter(similar).map(|number| self.items[number]));
     }
 }
