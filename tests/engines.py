@@ -174,11 +174,12 @@ def killing(engine, draw, within):
         yield kills
 
 
-def compare(folder, work, options):
-    """The names of the files of the result in `work` that differ from those of the command over the same input."""
+def compare(folder, work, options, source=None):
+    """The names of the files of the result in `work` that differ from those of the command over the same input, which is
+    in `source` or in the work folder."""
     expected = folder / "expected"
     shutil.rmtree(expected, ignore_errors=True)
-    command = [BINARY, "dedup", str(work / "input"), "-o", str(expected), "--text-key", "text", "--id-key", "id", *options]
+    command = [BINARY, "dedup", str(source or work / "input"), "-o", str(expected), "--text-key", "text", "--id-key", "id", *options]
     done = subprocess.run([*command, "--quiet"], cwd=folder, stderr=subprocess.PIPE, text=True)
     if done.returncode != 0:
         sys.exit(f"{' '.join(command)}: {done.stderr}")
@@ -301,7 +302,7 @@ def check_incremental(engine):
     with tempfile.TemporaryDirectory(prefix="twinprint-engines-") as place:
         folder = Path(place)
         work = folder / "work"
-        pages, analysed = work / "input", work / "result.stages/1-analyse"
+        pages, analysed = folder / "pages", work / "result.stages/1-analyse"
         options = {"incremental": True, "hamming": 12, "parts": 0.2, "blocks": 2}
 
         def add(day, part):
@@ -318,7 +319,7 @@ def check_incremental(engine):
         after = {path.name: path.stat().st_ino for path in analysed.iterdir()}
         made_again = [name for name, number in before.items() if after.get(name) != number]
         shutil.rmtree(work / "result.stages")
-        different = compare(folder, work, ["--hamming", "12", "--parts=0.2"])
+        different = compare(folder, work, ["--hamming", "12", "--parts=0.2"], pages)
         if made_again or not before:
             different.append(f"the tasks {made_again} of {list(before)} ran again")
         print(

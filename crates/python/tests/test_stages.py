@@ -13,6 +13,7 @@ import pytest
 
 import twinprint
 from conftest import corpus
+from twinprint._work import WorkFolder
 from twinprint.stages import STAGES, StagedRun
 
 
@@ -118,6 +119,95 @@ def test_runs_can_be_pickled_and_errors_name_the_argument(notes: Path, tmp_path:
         run.run_task("classes", 0, 1)
     with pytest.raises(FileNotFoundError):
         StagedRun(tmp_path / "missing", tmp_path / "out").states()
+
+
+def test_a_finished_run_stays_finished(notes: Path, tmp_path: Path) -> None:
+    run = StagedRun(f"file://{notes}", tmp_path / "out")
+    with pytest.raises(ValueError, match="task: 7 is none of the 7 tasks of the stage analyse"):
+        run.run_task("analyse", 7)
+    run.write()
+    for look in (run.states, lambda: run.run_task("analyse"), lambda: run.run_stages(lambda stage, tasks: None)):
+        with pytest.raises(FileExistsError, match="out: .* has the whole result"):
+            look()
+    run.finish()
+    assert run.is_finished()
+    with pytest.raises(ValueError, match="out: 'dbfs:/out' is no path"):
+        StagedRun(notes, "dbfs:/out")
+
+
+def test_a_work_folder_keeps_the_files_of_others(notes: Path, tmp_path: Path) -> None:
+    for folder, data in [(tmp_path, notes), (notes.parent / "in", notes)]:
+        with pytest.raises(ValueError, match="work: .* has (the input|files that no run has written)"):
+            WorkFolder(folder).begin(data, overwrite=True)
+    assert len(list(notes.iterdir())) == 7
+    work = WorkFolder(tmp_path / "work")
+    with pytest.raises(FileNotFoundError, match="no whole result"):
+        work.read(lambda place, form: place)
+    assert not work.path.exists()
+    work.begin(notes, overwrite=False).write()
+    (work.path / "result/kept/more").mkdir()
+    with pytest.raises(FileNotFoundError, match="give the folder above it"):
+        WorkFolder(work.result).read(lambda place, form: place)
+    # An argument that cannot be used deletes nothing.
+    for options, message in [
+        ({"treshold": 0.9}, "treshold: no such option; did you mean threshold?"),
+        ({"keep": "longst"}, "keep: "),
+    ]:
+        with pytest.raises((TypeError, ValueError), match=message):
+            work.begin(notes, overwrite=True, **options)
+    with pytest.raises(ValueError, match="has the input"):
+        work.begin(None, reads=[f"file://{work.result}/kept/0.jsonl"], columns=["text"], overwrite=True)
+    with pytest.raises(FileExistsError, match="has a whole result"):
+        work.begin(notes, overwrite=False)
+    assert work.read(lambda place, form: place).report["records"]["kept"] > 0
+    work.begin(notes, overwrite=True)
+    assert not work.result.exists()
+
+
+def test_a_table_is_written_once_and_its_columns_are_checked(tmp_path: Path) -> None:
+    work = WorkFolder(tmp_path / "work")
+    for options, message in [
+        ({"text": "body"}, "text: the table has no column 'body'; its columns are text, id"),
+        ({"id": "url"}, "id: the table has no column 'url'"),
+        ({"incremental": True}, "incremental: give the paths"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            work.begin(None, columns=["text", "id"], overwrite=False, **options)  # type: ignore[arg-type]
+    work.begin(None, columns=["text"], overwrite=False)
+    with pytest.raises(ValueError, match="data: the table has no records"):
+        work.write_input(["text"], lambda path: None)
+    work.write_input(["text"], lambda path: Path(path).mkdir())
+    with pytest.warns(UserWarning, match="goes on with the records"):
+        work.write_input(["text"], lambda path: pytest.fail("written again"))
+    with pytest.raises(ValueError, match="has records with the columns text"):
+        work.write_input(["text", "id"], lambda path: None)
+
+
+def test_the_tables_of_a_result_are_opened_when_they_are_asked_for(notes: Path, tmp_path: Path) -> None:
+    opened: list[tuple[str, str]] = []
+
+    def table(place: Path, form: str) -> str:
+        opened.append((place.name, form))
+        return place.name
+
+    for mode, clusters, found in [
+        (
+            "remove",
+            "both",
+            [("kept", "json"), ("removed", "json"), ("clusters.parquet", "parquet"), ("pairs.jsonl", "json")],
+        ),
+        ("annotate", "jsonl", [("annotated", "json"), ("clusters.jsonl", "json"), ("pairs.jsonl", "json")]),
+        ("report", "none", [("pairs.jsonl", "json")]),
+    ]:
+        work = WorkFolder(tmp_path / mode)
+        work.begin(notes, overwrite=False, mode=mode, clusters=clusters, pairs="all").write()
+        result = work.read(table)
+        assert opened == []
+        for name in ("kept", "removed", "annotated", "clusters", "pairs"):
+            assert (getattr(result, name) is None) == (name not in {name.split(".")[0] for name, _ in found})
+        assert opened == found
+        assert f"{result.report['records']['kept']} kept" in repr(result)
+        opened.clear()
 
 
 def naive(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], k: int) -> set[tuple[int, int, int]]:

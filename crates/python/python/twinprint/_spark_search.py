@@ -1,6 +1,6 @@
 """Searches among fingerprints in DataFrames of Spark: the batch query, and the join.
 
-Rows are moved by `groupBy` alone. Ids may be of any type, and have no part in the searches.
+Rows are moved by `groupBy` alone. Ids are numbers or strings, and have no part in the searches.
 """
 
 # The engine is not installed where the types are checked.
@@ -50,13 +50,14 @@ def query(
         k: the radius.
         fingerprint: the column of the fingerprints: a long (the 64 bits as a signed number), or binary of 16 bytes, the
             high half first.
-        id: the column of the ids, of any type.
+        id: the column of the ids.
 
     Returns:
         Distinct rows `query` (the id of the batch), `id` (the stored id) and `hamming`, ordered by query, distance and
         stored id.
     """
     query_type = df.schema[id].dataType
+    _check(df, k, fingerprint)
     if isinstance(index, (str, os.PathLike)):
         from .index import Index
 
@@ -67,6 +68,10 @@ def query(
         batch = df.select(F.col(id).alias("id"), F.col(fingerprint).alias("fingerprint"))
         found = batch.mapInArrow(partial(_look_up, path, k), schema)
     else:
+        if not hasattr(index, "mapInArrow"):
+            raise TypeError(f"index: expected a DataFrame of Spark or the path of an index, not {type(index)}")
+        if _check(index, k, fingerprint) != _check(df, k, fingerprint):
+            raise ValueError(f"{fingerprint}: one DataFrame has fingerprints of 64 bits, and the other of 128")
         rows = df.select(F.col(id).alias("id"), F.col(fingerprint).alias("fingerprint")).toArrow()
         stored = index.select(F.col(id).alias("id"), F.col(fingerprint).alias("fingerprint"))
         schema = _schema(query_type, index.schema[id].dataType)
@@ -80,8 +85,25 @@ def _schema(query: T.DataType, stored: T.DataType) -> T.StructType:
     )
 
 
+def _check(df: DataFrame, k: int, fingerprint: str) -> int:
+    """The number of bits of the fingerprints of a DataFrame.
+
+    Raises:
+        ValueError, TypeError: the column has another type, or `k` is no radius.
+    """
+    kind = df.schema[fingerprint].dataType
+    if not isinstance(kind, (T.LongType, T.BinaryType)):
+        raise TypeError(f"{fingerprint}: expected a column of longs or of binary, not {kind.simpleString()}")
+    bits = 64 if isinstance(kind, T.LongType) else 128
+    if isinstance(k, bool) or not isinstance(k, int) or not 0 <= k <= bits:
+        raise ValueError(f"k: {k!r} is no whole number from 0 to {bits}")
+    return bits
+
+
 def _bits(column: pa.Array | pa.ChunkedArray) -> Any:
     """A column of fingerprints as an array of NumPy."""
+    if column.null_count:
+        raise ValueError(f"fingerprint: {column.null_count} values are missing; leave these rows out")
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
     if pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type):
@@ -154,14 +176,12 @@ def join(df: DataFrame, k: int = 3, *, blocks: int = 8, fingerprint: str = "fing
     """
     if isinstance(blocks, bool) or not isinstance(blocks, int) or blocks < 1:
         raise ValueError(f"blocks: {blocks!r} is no whole number from 1 on")
-    if isinstance(k, bool) or not isinstance(k, int) or k < 0:
-        raise ValueError(f"k: {k!r} is no whole number from 0 on")
+    bits = _check(df, k, fingerprint)
     rows = df.select(F.col(id).alias("id"), F.col(fingerprint).alias("fingerprint"))
     kind = df.schema[id].dataType
     schema = T.StructType(
         [T.StructField("a", kind), T.StructField("b", kind), T.StructField("hamming", T.IntegerType())]
     )
-    bits = 128 if isinstance(df.schema[fingerprint].dataType, T.BinaryType) else 64
     if k + 1 < blocks and bits // (k + 1) >= _PART_BITS:
         masks, groups = _masks(bits, k + 1), -(-blocks // 2)
         grouped = T.StructType([*rows.schema.fields, T.StructField("group", T.IntegerType())])

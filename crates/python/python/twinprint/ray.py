@@ -60,13 +60,18 @@ def dedup(
     """
     paths = is_paths(data)
     if not paths and not isinstance(data, ray.data.Dataset):
-        raise TypeError(f"data: expected a dataset of Ray Data or paths, not {type(data).__name__}")
+        raise TypeError(f"data: expected a dataset of Ray Data or paths, not {type(data)}")
     folder = WorkFolder(work)
+    columns, reads = ([], []) if paths else (data.columns() or [], data.input_files())
+    if not paths and not columns:
+        raise ValueError("data: the dataset has no records")
     options.setdefault("blocks", _blocks())
-    run = folder.begin(data if paths else None, overwrite=overwrite, **options)
-    if not paths:
-        folder.write_input(data.columns(), lambda path: data.write_parquet(path))
     threads = max(int(options.get("threads") or 1), 1)
+    if ray.is_initialized() and threads > max(node["Resources"].get("CPU", 0) for node in ray.nodes()):
+        raise ValueError(f"threads: no machine of the cluster has {threads} CPUs")
+    run = folder.begin(data if paths else None, reads=reads, columns=columns, overwrite=overwrite, **options)
+    if not paths:
+        folder.write_input(columns, lambda path: data.write_parquet(path))
     work_of = ray.remote(num_cpus=threads, max_retries=_RETRIES)
     run.run_stages(partial(_run_stage, work_of(_run_task), run))
     _write(work_of(_run_finish), run)

@@ -16,6 +16,7 @@ Spark Connect and on Sail. twinprint must be installed on all machines.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -64,11 +65,12 @@ def dedup(
     """
     paths = is_paths(data)
     if not paths and not hasattr(data, "mapInArrow"):
-        raise TypeError(f"data: expected a DataFrame of Spark or paths, not {type(data).__name__}")
+        raise TypeError(f"data: expected a DataFrame of Spark or paths, not {type(data)}")
     session = session or (SparkSession.active() if paths else data.sparkSession)
     folder = WorkFolder(work)
+    columns, reads = ([], []) if paths else (data.columns, _files_read(data))
     options.setdefault("blocks", _blocks(session))
-    run = folder.begin(data if paths else None, overwrite=overwrite, **options)
+    run = folder.begin(data if paths else None, reads=reads, columns=columns, overwrite=overwrite, **options)
     if not paths:
         folder.write_input(data.columns, lambda path: data.write.parquet(f"file://{path}"))
     run.run_stages(partial(_run_stage, session, run))
@@ -86,9 +88,25 @@ def result(work: str | os.PathLike[str], *, session: SparkSession | None = None)
     return WorkFolder(work).read(partial(_table, session))
 
 
+def _files_read(data: DataFrame) -> list[str]:
+    """The files that a DataFrame is read from, as far as the engine tells."""
+    try:
+        return list(data.inputFiles())
+    except Exception:
+        return []
+
+
 def _table(session: SparkSession, place: Path, form: str) -> DataFrame:
     # Spark does not look into the folders of a folder, and takes their names for columns.
-    return session.read.format(form).load([f"file://{path}" for path in files_of(place)])
+    files = files_of(place)
+    for path in files:
+        if Path(path).name.startswith(("_", ".")):
+            raise ValueError(f"{path}: Spark does not read files whose names begin with _ or a dot")
+    reader = session.read.format(form)
+    if form == "parquet":
+        reader = reader.option("mergeSchema", "true")
+    # A path is a pattern, whose special characters are escaped.
+    return reader.load(["file://" + re.sub(r"[][{}*?\\]", r"\\\g<0>", path) for path in files])
 
 
 def _blocks(session: SparkSession) -> int:

@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Iterable
 from typing import Any, Literal, NamedTuple
 
@@ -124,7 +125,7 @@ class StagedRun:
             raise ValueError("data: no paths")
         if isinstance(blocks, bool) or not isinstance(blocks, int) or not 1 <= blocks <= 1000:
             raise ValueError(f"blocks: {blocks!r} is no whole number from 1 to 1000")
-        self.out = _absolute(out)
+        self.out = local_path(out, "out")
         """The directory of the result."""
         self._places = {
             "inputs": [_absolute(path) for path in paths],
@@ -153,10 +154,11 @@ class StagedRun:
             name="data",
             threads=1 if threads is None else threads,
             memory=memory,
-            work_dir=None if work_dir is None else _absolute(work_dir),
+            work_dir=None if work_dir is None else local_path(work_dir, "work_dir"),
             seed=seed,
         )
         self._threads_alone = 0 if threads is None else threads
+        self._overwrite = bool(overwrite)
         self._handle()
 
     def _handle(self, *, alone: bool = False) -> _twinprint.StagedRun:
@@ -168,7 +170,12 @@ class StagedRun:
             raise _arguments.named(error) from error.__cause__
 
     def states(self) -> list[StageState]:
-        """The states of all stages, in order. Begins the run if it has not begun."""
+        """The states of all stages, in order. Begins the run if it has not begun.
+
+        Raises:
+            FileExistsError: the run is finished.
+        """
+        self._check_unfinished()
         return [StageState(*state) for state in self._handle().states()]
 
     def state(self, stage: str) -> StageState:
@@ -190,13 +197,23 @@ class StagedRun:
             The state of the stage after the task.
 
         Raises:
+            ValueError: there is no such stage, or no such task.
+            FileExistsError: the run is finished.
             TwinprintError: an earlier stage is missing, or a file of the folder is damaged.
         """
+        self._check_unfinished()
+        _place(stage)
+        count = tasks if tasks is not None else self.state(stage).tasks
+        if task < 0 or (count and task >= count):
+            raise ValueError(f"task: {task} is none of the {count} tasks of the stage {stage}, which begin at 0")
         handle = self._handle(alone=stage in SINGLE_STAGES)
-        if tasks is None:
-            tasks = max(self.state(stage).tasks or 0, task + 1)
         with reporting(progress) as report:
-            return StageState(*handle.run_stage(stage, task, tasks, report))
+            return StageState(*handle.run_stage(stage, task, count or task + 1, report))
+
+    def _check_unfinished(self) -> None:
+        """Raises FileExistsError if the run is finished. To begin it anew would make all its stages for nothing."""
+        if not self._overwrite and self.is_finished():
+            raise FileExistsError(f"out: {self.out} has the whole result; use another directory, or overwrite=True")
 
     def finish(self) -> None:
         """Writes the result unless it is there: a task whose process was lost may have written it already."""
@@ -257,7 +274,23 @@ def _place(stage: str) -> int:
     return STAGES.index(stage)
 
 
+def local_path(path: str | os.PathLike[str], argument: str) -> str:
+    """The absolute path of a file or folder, which may be given as a URI with the scheme `file`.
+
+    Raises:
+        ValueError: the URI has another scheme. The message begins with the name of the argument.
+    """
+    name = os.fsdecode(path)
+    scheme = re.match(r"([A-Za-z][A-Za-z0-9+.-]+):/", name)
+    if scheme and scheme[1] != "file":
+        raise ValueError(
+            f"{argument}: {name!r} is no path of a file system that all machines share; where it is mounted, give the "
+            "path of the mount"
+        )
+    return os.path.abspath(re.sub("^file:(//)?", "", name))
+
+
 def _absolute(path: str | os.PathLike[str]) -> str:
     name = os.fsdecode(path)
     # A place in object storage stays as it is.
-    return name if "://" in name else os.path.abspath(name)
+    return name if "://" in name and not name.startswith("file:") else local_path(name, "data")
