@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -91,7 +92,7 @@ def result(work: str | os.PathLike[str], *, session: SparkSession | None = None)
 def _files_read(data: DataFrame) -> list[str]:
     """The files that a DataFrame is read from, as far as the engine tells."""
     try:
-        return list(data.inputFiles())
+        return [unquote(uri) for uri in data.inputFiles()]
     except Exception:
         return []
 
