@@ -286,7 +286,12 @@ def check_kills(engine, arguments):
                     killed[stage] += 1
                 different = compare(folder, work, command)
                 wrong |= bool(different)
-                print(f"run {runs}: {len(kills)} killed, {', '.join(map(str, different)) or 'nothing'} differs", flush=True)
+                least = min(killed, key=killed.get)
+                print(
+                    f"run {runs}: {len(kills)} killed, {', '.join(map(str, different)) or 'nothing'} differs; "
+                    f"fewest kills: {least} {killed[least]}",
+                    flush=True,
+                )
                 shutil.rmtree(work)
     print(
         f"{len(rows)} documents, kills: {', '.join(f'{stage} {count}' for stage, count in killed.items())}: "
