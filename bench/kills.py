@@ -37,8 +37,8 @@ LOOK = 0.25
 LATE_KILLS = 2
 
 
-def write_corpus(folder, documents, seed):
-    """Writes documents of seven phrases of eight words. A fifth are an earlier document with one word exchanged."""
+def write_corpus(folder, documents, seed, phrases_each=7):
+    """Writes documents of phrases of eight words. A fifth are an earlier document with one word exchanged."""
     draw = random.Random(seed)
     phrases = [" ".join(f"w{draw.randrange(50_000)}" for _ in range(8)) for _ in range(400_000)]
     recent = []
@@ -51,7 +51,7 @@ def write_corpus(folder, documents, seed):
                     words[draw.randrange(len(words))] = "exchanged"
                     text = " ".join(words)
                 else:
-                    text = " ".join(draw.choices(phrases, k=7))
+                    text = " ".join(draw.choices(phrases, k=phrases_each))
                 if len(recent) < 50_000:
                     recent.append(text)
                 else:

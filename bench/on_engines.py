@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures the drivers of Spark, Sail and Ray beside the command, on one machine with two workers.
 
-    bench/on_engines.py dedup spark TWINPRINT WORK [--documents 1000000] [--machines 1] [--hamming 12]
+    bench/on_engines.py dedup spark TWINPRINT WORK [--documents 1000000] [--phrases 7] [--machines 1] [--hamming 12]
     bench/on_engines.py query spark TWINPRINT WORK [--stored 100000000] [--queries 1000000]
 
 `dedup` makes a corpus of documents of about 400 bytes, of which a fifth are near copies, as 16 Parquet files. It runs the
@@ -12,7 +12,8 @@ The engine itself has started before, so its start is not in the times. The work
 has no processes to look at.
 
 Without `--hamming`, the set join finds all pairs of these documents, and the stage `join` is empty. With `--machines`, each
-worker of Spark is taken for a machine with one core: no task has more than one thread.
+worker of Spark is taken for a machine with one core: no task has more than one thread. Then `dedup` on disk runs on one core,
+too. A document has `--phrases` of about 57 bytes.
 
 `query` makes stored fingerprints, uniform random numbers of 64 bits, and a batch of which half have a stored neighbour at
 3 bits. It runs the driver, and `index query --scan` over an index of the same fingerprints. The matches must be equal.
@@ -140,7 +141,7 @@ class Watch(threading.Thread):
                 found.folder = sum(path.stat().st_size for path in place.rglob("*") if path.is_file())
 
 
-def make_corpus(folder, documents):
+def make_corpus(folder, documents, phrases):
     """Writes the corpus as Parquet files, unless it is there."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -151,7 +152,7 @@ def make_corpus(folder, documents):
     lines = folder.with_suffix(".jsonl")
     for place in (partial, lines):
         shutil.rmtree(place, ignore_errors=True)
-    kills.write_corpus(lines, documents, 1)
+    kills.write_corpus(lines, documents, 1, phrases)
     partial.mkdir()
     for file in sorted(lines.iterdir()):
         rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines() if line.startswith("{")]
@@ -160,10 +161,15 @@ def make_corpus(folder, documents):
     partial.rename(folder)
 
 
-def command(*arguments):
-    """Runs a command to its end. Returns the seconds and the CPU seconds."""
+def command(*arguments, cores=None):
+    """Runs a command to its end, on some of the cores. Returns the seconds and the CPU seconds."""
+
+    def limit():
+        if cores is not None:
+            os.sched_setaffinity(0, cores)
+
     started, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run([str(it) for it in arguments], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([str(it) for it in arguments], check=True, stdout=subprocess.DEVNULL, preexec_fn=limit)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return time.monotonic() - started, cpu
@@ -171,8 +177,8 @@ def command(*arguments):
 
 def measure_dedup(engine, arguments):
     work = arguments.work
-    corpus = work / f"corpus-{arguments.documents}"
-    make_corpus(corpus, arguments.documents)
+    corpus = work / f"corpus-{arguments.documents}-{arguments.phrases}"
+    make_corpus(corpus, arguments.documents, arguments.phrases)
     shutil.rmtree(work / "run", ignore_errors=True)
     watch = Watch(engine.workers)
     watch.start()
@@ -203,11 +209,15 @@ def measure_dedup(engine, arguments):
     ours = engines.files(work / "run/work/result")
     print(f"\n| run | s | CPU s | files |\n|---|---|---|---|\n| {arguments.engine} | {seconds:.1f} | {cpu:.1f} | |")
     wrong = False
-    for name, options in (("in memory", []), ("on disk, 1 GiB", ["--on-disk", "--memory", "1GiB"])):
+    on_disk = ["--on-disk", "--memory", "1GiB"]
+    runs = [("in memory", [], None), ("on disk, 1 GiB", on_disk, None)]
+    if arguments.machines:
+        runs.append(("on disk, 1 GiB, one core", on_disk, {0}))
+    for name, options, cores in runs:
         out = work / "run/expected"
         shutil.rmtree(out, ignore_errors=True)
         run = [arguments.twinprint, "dedup", work / "run/work/input", "-o", out, "--quiet", *options, *radius]
-        used = command(*run, "--text-key", "text", "--id-key", "id")
+        used = command(*run, "--text-key", "text", "--id-key", "id", cores=cores)
         differs = engines.files(out) != ours
         wrong |= differs
         print(f"| dedup, {name} | {used[0]:.1f} | {used[1]:.1f} | {'differ' if differs else 'equal'} |")
@@ -284,6 +294,7 @@ def main():
     parser.add_argument("twinprint", type=Path)
     parser.add_argument("work", type=Path)
     parser.add_argument("--documents", type=int, default=1_000_000)
+    parser.add_argument("--phrases", type=int, default=7)
     parser.add_argument("--blocks", type=int)
     parser.add_argument("--machines", type=int)
     parser.add_argument("--hamming", type=int)

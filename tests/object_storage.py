@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Reads inputs from an S3-compatible server and a web server: the results must be those of the same files on disk.
+"""Reads inputs from an S3-compatible server, a web server and a stand-in for the Hugging Face Hub: the results must be those
+of the same files on disk.
 
     tests/object_storage.py
 
@@ -20,6 +21,7 @@ import threading
 import time
 import unittest
 from pathlib import Path
+from urllib.parse import parse_qs, unquote, urlsplit
 
 import boto3
 import zstandard
@@ -29,6 +31,9 @@ BINARY = os.environ.get("TWINPRINT", str(ROOT / "target/release/twinprint"))
 BUCKET = "corpora"
 # More objects than copies that a run keeps.
 FILES = 20
+DATASET = "ferries/times"
+TOKEN = "hf_secret"
+COMMIT = "c0ffee" * 6 + "c0ff"
 
 
 def free_port():
@@ -113,7 +118,7 @@ class ObjectStorage(unittest.TestCase):
                 content = path.read_bytes()
                 if name.endswith(".zst"):
                     content = zstandard.ZstdDecompressor().stream_reader(content).read()
-                for prefix in (f"s3://{BUCKET}/", f"{self.endpoint}/{BUCKET}/"):
+                for prefix in (f"s3://{BUCKET}/", f"{self.endpoint}/{BUCKET}/", f"hf://datasets/{DATASET}/"):
                     content = content.replace(prefix.encode(), b"")
                 files[name] = content
         shutil.rmtree(folder)
@@ -146,6 +151,80 @@ class ObjectStorage(unittest.TestCase):
         self.assertEqual(found.keys(), expected.keys())
         self.assertEqual(found["kept/00.jsonl.zst"], expected["kept/00.jsonl.zst"])
 
+    def hub(self):
+        """Starts a stand-in for the Hub with the folder as a dataset, and points the command to it."""
+        hub = Hub(self.folder / "crawl")
+        self.addCleanup(hub.stop)
+        before = dict(self.environment)
+        self.addCleanup(lambda: (self.environment.clear(), self.environment.update(before)))
+        self.environment.update(HF_ENDPOINT=hub.url, HF_TOKEN=TOKEN)
+        return hub
+
+    def test_a_dataset_of_the_hub_gives_the_result_of_the_folder_on_disk(self):
+        hub = self.hub()
+        expected = self.dedup("crawl", "local")
+        # The names in the result are those of the dataset, which has no folder `crawl`.
+        expected = {name: content.replace(b"crawl/", b"") for name, content in expected.items()}
+        base = f"hf://datasets/{DATASET}"
+        for given in (base, f"{base}/", f"{base}/**/*.jsonl.zst"):
+            self.assertEqual(self.dedup(given, "remote"), expected, given)
+        self.assertEqual(self.dedup(base, "staged", "--on-disk"), expected)
+        self.assertGreater(hub.pages, 4)
+        one = self.dedup("crawl/part 1", "local")
+        one = {name: content.replace(b"crawl/", b"") for name, content in one.items()}
+        self.assertEqual(self.dedup(f"{base}/part 1", "remote"), one)
+        self.assertEqual(self.dedup(f"{base}/part 1/*.zst", "remote"), one)
+        single = self.dedup("crawl/part 0/00.jsonl.zst", "local")
+        found = self.dedup(f"{base}@refs%2Fpr%2F1/part 0/00.jsonl.zst", "remote")
+        self.assertEqual(found["kept/00.jsonl.zst"], single["kept/00.jsonl.zst"])
+        # The folder of `hf auth login` has the token, too.
+        home = self.folder / "hf"
+        home.mkdir()
+        (home / "token").write_text(f"{TOKEN}\n")
+        del self.environment["HF_TOKEN"]
+        self.environment["HF_HOME"] = str(home)
+        self.assertEqual(self.dedup(base, "remote"), expected)
+
+    def test_a_hub_that_fails_for_a_time_is_asked_again(self):
+        hub = self.hub()
+        hub.failures = 3
+        base = f"hf://datasets/{DATASET}"
+        self.dedup(f"{base}/part 1", "remote")
+        self.assertEqual(hub.failures, 0)
+
+    def test_errors_of_the_hub_name_the_input_and_the_reason(self):
+        hub = self.hub()
+        base = f"hf://datasets/{DATASET}"
+        for given, words in [
+            (f"{base}/nothing", "no such object"),
+            (f"{base}/part 0/*.txt", "matches no file"),
+            (f"{base}@v9", "404 Not Found: no such revision"),
+            ("hf://datasets/ferries/none", "401 Unauthorized: no such dataset"),
+            ("hf://ferries/times", "hf://datasets/OWNER/NAME"),
+        ]:
+            done = self.run_command("dedup", given, "-o", "failed")
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertIn(words, done.stderr)
+            self.assertIn(given, done.stderr)
+            self.assertFalse((self.folder / "failed" / "report.json").exists())
+        self.environment["HF_TOKEN"] = "hf_other"
+        done = self.run_command("dedup", base, "-o", "failed")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("401", done.stderr)
+        self.assertNotIn("hf_other", done.stderr)
+        self.assertEqual(hub.leaked, [])
+
+    def test_a_dataset_with_another_commit_is_another_input(self):
+        hub = self.hub()
+        given = f"hf://datasets/{DATASET}"
+        done = self.run_command("shard", "analyse", given, "-o", "committed", "--quiet")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        hub.version = "2"
+        done = self.run_command("dedup", given, "-o", "committed", "--on-disk")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("other files", done.stderr)
+        shutil.rmtree(self.folder / "committed.stages")
+
     def test_errors_name_the_input_and_the_remedy(self):
         for given, words in [
             (f"s3://{BUCKET}/nothing", "no such object"),
@@ -171,6 +250,106 @@ class ObjectStorage(unittest.TestCase):
         finally:
             self.s3.put_object(Bucket=BUCKET, Key=key, Body=before)
             shutil.rmtree(self.folder / "changing.stages")
+
+
+class Hub:
+    """Two servers: the API of the Hub for one dataset, and the one that keeps the files, which must not get the token.
+
+    The list has pages of five entries. The form of the answers is that of https://huggingface.co/docs/hub/api."""
+
+    def __init__(self, folder):
+        self.folder, self.pages, self.failures, self.version, self.leaked = folder, 0, 0, "1", []
+        hub = self
+
+        class Api(QuietHandler):
+            def do_GET(self):
+                hub.answer(self)
+
+            def do_POST(self):
+                hub.answer(self)
+
+            do_HEAD = do_GET
+
+        class Files(QuietHandler):
+            def do_GET(self):
+                if self.headers["Authorization"]:
+                    hub.leaked.append(self.path)
+                super().do_GET()
+
+        def serve(handler):
+            server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            return server
+
+        self.api = serve(Api)
+        # Another host, so that it is not the one to which the token belongs.
+        self.files = serve(functools.partial(Files, directory=str(folder)))
+        self.url = f"http://127.0.0.1:{self.api.server_port}"
+
+    def stop(self):
+        for server in (self.api, self.files):
+            server.shutdown()
+            server.server_close()
+
+    def entries(self, folder, recursive):
+        found = sorted(folder.rglob("*") if recursive else folder.iterdir())
+        return [self.entry(path) for path in found]
+
+    def entry(self, path):
+        name = str(path.relative_to(self.folder))
+        if path.is_dir():
+            return {"type": "directory", "oid": "0", "size": 0, "path": name}
+        return {"type": "file", "oid": f"{name}-{self.version}", "size": path.stat().st_size, "path": name}
+
+    def answer(self, request):
+        length = int(request.headers["Content-Length"] or 0)
+        body = request.rfile.read(length)
+        url = urlsplit(request.path)
+        dataset = f"/api/datasets/{DATASET}/"
+        if self.failures:
+            self.failures -= 1
+            return self.refuse(request, 503, "try again")
+        if request.headers["Authorization"] != f"Bearer {TOKEN}" or DATASET not in url.path:
+            return self.refuse(request, 401, "no such dataset, or no right to read it")
+        if url.path.startswith(f"{dataset}revision/"):
+            revision = unquote(url.path.removeprefix(f"{dataset}revision/"))
+            if revision not in ("main", "refs/pr/1"):
+                return self.refuse(request, 404, "no such revision")
+            return self.send(request, {"sha": COMMIT})
+        if url.path == f"{dataset}paths-info/{COMMIT}":
+            paths = [self.folder / path for path in json.loads(body)["paths"]]
+            return self.send(request, [self.entry(path) for path in paths if path.exists()])
+        if url.path.startswith(f"{dataset}tree/{COMMIT}"):
+            folder = self.folder / unquote(url.path.removeprefix(f"{dataset}tree/{COMMIT}")).strip("/")
+            if not folder.is_dir():
+                return self.refuse(request, 404, "no such folder")
+            query = parse_qs(url.query)
+            entries = self.entries(folder, query["recursive"] == ["true"])
+            start = int(query.get("cursor", ["0"])[0])
+            self.pages += 1
+            link = {}
+            if start + 5 < len(entries):
+                link["Link"] = f'<{self.url}{url.path}?recursive=true&cursor={start + 5}>; rel="next"'
+            return self.send(request, entries[start : start + 5], link)
+        files = f"/datasets/{DATASET}/resolve/{COMMIT}/"
+        if url.path.startswith(files):
+            request.send_response(302)
+            to = f"http://localhost:{self.files.server_port}/{url.path.removeprefix(files)}"
+            request.send_header("Location", to)
+            request.send_header("Content-Length", "0")
+            return request.end_headers()
+        return self.refuse(request, 404, f"no such address, {request.path}")
+
+    def refuse(self, request, status, why):
+        self.send(request, {"error": why}, {"X-Error-Message": why}, status)
+
+    def send(self, request, answer, headers=None, status=200):
+        content = json.dumps(answer).encode()
+        request.send_response(status)
+        for name, value in {**(headers or {}), "Content-Length": str(len(content))}.items():
+            request.send_header(name, value)
+        request.end_headers()
+        request.wfile.write(content)
 
 
 class QuietHandler(http.server.SimpleHTTPRequestHandler):

@@ -11,7 +11,7 @@ use siphasher::sip128::{Hasher128, SipHasher13};
 use twinprint_io::VERSION;
 use twinprint_io::progress::Progress;
 use twinprint_io::sink::Existing;
-use twinprint_io::source::{SourceFile, SourceOptions, Sources};
+use twinprint_io::source::{RemoteFile, SourceFile, SourceOptions, Sources};
 use twinprint_io::work::WorkError;
 
 use super::folder::{RUN, StageFolder};
@@ -209,7 +209,7 @@ impl<'r> StagedInput<'r> {
         format!("{:032x}", hasher.finish128().as_u128())
     }
 
-    /// The part of these files, with a digest of their names, sizes and times; `None` if there are fewer files.
+    /// The part of these files, with a digest of their names, sizes, times and versions; `None` if there are fewer files.
     fn part(&self, files: Range<u32>) -> Option<InputPart> {
         let mut hasher = SipHasher13::new();
         for file in self
@@ -221,9 +221,12 @@ impl<'r> StagedInput<'r> {
                 label,
                 bytes,
                 modified,
+                remote,
                 ..
             } = file;
-            hasher.write(format!("{label} {} {bytes} {modified:?}\n", file.relative.display()).as_bytes());
+            let version = remote.as_ref().and_then(RemoteFile::tag).unwrap_or_default();
+            let relative = file.relative.display();
+            hasher.write(format!("{label} {relative} {bytes} {modified:?} {version}\n").as_bytes());
         }
         let digest = format!("{:032x}", hasher.finish128().as_u128());
         Some(InputPart { files, digest })

@@ -42,7 +42,7 @@ pub enum SourceError {
     },
     /// Object storage or a web server cannot be read.
     #[error(
-        "{input}: the objects cannot be listed ({source}); check the URL, the credentials and the endpoint (AWS_… or GOOGLE_… in the environment)"
+        "{input}: the objects cannot be listed ({source}); check the URL, the credentials and the endpoint (AWS_…, GOOGLE_… or HF_… in the environment)"
     )]
     Remote {
         /// The input.

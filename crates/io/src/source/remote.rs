@@ -1,11 +1,15 @@
-//! Objects of object storage, and files of web servers. An object is copied to the work directory when it is opened, so all
+//! Objects of object storage, files of web servers, and files of datasets of the Hugging Face Hub. An object is copied to the work directory when it is opened, so all
 //! readers see a local file.
 //!
 //! Invariants: at most [`MOST_COPIES`] copies that nobody is about to open are on disk. An object is read twice, so small
 //! inputs are copied once, and large ones once for each reading. An object that has changed since it was found is an error.
 
 #[cfg(feature = "object-storage")]
-pub(super) mod objects;
+mod hub;
+#[cfg(feature = "object-storage")]
+mod objects;
+#[cfg(feature = "object-storage")]
+pub(super) mod storage;
 
 use std::collections::VecDeque;
 use std::fs::{self, File};
@@ -19,7 +23,7 @@ use tempfile::TempDir;
 const MOST_COPIES: usize = 8;
 
 /// The schemes of inputs that are not local.
-const SCHEMES: [&str; 4] = ["s3", "gs", "http", "https"];
+const SCHEMES: [&str; 5] = ["s3", "gs", "hf", "http", "https"];
 
 /// Returns true if an input is the URL of an object or of a file on a web server.
 ///
@@ -39,7 +43,7 @@ pub fn is_remote(input: &str) -> bool {
 pub(super) struct ObjectVersion {
     pub(super) url: String,
     pub(super) bytes: u64,
-    /// The entity tag, by which the storage tells versions apart, if it has one.
+    /// The name by which the storage tells versions apart, such as an entity tag, if it has one.
     pub(super) tag: Option<String>,
 }
 
@@ -120,6 +124,11 @@ impl RemoteFile {
     /// The path of the copy.
     pub(super) fn path(&self) -> &Path {
         &self.place.path
+    }
+
+    /// The name by which the storage tells versions of the object apart, if it has one.
+    pub fn tag(&self) -> Option<&str> {
+        self.object.tag.as_deref()
     }
 
     /// Opens the copy, which is made if it is missing.

@@ -1,5 +1,5 @@
-//! Finds the objects of an input in object storage or on a web server: one object, those below a folder, or those that match
-//! a glob.
+//! Finds the objects of an input in object storage, on a web server or in a dataset of the Hugging Face Hub: one object,
+//! those below a folder, or those that match a glob.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use super::file_format::{FileNaming, UnreadReason};
 use super::search::{EXCLUDED, NOT_INCLUDED, Search};
 use crate::source::error::SourceError;
 use crate::source::file::SourceFile;
-use crate::source::remote::objects::{Bucket, Object};
+use crate::source::remote::storage::{self, Object};
 use crate::source::remote::{Copies, RemoteFile};
 use crate::source::walk::{Pattern, is_pattern};
 
@@ -25,11 +25,11 @@ impl Search<'_> {
             input: input.to_owned(),
             source,
         };
-        let (bucket, key) = Bucket::open(input, Arc::clone(self.cancel)).map_err(failed)?;
-        let is_glob = !bucket.is_web_server() && is_pattern(&key);
+        let (storage, key) = storage::open(input, Arc::clone(self.cancel)).map_err(failed)?;
+        let is_glob = storage.has_lists() && is_pattern(&key);
         let pattern = is_glob.then(|| Pattern::new(&key)).transpose()?;
         let single = match &pattern {
-            None if !key.is_empty() && !key.ends_with('/') => bucket.find(&key).map_err(failed)?,
+            None if !key.is_empty() && !key.ends_with('/') => storage.find(&key).map_err(failed)?,
             _ => None,
         };
         let is_single = single.is_some();
@@ -41,15 +41,15 @@ impl Search<'_> {
         };
         let objects = match single {
             Some(object) => vec![object],
-            None if bucket.is_web_server() => Vec::new(),
-            None => bucket.list(&folder.to_string_lossy()).map_err(failed)?,
+            None if !storage.has_lists() => Vec::new(),
+            None => storage.list(&folder.to_string_lossy()).map_err(failed)?,
         };
         if objects.is_empty() {
             return Err(SourceError::NoObject {
                 input: input.to_owned(),
             });
         }
-        let copies = Copies::new(work_dir, Box::new(bucket)).map_err(|source| SourceError::Spool {
+        let copies = Copies::new(work_dir, storage).map_err(|source| SourceError::Spool {
             path: work_dir.to_owned(),
             source,
         })?;
@@ -116,7 +116,7 @@ impl Search<'_> {
             bytes: object.version.bytes,
             as_text: kind.as_text,
             unreadable: None,
-            modified: Some(object.modified),
+            modified: object.modified,
             remote: None,
         })
     }

@@ -7,22 +7,21 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::SystemTime;
 
 use futures_util::TryStreamExt;
 use object_store::path::Path;
 use object_store::{Error, GetOptions, ObjectMeta, ObjectStore, ObjectStoreExt};
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::Runtime;
 use url::Url;
 
+use super::storage::{Object, Storage, runtime};
 use super::{Fetch, ObjectVersion};
 
 /// The variables of the environment that the client reads begin with one of these.
 const VARIABLES: [&str; 2] = ["AWS_", "GOOGLE_"];
 
 /// The objects of one bucket or web server.
-#[derive(Clone)]
-pub(in crate::source) struct Bucket {
+pub(super) struct Bucket {
     store: Arc<dyn ObjectStore>,
     runtime: Arc<Runtime>,
     /// The URL up to the path of an object.
@@ -30,17 +29,9 @@ pub(in crate::source) struct Bucket {
     cancel: Arc<AtomicBool>,
 }
 
-/// An object of a listing.
-pub(in crate::source) struct Object {
-    pub(in crate::source) version: ObjectVersion,
-    /// The path in the bucket.
-    pub(in crate::source) key: String,
-    pub(in crate::source) modified: SystemTime,
-}
-
 impl Bucket {
     /// Connects to the bucket or the server of a URL. Returns it with the path of the URL.
-    pub(in crate::source) fn open(input: &str, cancel: Arc<AtomicBool>) -> io::Result<(Self, String)> {
+    pub(super) fn open(input: &str, cancel: Arc<AtomicBool>) -> io::Result<(Self, String)> {
         // Wildcards are no part of a valid URL.
         let (scheme, rest) = input.split_once("://").unwrap_or(("", input));
         let (host, key) = rest.split_once('/').unwrap_or((rest, ""));
@@ -52,40 +43,28 @@ impl Bucket {
         let plain = (scheme == "http").then(|| ("allow_http".to_owned(), "true".to_owned()));
         let (store, _) =
             object_store::parse_url_opts(&url, variables.chain(plain)).map_err(io::Error::other)?;
-        let runtime = Builder::new_multi_thread()
-            .worker_threads(1)
-            .thread_name("object storage")
-            .enable_all()
-            .build()?;
-        let bucket = Self {
-            store: Arc::from(store),
-            runtime: Arc::new(runtime),
-            base,
-            cancel,
-        };
-        Ok((bucket, key.to_owned()))
+        Ok((
+            Self::new(Arc::from(store), base, runtime()?, cancel),
+            key.to_owned(),
+        ))
     }
 
-    /// The object at a path; `None` if there is none.
-    pub(in crate::source) fn find(&self, key: &str) -> io::Result<Option<Object>> {
-        let path = self.path(key)?;
-        match self.runtime.block_on(self.store.head(&path)) {
-            Ok(found) => Ok(Some(self.object(&found))),
-            Err(Error::NotFound { .. }) => Ok(None),
-            Err(error) => Err(io::Error::other(error)),
+    /// The objects of a client. Their URLs begin with `base`.
+    pub(super) fn new(
+        store: Arc<dyn ObjectStore>,
+        base: String,
+        runtime: Arc<Runtime>,
+        cancel: Arc<AtomicBool>,
+    ) -> Self {
+        Self {
+            store,
+            runtime,
+            base,
+            cancel,
         }
     }
 
-    /// The objects below a folder, in no particular order.
-    pub(in crate::source) fn list(&self, folder: &str) -> io::Result<Vec<Object>> {
-        let prefix = Path::parse(folder.trim_end_matches('/')).map_err(io::Error::other)?;
-        let listed = self.store.list(Some(&prefix));
-        let objects = listed.map_ok(|found| self.object(&found)).try_collect::<Vec<_>>();
-        self.runtime.block_on(objects).map_err(io::Error::other)
-    }
-
-    /// True for a web server, which has no list of its files.
-    pub(in crate::source) fn is_web_server(&self) -> bool {
+    fn is_web_server(&self) -> bool {
         self.base.starts_with("http")
     }
 
@@ -107,8 +86,30 @@ impl Bucket {
                 tag: found.e_tag.clone(),
             },
             key,
-            modified: found.last_modified.into(),
+            modified: Some(found.last_modified.into()),
         }
+    }
+}
+
+impl Storage for Bucket {
+    fn find(&self, key: &str) -> io::Result<Option<Object>> {
+        let path = self.path(key)?;
+        match self.runtime.block_on(self.store.head(&path)) {
+            Ok(found) => Ok(Some(self.object(&found))),
+            Err(Error::NotFound { .. }) => Ok(None),
+            Err(error) => Err(io::Error::other(error)),
+        }
+    }
+
+    fn list(&self, folder: &str) -> io::Result<Vec<Object>> {
+        let prefix = Path::parse(folder.trim_end_matches('/')).map_err(io::Error::other)?;
+        let listed = self.store.list(Some(&prefix));
+        let objects = listed.map_ok(|found| self.object(&found)).try_collect::<Vec<_>>();
+        self.runtime.block_on(objects).map_err(io::Error::other)
+    }
+
+    fn has_lists(&self) -> bool {
+        !self.is_web_server()
     }
 }
 

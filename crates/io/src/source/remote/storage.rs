@@ -1,0 +1,59 @@
+//! A storage that is not a file system: how its objects are found and read, and which client serves which scheme.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::SystemTime;
+
+use tokio::runtime::{Builder, Runtime};
+
+use super::hub::Dataset;
+use super::objects::Bucket;
+use super::{Fetch, ObjectVersion};
+
+/// A bucket, a web server, or a dataset of the Hugging Face Hub.
+pub(in crate::source) trait Storage: Fetch {
+    /// The object at a path; `None` if there is none.
+    fn find(&self, key: &str) -> io::Result<Option<Object>>;
+
+    /// The objects below a folder, in no particular order. Empty if there is no such folder.
+    fn list(&self, folder: &str) -> io::Result<Vec<Object>>;
+
+    /// False for a web server, which has no list of its files.
+    fn has_lists(&self) -> bool {
+        true
+    }
+}
+
+/// An object of a listing.
+pub(in crate::source) struct Object {
+    pub(in crate::source) version: ObjectVersion,
+    /// The path in the storage.
+    pub(in crate::source) key: String,
+    /// The time of the last change, if a listing tells it.
+    pub(in crate::source) modified: Option<SystemTime>,
+}
+
+/// Connects to the storage of a URL. Returns it with the path of the URL.
+pub(in crate::source) fn open(
+    input: &str,
+    cancel: Arc<AtomicBool>,
+) -> io::Result<(Box<dyn Storage>, String)> {
+    if input.starts_with("hf://") {
+        let (dataset, key) = Dataset::open(input, cancel)?;
+        Ok((Box::new(dataset), key))
+    } else {
+        let (bucket, key) = Bucket::open(input, cancel)?;
+        Ok((Box::new(bucket), key))
+    }
+}
+
+/// Starts the thread on which a client runs.
+pub(super) fn runtime() -> io::Result<Arc<Runtime>> {
+    let runtime = Builder::new_multi_thread()
+        .worker_threads(1)
+        .thread_name("object storage")
+        .enable_all()
+        .build()?;
+    Ok(Arc::new(runtime))
+}
