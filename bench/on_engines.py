@@ -2,12 +2,14 @@
 """Measures the drivers of Spark, Sail and Ray beside the command, on one machine with two workers.
 
     bench/on_engines.py dedup spark TWINPRINT WORK [--documents 1000000] [--phrases 7] [--machines 1] [--hamming 12]
+                    [--look 0.02]
     bench/on_engines.py query spark TWINPRINT WORK [--stored 100000000] [--queries 1000000]
 
 `dedup` makes a corpus of documents of about 400 bytes, of which a fifth are near copies, as 16 Parquet files. It runs the
 driver once over a table of these files, and `dedup` in memory and on disk over the records that the engine wrote. The
 results must be equal, byte for byte. For each stage it prints the seconds, the CPU seconds of the workers, the bytes that
-the workers read and wrote, the bytes in the folder, and the largest memory of a worker (RssAnon, looked at every 20 ms).
+the workers read and wrote, the bytes in the folder, and the largest memory of a worker (RssAnon, looked at every 20 ms). To
+look costs a third of a core, so compare times with `--look 1`: what a worker that ended used since the last look is lost.
 The engine itself has started before, so its start is not in the times. The workers of Sail are parts of its server, which
 has no processes to look at.
 
@@ -41,7 +43,6 @@ import engine_kinds
 import engines
 import kills
 
-LOOK = 0.02
 TICK = os.sysconf("SC_CLK_TCK")
 
 
@@ -93,13 +94,13 @@ def cpu_of_tree():
 class Watch(threading.Thread):
     """Looks at the workers again and again, and adds up what they use in each stage."""
 
-    def __init__(self, workers):
+    def __init__(self, workers, pause):
         super().__init__(daemon=True)
-        self.workers, self.stage, self.stages = workers, None, {}
+        self.workers, self.pause, self.stage, self.stages = workers, pause, None, {}
         self.ended, self.lock, self.last = threading.Event(), threading.Lock(), {}
 
     def run(self):
-        while not self.ended.wait(LOOK):
+        while not self.ended.wait(self.pause):
             self.look()
 
     def look(self):
@@ -180,7 +181,7 @@ def measure_dedup(engine, arguments):
     corpus = work / f"corpus-{arguments.documents}-{arguments.phrases}"
     make_corpus(corpus, arguments.documents, arguments.phrases)
     shutil.rmtree(work / "run", ignore_errors=True)
-    watch = Watch(engine.workers)
+    watch = Watch(engine.workers, arguments.look)
     watch.start()
     # The workers have started, and have the package.
     engine.dedup(engine.table(engines.documents("crowd", 40), 2), work / "run/first", {})
@@ -298,6 +299,7 @@ def main():
     parser.add_argument("--blocks", type=int)
     parser.add_argument("--machines", type=int)
     parser.add_argument("--hamming", type=int)
+    parser.add_argument("--look", type=float, default=0.02)
     parser.add_argument("--stored", type=int, default=100_000_000)
     parser.add_argument("--queries", type=int, default=1_000_000)
     arguments = parser.parse_args()
