@@ -191,6 +191,8 @@ class ReportPage(unittest.TestCase):
             viewport={"width": width, "height": 900}, color_scheme=scheme, locale=locale, java_script_enabled=scripts
         )
         self.addCleanup(context.close)
+        # The first page takes more than the usual 30 seconds while compilers use all cores.
+        context.set_default_timeout(180_000)
         page = context.new_page()
         problems = []
         url = self.pages[name].as_uri()

@@ -81,6 +81,8 @@ def wait_until(page, condition):
 
 def visit(browser, address, documents, language, width, dark, shots):
     context = browser.new_context(viewport={"width": width, "height": 900}, locale=language, color_scheme="dark" if dark else "light")
+    # The first page takes more than the usual 30 seconds while compilers use all cores.
+    context.set_default_timeout(180_000)
     page = context.new_page()
     messages, requested = [], []
     page.on("console", lambda message: messages.append(message.text))
