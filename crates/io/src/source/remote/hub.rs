@@ -35,11 +35,10 @@ const PARQUET: (&str, &str) = ("~parquet", "refs/convert/parquet");
 /// A read that waits longer than this has failed. There is no limit for a whole file.
 const PATIENCE: Duration = Duration::from_mins(1);
 /// The waits before a request is sent again.
-const WAITS: [Duration; 4] = [
-    Duration::from_millis(500),
-    Duration::from_secs(2),
-    Duration::from_secs(5),
-    Duration::from_secs(15),
+const WAITS: [Duration; 3] = [
+    Duration::from_millis(200),
+    Duration::from_secs(1),
+    Duration::from_secs(3),
 ];
 
 /// A dataset at one commit.
