@@ -5,6 +5,8 @@
 //! inputs are copied once, and large ones once for each reading. An object that has changed since it was found is an error.
 
 #[cfg(feature = "object-storage")]
+pub(super) mod client;
+#[cfg(feature = "object-storage")]
 mod hub;
 #[cfg(feature = "object-storage")]
 mod objects;

@@ -9,8 +9,8 @@ use super::file_format::{FileNaming, UnreadReason};
 use super::search::{EXCLUDED, NOT_INCLUDED, Search};
 use crate::source::error::SourceError;
 use crate::source::file::SourceFile;
-use crate::source::remote::storage::{self, Object};
-use crate::source::remote::{Copies, RemoteFile};
+use crate::source::remote::storage::Object;
+use crate::source::remote::{Copies, RemoteFile, client};
 use crate::source::walk::{Pattern, is_pattern};
 
 impl Search<'_> {
@@ -25,7 +25,7 @@ impl Search<'_> {
             input: input.to_owned(),
             source,
         };
-        let (storage, key) = storage::open(input, Arc::clone(self.cancel)).map_err(failed)?;
+        let (storage, key) = client::open(input, Arc::clone(self.cancel)).map_err(failed)?;
         let is_glob = storage.has_lists() && is_pattern(&key);
         let pattern = is_glob.then(|| Pattern::new(&key)).transpose()?;
         let single = match &pattern {

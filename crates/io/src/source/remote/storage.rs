@@ -1,14 +1,11 @@
-//! A storage that is not a file system: how its objects are found and read, and which client serves which scheme.
+//! A storage that is not a file system: how its objects are found and read.
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::SystemTime;
 
 use tokio::runtime::{Builder, Runtime};
 
-use super::hub::Dataset;
-use super::objects::Bucket;
 use super::{Fetch, ObjectVersion};
 
 /// A bucket, a web server, or a dataset of the Hugging Face Hub.
@@ -32,20 +29,6 @@ pub(in crate::source) struct Object {
     pub(in crate::source) key: String,
     /// The time of the last change, if a listing tells it.
     pub(in crate::source) modified: Option<SystemTime>,
-}
-
-/// Connects to the storage of a URL. Returns it with the path of the URL.
-pub(in crate::source) fn open(
-    input: &str,
-    cancel: Arc<AtomicBool>,
-) -> io::Result<(Box<dyn Storage>, String)> {
-    if input.starts_with("hf://") {
-        let (dataset, key) = Dataset::open(input, cancel)?;
-        Ok((Box::new(dataset), key))
-    } else {
-        let (bucket, key) = Bucket::open(input, cancel)?;
-        Ok((Box::new(bucket), key))
-    }
 }
 
 /// Starts the thread on which a client runs.
