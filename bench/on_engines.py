@@ -8,8 +8,8 @@
 `dedup` makes a corpus of documents of about 400 bytes, of which a fifth are near copies, as 16 Parquet files. It runs the
 driver once over a table of these files, and `dedup` in memory and on disk over the records that the engine wrote. The
 results must be equal, byte for byte. For each stage it prints the seconds, the CPU seconds of the workers, the bytes that
-the workers read and wrote, the bytes in the folder, and the largest memory of a worker (RssAnon, looked at every 20 ms). To
-look costs a third of a core, so compare times with `--look 1`: what a worker that ended used since the last look is lost.
+the workers read and wrote, the bytes in the folder, and the largest memory of a worker (RssAnon, looked at every 20 ms). The
+looks take about a third of a core, so compare times with `--look 1`. What a worker used after the last look before its end is lost.
 The engine itself has started before, so its start is not in the times. The workers of Sail are parts of its server, which
 has no processes to look at.
 

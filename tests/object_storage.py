@@ -162,16 +162,18 @@ class ObjectStorage(unittest.TestCase):
 
     def test_a_dataset_of_the_hub_gives_the_result_of_the_folder_on_disk(self):
         hub = self.hub()
-        expected = self.dedup("crawl", "local")
-        # The names in the result are those of the dataset, which has no folder `crawl`.
-        expected = {name: content.replace(b"crawl/", b"") for name, content in expected.items()}
+
+        def local(folder):
+            """The result of a folder on disk. The dataset has no folder `crawl`."""
+            return {name: content.replace(b"crawl/", b"") for name, content in self.dedup(folder, "local").items()}
+
+        expected = local("crawl")
         base = f"hf://datasets/{DATASET}"
         for given in (base, f"{base}/", f"{base}/**/*.jsonl.zst"):
             self.assertEqual(self.dedup(given, "remote"), expected, given)
         self.assertEqual(self.dedup(base, "staged", "--on-disk"), expected)
         self.assertGreater(hub.pages, 4)
-        one = self.dedup("crawl/part 1", "local")
-        one = {name: content.replace(b"crawl/", b"") for name, content in one.items()}
+        one = local("crawl/part 1")
         self.assertEqual(self.dedup(f"{base}/part 1", "remote"), one)
         self.assertEqual(self.dedup(f"{base}/part 1/*.zst", "remote"), one)
         single = self.dedup("crawl/part 0/00.jsonl.zst", "local")
@@ -184,6 +186,8 @@ class ObjectStorage(unittest.TestCase):
         del self.environment["HF_TOKEN"]
         self.environment["HF_HOME"] = str(home)
         self.assertEqual(self.dedup(base, "remote"), expected)
+        self.assertGreater(hub.served, FILES)
+        self.assertEqual(hub.leaked, [])
 
     def test_a_hub_that_fails_for_a_time_is_asked_again(self):
         hub = self.hub()
@@ -193,7 +197,7 @@ class ObjectStorage(unittest.TestCase):
         self.assertEqual(hub.failures, 0)
 
     def test_errors_of_the_hub_name_the_input_and_the_reason(self):
-        hub = self.hub()
+        self.hub()
         base = f"hf://datasets/{DATASET}"
         for given, words in [
             (f"{base}/nothing", "no such object"),
@@ -212,7 +216,6 @@ class ObjectStorage(unittest.TestCase):
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertIn("401", done.stderr)
         self.assertNotIn("hf_other", done.stderr)
-        self.assertEqual(hub.leaked, [])
 
     def test_a_dataset_with_another_commit_is_another_input(self):
         hub = self.hub()
@@ -258,7 +261,9 @@ class Hub:
     The list has pages of five entries. The form of the answers is that of https://huggingface.co/docs/hub/api."""
 
     def __init__(self, folder):
-        self.folder, self.pages, self.failures, self.version, self.leaked = folder, 0, 0, "1", []
+        self.folder, self.pages, self.failures, self.version = folder, 0, 0, "1"
+        # The files that were sent, and those that were asked for with a token.
+        self.served, self.leaked = 0, []
         hub = self
 
         class Api(QuietHandler):
@@ -272,6 +277,7 @@ class Hub:
 
         class Files(QuietHandler):
             def do_GET(self):
+                hub.served += 1
                 if self.headers["Authorization"]:
                     hub.leaked.append(self.path)
                 super().do_GET()
@@ -290,10 +296,6 @@ class Hub:
         for server in (self.api, self.files):
             server.shutdown()
             server.server_close()
-
-    def entries(self, folder, recursive):
-        found = sorted(folder.rglob("*") if recursive else folder.iterdir())
-        return [self.entry(path) for path in found]
 
     def entry(self, path):
         name = str(path.relative_to(self.folder))
@@ -324,7 +326,8 @@ class Hub:
             if not folder.is_dir():
                 return self.refuse(request, 404, "no such folder")
             query = parse_qs(url.query)
-            entries = self.entries(folder, query["recursive"] == ["true"])
+            found = folder.rglob("*") if query["recursive"] == ["true"] else folder.iterdir()
+            entries = [self.entry(path) for path in sorted(found)]
             start = int(query.get("cursor", ["0"])[0])
             self.pages += 1
             link = {}

@@ -62,8 +62,8 @@ struct Api {
 /// The parts of the URL of a dataset.
 #[derive(Debug, PartialEq)]
 struct Address {
-    /// `OWNER/NAME`
-    id: String,
+    owner: String,
+    name: String,
     revision: String,
     /// The URL up to the path.
     base: String,
@@ -106,7 +106,8 @@ impl Address {
             revision
         };
         Ok(Self {
-            id: format!("{owner}/{dataset}"),
+            owner: owner.to_owned(),
+            name: dataset.to_owned(),
             // A slash of a revision would end it, so it is written as %2F.
             revision: revision.replace("%2F", "/").replace("%2f", "/"),
             base: format!("hf://datasets/{owner}/{name}/"),
@@ -119,7 +120,8 @@ impl Dataset {
     /// Finds the commit of a dataset. Returns the dataset with the path of the URL.
     pub(super) fn open(input: &str, cancel: Arc<AtomicBool>) -> io::Result<(Self, String)> {
         let Address {
-            id,
+            owner,
+            name,
             revision,
             base,
             path,
@@ -140,10 +142,10 @@ impl Dataset {
             runtime: Arc::clone(&runtime),
             cancel: Arc::clone(&cancel),
         };
-        let address = below(&endpoint, &format!("api/datasets/{id}"))?;
-        let found = api.text(&|client| Ok(client.get(below_one(&address, "revision", &revision)?)))?;
+        let address = below(&endpoint, ["api", "datasets", &owner, &name])?;
+        let found = api.text(&|client| Ok(client.get(below(&address, ["revision", &revision])?)))?;
         let commit = serde_json::from_str::<Revision>(&found.body)?.sha;
-        let files = below(&endpoint, &format!("datasets/{id}/resolve/{commit}"))?;
+        let files = below(&endpoint, ["datasets", &owner, &name, "resolve", &commit])?;
         let options = ClientOptions::new()
             .with_default_headers(headers)
             .with_allow_http(endpoint.scheme() == "http")
@@ -181,7 +183,7 @@ impl Storage for Dataset {
     fn find(&self, key: &str) -> io::Result<Option<Object>> {
         let question = serde_json::json!({ "paths": [key] }).to_string();
         let answer = self.api.text(&|client| {
-            let address = below_one(&self.address, "paths-info", &self.commit)?;
+            let address = below(&self.address, ["paths-info", &self.commit])?;
             let request = client.post(address).header(CONTENT_TYPE, "application/json");
             Ok(request.body(question.clone()))
         })?;
@@ -190,8 +192,10 @@ impl Storage for Dataset {
     }
 
     fn list(&self, folder: &str) -> io::Result<Vec<Object>> {
-        let mut page = below_one(&self.address, "tree", &self.commit)?;
-        page = below(&page, folder.trim_end_matches('/'))?;
+        let mut page = below(
+            &self.address,
+            ["tree", &self.commit].into_iter().chain(folder.split('/')),
+        )?;
         page.set_query(Some("recursive=true"));
         let mut objects = Vec::new();
         loop {
@@ -260,7 +264,7 @@ impl Api {
 
 /// Sends a request once.
 async fn ask(request: RequestBuilder) -> Result<Answer, Failure> {
-    let for_now = |error: reqwest::Error| Failure::ForNow(with_causes(&error));
+    let for_now = |error: reqwest::Error| Failure::ForNow(io::Error::other(error));
     let response = request.send().await.map_err(for_now)?;
     let status = response.status();
     if status.is_success() {
@@ -286,17 +290,6 @@ async fn ask(request: RequestBuilder) -> Result<Answer, Failure> {
     }))
 }
 
-/// The message of an error of the client, with those of its causes. Its own names only the address.
-fn with_causes(error: &reqwest::Error) -> io::Error {
-    let mut message = error.to_string();
-    let mut cause = std::error::Error::source(error);
-    while let Some(error) = cause {
-        message = format!("{message}: {error}");
-        cause = error.source();
-    }
-    io::Error::other(message)
-}
-
 /// The address of the next page, from the header `Link: <ADDRESS>; rel="next"`.
 fn next_page(response: &Response) -> Option<String> {
     let links = response.headers().get(LINK)?.to_str().ok()?;
@@ -305,25 +298,14 @@ fn next_page(response: &Response) -> Option<String> {
     Some(address.to_owned())
 }
 
-/// The address below another one at a path.
-fn below(address: &Url, path: &str) -> io::Result<Url> {
+/// The address below another one at the names of a path. A slash in a name does not end it.
+fn below<'a>(address: &Url, names: impl IntoIterator<Item = &'a str>) -> io::Result<Url> {
     let mut address = address.clone();
-    let mut segments = address
+    address
         .path_segments_mut()
-        .map_err(|()| io::Error::other("no address of a server"))?;
-    segments
+        .map_err(|()| io::Error::other("HF_ENDPOINT is not the address of a server"))?
         .pop_if_empty()
-        .extend(path.split('/').filter(|part| !part.is_empty()));
-    drop(segments);
-    Ok(address)
-}
-
-/// The address of what the API does with a revision. A slash in the revision does not end it.
-fn below_one(address: &Url, action: &str, revision: &str) -> io::Result<Url> {
-    let mut address = below(address, action)?;
-    if let Ok(mut segments) = address.path_segments_mut() {
-        segments.push(revision);
-    }
+        .extend(names.into_iter().filter(|name| !name.is_empty()));
     Ok(address)
 }
 
@@ -345,7 +327,7 @@ mod tests {
 
     fn address(input: &str) -> (String, String, String, String) {
         let it = Address::parse(input).unwrap();
-        (it.id, it.revision, it.base, it.path)
+        (format!("{}/{}", it.owner, it.name), it.revision, it.base, it.path)
     }
 
     fn expected(parts: [&str; 4]) -> (String, String, String, String) {
@@ -395,9 +377,12 @@ mod tests {
     #[test]
     fn revisions_are_one_part_of_an_address() {
         let hub = Url::parse("https://hub.example/mirror/").unwrap();
-        let api = below(&hub, "api/datasets/ferries/times").unwrap();
-        let tree = below_one(&api, "tree", "refs/pr/1").unwrap();
-        let tree = below(&tree, "data/part 1").unwrap();
+        let api = below(&hub, ["api", "datasets", "ferries", "times"]).unwrap();
+        let tree = below(
+            &api,
+            ["tree", "refs/pr/1"].into_iter().chain("data/part 1/".split('/')),
+        )
+        .unwrap();
         assert_eq!(
             tree.as_str(),
             "https://hub.example/mirror/api/datasets/ferries/times/tree/refs%2Fpr%2F1/data/part%201"
