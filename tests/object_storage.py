@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Reads inputs from an S3-compatible server, a web server and a stand-in for the Hugging Face Hub: the results must be those
-of the same files on disk.
+"""Reads inputs from an S3-compatible server, a web server and a stand-in for the Hugging Face Hub, and writes results to the
+S3-compatible server: the results must be those of the same files on disk.
 
     tests/object_storage.py
 
@@ -132,6 +132,111 @@ class ObjectStorage(unittest.TestCase):
         for given in (f"s3://{BUCKET}/crawl", f"s3://{BUCKET}/crawl/", f"s3://{BUCKET}/crawl/**/*.jsonl.zst"):
             self.assertEqual(self.dedup(given, "remote"), expected, given)
         self.assertEqual(self.dedup(f"s3://{BUCKET}/crawl", "staged", "--on-disk"), expected)
+
+    def names(self, folder):
+        pages = self.s3.get_paginator("list_objects_v2").paginate(Bucket=BUCKET, Prefix=f"{folder}/")
+        return [entry["Key"].removeprefix(f"{folder}/") for page in pages for entry in page.get("Contents", [])]
+
+    def objects(self, folder):
+        """The objects below a folder of the bucket by their names in it."""
+        read = functools.partial(self.s3.get_object, Bucket=BUCKET)
+        return {name: read(Key=f"{folder}/{name}")["Body"].read() for name in self.names(folder)}
+
+    def same_as_on_disk(self, given, to, *options):
+        """Runs with the result in a directory and in the bucket, and compares all files but those that tell of the run."""
+        done = self.run_command("dedup", given, "-o", "local", "--quiet", *options)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        local = self.folder / "local"
+        expected = {str(path.relative_to(local)): path.read_bytes() for path in local.rglob("*") if path.is_file()}
+        shutil.rmtree(local)
+        url = f"s3://{BUCKET}/{to}"
+        done = self.run_command("dedup", given, "-o", url, "--work-dir", "work", *options)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(url, done.stdout)
+        found = self.objects(to)
+        self.assertEqual(found.keys(), expected.keys())
+        for name in expected:
+            if not name.startswith("report.") and name != "config.toml":
+                self.assertEqual(found[name], expected[name], name)
+        self.assertEqual(json.loads(found["report.json"])["records"], json.loads(expected["report.json"])["records"])
+        self.assertEqual(list(self.folder.glob("work/*")), [])
+
+    def test_a_result_in_the_bucket_is_that_on_disk(self):
+        self.same_as_on_disk("crawl", "results/plain", "--pairs")
+        self.same_as_on_disk(f"s3://{BUCKET}/crawl", "results/both", "--on-disk")
+        # A folder with results in it is read without them.
+        done = self.run_command("dedup", f"s3://{BUCKET}/results", "-o", "none")
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertIn("earlier", done.stderr)
+
+    def test_a_large_file_is_uploaded_in_parts(self):
+        large = self.folder / "large.jsonl"
+        draw = random.Random(5)
+        with large.open("w") as lines:
+            for i in range(9000):
+                text = " ".join(f"{draw.getrandbits(64):x}" for _ in range(150))
+                lines.write(json.dumps({"id": i, "text": text}) + "\n")
+        self.assertGreater(large.stat().st_size, 20 << 20)
+        self.same_as_on_disk("large.jsonl", "results/large")
+
+    def test_a_result_is_replaced_only_with_overwrite_and_other_objects_stay(self):
+        url, work = f"s3://{BUCKET}/again", ["--work-dir", "work", "--quiet"]
+        self.assertEqual(self.run_command("dedup", "crawl", "-o", url, *work).returncode, 0)
+        before = self.objects("again")
+        done = self.run_command("dedup", "crawl/part 1", "-o", url, *work)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("is not empty", done.stderr)
+        self.assertEqual(self.objects("again"), before)
+        done = self.run_command("dedup", "crawl/part 1", "-o", url, *work, "--overwrite")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        after = self.objects("again")
+        self.assertLess(len(after), len(before))
+        self.assertNotIn(".twinprint-unfinished", after)
+        self.s3.put_object(Bucket=BUCKET, Key="again/notes", Body=b"mine")
+        done = self.run_command("dedup", "crawl", "-o", url, *work, "--overwrite")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("again/notes", done.stderr)
+        self.assertEqual(self.objects("again"), {**after, "notes": b"mine"})
+
+    def test_a_copy_that_was_killed_is_made_again(self):
+        url = f"s3://{BUCKET}/killed"
+        command = ["dedup", "crawl", "-o", url, "--work-dir", "killed", "--on-disk", "--quiet"]
+        expected = None
+        kills = 0
+        for delay in (0.0, 0.02, 0.05, 0.1):
+            process = subprocess.Popen([BINARY, *command], cwd=self.folder, env=self.environment, stderr=subprocess.DEVNULL)
+            while process.poll() is None and ".twinprint-unfinished" not in self.names("killed"):
+                time.sleep(0.005)
+            time.sleep(delay)
+            kills += process.poll() is None
+            process.kill()
+            process.wait()
+            if process.returncode:
+                done = self.run_command(*command)
+                self.assertEqual(done.returncode, 0, done.stderr)
+            found = {name: content for name, content in self.objects("killed").items() if not name.startswith("report.")}
+            self.assertIn("kept/part 0/00.jsonl.zst", found)
+            self.assertNotIn(".twinprint-unfinished", found)
+            expected = expected or found
+            self.assertEqual(found, expected)
+            self.assertEqual(list(self.folder.glob("killed/*")), [])
+            for name in self.names("killed"):
+                self.s3.delete_object(Bucket=BUCKET, Key=f"killed/{name}")
+        self.assertGreater(kills, 0)
+
+    def test_errors_of_a_result_in_the_bucket_come_before_the_run(self):
+        self.s3.put_object(Bucket=BUCKET, Key="full/notes", Body=b"mine")
+        for output, work, words in [
+            (f"s3://{BUCKET}/full", ["--work-dir", "work"], "is not empty"),
+            (f"s3://{BUCKET}/new", [], "--work-dir"),
+            (f"s3://{BUCKET}", ["--work-dir", "work"], "s3://BUCKET/FOLDER"),
+            (f"hf://datasets/{DATASET}/out", ["--work-dir", "work"], "s3://BUCKET/FOLDER"),
+            ("s3://no-such-bucket/out", ["--work-dir", "work"], "no-such-bucket"),
+        ]:
+            done = self.run_command("dedup", "crawl", "-o", output, *work)
+            self.assertIn(done.returncode, (1, 2), done.stderr)
+            self.assertIn(words, done.stderr)
+            self.assertFalse((self.folder / output).exists())
 
     def test_globs_and_patterns_choose_objects(self):
         expected = self.dedup("crawl/part 1", "local")

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use twinprint::{
     Auto, ClusterFiles, Columns, DedupJob, DedupOptions, EmptyTexts, Keep, Mode, OnDisk, Order, PairRows,
@@ -14,7 +16,7 @@ use crate::choice::by_name;
 use crate::input::InputArgs;
 use crate::intake::IntakeArgs;
 use crate::number::parse_auto;
-use crate::output::existing;
+use crate::output::{Output, existing};
 use crate::profile::{IdfArgs, profile_named, width_named};
 use crate::progress::Bars;
 use crate::usage::usage;
@@ -93,7 +95,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     intake: IntakeArgs,
 
-    /// Directory for the result: new, empty, or with an earlier result and --overwrite
+    /// Directory for the result: new, empty, or with an earlier result and --overwrite. Or a folder of object storage, such
+    /// as s3://bucket/out, with --work-dir, where the result is written before it is copied
     #[arg(short, long, value_name = "DIR", visible_alias = "output-dir")]
     output: PathBuf,
 
@@ -256,17 +259,22 @@ pub(crate) struct Args {
 pub(crate) struct Prepared {
     source: SourceOptions,
     options: DedupOptions,
+    output: Output,
 }
 
 impl Args {
     /// The options that the arguments give.
-    pub(crate) fn prepare(&self) -> anyhow::Result<Prepared> {
+    pub(crate) fn prepare(&self, cancel: &Arc<AtomicBool>) -> anyhow::Result<Prepared> {
         let mut source = self.input.options();
         let options = options(self)?;
         if options.keep == Keep::Newest {
             source.sort_key = Some(self.keep_key.clone().unwrap_or_else(|| "time".to_owned()));
         }
-        Ok(Prepared { source, options })
+        Ok(Prepared {
+            source,
+            options,
+            output: Output::of(&self.output, self.work_dir.as_deref(), cancel)?,
+        })
     }
 
     /// True if no progress and no summary are wanted.
@@ -282,7 +290,7 @@ impl Prepared {
             inputs: &args.input.inputs,
             source: &self.source,
             options: &self.options,
-            out: &args.output,
+            out: self.output.dir(),
         }
     }
 }
@@ -297,23 +305,26 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             "--incremental keeps the folder of a run on disk: give --on-disk as well",
         ));
     }
-    let prepared = args.prepare()?;
+    let cancel = interrupt::flag()?;
+    let prepared = args.prepare(&cancel)?;
     let options = &prepared.options;
     let bars = Bars::new(args.quiet);
     for idle in idle(args, options) {
         bars.warn(idle);
     }
-    let cancel = interrupt::flag()?;
     let job = prepared.job(args);
     if args.dry_run {
         let forecast = twinprint::forecast(&job, &bars, &cancel);
         bars.finish();
-        let (forecast, room) = (forecast?, Room::of(options, &args.output));
+        let (forecast, room) = (forecast?, Room::of(options, job.out));
         terminal::out(&forecast::text(&forecast, &room))?;
         forecast.check(&room)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let result = twinprint::dedup(&job, &bars, &cancel);
+    let result = match prepared.output.objects() {
+        None => twinprint::dedup(&job, &bars, &cancel),
+        Some(to) => twinprint::dedup_to_objects(&job, to, &bars, &cancel),
+    };
     bars.finish();
     let report = result?;
     if !args.quiet {

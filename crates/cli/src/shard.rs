@@ -78,9 +78,9 @@ impl ValueEnum for Step {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let prepared = args.dedup.prepare()?;
-    let bars = Bars::new(args.dedup.is_quiet());
     let cancel = interrupt::flag()?;
+    let prepared = args.dedup.prepare(&cancel)?;
+    let bars = Bars::new(args.dedup.is_quiet());
     let job = prepared.job(&args.dedup);
     let states = match args.step {
         Step::Run(stage) => {

@@ -59,10 +59,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             args.output.display()
         );
     }
-    let prepared = run.prepare()?;
+    let cancel = interrupt::flag()?;
+    let prepared = run.prepare(&cancel)?;
     let options = prepared.job(&run);
     let bars = Bars::new(args.quiet);
-    let cancel = interrupt::flag()?;
     let job = CheckJob {
         out: &args.output,
         source: options.source,

@@ -1,6 +1,7 @@
 //! The main job and its stages: read, choose a radius, join, verify and group, write, report.
 
 mod begin;
+mod end;
 mod find;
 mod group;
 mod on_disk;
@@ -26,6 +27,7 @@ use crate::stages::{self, Stage, StageStatus, TaskShare};
 use crate::write::{self, FinishedRun, RunInput};
 use twinprint_io::progress::{Progress, Unit};
 use twinprint_io::results::{OrderReport, Report, StageReport};
+use twinprint_io::sink::ObjectFolder;
 use twinprint_io::source::{SourceOptions, Sources, is_remote};
 use twinprint_io::threads;
 use twinprint_io::work::WorkDir;
@@ -225,6 +227,35 @@ pub fn dedup_with_stores(
     })
 }
 
+/// Like [`dedup_with_stores`], but copies the result to a folder of object storage at the end. Its files are on disk in the output
+/// directory of the job until then, and are deleted afterwards. A run that fails while they are copied deletes them, too; a run
+/// on disk then goes on after its stages.
+///
+/// # Errors
+/// The errors of [`dedup_with_stores`]; those of [`ObjectFolder::check`] and [`ObjectFolder::copy`]; the option `append`.
+pub fn dedup_to_objects(
+    job: &DedupJob<'_>,
+    to: &ObjectFolder,
+    stores: &dyn DocumentStores,
+    progress: &dyn Progress,
+    cancel: &Arc<AtomicBool>,
+) -> Result<Report, DedupError> {
+    if job.options.append {
+        let problem = "a run that adds to a collection writes its result to a directory; choose one";
+        return Err(DedupError::option("append", problem));
+    }
+    in_pool(job.options, cancel, |budget| {
+        to.check(job.inputs, job.options.existing)?;
+        let source = source_within(budget, job);
+        let mut runner = Runner::new(&source, job.options, budget, progress, cancel);
+        runner.to = Some(to);
+        let report = runner.run(job, stores)?;
+        // The directory is empty now. It is still there if a run that was killed had made it.
+        let _ = std::fs::remove_dir(job.out);
+        Ok(report)
+    })
+}
+
 /// The options of the source. Records that are too long for the budget are rejected.
 fn source_within(budget: Budget, job: &DedupJob<'_>) -> SourceOptions {
     SourceOptions {
@@ -266,6 +297,8 @@ pub(crate) struct Runner<'j> {
     cancel: &'j Arc<AtomicBool>,
     started: Instant,
     stages: Vec<StageReport>,
+    /// The folder of object storage to which the result is copied, if it does not stay on disk.
+    to: Option<&'j ObjectFolder>,
 }
 
 impl<'j> Runner<'j> {
@@ -284,6 +317,7 @@ impl<'j> Runner<'j> {
             cancel,
             started: Instant::now(),
             stages: Vec::new(),
+            to: None,
         }
     }
 
@@ -402,7 +436,8 @@ impl<'j> Runner<'j> {
         let mut report = report::write(&shown, &dir)?;
         let (Some(mut append), Some(digest)) = (append, digest) else {
             drop(work);
-            dir.finish()?;
+            self.copy_result(&dir)?;
+            self.end_output(&dir)?;
             return Ok(report);
         };
         let is_kept = |document| run.verdict(document).kept();

@@ -70,7 +70,7 @@ pub use candidates::radius;
 pub use error::{AgainstProblem, DedupError, Shortage, StageDamage};
 pub use forecast::{AgainstForecast, Forecast, Room, forecast, forecast_with_stores};
 pub use found::{Fate, FindInput, Found, FoundDocument, FoundRecord, find};
-pub use job::{DedupJob, dedup, dedup_stage, dedup_status, dedup_with_stores};
+pub use job::{DedupJob, dedup, dedup_stage, dedup_status, dedup_to_objects, dedup_with_stores};
 pub use options::{
     Auto, ClusterFiles, Columns, DedupOptions, EmptyTexts, Keep, MAX_PAIR_ROWS, MAX_RADIUS, Mode, OnDisk,
     Order, PairRows,

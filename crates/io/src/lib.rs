@@ -28,6 +28,11 @@ pub mod page;
 mod profile_label;
 pub mod progress;
 pub mod raw;
+#[cfg_attr(
+    not(feature = "object-storage"),
+    allow(dead_code, reason = "only a build with object storage has objects")
+)]
+mod remote;
 pub mod results;
 pub mod rows;
 pub mod runs;

@@ -13,7 +13,7 @@ mod main_job;
 
 #[cfg(feature = "collections")]
 pub use collection_store::Collections;
-pub use main_job::{dedup, dedup_stage, find, forecast};
+pub use main_job::{dedup, dedup_stage, dedup_to_objects, find, forecast};
 pub use twinprint_cluster::{Group, Similarity, VerifiedPair, groups_of_pairs};
 #[cfg(feature = "collections")]
 pub use twinprint_collection as collection;

@@ -5,10 +5,11 @@ use std::sync::atomic::AtomicBool;
 
 use twinprint_dedup::{
     DedupError, DedupJob, DedupOptions, FindInput, Forecast, Found, Stage, StageStatus, TaskShare,
-    dedup_with_stores, forecast_with_stores,
+    dedup_to_objects as to_objects, dedup_with_stores, forecast_with_stores,
 };
 use twinprint_io::progress::Progress;
 use twinprint_io::results::Report;
+use twinprint_io::sink::ObjectFolder;
 
 #[cfg(feature = "collections")]
 use crate::collection_store::Collections as Stores;
@@ -27,6 +28,20 @@ pub fn dedup(
     cancel: &Arc<AtomicBool>,
 ) -> Result<Report, DedupError> {
     dedup_with_stores(job, &Stores, progress, cancel)
+}
+
+/// Finds the near-duplicates like [`dedup`], and copies the result to a folder of object storage, like
+/// [`twinprint_dedup::dedup_to_objects`].
+///
+/// # Errors
+/// The errors of [`dedup`]; the folder is not empty, or cannot be written.
+pub fn dedup_to_objects(
+    job: &DedupJob<'_>,
+    to: &ObjectFolder,
+    progress: &dyn Progress,
+    cancel: &Arc<AtomicBool>,
+) -> Result<Report, DedupError> {
+    to_objects(job, to, &Stores, progress, cancel)
 }
 
 /// Runs a share of the tasks of one stage of a run on disk, like [`twinprint_dedup::dedup_stage`].

@@ -27,6 +27,7 @@ impl<'j> Runner<'j> {
         let (folder, progress) = (staged.folder, staged.progress);
         let result = staged.open().and_then(|staged| {
             let report = self.run_stages(job, &staged, dir, work.path())?;
+            self.copy_result(dir)?;
             Ok((report, staged))
         });
         drop(work);
@@ -35,7 +36,7 @@ impl<'j> Runner<'j> {
                 // A whole result would refuse the same command. So the folder is deleted first, and a run that is killed
                 // meanwhile makes the deleted stages again.
                 staged.end()?;
-                dir.finish()?;
+                self.end_output(dir)?;
                 Ok(report)
             }
             Err(error) => {

@@ -5,7 +5,7 @@
 
 use std::fs;
 use std::io;
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -141,6 +141,14 @@ impl OutputDir {
     pub fn declare_whole(&self, digest: u128) -> Result<(), SinkError> {
         self.put_in_place()?;
         self.mark("sync the output", |unfinished| unfinished.declare_whole(digest))
+    }
+
+    /// The files of a run so far, relative to [`files_dir`](Self::files_dir), in order. Empty if the run was not started with
+    /// [`begin`](Self::begin).
+    pub(super) fn run_files(&self) -> Result<Vec<PathBuf>, SinkError> {
+        let unfinished = self.state.unfinished.as_ref();
+        let files = unfinished.map_or_else(|| Ok(Vec::new()), Unfinished::files);
+        files.map_err(|error| self.state.failed(error, &self.state.root, "list its files"))
     }
 
     /// Replaces an earlier result, if there is one, by the files of this run.

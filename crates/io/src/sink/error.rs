@@ -86,6 +86,22 @@ pub enum SinkError {
         /// The error that the system reported.
         source: io::Error,
     },
+    /// The URL of a result names no folder of a bucket.
+    #[error(
+        "{url}: a result is written to a directory, or to a folder of a bucket (s3://BUCKET/FOLDER, gs://BUCKET/FOLDER)"
+    )]
+    NoFolder {
+        /// The URL.
+        url: String,
+    },
+    /// Object storage failed.
+    #[error("{url}: the result cannot be copied to object storage; the same command begins again")]
+    Remote {
+        /// The URL of the object or of the folder.
+        url: String,
+        /// The error of the client.
+        source: io::Error,
+    },
     /// The records of an output cannot be reordered in the work directory. The usual cause is a full disk.
     #[error("{}: the records cannot be sorted, because temporary files in this directory cannot be written or read ({source})", .path.display())]
     Reorder {

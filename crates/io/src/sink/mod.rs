@@ -13,6 +13,7 @@ mod encode;
 mod error;
 mod file;
 mod members;
+mod objects;
 mod packed_input;
 mod records;
 mod run_files;
@@ -30,6 +31,7 @@ pub use dir::{Existing, OutputDir, RunStart};
 pub use edit::{ColumnType, Edit, RecordContext};
 pub use error::SinkError;
 pub use file::OutputFile;
+pub use objects::ObjectFolder;
 #[cfg(feature = "tables")]
 pub use table::{ColumnValues, parquet_failed, write_column};
 pub use twinprint_index::storage::{Disk, RawFile, Storage};

@@ -35,6 +35,11 @@ impl MarkerEntries {
         let mut bytes = Vec::new();
         marker.rewind()?;
         marker.read_to_end(&mut bytes)?;
+        Ok(Self::parse(&bytes))
+    }
+
+    /// The entries in the content of a marker or a list of files.
+    pub(super) fn parse(bytes: &[u8]) -> Self {
         // The last entry may lack its terminator, because the process was killed while it was written. The file of that
         // entry was not created yet, so the entry is ignored.
         let parts = || {
@@ -57,10 +62,11 @@ impl MarkerEntries {
             let above = file.iter().enumerate().filter(is_separator);
             entries.dirs.extend(above.map(|(end, _)| file[..end].to_owned()));
         }
-        Ok(entries)
+        entries
     }
 
-    fn has(&self, file: &[u8]) -> bool {
+    /// True if a file is named, also as one of the result that is replaced.
+    pub(super) fn has(&self, file: &[u8]) -> bool {
         self.files.contains(file) || self.old.contains(file)
     }
 }
@@ -147,6 +153,14 @@ impl RunFiles {
                 entry,
             }),
         }
+    }
+
+    /// The paths of the files relative to `root`, in order.
+    pub(super) fn relative(&self, root: &Path) -> Vec<PathBuf> {
+        let relative = |path: &PathBuf| path.strip_prefix(root).unwrap_or(path).to_owned();
+        let mut names: Vec<PathBuf> = self.files.iter().map(relative).collect();
+        names.sort_unstable();
+        names
     }
 
     /// Makes the files, their directories and the name of the output directory durable.

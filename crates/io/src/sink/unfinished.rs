@@ -150,6 +150,15 @@ impl Unfinished {
         self.append(relative.as_os_str().as_encoded_bytes(), false)
     }
 
+    /// The files of the run so far, relative to the output directory, in order.
+    pub(super) fn files(&self) -> io::Result<Vec<PathBuf>> {
+        let Ok(mut marker) = self.marker.lock() else {
+            return Ok(Vec::new());
+        };
+        let (dir, entries) = (self.files_dir(), MarkerEntries::read(&mut marker)?);
+        Ok(RunFiles::find(&dir, &entries)?.relative(&dir))
+    }
+
     /// Adds the claim of a run that changes a store to the marker. Must be called before any file is created.
     pub(super) fn claim(&self, claim: &RunClaim) -> io::Result<()> {
         self.append(claim::entry(claim).as_bytes(), true)

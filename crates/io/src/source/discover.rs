@@ -21,7 +21,7 @@ use super::error::SourceError;
 use super::file::SourceFile;
 use super::options::SourceOptions;
 use super::output_layout;
-use super::remote::is_remote;
+use crate::remote::is_remote;
 
 /// The files to read for the inputs.
 #[derive(Debug, Default)]

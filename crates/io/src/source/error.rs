@@ -28,7 +28,7 @@ pub enum SourceError {
     },
     /// An input is a URL, but the program was built without object storage.
     #[error(
-        "{input}: this build does not read object storage; build it with --features object-storage, or copy the files"
+        "{input}: this build has no object storage; build it with --features object-storage, or copy the files"
     )]
     NoObjectStorage {
         /// The input.

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use super::format::{Codec, Format};
 use super::reject::RejectReason;
-use super::remote::RemoteFile;
+use crate::remote::RemoteFile;
 
 /// A file to read.
 #[derive(Debug, Clone, PartialEq)]

@@ -51,11 +51,6 @@ mod probe;
 mod record;
 mod record_limits;
 mod reject;
-#[cfg_attr(
-    not(feature = "object-storage"),
-    allow(dead_code, reason = "only a build with object storage has objects")
-)]
-mod remote;
 mod scan;
 mod shared;
 mod sniff;
@@ -69,6 +64,7 @@ mod tests;
 mod walk;
 mod warc;
 
+pub use crate::remote::{RemoteFile, is_remote};
 pub use batch::{Batch, BatchReader};
 pub use block::{BOM, RecordBlock};
 pub use charset::utf16::to_utf16;
@@ -87,7 +83,6 @@ pub use options::{SourceIdentity, SourceOptions};
 pub use page::{PageExtractor, TracedPage};
 pub use record::{IntegerType, Record, RecordKind, SortValue};
 pub use reject::{RejectMessage, RejectReason, Setting};
-pub use remote::{RemoteFile, is_remote};
 pub use scan::{Span, SpanKind};
 pub use sources::Sources;
 #[cfg(feature = "tables")]

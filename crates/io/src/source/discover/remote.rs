@@ -1,16 +1,18 @@
 //! Finds the objects of an input in object storage, on a web server or in a dataset of the Hugging Face Hub: one object,
 //! those below a folder, or those that match a glob.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::Discovered;
 use super::file_format::{FileNaming, UnreadReason};
-use super::search::{EXCLUDED, NOT_INCLUDED, Search};
+use super::search::{EARLIER_RESULT, EXCLUDED, NOT_INCLUDED, Search};
+use crate::markers::{FILE_LIST, UNFINISHED};
+use crate::remote::storage::Object;
+use crate::remote::{Copies, RemoteFile, client};
 use crate::source::error::SourceError;
 use crate::source::file::SourceFile;
-use crate::source::remote::storage::Object;
-use crate::source::remote::{Copies, RemoteFile, client};
 use crate::source::walk::{Pattern, is_pattern};
 
 impl Search<'_> {
@@ -54,8 +56,13 @@ impl Search<'_> {
             source,
         })?;
         let before = found.files.len();
+        let results = results_below(&folder, &objects);
         for object in objects {
             let path = Path::new(&object.key);
+            if path.ancestors().skip(1).any(|above| results.contains(above)) {
+                *found.skipped.entry(EARLIER_RESULT.to_owned()).or_default() += 1;
+                continue;
+            }
             if pattern.as_ref().is_some_and(|pattern| !pattern.matches(path)) {
                 continue;
             }
@@ -120,4 +127,20 @@ impl Search<'_> {
             remote: None,
         })
     }
+}
+
+/// The folders below `root` with the result of a run, or with a part of one. Everything in them is a copy of some input.
+fn results_below(root: &Path, objects: &[Object]) -> HashSet<PathBuf> {
+    let markers = objects
+        .iter()
+        .map(|object| Path::new(&object.key))
+        .filter(|path| {
+            let name = path.file_name();
+            name.is_some_and(|name| name == FILE_LIST || name == UNFINISHED)
+        });
+    let folders = markers.filter_map(Path::parent);
+    folders
+        .filter(|&folder| folder != root)
+        .map(PathBuf::from)
+        .collect()
 }

@@ -9,7 +9,7 @@ use tokio::runtime::{Builder, Runtime};
 use super::{Fetch, ObjectVersion};
 
 /// A bucket, a web server, or a dataset of the Hugging Face Hub.
-pub(in crate::source) trait Storage: Fetch {
+pub(crate) trait Storage: Fetch {
     /// The object at a path; `None` if there is none.
     fn find(&self, key: &str) -> io::Result<Option<Object>>;
 
@@ -23,12 +23,12 @@ pub(in crate::source) trait Storage: Fetch {
 }
 
 /// An object of a listing.
-pub(in crate::source) struct Object {
-    pub(in crate::source) version: ObjectVersion,
+pub(crate) struct Object {
+    pub(crate) version: ObjectVersion,
     /// The path in the storage.
-    pub(in crate::source) key: String,
+    pub(crate) key: String,
     /// The time of the last change, if a listing tells it.
-    pub(in crate::source) modified: Option<SystemTime>,
+    pub(crate) modified: Option<SystemTime>,
 }
 
 /// Starts the thread on which a client runs.

@@ -22,11 +22,11 @@ const VARIABLES: [&str; 2] = ["AWS_", "GOOGLE_"];
 
 /// The objects of one bucket or web server.
 pub(super) struct Bucket {
-    store: Arc<dyn ObjectStore>,
-    runtime: Arc<Runtime>,
+    pub(super) store: Arc<dyn ObjectStore>,
+    pub(super) runtime: Arc<Runtime>,
     /// The URL up to the path of an object.
     base: String,
-    cancel: Arc<AtomicBool>,
+    pub(super) cancel: Arc<AtomicBool>,
 }
 
 impl Bucket {

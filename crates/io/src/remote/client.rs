@@ -9,10 +9,7 @@ use super::objects::Bucket;
 use super::storage::Storage;
 
 /// Connects to the storage of a URL. Returns it with the path of the URL.
-pub(in crate::source) fn open(
-    input: &str,
-    cancel: Arc<AtomicBool>,
-) -> io::Result<(Box<dyn Storage>, String)> {
+pub(crate) fn open(input: &str, cancel: Arc<AtomicBool>) -> io::Result<(Box<dyn Storage>, String)> {
     if input.starts_with("hf://") {
         let (dataset, key) = Dataset::open(input, cancel)?;
         Ok((Box::new(dataset), key))

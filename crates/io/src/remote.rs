@@ -1,5 +1,5 @@
-//! Objects of object storage, files of web servers, and files of datasets of the Hugging Face Hub. An object is copied to the work directory when it is opened, so all
-//! readers see a local file.
+//! Objects of object storage, files of web servers, and files of datasets of the Hugging Face Hub. An object is copied to the
+//! work directory when it is opened, so all readers see a local file. [`Objects`] are those of a folder for results.
 //!
 //! Invariants: at most [`MOST_COPIES`] copies that nobody is about to open are on disk. An object is read twice, so small
 //! inputs are copied once, and large ones once for each reading. An object that has changed since it was found is an error.
@@ -7,19 +7,24 @@
 #[cfg(feature = "object-storage")]
 pub(super) mod client;
 #[cfg(feature = "object-storage")]
+mod folder;
+#[cfg(feature = "object-storage")]
 mod hub;
 #[cfg(feature = "object-storage")]
 mod objects;
 #[cfg(feature = "object-storage")]
 pub(super) mod storage;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tempfile::TempDir;
+
+#[cfg(feature = "object-storage")]
+pub(crate) use self::folder::BucketFolder;
 
 /// The largest number of copies that are kept for later readings.
 const MOST_COPIES: usize = 8;
@@ -53,6 +58,21 @@ pub(super) struct ObjectVersion {
 pub(super) trait Fetch: Send + Sync {
     /// Writes the content of an object to `to`. Fails if the object has another version now.
     fn fetch(&self, object: &ObjectVersion, to: &mut File) -> io::Result<()>;
+}
+
+/// The objects of a folder that is written. Names are relative to the folder.
+pub(super) trait Objects: Send + Sync {
+    fn names(&self) -> io::Result<BTreeSet<String>>;
+
+    fn read(&self, name: &str) -> io::Result<Vec<u8>>;
+
+    fn write(&self, name: &str, content: &[u8]) -> io::Result<()>;
+
+    /// Copies a file. Calls `advance` with the bytes of each copied part.
+    fn copy(&self, name: &str, from: &Path, advance: &(dyn Fn(u64) + Sync)) -> io::Result<()>;
+
+    /// Does nothing if there is no such object.
+    fn delete(&self, name: &str) -> io::Result<()>;
 }
 
 /// The copies of the objects of an input.
