@@ -5,7 +5,7 @@
 
 use crate::candidates::{SetJoinCost, join_nanoseconds};
 use crate::memory::{self, Budget};
-use crate::stages::{PartCounts, RowCounts, TaskBytes, bytes_of_parts, bytes_of_rows};
+use crate::stages::{MEMBER_BYTES, PartCounts, RowCounts, TaskBytes, bytes_of_parts, bytes_of_rows};
 
 /// The bytes that the buffers of reading take at most. A large run gives only some of them back to the system.
 const READ_BYTES: u64 = 110 << 20;
@@ -22,7 +22,7 @@ const ID_BYTES: f64 = 1.1;
 const READ_TEXT_BYTES: f64 = 48.0;
 const TEXT_BYTES: f64 = 26.0;
 /// The bytes of a text in the stages `shingles` and `verify`.
-const MEMBER_BYTES: f64 = 2.0;
+const TEXT_MEMBER_BYTES: f64 = 2.0;
 const GROUP_BYTES: f64 = 40.0;
 /// The share of the shingle sets that may be loaded which runs loaded at a time.
 const LOADED_SETS: f64 = 0.4;
@@ -41,8 +41,7 @@ const WRITTEN_BYTES: f64 = 650.0;
 const WRITTEN_DOCUMENTS: f64 = 300e3;
 /// The bytes that the rows of partial copies take while they are written, for each fingerprint.
 const WRITTEN_PARTS_BYTES: f64 = 60.0;
-/// The bytes of a member of the set join in the stage `candidates`, and of a candidate that is sorted there.
-const MEMBER_ROW_BYTES: f64 = 20.0;
+/// The bytes of a candidate that is sorted in the stage `candidates`.
 const CANDIDATE_BYTES: f64 = 24.0;
 /// The bytes of a temporary file for a fingerprint of a search for partial copies in memory.
 const PARTS_FILE_BYTES: f64 = 8.0;
@@ -125,7 +124,7 @@ impl Amounts {
         let read = documents + self.texts * READ_TEXT_BYTES;
         let tables = documents + self.texts * TEXT_BYTES;
         let joined = tables + self.rows * JOIN_BYTES_OF_BIT * f64::from(self.bits);
-        let shingles = tables + self.texts * MEMBER_BYTES + self.set_join.bytes().total() as f64;
+        let shingles = tables + self.texts * TEXT_MEMBER_BYTES + self.set_join.bytes().total() as f64;
         let verified = tables
             + self.texts * GROUP_BYTES
             + self.edges * memory::EDGE_BYTES as f64
@@ -145,10 +144,11 @@ impl Amounts {
         let slice = share * (self.documents * SLICE_DOCUMENT_BYTES + self.texts * SLICE_TEXT_BYTES);
         let analysed = buffers as f64 + slice.min(task.slice as f64);
         let join = self.set_join.bytes();
+        let members = self.set_join.members() * MEMBER_BYTES as f64;
         let candidates = join.counters as f64
-            + (join.indexes as f64).min(task.index(join.counters) as f64)
-            + self.set_join.members() * MEMBER_ROW_BYTES
-            + (self.candidates * CANDIDATE_BYTES).min(task.sort as f64 / 2.0);
+            + (join.indexes as f64).min(task.index(members as u64 + join.counters) as f64)
+            + members
+            + (self.candidates * CANDIDATE_BYTES).min(task.candidates() as f64);
         let joined = (self.rows * JOIN_BYTES_OF_BIT * f64::from(self.bits)).min(task.slice as f64);
         let verified = self.set_bytes.min(budget.sets(task.slice) as f64);
         let decided = (self.documents * DECIDED_BYTES).min(task.sort as f64);

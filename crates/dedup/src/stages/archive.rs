@@ -147,11 +147,13 @@ impl<'j> Archive<'j> {
             return Err(self.unknown());
         };
         let position = document - slice.first;
-        let id_start = match position {
-            0 => 0,
-            after => slice.documents.get(after - 1)?.id_end,
+        // The id begins where that of the document before it ends. Both rows are read at a time.
+        let mut rows = slice.documents.range(position.saturating_sub(1)..position + 1);
+        let first = rows.next().unwrap_or_else(|| Err(slice.documents.damaged()))?;
+        let (id_start, row) = match rows.next() {
+            None => (0, first),
+            Some(row) => (first.id_end, row?),
         };
-        let row = slice.documents.get(position)?;
         let id = slice.ids.read(id_start..row.id_end)?;
         let DocumentName { id, source, line } = self.name_of(slice, row, id)?;
         Ok(DocumentName {

@@ -36,7 +36,7 @@ pub(super) fn expand(job: &StagedJob<'_>) -> Result<CandidatesSummary, DedupErro
             job,
             edges: FoundEdges {
                 job,
-                rows: RowSorter::new(dir, job.sort_memory() / 2),
+                rows: RowSorter::new(dir, TaskBytes::of(job.spec.memory).candidates()),
                 connected: Bits::new(job.items()?.len()),
             },
             roles: ItemRoles::new(job.items()?.len()),
@@ -158,7 +158,7 @@ impl Expansion<'_> {
             let sets = members.sets(job)?;
             let mut found = Candidates::of_members(members.roles(&self.roles));
             let task = TaskBytes::of(job.spec.memory);
-            let fits = |join: JoinBytes| join.indexes <= task.index(join.counters);
+            let fits = |join: JoinBytes| join.indexes <= task.index(members.bytes() + join.counters);
             let watch = JoinWatch {
                 fits: &fits,
                 in_chunks: true,

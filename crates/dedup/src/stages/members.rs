@@ -13,6 +13,9 @@ use crate::corpus::shingle_sets::SetCache;
 use crate::error::DedupError;
 use crate::ids::{Id, IdVec, ItemId};
 
+/// The bytes of a member while it is joined: the place of its text, its measure, its size and its roles.
+pub(crate) const MEMBER_BYTES: u64 = 20;
+
 /// The members of the set join, numbered in the order of their items.
 pub(super) struct Members<'r> {
     items: Places<'r>,
@@ -31,6 +34,11 @@ impl<'r> Members<'r> {
             texts.push(row.text(), measure_of(row.measure));
         }
         Ok(Self { items, texts })
+    }
+
+    /// The memory of the members and of their roles, in bytes.
+    pub(super) fn bytes(&self) -> u64 {
+        self.items.count() * MEMBER_BYTES
     }
 
     pub(super) fn is_empty(&self) -> bool {

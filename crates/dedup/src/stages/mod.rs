@@ -79,6 +79,7 @@ mod write;
 
 pub use folder::Stage;
 pub(crate) use job::StagedJob;
+pub(crate) use members::MEMBER_BYTES;
 pub(crate) use run::{StagedInput, largest_part_bytes, refused_option};
 pub(crate) use size::{PartCounts, RowCounts, TaskBytes, bytes_of_parts, bytes_of_rows};
 pub use tasks::{StageStatus, TaskShare};

@@ -33,6 +33,9 @@ pub(crate) struct PartCounts {
     pub(crate) fingerprints: u64,
 }
 
+/// The part of a task's memory that the estimates of its tables leave free, one of this number.
+const RESERVE: u64 = 32;
+
 /// The bytes that the parts of a task may take.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TaskBytes {
@@ -53,11 +56,19 @@ impl TaskBytes {
         }
     }
 
-    /// The index of the set join, beside `counters` bytes of counters. A smaller index would have more chunks, and all
-    /// later members are read again for each chunk. So it has a quarter of the memory at least, even if the counters leave
-    /// less.
-    pub(crate) fn index(self, counters: u64) -> u64 {
-        (self.memory / 2).saturating_sub(counters).max(self.memory / 4)
+    /// The candidates of the set join, which are sorted while they are found.
+    pub(crate) fn candidates(self) -> u64 {
+        self.memory / 8
+    }
+
+    /// The index of the set join, beside `tables` bytes of its members and counters. A smaller index would have more chunks,
+    /// and all later members are read again for each chunk. So it has a quarter of the memory at least, even if the tables
+    /// leave less.
+    pub(crate) fn index(self, tables: u64) -> u64 {
+        let left = self
+            .memory
+            .saturating_sub(tables + self.candidates() + self.memory / RESERVE);
+        left.max(self.memory / 4)
     }
 }
 

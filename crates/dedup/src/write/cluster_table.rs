@@ -4,8 +4,12 @@
 //! table have the same type ([`ids`]), so that the table can be joined with the input. Otherwise ids are strings. A
 //! fingerprint of 64 bits is an unsigned number. Parquet has no numbers of 128 bits, so a fingerprint of 128 bits is 16
 //! bytes, most significant first. Fingerprints of both widths sort as numbers.
+//!
+//! Row groups are encoded on a thread of the table, while the caller makes the rows of the next one.
 
+mod encoder;
 mod ids;
+mod texts;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,7 +21,9 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 
+use self::encoder::{Encoder, EncoderStep, EncoderThread};
 use self::ids::Ids;
+use self::texts::Texts;
 use twinprint_io::results::ClusterRow;
 use twinprint_io::sink::{ColumnValues, OutputDir, OutputFile, SinkError, parquet_failed, write_column};
 use twinprint_io::source::IntegerType;
@@ -27,10 +33,8 @@ const ROW_GROUP_ROWS: usize = 1 << 16;
 
 /// The writer of `clusters.parquet`.
 pub(crate) struct ClusterTable {
-    writer: SerializedFileWriter<OutputFile>,
+    encoder: EncoderThread,
     path: PathBuf,
-    bits: u32,
-    verified: bool,
     id_types: IdTypes,
     rows: RowGroupColumns,
 }
@@ -47,7 +51,7 @@ pub(crate) struct IdTypes {
 /// The values of one Parquet row group, by column.
 struct RowGroupColumns {
     id: Ids,
-    source: Vec<ByteArray>,
+    source: Sources,
     line: Vec<i64>,
     cluster_id: Vec<i32>,
     cluster_size: Vec<i32>,
@@ -58,6 +62,20 @@ struct RowGroupColumns {
     fingerprint: Vec<u128>,
     dup_count: Vec<i32>,
     verified: OptionalColumn<Vec<bool>>,
+}
+
+/// The column of sources. Neighbouring rows mostly have the same one.
+#[derive(Default)]
+struct Sources(Vec<ByteArray>);
+
+impl Sources {
+    fn push(&mut self, source: &str) {
+        let value = match self.0.last() {
+            Some(last) if last.data() == source.as_bytes() => last.clone(),
+            _ => source.into(),
+        };
+        self.0.push(value);
+    }
 }
 
 /// An optional column: the values, and a definition level for every row.
@@ -84,7 +102,7 @@ impl RowGroupColumns {
     fn new(types: IdTypes) -> Self {
         Self {
             id: Ids::new(types.own),
-            source: Vec::new(),
+            source: Sources::default(),
             line: Vec::new(),
             cluster_id: Vec::new(),
             cluster_size: Vec::new(),
@@ -145,11 +163,16 @@ impl ClusterTable {
         let writer = parse_message_type(&schema)
             .and_then(|schema| SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties)))
             .map_err(|error| parquet_failed(error, &path))?;
-        Ok(Self {
+        let encoder = Encoder {
             writer,
-            path,
+            path: path.clone(),
             bits,
             verified,
+        };
+        let encoder = EncoderThread::start(encoder);
+        Ok(Self {
+            encoder: encoder.map_err(|error| SinkError::from_io(error, &path, "start a thread for it"))?,
+            path,
             id_types,
             rows: RowGroupColumns::new(id_types),
         })
@@ -160,7 +183,7 @@ impl ClusterTable {
         let rows = &mut self.rows;
         let failed = |error| parquet_failed(error, &self.path);
         rows.id.push(&row.id).map_err(failed)?;
-        rows.source.push((&*row.source).into());
+        rows.source.push(&row.source);
         rows.line.push(row.line.cast_signed());
         rows.cluster_id.push(row.cluster_id.cast_signed());
         rows.cluster_size.push(row.cluster_size.cast_signed());
@@ -178,29 +201,22 @@ impl ClusterTable {
         rows.dup_count.push(row.dup_count.cast_signed());
         rows.verified.push(row.verified);
         if rows.line.len() == ROW_GROUP_ROWS {
-            self.flush()
-        } else {
-            Ok(())
+            self.end_group();
         }
-    }
-
-    /// Writes the last row group and renames the file to its final name.
-    pub(crate) fn finish(mut self) -> Result<(), SinkError> {
-        if !self.rows.line.is_empty() {
-            self.flush()?;
-        }
-        let failed = |error| parquet_failed(error, &self.path);
-        self.writer.into_inner().map_err(failed)?.finish()?;
         Ok(())
     }
 
-    fn flush(&mut self) -> Result<(), SinkError> {
+    /// Writes the last row group and renames the file to its final name. Returns the first error of any row group.
+    pub(crate) fn finish(mut self) -> Result<(), SinkError> {
+        if !self.rows.line.is_empty() {
+            self.end_group();
+        }
+        self.encoder.finish()
+    }
+
+    fn end_group(&mut self) {
         let rows = std::mem::replace(&mut self.rows, RowGroupColumns::new(self.id_types));
-        let (bits, verified) = (self.bits, self.verified);
-        self.writer
-            .next_row_group()
-            .and_then(|group| rows.write(group, bits, verified))
-            .map_err(|error| parquet_failed(error, &self.path))
+        self.encoder.send(EncoderStep::Group(rows));
     }
 }
 
@@ -211,17 +227,16 @@ impl RowGroupColumns {
         bits: u32,
         verified: bool,
     ) -> Result<(), ParquetError> {
-        let duplicate_of = &self.duplicate_of;
-        write_column(&mut group, self.id.values(), None)?;
-        write_column(&mut group, ColumnValues::Bytes(&self.source), None)?;
+        write_column(&mut group, self.id.into_values().column(), None)?;
+        write_column(&mut group, ColumnValues::Bytes(&self.source.0), None)?;
         write_column(&mut group, ColumnValues::Int64(&self.line), None)?;
         write_column(&mut group, ColumnValues::Int32(&self.cluster_id), None)?;
         write_column(&mut group, ColumnValues::Int32(&self.cluster_size), None)?;
         write_column(&mut group, ColumnValues::Boolean(&self.is_leader), None)?;
         write_column(
             &mut group,
-            duplicate_of.values.values(),
-            Some(&duplicate_of.levels),
+            self.duplicate_of.values.into_values().column(),
+            Some(&self.duplicate_of.levels),
         )?;
         write_column(&mut group, ColumnValues::Int32(&self.hamming), None)?;
         write_column(
@@ -230,8 +245,12 @@ impl RowGroupColumns {
             Some(&self.jaccard.levels),
         )?;
         if bits == 128 {
-            let bytes = |value: &u128| FixedLenByteArray::from(value.to_be_bytes().to_vec());
-            let values: Vec<_> = self.fingerprint.iter().map(bytes).collect();
+            let mut fingerprints = Texts::default();
+            for value in &self.fingerprint {
+                fingerprints.push(&value.to_be_bytes());
+            }
+            let values = fingerprints.into_values().into_iter();
+            let values: Vec<_> = values.map(FixedLenByteArray::from).collect();
             write_column(&mut group, ColumnValues::FixedBytes(&values), None)?;
         } else {
             let values: Vec<_> = self.fingerprint.iter().map(|&value| value as i64).collect();
