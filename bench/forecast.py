@@ -72,10 +72,11 @@ def main():
         if arguments.only not in str(name):
             continue
         shutil.rmtree(folder, ignore_errors=True)
-        (folder / "in").mkdir(parents=True)
+        folder.mkdir(parents=True)
         if isinstance(name, int):
             kills.write_corpus(folder / "in", name, 1)
         elif (DATA / f"{name}.docs.jsonl.zst").exists():
+            (folder / "in").mkdir()
             packed = DATA / f"{name}.docs.jsonl.zst"
             subprocess.run(["zstd", "-dq", packed, "-o", folder / "in" / "docs.jsonl"], check=True)
         else:

@@ -153,6 +153,18 @@ fn fixed(threads: u64) -> u64 {
     PROGRAM_BYTES + DICTIONARY_BYTES + BATCH_BYTES + threads * THREAD_BYTES
 }
 
+/// The bytes that the index of a set join may take for each document in a run in memory, and the bytes that it may take in any
+/// case. A larger index is made in chunks, which costs about a tenth of the time of a run with ten million documents.
+const INDEX_BYTES: u64 = 44;
+const LEAST_INDEX_BYTES: u64 = 256 << 20;
+/// With a memory limit that leaves less than this part of it, the index is not made in memory.
+pub(crate) const MOST_CHUNKS: u64 = 4;
+
+/// The bytes that the index of a set join may take in a run of `documents` documents in memory.
+pub(crate) fn most_index(documents: u64) -> u64 {
+    (documents * INDEX_BYTES).max(LEAST_INDEX_BYTES)
+}
+
 /// Estimates the bytes of the tables of a run with `documents` documents, `texts` distinct texts and `ids` bytes of
 /// ids.
 pub(crate) fn tables(documents: u64, texts: u64, ids: u64) -> u64 {

@@ -28,9 +28,11 @@ const TESTED_NANOSECONDS: f64 = 40.0;
 const MEMBER_BYTES: f64 = 30.0;
 /// The bytes of an indexed shingle.
 const ENTRY_BYTES: f64 = 9.0;
-/// The share of the time of a member's shingles that runs took: a quarter of the texts was looked up only, and none was in
-/// a crowd, bench/record/2026-11-27-forecast.md.
-const MEASURED_SHARE: f64 = 0.55;
+/// The share of the time of a member's shingles that runs took in which few texts were in crowds,
+/// bench/record/2026-11-28-on-disk.md.
+const MEASURED_SHARE: f64 = 0.32;
+/// The time that one core takes for a shingle in each further chunk of the index, in nanoseconds.
+const CHUNK_NANOSECONDS: f64 = 10.0;
 /// The shingles as the counters number them, in shingles as they are estimated here.
 const COUNTED_SHINGLES: f64 = 1.125;
 
@@ -52,9 +54,10 @@ pub(crate) struct SetJoinCost {
 }
 
 impl SetJoinCost {
-    /// The time in seconds on one core.
-    pub(crate) fn seconds(self) -> f64 {
-        self.nanoseconds * 1e-9 * MEASURED_SHARE
+    /// The time in seconds on one core, with an index of at most `most` bytes.
+    pub(crate) fn seconds(self, most: u64) -> f64 {
+        let further = (self.bytes().indexes as f64 / most.max(1) as f64 - 1.0).max(0.0);
+        (self.nanoseconds * MEASURED_SHARE + self.shingles * CHUNK_NANOSECONDS * further) * 1e-9
     }
 
     /// The number of members.

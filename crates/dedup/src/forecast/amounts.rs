@@ -47,19 +47,20 @@ const CANDIDATE_BYTES: f64 = 24.0;
 const PARTS_FILE_BYTES: f64 = 8.0;
 
 /// The bytes of text whose shingle sets one core computes per second.
-const SET_BYTES_PER_SECOND: f64 = 250e6;
-/// The time that one core takes to compare two shingle sets, in seconds.
-const COMPARISON_SECONDS: f64 = 1.5e-6;
+const SET_BYTES_PER_SECOND: f64 = 400e6;
+/// The time that one core takes to compare two shingle sets, in seconds: for each pair, and for each byte of an average text.
+const COMPARISON_SECONDS: f64 = 0.15e-6;
+const COMPARED_BYTE_SECONDS: f64 = 0.17e-9;
 /// The time that one core takes for each byte of the texts to measure the recall.
 const RECALL_SECONDS: f64 = 10e-9;
 /// The time that one core takes to write a document to the table of clusters.
-const WRITE_SECONDS: f64 = 3e-6;
+const WRITE_SECONDS: f64 = 1.6e-6;
 /// The time that one core takes for each document in a run on disk more than in memory.
-const ON_DISK_SECONDS: f64 = 6e-6;
+const ON_DISK_SECONDS: f64 = 3e-6;
 /// The time that one core takes for each fingerprint of a search for partial copies.
 const PARTS_SECONDS: f64 = 3e-6;
 /// The share of the time in which one core works.
-const SERIAL_SHARE: f64 = 0.25;
+const SERIAL_SHARE: f64 = 0.2;
 /// The bytes of records that are copied to the output per second.
 const COPIED_BYTES_PER_SECOND: f64 = 500e6;
 
@@ -124,7 +125,9 @@ impl Amounts {
         let read = documents + self.texts * READ_TEXT_BYTES;
         let tables = documents + self.texts * TEXT_BYTES;
         let joined = tables + self.rows * JOIN_BYTES_OF_BIT * f64::from(self.bits);
-        let shingles = tables + self.texts * TEXT_MEMBER_BYTES + self.set_join.bytes().total() as f64;
+        let join = self.set_join.bytes();
+        let index = join.indexes.min(self.most_index());
+        let shingles = tables + self.texts * TEXT_MEMBER_BYTES + (join.counters + index) as f64;
         let verified = tables
             + self.texts * GROUP_BYTES
             + self.edges * memory::EDGE_BYTES as f64
@@ -144,10 +147,8 @@ impl Amounts {
         let slice = share * (self.documents * SLICE_DOCUMENT_BYTES + self.texts * SLICE_TEXT_BYTES);
         let analysed = buffers as f64 + slice.min(task.slice as f64);
         let join = self.set_join.bytes();
-        let members = self.set_join.members() * MEMBER_BYTES as f64;
-        let candidates = join.counters as f64
-            + (join.indexes as f64).min(task.index(members as u64 + join.counters) as f64)
-            + members
+        let candidates = (join.counters + join.indexes.min(self.most_index_on_disk(budget))) as f64
+            + self.set_join.members() * MEMBER_BYTES as f64
             + (self.candidates * CANDIDATE_BYTES).min(task.candidates() as f64);
         let joined = (self.rows * JOIN_BYTES_OF_BIT * f64::from(self.bits)).min(task.slice as f64);
         let verified = self.set_bytes.min(budget.sets(task.slice) as f64);
@@ -157,6 +158,17 @@ impl Amounts {
         let later = candidates.max(joined).max(verified).max(decided);
         let kept = buffers.min(KEPT_READ_BYTES) as f64;
         self.program() + analysed.max(kept + later).max(written) as u64
+    }
+
+    /// The most bytes of the index of the set join in memory.
+    fn most_index(&self) -> u64 {
+        memory::most_index(self.documents as u64)
+    }
+
+    /// The most bytes of the index of the set join on disk.
+    fn most_index_on_disk(&self, budget: Budget) -> u64 {
+        let members = self.set_join.members() as u64 * MEMBER_BYTES;
+        TaskBytes::of(budget.for_stages()).index(members + self.set_join.bytes().counters)
     }
 
     /// The bytes of the folder of a run on disk, without texts.
@@ -180,14 +192,20 @@ impl Amounts {
         rows + parts + self.id_bytes as u64
     }
 
-    /// The bytes of the temporary files of a search for partial copies in memory.
-    pub(super) fn files_of_parts(&self) -> u64 {
-        (self.parts.unwrap_or(0.0) * PARTS_FILE_BYTES) as u64
+    /// The bytes of the temporary files of a run in memory, without texts: those of a search for partial copies, and the
+    /// prefixes of a set join in chunks.
+    pub(super) fn files_in_memory_run(&self) -> u64 {
+        let parts = self.parts.unwrap_or(0.0) * PARTS_FILE_BYTES;
+        // A prefix takes about as many bytes in the file as in the index.
+        let prefixes = self.set_join.bytes().indexes.saturating_sub(self.most_index());
+        parts as u64 + prefixes
     }
 
     /// The wall time in seconds of a run that takes `read` seconds of one core to analyse its input, and copies `copied`
-    /// bytes.
-    pub(super) fn seconds(&self, read: f64, copied: f64, on_disk: bool) -> f64 {
+    /// bytes. `budget` is that of a run on disk; `None` for one in memory.
+    pub(super) fn seconds(&self, read: f64, copied: f64, budget: Option<Budget>) -> f64 {
+        let most_index = budget.map_or_else(|| self.most_index(), |budget| self.most_index_on_disk(budget));
+        let compared = COMPARISON_SECONDS + self.text_bytes / self.texts.max(1.0) * COMPARED_BYTE_SECONDS;
         let join = join_nanoseconds(self.rows as usize, self.bits, self.k).filter(|_| self.rows > 0.0);
         let recall = if self.verify && self.rows > 0.0 {
             RECALL_SECONDS
@@ -196,17 +214,13 @@ impl Amounts {
         };
         let of_one_core = read
             + join.unwrap_or(0.0) * 1e-9
-            + self.set_join.seconds()
+            + self.set_join.seconds(most_index)
             + self.set_bytes / SET_BYTES_PER_SECOND
-            + self.candidates * COMPARISON_SECONDS
+            + self.candidates * compared
             + self.text_bytes * recall
             + self.documents * WRITE_SECONDS
             + self.parts.unwrap_or(0.0) * PARTS_SECONDS
-            + if on_disk {
-                self.documents * ON_DISK_SECONDS
-            } else {
-                0.0
-            };
+            + budget.map_or(0.0, |_| self.documents * ON_DISK_SECONDS);
         let threads = self.threads.max(1) as f64;
         of_one_core * (SERIAL_SHARE + (1.0 - SERIAL_SHARE) / threads) + copied / COPIED_BYTES_PER_SECOND
     }

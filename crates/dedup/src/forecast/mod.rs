@@ -295,10 +295,13 @@ fn extrapolate(sources: &Sources, sample: &Sample, options: &DedupOptions) -> Re
         chinese: sample.chinese,
         threads,
     };
+    let join = set_join.bytes();
+    let chunk = memory::most_index(all(sample.documents) as u64) / memory::MOST_CHUNKS;
+    let least_join = join.counters + join.indexes.min(chunk);
     let too_large = budget
         .check(table_bytes + memory::BYTES_PER_RECORD_BYTE * counts.longest)
         .is_err()
-        || budget.check_join(table_bytes, set_join.bytes().total()).is_err();
+        || budget.check_join(table_bytes, least_join).is_err();
     let on_disk = options.on_disk != OnDisk::AsNeeded || too_large && refused_option(options).is_none();
     let memory_bytes = if on_disk {
         let most = budget.of_stages() + memory::BYTES_PER_RECORD_BYTE * counts.longest;
@@ -346,7 +349,7 @@ fn extrapolate(sources: &Sources, sample: &Sample, options: &DedupOptions) -> Re
     let of_the_way = if on_disk {
         amounts.tables_on_disk(budget)
     } else {
-        amounts.files_of_parts()
+        amounts.files_in_memory_run()
     };
     Ok(Forecast {
         files: sources.list().len() as u64,
@@ -368,7 +371,7 @@ fn extrapolate(sources: &Sources, sample: &Sample, options: &DedupOptions) -> Re
             + put_in_order(sources, all(counts.record_bytes), options),
         against: None,
         threads,
-        seconds: amounts.seconds(sample.seconds * growth, copied, on_disk),
+        seconds: amounts.seconds(sample.seconds * growth, copied, on_disk.then_some(budget)),
     })
 }
 

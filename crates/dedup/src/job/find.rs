@@ -123,9 +123,11 @@ impl Runner<'_> {
         {
             self.stage("shingles", members, Unit::Documents, |job| {
                 let mut sets = SetCache::new(spool, &corpus.classes, &keep.classes, set_memory, job.cancel);
+                let most = memory::most_index(corpus.documents.len() as u64);
                 let watch = JoinWatch {
-                    fits: &|join| budget.check_join(tables, join.total()).is_ok(),
-                    in_chunks: false,
+                    fits: &|join| join.indexes <= most && budget.check_join(tables, join.total()).is_ok(),
+                    folder: spool_place.dir(),
+                    least_chunk: most / memory::MOST_CHUNKS,
                     limit: usize::MAX,
                     advance: &|done| {
                         job.progress.advance(done);

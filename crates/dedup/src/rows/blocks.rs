@@ -83,7 +83,7 @@ impl BlockWriter {
     }
 
     /// Ends the file and deletes its name, so that it exists as long as the returned value.
-    pub(super) fn finish_without_name(self) -> Result<BlockFile, DedupError> {
+    pub(crate) fn finish_without_name(self) -> Result<BlockFile, DedupError> {
         let path = self.finish()?;
         let file = ReopenedFile::kept_open(&path).map_err(|error| failed(&path, error))?;
         std::fs::remove_file(&path).map_err(|error| WorkError::file(&path, error))?;

@@ -5,6 +5,7 @@
 
 mod blocks;
 mod file;
+mod reader;
 mod sorted;
 
 use std::fmt::Debug;
@@ -13,6 +14,7 @@ use twinprint_index::sort::SortItem;
 
 pub(crate) use blocks::{BlockFile, BlockWriter};
 pub(crate) use file::{RowFile, RowReader, RowWriter};
+pub(crate) use reader::BlockReader;
 pub(crate) use sorted::{Merge, RowSorter, next_if};
 
 /// The value of a field, with a fixed number of bytes.

@@ -11,7 +11,7 @@ use super::tables::{DocumentNumber, DocumentRow};
 use crate::corpus::{DocumentName, DocumentNames, unnamed};
 use crate::error::{DedupError, StageDamage};
 use crate::ids::{DocumentId, Id};
-use crate::rows::{BlockFile, Number, RowFile};
+use crate::rows::{BlockFile, BlockReader, Number, RowFile};
 
 /// The documents of a staged run.
 pub(super) struct Archive<'j> {
@@ -131,10 +131,10 @@ impl<'j> Archive<'j> {
         &'a self,
         slice: &'a ArchiveSlice,
     ) -> impl Iterator<Item = Result<(DocumentRow, DocumentName<'a>), DedupError>> {
-        let mut ids = IdReader::of(&slice.ids);
+        let mut ids = BlockReader::at(&slice.ids, 0);
         slice.documents.all().map(move |row| {
             let row = row?;
-            let id = ids.next(row.id_end)?;
+            let id = ids.next(row.id_end)?.to_vec();
             let name = self.name_of(slice, row, id)?;
             Ok((row, name))
         })
@@ -161,43 +161,6 @@ impl<'j> Archive<'j> {
             source: Cow::Owned(source.into_owned()),
             line,
         })
-    }
-}
-
-/// Reads the ids of a slice one after another.
-struct IdReader<'f> {
-    file: &'f BlockFile,
-    /// The position of the next id.
-    next: u64,
-    /// The position of `bytes`.
-    start: u64,
-    bytes: Vec<u8>,
-}
-
-/// The number of bytes of ids that are read at a time.
-const ID_BYTES: u64 = 256 << 10;
-
-impl<'f> IdReader<'f> {
-    fn of(file: &'f BlockFile) -> Self {
-        Self {
-            file,
-            next: 0,
-            start: 0,
-            bytes: Vec::new(),
-        }
-    }
-
-    /// The next id, which ends at a position.
-    fn next(&mut self, end: u64) -> Result<Vec<u8>, DedupError> {
-        if end > self.start + self.bytes.len() as u64 {
-            let read_to = self.file.len().min(self.next.saturating_add(ID_BYTES)).max(end);
-            self.bytes = self.file.read(self.next..read_to)?;
-            self.start = self.next;
-        }
-        let place = (self.next - self.start) as usize..end.saturating_sub(self.start) as usize;
-        let id = self.bytes.get(place).ok_or_else(|| self.file.damaged())?;
-        self.next = end;
-        Ok(id.to_vec())
     }
 }
 

@@ -161,7 +161,8 @@ impl Expansion<'_> {
             let fits = |join: JoinBytes| join.indexes <= task.index(members.bytes() + join.counters);
             let watch = JoinWatch {
                 fits: &fits,
-                in_chunks: true,
+                folder: dir,
+                least_chunk: 0,
                 limit: usize::MAX,
                 advance: &|_| job.check_cancelled(),
             };

@@ -37,6 +37,25 @@ impl TokenBitmap {
         Self(bits)
     }
 
+    /// The words of the bitmap, from which [`from_words`](Self::from_words) makes it again.
+    ///
+    /// ```
+    /// use twinprint_index::TokenBitmap;
+    ///
+    /// let bitmap = TokenBitmap::of(&[3, 4, 5]);
+    /// assert_eq!(TokenBitmap::from_words(bitmap.words()), bitmap);
+    /// ```
+    #[must_use]
+    pub fn words(self) -> [u64; WORDS] {
+        self.0
+    }
+
+    /// Makes a bitmap from its [`words`](Self::words).
+    #[must_use]
+    pub fn from_words(words: [u64; WORDS]) -> Self {
+        Self(words)
+    }
+
     /// Returns a lower bound on the number of tokens that only one of two sets has.
     #[must_use]
     pub fn difference(self, other: Self) -> u32 {

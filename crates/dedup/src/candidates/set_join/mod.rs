@@ -9,6 +9,7 @@
 //! only.
 
 mod build;
+mod kept;
 mod pairs;
 mod placed;
 
@@ -159,13 +160,13 @@ impl SetJoin {
         }
     }
 
-    /// Like [`SetJoin::begin_block`], but makes the shingle sets from the texts, one at a time. If the members will not be
+    /// Like [`SetJoin::begin_block`], but makes the shingle sets from the texts, one at a time. If the members will never be
     /// placed, those that find no core member are left out.
     fn begin_block_of_texts(
         &mut self,
         sets: &SetCache<'_>,
         items: &[ItemId],
-        is_placed: bool,
+        may_be_placed: bool,
     ) -> Result<(), DedupError> {
         for join in &mut self.joins {
             join.seal();
@@ -174,7 +175,7 @@ impl SetJoin {
                 .filter_map(|&item| join.key(sets.measure(item), item));
             let block = sets.each(keys.collect(), |SetKey { item, measure }, shingles| {
                 let is_native = sets.measure(item) == measure;
-                let found = is_placed || join.may_find(shingles, is_native);
+                let found = may_be_placed || join.may_find(shingles, is_native);
                 found.then(|| (item, join.prefix(shingles)))
             })?;
             join.block = block.into_iter().collect();

@@ -1,11 +1,13 @@
 //! The set join before the grouping: candidate pairs of which at most one member is in a crowd.
 
 use std::ops::Range;
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 use twinprint_cluster::JoinRole;
 
+use super::kept::{PrefixFile, PrefixWriter};
 use super::{JoinBytes, MAX_SLICE_MEMBERS, Member, ProbeScope, SetJoin};
 use crate::candidates::edge::Edge;
 use crate::corpus::shingle_sets::SetCache;
@@ -17,8 +19,10 @@ use crate::ids::{Id, IdVec, ItemId, ids};
 pub(crate) struct JoinWatch<'w> {
     /// Returns true if there is memory for the join.
     pub(crate) fits: &'w dyn Fn(JoinBytes) -> bool,
-    /// True if a join that does not fit into memory is made in chunks; false if it is given up.
-    pub(crate) in_chunks: bool,
+    /// The folder for the temporary file of a join that does not fit into memory and is made in chunks.
+    pub(crate) folder: &'w Path,
+    /// The least bytes of the index of a chunk. A join with smaller chunks is given up.
+    pub(crate) least_chunk: u64,
     /// The largest number of pairs. A join with more is given up.
     pub(crate) limit: usize,
     /// Counts the given number of members as done. Fails if the run is cancelled.
@@ -80,8 +84,8 @@ impl SetJoin {
     /// the members, however large the crowds are.
     ///
     /// In chunks, the core members of a chunk are placed, and all later members are looked up among them. So each pair is
-    /// found once, in the chunk of its earlier member, and the shingles of a member are made once for each chunk up to its
-    /// own.
+    /// found once, in the chunk of its earlier member. The shingles of a member are made in the first chunk; the later ones
+    /// read its prefix from a file.
     ///
     /// Pairs are counted while they are found, so the pairs exceed the limit by few.
     pub(in crate::candidates) fn pairs(
@@ -98,14 +102,24 @@ impl SetJoin {
             .collect();
         let mut in_crowd = IdVec::filled(false, roles.len());
         let (mut found, mut chunk) = (0, 0);
+        // The slices after the first chunk, and where they begin.
+        let mut kept: Option<(usize, PrefixFile)> = None;
         while chunk < slices.len() {
             // The first slice after the chunk.
             let mut end = None;
+            let mut writer: Option<PrefixWriter> = None;
             for (at, slice) in slices.iter().enumerate().skip(chunk) {
                 let is_placed = slice.is_core() && end.is_none();
                 let members = slice.members(roles);
-                let pairs =
-                    self.slice_pairs(sets, &members, is_placed, &mut in_crowd, watch.limit - found)?;
+                if let Some((first, file)) = &kept {
+                    file.begin_block(at - first, &mut self)?;
+                } else {
+                    self.begin_block_of_texts(sets, &members, slice.is_core())?;
+                    if let Some(writer) = &mut writer {
+                        writer.push(&self)?;
+                    }
+                }
+                let pairs = self.block_pairs(sets, &members, is_placed, &mut in_crowd, watch.limit - found);
                 found += pairs.len();
                 pairs.into_iter().try_for_each(&mut *emit)?;
                 if chunk == 0 {
@@ -114,15 +128,24 @@ impl SetJoin {
                     (watch.advance)(0)?;
                 }
                 let fits = (watch.fits)(self.bytes());
-                if found > watch.limit || !fits && !watch.in_chunks {
+                if found > watch.limit {
                     return Ok(None);
                 }
                 if is_placed && !fits {
+                    if self.bytes().indexes < watch.least_chunk {
+                        return Ok(None);
+                    }
                     end = Some(at + 1);
+                    if kept.is_none() && at + 1 < slices.len() {
+                        writer = Some(PrefixWriter::create(watch.folder)?);
+                    }
                 }
             }
             self.clear();
             chunk = end.unwrap_or(slices.len());
+            if let Some(writer) = writer {
+                kept = Some((chunk, writer.finish()?));
+            }
             if slices.get(chunk).is_some_and(|slice| !slice.is_core()) {
                 // All core members were placed, and the fringe members were looked up among them.
                 break;
@@ -131,17 +154,16 @@ impl SetJoin {
         Ok(Some(in_crowd))
     }
 
-    /// Looks up the members of a slice among those placed, and places them first if `is_placed`. Finds few more than `limit`
-    /// pairs.
-    fn slice_pairs(
+    /// Looks up the members of a slice, which is the current block, among those placed, and places them first if `is_placed`.
+    /// Finds few more than `limit` pairs.
+    fn block_pairs(
         &mut self,
         sets: &SetCache<'_>,
         slice: &[ItemId],
         is_placed: bool,
         in_crowd: &mut IdVec<ItemId, bool>,
         limit: usize,
-    ) -> Result<Vec<Edge>, DedupError> {
-        self.begin_block_of_texts(sets, slice, is_placed)?;
+    ) -> Vec<Edge> {
         for &item in slice {
             in_crowd[item] = self.is_in_crowd(item);
             if is_placed {
@@ -164,7 +186,7 @@ impl SetJoin {
         };
         let mut edges = Vec::new();
         edges.par_extend(slice.par_iter().flat_map_iter(probe));
-        Ok(edges)
+        edges
     }
 }
 
