@@ -24,7 +24,7 @@ import kills
 import shards
 
 # The longest time after its start at which a process is killed, in seconds.
-KILL_WITHIN = 2.0
+KILL_WITHIN = 0.5
 KNOWN = 1000
 OPTIONS = [[], ["--keep", "longest", "--against", "seen", "--hamming", "12"]]
 

@@ -32,6 +32,8 @@ mod annotate;
 mod archive;
 mod bits;
 mod candidates;
+#[cfg(test)]
+mod chunk_tests;
 mod classes;
 #[cfg(test)]
 mod damage_tests;
