@@ -246,6 +246,10 @@ pub(crate) struct Args {
     #[arg(long, help_heading = "Running")]
     dry_run: bool,
 
+    /// Bytes of records that --dry-run reads as a sample. A larger sample makes better estimates
+    #[arg(long, value_name = "SIZE", value_parser = crate::number::parse_bytes, default_value = "32MiB", requires = "dry_run", help_heading = "Running")]
+    sample: u64,
+
     /// Directory for temporary files [default: inside the output directory]
     #[arg(long, value_name = "DIR", help_heading = "Running")]
     work_dir: Option<PathBuf>,
@@ -391,6 +395,7 @@ fn options(args: &Args) -> anyhow::Result<DedupOptions> {
     };
     options.blocks = args.blocks;
     options.incremental = args.incremental;
+    options.sample_bytes = args.sample;
     options.seed = args.seed;
     if let (Auto::Auto, Some(bits)) = (options.bits, width_named(profile)) {
         options.bits = Auto::Fixed(bits);

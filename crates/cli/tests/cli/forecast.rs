@@ -102,6 +102,30 @@ fn a_forecast_of_many_files_is_close() {
 }
 
 #[test]
+fn a_forecast_reads_as_much_as_the_sample_says() {
+    let sandbox = Sandbox::new();
+    sandbox.put("in.jsonl", Corpus::new(12).jsonl(6000));
+    let dry = |options: &str| {
+        sandbox
+            .run(&format!("dedup in.jsonl -o out --dry-run {options}"))
+            .ok()
+    };
+    // The numbers of a sample are approximate.
+    let (whole, part) = (dry(""), dry("--sample 1MiB"));
+    assert!(whole.stdout.contains(" 6,000  of which"), "{}", whole.stdout);
+    assert!(
+        !part.stdout.contains(" 6,000  of which rejected 0"),
+        "{}",
+        part.stdout
+    );
+    let foreseen = estimate(&part, "records", 0);
+    assert!((5400.0..6600.0).contains(&foreseen), "{}", part.stdout);
+    sandbox
+        .run("dedup in.jsonl -o out --sample 1MiB")
+        .fails(2, &["--dry-run"]);
+}
+
+#[test]
 fn a_run_that_needs_too_much_memory_or_disk_is_refused() {
     let sandbox = Sandbox::new();
     sandbox.put("in.jsonl", Corpus::new(9).jsonl(300));

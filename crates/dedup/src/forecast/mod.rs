@@ -163,7 +163,7 @@ impl Forecast {
     }
 }
 
-/// Estimates the memory, disk and time of a [`DedupJob`] from a sample of about 32 MiB. Writes temporary files only.
+/// Estimates the memory, disk and time of a [`DedupJob`] from a sample of about [`DedupOptions::sample_bytes`]. Writes temporary files only.
 ///
 /// # Errors
 /// An option or input that [`dedup`](crate::dedup()) would refuse too, or an error of reading the sample.
@@ -227,7 +227,7 @@ pub fn forecast_with_stores(
         let held = peak_memory()
             .zip(held)
             .map_or(0, |(after, before)| after - before);
-        progress.stage("sample", sample::bytes(&sources), Unit::Bytes);
+        progress.stage("sample", sample::bytes(&sources, options), Unit::Bytes);
         let against = against.as_ref().map(|(path, store)| KnownSource { path, store });
         let sample = Sample::read(&sources, options, against, work.path(), progress)?;
         let mut forecast = extrapolate(&sources, &sample, options)?;

@@ -23,8 +23,6 @@ use twinprint_io::sink::OutputDir;
 use twinprint_io::source::Sources;
 use twinprint_io::work::Spool;
 
-/// The maximum number of bytes of records in a sample.
-const MAX_SAMPLE_BYTES: u64 = 32 << 20;
 /// The maximum number of sections in a sample.
 const MAX_SECTIONS: u64 = 16;
 /// The maximum number of texts of the sample that are looked up in an index or a store.
@@ -114,14 +112,16 @@ struct Section {
 }
 
 /// The approximate bytes that a sample of these sources reads.
-pub(super) fn bytes(sources: &Sources) -> u64 {
-    sources.total_bytes().min(MAX_SAMPLE_BYTES)
+pub(super) fn bytes(sources: &Sources, options: &DedupOptions) -> u64 {
+    sources.total_bytes().min(options.sample_bytes)
 }
 
-/// Chooses the sections of files with these `sizes`, at even distances in bytes. Adjacent sections become one.
-fn sections(sizes: &[u64]) -> Vec<Section> {
+/// Chooses the sections of a sample of `bytes` bytes of files with these `sizes`, at even distances in bytes. Adjacent
+/// sections become one.
+fn sections(sizes: &[u64], bytes: u64) -> Vec<Section> {
     let total: u64 = sizes.iter().sum();
-    let each = MAX_SAMPLE_BYTES / MAX_SECTIONS;
+    // A section of no bytes would have no record.
+    let each = (bytes / MAX_SECTIONS).max(1);
     let mut sections: Vec<Section> = Vec::new();
     let (mut next, mut before) = (0, 0);
     for i in 0..MAX_SECTIONS {
@@ -174,14 +174,14 @@ impl Sample {
     ) -> Result<Self, DedupError> {
         let sizes: Vec<u64> = sources.list().iter().map(|file| file.bytes).collect();
         let mut sample = Self::default();
-        let sections = if sources.total_bytes() <= MAX_SAMPLE_BYTES {
+        let sections = if sources.total_bytes() <= options.sample_bytes {
             let files = (0..sizes.len() as u32).collect();
             vec![Section {
                 files,
                 max_bytes: u64::MAX,
             }]
         } else {
-            sections(&sizes)
+            sections(&sizes, options.sample_bytes)
         };
         for (i, section) in sections.iter().enumerate() {
             let place = work.join(format!("sample{i}"));
@@ -337,27 +337,28 @@ impl Sample {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::options::SAMPLE_BYTES;
 
     #[test]
     fn sections_are_disjoint_and_spread_evenly() {
-        let one = sections(&[1 << 30]);
+        let one = sections(&[1 << 30], SAMPLE_BYTES);
         assert_eq!(
             (one.len(), &one[0].files[..], one[0].max_bytes),
-            (1, &[0][..], MAX_SAMPLE_BYTES)
+            (1, &[0][..], SAMPLE_BYTES)
         );
-        let large = sections(&[1 << 30; 4]);
+        let large = sections(&[1 << 30; 4], SAMPLE_BYTES);
         assert_eq!(large.len(), 4);
         assert!(
             large
                 .iter()
-                .all(|s| s.files.len() == 1 && s.max_bytes == MAX_SAMPLE_BYTES / 4)
+                .all(|s| s.files.len() == 1 && s.max_bytes == SAMPLE_BYTES / 4)
         );
-        let small = sections(&vec![10 << 10; 100_000]);
+        let small = sections(&vec![10 << 10; 100_000], SAMPLE_BYTES);
         assert_eq!(small.len(), 16);
         let taken: Vec<u32> = small.iter().flat_map(|s| s.files.clone()).collect();
         assert!(taken.is_sorted() && taken.windows(2).all(|w| w[0] < w[1]));
         assert!((3000..3500).contains(&taken.len()), "{}", taken.len());
         assert!(small[0].files[0] > 2000 && small[15].files[0] > 90_000);
-        assert!(sections(&[]).is_empty() && sections(&[0, 0]).len() <= 1);
+        assert!(sections(&[], SAMPLE_BYTES).is_empty() && sections(&[0, 0], SAMPLE_BYTES).len() <= 1);
     }
 }

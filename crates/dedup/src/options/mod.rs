@@ -18,6 +18,9 @@ pub const MAX_RADIUS: [(u32, u32); 2] = [(64, 12), (128, 40)];
 /// The largest number of rows in `pairs.jsonl`. A run that needs more stops with an error.
 pub const MAX_PAIR_ROWS: u64 = 100_000_000;
 
+/// The bytes of records that a forecast reads as its sample by default.
+pub(crate) const SAMPLE_BYTES: u64 = 32 << 20;
+
 /// The rule that decides which document of a group is kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -200,6 +203,8 @@ pub struct DedupOptions {
     pub blocks: u32,
     /// True if the folder of a run on disk stays, for a later run over the same files and more.
     pub incremental: bool,
+    /// The bytes of records that a forecast reads as its sample. A larger sample makes a better forecast; a run ignores it.
+    pub sample_bytes: u64,
     /// The seed of the random samples.
     pub seed: u64,
     /// The directory in which the work directory is created; `None` means the output directory.
@@ -238,6 +243,7 @@ impl DedupOptions {
             on_disk: OnDisk::default(),
             blocks: 1,
             incremental: false,
+            sample_bytes: SAMPLE_BYTES,
             seed: 42,
             work_dir: None,
         })
