@@ -216,7 +216,7 @@ impl ClusterTable {
 
     fn end_group(&mut self) {
         let rows = std::mem::replace(&mut self.rows, RowGroupColumns::new(self.id_types));
-        self.encoder.send(EncoderStep::Group(rows));
+        self.encoder.send(EncoderStep::Group(Box::new(rows)));
     }
 }
 

@@ -24,7 +24,7 @@ pub(super) struct Encoder {
 /// The work of the thread.
 pub(super) enum EncoderStep {
     /// Encode a row group and write it.
-    Group(RowGroupColumns),
+    Group(Box<RowGroupColumns>),
     /// Finish the file.
     Finish,
 }

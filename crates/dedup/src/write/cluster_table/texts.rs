@@ -35,7 +35,9 @@ mod tests {
     fn values_are_the_texts_in_order() {
         let mut texts = Texts::default();
         let wanted = ["", "ferry", "渡轮", "", "a"];
-        wanted.iter().for_each(|text| texts.push(text.as_bytes()));
+        for text in wanted {
+            texts.push(text.as_bytes());
+        }
         let values = texts.into_values();
         let found: Vec<&[u8]> = values.iter().map(ByteArray::data).collect();
         assert_eq!(found, wanted.map(str::as_bytes));
