@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use super::tests::Run;
-use crate::options::{Auto, DedupOptions, Keep, PairRows};
+use crate::options::{Auto, ClusterFiles, DedupOptions, Keep, PairRows};
 
 /// The bytes of a task. An index of so few bytes has one slice of members in each chunk.
 const MEMORY: u64 = 1 << 17;
@@ -58,6 +58,7 @@ fn chunks_find_the_pairs_of_one_join() {
     fs::create_dir(&corpus).unwrap();
     write_corpus(&corpus);
     let default = DedupOptions {
+        clusters: ClusterFiles::Jsonl,
         pairs: PairRows::All,
         ..DedupOptions::new().unwrap()
     };
