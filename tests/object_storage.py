@@ -211,9 +211,12 @@ class ObjectStorage(unittest.TestCase):
             kills += process.poll() is None
             process.kill()
             process.wait()
-            if process.returncode:
+            # If the copy became whole before the kill, the same command refuses it, and the files on disk may still be there.
+            if ".twinprint-unfinished" in self.names("killed"):
                 done = self.run_command(*command)
                 self.assertEqual(done.returncode, 0, done.stderr)
+            else:
+                shutil.rmtree(self.folder / "killed", ignore_errors=True)
             found = {name: content for name, content in self.objects("killed").items() if not name.startswith("report.")}
             self.assertIn("kept/part 0/00.jsonl.zst", found)
             self.assertNotIn(".twinprint-unfinished", found)

@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use self::begin::Beginning;
+use self::end::end_output;
 pub(crate) use self::find::{Search, Searched};
 
 use crate::error::DedupError;
@@ -436,8 +437,8 @@ impl<'j> Runner<'j> {
         let mut report = report::write(&shown, &dir)?;
         let (Some(mut append), Some(digest)) = (append, digest) else {
             drop(work);
-            self.copy_result(&dir)?;
-            self.end_output(&dir)?;
+            let copy = self.copy_result(&dir)?;
+            end_output(&dir, copy)?;
             return Ok(report);
         };
         let is_kept = |document| run.verdict(document).kept();

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::end::end_output;
 use super::{DedupJob, Runner};
 use crate::config::Config;
 use crate::error::DedupError;
@@ -27,16 +28,16 @@ impl<'j> Runner<'j> {
         let (folder, progress) = (staged.folder, staged.progress);
         let result = staged.open().and_then(|staged| {
             let report = self.run_stages(job, &staged, dir, work.path())?;
-            self.copy_result(dir)?;
-            Ok((report, staged))
+            let copy = self.copy_result(dir)?;
+            Ok((report, staged, copy))
         });
         drop(work);
         match result {
-            Ok((report, staged)) => {
+            Ok((report, staged, copy)) => {
                 // A whole result would refuse the same command. So the folder is deleted first, and a run that is killed
                 // meanwhile makes the deleted stages again.
                 staged.end()?;
-                self.end_output(dir)?;
+                end_output(dir, copy)?;
                 Ok(report)
             }
             Err(error) => {

@@ -31,7 +31,7 @@ pub use dir::{Existing, OutputDir, RunStart};
 pub use edit::{ColumnType, Edit, RecordContext};
 pub use error::SinkError;
 pub use file::OutputFile;
-pub use objects::ObjectFolder;
+pub use objects::{ObjectCopy, ObjectFolder};
 #[cfg(feature = "tables")]
 pub use table::{ColumnValues, parquet_failed, write_column};
 pub use twinprint_index::storage::{Disk, RawFile, Storage};

@@ -28,6 +28,13 @@ pub struct ObjectFolder {
     objects: Box<dyn Objects>,
 }
 
+/// A copy of all files of a result, which still has its marker.
+#[derive(Debug)]
+#[must_use = "a copy with a marker counts as interrupted"]
+pub struct ObjectCopy<'f> {
+    folder: &'f ObjectFolder,
+}
+
 impl ObjectFolder {
     /// Connects to the storage of a URL, such as `s3://corpora/results/crawl`. Credentials come from the environment.
     ///
@@ -86,7 +93,8 @@ impl ObjectFolder {
         self.earlier(existing).map(drop)
     }
 
-    /// Copies the files of a run that has written all of them. Calls `advance` with the bytes of each copied part.
+    /// Copies the files of a run that has written all of them. Calls `advance` with the bytes of each copied part. The folder has
+    /// a marker until [`ObjectCopy::finish`].
     ///
     /// # Errors
     /// The errors of [`check`](Self::check). After an error the folder has a marker, and the same call begins again.
@@ -95,7 +103,7 @@ impl ObjectFolder {
         dir: &OutputDir,
         existing: Existing,
         advance: &(dyn Fn(u64) + Sync),
-    ) -> Result<(), SinkError> {
+    ) -> Result<ObjectCopy<'_>, SinkError> {
         let earlier = self.earlier(existing)?;
         let files = dir.run_files()?;
         let named = files.iter().map(|file| Ok((self.object_name(file)?, file)));
@@ -113,7 +121,7 @@ impl ObjectFolder {
             self.delete(name)?;
         }
         self.put(FILE_LIST, &entries(names.into_iter().map(String::into_bytes)))?;
-        self.delete(UNFINISHED)
+        Ok(ObjectCopy { folder: self })
     }
 
     /// The objects of an earlier copy, which this one may replace.
@@ -172,6 +180,16 @@ impl ObjectFolder {
         }
         let url = format!("{}/{name}", self.url).trim_end_matches('/').to_owned();
         SinkError::Remote { url, source }
+    }
+}
+
+impl ObjectCopy<'_> {
+    /// Deletes the marker. From then on the result in the folder is whole.
+    ///
+    /// # Errors
+    /// [`SinkError::Remote`].
+    pub fn finish(self) -> Result<(), SinkError> {
+        self.folder.delete(UNFINISHED)
     }
 }
 
@@ -268,6 +286,10 @@ mod tests {
         }
     }
 
+    fn copy(memory: &Memory, dir: &OutputDir, existing: Existing) -> Result<(), SinkError> {
+        folder(memory).copy(dir, existing, &|_| ())?.finish()
+    }
+
     fn written(root: &Path, files: &[(&str, &str)]) -> OutputDir {
         let dir = OutputDir::begin(root, Existing::Refuse).unwrap();
         for (name, content) in files {
@@ -298,9 +320,9 @@ mod tests {
         let (memory, work) = (Memory::default(), tempfile::tempdir().unwrap());
         let dir = written(&work.path().join("out"), &FIRST);
         let bytes = Mutex::new(0);
-        folder(&memory)
-            .copy(&dir, Existing::Refuse, &|part| *bytes.lock().unwrap() += part)
-            .unwrap();
+        let folder = folder(&memory);
+        let copy = folder.copy(&dir, Existing::Refuse, &|part| *bytes.lock().unwrap() += part);
+        copy.unwrap().finish().unwrap();
         assert_eq!(bytes.into_inner().unwrap(), 3);
         let list = (
             FILE_LIST.to_owned(),
@@ -318,13 +340,13 @@ mod tests {
             written(&work.path().join("second"), &SECOND),
         );
         let whole = Memory::default();
-        folder(&whole).copy(&second, Existing::Refuse, &|_| ()).unwrap();
+        copy(&whole, &second, Existing::Refuse).unwrap();
         let failures = Cell::new(0);
         for left in 0.. {
             let memory = Memory::default();
-            folder(&memory).copy(&first, Existing::Refuse, &|_| ()).unwrap();
+            copy(&memory, &first, Existing::Refuse).unwrap();
             *memory.left.lock().unwrap() = Some(left);
-            let result = folder(&memory).copy(&second, Existing::Replace, &|_| ());
+            let result = copy(&memory, &second, Existing::Replace);
             *memory.left.lock().unwrap() = None;
             if result.is_ok() {
                 assert_eq!(content(&memory), content(&whole));
@@ -337,7 +359,7 @@ mod tests {
             } else {
                 Existing::Refuse
             };
-            folder(&memory).copy(&second, again, &|_| ()).unwrap();
+            copy(&memory, &second, again).unwrap();
             assert_eq!(content(&memory), content(&whole), "after {left} changes");
         }
         assert_eq!(failures.get(), 7);
@@ -347,7 +369,7 @@ mod tests {
     fn other_objects_are_never_replaced() {
         let (memory, work) = (Memory::default(), tempfile::tempdir().unwrap());
         let dir = written(&work.path().join("out"), &FIRST);
-        let objects = |existing| folder(&memory).copy(&dir, existing, &|_| ());
+        let objects = |existing| copy(&memory, &dir, existing);
         memory.write("notes", b"mine").unwrap();
         assert!(matches!(
             objects(Existing::Refuse),
