@@ -15,11 +15,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+
+import corpora
 import kills
 import on_disk
 
 SETS = ["newswire-en", "webpages-zh", "revisions-zh", "poems-zh", "revisions-en", "docs-mixed"]
-DATA = on_disk.ROOT.parent / "shared" / "data"
+DATA = corpora.SHARED / "data"
 UNITS = {"B": 1e-6, "kB": 1e-3, "MB": 1.0, "GB": 1e3}
 WAYS = {"in memory": [], "on disk": ["--on-disk"]}
 

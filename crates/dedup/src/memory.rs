@@ -154,7 +154,7 @@ fn fixed(threads: u64) -> u64 {
 }
 
 /// The bytes that the index of a set join may take for each document in a run in memory, and the bytes that it may take in any
-/// case. A larger index is made in chunks, which costs about a tenth of the time of a run with ten million documents.
+/// case. A larger index is made in chunks. With ten million documents that took no more time (bench/record/2026-11-28-on-disk.md).
 const INDEX_BYTES: u64 = 44;
 const LEAST_INDEX_BYTES: u64 = 256 << 20;
 /// With a memory limit that leaves less than this part of it, the index is not made in memory.

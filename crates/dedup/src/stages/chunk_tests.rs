@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-use super::tests::Run;
+use super::tests::{Run, random};
 use crate::options::{Auto, ClusterFiles, DedupOptions, Keep, PairRows};
 
 /// The bytes of a task. An index of so few bytes has one slice of members in each chunk.
@@ -14,13 +14,7 @@ const DOCUMENTS: usize = 1600;
 /// Texts of 12 to 75 English words, of as many Chinese characters, and English texts with a few Chinese characters, which take
 /// part in both joins. A third are an earlier text with one other word or character.
 fn write_corpus(dir: &Path) {
-    let mut state = 11u64;
-    let mut random = |below: u64| {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) % below
-    };
+    let mut random = random(11);
     let english = |number: u64| format!("w{number} ");
     let chinese =
         |number: u64| char::from_u32(0x4e00 + number as u32 % 3000).map_or_else(String::new, String::from);

@@ -20,16 +20,21 @@ use crate::memory::Budget;
 use crate::options::{Auto, Columns, DedupOptions, EmptyTexts, Keep, Mode, OnDisk, PairRows};
 use crate::{DedupJob, dedup};
 
-/// Files of documents: related and unrelated texts, short texts, equal texts, texts without features, rejects, a crowd of
-/// texts with many words in common, and texts of the same words in another order, which have one fingerprint.
-pub(super) fn write_corpus(dir: &Path, files: usize, documents: usize) {
-    let mut state = 7u64;
-    let mut random = |below: u64| {
+/// Numbers below the given ones, always the same for a seed.
+pub(super) fn random(seed: u64) -> impl FnMut(u64) -> u64 {
+    let mut state = seed;
+    move |below| {
         state = state
             .wrapping_mul(6_364_136_223_846_793_005)
             .wrapping_add(1_442_695_040_888_963_407);
         (state >> 33) % below
-    };
+    }
+}
+
+/// Files of documents: related and unrelated texts, short texts, equal texts, texts without features, rejects, a crowd of
+/// texts with many words in common, and texts of the same words in another order, which have one fingerprint.
+pub(super) fn write_corpus(dir: &Path, files: usize, documents: usize) {
+    let mut random = random(7);
     let mut texts: Vec<Vec<u64>> = Vec::new();
     for file in 0..files {
         let mut lines = String::new();

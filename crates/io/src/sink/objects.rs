@@ -108,19 +108,18 @@ impl ObjectFolder {
         let files = dir.run_files()?;
         let named = files.iter().map(|file| Ok((self.object_name(file)?, file)));
         let named: BTreeMap<String, &PathBuf> = named.collect::<Result<_, SinkError>>()?;
-        let names: BTreeSet<String> = named.keys().cloned().collect();
-        let old: Vec<&String> = earlier.difference(&names).collect();
-        let replaced = old.iter().map(|name| [REPLACED_PREFIX, name.as_bytes()].concat());
-        let marker = entries(names.iter().map(|name| name.clone().into_bytes()).chain(replaced));
-        self.put(UNFINISHED, &marker)?;
+        let old = || earlier.iter().filter(|name| !named.contains_key(*name));
+        let new = named.keys().map(|name| name.as_bytes().to_owned());
+        let replaced = old().map(|name| [REPLACED_PREFIX, name.as_bytes()].concat());
+        self.put(UNFINISHED, &MarkerEntries::format(new.chain(replaced)))?;
         named.par_iter().try_for_each(|(name, file)| {
             let copied = self.objects.copy(name, &dir.files_dir().join(file), advance);
             copied.map_err(|error| self.failed(name, error))
         })?;
-        for name in old {
+        for name in old() {
             self.delete(name)?;
         }
-        self.put(FILE_LIST, &entries(names.into_iter().map(String::into_bytes)))?;
+        self.put(FILE_LIST, &MarkerEntries::format(named.keys()))?;
         Ok(ObjectCopy { folder: self })
     }
 
@@ -215,16 +214,6 @@ fn connect(url: &str, cancel: &Arc<AtomicBool>) -> Result<Box<dyn Objects>, Sink
 fn connect(url: &str, _: &Arc<AtomicBool>) -> Result<Box<dyn Objects>, SinkError> {
     let input = url.to_owned();
     Err(crate::source::SourceError::NoObjectStorage { input }.into())
-}
-
-/// Each entry of a marker or a list ends with a zero byte.
-fn entries(names: impl Iterator<Item = Vec<u8>>) -> Vec<u8> {
-    let mut entries: Vec<u8> = Vec::new();
-    for name in names {
-        entries.extend(name);
-        entries.push(0);
-    }
-    entries
 }
 
 #[cfg(test)]

@@ -65,6 +65,17 @@ impl MarkerEntries {
         entries
     }
 
+    /// The content of a marker or a list with these entries: each ends with a zero byte, the only byte that no file name
+    /// contains.
+    pub(super) fn format(entries: impl IntoIterator<Item = impl AsRef<[u8]>>) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for entry in entries {
+            bytes.extend_from_slice(entry.as_ref());
+            bytes.push(0);
+        }
+        bytes
+    }
+
     /// True if a file is named, also as one of the result that is replaced.
     pub(super) fn has(&self, file: &[u8]) -> bool {
         self.files.contains(file) || self.old.contains(file)

@@ -165,9 +165,7 @@ impl Unfinished {
     }
 
     fn append(&self, entry: &[u8], durable: bool) -> io::Result<()> {
-        let mut line = entry.to_owned();
-        // An entry ends with a zero byte, the only byte that no file name contains.
-        line.push(0);
+        let line = MarkerEntries::format([entry]);
         let Ok(mut marker) = self.marker.lock() else {
             return Ok(());
         };
@@ -294,11 +292,9 @@ fn move_all(from: &Path, to: &Path) -> io::Result<()> {
 fn write_list(root: &Path, entries: &MarkerEntries) -> io::Result<()> {
     let mut names: Vec<&[u8]> = entries.files.iter().map(Vec::as_slice).collect();
     names.sort_unstable();
-    let mut list = names.join(&0);
-    list.push(0);
     let temporary = root.join(format!("{TEMPORARY}list{PARTIAL}"));
     let mut file = File::create(&temporary)?;
-    file.write_all(&list)?;
+    file.write_all(&MarkerEntries::format(names))?;
     file.sync_all()?;
     fs::rename(&temporary, root.join(FILE_LIST))
 }

@@ -6,7 +6,7 @@ use std::io;
 use std::panic::resume_unwind;
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::thread::{Builder, JoinHandle};
+use std::thread::{self, Builder, JoinHandle};
 
 use parquet::file::writer::SerializedFileWriter;
 use twinprint_io::sink::{OutputFile, SinkError, parquet_failed};
@@ -58,24 +58,21 @@ impl EncoderThread {
     /// Finishes the file. Returns the first error of any step.
     pub(super) fn finish(mut self) -> Result<(), SinkError> {
         self.send(EncoderStep::Finish);
-        self.end()
+        let ended = self.end().unwrap_or(Ok(Ok(())));
+        ended.unwrap_or_else(|panic| resume_unwind(panic))
     }
 
-    fn end(&mut self) -> Result<(), SinkError> {
+    /// Waits for the end of the thread. `None` if it has ended before.
+    fn end(&mut self) -> Option<thread::Result<Result<(), SinkError>>> {
         self.steps = None;
-        match self.thread.take().map(JoinHandle::join) {
-            Some(Ok(result)) => result,
-            Some(Err(panic)) => resume_unwind(panic),
-            None => Ok(()),
-        }
+        self.thread.take().map(JoinHandle::join)
     }
 }
 
 impl Drop for EncoderThread {
     fn drop(&mut self) {
-        self.steps = None;
         // The error with which the run ends is another one.
-        let _ = self.thread.take().map(JoinHandle::join);
+        let _ = self.end();
     }
 }
 
