@@ -7,7 +7,7 @@
 )]
 
 use proptest::prelude::*;
-use twinprint_fingerprint::kernel::{self, Level, PackedRows, RangeHit, RowDistance, RowRange};
+use twinprint_fingerprint::kernel::{self, ByteKinds, Level, PackedRows, RangeHit, RowDistance, RowRange};
 use twinprint_fingerprint::{
     HashKey, ShortFeature, Span, Width, hash_features, hash_features_at, hash_one, hash_short_features_at,
     hash_windows_64_at,
@@ -427,4 +427,38 @@ fn the_default_level_is_used_by_default() {
     hash_features(&HashKey::PUBLIC, b"abc", &spans, &mut a);
     hash_features_at(Level::SCALAR, &HashKey::PUBLIC, b"abc", &spans, &mut b);
     assert_eq!(a, b);
+}
+
+/// The kinds of the bytes of a text, by their definition.
+fn kinds_by_definition(text: &str) -> Vec<ByteKinds> {
+    let mut kinds = vec![ByteKinds::default(); text.len() / 64 + 1];
+    for (at, c) in text.char_indices().chain([(text.len(), ' ')]) {
+        if c == ' ' {
+            kinds[at / 64].spaces |= 1 << (at % 64);
+        }
+        if ('\u{4E00}'..='\u{9FFF}').contains(&c) {
+            kinds[at / 64].ideographs |= 1 << (at % 64);
+        }
+        for byte in at..at + c.len_utf8() {
+            if !c.is_ascii() {
+                kinds[byte / 64].high |= 1 << (byte % 64);
+            }
+        }
+    }
+    kinds
+}
+
+proptest! {
+    #[test]
+    fn kinds_of_bytes_equal_the_definition(
+        text in prop_oneof!["[ a-z]{0,200}", "[ a中文一鿿䷿㐀é𠀀\u{FFFF}]{0,120}", any::<String>()],
+        repeats in 1usize..4,
+    ) {
+        let text = text.repeat(repeats);
+        for level in Level::available() {
+            let mut got = vec![ByteKinds { spaces: 9, high: 9, ideographs: 9 }; 2];
+            kernel::byte_kinds_at(level, &text, &mut got);
+            prop_assert_eq!(&got, &kinds_by_definition(&text), "{}", level);
+        }
+    }
 }

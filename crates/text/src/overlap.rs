@@ -27,5 +27,5 @@ mod sorting;
 pub use merge::{Overlap, overlap, overlap_at_least};
 pub use shingle_set::ShingleSet;
 pub use shingler::{CHAR_GRAM, Shingler, WORD_GRAM};
-pub(crate) use shingler::{is_letter_or_number, mixed_words};
+pub(crate) use shingler::{is_letter_or_number, mixed_word};
 pub use sketch::ShingleSketch;

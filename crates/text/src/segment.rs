@@ -14,7 +14,7 @@ use std::ops::Range;
 use twinprint_fingerprint::Span;
 
 use crate::script::Script;
-use crate::spaces::split;
+use crate::spaces::{Splitter, WordKind};
 
 mod cache;
 pub(crate) mod dictionary;
@@ -33,6 +33,7 @@ const PREFETCH_DISTANCE: usize = 16;
 /// Cuts texts into words. Reuses its buffers, and caches the words of runs of ideographs.
 #[derive(Debug, Default)]
 pub(crate) struct Segmenter {
+    splitter: Splitter,
     /// Words, and runs of ideographs that are not cut yet.
     pieces: Vec<Span>,
     runs: Vec<IdeographRun>,
@@ -54,9 +55,14 @@ impl Segmenter {
         self.pieces.clear();
         self.runs.clear();
         let runs = &mut self.runs;
-        split(canonical, &mut self.pieces, |text, offset, pieces| {
-            mixed_words(text, offset, pieces, runs)
-        });
+        let pieces = &mut self.pieces;
+        self.splitter
+            .split(canonical, pieces, |word, kind, offset, pieces| match kind {
+                WordKind::Ideographs => {
+                    cut(word, 0..word.len(), Some(Script::Ideograph), offset, pieces, runs)
+                }
+                WordKind::Mixed => mixed_word(word, offset, pieces, runs),
+            });
         for run in self.runs.iter().take(PREFETCH_DISTANCE) {
             self.cache.prefetch(run.bucket);
         }
@@ -65,7 +71,7 @@ impl Segmenter {
             if let Some(later) = self.runs.get(i + PREFETCH_DISTANCE) {
                 self.cache.prefetch(later.bucket);
             }
-            // In bounds: `mixed_words` pushed a piece for each run, and the runs are in the order of their pieces.
+            // In bounds: `split` pushed a piece for each run, and the runs are in the order of their pieces.
             let (before, from) = self.pieces.split_at(run.piece as usize);
             words.extend_from_slice(before.get(done..).unwrap_or_default());
             done = run.piece as usize + 1;
@@ -89,35 +95,24 @@ impl Segmenter {
     }
 }
 
-/// Cuts words into runs of one script, and the runs into pieces. Stops before a word that starts with ASCII. `text`
-/// begins at byte `offset` of the canonical text. Returns the number of bytes read.
-fn mixed_words(text: &str, offset: u32, pieces: &mut Vec<Span>, runs: &mut Vec<IdeographRun>) -> usize {
+/// Cuts a word into runs of one script, and the runs into pieces. `word` begins at byte `offset` of the canonical text.
+fn mixed_word(word: &str, offset: u32, pieces: &mut Vec<Span>, runs: &mut Vec<IdeographRun>) {
     let mut start = 0;
     let mut run_script = None;
     let mut position = 0;
-    while let Some((c, after)) = split_first(text, position) {
-        if c == ' ' {
-            cut(text, start..position, run_script, offset, pieces, runs);
-            if after.first().is_none_or(u8::is_ascii) {
-                return position;
-            }
-            start = position + 1;
-            run_script = None;
-        } else {
-            let script = Script::of(c);
-            if run_script != Some(script) {
-                cut(text, start..position, run_script, offset, pieces, runs);
-                start = position;
-                run_script = Some(script);
-            }
-            if script == Script::Ideograph {
-                position += common_ideographs(after);
-            }
+    while let Some((c, after)) = split_first(word, position) {
+        let script = Script::of(c);
+        if run_script != Some(script) {
+            cut(word, start..position, run_script, offset, pieces, runs);
+            start = position;
+            run_script = Some(script);
+        }
+        if script == Script::Ideograph {
+            position += common_ideographs(after);
         }
         position += c.len_utf8();
     }
-    cut(text, start..text.len(), run_script, offset, pieces, runs);
-    text.len()
+    cut(word, start..word.len(), run_script, offset, pieces, runs);
 }
 
 /// The character at byte `position`, and the bytes after this character.
@@ -180,11 +175,17 @@ fn cut(
 /// Calls `word` with the start and end byte of each word that jieba finds.
 fn by_dictionary(run: &str, path: &mut Path, word: &mut dyn FnMut(usize, usize)) {
     JIEBA.find::<JiebaRs>(run.chars(), path);
+    // Ideographs have three bytes or four, and nearly all have three.
+    let bytes = path.len() * 3;
     let mut chars = run.char_indices();
     let mut from = 0;
     for length in path.lengths() {
-        let last = chars.nth(length - 1);
-        let to = last.map_or(run.len(), |(start, c)| start + c.len_utf8());
+        let to = if bytes == run.len() {
+            from + length * 3
+        } else {
+            let last = chars.nth(length - 1);
+            last.map_or(run.len(), |(start, c)| start + c.len_utf8())
+        };
         word(from, to);
         from = to;
     }

@@ -1,39 +1,119 @@
 //! Splits a canonical text into words at its spaces.
 //!
-//! Runs of ASCII are processed 64 bytes at a time. Words with other characters are passed to the caller, which cuts
-//! them further.
+//! The spaces of 64 bytes are found at a time, as a mask. Words with other characters than ASCII are passed to the caller,
+//! which cuts them further.
 
 use twinprint_fingerprint::Span;
+use twinprint_fingerprint::kernel::{ByteKinds, byte_kinds};
 
-/// Appends the words of `canonical` to `words`, in text order. `canonical` must be shorter than 4 GiB.
-///
-/// `mixed` is called for a word with a character that is not ASCII. Its arguments are the text from this word on, the
-/// byte offset of the word, and the list of words. It appends the words that it finds and returns the number of bytes
-/// that it has read, up to a space or to the end of the text. It may read several words.
-pub(crate) fn split(
-    canonical: &str,
-    words: &mut Vec<Span>,
-    mut mixed: impl FnMut(&str, u32, &mut Vec<Span>) -> usize,
-) {
-    let bytes = canonical.as_bytes();
-    let mut position = 0;
-    while let Some(rest) = bytes.get(position..).filter(|rest| !rest.is_empty()) {
-        let ascii = ascii_prefix(rest);
-        if ascii == rest.len() {
-            split_ascii(rest, position, words);
+/// The number of bytes of a block of [`ByteKinds`].
+const BLOCK: u32 = 64;
+
+/// The characters of a word that is not ASCII.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WordKind {
+    /// Only ideographs from U+4E00 to U+9FFF.
+    Ideographs,
+    /// Any characters.
+    Mixed,
+}
+
+/// Splits texts into words. Reuses its buffer.
+#[derive(Debug, Default)]
+pub(crate) struct Splitter {
+    blocks: Vec<ByteKinds>,
+}
+
+/// The part of a word in the blocks before the current one.
+#[derive(Default)]
+struct OpenWord {
+    /// The byte at which the word begins.
+    start: u32,
+    has_high: bool,
+    /// True if it has other characters than ideographs from U+4E00 to U+9FFF.
+    has_others: bool,
+}
+
+impl Splitter {
+    /// Appends the words of `canonical`, which is canonical and shorter than 4 GiB, to `words`, in text order.
+    ///
+    /// `other` is called for a word with a character that is not ASCII. Its arguments are the word, its kind, the byte offset
+    /// of the word, and the list of words, to which it appends the words that it finds.
+    pub(crate) fn split(
+        &mut self,
+        canonical: &str,
+        words: &mut Vec<Span>,
+        mut other: impl FnMut(&str, WordKind, u32, &mut Vec<Span>),
+    ) {
+        if canonical.is_empty() {
             return;
         }
-        let (before, _) = rest.split_at(ascii);
-        if let Some(space) = before.iter().rposition(|&b| b == b' ') {
-            split_ascii(before.split_at(space).0, position, words);
-            position += space + 1;
+        byte_kinds(canonical, &mut self.blocks);
+        let mut word = OpenWord::default();
+        // The bytes at the beginning of the block that belong to an ideograph of the block before.
+        let mut carried = 0;
+        for (block, base) in self.blocks.iter().zip((0..).step_by(BLOCK as usize)) {
+            if block.high == 0 && !word.has_high {
+                split_ascii(block.spaces, base, &mut word, words);
+                carried = 0;
+                continue;
+            }
+            let ideographs = block.ideographs;
+            let others = !(carried | ideographs | ideographs << 1 | ideographs << 2);
+            carried = ideographs >> 62 | ideographs >> 63;
+            let (mut spaces, mut unread) = (block.spaces, u64::MAX);
+            while spaces != 0 {
+                let bit = spaces.trailing_zeros();
+                let before_space = unread & ((1 << bit) - 1);
+                word.has_high |= block.high & before_space != 0;
+                word.has_others |= others & before_space != 0;
+                let (start, end) = (word.start, base + bit);
+                if word.has_high {
+                    let kind = if word.has_others {
+                        WordKind::Mixed
+                    } else {
+                        WordKind::Ideographs
+                    };
+                    let text = canonical.get(start as usize..end as usize).unwrap_or_default();
+                    other(text, kind, start, words);
+                } else if start < end {
+                    words.push(Span { start, end });
+                }
+                word = OpenWord {
+                    start: end + 1,
+                    ..OpenWord::default()
+                };
+                spaces &= spaces - 1;
+                unread = (u64::MAX << bit) << 1;
+            }
+            word.has_high |= block.high & unread != 0;
+            word.has_others |= others & unread != 0;
         }
-        position += mixed(
-            canonical.get(position..).unwrap_or_default(),
-            position as u32,
-            words,
-        ) + 1;
     }
+}
+
+/// Appends the words of ASCII that end at the spaces of a block, which begins at byte `base`. `word` is the word that is open
+/// before the block, and becomes the one that is open after it.
+fn split_ascii(spaces: u64, base: u32, word: &mut OpenWord, words: &mut Vec<Span>) {
+    let mut found = [Span::default(); BLOCK as usize];
+    let count = spaces.count_ones() as usize;
+    let (mut rest, mut start) = (spaces, word.start);
+    // The number of steps is rounded up, so that fewer numbers of steps are to be predicted. What is written beyond the last
+    // word is not used.
+    for four in found.as_chunks_mut::<4>().0.iter_mut().take(count.div_ceil(4)) {
+        for span in four {
+            let end = base.wrapping_add(rest.trailing_zeros());
+            *span = Span { start, end };
+            start = end.wrapping_add(1);
+            rest &= rest.wrapping_sub(1);
+        }
+    }
+    if count > 0 {
+        word.start = base + (u64::BITS - spaces.leading_zeros());
+    }
+    // An ASCII word that goes on in the next block may have other characters than ideographs.
+    word.has_others = word.start < base + BLOCK;
+    words.extend_from_slice(&found[..count]);
 }
 
 /// The number of ASCII bytes before the first byte that is not ASCII.
@@ -52,49 +132,6 @@ pub(crate) fn ascii_prefix(bytes: &[u8]) -> usize {
     length + tail.iter().position(|&b| b >= 0x80).unwrap_or(tail.len())
 }
 
-/// Appends the words of `bytes`, which are ASCII and begin at byte `offset` of the text.
-fn split_ascii(bytes: &[u8], offset: usize, words: &mut Vec<Span>) {
-    let (chunks, tail) = bytes.as_chunks::<64>();
-    let mut start = offset as u32;
-    let mut base = start;
-    for chunk in chunks {
-        let mut spaces = spaces(chunk);
-        for _ in 0..spaces.count_ones() {
-            let space = base + spaces.trailing_zeros();
-            words.push(Span { start, end: space });
-            start = space + 1;
-            spaces &= spaces - 1;
-        }
-        base += 64;
-    }
-    for &b in tail {
-        if b == b' ' {
-            words.push(Span { start, end: base });
-            start = base + 1;
-        }
-        base += 1;
-    }
-    if start < base {
-        words.push(Span { start, end: base });
-    }
-}
-
-/// A mask of the spaces in an ASCII chunk: bit i is set if byte i is a space.
-fn spaces(chunk: &[u8; 64]) -> u64 {
-    const LOW: u64 = 0x7F7F_7F7F_7F7F_7F7F;
-    /// A factor that gathers the low bits of eight bytes: in the product, bit i of the top byte is the low bit of byte
-    /// i.
-    const GATHER: u64 = 0x0102_0408_1020_4080;
-    let (eights, _) = chunk.as_chunks::<8>();
-    eights.iter().rev().fold(0, |mask, eight| {
-        let differs = u64::from_le_bytes(*eight) ^ u64::from_le_bytes([b' '; 8]);
-        // `differs` is 0 for a space and 1 to 0x7F for any other ASCII byte. Adding 0x7F sets the high bit of each byte
-        // that is not a space, without a carry into the next byte.
-        let found = (!(differs + LOW) & !LOW) >> 7;
-        mask << 8 | found.wrapping_mul(GATHER) >> 56
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -105,13 +142,17 @@ mod tests {
 
     proptest! {
         #[test]
-        fn splits_at_every_space(text in prop_oneof![any_text(), plain_text(), "[a-z ]{0,60}"]) {
-            let canonical = canonical(&text);
+        fn splits_at_every_space(
+            text in prop_oneof![any_text(), plain_text(), "[a-z ]{0,60}", "[a-z 中文é一鿿㐀]{0,90}"],
+            repeats in 1usize..5,
+        ) {
+            let canonical = canonical(&text.repeat(repeats));
+            let is_ideograph = |c: char| ('\u{4E00}'..='\u{9FFF}').contains(&c);
             let mut spans = Vec::new();
-            split(&canonical, &mut spans, |rest, position, words| {
-                let end = rest.find(' ').unwrap_or(rest.len());
-                words.push(Span { start: position, end: position + end as u32 });
-                end
+            Splitter::default().split(&canonical, &mut spans, |word, kind, position, words| {
+                assert!(!word.is_ascii());
+                assert_eq!(kind == WordKind::Ideographs, word.chars().all(is_ideograph), "{word}");
+                words.push(Span { start: position, end: position + word.len() as u32 });
             });
             let words: Vec<&str> = spans.iter().map(|s| &canonical[s.start as usize..s.end as usize]).collect();
             let expected: Vec<&str> = canonical.split(' ').filter(|word| !word.is_empty()).collect();

@@ -2,6 +2,7 @@
 
 mod auto;
 mod columns;
+mod near_miss;
 
 use serde::{Deserialize, Serialize};
 use twinprint_io::sink::Existing;
@@ -11,6 +12,7 @@ use crate::error::DedupError;
 
 pub use auto::Auto;
 pub use columns::Columns;
+pub(crate) use near_miss::least_near_miss;
 
 /// The largest radius at 64 and at 128 bits, as pairs (bits, radius). The plans of the join are proved exact up to
 /// these radii.

@@ -104,6 +104,8 @@ impl ChunkAnalysis<'_> {
     ) -> AnalysedChunk {
         let mut out = AnalysedChunk {
             records: Vec::with_capacity(chunk.records() as usize),
+            // A canonical text is seldom longer than its record.
+            texts: String::with_capacity(if self.options.verify { chunk.record_bytes() } else { 0 }),
             id_type: chunk.id_type(source_options),
             ..AnalysedChunk::default()
         };
@@ -182,8 +184,8 @@ impl ChunkAnalysis<'_> {
     /// Returns the class of a text, and its analysis unless the cache has the class. Adds the canonical text to `texts`
     /// in a run with verification.
     fn class(&self, text: &str, analyzer: &mut Analyzer, texts: &mut String) -> (ClassKey, Option<NewText>) {
-        let hash = class_key(self.hasher, text, 2);
-        if let Some(class) = self.cache.class(hash, self.batch) {
+        let cached = self.cache.key(text);
+        if let Some(class) = self.cache.class(cached, self.batch) {
             return (class, None);
         }
         let options = self.options;
@@ -198,7 +200,7 @@ impl ChunkAnalysis<'_> {
             let low = analysis.fingerprint & (u128::MAX >> (128 - width));
             [low as u64, (low >> 64) as u64]
         };
-        self.cache.insert(hash, class, self.batch);
+        self.cache.insert(cached, class, self.batch);
         let kept = if options.verify && !analysis.is_empty() {
             analysis.canonical
         } else {

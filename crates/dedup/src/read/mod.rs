@@ -131,7 +131,8 @@ pub(crate) fn read_slices(
         ..
     } = reading;
     let analyzers = ObjectPool::new();
-    let cache = TextCache::new();
+    let [[a, b], [c, d]] = [random_key(), random_key()];
+    let cache = TextCache::new([a, b, c, d]);
     let hasher = reading.hasher;
     let create = || match reading.spool {
         SpoolPlace::Unnamed { dir, in_memory } => Ok(SpoolWriter::create(dir, in_memory)),

@@ -16,8 +16,8 @@ use crate::corpus::distance;
 use crate::corpus::shingle_sets::SharedSet;
 use crate::error::DedupError;
 use crate::ids::{Id, ItemId};
+use crate::options::least_near_miss;
 use crate::rows::RowWriter;
-use crate::verify::near_misses;
 
 /// The largest number of candidates that are verified at a time.
 const BATCH_EDGES: usize = 1 << 16;
@@ -95,7 +95,7 @@ fn verify_blocks(job: &StagedJob<'_>, blocks: EdgeBlocks, dir: &Path) -> Result<
         }
         let batch;
         (batch, rest) = rest.split_at(count);
-        let least = near_misses::least(job.options.threshold);
+        let least = least_near_miss(job.options.threshold);
         let keys = pairs.iter().map(|&[item, earlier]| sets.pair_keys(item, earlier));
         let keys: Vec<_> = keys
             .filter(|&keys| !sets.are_apart(keys, least))

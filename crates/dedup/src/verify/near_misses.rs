@@ -10,10 +10,8 @@ use std::sync::Mutex;
 use serde::{Deserialize, Serialize};
 use twinprint_cluster::Similarity;
 
-/// The largest difference between the threshold and the Jaccard of a near miss. With a larger margin, fewer pairs are
-/// decided by the histograms of their sets alone: a margin of 0.1 took 0.7 s of 24 s on a gigabyte of Chinese pages
-/// with many similar documents.
-const MARGIN: f64 = 0.05;
+use crate::options::least_near_miss;
+
 /// The largest number of near misses that are kept with their items; the others are only counted.
 const MAX_KEPT: usize = 64;
 /// The number of parts that the waiting pairs are divided into, so that threads rarely wait for one another.
@@ -63,11 +61,6 @@ impl RankedMiss {
             },
         }
     }
-}
-
-/// The lowest Jaccard of a near miss below `threshold`.
-pub(crate) fn least(threshold: f64) -> f64 {
-    (threshold - MARGIN).max(f64::MIN_POSITIVE)
 }
 
 /// The band of a Jaccard of 2 per cent, named by its lower end in per cent, an even number.
@@ -143,10 +136,10 @@ pub(crate) struct NotedMisses {
 }
 
 impl NotedMisses {
-    /// An empty collection of near misses below `threshold`, by at most [`MARGIN`].
+    /// An empty collection of near misses below `threshold`, by little.
     pub(crate) fn below(threshold: f64) -> Self {
         Self {
-            least: least(threshold),
+            least: least_near_miss(threshold),
             decided: NearMisses::default(),
             waiting: std::array::from_fn(|_| Mutex::default()),
         }

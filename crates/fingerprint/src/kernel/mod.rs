@@ -21,6 +21,7 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+mod byte_kinds;
 mod canonical;
 mod columns;
 mod definition;
@@ -37,6 +38,7 @@ mod unpack;
 mod vote;
 
 pub use crate::hits::{PairHit, RangeHit, RowDistance};
+pub use byte_kinds::{ByteKinds, byte_kinds, byte_kinds_at};
 pub use canonical::{Canonicalised, CharacterEffect, SimpleCharacters, canonicalise, canonicalise_at};
 pub use packed::{PackedRows, RowRange};
 pub use prefetch::prefetch_read;

@@ -12,6 +12,7 @@ mod filter;
 mod order;
 mod place;
 mod prefix;
+mod presence;
 mod run;
 #[cfg(test)]
 mod tests;
@@ -21,3 +22,4 @@ pub use bitmap::TokenBitmap;
 pub use filter::PrefixFilter;
 pub use order::TokenOrder;
 pub use prefix::PrefixIndex;
+pub use presence::TokenPresence;

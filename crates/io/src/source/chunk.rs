@@ -125,6 +125,14 @@ impl Chunk {
         self.records
     }
 
+    /// The number of bytes of the records, if they are in memory; 0 otherwise.
+    pub fn record_bytes(&self) -> usize {
+        match &self.body {
+            ChunkContent::Bytes { block, .. } => block.data.len(),
+            _ => 0,
+        }
+    }
+
     /// The index, in [`Sources::list`](super::Sources::list), of the file that contains the first record of the chunk.
     pub fn source(&self) -> u32 {
         match &self.body {

@@ -2,20 +2,27 @@
 
 use std::fmt;
 
-use twinprint_fingerprint::{HashKey, Span, hash_features_64, hash_one};
+use twinprint_fingerprint::kernel::{ByteKinds, byte_kinds};
+use twinprint_fingerprint::{HashKey, ShortFeature, Span, hash_one, hash_short_features};
 
 use super::sorting::Sorter;
 use crate::chars;
 use crate::script::{Measure, Script};
-use crate::spaces::split;
+use crate::spaces::Splitter;
 
 /// Number of characters of a shingle, in texts measured by characters.
 pub const CHAR_GRAM: usize = 5;
 /// Number of words of a shingle, in texts measured by words.
 pub const WORD_GRAM: usize = 3;
 
-/// Number of bytes of text that are decoded at a time, so that their characters stay in the first-level cache.
-const CHUNK_BYTES: usize = 2048;
+/// The number of bytes of a block of [`ByteKinds`].
+const BLOCK: usize = 64;
+
+/// Number of blocks of text that are decoded at a time, so that their characters stay in the first-level cache.
+const CHUNK_BLOCKS: usize = 32;
+
+/// Number of words that are hashed at a time.
+const WORDS_PER_BATCH: usize = 256;
 
 /// Number of bits that any Unicode character fits into.
 const CHAR_BITS: u32 = 21;
@@ -24,7 +31,12 @@ const CHAR_BITS: u32 = 21;
 pub struct Shingler {
     key: HashKey,
     secrets: [u64; 2],
+    splitter: Splitter,
+    blocks: Vec<ByteKinds>,
     words: Vec<Span>,
+    /// The hashes of a batch of words.
+    batch: Vec<u64>,
+    /// The hashes of all words of the current text.
     hashes: Vec<u64>,
     /// The hashed shingles of the current text, repeats included.
     grams: Vec<u64>,
@@ -46,7 +58,10 @@ impl Shingler {
         Self {
             key,
             secrets,
+            splitter: Splitter::default(),
+            blocks: Vec::new(),
             words: Vec::new(),
+            batch: Vec::new(),
             hashes: Vec::new(),
             grams: Vec::new(),
             sorter: Sorter::default(),
@@ -93,30 +108,22 @@ impl Shingler {
         self.grams = grams;
     }
 
-    fn char_grams(&self, text: &str, out: &mut Vec<u64>) {
+    fn char_grams(&mut self, text: &str, out: &mut Vec<u64>) {
         let [x, y] = self.secrets;
         let gram = |&[a, b, c, d, e]: &[u32; CHAR_GRAM]| {
             let [a, b, c, d, e] = [a, b, c, d, e].map(u64::from);
             let (first, last) = (a | b << CHAR_BITS | c << (2 * CHAR_BITS), d | e << CHAR_BITS);
             fold(first ^ x, last ^ y)
         };
+        byte_kinds(text, &mut self.blocks);
         // `buffer` begins with the last few characters of the chunk before, because shingles overlap; the letters and
         // numbers of this chunk follow.
-        let mut buffer = [0; CHAR_GRAM + CHUNK_BYTES];
+        let mut buffer = [0; CHAR_GRAM + CHUNK_BLOCKS * BLOCK];
         let mut count = 0;
-        let mut rest = text;
-        while !rest.is_empty() {
-            let (chunk, after) = rest.split_at(rest.floor_char_boundary(CHUNK_BYTES));
-            rest = after;
-            for c in chunk.chars() {
-                // Every character is written, but only letters and numbers advance the position: a branch would be
-                // unpredictable. In bounds: a chunk has at most as many characters as bytes.
-                buffer[count] = u32::from(c);
-                count += usize::from(if c.is_ascii() {
-                    c != ' '
-                } else {
-                    is_letter_or_number(c)
-                });
+        let mut blocks = (0..).step_by(BLOCK).zip(&self.blocks);
+        for _ in 0..self.blocks.len().div_ceil(CHUNK_BLOCKS) {
+            for (position, block) in blocks.by_ref().take(CHUNK_BLOCKS) {
+                count += letters(text, position, *block, &mut buffer[count..]);
             }
             out.extend(buffer[..count].array_windows().map(gram));
             let carried = count.min(CHAR_GRAM - 1);
@@ -133,8 +140,11 @@ impl Shingler {
 
     fn word_grams(&mut self, text: &str, out: &mut Vec<u64>) {
         self.words.clear();
-        split(text, &mut self.words, mixed_words);
-        hash_features_64(&self.key, text.as_bytes(), &self.words, &mut self.hashes);
+        self.splitter
+            .split(text, &mut self.words, |word, _, offset, words| {
+                mixed_word(word, offset, words);
+            });
+        self.hash_words(text.as_bytes());
         match *self.hashes.as_slice() {
             [] => {}
             [only] => out.push(only),
@@ -142,6 +152,83 @@ impl Shingler {
             _ => out.extend(self.hashes.array_windows().map(|&[a, b, c]| word_gram(a, b, c))),
         }
     }
+
+    /// Replaces the content of `hashes` by the hashes of the words of a text, batch by batch, so that a batch stays in the
+    /// first-level cache.
+    fn hash_words(&mut self, text: &[u8]) {
+        self.hashes.clear();
+        let mut features = [ShortFeature::default(); WORDS_PER_BATCH];
+        for words in self.words.chunks(WORDS_PER_BATCH) {
+            let mut any_long = false;
+            for (feature, &word) in features.iter_mut().zip(words) {
+                let short = ShortFeature::cut(text, word);
+                any_long |= short.is_none();
+                *feature = short.unwrap_or_default();
+            }
+            hash_short_features(&self.key, &features[..words.len()], &mut self.batch);
+            if any_long {
+                for (word, hash) in words.iter().zip(&mut self.batch) {
+                    let word = text
+                        .get(word.start as usize..word.end as usize)
+                        .unwrap_or_default();
+                    if word.len() > ShortFeature::MAX_BYTES {
+                        *hash = hash_one(&self.key, word) as u64;
+                    }
+                }
+            }
+            self.hashes.extend_from_slice(&self.batch);
+        }
+    }
+}
+
+/// Writes the letters and numbers that begin in a block of a canonical text to `out`, as code points, and returns their number.
+/// The block begins at byte `position`. `out` has at least [`BLOCK`] elements.
+#[inline]
+fn letters(text: &str, position: usize, block: ByteKinds, out: &mut [u32]) -> usize {
+    let ByteKinds {
+        spaces,
+        high,
+        ideographs,
+    } = block;
+    let bytes = text.as_bytes();
+    let rest = bytes.get(position..).unwrap_or_default();
+    let ideograph_bytes = ideographs | ideographs << 1 | ideographs << 2;
+    // The first bytes that are not ASCII may belong to a character of the block before.
+    let begun = rest.iter().take(2).take_while(|&&b| b & 0xC0 == 0x80).count();
+    let others = high & !ideograph_bytes & u64::MAX << begun;
+    // A character is read as four bytes.
+    if others != 0 || rest.len() < BLOCK + 3 {
+        return any_letters(text, position, out);
+    }
+    let mut begins = (!(high | spaces)) | ideographs;
+    let count = begins.count_ones() as usize;
+    for code in &mut out[..count] {
+        let at = begins.trailing_zeros() as usize;
+        begins &= begins - 1;
+        // In bounds: `at` is below 64, and three more bytes follow the block.
+        let [a, b, c, _] = [0, 1, 2, 3].map(|i| u32::from(rest[at + i]));
+        let ideograph = (a & 0x0F) << 12 | (b & 0x3F) << 6 | c & 0x3F;
+        *code = if a < 0x80 { a } else { ideograph };
+    }
+    count
+}
+
+/// [`letters`] of any characters.
+#[inline(never)]
+fn any_letters(text: &str, position: usize, out: &mut [u32]) -> usize {
+    let start = text.ceil_char_boundary(position);
+    let rest = text.get(start..).unwrap_or_default();
+    let mut count = 0;
+    for (at, c) in rest.char_indices() {
+        if start + at >= position + BLOCK {
+            break;
+        }
+        // Every character is written, but only letters and numbers advance the position: a branch would be unpredictable.
+        // In bounds: a block has at most as many characters as bytes.
+        out[count] = u32::from(c);
+        count += usize::from(is_letter_or_number(c));
+    }
+    count
 }
 
 /// The hash of three consecutive words, from the hashes of the words. These are uniform and secret, so a sum is a good
@@ -152,11 +239,11 @@ fn word_gram(first: u64, second: u64, third: u64) -> u64 {
         .wrapping_add(third.rotate_left(42))
 }
 
-/// Appends the words of letters and numbers up to the next space to `words`, as byte ranges. `text` begins at byte
-/// `offset`. A mark separates words, and each ideograph is a word. Returns the number of bytes read.
-pub(crate) fn mixed_words(text: &str, offset: u32, words: &mut Vec<Span>) -> usize {
+/// Appends the words of letters and numbers of a word of the canonical text to `words`, as byte ranges. `word` begins at
+/// byte `offset`. A mark separates words, and each ideograph is a word.
+pub(crate) fn mixed_word(word: &str, offset: u32, words: &mut Vec<Span>) {
     let mut start = None;
-    for (position, c) in text.char_indices() {
+    for (position, c) in word.char_indices() {
         let ideograph = Script::of(c) == Script::Ideograph;
         let in_word = !ideograph && is_letter_or_number(c);
         if let Some(from) = start.filter(|_| !in_word) {
@@ -165,9 +252,6 @@ pub(crate) fn mixed_words(text: &str, offset: u32, words: &mut Vec<Span>) -> usi
                 end: offset + position as u32,
             });
             start = None;
-        }
-        if c == ' ' {
-            return position;
         }
         if ideograph {
             words.push(Span {
@@ -181,10 +265,9 @@ pub(crate) fn mixed_words(text: &str, offset: u32, words: &mut Vec<Span>) -> usi
     if let Some(from) = start {
         words.push(Span {
             start: offset + from as u32,
-            end: offset + text.len() as u32,
+            end: offset + word.len() as u32,
         });
     }
-    text.len()
 }
 
 /// Returns `true` if a character of a canonical text is a letter or a number. Characters below U+0300, the first mark,

@@ -31,7 +31,7 @@ impl Sorter {
         if !insertion_sort(&mut self.values, values.len() * MAX_MOVES) {
             self.values.sort_unstable();
         }
-        distinct(&self.values)
+        distinct(&mut self.values)
     }
 
     /// Copies the values into buckets, which are in the order of the leading bits of the values.
@@ -58,22 +58,20 @@ impl Sorter {
     }
 }
 
-/// Copies the distinct ones of sorted values.
-fn distinct(values: &[u64]) -> Vec<u64> {
-    let Some(last) = values.last() else {
+/// Moves the distinct ones of sorted values to the front, and returns a copy of them.
+fn distinct(values: &mut [u64]) -> Vec<u64> {
+    let Some(&last) = values.last() else {
         return Vec::new();
     };
-    let differ = |[a, b]: &[u64; 2]| usize::from(a != b);
-    let pairs = values.array_windows();
-    let mut distinct = vec![*last; 1 + pairs.clone().map(differ).sum::<usize>()];
     let mut kept = 0;
-    for pair in pairs {
-        // In bounds: `kept` of the distinct values are smaller than the first of the pair. If the last value is repeated,
-        // it is written again where it is already.
-        distinct[kept] = pair[0];
-        kept += differ(pair);
+    for i in 1..values.len() {
+        // In bounds: `kept` is less than i. Of equal values, the last one is kept.
+        let (value, next) = (values[i - 1], values[i]);
+        values[kept] = value;
+        kept += usize::from(value != next);
     }
-    distinct
+    values[kept] = last;
+    values[..=kept].to_vec()
 }
 
 /// One pass of a bubble sort without branches. It puts most values that share a bucket in order, so that the insertion

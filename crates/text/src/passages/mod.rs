@@ -27,9 +27,9 @@ use std::ops::Range;
 
 use twinprint_fingerprint::{HashKey, Span, hash_features_64};
 
-use crate::overlap::{is_letter_or_number, mixed_words};
+use crate::overlap::{is_letter_or_number, mixed_word};
 use crate::script::Measure;
-use crate::spaces::split;
+use crate::spaces::Splitter;
 
 /// The index of a measure in a table that has one element for each measure.
 const fn index(measure: Measure) -> usize {
@@ -42,6 +42,7 @@ const fn index(measure: Measure) -> usize {
 /// The units of a canonical text: their byte ranges and their hashes.
 #[derive(Debug, Default)]
 struct Units {
+    splitter: Splitter,
     spans: Vec<Span>,
     hashes: Vec<u64>,
 }
@@ -54,7 +55,11 @@ impl Units {
         let text = canonical.get(..end).unwrap_or_default();
         self.spans.clear();
         match measure {
-            Measure::WordGrams => split(text, &mut self.spans, mixed_words),
+            Measure::WordGrams => self
+                .splitter
+                .split(text, &mut self.spans, |word, _, offset, words| {
+                    mixed_word(word, offset, words);
+                }),
             Measure::CharGrams => {
                 let letters = text.char_indices().filter(|&(_, c)| is_letter_or_number(c));
                 self.spans.extend(letters.map(|(offset, c)| Span {

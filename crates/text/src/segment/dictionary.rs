@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use node::Node;
+use twinprint_fingerprint::kernel::prefetch_read;
 
 #[expect(dead_code, reason = "the build script writes nodes, the library reads them")]
 mod node;
@@ -149,6 +150,14 @@ impl Dictionary {
                 self.alphabet.code(c)
             }
         }));
+        // The trie is larger than the caches of a core. The nodes of two characters are most of those that are read, so they
+        // are all fetched at the same time.
+        for &[code, next] in codes.array_windows() {
+            let node = self.node(usize::from(code));
+            if node.may_have_child(next) {
+                prefetch_read(&self.nodes, node.base() + usize::from(next));
+            }
+        }
         best.clear();
         best.resize(codes.len() + 1, BestFrom { sum: 0.0, length: 1 });
         for i in (0..codes.len()).rev() {
@@ -229,6 +238,11 @@ impl Dictionary {
 }
 
 impl Path {
+    /// The number of characters of the run.
+    pub(crate) fn len(&self) -> usize {
+        self.codes.len()
+    }
+
     /// The lengths of the words that were found, in characters.
     pub(crate) fn lengths(&self) -> impl Iterator<Item = usize> {
         let mut position = 0;

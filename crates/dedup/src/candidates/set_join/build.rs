@@ -2,13 +2,14 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use twinprint_cluster::JoinRole;
-use twinprint_index::set::{PrefixFilter, TokenOrder};
+use twinprint_index::set::{PrefixFilter, TokenOrder, TokenPresence};
 use twinprint_text::Measure;
 
 use super::{MAX_SLICE_MEMBERS, MeasureJoin, MemberIndex, SetJoin, members};
 use crate::corpus::shingle_sets::{SetCache, SetKey};
 use crate::error::DedupError;
 use crate::ids::{IdVec, ItemId};
+use crate::options::least_near_miss;
 
 /// One of this number of texts of the other measure is counted for the choice of foreign members.
 const COUNTED_OTHERS: usize = 16;
@@ -43,8 +44,16 @@ impl SetJoin {
                 .filter(|&item| roles[item] == JoinRole::Core)
                 .collect();
             let order = TokenOrder::new(tokens(&core, sets));
+            let has_fringe = core.len() < native.len() || !others.is_empty();
+            let core_shingles = has_fringe.then(|| {
+                let shingles = TokenPresence::new(tokens(&core, sets));
+                (shingles, PrefixFilter::new(least_near_miss(threshold)))
+            });
             sets.each(keys(&core, measure), |_, shingles| {
                 order.count(shingles);
+                if let Some((core, _)) = &core_shingles {
+                    core.add(shingles);
+                }
                 None::<()>
             })?;
             joins.push(MeasureJoin {
@@ -54,6 +63,7 @@ impl SetJoin {
                 foreign: MemberIndex::new(threshold),
                 foreign_items: foreign(sets, [&native, &others], measure, threshold)?,
                 order,
+                core_shingles,
                 block: FxHashMap::default(),
             });
         }

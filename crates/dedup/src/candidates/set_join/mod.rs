@@ -18,7 +18,7 @@ use std::ops::RangeInclusive;
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 use twinprint_cluster::JoinRole;
-use twinprint_index::set::{PrefixFilter, TokenBitmap, TokenOrder};
+use twinprint_index::set::{PrefixFilter, TokenBitmap, TokenOrder, TokenPresence};
 use twinprint_text::Measure;
 
 pub(crate) use self::pairs::JoinWatch;
@@ -50,6 +50,9 @@ struct MeasureJoin {
     /// The items of the foreign members.
     foreign_items: FxHashSet<ItemId>,
     order: TokenOrder,
+    /// The shingles of the native core members, and the filter at the Jaccard of near misses; `None` if there are no fringe
+    /// members, which are chosen by them.
+    core_shingles: Option<(TokenPresence, PrefixFilter)>,
     /// The members of the current block, with the prefixes of their shingle sets.
     block: FxHashMap<ItemId, MemberPrefix>,
 }
@@ -125,6 +128,10 @@ impl SetJoin {
         let mut bytes = JoinBytes::default();
         for join in &self.joins {
             bytes.counters += join.order.bytes() as u64;
+            bytes.counters += join
+                .core_shingles
+                .as_ref()
+                .map_or(0, |(shingles, _)| shingles.bytes()) as u64;
             for index in [&join.native, &join.foreign] {
                 bytes.indexes += (index.core.bytes() + index.fringe.bytes()) as u64;
             }
@@ -244,16 +251,15 @@ impl MeasureJoin {
         }
     }
 
-    /// True if a set may reach the threshold with a core member placed so far: native core members have enough of its
+    /// True if a set may be a duplicate or a near miss of a core member placed so far: native core members have enough of its
     /// shingles, or it is native and there are foreign core members, whose shingles are not counted.
     fn may_find(&self, shingles: &[u64], is_native: bool) -> bool {
         if is_native && !self.foreign.core.is_empty() {
             return true;
         }
-        let shared = shingles
-            .iter()
-            .filter(|&&shingle| self.order.frequency(shingle) > 0);
-        shared.count() >= self.filter.least_overlap(shingles.len())
+        self.core_shingles
+            .as_ref()
+            .is_none_or(|(core, filter)| core.most_present(shingles) >= filter.least_overlap(shingles.len()))
     }
 
     fn prefix(&self, shingles: &[u64]) -> MemberPrefix {

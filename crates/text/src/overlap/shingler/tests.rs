@@ -82,7 +82,7 @@ fn different_keys_give_disjoint_sets() {
 fn grams_continue_across_chunks() {
     let texts = (0..400).map(|i| format!("第{i}章 word{} 中文 ", i * i));
     let text = canonical(&texts.collect::<String>());
-    assert!(text.len() > 3 * CHUNK_BYTES);
+    assert!(text.len() > 3 * CHUNK_BLOCKS * BLOCK);
     for from in 0..9 {
         let text = &text[text.ceil_char_boundary(from)..];
         let expected = by_definition(text, Measure::CharGrams);

@@ -1,0 +1,75 @@
+//! The kinds of the bytes of a text, as masks of 64 bits: spaces, bytes that are not ASCII, and ideographs. Texts are split
+//! into words and characters by these masks, without a branch for each byte.
+
+use super::dispatch::dispatch;
+use super::lanes::ByteBlock;
+use crate::level::{Level, level};
+
+/// The number of bytes of a block.
+const BLOCK: usize = 64;
+
+/// The kinds of the bytes of a block of 64 bytes of a text. Bit i of a mask stands for byte i of the block.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ByteKinds {
+    /// The spaces (U+0020). The end of the text counts as a space; bytes after it have no bits.
+    pub spaces: u64,
+    /// The bytes of characters that are not ASCII.
+    pub high: u64,
+    /// The first bytes of the ideographs from U+4E00 to U+9FFF, which have three bytes each.
+    pub ideographs: u64,
+}
+
+/// Replaces the content of `out` by the kinds of all bytes of `text`, a block for each 64 bytes. The last block has the end of
+/// the text, so it is empty but for one space if the length of the text is a multiple of 64. Linear.
+///
+/// ```
+/// use twinprint_fingerprint::kernel::{ByteKinds, byte_kinds};
+///
+/// let mut blocks = Vec::new();
+/// byte_kinds("ab é 中", &mut blocks);
+/// assert_eq!(blocks, [ByteKinds { spaces: 0b10_0010_0100, high: 0b01_1101_1000, ideographs: 0b00_0100_0000 }]);
+/// ```
+pub fn byte_kinds(text: &str, out: &mut Vec<ByteKinds>) {
+    byte_kinds_at(level(), text, out);
+}
+
+/// [`byte_kinds`] at a given SIMD level.
+pub fn byte_kinds_at(level: Level, text: &str, out: &mut Vec<ByteKinds>) {
+    out.clear();
+    out.resize(text.len() / BLOCK + 1, ByteKinds::default());
+    run(level, text.as_bytes(), out);
+    let end = text.len() % BLOCK;
+    if let Some(last) = out.last_mut() {
+        let used = (1 << end) - 1;
+        last.spaces = last.spaces & used | 1 << end;
+        last.high &= used;
+        last.ideographs &= used;
+    }
+}
+
+dispatch!(run [] [] (text: &[u8], out: &mut [ByteKinds]) = run_body::<Bytes>);
+
+/// Finds the kinds of the bytes of `text`. Bytes after its end count as zeros.
+///
+/// # Safety
+/// The CPU has the instructions of `V`.
+#[inline(always)]
+unsafe fn run_body<V: ByteBlock>(text: &[u8], out: &mut [ByteKinds]) {
+    let (blocks, tail) = text.as_chunks::<BLOCK>();
+    let mut padded = [0; BLOCK];
+    padded[..tail.len()].copy_from_slice(tail);
+    let all = blocks.iter().chain([&padded]);
+    let next = all.clone().skip(1).chain([&[0; BLOCK]]);
+    for ((block, next), kinds) in all.zip(next).zip(out) {
+        // SAFETY: the caller guarantees that the CPU has the instructions of V. A block has 64 bytes.
+        let block = unsafe { V::load(block.as_ptr()) };
+        // The first byte of U+4000 to U+4FFF is E4; the second byte of U+4E00 to U+4FFF is B8 or larger.
+        let second =
+            block.in_range(0xB8, 0xBF) >> 1 | u64::from(matches!(next[0], 0xB8..=0xBF)) << (BLOCK - 1);
+        *kinds = ByteKinds {
+            spaces: block.equal(b' '),
+            high: block.high(),
+            ideographs: block.in_range(0xE5, 0xE9) | block.equal(0xE4) & second,
+        };
+    }
+}
