@@ -59,7 +59,7 @@ impl Segmenter {
         self.splitter
             .split(canonical, pieces, |word, kind, offset, pieces| match kind {
                 WordKind::Ideographs => {
-                    cut(word, 0..word.len(), Some(Script::Ideograph), offset, pieces, runs)
+                    cut(word, 0..word.len(), Some(Script::Ideograph), offset, pieces, runs);
                 }
                 WordKind::Mixed => mixed_word(word, offset, pieces, runs),
             });

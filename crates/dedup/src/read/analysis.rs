@@ -105,7 +105,11 @@ impl ChunkAnalysis<'_> {
         let mut out = AnalysedChunk {
             records: Vec::with_capacity(chunk.records() as usize),
             // A canonical text is seldom longer than its record.
-            texts: String::with_capacity(if self.options.verify { chunk.record_bytes() } else { 0 }),
+            texts: String::with_capacity(if self.options.verify {
+                chunk.record_bytes()
+            } else {
+                0
+            }),
             id_type: chunk.id_type(source_options),
             ..AnalysedChunk::default()
         };

@@ -41,27 +41,36 @@ impl SetJoin {
             let core: Vec<ItemId> = native
                 .iter()
                 .copied()
-                .filter(|&item| roles[item] == JoinRole::Core)
+                .filter(|item| roles[*item] == JoinRole::Core)
                 .collect();
+            let foreign_items = foreign(sets, [&native, &others], measure, threshold)?;
+            let is_core = |&item: &ItemId| roles[item] == JoinRole::Core;
+            let foreign_core: Vec<ItemId> = foreign_items.iter().copied().filter(is_core).collect();
             let order = TokenOrder::new(tokens(&core, sets));
-            let has_fringe = core.len() < native.len() || !others.is_empty();
+            let has_fringe = core.len() + foreign_core.len() < native.len() + foreign_items.len();
             let core_shingles = has_fringe.then(|| {
-                let shingles = TokenPresence::new(tokens(&core, sets));
+                let shingles = TokenPresence::new(tokens(&core, sets) + tokens(&foreign_core, sets));
                 (shingles, PrefixFilter::new(least_near_miss(threshold)))
             });
-            sets.each(keys(&core, measure), |_, shingles| {
-                order.count(shingles);
+            let note = |shingles: &[u64]| {
                 if let Some((core, _)) = &core_shingles {
                     core.add(shingles);
                 }
                 None::<()>
+            };
+            sets.each(keys(&core, measure), |_, shingles| {
+                order.count(shingles);
+                note(shingles)
             })?;
+            if has_fringe {
+                sets.each(keys(&foreign_core, measure), |_, shingles| note(shingles))?;
+            }
             joins.push(MeasureJoin {
                 measure,
                 filter: PrefixFilter::new(threshold),
                 native: MemberIndex::new(threshold),
                 foreign: MemberIndex::new(threshold),
-                foreign_items: foreign(sets, [&native, &others], measure, threshold)?,
+                foreign_items,
                 order,
                 core_shingles,
                 block: FxHashMap::default(),

@@ -50,8 +50,8 @@ struct MeasureJoin {
     /// The items of the foreign members.
     foreign_items: FxHashSet<ItemId>,
     order: TokenOrder,
-    /// The shingles of the native core members, and the filter at the Jaccard of near misses; `None` if there are no fringe
-    /// members, which are chosen by them.
+    /// The shingles of all core members, and the filter at the Jaccard of near misses; `None` if there are no fringe members,
+    /// which are chosen by them.
     core_shingles: Option<(TokenPresence, PrefixFilter)>,
     /// The members of the current block, with the prefixes of their shingle sets.
     block: FxHashMap<ItemId, MemberPrefix>,
@@ -180,9 +180,8 @@ impl SetJoin {
             let keys = items
                 .iter()
                 .filter_map(|&item| join.key(sets.measure(item), item));
-            let block = sets.each(keys.collect(), |SetKey { item, measure }, shingles| {
-                let is_native = sets.measure(item) == measure;
-                let found = may_be_placed || join.may_find(shingles, is_native);
+            let block = sets.each(keys.collect(), |SetKey { item, .. }, shingles| {
+                let found = may_be_placed || join.may_find(shingles);
                 found.then(|| (item, join.prefix(shingles)))
             })?;
             join.block = block.into_iter().collect();
@@ -251,12 +250,8 @@ impl MeasureJoin {
         }
     }
 
-    /// True if a set may be a duplicate or a near miss of a core member placed so far: native core members have enough of its
-    /// shingles, or it is native and there are foreign core members, whose shingles are not counted.
-    fn may_find(&self, shingles: &[u64], is_native: bool) -> bool {
-        if is_native && !self.foreign.core.is_empty() {
-            return true;
-        }
+    /// True if a set may be a duplicate or a near miss of a core member: core members have enough of its shingles.
+    fn may_find(&self, shingles: &[u64]) -> bool {
         self.core_shingles
             .as_ref()
             .is_none_or(|(core, filter)| core.most_present(shingles) >= filter.least_overlap(shingles.len()))

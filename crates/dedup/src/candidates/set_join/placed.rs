@@ -28,10 +28,6 @@ impl PlacedMembers {
         }
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.items.is_empty()
-    }
-
     /// The number of bytes allocated.
     pub(super) fn bytes(&self) -> usize {
         self.index.bytes()
