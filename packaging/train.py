@@ -4,7 +4,7 @@
     packaging/train.py TWINPRINT
 
 The texts are generated, always the same: English ones from the words of the guides, Chinese ones from the words of the
-dictionary by their frequency. Four documents in five are copies of earlier ones, a few of them exact, the others edited
+dictionary by their frequency. Four documents in five are copies of earlier ones, a fifth of these exact, the others edited
 lightly or heavily. There are also short texts, pages of HTML and random fingerprints. `packaging/build` calls this script.
 """
 
@@ -88,7 +88,8 @@ def main():
 
         def run(command):
             print("twinprint", command, flush=True)
-            done = subprocess.run([binary, *command.split()], cwd=work, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+            outputs = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
+            done = subprocess.run([binary, *command.split()], cwd=work, **outputs)
             if done.returncode:
                 sys.exit(f"packaging/train.py: exit code {done.returncode}: {done.stderr}")
 
