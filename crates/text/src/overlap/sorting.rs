@@ -4,7 +4,7 @@
 const MAX_BUCKETS: usize = 1 << 16;
 /// The minimum number of values that are sorted with buckets. Fewer values are sorted by comparisons.
 const MIN_BUCKETED: usize = 64;
-/// The insertion sort gives up after this number of steps back per value. A uniform value needs about a quarter of a step
+/// The insertion sort gives up after this number of moves per value. A uniform value needs about a quarter of a move
 /// for each other value in its bucket.
 const MAX_MOVES: usize = 8;
 
@@ -28,8 +28,10 @@ impl Sorter {
         }
         self.scatter(values);
         bubble_pass(&mut self.values);
-        insert_distinct(&mut self.values, values.len() * MAX_MOVES);
-        self.values.clone()
+        if !insertion_sort(&mut self.values, values.len() * MAX_MOVES) {
+            self.values.sort_unstable();
+        }
+        distinct(&mut self.values)
     }
 
     /// Copies the values into buckets, which are in the order of the leading bits of the values.
@@ -56,6 +58,22 @@ impl Sorter {
     }
 }
 
+/// Moves the distinct ones of sorted values to the front, and returns a copy of them.
+fn distinct(values: &mut [u64]) -> Vec<u64> {
+    let Some(&last) = values.last() else {
+        return Vec::new();
+    };
+    let mut kept = 0;
+    for i in 1..values.len() {
+        // In bounds: `kept` is less than i. Of equal values, the last one is kept.
+        let (value, next) = (values[i - 1], values[i]);
+        values[kept] = value;
+        kept += usize::from(value != next);
+    }
+    values[kept] = last;
+    values[..=kept].to_vec()
+}
+
 /// One pass of a bubble sort without branches. It puts most values that share a bucket in order, so that the insertion
 /// sort has little left to do.
 fn bubble_pass(values: &mut [u64]) {
@@ -73,38 +91,25 @@ fn bubble_pass(values: &mut [u64]) {
     }
 }
 
-/// Sorts values that are nearly in order, and removes repeated ones. After more than `moves` steps back it leaves the rest to
-/// a general sort.
-fn insert_distinct(values: &mut Vec<u64>, mut moves: usize) {
-    // The first `kept` values are sorted and distinct, and the values from `i` on are to be inserted. In bounds: 0 < kept <= i.
-    let mut kept = values.len().min(1);
+/// Sorts values that are nearly in order. Returns `false` if more than `moves` moves are needed; the values are then
+/// not sorted, but none is lost.
+fn insertion_sort(values: &mut [u64], mut moves: usize) -> bool {
     for i in 1..values.len() {
-        let (value, last) = (values[i], values[kept - 1]);
-        if value >= last {
-            values[kept] = value;
-            kept += usize::from(value != last);
-            continue;
-        }
-        let mut position = kept - 1;
-        while position > 0 && values[position - 1] >= value {
+        let value = values[i];
+        let mut position = i;
+        while position > 0 && values[position - 1] > value {
+            values[position] = values[position - 1];
             position -= 1;
         }
-        let moved = kept - position;
-        if moved > moves {
-            values.drain(kept..i);
-            values.sort_unstable();
-            values.dedup();
-            return;
+        if position < i {
+            values[position] = value;
+            if i - position > moves {
+                return false;
+            }
+            moves -= i - position;
         }
-        moves -= moved;
-        if values[position] == value {
-            continue;
-        }
-        values.copy_within(position..kept, position + 1);
-        values[position] = value;
-        kept += 1;
     }
-    values.truncate(kept);
+    true
 }
 
 #[cfg(test)]
