@@ -3,9 +3,9 @@
 
     packaging/train.py TWINPRINT
 
-The texts are generated, always the same: English ones from the words of the guides, Chinese ones from the words of the
-dictionary by their frequency. Four documents in five are copies of earlier ones, a fifth of these exact, the others edited
-lightly or heavily. There are also short texts, pages of HTML and random fingerprints. `packaging/build` calls this script.
+The texts are generated, the same for the same guides and dictionary: English ones from the words of the guides, Chinese
+ones from the words of the dictionary by their frequency. Four documents in five are copies of earlier ones. A fifth of the long
+copies are exact, the others are edited lightly or heavily. There are also short texts, pages of HTML and random fingerprints. `packaging/build` calls this script.
 """
 
 import array

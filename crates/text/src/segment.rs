@@ -71,7 +71,7 @@ impl Segmenter {
             if let Some(later) = self.runs.get(i + PREFETCH_DISTANCE) {
                 self.cache.prefetch(later.bucket);
             }
-            // In bounds: `split` pushed a piece for each run, and the runs are in the order of their pieces.
+            // In bounds: `cut` pushed a piece for each run, and the runs are in the order of their pieces.
             let (before, from) = self.pieces.split_at(run.piece as usize);
             words.extend_from_slice(before.get(done..).unwrap_or_default());
             done = run.piece as usize + 1;

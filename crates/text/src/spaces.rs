@@ -1,10 +1,10 @@
 //! Splits a canonical text into words at its spaces.
 //!
-//! The spaces of 64 bytes are found at a time, as a mask. Words with other characters than ASCII are passed to the caller,
+//! The spaces of 64 bytes are found at a time, as a mask. Words with characters other than ASCII are passed to the caller,
 //! which cuts them further.
 
 use twinprint_fingerprint::Span;
-use twinprint_fingerprint::kernel::{ByteKinds, byte_kinds};
+use twinprint_fingerprint::kernel::{ByteKinds, MAX_BLOCKS_OF_KINDS, byte_kinds};
 
 /// The number of bytes of a block of [`ByteKinds`].
 const BLOCK: u32 = 64;
@@ -35,7 +35,8 @@ struct OpenWord {
 }
 
 impl Splitter {
-    /// Appends the words of `canonical`, which is canonical and shorter than 4 GiB, to `words`, in text order.
+    /// Appends the words of `canonical` to `words`, in text order. `canonical` must be shorter than 4 GiB, with single spaces and
+    /// none at its ends.
     ///
     /// `other` is called for a word with a character that is not ASCII. Its arguments are the word, its kind, the byte offset
     /// of the word, and the list of words, to which it appends the words that it finds.
@@ -48,46 +49,48 @@ impl Splitter {
         if canonical.is_empty() {
             return;
         }
-        byte_kinds(canonical, &mut self.blocks);
         let mut word = OpenWord::default();
         // The bytes at the beginning of the block that belong to an ideograph of the block before.
         let mut carried = 0;
-        for (block, base) in self.blocks.iter().zip((0..).step_by(BLOCK as usize)) {
-            if block.high == 0 && !word.has_high {
-                split_ascii(block.spaces, base, &mut word, words);
-                carried = 0;
-                continue;
-            }
-            let ideographs = block.ideographs;
-            let others = !(carried | ideographs | ideographs << 1 | ideographs << 2);
-            carried = ideographs >> 62 | ideographs >> 63;
-            let (mut spaces, mut unread) = (block.spaces, u64::MAX);
-            while spaces != 0 {
-                let bit = spaces.trailing_zeros();
-                let before_space = unread & ((1 << bit) - 1);
-                word.has_high |= block.high & before_space != 0;
-                word.has_others |= others & before_space != 0;
-                let (start, end) = (word.start, base + bit);
-                if word.has_high {
-                    let kind = if word.has_others {
-                        WordKind::Mixed
-                    } else {
-                        WordKind::Ideographs
-                    };
-                    let text = canonical.get(start as usize..end as usize).unwrap_or_default();
-                    other(text, kind, start, words);
-                } else if start < end {
-                    words.push(Span { start, end });
+        for part in (0..=canonical.len()).step_by(BLOCK as usize * MAX_BLOCKS_OF_KINDS) {
+            byte_kinds(canonical, part, &mut self.blocks);
+            for (block, base) in self.blocks.iter().zip((part as u32..).step_by(BLOCK as usize)) {
+                if block.high == 0 && !word.has_high {
+                    split_ascii(block.spaces, base, &mut word, words);
+                    carried = 0;
+                    continue;
                 }
-                word = OpenWord {
-                    start: end + 1,
-                    ..OpenWord::default()
-                };
-                spaces &= spaces - 1;
-                unread = (u64::MAX << bit) << 1;
+                let ideographs = block.ideographs;
+                let others = !(carried | ideographs | ideographs << 1 | ideographs << 2);
+                carried = ideographs >> 62 | ideographs >> 63;
+                let (mut spaces, mut unread) = (block.spaces, u64::MAX);
+                while spaces != 0 {
+                    let bit = spaces.trailing_zeros();
+                    let before_space = unread & ((1 << bit) - 1);
+                    word.has_high |= block.high & before_space != 0;
+                    word.has_others |= others & before_space != 0;
+                    let (start, end) = (word.start, base + bit);
+                    if word.has_high {
+                        let kind = if word.has_others {
+                            WordKind::Mixed
+                        } else {
+                            WordKind::Ideographs
+                        };
+                        let text = canonical.get(start as usize..end as usize).unwrap_or_default();
+                        other(text, kind, start, words);
+                    } else if start < end {
+                        words.push(Span { start, end });
+                    }
+                    word = OpenWord {
+                        start: end.wrapping_add(1),
+                        ..OpenWord::default()
+                    };
+                    spaces &= spaces - 1;
+                    unread = (u64::MAX << bit) << 1;
+                }
+                word.has_high |= block.high & unread != 0;
+                word.has_others |= others & unread != 0;
             }
-            word.has_high |= block.high & unread != 0;
-            word.has_others |= others & unread != 0;
         }
     }
 }
@@ -98,7 +101,7 @@ fn split_ascii(spaces: u64, base: u32, word: &mut OpenWord, words: &mut Vec<Span
     let mut found = [Span::default(); BLOCK as usize];
     let count = spaces.count_ones() as usize;
     let (mut rest, mut start) = (spaces, word.start);
-    // The number of steps is rounded up, so that fewer numbers of steps are to be predicted. What is written beyond the last
+    // The number of steps is rounded up, so that the CPU has fewer loop lengths to predict. What is written beyond the last
     // word is not used.
     for four in found.as_chunks_mut::<4>().0.iter_mut().take(count.div_ceil(4)) {
         for span in four {
@@ -109,10 +112,10 @@ fn split_ascii(spaces: u64, base: u32, word: &mut OpenWord, words: &mut Vec<Span
         }
     }
     if count > 0 {
-        word.start = base + (u64::BITS - spaces.leading_zeros());
+        word.start = base.wrapping_add(u64::BITS - spaces.leading_zeros());
     }
-    // An ASCII word that goes on in the next block may have other characters than ideographs.
-    word.has_others = word.start < base + BLOCK;
+    // A word of ASCII that goes on in the next block has characters other than ideographs.
+    word.has_others = word.start.wrapping_sub(base) != BLOCK;
     words.extend_from_slice(&found[..count]);
 }
 
@@ -144,7 +147,7 @@ mod tests {
         #[test]
         fn splits_at_every_space(
             text in prop_oneof![any_text(), plain_text(), "[a-z ]{0,60}", "[a-z 中文é一鿿㐀]{0,90}"],
-            repeats in 1usize..5,
+            repeats in prop_oneof![1usize..5, 300usize..400],
         ) {
             let canonical = canonical(&text.repeat(repeats));
             let is_ideograph = |c: char| ('\u{4E00}'..='\u{9FFF}').contains(&c);

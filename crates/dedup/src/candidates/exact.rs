@@ -7,7 +7,7 @@
 use std::ops::Mul;
 
 use twinprint_index::planner::plan_join_uniform;
-use twinprint_index::set::TokenOrder;
+use twinprint_index::set::{TokenOrder, TokenPresence};
 use twinprint_text::Measure;
 
 use super::radius::sufficient;
@@ -65,12 +65,18 @@ impl SetJoinCost {
         self.members
     }
 
-    /// The memory of the counters and of the index.
+    /// The memory of the counters, of the shingles by which fringe members are chosen, and of the index.
     pub(crate) fn bytes(self) -> JoinBytes {
+        let counted = (self.indexed_shingles * COUNTED_SHINGLES) as u64;
+        let choosing = if self.members > self.indexed {
+            TokenPresence::bytes_for(counted)
+        } else {
+            0
+        };
         // A prefix has at least one shingle.
         let entries = self.indexed_shingles * self.prefix + self.indexed;
         JoinBytes {
-            counters: TokenOrder::bytes_for((self.indexed_shingles * COUNTED_SHINGLES) as u64) as u64,
+            counters: (TokenOrder::bytes_for(counted) + choosing) as u64,
             indexes: (self.indexed * MEMBER_BYTES + entries * ENTRY_BYTES) as u64,
         }
     }

@@ -1,6 +1,6 @@
 //! A cache of the classes of texts, so that a text that is repeated is not analysed again.
 //!
-//! Crawls contain many byte-identical copies, and a lookup takes a twentieth of the time of an analysis. The cache has
+//! Crawls contain many byte-identical copies, and a lookup takes a small part of the time of an analysis. The cache has
 //! a fixed size: it is a table of two-way buckets, in which a new text replaces the least recently used one. The cache
 //! affects time only, since an analysis gives the same class.
 //!

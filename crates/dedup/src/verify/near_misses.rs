@@ -136,7 +136,7 @@ pub(crate) struct NotedMisses {
 }
 
 impl NotedMisses {
-    /// An empty collection of near misses below `threshold`, by little.
+    /// An empty collection of near misses just below `threshold`; see [`least_near_miss`].
     pub(crate) fn below(threshold: f64) -> Self {
         Self {
             least: least_near_miss(threshold),

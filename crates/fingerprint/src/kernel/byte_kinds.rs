@@ -19,26 +19,39 @@ pub struct ByteKinds {
     pub ideographs: u64,
 }
 
-/// Replaces the content of `out` by the kinds of all bytes of `text`, a block for each 64 bytes. The last block has the end of
-/// the text, so it is empty but for one space if the length of the text is a multiple of 64. Linear.
+/// The largest number of blocks that [`byte_kinds`] returns at a time. They fit into the first-level cache.
+pub const MAX_BLOCKS_OF_KINDS: usize = 256;
+
+/// Replaces the content of `out` by the kinds of the bytes of `text` from byte `from` on, a block for each 64 bytes, at most
+/// [`MAX_BLOCKS_OF_KINDS`]. `from` must be a multiple of 64. The last block has the end of the text, so it is empty but for one
+/// space if the length of the text is a multiple of 64. Nothing is returned if `from` is greater than the length. Linear.
 ///
 /// ```
 /// use twinprint_fingerprint::kernel::{ByteKinds, byte_kinds};
 ///
 /// let mut blocks = Vec::new();
-/// byte_kinds("ab é 中", &mut blocks);
+/// byte_kinds("ab é 中", 0, &mut blocks);
 /// assert_eq!(blocks, [ByteKinds { spaces: 0b10_0010_0100, high: 0b01_1101_1000, ideographs: 0b00_0100_0000 }]);
+/// byte_kinds("ab é 中", 64, &mut blocks);
+/// assert!(blocks.is_empty());
 /// ```
-pub fn byte_kinds(text: &str, out: &mut Vec<ByteKinds>) {
-    byte_kinds_at(level(), text, out);
+pub fn byte_kinds(text: &str, from: usize, out: &mut Vec<ByteKinds>) {
+    byte_kinds_at(level(), text, from, out);
 }
 
 /// [`byte_kinds`] at a given SIMD level.
-pub fn byte_kinds_at(level: Level, text: &str, out: &mut Vec<ByteKinds>) {
+pub fn byte_kinds_at(level: Level, text: &str, from: usize, out: &mut Vec<ByteKinds>) {
     out.clear();
-    out.resize(text.len() / BLOCK + 1, ByteKinds::default());
-    run(level, text.as_bytes(), out);
-    let end = text.len() % BLOCK;
+    let Some(rest) = text.as_bytes().get(from..) else {
+        return;
+    };
+    let blocks = rest.len() / BLOCK + 1;
+    out.resize(blocks.min(MAX_BLOCKS_OF_KINDS), ByteKinds::default());
+    run(level, rest, out);
+    if blocks > out.len() {
+        return;
+    }
+    let end = rest.len() % BLOCK;
     if let Some(last) = out.last_mut() {
         let used = (1 << end) - 1;
         last.spaces = last.spaces & used | 1 << end;
@@ -49,7 +62,7 @@ pub fn byte_kinds_at(level: Level, text: &str, out: &mut Vec<ByteKinds>) {
 
 dispatch!(run [] [] (text: &[u8], out: &mut [ByteKinds]) = run_body::<Bytes>);
 
-/// Finds the kinds of the bytes of `text`. Bytes after its end count as zeros.
+/// Finds the kinds of the bytes of the first blocks of `text`, as many as `out` has. Bytes after its end count as zeros.
 ///
 /// # Safety
 /// The CPU has the instructions of `V`.

@@ -35,8 +35,13 @@ impl TokenPresence {
 
     fn words_for(tokens: u64) -> usize {
         let [fewest, most] = SIZE_BITS;
-        let bits = tokens.saturating_mul(BITS_PER_TOKEN) + 1;
+        let bits = tokens.saturating_mul(BITS_PER_TOKEN).saturating_add(1);
         1 << ((u64::BITS - bits.leading_zeros()).clamp(fewest, most) - u64::BITS.ilog2())
+    }
+
+    /// The memory of a set for about `tokens` tokens, in bytes.
+    pub fn bytes_for(tokens: u64) -> usize {
+        Self::words_for(tokens) * size_of::<u64>()
     }
 
     /// The memory in bytes.

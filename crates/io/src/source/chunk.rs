@@ -125,7 +125,7 @@ impl Chunk {
         self.records
     }
 
-    /// The number of bytes of the records, if they are in memory; 0 otherwise.
+    /// The number of bytes of the records, if the chunk has them as bytes; 0 for files, tables and records in memory.
     pub fn record_bytes(&self) -> usize {
         match &self.body {
             ChunkContent::Bytes { block, .. } => block.data.len(),

@@ -110,21 +110,28 @@ impl Shingler {
 
     fn char_grams(&mut self, text: &str, out: &mut Vec<u64>) {
         let [x, y] = self.secrets;
+        self.blocks.clear();
         let gram = |&[a, b, c, d, e]: &[u32; CHAR_GRAM]| {
             let [a, b, c, d, e] = [a, b, c, d, e].map(u64::from);
             let (first, last) = (a | b << CHAR_BITS | c << (2 * CHAR_BITS), d | e << CHAR_BITS);
             fold(first ^ x, last ^ y)
         };
-        byte_kinds(text, &mut self.blocks);
-        // `buffer` begins with the last few characters of the chunk before, because shingles overlap; the letters and
-        // numbers of this chunk follow.
+        // `buffer` begins with the last few characters of the part before, because shingles overlap; the letters and numbers of
+        // this part follow.
         let mut buffer = [0; CHAR_GRAM + CHUNK_BLOCKS * BLOCK];
         let mut count = 0;
-        let mut blocks = (0..).step_by(BLOCK).zip(&self.blocks);
-        for _ in 0..self.blocks.len().div_ceil(CHUNK_BLOCKS) {
-            for (position, block) in blocks.by_ref().take(CHUNK_BLOCKS) {
-                count += letters(text, position, *block, &mut buffer[count..]);
+        let mut position = 0;
+        let mut part = 0;
+        while position <= text.len() {
+            if part == self.blocks.len() {
+                byte_kinds(text, position, &mut self.blocks);
+                part = 0;
             }
+            for block in self.blocks[part..].iter().take(CHUNK_BLOCKS) {
+                count += letters(text, position, *block, &mut buffer[count..]);
+                position += BLOCK;
+            }
+            part = (part + CHUNK_BLOCKS).min(self.blocks.len());
             out.extend(buffer[..count].array_windows().map(gram));
             let carried = count.min(CHAR_GRAM - 1);
             buffer.copy_within(count - carried..count, 0);
@@ -196,8 +203,8 @@ fn letters(text: &str, position: usize, block: ByteKinds, out: &mut [u32]) -> us
     // The first bytes that are not ASCII may belong to a character of the block before.
     let begun = rest.iter().take(2).take_while(|&&b| b & 0xC0 == 0x80).count();
     let others = high & !ideograph_bytes & u64::MAX << begun;
-    // A character is read as four bytes.
-    if others != 0 || rest.len() < BLOCK + 3 {
+    // A character is read as three bytes.
+    if others != 0 || rest.len() < BLOCK + 2 {
         return any_letters(text, position, out);
     }
     let mut begins = (!(high | spaces)) | ideographs;
@@ -205,8 +212,8 @@ fn letters(text: &str, position: usize, block: ByteKinds, out: &mut [u32]) -> us
     for code in &mut out[..count] {
         let at = begins.trailing_zeros() as usize;
         begins &= begins - 1;
-        // In bounds: `at` is below 64, and three more bytes follow the block.
-        let [a, b, c, _] = [0, 1, 2, 3].map(|i| u32::from(rest[at + i]));
+        // In bounds: `at` is below 64, and two more bytes follow the block.
+        let [a, b, c] = [0, 1, 2].map(|i| u32::from(rest[at + i]));
         let ideograph = (a & 0x0F) << 12 | (b & 0x3F) << 6 | c & 0x3F;
         *code = if a < 0x80 { a } else { ideograph };
     }

@@ -101,7 +101,7 @@ pub(crate) struct Member {
 /// The memory of a set join in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct JoinBytes {
-    /// The counters of shingles. They follow the corpus.
+    /// The counters of shingles and the shingles of core members. They follow the corpus.
     pub(crate) counters: u64,
     /// The indexes of placed members. A join in chunks limits them.
     pub(crate) indexes: u64,

@@ -1,6 +1,7 @@
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
+use twinprint_fingerprint::kernel::MAX_BLOCKS_OF_KINDS;
 
 use super::*;
 use crate::canonical::canonical;
@@ -80,9 +81,9 @@ fn different_keys_give_disjoint_sets() {
 
 #[test]
 fn grams_continue_across_chunks() {
-    let texts = (0..400).map(|i| format!("第{i}章 word{} 中文 ", i * i));
+    let texts = (0..2000).map(|i| format!("第{i}章 word{} 中文 ", i * i));
     let text = canonical(&texts.collect::<String>());
-    assert!(text.len() > 3 * CHUNK_BLOCKS * BLOCK);
+    assert!(text.len() > 2 * MAX_BLOCKS_OF_KINDS * BLOCK);
     for from in 0..9 {
         let text = &text[text.ceil_char_boundary(from)..];
         let expected = by_definition(text, Measure::CharGrams);
