@@ -193,6 +193,22 @@ fn beyond_basic_plane(c: char) -> Class {
         .unwrap_or_else(|| classify(c))
 }
 
+/// The number of ASCII bytes before the first byte that is not ASCII.
+pub(crate) fn ascii_prefix(bytes: &[u8]) -> usize {
+    const HIGH: u64 = 0x8080_8080_8080_8080;
+    let (chunks, _) = bytes.as_chunks::<32>();
+    let mut length = chunks.iter().take_while(|chunk| chunk.is_ascii()).count() * 32;
+    let (eights, tail) = bytes.get(length..).unwrap_or_default().as_chunks::<8>();
+    for eight in eights {
+        let beyond = u64::from_le_bytes(*eight) & HIGH;
+        if beyond != 0 {
+            return length + beyond.trailing_zeros() as usize / 8;
+        }
+        length += 8;
+    }
+    length + tail.iter().position(|&b| b >= 0x80).unwrap_or(tail.len())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -7,8 +7,7 @@
 //! Invisible characters are removed first. Otherwise a zero-width space between a letter and its accent would keep them
 //! apart in the first normalisation, and a second normalisation would compose them: the result would not be stable.
 
-use crate::chars::{Class, Classes, is_invisible, is_word, normal_form};
-use crate::spaces::ascii_prefix;
+use crate::chars::{Class, Classes, ascii_prefix, is_invisible, is_word, normal_form};
 
 /// Receives a text piece by piece, in order.
 pub(crate) trait Sink {

@@ -4,10 +4,9 @@
 //! which cuts them further.
 
 use twinprint_fingerprint::Span;
-use twinprint_fingerprint::kernel::{ByteKinds, MAX_BLOCKS_OF_KINDS, byte_kinds};
+use twinprint_fingerprint::kernel::{ByteKinds, byte_kinds};
 
-/// The number of bytes of a block of [`ByteKinds`].
-const BLOCK: u32 = 64;
+const BLOCK: u32 = ByteKinds::BLOCK_BYTES as u32;
 
 /// The characters of a word that is not ASCII.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,8 +29,10 @@ struct OpenWord {
     /// The byte at which the word begins.
     start: u32,
     has_high: bool,
-    /// True if it has other characters than ideographs from U+4E00 to U+9FFF.
+    /// True if it has characters other than ideographs from U+4E00 to U+9FFF.
     has_others: bool,
+    /// The bytes at the beginning of the next block that belong to the last ideograph, as a mask.
+    carried: u64,
 }
 
 impl Splitter {
@@ -50,49 +51,62 @@ impl Splitter {
             return;
         }
         let mut word = OpenWord::default();
-        // The bytes at the beginning of the block that belong to an ideograph of the block before.
-        let mut carried = 0;
-        for part in (0..=canonical.len()).step_by(BLOCK as usize * MAX_BLOCKS_OF_KINDS) {
+        for part in (0..=canonical.len()).step_by(ByteKinds::MAX_BYTES) {
             byte_kinds(canonical, part, &mut self.blocks);
             for (block, base) in self.blocks.iter().zip((part as u32..).step_by(BLOCK as usize)) {
                 if block.high == 0 && !word.has_high {
                     split_ascii(block.spaces, base, &mut word, words);
-                    carried = 0;
-                    continue;
+                } else {
+                    split_mixed(canonical, *block, base, &mut word, words, &mut other);
                 }
-                let ideographs = block.ideographs;
-                let others = !(carried | ideographs | ideographs << 1 | ideographs << 2);
-                carried = ideographs >> 62 | ideographs >> 63;
-                let (mut spaces, mut unread) = (block.spaces, u64::MAX);
-                while spaces != 0 {
-                    let bit = spaces.trailing_zeros();
-                    let before_space = unread & ((1 << bit) - 1);
-                    word.has_high |= block.high & before_space != 0;
-                    word.has_others |= others & before_space != 0;
-                    let (start, end) = (word.start, base + bit);
-                    if word.has_high {
-                        let kind = if word.has_others {
-                            WordKind::Mixed
-                        } else {
-                            WordKind::Ideographs
-                        };
-                        let text = canonical.get(start as usize..end as usize).unwrap_or_default();
-                        other(text, kind, start, words);
-                    } else if start < end {
-                        words.push(Span { start, end });
-                    }
-                    word = OpenWord {
-                        start: end.wrapping_add(1),
-                        ..OpenWord::default()
-                    };
-                    spaces &= spaces - 1;
-                    unread = (u64::MAX << bit) << 1;
-                }
-                word.has_high |= block.high & unread != 0;
-                word.has_others |= others & unread != 0;
             }
         }
     }
+}
+
+/// Appends the words that end at the spaces of a block, which begins at byte `base`, and passes those that are not ASCII to
+/// `other`; see [`Splitter::split`]. `word` is the word that is open before the block, and becomes the one that is open after
+/// it.
+#[inline]
+fn split_mixed(
+    canonical: &str,
+    block: ByteKinds,
+    base: u32,
+    word: &mut OpenWord,
+    words: &mut Vec<Span>,
+    other: &mut impl FnMut(&str, WordKind, u32, &mut Vec<Span>),
+) {
+    let ideographs = block.ideographs;
+    let others = !(word.carried | ideographs | ideographs << 1 | ideographs << 2);
+    let carried = ideographs >> 62 | ideographs >> 63;
+    let (mut spaces, mut unread) = (block.spaces, u64::MAX);
+    while spaces != 0 {
+        let bit = spaces.trailing_zeros();
+        let before_space = unread & ((1 << bit) - 1);
+        word.has_high |= block.high & before_space != 0;
+        word.has_others |= others & before_space != 0;
+        let (start, end) = (word.start, base + bit);
+        if word.has_high {
+            let kind = if word.has_others {
+                WordKind::Mixed
+            } else {
+                WordKind::Ideographs
+            };
+            let text = canonical.get(start as usize..end as usize).unwrap_or_default();
+            other(text, kind, start, words);
+        } else if start < end {
+            words.push(Span { start, end });
+        }
+        *word = OpenWord {
+            start: end.wrapping_add(1),
+            ..OpenWord::default()
+        };
+        spaces &= spaces - 1;
+        unread = (u64::MAX << bit) << 1;
+    }
+    word.has_high |= block.high & unread != 0;
+    word.has_others |= others & unread != 0;
+    word.carried = carried;
 }
 
 /// Appends the words of ASCII that end at the spaces of a block, which begins at byte `base`. `word` is the word that is open
@@ -117,22 +131,6 @@ fn split_ascii(spaces: u64, base: u32, word: &mut OpenWord, words: &mut Vec<Span
     // A word of ASCII that goes on in the next block has characters other than ideographs.
     word.has_others = word.start.wrapping_sub(base) != BLOCK;
     words.extend_from_slice(&found[..count]);
-}
-
-/// The number of ASCII bytes before the first byte that is not ASCII.
-pub(crate) fn ascii_prefix(bytes: &[u8]) -> usize {
-    const HIGH: u64 = 0x8080_8080_8080_8080;
-    let (chunks, _) = bytes.as_chunks::<32>();
-    let mut length = chunks.iter().take_while(|chunk| chunk.is_ascii()).count() * 32;
-    let (eights, tail) = bytes.get(length..).unwrap_or_default().as_chunks::<8>();
-    for eight in eights {
-        let beyond = u64::from_le_bytes(*eight) & HIGH;
-        if beyond != 0 {
-            return length + beyond.trailing_zeros() as usize / 8;
-        }
-        length += 8;
-    }
-    length + tail.iter().position(|&b| b >= 0x80).unwrap_or(tail.len())
 }
 
 #[cfg(test)]

@@ -10,11 +10,10 @@ use std::ops::Range;
 
 use twinprint_fingerprint::Span;
 
+use crate::chars::ascii_prefix;
+
 /// The minimum length of a run in bytes. Shorter runs are not faster than the general case.
 const MIN_RUN: usize = 64;
-
-/// Number of bytes that are checked for ASCII at a time.
-const CHUNK: usize = 32;
 
 /// Replaces the content of `runs` by the ASCII runs of `text` that have at least `n` and at least [`MIN_RUN`] bytes, in
 /// text order. `text` is shorter than 4 GiB. Linear.
@@ -34,18 +33,6 @@ pub(crate) fn ascii_runs(text: &str, n: usize, runs: &mut Vec<Span>) {
         let others = rest.iter().skip(length);
         position += length + others.take_while(|b| !b.is_ascii()).count();
     }
-}
-
-/// The number of ASCII bytes before the first byte that is not ASCII.
-fn ascii_prefix(bytes: &[u8]) -> usize {
-    let (chunks, _) = bytes.as_chunks::<CHUNK>();
-    let whole = CHUNK * chunks.iter().take_while(|chunk| chunk.is_ascii()).count();
-    whole
-        + bytes
-            .iter()
-            .skip(whole)
-            .take_while(|byte| byte.is_ascii())
-            .count()
 }
 
 /// The byte ranges whose windows of n characters are not inside a run. `runs` is the result of [`ascii_runs`] for the

@@ -102,14 +102,15 @@ impl ChunkAnalysis<'_> {
         source_options: &SourceOptions,
         analyzer: &mut Analyzer,
     ) -> AnalysedChunk {
+        // A canonical text is seldom longer than its record.
+        let text_bytes = if self.options.verify {
+            chunk.record_bytes()
+        } else {
+            0
+        };
         let mut out = AnalysedChunk {
             records: Vec::with_capacity(chunk.records() as usize),
-            // A canonical text is seldom longer than its record.
-            texts: String::with_capacity(if self.options.verify {
-                chunk.record_bytes()
-            } else {
-                0
-            }),
+            texts: String::with_capacity(text_bytes),
             id_type: chunk.id_type(source_options),
             ..AnalysedChunk::default()
         };
@@ -188,8 +189,8 @@ impl ChunkAnalysis<'_> {
     /// Returns the class of a text, and its analysis unless the cache has the class. Adds the canonical text to `texts`
     /// in a run with verification.
     fn class(&self, text: &str, analyzer: &mut Analyzer, texts: &mut String) -> (ClassKey, Option<NewText>) {
-        let cached = self.cache.key(text);
-        if let Some(class) = self.cache.class(cached, self.batch) {
+        let hash = self.cache.hash(text);
+        if let Some(class) = self.cache.class(hash, self.batch) {
             return (class, None);
         }
         let options = self.options;
@@ -204,7 +205,7 @@ impl ChunkAnalysis<'_> {
             let low = analysis.fingerprint & (u128::MAX >> (128 - width));
             [low as u64, (low >> 64) as u64]
         };
-        self.cache.insert(cached, class, self.batch);
+        self.cache.insert(hash, class, self.batch);
         let kept = if options.verify && !analysis.is_empty() {
             analysis.canonical
         } else {

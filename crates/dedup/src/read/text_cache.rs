@@ -20,11 +20,7 @@ const SHARDS: usize = 64;
 const BUCKETS: usize = 1 << 11;
 
 /// A keyed 128-bit hash of the bytes of a text.
-type TextHash = [u64; 2];
-
-/// A text to look up in the cache, by its hash.
-#[derive(Clone, Copy)]
-pub(crate) struct CacheKey(TextHash);
+pub(crate) type TextHash = [u64; 2];
 
 #[derive(Clone, Copy, Default)]
 struct CachedText {
@@ -51,14 +47,14 @@ impl TextCache {
         }
     }
 
-    /// The key of a text. Linear.
-    pub(crate) fn key(&self, text: &str) -> CacheKey {
-        CacheKey(HighwayHasher::new(self.key).hash128(text.as_bytes()))
+    /// Computes the hash by which a text is cached. Linear.
+    pub(crate) fn hash(&self, text: &str) -> TextHash {
+        HighwayHasher::new(self.key).hash128(text.as_bytes())
     }
 
     /// Looks up the class of a text among those cached in batches before `batch`. Texts of the same batch do not count,
     /// because their order in the input is not known yet, and the first text of a class must have its analysis.
-    pub(crate) fn class(&self, CacheKey(text): CacheKey, batch: u32) -> Option<ClassKey> {
+    pub(crate) fn class(&self, text: TextHash, batch: u32) -> Option<ClassKey> {
         self.bucket(text, |[newer, older]| {
             if older.text == text {
                 std::mem::swap(newer, older);
@@ -68,7 +64,7 @@ impl TextCache {
     }
 
     /// Adds the class of a text of `batch`, which is at least 1.
-    pub(crate) fn insert(&self, CacheKey(text): CacheKey, class: ClassKey, batch: u32) {
+    pub(crate) fn insert(&self, text: TextHash, class: ClassKey, batch: u32) {
         self.bucket(text, |[newer, older]| {
             if newer.text != text {
                 *older = *newer;
@@ -99,7 +95,7 @@ mod tests {
     #[test]
     fn a_text_is_found_in_later_batches_only() {
         let cache = TextCache::new([7; 4]);
-        let (text, class) = (CacheKey([1, 2]), [3, 4]);
+        let (text, class) = ([1, 2], [3, 4]);
         assert_eq!(cache.class(text, 1), None);
         cache.insert(text, class, 1);
         assert_eq!(cache.class(text, 1), None);
@@ -114,11 +110,11 @@ mod tests {
         let cache = TextCache::new([7; 4]);
         let texts = [0u64, 1, 2].map(|i| [5 + SHARDS as u64 * i, 9]);
         for text in texts.iter().take(2) {
-            cache.insert(CacheKey(*text), *text, 1);
+            cache.insert(*text, *text, 1);
         }
-        assert_eq!(cache.class(CacheKey(texts[0]), 2), Some(texts[0]));
-        cache.insert(CacheKey(texts[2]), texts[2], 1);
-        let classes = texts.map(|text| cache.class(CacheKey(text), 2));
+        assert_eq!(cache.class(texts[0], 2), Some(texts[0]));
+        cache.insert(texts[2], texts[2], 1);
+        let classes = texts.map(|text| cache.class(text, 2));
         assert_eq!(classes, [Some(texts[0]), None, Some(texts[2])]);
     }
 }

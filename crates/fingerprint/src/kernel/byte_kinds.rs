@@ -5,9 +5,6 @@ use super::dispatch::dispatch;
 use super::lanes::ByteBlock;
 use crate::level::{Level, level};
 
-/// The number of bytes of a block.
-const BLOCK: usize = 64;
-
 /// The kinds of the bytes of a block of 64 bytes of a text. Bit i of a mask stands for byte i of the block.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ByteKinds {
@@ -19,11 +16,20 @@ pub struct ByteKinds {
     pub ideographs: u64,
 }
 
-/// The largest number of blocks that [`byte_kinds`] returns at a time. They fit into the first-level cache.
-pub const MAX_BLOCKS_OF_KINDS: usize = 256;
+const BLOCK: usize = ByteKinds::BLOCK_BYTES;
+
+impl ByteKinds {
+    /// The number of bytes of a block.
+    pub const BLOCK_BYTES: usize = 64;
+    /// The largest number of blocks that [`byte_kinds`] returns at a time. What a caller makes of them fits into the first-level
+    /// cache.
+    pub const MAX_BLOCKS: usize = 32;
+    /// The number of bytes of [`MAX_BLOCKS`](Self::MAX_BLOCKS) blocks.
+    pub const MAX_BYTES: usize = Self::MAX_BLOCKS * Self::BLOCK_BYTES;
+}
 
 /// Replaces the content of `out` by the kinds of the bytes of `text` from byte `from` on, a block for each 64 bytes, at most
-/// [`MAX_BLOCKS_OF_KINDS`]. `from` must be a multiple of 64. The last block has the end of the text, so it is empty but for one
+/// [`ByteKinds::MAX_BLOCKS`]. `from` must be a multiple of 64. The last block has the end of the text, so it is empty but for one
 /// space if the length of the text is a multiple of 64. Nothing is returned if `from` is greater than the length. Linear.
 ///
 /// ```
@@ -46,7 +52,7 @@ pub fn byte_kinds_at(level: Level, text: &str, from: usize, out: &mut Vec<ByteKi
         return;
     };
     let blocks = rest.len() / BLOCK + 1;
-    out.resize(blocks.min(MAX_BLOCKS_OF_KINDS), ByteKinds::default());
+    out.resize(blocks.min(ByteKinds::MAX_BLOCKS), ByteKinds::default());
     run(level, rest, out);
     if blocks > out.len() {
         return;

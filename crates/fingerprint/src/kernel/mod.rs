@@ -38,7 +38,7 @@ mod unpack;
 mod vote;
 
 pub use crate::hits::{PairHit, RangeHit, RowDistance};
-pub use byte_kinds::{ByteKinds, MAX_BLOCKS_OF_KINDS, byte_kinds, byte_kinds_at};
+pub use byte_kinds::{ByteKinds, byte_kinds, byte_kinds_at};
 pub use canonical::{Canonicalised, CharacterEffect, SimpleCharacters, canonicalise, canonicalise_at};
 pub use packed::{PackedRows, RowRange};
 pub use prefetch::prefetch_read;

@@ -1,5 +1,7 @@
 //! A bitmap of a set of tokens, by which most pairs of sets below a threshold are excluded without their tokens.
 
+use super::place::element;
+
 /// The number of words of a bitmap.
 const WORDS: usize = 2;
 /// The number of bits of a bitmap, a power of two.
@@ -29,10 +31,9 @@ impl TokenBitmap {
     /// Makes the bitmap of a set of distinct tokens. Linear.
     pub fn of(tokens: &[u64]) -> Self {
         let mut bits = [0; WORDS];
-        for token in tokens {
-            // The leading bits of a product with an odd constant depend on all bits of the token.
-            let bit = token.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (u64::BITS - BITS.ilog2());
-            bits[(bit / u64::from(u64::BITS)) as usize] ^= 1 << (bit % u64::from(u64::BITS));
+        for &token in tokens {
+            let bit = element(token, BITS.ilog2());
+            bits[bit / 64] ^= 1 << (bit % 64);
         }
         Self(bits)
     }

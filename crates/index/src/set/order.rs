@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicU16, Ordering};
 
+use super::place::{element, table_bits};
+
 /// The smallest and the largest number of counters, as powers of two: 128 KiB and 256 MiB.
 const COUNTER_BITS: [u32; 2] = [16, 27];
 
@@ -49,9 +51,7 @@ impl TokenOrder {
     }
 
     fn counters_for(tokens: u64) -> usize {
-        let [fewest, most] = COUNTER_BITS;
-        let counters = tokens / TOKENS_PER_COUNTER + 1;
-        1 << (u64::BITS - counters.leading_zeros()).clamp(fewest, most)
+        1 << table_bits(tokens / TOKENS_PER_COUNTER + 1, COUNTER_BITS)
     }
 
     /// The memory that the counters of an order for about `tokens` tokens take, in bytes.
@@ -65,10 +65,8 @@ impl TokenOrder {
     }
 
     fn counter(&self, token: u64) -> &AtomicU16 {
-        // The top bits of a product with an odd constant depend on all bits of the token. In bounds: the shift leaves as
-        // many bits as an index has.
-        let shift = u64::BITS - self.counters.len().trailing_zeros();
-        &self.counters[(token.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> shift) as usize]
+        // In bounds: an element is below the number of counters.
+        &self.counters[element(token, self.counters.len().trailing_zeros())]
     }
 
     /// Adds one to the count of each of the tokens.

@@ -1,6 +1,7 @@
-//! The shard and the tag under which the postings of a token are stored, and the size classes of sets.
+//! The places of tokens in tables: the shard and the tag under which the postings of a token are stored, and the element of
+//! a bitmap or of an array of counters; and the size classes of sets.
 //!
-//! Both come from a hash of the token: its leading 10 bits choose one of 1024 shards, and the next 28 are the tag. Two
+//! The shard and the tag come from a hash of the token: its leading 10 bits choose one of 1024 shards, and the next 28 are the tag. Two
 //! tokens have the same shard and tag with probability 2⁻³⁸. Among 10⁹ entries every tenth prefix of 29 tokens meets an
 //! unrelated entry, which adds a needless candidate. No candidate is lost.
 
@@ -29,6 +30,18 @@ impl PostingPlace {
             tag: (x >> (64 - SHARD_BITS - TAG_BITS)) as u32 & ((1 << TAG_BITS) - 1),
         }
     }
+}
+
+/// Returns the element of a table of 2^`bits` elements, 0 < `bits` < 64, that a token has. The leading bits of a product with an
+/// odd constant depend on all bits of the token.
+#[inline]
+pub(super) fn element(token: u64, bits: u32) -> usize {
+    (token.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (u64::BITS - bits)) as usize
+}
+
+/// Returns log₂ of the number of elements of a table: more than `elements`, and in the range `[fewest, most]`.
+pub(super) fn table_bits(elements: u64, [fewest, most]: [u32; 2]) -> u32 {
+    (u64::BITS - elements.leading_zeros()).clamp(fewest, most)
 }
 
 /// Returns the class of a set size: the position of its leading bit and the three bits after it. It never decreases as

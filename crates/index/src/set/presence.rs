@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::place::{element, table_bits};
+
 /// The number of bits for each added token, up to the largest number of bits. One in sixteen other tokens seems to be in the
 /// set then.
 const BITS_PER_TOKEN: u64 = 16;
@@ -34,9 +36,8 @@ impl TokenPresence {
     }
 
     fn words_for(tokens: u64) -> usize {
-        let [fewest, most] = SIZE_BITS;
         let bits = tokens.saturating_mul(BITS_PER_TOKEN).saturating_add(1);
-        1 << ((u64::BITS - bits.leading_zeros()).clamp(fewest, most) - u64::BITS.ilog2())
+        1 << (table_bits(bits, SIZE_BITS) - u64::BITS.ilog2())
     }
 
     /// The memory of a set for about `tokens` tokens, in bytes.
@@ -51,11 +52,9 @@ impl TokenPresence {
 
     /// The word and the mask of the bit of a token.
     fn place(&self, token: u64) -> (&AtomicU64, u64) {
-        // The top bits of a product with an odd constant depend on all bits of the token. In bounds: the shift leaves as many
-        // bits as an index has.
-        let shift = u64::BITS - self.words.len().trailing_zeros() - u64::BITS.ilog2();
-        let bit = token.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> shift;
-        (&self.words[(bit / 64) as usize], 1 << (bit % 64))
+        // In bounds: an element is below the number of bits.
+        let bit = element(token, self.words.len().trailing_zeros() + u64::BITS.ilog2());
+        (&self.words[bit / 64], 1 << (bit % 64))
     }
 
     /// Adds tokens.

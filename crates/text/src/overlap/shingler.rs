@@ -15,11 +15,7 @@ pub const CHAR_GRAM: usize = 5;
 /// Number of words of a shingle, in texts measured by words.
 pub const WORD_GRAM: usize = 3;
 
-/// The number of bytes of a block of [`ByteKinds`].
-const BLOCK: usize = 64;
-
-/// Number of blocks of text that are decoded at a time, so that their characters stay in the first-level cache.
-const CHUNK_BLOCKS: usize = 32;
+const BLOCK: usize = ByteKinds::BLOCK_BYTES;
 
 /// Number of words that are hashed at a time.
 const WORDS_PER_BATCH: usize = 256;
@@ -110,7 +106,6 @@ impl Shingler {
 
     fn char_grams(&mut self, text: &str, out: &mut Vec<u64>) {
         let [x, y] = self.secrets;
-        self.blocks.clear();
         let gram = |&[a, b, c, d, e]: &[u32; CHAR_GRAM]| {
             let [a, b, c, d, e] = [a, b, c, d, e].map(u64::from);
             let (first, last) = (a | b << CHAR_BITS | c << (2 * CHAR_BITS), d | e << CHAR_BITS);
@@ -118,20 +113,13 @@ impl Shingler {
         };
         // `buffer` begins with the last few characters of the part before, because shingles overlap; the letters and numbers of
         // this part follow.
-        let mut buffer = [0; CHAR_GRAM + CHUNK_BLOCKS * BLOCK];
+        let mut buffer = [0; CHAR_GRAM + ByteKinds::MAX_BYTES];
         let mut count = 0;
-        let mut position = 0;
-        let mut part = 0;
-        while position <= text.len() {
-            if part == self.blocks.len() {
-                byte_kinds(text, position, &mut self.blocks);
-                part = 0;
-            }
-            for block in self.blocks[part..].iter().take(CHUNK_BLOCKS) {
+        for part in (0..=text.len()).step_by(ByteKinds::MAX_BYTES) {
+            byte_kinds(text, part, &mut self.blocks);
+            for (block, position) in self.blocks.iter().zip((part..).step_by(BLOCK)) {
                 count += letters(text, position, *block, &mut buffer[count..]);
-                position += BLOCK;
             }
-            part = (part + CHUNK_BLOCKS).min(self.blocks.len());
             out.extend(buffer[..count].array_windows().map(gram));
             let carried = count.min(CHAR_GRAM - 1);
             buffer.copy_within(count - carried..count, 0);

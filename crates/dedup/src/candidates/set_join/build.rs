@@ -5,7 +5,7 @@ use twinprint_cluster::JoinRole;
 use twinprint_index::set::{PrefixFilter, TokenOrder, TokenPresence};
 use twinprint_text::Measure;
 
-use super::{MAX_SLICE_MEMBERS, MeasureJoin, MemberIndex, SetJoin, members};
+use super::{CoreShingles, MAX_SLICE_MEMBERS, MeasureJoin, MemberIndex, SetJoin, members};
 use crate::corpus::shingle_sets::{SetCache, SetKey};
 use crate::error::DedupError;
 use crate::ids::{IdVec, ItemId};
@@ -38,32 +38,28 @@ impl SetJoin {
                 .into_iter()
                 .filter(|&item| sets.measure(item).with(measure) == measure)
                 .collect();
-            let core: Vec<ItemId> = native
-                .iter()
-                .copied()
-                .filter(|item| roles[*item] == JoinRole::Core)
-                .collect();
             let foreign_items = foreign(sets, [&native, &others], measure, threshold)?;
             let is_core = |&item: &ItemId| roles[item] == JoinRole::Core;
+            let core: Vec<ItemId> = native.iter().copied().filter(is_core).collect();
             let foreign_core: Vec<ItemId> = foreign_items.iter().copied().filter(is_core).collect();
             let order = TokenOrder::new(tokens(&core, sets));
             let has_fringe = core.len() + foreign_core.len() < native.len() + foreign_items.len();
-            let core_shingles = has_fringe.then(|| {
-                let shingles = TokenPresence::new(tokens(&core, sets) + tokens(&foreign_core, sets));
-                (shingles, PrefixFilter::new(least_near_miss(threshold)))
+            let core_shingles = has_fringe.then(|| CoreShingles {
+                shingles: TokenPresence::new(tokens(&core, sets) + tokens(&foreign_core, sets)),
+                filter: PrefixFilter::new(least_near_miss(threshold)),
             });
-            let note = |shingles: &[u64]| {
-                if let Some((core, _)) = &core_shingles {
-                    core.add(shingles);
-                }
-                None::<()>
-            };
             sets.each(keys(&core, measure), |_, shingles| {
                 order.count(shingles);
-                note(shingles)
+                if let Some(core) = &core_shingles {
+                    core.shingles.add(shingles);
+                }
+                None::<()>
             })?;
-            if has_fringe {
-                sets.each(keys(&foreign_core, measure), |_, shingles| note(shingles))?;
+            if let Some(core) = &core_shingles {
+                sets.each(keys(&foreign_core, measure), |_, shingles| {
+                    core.shingles.add(shingles);
+                    None::<()>
+                })?;
             }
             joins.push(MeasureJoin {
                 measure,

@@ -50,11 +50,24 @@ struct MeasureJoin {
     /// The items of the foreign members.
     foreign_items: FxHashSet<ItemId>,
     order: TokenOrder,
-    /// The shingles of all core members, and the filter at the Jaccard of near misses; `None` if there are no fringe members,
-    /// which are chosen by them.
-    core_shingles: Option<(TokenPresence, PrefixFilter)>,
+    /// The shingles by which fringe members are chosen; `None` if there are none.
+    core_shingles: Option<CoreShingles>,
     /// The members of the current block, with the prefixes of their shingle sets.
     block: FxHashMap<ItemId, MemberPrefix>,
+}
+
+/// The shingles of all core members. Fringe members that share too few of them need not be looked up.
+struct CoreShingles {
+    shingles: TokenPresence,
+    /// The filter at the Jaccard of near misses.
+    filter: PrefixFilter,
+}
+
+impl CoreShingles {
+    /// True if a set may be a duplicate or a near miss of a core member.
+    fn may_match(&self, shingles: &[u64]) -> bool {
+        self.shingles.most_present(shingles) >= self.filter.least_overlap(shingles.len())
+    }
 }
 
 /// The prefix of a member's shingle set, with the size and the bitmap of the whole set.
@@ -128,10 +141,8 @@ impl SetJoin {
         let mut bytes = JoinBytes::default();
         for join in &self.joins {
             bytes.counters += join.order.bytes() as u64;
-            bytes.counters += join
-                .core_shingles
-                .as_ref()
-                .map_or(0, |(shingles, _)| shingles.bytes()) as u64;
+            let core = join.core_shingles.as_ref();
+            bytes.counters += core.map_or(0, |core| core.shingles.bytes()) as u64;
             for index in [&join.native, &join.foreign] {
                 bytes.indexes += (index.core.bytes() + index.fringe.bytes()) as u64;
             }
@@ -181,7 +192,8 @@ impl SetJoin {
                 .iter()
                 .filter_map(|&item| join.key(sets.measure(item), item));
             let block = sets.each(keys.collect(), |SetKey { item, .. }, shingles| {
-                let found = may_be_placed || join.may_find(shingles);
+                let core = join.core_shingles.as_ref();
+                let found = may_be_placed || core.is_none_or(|core| core.may_match(shingles));
                 found.then(|| (item, join.prefix(shingles)))
             })?;
             join.block = block.into_iter().collect();
@@ -248,13 +260,6 @@ impl MeasureJoin {
             index.core.seal();
             index.fringe.seal();
         }
-    }
-
-    /// True if a set may be a duplicate or a near miss of a core member: core members have enough of its shingles.
-    fn may_find(&self, shingles: &[u64]) -> bool {
-        self.core_shingles
-            .as_ref()
-            .is_none_or(|(core, filter)| core.most_present(shingles) >= filter.least_overlap(shingles.len()))
     }
 
     fn prefix(&self, shingles: &[u64]) -> MemberPrefix {

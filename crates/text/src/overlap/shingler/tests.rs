@@ -1,7 +1,6 @@
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
-use twinprint_fingerprint::kernel::MAX_BLOCKS_OF_KINDS;
 
 use super::*;
 use crate::canonical::canonical;
@@ -83,7 +82,7 @@ fn different_keys_give_disjoint_sets() {
 fn grams_continue_across_chunks() {
     let texts = (0..2000).map(|i| format!("第{i}章 word{} 中文 ", i * i));
     let text = canonical(&texts.collect::<String>());
-    assert!(text.len() > 2 * MAX_BLOCKS_OF_KINDS * BLOCK);
+    assert!(text.len() > 2 * ByteKinds::MAX_BYTES);
     for from in 0..9 {
         let text = &text[text.ceil_char_boundary(from)..];
         let expected = by_definition(text, Measure::CharGrams);
