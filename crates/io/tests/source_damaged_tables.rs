@@ -152,6 +152,35 @@ proptest! {
     }
 }
 
+/// A changed length of a message must not hide the messages that follow it.
+#[test]
+fn a_stream_with_a_longer_message_is_damaged() {
+    const MESSAGE: [u8; 4] = [0xff; 4];
+    let rows = 45;
+    let bytes = arrow_stream(rows, 10);
+    let messages: Vec<usize> = (0..bytes.len() - 4)
+        .filter(|&at| bytes[at..].starts_with(&MESSAGE))
+        .collect();
+    assert_eq!(messages.len(), 7, "a schema, five record batches and the end");
+    let end = messages.len() - 1;
+    for (i, &at) in messages[..end].iter().enumerate() {
+        // The length of the message, and each byte that may be a part of the length of its body.
+        for place in at + 4..messages[i + 1].min(at + 136) {
+            for bit in 0..8 {
+                let mut changed = bytes.clone();
+                changed[place] ^= 1 << bit;
+                let (_, intake) = read("a.feather", &changed);
+                let loss = intake.loss();
+                let known = intake.records() + loss.rows;
+                assert!(
+                    known >= rows as u64 || loss.unread_bytes > 0,
+                    "{place} {bit} {intake:?}"
+                );
+            }
+        }
+    }
+}
+
 #[test]
 fn bytes_after_a_stream_are_counted() {
     let one = arrow_stream(3, 3);

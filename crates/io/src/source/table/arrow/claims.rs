@@ -1,4 +1,7 @@
 //! Checks the offsets and lengths that a record batch states before it is decoded, because the decoder trusts them.
+//!
+//! A stream has no list of its messages. A stated length that is too large would make the reader skip the messages that
+//! follow, so the lengths of a stream are compared with what the messages contain.
 
 use arrow_ipc::{Message, RecordBatch};
 
@@ -9,13 +12,39 @@ use crate::source::reject::RejectReason;
 const MAX_UNPACKED: u64 = 4 << 30;
 /// The largest accepted ratio between the decompressed and the compressed size of a buffer. zstd does not reach it.
 const MAX_RATIO: u64 = 1 << 16;
+/// The largest accepted padding after the last buffer of a body, in bytes. Writers pad to multiples of 8 or 64 bytes. A
+/// message with a column is longer than this.
+const MAX_PADDING: i64 = 64;
 
 pub(super) fn check(message: Message<'_>, body: &[u8]) -> Result<(), RejectReason> {
-    let batch = message.header_as_record_batch().or_else(|| {
+    batch_of(message).map_or(Ok(()), |batch| check_batch(batch, body))
+}
+
+/// Checks that the body of a message ends with the last of its buffers.
+pub(super) fn check_length(message: Message<'_>) -> Result<(), RejectReason> {
+    let Some(batch) = batch_of(message) else {
+        return Ok(());
+    };
+    let ends = batch
+        .buffers()
+        .into_iter()
+        .flatten()
+        .map(|buffer| buffer.offset().saturating_add(buffer.length()));
+    let unused = message.bodyLength().saturating_sub(ends.max().unwrap_or(0));
+    if unused > MAX_PADDING {
+        return Err(broken(format_args!(
+            "the last {unused} bytes of a record batch belong to none of its columns"
+        )));
+    }
+    Ok(())
+}
+
+/// Returns the record batch of a message, or that of a dictionary.
+fn batch_of(message: Message<'_>) -> Option<RecordBatch<'_>> {
+    message.header_as_record_batch().or_else(|| {
         let dictionary = message.header_as_dictionary_batch()?;
         dictionary.data()
-    });
-    batch.map_or(Ok(()), |batch| check_batch(batch, body))
+    })
 }
 
 fn check_batch(batch: RecordBatch<'_>, body: &[u8]) -> Result<(), RejectReason> {

@@ -7,7 +7,7 @@ use arrow_ipc::convert::fb_to_schema;
 use arrow_ipc::{Block, CompressionType, MessageHeader, MetadataVersion, root_as_footer, root_as_message};
 use arrow_schema::Schema;
 
-use super::{Message, MessageKind, broken, not_arrow};
+use super::{Message, MessageKind, broken, claims, not_arrow};
 use crate::source::loss::Loss;
 use crate::source::reject::RejectReason;
 
@@ -236,14 +236,30 @@ fn next_message(input: &mut File, at: u64, bytes: u64) -> Result<Option<(Vec<u8>
         return Err(cut());
     }
     let bytes_of_header = read(input, at, header)?;
-    let body = message(&bytes_of_header)?.bodyLength();
+    if contains_message(&bytes_of_header) {
+        return Err(broken("a message is shorter than the length that it states"));
+    }
+    let message = message(&bytes_of_header)?;
+    let body = message.bodyLength();
     if !u64::try_from(body).is_ok_and(|body| body <= left - header) {
         return Err(cut());
     }
+    claims::check_length(message)?;
     Ok(Some((
         bytes_of_header,
         Block::new(at as i64, header as i32, body),
     )))
+}
+
+/// Returns true if another message begins within the header of a message. Then the stated length of the header is wrong,
+/// and the rows of the other message would be lost without notice.
+fn contains_message(header: &[u8]) -> bool {
+    // Messages begin at multiples of 8 bytes.
+    const ALIGNMENT: usize = 8;
+    let starts = (ALIGNMENT..header.len()).step_by(ALIGNMENT);
+    starts
+        .filter_map(|start| header.get(start..))
+        .any(|bytes| bytes.starts_with(&CONTINUATION) && message(bytes).is_ok())
 }
 
 /// Reads `length` bytes. The caller has checked that they are within the file.
