@@ -469,3 +469,41 @@ proptest! {
         }
     }
 }
+
+proptest! {
+    #[test]
+    fn differing_bits_are_counted_up_to_the_limit(
+        words in prop::collection::vec((any::<u64>(), any::<u64>()), 0..200),
+        more in prop::collection::vec(any::<u64>(), 0..3),
+        share in 0.0..1.5f64,
+    ) {
+        let (a, mut b): (Vec<u64>, Vec<u64>) = words.into_iter().unzip();
+        let differing: usize = a.iter().zip(&b).map(|(a, b)| (a ^ b).count_ones() as usize).sum();
+        b.extend(more);
+        for level in Level::available() {
+            for limit in [(differing as f64 * share) as usize, differing, differing.saturating_sub(1)] {
+                let expected = differing <= limit;
+                prop_assert_eq!(kernel::differ_in_at_most_at(level, &a, &b, limit), expected, "{}", level);
+                prop_assert_eq!(kernel::differ_in_at_most_at(level, &b, &a, limit), expected, "{}", level);
+            }
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn code_points_are_those_of_the_characters(
+        text in "[a-z0-9中文一鿿䷿㐀]{22,80}", chosen in any::<u64>(),
+    ) {
+        let bytes = [text.as_bytes(), &[0; 66]].concat();
+        let block: &[u8; 66] = bytes.first_chunk().expect("66 bytes");
+        let begun = text.char_indices().filter(|&(at, _)| at < 64 && chosen >> at & 1 == 1);
+        let expected: Vec<u32> = begun.clone().map(|(_, c)| u32::from(c)).collect();
+        let begins = begun.fold(0, |mask, (at, _)| mask | 1 << at);
+        for level in Level::available() {
+            let mut codes = [0; 64];
+            let count = kernel::code_points_at(level, block, begins, &mut codes);
+            prop_assert_eq!(&codes[..count], &expected[..], "{}", level);
+        }
+    }
+}

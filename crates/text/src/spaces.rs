@@ -112,25 +112,26 @@ fn split_mixed(
 /// Appends the words of ASCII that end at the spaces of a block, which begins at byte `base`. `word` is the word that is open
 /// before the block, and becomes the one that is open after it.
 fn split_ascii(spaces: u64, base: u32, word: &mut OpenWord, words: &mut Vec<Span>) {
-    let mut found = [Span::default(); BLOCK as usize];
     let count = spaces.count_ones() as usize;
     let (mut rest, mut start) = (spaces, word.start);
-    // The number of steps is rounded up, so that the CPU has fewer loop lengths to predict. What is written beyond the last
-    // word is not used.
-    for four in found.as_chunks_mut::<4>().0.iter_mut().take(count.div_ceil(4)) {
-        for span in four {
-            let end = base.wrapping_add(rest.trailing_zeros());
-            *span = Span { start, end };
-            start = end.wrapping_add(1);
-            rest &= rest.wrapping_sub(1);
-        }
+    let mut next = || {
+        let end = base.wrapping_add(rest.trailing_zeros());
+        let span = Span { start, end };
+        start = end.wrapping_add(1);
+        rest &= rest.wrapping_sub(1);
+        span
+    };
+    // Four words are written at a time, so that the CPU has fewer loop lengths to predict. Those beyond the last are dropped.
+    let end = words.len() + count;
+    for _ in 0..count.div_ceil(4) {
+        words.extend_from_slice(&[next(), next(), next(), next()]);
     }
+    words.truncate(end);
     if count > 0 {
         word.start = base.wrapping_add(u64::BITS - spaces.leading_zeros());
     }
     // A word of ASCII that goes on in the next block has characters other than ideographs.
     word.has_others = word.start.wrapping_sub(base) != BLOCK;
-    words.extend_from_slice(&found[..count]);
 }
 
 #[cfg(test)]

@@ -167,8 +167,10 @@ impl Candidates {
         if let Some(in_crowd) = join.pairs(sets, &self.roles, watch, &mut keep)? {
             edges.retain(|&Edge { item, earlier }| self.admits(item, earlier, || distance(item, earlier)));
             self.by_shingles = edges.len() as u64;
+            edge::sort(&mut edges, self.roles.len());
             self.edges.extend(edges);
-            edge::sort(&mut self.edges);
+            // This sort merges the two sorted parts.
+            self.edges.sort();
             self.leave_crowds(&in_crowd);
         }
         Ok(())
@@ -230,7 +232,7 @@ impl Candidates {
                 earlier: place[edge.earlier],
             };
         });
-        edge::sort(&mut self.edges);
+        edge::sort(&mut self.edges, order.len());
         self.roles = self.roles.permuted(order);
         if let Some(replaced) = &mut self.replaced {
             replaced.roles = replaced.roles.permuted(order);
@@ -407,6 +409,6 @@ fn expand<W: Width>(rows: &JoinRows<W>, pairs: Vec<RowPair>, roles: &IdVec<ItemI
             }
         }
     }
-    edge::sort(&mut edges);
+    edge::sort(&mut edges, roles.len());
     edges
 }

@@ -22,8 +22,8 @@ use twinprint_io::work::{BlockBuffer, Spool, TextRef};
 /// A reference-counted shingle set.
 pub(crate) type SharedSet = Arc<ShingleSet>;
 
-/// The minimum number of texts per parallel task. Neighbouring texts are in one compressed block, which a task
-/// decompresses once for all of them.
+/// The minimum number of texts per parallel task. Neighbouring short texts are in one block of the spool, which
+/// a task reads once for all of them.
 const MIN_TEXTS_PER_TASK: usize = 8;
 
 /// The sketches take at most about one part in this number of the capacity of a cache.
@@ -48,7 +48,7 @@ struct CachedSet {
 
 /// A sketch in the cache.
 struct KeptSketch {
-    sketch: ShingleSketch,
+    sketch: Arc<ShingleSketch>,
     /// The value of [`SetCache::clock`] at the last use.
     last_used: AtomicU32,
 }
@@ -118,7 +118,7 @@ pub(crate) struct SpooledText<'c> {
 /// The Jaccard of two texts, which are read for this one comparison. `key` is the key of the shingle hash.
 pub(crate) fn jaccard(key: HashKey, [a, b]: [SpooledText<'_>; 2]) -> Result<f64, DedupError> {
     let measure = a.measure.with(b.measure);
-    let mut shingler = Shingler::new(key);
+    let mut shingler = Shingler::for_one_run(key);
     let mut buffer = BlockBuffer::default();
     let mut set = |text: SpooledText<'_>| -> Result<Vec<u64>, DedupError> {
         let canonical = text.spool.text(text.text, &mut buffer)?;
@@ -229,6 +229,10 @@ impl<'c> SetCache<'c> {
         };
         missing.sort_by_cached_key(place);
         missing.dedup();
+        let costs = missing
+            .iter()
+            .map(|key| cost(self.texts.bytes(key.item), key.measure));
+        self.make_room(costs.sum());
         let loaded: Vec<(SetKey, SharedSet)> = missing
             .par_iter()
             .with_min_len(MIN_TEXTS_PER_TASK)
@@ -237,6 +241,7 @@ impl<'c> SetCache<'c> {
                 Ok((key, self.loaders.with(|| self.loader(), cut)?))
             })
             .collect::<Result<_, DedupError>>()?;
+        // The costs are approximate.
         self.make_room(loaded.iter().map(|(_, set)| set.bytes()).sum());
         for (key, set) in loaded {
             self.bytes += set.bytes();
@@ -274,7 +279,7 @@ impl<'c> SetCache<'c> {
         self.sketch_bytes += added;
         self.bytes = self.bytes - before + self.sketch_bytes;
         let kept = KeptSketch {
-            sketch: sketch.clone(),
+            sketch: Arc::clone(sketch),
             last_used: AtomicU32::new(self.clock),
         };
         self.sketches.insert(key, kept);
@@ -331,7 +336,7 @@ impl<'c> SetCache<'c> {
     fn loader(&self) -> Loader {
         Loader {
             buffer: BlockBuffer::default(),
-            shingler: Shingler::new(self.key),
+            shingler: Shingler::for_one_run(self.key),
         }
     }
 
@@ -354,19 +359,21 @@ impl<'c> SetCache<'c> {
     /// Drops the least recently used sets until `needed` bytes are free. Sets from the first load of the current block
     /// stay.
     fn make_room(&mut self, needed: usize) {
+        let mut dropped = Vec::new();
         for keep in [8, 4, 2, 1, 0] {
             if self.bytes + needed <= self.capacity {
-                return;
+                break;
             }
             let oldest = self.clock.saturating_sub(keep);
-            let (block, bytes) = (self.block, &mut self.bytes);
-            self.cached.retain(|_, cached| {
-                let stays = cached.last_used >= oldest || cached.last_used == block + 1;
-                if !stays {
-                    *bytes -= cached.set.bytes();
-                }
-                stays
-            });
+            let block = self.block;
+            let is_old = |_: &SetKey, cached: &mut CachedSet| {
+                cached.last_used < oldest && cached.last_used != block + 1
+            };
+            let first = dropped.len();
+            dropped.extend(self.cached.extract_if(is_old).map(|(_, cached)| cached.set));
+            let bytes = dropped[first..].iter().map(|set: &SharedSet| set.bytes());
+            self.bytes -= bytes.sum::<usize>();
         }
+        dropped.into_par_iter().for_each(drop);
     }
 }

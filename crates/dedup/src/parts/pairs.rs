@@ -124,7 +124,7 @@ impl PairMeasurer {
     pub(super) fn new(key: HashKey) -> Self {
         Self {
             key,
-            shingler: Shingler::new(key),
+            shingler: Shingler::for_one_run(key),
             own: BlockBuffer::default(),
             other: BlockBuffer::default(),
         }
@@ -165,7 +165,7 @@ impl PairMeasurer {
             // The search for common passages needs memory too, so the shingle sets are freed before it.
             drop(shingles);
             if text.len().max(its.len()) > MAX_PARALLEL_TEXT_BYTES {
-                *shingler = Shingler::new(*key);
+                *shingler = Shingler::for_one_run(*key);
             }
             let places = passages(text, its, by);
             let places = places.into_iter().map(|passage| [passage.a, passage.b]);

@@ -102,7 +102,7 @@ impl ShareMeasurer<'_> {
 
     fn shares(&self, batch: &[TextPassages]) -> Result<Vec<Vec<PassageShare>>, DedupError> {
         let new = || Buffers {
-            shingler: Shingler::new(self.key),
+            shingler: Shingler::for_one_run(self.key),
             block: BlockBuffer::default(),
         };
         let measure = |own: &mut Buffers, of: &TextPassages| {
@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn a_share_counts_distinct_shingles() {
-        let mut shingler = Shingler::new(HashKey::new(1, 2));
+        let mut shingler = Shingler::for_one_run(HashKey::new(1, 2));
         // Eight words have six shingles. The first four words have two of them.
         let mut of = TextPassages {
             text: TextId::new(5),

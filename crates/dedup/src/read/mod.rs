@@ -149,7 +149,7 @@ pub(crate) fn read_slices(
         in_slices: slices.is_some(),
     };
     let mut digest = reading.digest.map(InputDigest::new);
-    // While one batch is analysed, the batch before it is merged and its texts are compressed.
+    // While one batch is analysed, the batch before it is merged and its texts are written.
     let mut before: Vec<AnalysedChunk> = Vec::new();
     let batch_bytes = usize::try_from(max_record_bytes / 2)
         .unwrap_or(MAX_BATCH_BYTES)

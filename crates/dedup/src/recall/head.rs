@@ -14,7 +14,7 @@ use super::interval::at_most;
 /// The largest probability with which a pair at the threshold is missed.
 const MISSED: f64 = 1e-12;
 /// The smallest number of tokens of a head.
-const MIN_TOKENS: usize = 64;
+const MIN_TOKENS: usize = 32;
 /// The largest number of tokens of a head, at thresholds near 0.
 const MAX_TOKENS: usize = 4096;
 /// The smallest tokens of a sampled text that are indexed, relative to those that a duplicate's head is expected to reach.
@@ -96,7 +96,7 @@ mod tests {
     fn a_head_has_few_tokens_and_most_of_them_must_be_shared() {
         let rule = HeadRule::new(0.8);
         assert_eq!(rule.tokens, MIN_TOKENS);
-        assert!((20..40).contains(&rule.least), "{rule:?}");
+        assert!((5..10).contains(&rule.least), "{rule:?}");
         assert!(HeadRule::new(0.3).tokens > MIN_TOKENS && HeadRule::new(0.3).least == 1);
         assert_eq!(HeadRule::new(1.0).least, MIN_TOKENS);
         assert_eq!(HeadRule::new(1e-9).tokens, MAX_TOKENS);
@@ -118,7 +118,7 @@ mod tests {
                 edited[at] = *word;
             }
             let rule = HeadRule::new(threshold);
-            let mut shingler = Shingler::new(HashKey::PUBLIC);
+            let mut shingler = Shingler::for_one_run(HashKey::PUBLIC);
             let (base, other) = (text(&words), text(&edited));
             let set = ShingleSet::new(shingler.shingle(&base, measure));
             let sampled = shingler.shingle(&other, measure);

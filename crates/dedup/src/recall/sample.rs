@@ -196,7 +196,7 @@ impl Sample {
     /// The buffers of a thread that joins texts.
     pub(crate) fn scratch(&self) -> Scratch {
         Scratch {
-            shingler: Shingler::new(self.key),
+            shingler: Shingler::for_one_run(self.key),
             head: Vec::new(),
             meetings: Meetings::default(),
         }

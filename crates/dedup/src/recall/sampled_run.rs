@@ -61,7 +61,7 @@ impl<'m> SampledRun<'m> {
         }
         let key = key_of(classes);
         let mut buffer = BlockBuffer::default();
-        let mut shingler = Shingler::new(key);
+        let mut shingler = Shingler::for_one_run(key);
         let chosen = choice.finish().into_iter().map(|item| {
             let item = ItemId::new(item as u32);
             let text = search.text(item);

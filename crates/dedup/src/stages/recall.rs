@@ -168,7 +168,7 @@ impl StagedJob<'_> {
         let key = self.items_summary()?.key.finish();
         let (items, spool) = (self.items()?, self.spool()?);
         let mut buffer = BlockBuffer::default();
-        let mut shingler = Shingler::new(key);
+        let mut shingler = Shingler::for_one_run(key);
         let texts = chosen.all().map(|item| {
             let item = item?.value;
             let row = items.get(item)?;

@@ -8,6 +8,7 @@ use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use rayon::prelude::*;
 use twinprint_cluster::{Candidate, JoinRole, Neighbors, Pairs, Similarity, Verify};
 use twinprint_text::Measure;
 
@@ -24,6 +25,9 @@ use crate::verify::near_misses::{NearMiss, NearMisses, NotedMisses};
 
 /// A check that fails if the given number of bytes does not fit into memory.
 pub(crate) type MemoryCheck = Box<dyn Fn(u64) -> Result<(), DedupError> + Sync>;
+
+/// The number of items of a block whose keys one task gathers.
+const ITEMS_PER_TASK: usize = 64;
 
 /// The criteria by which candidates match and are duplicates.
 #[derive(Clone, Copy)]
@@ -179,6 +183,11 @@ impl<'c> Matcher<'c> {
     /// measured by characters.
     fn block_keys(&self, items: &[ItemId]) -> Vec<SetKey> {
         let Some(sets) = &self.sets else { return Vec::new() };
+        let parts = items.par_chunks(ITEMS_PER_TASK);
+        parts.flat_map_iter(|items| self.keys_of(items, sets)).collect()
+    }
+
+    fn keys_of(&self, items: &[ItemId], sets: &SetCache<'_>) -> Vec<SetKey> {
         let mut keys = Vec::with_capacity(items.len());
         for &item in items {
             let own = sets.measure(item);

@@ -10,9 +10,7 @@
 )]
 use std::arch::x86_64::*;
 
-/// Blocks of bytes are processed as at the AVX2 level: their masks take most of the time.
-pub(super) use super::avx2::Bytes;
-use super::lanes::{CounterVector, WordVector};
+use super::lanes::{ByteBlock, CounterVector, WordVector};
 
 /// Eight 64-bit lanes.
 #[derive(Clone, Copy)]
@@ -261,5 +259,101 @@ impl CounterVector for U8s {
         // SAFETY: `self` is a vector, which exists only on a CPU with AVX-512; the caller guarantees that `to` has room
         // for 64 values. The store may be unaligned.
         unsafe { _mm512_storeu_epi8(to.cast(), self.0) }
+    }
+}
+
+/// Sixty-four bytes.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub(super) struct Bytes(__m512i);
+
+impl ByteBlock for Bytes {
+    #[inline(always)]
+    unsafe fn load(from: *const u8) -> Self {
+        // SAFETY: the caller guarantees that the CPU has AVX-512 and that 64 bytes are readable at `from`; the load may be
+        // unaligned.
+        Self(unsafe { _mm512_loadu_epi8(from.cast()) })
+    }
+
+    #[inline(always)]
+    fn high(self) -> u64 {
+        // SAFETY: `self` is a vector, which exists only on a CPU with AVX-512.
+        unsafe { _mm512_movepi8_mask(self.0) }
+    }
+
+    #[inline(always)]
+    fn equal(self, byte: u8) -> u64 {
+        // SAFETY: `self` is a vector, which exists only on a CPU with AVX-512.
+        unsafe { _mm512_cmpeq_epi8_mask(self.0, _mm512_set1_epi8(byte.cast_signed())) }
+    }
+
+    #[inline(always)]
+    fn in_range(self, low: u8, high: u8) -> u64 {
+        // SAFETY: `self` is a vector, which exists only on a CPU with AVX-512.
+        unsafe {
+            let from_low = _mm512_sub_epi8(self.0, _mm512_set1_epi8(low.cast_signed()));
+            _mm512_cmple_epu8_mask(from_low, _mm512_set1_epi8((high - low).cast_signed()))
+        }
+    }
+
+    #[inline(always)]
+    fn ascii(self) -> (Self, u64) {
+        // SAFETY: `self` is a vector, which exists only on a CPU with AVX-512.
+        unsafe {
+            // The bit that distinguishes small letters from capital letters is set in all digits.
+            let lower = Self(_mm512_or_si512(self.0, _mm512_set1_epi8(0x20)));
+            let words = lower.in_range(b'a', b'z') | self.in_range(b'0', b'9');
+            let ascii = _mm512_mask_blend_epi8(words, _mm512_set1_epi8(0x20), lower.0);
+            (Self(_mm512_mask_blend_epi8(self.high(), ascii, self.0)), words)
+        }
+    }
+
+    #[inline(always)]
+    fn with_spaces(self, at: u64) -> Self {
+        // SAFETY: `self` is a vector, which exists only on a CPU with AVX-512.
+        Self(unsafe { _mm512_mask_set1_epi8(self.0, at, 0x20) })
+    }
+
+    #[inline(always)]
+    unsafe fn store_kept(self, keep: u64, to: *mut u8) -> usize {
+        // SAFETY: `self` is a vector, which exists only on a CPU with AVX-512; the caller guarantees that `to` has room for 64
+        // bytes. The store may be unaligned. Compressing in a register and storing all bytes is faster than a compressing store.
+        unsafe { _mm512_storeu_epi8(to.cast(), _mm512_maskz_compress_epi8(keep, self.0)) };
+        keep.count_ones() as usize
+    }
+
+    #[inline(always)]
+    unsafe fn store_code_points(from: *const u8, begins: u64, to: *mut u32) -> usize {
+        const CODES: usize = 16;
+        let count = begins.count_ones() as usize;
+        // SAFETY: the caller guarantees that the CPU has AVX-512, that 66 bytes are readable at `from`, and that `to` has room for
+        // 64 values. The masked load reads two bytes. A step stores 16 values from a multiple of 16 on that is less than
+        // `count`, so all are among the first 64.
+        unsafe {
+            let near = _mm512_loadu_epi8(from.cast());
+            let far = _mm512_maskz_loadu_epi8(0b11, from.add(64).cast());
+            let places: [i64; 8] =
+                std::array::from_fn(|i| 0x0706_0504_0302_0100 + 0x0808_0808_0808_0808 * i as i64);
+            let mut places = _mm512_maskz_compress_epi8(begins, _mm512_loadu_epi64(places.as_ptr()));
+            for done in (0..count).step_by(CODES) {
+                let place = _mm512_cvtepu8_epi32(_mm512_castsi512_si128(places));
+                // The places of the three bytes of each character.
+                let three = _mm512_add_epi32(
+                    _mm512_mullo_epi32(place, _mm512_set1_epi32(0x0001_0101)),
+                    _mm512_set1_epi32(0x0002_0100),
+                );
+                let bytes = _mm512_permutex2var_epi8(near, three, far);
+                let first = _mm512_and_si512(bytes, _mm512_set1_epi32(0xFF));
+                let is_long = _mm512_test_epi32_mask(bytes, _mm512_set1_epi32(0x80));
+                // Four bits of the first byte and six of each of the others.
+                let bits = _mm512_and_si512(bytes, _mm512_set1_epi32(0x003F_3F0F));
+                let pairs = _mm512_maddubs_epi16(bits, _mm512_set1_epi32(0x0001_0140));
+                let codes = _mm512_madd_epi16(pairs, _mm512_set1_epi32(0x0001_0040));
+                let codes = _mm512_mask_mov_epi32(first, is_long, codes);
+                _mm512_storeu_epi32(to.add(done).cast(), codes);
+                places = _mm512_alignr_epi64::<2>(places, places);
+            }
+        }
+        count
     }
 }

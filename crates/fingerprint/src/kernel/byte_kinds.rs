@@ -66,7 +66,46 @@ pub fn byte_kinds_at(level: Level, text: &str, from: usize, out: &mut Vec<ByteKi
     }
 }
 
+/// Writes the code points of characters of a block to `out` and returns their number. `bytes` begin with the block, and bit i of
+/// `begins` is set if a character begins at byte i. Each of these characters must be ASCII or have three bytes; other bytes give
+/// any code. Elements of `out` after the code points may be overwritten.
+///
+/// ```
+/// use twinprint_fingerprint::kernel::code_points;
+///
+/// let bytes = [b"a\xE4\xB8\xAD b".as_slice(), &[0; 60]].concat();
+/// let mut codes = [0; 64];
+/// let count = code_points(bytes.first_chunk().unwrap(), 0b10_0011, &mut codes);
+/// assert_eq!(codes[..count], ['a', '中', 'b'].map(u32::from));
+/// ```
+pub fn code_points(bytes: &[u8; BLOCK + 2], begins: u64, out: &mut [u32; BLOCK]) -> usize {
+    code_points_at(level(), bytes, begins, out)
+}
+
+/// [`code_points`] at a given SIMD level.
+pub fn code_points_at(level: Level, bytes: &[u8; BLOCK + 2], begins: u64, out: &mut [u32; BLOCK]) -> usize {
+    let mut count = 0;
+    run_code_points(level, bytes, begins, out, &mut count);
+    count
+}
+
 dispatch!(run [] [] (text: &[u8], out: &mut [ByteKinds]) = run_body::<Bytes>);
+
+dispatch!(run_code_points [] [] (bytes: &[u8; BLOCK + 2], begins: u64, out: &mut [u32; BLOCK], count: &mut usize)
+    = code_points_body::<Bytes>);
+
+/// # Safety
+/// The CPU has the instructions of `V`.
+#[inline(always)]
+unsafe fn code_points_body<V: ByteBlock>(
+    bytes: &[u8; BLOCK + 2],
+    begins: u64,
+    out: &mut [u32; BLOCK],
+    count: &mut usize,
+) {
+    // SAFETY: the caller guarantees that the CPU has the instructions of V. The arrays have 66 bytes and 64 values.
+    *count = unsafe { V::store_code_points(bytes.as_ptr(), begins, out.as_mut_ptr()) };
+}
 
 /// Finds the kinds of the bytes of the first blocks of `text`, as many as `out` has. Bytes after its end count as zeros.
 ///

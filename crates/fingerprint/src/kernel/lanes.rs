@@ -170,6 +170,28 @@ pub(super) trait ByteBlock: Copy {
     /// # Safety
     /// `to` is valid for writing 64 bytes.
     unsafe fn store_kept(self, keep: u64, to: *mut u8) -> usize;
+
+    /// Stores the code points of the characters that begin at the bytes of the mask `begins`, counted from `from`, next to one
+    /// another from `to` on, and returns their number. Each is ASCII or has three bytes. Values after these may be overwritten, up
+    /// to 64 in all.
+    ///
+    /// # Safety
+    /// The CPU has the instructions of `Self`, `from` is valid for reading 66 bytes, and `to` for writing 64 values.
+    #[inline(always)]
+    unsafe fn store_code_points(from: *const u8, mut begins: u64, to: *mut u32) -> usize {
+        let count = begins.count_ones() as usize;
+        for done in 0..count {
+            let at = begins.trailing_zeros() as usize;
+            begins &= begins - 1;
+            // SAFETY: `at` is below 64, so the caller guarantees that three bytes are readable there. `done` is below the number of
+            // bits of the mask, so it is at most 63.
+            let [a, b, c] = [0, 1, 2].map(|i| u32::from(unsafe { *from.add(at + i) }));
+            let long = (a & 0x0F) << 12 | (b & 0x3F) << 6 | c & 0x3F;
+            // SAFETY: see above.
+            unsafe { *to.add(done) = if a < 0x80 { a } else { long } };
+        }
+        count
+    }
 }
 
 /// For each mask of eight bytes, the positions of the bits that are set, in ascending order. The rest is unspecified.

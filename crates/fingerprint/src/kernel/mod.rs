@@ -25,6 +25,7 @@ mod byte_kinds;
 mod canonical;
 mod columns;
 mod definition;
+mod differing;
 mod dispatch;
 mod hamming;
 mod lanes;
@@ -38,8 +39,9 @@ mod unpack;
 mod vote;
 
 pub use crate::hits::{PairHit, RangeHit, RowDistance};
-pub use byte_kinds::{ByteKinds, byte_kinds, byte_kinds_at};
+pub use byte_kinds::{ByteKinds, byte_kinds, byte_kinds_at, code_points, code_points_at};
 pub use canonical::{Canonicalised, CharacterEffect, SimpleCharacters, canonicalise, canonicalise_at};
+pub use differing::{differ_in_at_most, differ_in_at_most_at};
 pub use packed::{PackedRows, RowRange};
 pub use prefetch::prefetch_read;
 pub(crate) use siphash::{

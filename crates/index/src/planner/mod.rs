@@ -17,6 +17,7 @@ mod stored;
 mod tests;
 mod workload;
 
+use rayon::prelude::*;
 use twinprint_fingerprint::Width;
 
 use self::cost::{JoinCosts, TableLoad};
@@ -247,8 +248,15 @@ fn cheapest_address(width: u32, cost: impl Fn(u32) -> f64) -> (u32, f64) {
 fn cost_join(plan: Plan, n: f64, step_costs: &JoinCosts, sample: Option<&Sample>) -> CostedPlan {
     let mut address_bits = Vec::new();
     let (mut cost, mut bytes) = (0.0, 0f64);
-    for table in &plan.tables {
-        let skew = sample.map(|s| s.skew(table.mask));
+    let skews: Vec<Option<Vec<f64>>> = match sample {
+        Some(sample) => plan
+            .tables
+            .par_iter()
+            .map(|table| Some(sample.skew(table.mask)))
+            .collect(),
+        None => vec![None; plan.tables.len()],
+    };
+    for (table, skew) in plan.tables.iter().zip(skews) {
         let (u, least) = cheapest_address(table.mask.count_ones(), |u| {
             if crate::flips::ball_size(u, table.radius) > MAX_FLIPS {
                 return f64::INFINITY;

@@ -1,17 +1,16 @@
 //! The spool: canonical texts on disk. Candidates are verified from it, so that the corpus need not fit into memory.
 //!
-//! Texts are gathered into blocks of about 4 KiB, and each block is compressed separately. A block is small enough that
-//! reading one text decompresses little else, and large enough to compress well. Blocks are compressed in parallel and
-//! written in order. A spool is usually deleted at the end of the run. It may stay in memory up to a given size, so that a
-//! run over a few texts needs no file.
+//! Texts are gathered into blocks of about 4 KiB, which are written in order. A block is small enough that reading one text reads
+//! little else, and large enough that short texts take few reads. The blocks are not compressed: a codec that takes no more time
+//! than reading the documents made them 4 to 6 % smaller. A spool is usually deleted at the end of the run. It may stay in memory up
+//! to a given size, so that a run over a few texts needs no file.
 //!
-//! A spool that other processes read has a name and ends with the table of its blocks: for each block its compressed and
-//! its raw size as 32-bit numbers, then the CRC-32 of the table as a 32-bit number and the number of blocks as a 64-bit
-//! number, all little-endian. Its compressed blocks have checksums, so a damaged file is noticed. Several such files can be
-//! [opened](Spool::open) as one spool.
+//! A spool that other processes read has a name and ends with the table of its blocks: for each block its size and the CRC-32 of
+//! its bytes as 32-bit numbers, then the CRC-32 of the table as a 32-bit number and the number of blocks as a 64-bit number, all
+//! little-endian. So a damaged file is noticed. Several such files can be [opened](Spool::open) as one spool.
 
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -22,18 +21,17 @@ use super::WorkError;
 use super::spool_file::{Block, SpoolFile};
 use twinprint_index::{OpenFiles, PositionedFile};
 
-/// The largest size of a block before compression, in bytes. A longer text has a block of its own.
+/// The largest size of a block, in bytes. A longer text has a block of its own.
 const BLOCK_BYTES: usize = 4 << 10;
-/// The zstd level. It favours speed, because the spool is read only once or twice. At levels far below zero zstd
-/// searches for few matches. A gigabyte of Chinese records is compressed to 620 MB.
-const ZSTD_LEVEL: i32 = -40;
+/// The number of bytes that are written at a time. Linux took up to eight times as long for 16 MiB at a time.
+const WRITE_BYTES: usize = 1 << 20;
 
 /// The position of a text in the spool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextRef {
     /// The number of the block that contains the text.
     pub block: u32,
-    /// The offset of the text in the decompressed block, in bytes.
+    /// The offset of the text in the block, in bytes.
     offset: u32,
     len: u32,
 }
@@ -56,12 +54,12 @@ impl TextRef {
         self.len == 0
     }
 
-    /// Makes the position of `len` bytes at `offset` in a decompressed block.
+    /// Makes the position of `len` bytes at `offset` in a block.
     pub fn new(block: u32, offset: u32, len: u32) -> Self {
         Self { block, offset, len }
     }
 
-    /// The offset of the text in the decompressed block, in bytes.
+    /// The offset of the text in the block, in bytes.
     pub fn offset(self) -> u32 {
         self.offset
     }
@@ -110,9 +108,12 @@ impl Write for Target {
 /// ```
 pub struct SpoolWriter {
     dir: PathBuf,
-    file: BufWriter<Target>,
+    target: Target,
+    /// The texts that are not written yet.
     pending: Vec<u8>,
-    sealed: Vec<Vec<u8>>,
+    /// The ends of the full blocks in `pending`. The last block, which is not full, begins at the last of them.
+    ends: Vec<usize>,
+    /// The blocks that are written.
     blocks: Vec<Block>,
     bytes: u64,
 }
@@ -137,67 +138,63 @@ impl SpoolWriter {
     fn on(dir: &Path, target: Target) -> Self {
         Self {
             dir: dir.to_owned(),
-            file: BufWriter::with_capacity(1 << 20, target),
-            pending: Vec::with_capacity(2 * BLOCK_BYTES),
-            sealed: Vec::new(),
+            target,
+            pending: Vec::new(),
+            ends: Vec::new(),
             blocks: Vec::new(),
             bytes: 0,
         }
     }
 
+    /// The position in `pending` at which the last block begins.
+    fn last_start(&self) -> usize {
+        self.ends.last().copied().unwrap_or(0)
+    }
+
     /// Adds a text and returns its position. The next [`flush`](Self::flush) or [`finish`](Self::finish) writes it to
     /// disk.
     pub fn push(&mut self, text: &str) -> TextRef {
-        if !self.pending.is_empty() && self.pending.len() + text.len() > BLOCK_BYTES {
-            self.seal();
+        let size = self.pending.len() - self.last_start();
+        if size > 0 && size + text.len() > BLOCK_BYTES {
+            self.ends.push(self.pending.len());
         }
-        let block = (self.blocks.len() + self.sealed.len()) as u32;
-        let offset = self.pending.len() as u32;
-        self.pending.extend_from_slice(text.as_bytes());
-        TextRef {
-            block,
-            offset,
+        let position = TextRef {
+            block: (self.blocks.len() + self.ends.len()) as u32,
+            offset: (self.pending.len() - self.last_start()) as u32,
             len: text.len() as u32,
-        }
+        };
+        self.pending.extend_from_slice(text.as_bytes());
+        position
     }
 
-    fn seal(&mut self) {
-        self.sealed.push(std::mem::replace(
-            &mut self.pending,
-            Vec::with_capacity(2 * BLOCK_BYTES),
-        ));
-    }
-
-    /// Compresses all full blocks, in parallel, and writes them.
+    /// Writes all full blocks.
     ///
     /// # Errors
     /// [`WorkError::Spool`], usually because the disk is full.
     pub fn flush(&mut self) -> Result<(), WorkError> {
-        let is_named = matches!(self.file.get_ref(), Target::Named(_));
-        let compressor = || -> io::Result<zstd::bulk::Compressor<'_>> {
-            let mut compressor = zstd::bulk::Compressor::new(ZSTD_LEVEL)?;
-            compressor.set_parameter(zstd::zstd_safe::CParameter::ChecksumFlag(is_named))?;
-            Ok(compressor)
-        };
-        let packed: Vec<io::Result<Vec<u8>>> = self
-            .sealed
-            .par_iter()
-            .map_init(compressor, |compressor, raw| match compressor {
-                Ok(compressor) => compressor.compress(raw),
-                Err(error) => Err(io::Error::other(error.to_string())),
-            })
-            .collect();
-        for (packed, raw) in packed.into_iter().zip(self.sealed.drain(..)) {
-            let packed = packed
-                .and_then(|packed| self.file.write_all(&packed).map(|()| packed))
+        let written = self.last_start();
+        for piece in self.pending[..written].chunks(WRITE_BYTES) {
+            self.target
+                .write_all(piece)
                 .map_err(|source| WorkError::spool(&self.dir, source))?;
-            self.blocks.push(Block {
-                offset: self.bytes,
-                packed: packed.len() as u32,
-                raw: raw.len() as u32,
-            });
-            self.bytes += packed.len() as u64;
         }
+        let is_named = matches!(self.target, Target::Named(_));
+        let (ends, pending) = (&self.ends, &self.pending);
+        let starts = [0].into_par_iter().chain(ends.par_iter().copied());
+        let first = self.bytes;
+        self.blocks
+            .par_extend(starts.zip(ends).map(|(start, &end)| Block {
+                offset: first + start as u64,
+                size: (end - start) as u32,
+                sum: if is_named {
+                    crc32fast::hash(&pending[start..end])
+                } else {
+                    0
+                },
+            }));
+        self.bytes += written as u64;
+        self.pending.drain(..written);
+        self.ends.clear();
         Ok(())
     }
 
@@ -206,30 +203,21 @@ impl SpoolWriter {
     /// # Errors
     /// The same as for [`flush`](Self::flush).
     pub fn finish(mut self) -> Result<Spool, WorkError> {
-        if !self.pending.is_empty() {
-            self.seal();
+        if self.pending.len() > self.last_start() {
+            self.ends.push(self.pending.len());
         }
         self.flush()?;
         let Self {
             dir,
-            mut file,
+            mut target,
             blocks,
             bytes,
             ..
         } = self;
         let failed = |source| WorkError::spool(&dir, source);
-        if let Target::Named(_) = file.get_ref() {
-            let mut sum = crc32fast::Hasher::new();
-            for block in &blocks {
-                let entry = [block.packed.to_le_bytes(), block.raw.to_le_bytes()];
-                sum.update(entry.as_flattened());
-                file.write_all(entry.as_flattened()).map_err(failed)?;
-            }
-            let count = blocks.len() as u64;
-            file.write_all(&sum.finalize().to_le_bytes()).map_err(failed)?;
-            file.write_all(&count.to_le_bytes()).map_err(failed)?;
+        if let Target::Named(file) = &mut target {
+            file.write_all(&SpoolFile::table_of(&blocks)).map_err(failed)?;
         }
-        let target = file.into_inner().map_err(|error| failed(error.into_error()))?;
         let store = match target {
             Target::Unnamed(file) => match file.into_inner() {
                 SpooledData::InMemory(cursor) => Store::Memory(cursor.into_inner()),
@@ -263,13 +251,12 @@ enum Store {
     Files(Vec<SpoolFile>),
 }
 
-/// The buffers with which one thread reads a spool. They contain the block that was read last.
+/// The buffer with which one thread reads a spool. It contains the block that was read last.
 #[derive(Default)]
 pub struct BlockBuffer {
-    packed: Vec<u8>,
-    raw: Vec<u8>,
+    /// The block, and what is left of longer blocks before it.
+    bytes: Vec<u8>,
     loaded: Option<u32>,
-    decompressor: Option<zstd::bulk::Decompressor<'static>>,
 }
 
 impl Spool {
@@ -306,7 +293,7 @@ impl Spool {
             let failed = |source| WorkError::spool(path, source);
             let mut file = SpoolFile::open(path, &open).map_err(failed)?;
             let table = file.table().map_err(failed)?;
-            bytes += table.iter().map(|block| u64::from(block.packed)).sum::<u64>();
+            bytes += table.iter().map(|block| u64::from(block.size)).sum::<u64>();
             file.first = u32::try_from(blocks.len()).map_err(|error| failed(io::Error::other(error)))?;
             blocks.extend(table);
             files.push(file);
@@ -329,7 +316,7 @@ impl Spool {
         }
     }
 
-    /// The size of all compressed blocks, in bytes.
+    /// The size of all blocks, in bytes.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -344,18 +331,13 @@ impl Spool {
             // If all texts of a block are empty, the block may never have been written, so it must not be read.
             return Ok("");
         }
-        if buffer.loaded != Some(text.block) {
-            buffer.loaded = None;
-            self.load(text.block, buffer)
-                .map_err(|source| WorkError::spool(self.path_of(text.block), source))?;
-            buffer.loaded = Some(text.block);
-        }
+        let failed = |source| WorkError::spool(self.path_of(text.block), source);
+        let block = self.block(text.block, buffer).map_err(failed)?;
         let (start, end) = (text.offset as usize, text.offset as usize + text.len());
-        buffer
-            .raw
+        block
             .get(start..end)
             .and_then(|bytes| simdutf8::basic::from_utf8(bytes).ok())
-            .ok_or_else(|| WorkError::spool(self.path_of(text.block), io::ErrorKind::InvalidData.into()))
+            .ok_or_else(|| failed(io::ErrorKind::InvalidData.into()))
     }
 
     /// The file that contains a block, or the directory of a spool without a name.
@@ -369,40 +351,44 @@ impl Spool {
             .map_or(&self.dir, |file| file.file.path())
     }
 
-    fn load(&self, block: u32, buffer: &mut BlockBuffer) -> io::Result<()> {
-        let Block { offset, packed, raw } = *self
+    /// Returns the bytes of a block, which are read unless they are in `buffer`.
+    fn block<'b>(&self, number: u32, buffer: &'b mut BlockBuffer) -> io::Result<&'b [u8]> {
+        let block = *self
             .blocks
-            .get(block as usize)
+            .get(number as usize)
             .ok_or(io::ErrorKind::InvalidInput)?;
-        let packed = match &self.store {
-            Store::Memory(bytes) => {
+        let BlockBuffer { bytes, loaded } = buffer;
+        let size = block.size as usize;
+        if bytes.len() < size {
+            bytes.resize(size, 0);
+        }
+        let bytes = &mut bytes[..size];
+        if *loaded != Some(number) {
+            *loaded = None;
+            self.read(number, block, bytes)?;
+            *loaded = Some(number);
+        }
+        Ok(bytes)
+    }
+
+    fn read(&self, number: u32, Block { offset, sum, .. }: Block, bytes: &mut [u8]) -> io::Result<()> {
+        match &self.store {
+            Store::Memory(blocks) => {
                 let start = offset as usize;
-                let block = bytes.get(start..start + packed as usize);
-                block.ok_or(io::ErrorKind::UnexpectedEof)?
+                let block = blocks.get(start..start + bytes.len());
+                bytes.copy_from_slice(block.ok_or(io::ErrorKind::UnexpectedEof)?);
             }
-            Store::File(file) => {
-                buffer.packed.resize(packed as usize, 0);
-                file.read_exact_at(&mut buffer.packed, offset)?;
-                &buffer.packed
-            }
+            Store::File(file) => file.read_exact_at(bytes, offset)?,
             Store::Files(files) => {
-                let after = files.partition_point(|file| file.first <= block);
+                let after = files.partition_point(|file| file.first <= number);
                 let file = files
                     .get(after.saturating_sub(1))
                     .ok_or(io::ErrorKind::InvalidInput)?;
-                buffer.packed.resize(packed as usize, 0);
-                file.file.read_exact_at(&mut buffer.packed, offset)?;
-                &buffer.packed
+                file.file.read_exact_at(bytes, offset)?;
+                if crc32fast::hash(bytes) != sum {
+                    return Err(io::ErrorKind::InvalidData.into());
+                }
             }
-        };
-        buffer.raw.clear();
-        buffer.raw.reserve(raw as usize);
-        if buffer.decompressor.is_none() {
-            buffer.decompressor = Some(zstd::bulk::Decompressor::new()?);
-        }
-        if let Some(decompressor) = &mut buffer.decompressor {
-            let unpacked = decompressor.decompress_to_buffer(packed, &mut buffer.raw);
-            unpacked.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
         }
         Ok(())
     }

@@ -10,10 +10,10 @@ use twinprint_index::{OpenFiles, ReopenedFile};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Block {
     pub(super) offset: u64,
-    /// The size after compression, in bytes.
-    pub(super) packed: u32,
-    /// The size before compression, in bytes.
-    pub(super) raw: u32,
+    /// The size in bytes.
+    pub(super) size: u32,
+    /// The CRC-32 of the bytes; 0 in a spool without a name, which no other process can change.
+    pub(super) sum: u32,
 }
 
 impl Block {
@@ -34,6 +34,18 @@ impl SpoolFile {
             file: ReopenedFile::new(path, open)?,
             first: 0,
         })
+    }
+
+    /// Returns the table of blocks with which a file ends.
+    pub(super) fn table_of(blocks: &[Block]) -> Vec<u8> {
+        let entries = blocks
+            .iter()
+            .map(|block| [block.size.to_le_bytes(), block.sum.to_le_bytes()]);
+        let mut table: Vec<u8> = entries.flatten().flatten().collect();
+        let sum = crc32fast::hash(&table);
+        table.extend(sum.to_le_bytes());
+        table.extend((blocks.len() as u64).to_le_bytes());
+        table
     }
 
     /// Reads the table at the end of the file.
@@ -60,10 +72,10 @@ impl SpoolFile {
             .map(|&[a, b, c, d, e, f, g, h]| {
                 let block = Block {
                     offset,
-                    packed: u32::from_le_bytes([a, b, c, d]),
-                    raw: u32::from_le_bytes([e, f, g, h]),
+                    size: u32::from_le_bytes([a, b, c, d]),
+                    sum: u32::from_le_bytes([e, f, g, h]),
                 };
-                offset += u64::from(block.packed);
+                offset += u64::from(block.size);
                 block
             })
             .collect();

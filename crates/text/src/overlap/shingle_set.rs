@@ -1,5 +1,7 @@
 //! A shingle set with its sketch, which rejects most pairs that are not duplicates without reading the shingles.
 
+use std::sync::Arc;
+
 use super::merge::{Overlap, overlap_at_least};
 use super::sketch::ShingleSketch;
 
@@ -15,14 +17,14 @@ use super::sketch::ShingleSketch;
 #[derive(Debug)]
 pub struct ShingleSet {
     shingles: Box<[u64]>,
-    sketch: ShingleSketch,
+    sketch: Arc<ShingleSketch>,
 }
 
 impl ShingleSet {
     /// Makes a set from `shingles`, which must be sorted and distinct. Linear.
     pub fn new(shingles: Vec<u64>) -> Self {
         Self {
-            sketch: ShingleSketch::of(&shingles),
+            sketch: Arc::new(ShingleSketch::of(&shingles)),
             shingles: shingles.into_boxed_slice(),
         }
     }
@@ -32,8 +34,8 @@ impl ShingleSet {
         &self.shingles
     }
 
-    /// The sketch of the set.
-    pub fn sketch(&self) -> &ShingleSketch {
+    /// The sketch of the set. It can be kept for longer than the set.
+    pub fn sketch(&self) -> &Arc<ShingleSketch> {
         &self.sketch
     }
 

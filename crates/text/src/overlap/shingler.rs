@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use twinprint_fingerprint::kernel::{ByteKinds, byte_kinds};
+use twinprint_fingerprint::kernel::{ByteKinds, byte_kinds, code_points};
 use twinprint_fingerprint::{HashKey, ShortFeature, Span, hash_one, hash_short_features};
 
 use super::sorting::Sorter;
@@ -23,10 +23,20 @@ const WORDS_PER_BATCH: usize = 256;
 /// Number of bits that any Unicode character fits into.
 const CHAR_BITS: u32 = 21;
 
+/// The hash of a word in the shingles of words.
+#[derive(Clone, Copy)]
+enum WordHash {
+    /// SipHash.
+    Sip,
+    /// The hash of characters: a multiplication, for words of at most [`ShortFeature::MAX_BYTES`] bytes.
+    Product,
+}
+
 /// Makes shingle sets under one key. Reuses its buffers; use one for each thread.
 pub struct Shingler {
     key: HashKey,
     secrets: [u64; 2],
+    word_hash: WordHash,
     splitter: Splitter,
     blocks: Vec<ByteKinds>,
     words: Vec<Span>,
@@ -47,13 +57,35 @@ impl fmt::Debug for Shingler {
 }
 
 impl Shingler {
-    /// Creates a shingler for `key`. Sets that were made under different keys cannot be compared.
+    /// Creates a shingler for `key`. Sets that were made under different keys cannot be compared. The hash stays the same in later
+    /// versions, so sets may be stored.
     pub fn new(key: HashKey) -> Self {
+        Self::with(key, WordHash::Sip)
+    }
+
+    /// Creates a shingler for the sets of one run. It is faster than that of [`new`](Self::new), and its sets cannot be compared with
+    /// those. Another version may hash differently, so the sets must not be stored for longer than the run.
+    ///
+    /// ```
+    /// use twinprint_fingerprint::HashKey;
+    /// use twinprint_text::Measure;
+    /// use twinprint_text::overlap::{Shingler, overlap};
+    ///
+    /// let mut shingler = Shingler::for_one_run(HashKey::PUBLIC);
+    /// let [a, b] = ["to be or not to be", "to be or not"].map(|text| shingler.shingle(text, Measure::WordGrams));
+    /// assert_eq!(overlap(&a, &b).jaccard(), 0.5);
+    /// ```
+    pub fn for_one_run(key: HashKey) -> Self {
+        Self::with(key, WordHash::Product)
+    }
+
+    fn with(key: HashKey, word_hash: WordHash) -> Self {
         let secret = hash_one(&key, b"secrets of character grams");
         let secrets = [secret as u64, (secret >> 64) as u64];
         Self {
             key,
             secrets,
+            word_hash,
             splitter: Splitter::default(),
             blocks: Vec::new(),
             words: Vec::new(),
@@ -139,7 +171,10 @@ impl Shingler {
             .split(text, &mut self.words, |word, _, offset, words| {
                 mixed_word(word, offset, words);
             });
-        self.hash_words(text.as_bytes());
+        match self.word_hash {
+            WordHash::Sip => self.hash_words(text.as_bytes()),
+            WordHash::Product => self.multiply_words(text.as_bytes()),
+        }
         match *self.hashes.as_slice() {
             [] => {}
             [only] => out.push(only),
@@ -148,8 +183,25 @@ impl Shingler {
         }
     }
 
-    /// Replaces the content of `hashes` by the hashes of the words of a text, batch by batch, so that a batch stays in the
-    /// first-level cache.
+    /// Replaces the content of `hashes` by the hashes of the words of a text, by [`WordHash::Product`].
+    fn multiply_words(&mut self, text: &[u8]) {
+        let (key, [x, y]) = (&self.key, self.secrets);
+        self.hashes.clear();
+        self.hashes.extend(
+            self.words
+                .iter()
+                .map(|&word| match ShortFeature::cut(text, word) {
+                    Some(word) => {
+                        let number = word.number();
+                        fold(number as u64 ^ x, (number >> 64) as u64 ^ y)
+                    }
+                    None => long_word(key, text, word),
+                }),
+        );
+    }
+
+    /// Replaces the content of `hashes` by the hashes of the words of a text, by [`WordHash::Sip`]. Batch by batch, so that a batch
+    /// stays in the first-level cache.
     fn hash_words(&mut self, text: &[u8]) {
         self.hashes.clear();
         let mut features = [ShortFeature::default(); WORDS_PER_BATCH];
@@ -162,18 +214,21 @@ impl Shingler {
             }
             hash_short_features(&self.key, &features[..words.len()], &mut self.batch);
             if any_long {
-                for (word, hash) in words.iter().zip(&mut self.batch) {
-                    let word = text
-                        .get(word.start as usize..word.end as usize)
-                        .unwrap_or_default();
-                    if word.len() > ShortFeature::MAX_BYTES {
-                        *hash = hash_one(&self.key, word) as u64;
+                for (&word, hash) in words.iter().zip(&mut self.batch) {
+                    if (word.end - word.start) as usize > ShortFeature::MAX_BYTES {
+                        *hash = long_word(&self.key, text, word);
                     }
                 }
             }
             self.hashes.extend_from_slice(&self.batch);
         }
     }
+}
+
+/// The hash of a word that is no [`ShortFeature`].
+#[cold]
+fn long_word(key: &HashKey, text: &[u8], Span { start, end }: Span) -> u64 {
+    hash_one(key, text.get(start as usize..end as usize).unwrap_or_default()) as u64
 }
 
 /// Writes the letters and numbers that begin in a block of a canonical text to `out`, as code points, and returns their number.
@@ -191,21 +246,11 @@ fn letters(text: &str, position: usize, block: ByteKinds, out: &mut [u32]) -> us
     // The first bytes that are not ASCII may belong to a character of the block before.
     let begun = rest.iter().take(2).take_while(|&&b| b & 0xC0 == 0x80).count();
     let others = high & !ideograph_bytes & u64::MAX << begun;
-    // A character is read as three bytes.
-    if others != 0 || rest.len() < BLOCK + 2 {
-        return any_letters(text, position, out);
+    let begins = (!(high | spaces)) | ideographs;
+    match (rest.first_chunk(), out.first_chunk_mut()) {
+        (Some(bytes), Some(out)) if others == 0 => code_points(bytes, begins, out),
+        _ => any_letters(text, position, out),
     }
-    let mut begins = (!(high | spaces)) | ideographs;
-    let count = begins.count_ones() as usize;
-    for code in &mut out[..count] {
-        let at = begins.trailing_zeros() as usize;
-        begins &= begins - 1;
-        // In bounds: `at` is below 64, and two more bytes follow the block.
-        let [a, b, c] = [0, 1, 2].map(|i| u32::from(rest[at + i]));
-        let ideograph = (a & 0x0F) << 12 | (b & 0x3F) << 6 | c & 0x3F;
-        *code = if a < 0x80 { a } else { ideograph };
-    }
-    count
 }
 
 /// [`letters`] of any characters.

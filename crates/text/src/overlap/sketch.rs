@@ -6,12 +6,12 @@
 //! no pair at the threshold is excluded, and it is close while these shingles are fewer than the bits. With two bits for
 //! a shingle, sets of equal size are excluded at a threshold of .8 if their Jaccard is below about .77.
 
+use twinprint_fingerprint::kernel::differ_in_at_most;
+
 use super::merge::needed;
 
 /// The smallest number of bits for a shingle. The number of bits is a power of two, so there may be twice as many.
 const BITS_PER_SHINGLE: usize = 2;
-/// The number of words that are compared between two checks of whether the bound is reached.
-const STRIDE: usize = 16;
 /// The number of bits of a word of the sketch.
 const WORD_BITS: usize = u64::BITS as usize;
 
@@ -60,7 +60,7 @@ impl ShingleSketch {
             (&self.words, &other.words)
         };
         if long.len() == short.len() {
-            return is_at_most(limit, long, short);
+            return differ_in_at_most(long, short, limit);
         }
         let mut folded = vec![0; short.len()];
         for part in long.chunks_exact(short.len()) {
@@ -68,7 +68,7 @@ impl ShingleSketch {
                 *word ^= part;
             }
         }
-        is_at_most(limit, &folded, short)
+        differ_in_at_most(&folded, short, limit)
     }
 
     /// False if the Jaccard of the two sets is below `threshold`. If it is true, the Jaccard may be below it, too.
@@ -83,14 +83,4 @@ impl ShingleSketch {
     pub fn bytes(&self) -> usize {
         size_of_val(&*self.words)
     }
-}
-
-/// True if two sketches of equal length differ in at most `limit` bits.
-fn is_at_most(limit: usize, a: &[u64], b: &[u64]) -> bool {
-    let mut differing = 0;
-    a.chunks(STRIDE).zip(b.chunks(STRIDE)).all(|(a, b)| {
-        let bits = a.iter().zip(b).map(|(a, b)| (a ^ b).count_ones());
-        differing += bits.sum::<u32>() as usize;
-        differing <= limit
-    })
 }
