@@ -65,7 +65,7 @@ pub struct BytesPerDocument {
     pub fingerprint: f64,
     /// The bytes of the tables in which candidates are found.
     pub tables: f64,
-    /// The bytes of the compressed texts that are kept for verification.
+    /// The bytes of the texts that are kept for verification.
     pub verification: f64,
 }
 

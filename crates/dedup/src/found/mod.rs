@@ -23,7 +23,7 @@ use crate::write::pairs::FoundPair;
 use crate::write::{RunInput, Tables};
 pub use records::{Fate, FoundDocument, FoundRecord};
 
-/// The size in bytes up to which the compressed texts of a search stay in memory. Beyond it they are in a file.
+/// The size in bytes up to which the texts of a search stay in memory. Beyond it they are in a file.
 const SPOOL_IN_MEMORY: usize = 64 << 20;
 
 /// The documents of a search, and their names.
@@ -38,7 +38,7 @@ pub struct FindInput {
 /// Finds the near-duplicates among the records of `input` and keeps the result in memory.
 ///
 /// [`DedupOptions::against`] may name a store that `stores` opens, but nothing is added to it. Partial copies are not
-/// searched. Deterministic, like [`dedup`](crate::dedup()), and with the same result. Texts are held compressed, in
+/// searched. Deterministic, like [`dedup`](crate::dedup()), and with the same result. Texts are held in
 /// memory up to 64 MiB and beyond that in a file without a name in [`DedupOptions::work_dir`] or else the directory of
 /// temporary files.
 ///

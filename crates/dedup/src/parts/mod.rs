@@ -66,8 +66,8 @@ use twinprint_io::work::Spool;
 pub(crate) const MIN_SHARED: u32 = PartsReport::LEAST_SHARED;
 /// The largest number of passages or places that one row lists; the longest are listed.
 const MAX_PLACES: usize = 8;
-/// The minimum number of texts per parallel task. Neighbouring texts are in one compressed block of the spool, which a
-/// task decompresses once for all of them.
+/// The minimum number of texts per parallel task. Neighbouring short texts are in one block of the spool, which a
+/// task reads once for all of them.
 const MIN_TEXTS_PER_TASK: usize = 16;
 
 /// A check that is called for every text. It returns an error, which ends the search, once the run is cancelled.

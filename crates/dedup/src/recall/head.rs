@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_head_has_few_tokens_and_most_of_them_must_be_shared() {
+    fn a_head_has_few_tokens_and_several_of_them_must_be_shared() {
         let rule = HeadRule::new(0.8);
         assert_eq!(rule.tokens, MIN_TOKENS);
         assert!((5..10).contains(&rule.least), "{rule:?}");

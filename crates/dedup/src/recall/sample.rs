@@ -22,7 +22,7 @@ const WANTED_TRIALS: f64 = 720.0;
 const MAX_SAMPLE: usize = 8192;
 /// The largest number of tokens of the sampled texts, which are in memory during the join.
 const MAX_TOKENS: usize = 1 << 21;
-/// The bytes that a token of a sampled text takes, with its part of the histogram and of the index.
+/// The bytes that a token of a sampled text takes, with its part of the sketch and of the index.
 const TOKEN_BYTES: u64 = 16;
 /// The largest number of postings of a head that are counted, for each sampled text. Beyond it, the texts that may
 /// still be drawn are searched in the postings.

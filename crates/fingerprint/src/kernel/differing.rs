@@ -7,7 +7,7 @@ use crate::level::{Level, level};
 /// The number of words that are compared between two checks of the limit.
 const STRIDE: usize = 32;
 
-/// Returns true if two strings of equal length differ in at most `limit` bits. Stops soon after they differ in more. The longer
+/// Returns true if two strings differ in at most `limit` bits. Stops soon after they differ in more. The longer
 /// string is cut to the length of the shorter one. Linear.
 ///
 /// ```
@@ -34,10 +34,6 @@ dispatch!(run [] [] (a: &[u64], b: &[u64], limit: usize, within: &mut bool) = ru
 /// The CPU has the instructions of `V`. The compiler uses them for the loop.
 #[inline(always)]
 unsafe fn run_body<V: WordVector>(a: &[u64], b: &[u64], limit: usize, within: &mut bool) {
-    let differing = |a: &[u64], b: &[u64]| -> u64 {
-        let bits = a.iter().zip(b).map(|(a, b)| u64::from((a ^ b).count_ones()));
-        bits.sum()
-    };
     let mut sum = 0;
     let common = a.len().min(b.len());
     let ((a, more_a), (b, more_b)) = (
@@ -52,4 +48,10 @@ unsafe fn run_body<V: WordVector>(a: &[u64], b: &[u64], limit: usize, within: &m
         }
     }
     *within = sum + differing(more_a, more_b) <= limit as u64;
+}
+
+#[inline(always)]
+fn differing(a: &[u64], b: &[u64]) -> u64 {
+    let bits = a.iter().zip(b).map(|(a, b)| u64::from((a ^ b).count_ones()));
+    bits.sum()
 }

@@ -6,12 +6,14 @@ mod error;
 mod made_dirs;
 mod spool;
 mod spool_file;
+mod spool_writer;
 
 pub use dir::WorkDir;
 pub use disk_space::{DiskSpace, disk_space};
 pub use error::WorkError;
 pub use made_dirs::MadeDirs;
-pub use spool::{BlockBuffer, Spool, SpoolWriter, TextRef};
+pub use spool::{BlockBuffer, Spool, TextRef};
+pub use spool_writer::SpoolWriter;
 
 use std::io;
 use std::path::Path;

@@ -1,30 +1,21 @@
 //! The spool: canonical texts on disk. Candidates are verified from it, so that the corpus need not fit into memory.
 //!
 //! Texts are gathered into blocks of about 4 KiB, which are written in order. A block is small enough that reading one text reads
-//! little else, and large enough that short texts take few reads. The blocks are not compressed: a codec that takes no more time
-//! than reading the documents made them 4 to 6 % smaller. A spool is usually deleted at the end of the run. It may stay in memory up
+//! little else, and large enough that short texts take few reads. The blocks are not compressed: zstd at level −40 made them
+//! 4 to 6 % smaller, and a level that saves more takes about as long as reading the documents. A spool is usually deleted at the end of the run. It may stay in memory up
 //! to a given size, so that a run over a few texts needs no file.
 //!
 //! A spool that other processes read has a name and ends with the table of its blocks: for each block its size and the CRC-32 of
 //! its bytes as 32-bit numbers, then the CRC-32 of the table as a 32-bit number and the number of blocks as a 64-bit number, all
 //! little-endian. So a damaged file is noticed. Several such files can be [opened](Spool::open) as one spool.
 
-use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-use rayon::prelude::*;
-use tempfile::{SpooledData, SpooledTempFile, spooled_tempfile_in};
 
 use super::WorkError;
 use super::spool_file::{Block, SpoolFile};
 use twinprint_index::{OpenFiles, PositionedFile};
-
-/// The largest size of a block, in bytes. A longer text has a block of its own.
-const BLOCK_BYTES: usize = 4 << 10;
-/// The number of bytes that are written at a time. Linux took up to eight times as long for 16 MiB at a time.
-const WRITE_BYTES: usize = 1 << 20;
 
 /// The position of a text in the spool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,185 +56,16 @@ impl TextRef {
     }
 }
 
-/// The place that a spool is written to.
-enum Target {
-    /// Memory, or beyond a size a file without a name.
-    Unnamed(SpooledTempFile),
-    /// A file with a name.
-    Named(File),
-}
-
-impl Write for Target {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            Self::Unnamed(file) => file.write(bytes),
-            Self::Named(file) => file.write(bytes),
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        match self {
-            Self::Unnamed(file) => file.flush(),
-            Self::Named(file) => file.flush(),
-        }
-    }
-}
-
-/// Writes texts to a spool, in order.
-///
-/// ```
-/// use twinprint_io::work::{BlockBuffer, SpoolWriter, WorkDir};
-///
-/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let work = WorkDir::temporary()?;
-/// let mut writer = SpoolWriter::create(work.path(), 0);
-/// let first = writer.push("the first text");
-/// let second = writer.push("the second text");
-/// let spool = writer.finish()?;
-/// let mut buffer = BlockBuffer::default();
-/// assert_eq!(spool.text(second, &mut buffer)?, "the second text");
-/// assert_eq!(spool.text(first, &mut buffer)?, "the first text");
-/// # Ok(())
-/// # }
-/// ```
-pub struct SpoolWriter {
-    dir: PathBuf,
-    target: Target,
-    /// The texts that are not written yet.
-    pending: Vec<u8>,
-    /// The ends of the full blocks in `pending`. The last block, which is not full, begins at the last of them.
-    ends: Vec<usize>,
-    /// The blocks that are written.
-    blocks: Vec<Block>,
-    bytes: u64,
-}
-
-impl SpoolWriter {
-    /// Creates a spool. Beyond `in_memory` bytes it becomes a file in `dir`. The file has no name, so nothing is left of
-    /// it after any end of the program.
-    pub fn create(dir: &Path, in_memory: usize) -> Self {
-        Self::on(dir, Target::Unnamed(spooled_tempfile_in(in_memory, dir)))
-    }
-
-    /// Creates the file `path`, which other processes can [open](Spool::open) once it is finished.
-    ///
-    /// # Errors
-    /// [`WorkError::Spool`] if the file cannot be created.
-    pub fn create_file(path: &Path) -> Result<Self, WorkError> {
-        let file = File::options().read(true).write(true).create_new(true).open(path);
-        let file = file.map_err(|source| WorkError::spool(path, source))?;
-        Ok(Self::on(path, Target::Named(file)))
-    }
-
-    fn on(dir: &Path, target: Target) -> Self {
-        Self {
-            dir: dir.to_owned(),
-            target,
-            pending: Vec::new(),
-            ends: Vec::new(),
-            blocks: Vec::new(),
-            bytes: 0,
-        }
-    }
-
-    /// The position in `pending` at which the last block begins.
-    fn last_start(&self) -> usize {
-        self.ends.last().copied().unwrap_or(0)
-    }
-
-    /// Adds a text and returns its position. The next [`flush`](Self::flush) or [`finish`](Self::finish) writes it to
-    /// disk.
-    pub fn push(&mut self, text: &str) -> TextRef {
-        let size = self.pending.len() - self.last_start();
-        if size > 0 && size + text.len() > BLOCK_BYTES {
-            self.ends.push(self.pending.len());
-        }
-        let position = TextRef {
-            block: (self.blocks.len() + self.ends.len()) as u32,
-            offset: (self.pending.len() - self.last_start()) as u32,
-            len: text.len() as u32,
-        };
-        self.pending.extend_from_slice(text.as_bytes());
-        position
-    }
-
-    /// Writes all full blocks.
-    ///
-    /// # Errors
-    /// [`WorkError::Spool`], usually because the disk is full.
-    pub fn flush(&mut self) -> Result<(), WorkError> {
-        let written = self.last_start();
-        for piece in self.pending[..written].chunks(WRITE_BYTES) {
-            self.target
-                .write_all(piece)
-                .map_err(|source| WorkError::spool(&self.dir, source))?;
-        }
-        let is_named = matches!(self.target, Target::Named(_));
-        let (ends, pending) = (&self.ends, &self.pending);
-        let starts = [0].into_par_iter().chain(ends.par_iter().copied());
-        let first = self.bytes;
-        self.blocks
-            .par_extend(starts.zip(ends).map(|(start, &end)| Block {
-                offset: first + start as u64,
-                size: (end - start) as u32,
-                sum: if is_named {
-                    crc32fast::hash(&pending[start..end])
-                } else {
-                    0
-                },
-            }));
-        self.bytes += written as u64;
-        self.pending.drain(..written);
-        self.ends.clear();
-        Ok(())
-    }
-
-    /// Writes the remaining texts and opens the spool for reading.
-    ///
-    /// # Errors
-    /// The same as for [`flush`](Self::flush).
-    pub fn finish(mut self) -> Result<Spool, WorkError> {
-        if self.pending.len() > self.last_start() {
-            self.ends.push(self.pending.len());
-        }
-        self.flush()?;
-        let Self {
-            dir,
-            mut target,
-            blocks,
-            bytes,
-            ..
-        } = self;
-        let failed = |source| WorkError::spool(&dir, source);
-        if let Target::Named(file) = &mut target {
-            file.write_all(&SpoolFile::table_of(&blocks)).map_err(failed)?;
-        }
-        let store = match target {
-            Target::Unnamed(file) => match file.into_inner() {
-                SpooledData::InMemory(cursor) => Store::Memory(cursor.into_inner()),
-                SpooledData::OnDisk(file) => Store::File(PositionedFile::new(file)),
-            },
-            Target::Named(file) => Store::File(PositionedFile::new(file)),
-        };
-        Ok(Spool {
-            dir,
-            store,
-            blocks,
-            bytes,
-        })
-    }
-}
-
 /// Reads texts from a spool, on any thread.
 pub struct Spool {
-    dir: PathBuf,
-    store: Store,
-    blocks: Vec<Block>,
-    bytes: u64,
+    pub(super) dir: PathBuf,
+    pub(super) store: Store,
+    pub(super) blocks: Vec<Block>,
+    pub(super) bytes: u64,
 }
 
 /// The place of the blocks.
-enum Store {
+pub(super) enum Store {
     Memory(Vec<u8>),
     /// The file that was just written.
     File(PositionedFile),
@@ -396,6 +218,7 @@ impl Spool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::SpoolWriter;
     use super::*;
 
     #[test]

@@ -56,7 +56,7 @@ def dedup(
         name: the name of the data in files of results; of no use for files.
         threads: the number of threads; 0 means one for each core.
         memory: the limit of the engine's memory, in bytes or as "2GiB".
-        work_dir: the directory of temporary files. They are needed beyond 64 MiB of compressed texts.
+        work_dir: the directory of temporary files. They are needed beyond 64 MiB of texts.
         progress: True shows a bar; or a function of (stage, done, total, unit).
         seed: the seed of the samples by which the radius is chosen and the recall is measured.
 

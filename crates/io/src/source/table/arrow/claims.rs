@@ -22,18 +22,15 @@ pub(super) fn check(message: Message<'_>, body: &[u8]) -> Result<(), RejectReaso
 
 /// Checks that the body of a message ends with the last of its buffers.
 pub(super) fn check_length(message: Message<'_>) -> Result<(), RejectReason> {
-    let Some(batch) = batch_of(message) else {
-        return Ok(());
-    };
-    let ends = batch
-        .buffers()
+    let buffers = batch_of(message).and_then(|batch| batch.buffers());
+    let ends = buffers
         .into_iter()
         .flatten()
         .map(|buffer| buffer.offset().saturating_add(buffer.length()));
     let unused = message.bodyLength().saturating_sub(ends.max().unwrap_or(0));
     if unused > MAX_PADDING {
         return Err(broken(format_args!(
-            "the last {unused} bytes of a record batch belong to none of its columns"
+            "the last {unused} bytes of a message belong to none of its columns"
         )));
     }
     Ok(())

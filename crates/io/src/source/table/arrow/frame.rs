@@ -254,12 +254,25 @@ fn next_message(input: &mut File, at: u64, bytes: u64) -> Result<Option<(Vec<u8>
 /// Returns true if another message begins within the header of a message. Then the stated length of the header is wrong,
 /// and the rows of the other message would be lost without notice.
 fn contains_message(header: &[u8]) -> bool {
-    // Messages begin at multiples of 8 bytes.
+    // Messages begin at multiples of 8 bytes, and the lengths of their headers are such multiples.
     const ALIGNMENT: usize = 8;
+    // Few other places have such bytes. A limit keeps a prepared file from taking long.
+    const MAX_TRIED: usize = 16;
+    let begins = |bytes: &&[u8]| {
+        let length = bytes
+            .strip_prefix(&CONTINUATION)
+            .and_then(|rest| rest.first_chunk());
+        length.is_some_and(|&length| {
+            let length = u32::from_le_bytes(length);
+            length > 0 && length.is_multiple_of(ALIGNMENT as u32)
+        })
+    };
     let starts = (ALIGNMENT..header.len()).step_by(ALIGNMENT);
     starts
         .filter_map(|start| header.get(start..))
-        .any(|bytes| bytes.starts_with(&CONTINUATION) && message(bytes).is_ok())
+        .filter(begins)
+        .take(MAX_TRIED)
+        .any(|bytes| message(bytes).is_ok_and(|message| message.header().is_some()))
 }
 
 /// Reads `length` bytes. The caller has checked that they are within the file.
