@@ -44,6 +44,7 @@ pub mod origin;
 pub mod overlap;
 pub mod passages;
 mod prepared_text;
+mod product_hash;
 mod profile;
 mod script;
 mod segment;

@@ -18,6 +18,8 @@ use std::hash::{BuildHasher, RandomState};
 
 use twinprint_fingerprint::ShortFeature;
 
+use crate::product_hash;
+
 /// The maximum number of slots that a document starts with.
 const FIRST_SLOTS: usize = 1 << 14;
 
@@ -159,10 +161,8 @@ impl ShortTally {
 
 /// A number whose low bits select the slot of a feature.
 #[inline(always)]
-fn slot(feature: ShortFeature, [x, y]: [u64; 2]) -> usize {
-    let number = feature.number();
-    let product = u128::from(number as u64 ^ x) * u128::from((number >> 64) as u64 ^ y);
-    (product as u64 ^ (product >> 64) as u64) as usize
+fn slot(feature: ShortFeature, secrets: [u64; 2]) -> usize {
+    product_hash::of_feature(feature, secrets) as usize
 }
 
 #[cfg(test)]

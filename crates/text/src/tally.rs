@@ -18,6 +18,8 @@ use std::hash::{BuildHasher, RandomState};
 
 use twinprint_fingerprint::Width;
 
+use crate::product_hash::fold;
+
 /// The maximum number of slots that a document starts with. A page of ten thousand characters uses less than a quarter
 /// of these slots, and their 256 KiB stay in the second-level cache. On English pages half of this number was slower,
 /// because of collisions and growth; twice this number was not measurably faster.
@@ -203,8 +205,7 @@ impl Probe {
     /// `mask + 1` slots are in use, so the search ends.
     #[inline]
     fn find(self, slots: &[Slot], key: u64) -> usize {
-        let product = u128::from(key ^ self.salt) * u128::from(self.multiplier);
-        let mut index = ((product >> 64) as u64 ^ product as u64) as usize & self.mask;
+        let mut index = fold(key ^ self.salt, self.multiplier) as usize & self.mask;
         loop {
             // In bounds: the mask is below the number of slots.
             let slot = slots[index];

@@ -1,5 +1,6 @@
 //! The kinds of the bytes of a text, as masks of 64 bits: spaces, bytes that are not ASCII, and ideographs. Texts are split
-//! into words and characters by these masks, without a branch for each byte.
+//! into words and characters by these masks, without a branch for each byte. The code points of the characters that begin at the
+//! bits of a mask are read together.
 
 use super::dispatch::dispatch;
 use super::lanes::ByteBlock;

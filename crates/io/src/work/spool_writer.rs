@@ -129,8 +129,8 @@ impl SpoolWriter {
         if std::mem::replace(&mut self.failed, true) {
             return Err(failed(io::Error::other("an earlier write failed")));
         }
+        let written = self.last_start();
         let (ends, pending) = (&self.ends, &self.pending);
-        let written = ends.last().copied().unwrap_or(0);
         for piece in pending[..written].chunks(WRITE_BYTES) {
             self.target.write_all(piece).map_err(failed)?;
         }

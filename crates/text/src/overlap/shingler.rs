@@ -7,6 +7,7 @@ use twinprint_fingerprint::{HashKey, ShortFeature, Span, hash_one, hash_short_fe
 
 use super::sorting::Sorter;
 use crate::chars;
+use crate::product_hash::{self, fold};
 use crate::script::{Measure, Script};
 use crate::spaces::Splitter;
 
@@ -185,19 +186,12 @@ impl Shingler {
 
     /// Replaces the content of `hashes` by the hashes of the words of a text, by [`WordHash::Product`].
     fn multiply_words(&mut self, text: &[u8]) {
-        let (key, [x, y]) = (&self.key, self.secrets);
         self.hashes.clear();
-        self.hashes.extend(
-            self.words
-                .iter()
-                .map(|&word| match ShortFeature::cut(text, word) {
-                    Some(word) => {
-                        let number = word.number();
-                        fold(number as u64 ^ x, (number >> 64) as u64 ^ y)
-                    }
-                    None => long_word(key, text, word),
-                }),
-        );
+        let hash = |&word: &Span| match ShortFeature::cut(text, word) {
+            Some(word) => product_hash::of_feature(word, self.secrets),
+            None => long_word(&self.key, text, word),
+        };
+        self.hashes.extend(self.words.iter().map(hash));
     }
 
     /// Replaces the content of `hashes` by the hashes of the words of a text, by [`WordHash::Sip`]. Batch by batch, so that a batch
@@ -318,12 +312,6 @@ pub(crate) fn is_letter_or_number(c: char) -> bool {
         '\0'..='\u{2FF}' | '\u{4E00}'..='\u{9FFF}' | '\u{AC00}'..='\u{D7A3}' => true,
         _ => chars::is_letter_or_number(c),
     }
-}
-
-/// Multiplies to 128 bits and combines the two halves with XOR.
-fn fold(a: u64, b: u64) -> u64 {
-    let product = u128::from(a) * u128::from(b);
-    product as u64 ^ (product >> 64) as u64
 }
 
 #[cfg(test)]

@@ -104,9 +104,15 @@ proptest! {
         // The second text shares a part of the first.
         let shared: String = a.chars().take(cut.index(a.chars().count() + 1)).collect();
         let (a, b) = (canonical(&a), canonical(&(shared + &b)));
-        for measure in [Measure::CharGrams, Measure::WordGrams] {
+        let cases = [
+            (Measure::CharGrams, Shingler::new(HashKey::PUBLIC)),
+            (Measure::WordGrams, Shingler::new(HashKey::PUBLIC)),
+            (Measure::CharGrams, Shingler::for_one_run(HashKey::PUBLIC)),
+            (Measure::WordGrams, Shingler::for_one_run(HashKey::PUBLIC)),
+        ];
+        for (measure, mut shingler) in cases {
             let (x, y) = (by_definition(&a, measure), by_definition(&b, measure));
-            let (p, q) = (shingles(&a, measure), shingles(&b, measure));
+            let (p, q) = (shingler.shingle(&a, measure), shingler.shingle(&b, measure));
             prop_assert!(p.is_sorted_by(|a, b| a < b));
             prop_assert_eq!((p.len(), q.len()), (x.len(), y.len()));
             let found = overlap(&p, &q);
