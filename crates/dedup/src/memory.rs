@@ -13,8 +13,15 @@ use crate::error::DedupError;
 pub(crate) const PROGRAM_BYTES: u64 = 24 << 20;
 /// The size of the Chinese dictionary, in bytes. It is loaded when the first Chinese text is segmented.
 pub(crate) const DICTIONARY_BYTES: u64 = 8 << 20;
-/// The size of the input batches that are read, analysed and merged at one time, in bytes.
-pub(crate) const BATCH_BYTES: u64 = 64 << 20;
+/// The freed memory that the allocator keeps, in bytes.
+const FREED_BYTES: u64 = 44 << 20;
+/// The bytes of an input batch for each thread, and its largest size. The parts that threads analyse have about 256 KiB, so
+/// a thread seldom waits long for the last part of a batch.
+const BATCH_BYTES_OF_THREAD: u64 = 2 << 20;
+const MAX_BATCH_BYTES: u64 = 64 << 20;
+/// The number of batches in memory at one time: one is being read, one waits, one is analysed; and the texts of two, of which
+/// one is merged.
+const BATCHES: u64 = 5;
 /// The size of the buffers of one thread, in bytes.
 pub(crate) const THREAD_BYTES: u64 = 8 << 20;
 /// The bytes that one document takes in the tables, without its id: its class and the place of its id, and in the
@@ -99,7 +106,8 @@ impl Budget {
     /// # Errors
     /// [`DedupError::Memory`] if the limit is too low.
     pub(crate) fn check_join(&self, tables: u64, join: u64) -> Result<(), DedupError> {
-        let needed = fixed(self.threads) - BATCH_BYTES + tables + SET_CACHES * MIN_SET_BYTES + join;
+        let without_batches = fixed(self.threads) - batches(self.threads);
+        let needed = without_batches + tables + SET_CACHES * MIN_SET_BYTES + join;
         match self.limit {
             Some(limit) if needed > limit => Err(DedupError::Memory { needed, limit }),
             _ => Ok(()),
@@ -150,7 +158,26 @@ impl Budget {
 /// The bytes that a run on `threads` threads needs at most, whatever its input: the program, the dictionary, the
 /// batches and the buffers.
 fn fixed(threads: u64) -> u64 {
-    PROGRAM_BYTES + DICTIONARY_BYTES + BATCH_BYTES + threads * THREAD_BYTES
+    PROGRAM_BYTES + DICTIONARY_BYTES + FREED_BYTES + batches(threads) + threads * THREAD_BYTES
+}
+
+/// The size of an input batch of a run on `threads` threads, in bytes.
+pub(crate) fn batch_bytes(threads: u64) -> u64 {
+    (threads * BATCH_BYTES_OF_THREAD).min(MAX_BATCH_BYTES)
+}
+
+/// The bytes of the input batches that are read, analysed and merged at one time.
+pub(crate) fn batches(threads: u64) -> u64 {
+    BATCHES * batch_bytes(threads)
+}
+
+/// Makes the allocator of glibc keep freed blocks of up to 32 MiB for the next request. It gives large blocks back to the
+/// system, which must fill them with zeros when they are requested again; but it then keeps blocks of the size of the largest
+/// one that was freed (`mallopt(3)`, `M_MMAP_THRESHOLD`). Other allocators are not affected.
+pub(crate) fn keep_freed_blocks() {
+    /// The largest size at which glibc adapts, less some room for its own entries.
+    const BYTES: usize = (32 << 20) - (64 << 10);
+    drop(std::hint::black_box(Vec::<u8>::with_capacity(BYTES)));
 }
 
 /// The bytes that the index of a set join may take for each document in a run in memory, and the bytes that it may take in any
@@ -230,9 +257,6 @@ mod tests {
         assert!(refused.contains("the limit is 256 MiB"), "{refused}");
         assert!(Budget::new(Some(1 << 20), 1).is_err());
         // The join runs after the last batch.
-        assert!(
-            budget.check_join(64 << 20, BATCH_BYTES).is_ok()
-                && budget.check_join(64 << 20, 3 * BATCH_BYTES).is_err()
-        );
+        assert!(budget.check(180 << 20).is_err() && budget.check_join(80 << 20, 100 << 20).is_ok());
     }
 }

@@ -63,6 +63,8 @@ pub(crate) struct SetCache<'c> {
     /// The sketches of sets that were made, which stay when the sets are dropped.
     sketches: FxHashMap<SetKey, KeptSketch>,
     sketch_bytes: usize,
+    /// The sets that were dropped since the last load. The next load frees them, on all threads.
+    dropped: Vec<SharedSet>,
     /// The bytes of the cached shingle sets and of the sketches.
     bytes: usize,
     capacity: usize,
@@ -174,6 +176,7 @@ impl<'c> SetCache<'c> {
             cached: FxHashMap::default(),
             sketches: FxHashMap::default(),
             sketch_bytes: 0,
+            dropped: Vec::new(),
             bytes: 0,
             capacity,
             clock: 0,
@@ -285,12 +288,18 @@ impl<'c> SetCache<'c> {
         self.sketches.insert(key, kept);
     }
 
-    /// Drops the sketch of an item, which will not be compared with later items.
-    pub(crate) fn drop_sketch(&mut self, item: ItemId) {
-        let measure = self.measure(item);
-        if let Some(dropped) = self.sketches.remove(&SetKey { item, measure }) {
-            self.sketch_bytes -= sketch_bytes(&dropped.sketch);
-            self.bytes -= sketch_bytes(&dropped.sketch);
+    /// Drops the sets and the sketches of an item, which will not be compared with later items.
+    pub(crate) fn drop_item(&mut self, item: ItemId) {
+        for measure in [Measure::WordGrams, Measure::CharGrams] {
+            let key = SetKey { item, measure };
+            if let Some(dropped) = self.sketches.remove(&key) {
+                self.sketch_bytes -= sketch_bytes(&dropped.sketch);
+                self.bytes -= sketch_bytes(&dropped.sketch);
+            }
+            if let Some(dropped) = self.cached.remove(&key) {
+                self.bytes -= dropped.set.bytes();
+                self.dropped.push(dropped.set);
+            }
         }
     }
 
@@ -359,7 +368,7 @@ impl<'c> SetCache<'c> {
     /// Drops the least recently used sets until `needed` bytes are free. Sets from the first load of the current block
     /// stay.
     fn make_room(&mut self, needed: usize) {
-        let mut dropped = Vec::new();
+        let mut dropped = std::mem::take(&mut self.dropped);
         for keep in [8, 4, 2, 1, 0] {
             if self.bytes + needed <= self.capacity {
                 break;

@@ -7,9 +7,8 @@ use crate::candidates::{SetJoinCost, join_nanoseconds};
 use crate::memory::{self, Budget};
 use crate::stages::{MEMBER_BYTES, PartCounts, RowCounts, TaskBytes, bytes_of_parts, bytes_of_rows};
 
-/// The bytes that the buffers of reading take at most. A large run gives only some of them back to the system.
-const READ_BYTES: u64 = 110 << 20;
-const KEPT_READ_BYTES: u64 = 60 << 20;
+/// The bytes that the buffers of reading take at most, beside the batches. A run keeps them.
+const READ_BYTES: u64 = 35 << 20;
 /// The bytes of these buffers for a byte of the input, while there are few.
 const BUFFERS_OF_BYTE: f64 = 2.2;
 /// The same if texts are segmented by the Chinese dictionary.
@@ -115,7 +114,8 @@ impl Amounts {
         } else {
             BUFFERS_OF_BYTE
         };
-        READ_BYTES.min((of_byte * record_bytes) as u64)
+        let most = READ_BYTES + memory::batches(self.threads as u64);
+        most.min((of_byte * record_bytes) as u64)
     }
 
     /// The peak memory of a run in memory that may load `sets` bytes of shingle sets.
@@ -136,7 +136,7 @@ impl Amounts {
             tables + self.texts * PARTS_TEXT_BYTES + fingerprints * PARTS_FINGERPRINT_BYTES
         });
         let later = joined.max(shingles).max(verified).max(parts);
-        self.program() + (buffers + read as u64).max(buffers.min(KEPT_READ_BYTES) + later as u64)
+        self.program() + buffers + (read as u64).max(later as u64)
     }
 
     /// The peak memory of a run on disk.
@@ -156,8 +156,7 @@ impl Amounts {
         let rows_of_parts = (self.parts.unwrap_or(0.0) * WRITTEN_PARTS_BYTES).min(task.sort as f64);
         let written = self.documents.min(WRITTEN_DOCUMENTS) * WRITTEN_BYTES + rows_of_parts;
         let later = candidates.max(joined).max(verified).max(decided);
-        let kept = buffers.min(KEPT_READ_BYTES) as f64;
-        self.program() + analysed.max(kept + later).max(written) as u64
+        self.program() + analysed.max(buffers as f64 + later).max(written) as u64
     }
 
     /// The most bytes of the index of the set join in memory.

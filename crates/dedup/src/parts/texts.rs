@@ -71,7 +71,7 @@ impl<'r> Texts<'r> {
 
     /// Reads a canonical text from the spool.
     pub(super) fn canonical<'b>(
-        &self,
+        &'b self,
         place: TextPlace,
         buffer: &'b mut BlockBuffer,
     ) -> Result<&'b str, DedupError> {

@@ -45,7 +45,8 @@ impl Merger<'_> {
         for (kind, n) in &chunk.other_records {
             *counts.other_records.entry(kind).or_default() += n;
         }
-        let (mut texts, mut ids) = (chunk.texts.as_str(), chunk.ids.as_str());
+        let mut texts = spool.as_mut().map(|spool| spool.add(chunk.texts));
+        let mut ids = chunk.ids.as_str();
         for record in chunk.records {
             match record {
                 AnalysedRecord::Reject { source, line, reason } => {
@@ -65,21 +66,30 @@ impl Merger<'_> {
                     rejects.push(label, line, &reason)?;
                 }
                 AnalysedRecord::Document(document) => {
-                    let (text, rest) =
-                        texts.split_at(document.first.as_ref().map_or(0, |first| first.text_len));
                     let (id, rest_ids) = ids.split_at(document.id_len);
-                    (texts, ids) = (rest, rest_ids);
-                    let class = corpus.classes.join(document.key).or_else(|| {
-                        let first = document.first?;
-                        let text = spool.as_mut().map_or(TextRef::NOWHERE, |spool| spool.push(text));
-                        let text = TextValues {
-                            text,
-                            features: first.features,
-                            shingles: first.shingles,
-                            measure: first.measure,
-                        };
-                        Some(corpus.classes.add(document.key, first.fingerprint, text))
-                    });
+                    ids = rest_ids;
+                    let class = match (corpus.classes.join(document.key), document.first) {
+                        (Some(class), first) => {
+                            if let (Some(texts), Some(first)) = (&mut texts, first) {
+                                texts.skip(first.text_len);
+                            }
+                            Some(class)
+                        }
+                        (None, None) => None,
+                        (None, Some(first)) => {
+                            let text = match &mut texts {
+                                Some(texts) => texts.keep(first.text_len)?,
+                                None => TextRef::NOWHERE,
+                            };
+                            let text = TextValues {
+                                text,
+                                features: first.features,
+                                shingles: first.shingles,
+                                measure: first.measure,
+                            };
+                            Some(corpus.classes.add(document.key, first.fingerprint, text))
+                        }
+                    };
                     let class =
                         class.or_else(|| in_slices.then(|| corpus.classes.add_unanalysed(document.key)));
                     let class = class.expect(

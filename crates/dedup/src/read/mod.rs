@@ -33,10 +33,8 @@ use twinprint_io::source::Sources;
 use twinprint_io::work::{Spool, SpoolWriter};
 use twinprint_text::KeyedHasher;
 
-/// The largest number of bytes of input that are analysed at a time.
-const MAX_BATCH_BYTES: usize = 16 << 20;
 /// The smallest number of bytes of input that are analysed at a time.
-const MIN_BATCH_BYTES: usize = 256 << 10;
+const MIN_BATCH_BYTES: u64 = 256 << 10;
 
 /// The result of reading: the tables, the spool, and the counts.
 pub(crate) struct ReadOutcome {
@@ -151,10 +149,10 @@ pub(crate) fn read_slices(
     let mut digest = reading.digest.map(InputDigest::new);
     // While one batch is analysed, the batch before it is merged and its texts are written.
     let mut before: Vec<AnalysedChunk> = Vec::new();
-    let batch_bytes = usize::try_from(max_record_bytes / 2)
-        .unwrap_or(MAX_BATCH_BYTES)
-        .clamp(MIN_BATCH_BYTES, MAX_BATCH_BYTES);
-    let mut batches = sources.read(batch_bytes);
+    let most = memory::batch_bytes(rayon::current_num_threads() as u64);
+    let batch_bytes = most.min(max_record_bytes / 2).max(MIN_BATCH_BYTES);
+    memory::keep_freed_blocks();
+    let mut batches = sources.read(batch_bytes as usize);
     for number in 1.. {
         let batch = if merger.counts.record_bytes < max_record_bytes {
             batches.next().transpose()?

@@ -44,7 +44,7 @@ pub(crate) trait ShownItems {
 
     /// The canonical text of the item and its measure; `None` in a run without verification.
     fn text<'b>(
-        &self,
+        &'b self,
         item: u64,
         buffer: &'b mut BlockBuffer,
     ) -> Result<Option<(&'b str, Measure)>, DedupError>;
@@ -221,7 +221,7 @@ impl ShownItems for ItemsInMemory<'_> {
     }
 
     fn text<'b>(
-        &self,
+        &'b self,
         item: u64,
         buffer: &'b mut BlockBuffer,
     ) -> Result<Option<(&'b str, Measure)>, DedupError> {

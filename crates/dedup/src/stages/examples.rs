@@ -130,7 +130,7 @@ impl ShownItems for ItemsOnDisk<'_> {
     }
 
     fn text<'b>(
-        &self,
+        &'b self,
         item: u64,
         buffer: &'b mut BlockBuffer,
     ) -> Result<Option<(&'b str, Measure)>, DedupError> {

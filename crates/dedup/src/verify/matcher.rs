@@ -279,7 +279,7 @@ impl Neighbors for Matcher<'_> {
         let Some(sets) = &mut self.sets else { return };
         // Later items are compared with leaders, unless all pairs are wanted.
         if !leads && self.criteria.pairs == Pairs::Leaders {
-            sets.drop_sketch(item);
+            sets.drop_item(item);
             return;
         }
         let role = self.roles[item];

@@ -18,7 +18,7 @@ use super::scan::{Scan, Span, SpanKind};
 
 /// The number of bytes that are read for a block: large enough to amortise the cost of a task, small enough to spread a
 /// file over all cores.
-pub(super) const BLOCK_BYTES: usize = 1 << 20;
+pub(super) const BLOCK_BYTES: usize = 256 << 10;
 
 /// The reason for which reading a stream failed.
 pub(super) struct StreamFailure {

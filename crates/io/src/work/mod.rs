@@ -13,7 +13,7 @@ pub use disk_space::{DiskSpace, disk_space};
 pub use error::WorkError;
 pub use made_dirs::MadeDirs;
 pub use spool::{BlockBuffer, Spool, TextRef};
-pub use spool_writer::SpoolWriter;
+pub use spool_writer::{AddedTexts, SpoolWriter};
 
 use std::io;
 use std::path::Path;

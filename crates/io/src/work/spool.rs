@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use super::WorkError;
 use super::spool_file::{Block, SpoolFile};
+use super::spool_writer::Piece;
 use twinprint_index::{OpenFiles, PositionedFile};
 
 /// The position of a text in the spool.
@@ -66,11 +67,17 @@ pub struct Spool {
 
 /// The place of the blocks.
 pub(super) enum Store {
-    Memory(Vec<u8>),
+    /// Memory, in pieces of several blocks.
+    Memory(Vec<Piece>),
+    Disk(BlockFiles),
+}
+
+/// The files of the blocks.
+pub(super) enum BlockFiles {
     /// The file that was just written.
-    File(PositionedFile),
+    Written(PositionedFile),
     /// Files whose blocks are numbered one after another.
-    Files(Vec<SpoolFile>),
+    Opened(Vec<SpoolFile>),
 }
 
 /// The buffer with which one thread reads a spool. It contains the block that was read last.
@@ -97,7 +104,9 @@ impl Spool {
     /// let paths = ["a", "b"].map(|name| dir.path().join(name));
     /// for path in &paths {
     ///     let mut writer = SpoolWriter::create_file(path)?;
-    ///     writer.push(&format!("the text of {}", path.display()));
+    ///     let text = format!("the text of {}", path.display());
+    ///     let len = text.len();
+    ///     writer.add(text).keep(len)?;
     ///     writer.finish()?;
     /// }
     /// let spool = Spool::open(&paths)?;
@@ -124,7 +133,7 @@ impl Spool {
         u32::try_from(blocks.len()).map_err(|error| WorkError::spool(&dir, io::Error::other(error)))?;
         Ok(Self {
             dir,
-            store: Store::Files(files),
+            store: Store::Disk(BlockFiles::Opened(files)),
             blocks,
             bytes,
         })
@@ -133,8 +142,8 @@ impl Spool {
     /// For each file, the number of its first block.
     pub fn first_blocks(&self) -> Vec<u32> {
         match &self.store {
-            Store::Memory(_) | Store::File(_) => vec![0],
-            Store::Files(files) => files.iter().map(|file| file.first).collect(),
+            Store::Disk(BlockFiles::Opened(files)) => files.iter().map(|file| file.first).collect(),
+            Store::Disk(BlockFiles::Written(_)) | Store::Memory(_) => vec![0],
         }
     }
 
@@ -148,7 +157,7 @@ impl Spool {
     ///
     /// # Errors
     /// [`WorkError::Spool`] if the file cannot be read or was changed.
-    pub fn text<'b>(&self, text: TextRef, buffer: &'b mut BlockBuffer) -> Result<&'b str, WorkError> {
+    pub fn text<'b>(&'b self, text: TextRef, buffer: &'b mut BlockBuffer) -> Result<&'b str, WorkError> {
         if text.len == 0 {
             // If all texts of a block are empty, the block may never have been written, so it must not be read.
             return Ok("");
@@ -164,7 +173,7 @@ impl Spool {
 
     /// The file that contains a block, or the directory of a spool without a name.
     fn path_of(&self, block: u32) -> &Path {
-        let Store::Files(files) = &self.store else {
+        let Store::Disk(BlockFiles::Opened(files)) = &self.store else {
             return &self.dir;
         };
         let after = files.partition_point(|file| file.first <= block);
@@ -173,12 +182,19 @@ impl Spool {
             .map_or(&self.dir, |file| file.file.path())
     }
 
-    /// Returns the bytes of a block, which are read unless they are in `buffer`.
-    fn block<'b>(&self, number: u32, buffer: &'b mut BlockBuffer) -> io::Result<&'b [u8]> {
+    /// Returns the bytes of a block. Those of a file are read unless they are in `buffer`.
+    fn block<'b>(&'b self, number: u32, buffer: &'b mut BlockBuffer) -> io::Result<&'b [u8]> {
         let block = *self
             .blocks
             .get(number as usize)
             .ok_or(io::ErrorKind::InvalidInput)?;
+        let files = match &self.store {
+            Store::Memory(pieces) => {
+                let bytes = block.bytes_in(pieces);
+                return bytes.ok_or(io::ErrorKind::UnexpectedEof.into());
+            }
+            Store::Disk(files) => files,
+        };
         let BlockBuffer { bytes, loaded } = buffer;
         let size = block.size as usize;
         if bytes.len() < size {
@@ -187,21 +203,19 @@ impl Spool {
         let bytes = &mut bytes[..size];
         if *loaded != Some(number) {
             *loaded = None;
-            self.read(number, block, bytes)?;
+            files.read(number, block, bytes)?;
             *loaded = Some(number);
         }
         Ok(bytes)
     }
+}
 
+impl BlockFiles {
+    /// Reads a block.
     fn read(&self, number: u32, Block { offset, sum, .. }: Block, bytes: &mut [u8]) -> io::Result<()> {
-        match &self.store {
-            Store::Memory(blocks) => {
-                let start = offset as usize;
-                let block = blocks.get(start..start + bytes.len());
-                bytes.copy_from_slice(block.ok_or(io::ErrorKind::UnexpectedEof)?);
-            }
-            Store::File(file) => file.read_exact_at(bytes, offset)?,
-            Store::Files(files) => {
+        match self {
+            Self::Written(file) => file.read_exact_at(bytes, offset),
+            Self::Opened(files) => {
                 let after = files.partition_point(|file| file.first <= number);
                 let file = files
                     .get(after.saturating_sub(1))
@@ -210,9 +224,9 @@ impl Spool {
                 if crc32fast::hash(bytes) != sum {
                     return Err(io::ErrorKind::InvalidData.into());
                 }
+                Ok(())
             }
         }
-        Ok(())
     }
 }
 
@@ -230,9 +244,20 @@ mod tests {
                 .collect();
             let mut writer = SpoolWriter::create(dir.path(), in_memory);
             let mut places = Vec::new();
-            for (i, text) in texts.iter().enumerate() {
-                places.push(writer.push(text));
-                if i % 70 == 0 {
+            // Texts as long as the first of their piece are left out of every other piece.
+            for (i, texts) in texts.chunks(7).enumerate() {
+                let mut added = writer.add(texts.concat());
+                for text in texts {
+                    if text.len() == texts[0].len() && i % 2 == 0 {
+                        added.skip(text.len());
+                        places.push(None);
+                    } else {
+                        places.push(Some(added.keep(text.len()).unwrap()));
+                    }
+                }
+                assert!(added.keep(1).is_err(), "nothing is left");
+                drop(added);
+                if i % 10 == 0 {
                     writer.flush().unwrap();
                 }
             }
@@ -240,9 +265,11 @@ mod tests {
             assert_eq!(matches!(spool.store, Store::Memory(_)), in_memory == usize::MAX);
             let mut buffer = BlockBuffer::default();
             for i in (0..300).rev().chain(0..300) {
-                assert_eq!(spool.text(places[i], &mut buffer).unwrap(), texts[i]);
+                let Some(place) = places[i] else { continue };
+                assert_eq!(spool.text(place, &mut buffer).unwrap(), texts[i]);
             }
-            assert!(spool.bytes() > 0);
+            let kept = places.iter().flatten().map(|place| place.len() as u64);
+            assert_eq!(spool.bytes(), kept.sum::<u64>());
             assert_eq!(dir.path().read_dir().unwrap().count(), 0, "the file has no name");
         }
     }

@@ -4,6 +4,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
+use super::spool_writer::Piece;
 use twinprint_index::{OpenFiles, ReopenedFile};
 
 /// A block of texts.
@@ -19,6 +20,14 @@ pub(super) struct Block {
 impl Block {
     /// The size of a block's entry in the table of a file, in bytes.
     const ENTRY_BYTES: usize = 8;
+
+    /// The bytes of the block, which are in one of `pieces`.
+    pub(super) fn bytes_in(self, pieces: &[Piece]) -> Option<&[u8]> {
+        let after = pieces.partition_point(|piece| piece.offset <= self.offset);
+        let piece = &pieces[after.checked_sub(1)?];
+        let start = usize::try_from(self.offset - piece.offset).ok()?;
+        piece.bytes.get(start..start + self.size as usize)
+    }
 }
 
 /// A file of blocks with a name.

@@ -1,15 +1,17 @@
 //! Writes a [spool](super::Spool).
+//!
+//! Texts arrive in pieces: the texts of a part of the input, one after another. A piece is written or kept as it is, so no text
+//! is copied, and a block never reaches from one piece into the next.
 
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
-use tempfile::{SpooledData, SpooledTempFile, spooled_tempfile_in};
 use twinprint_index::PositionedFile;
 
 use super::WorkError;
-use super::spool::{Spool, Store, TextRef};
+use super::spool::{BlockFiles, Spool, Store, TextRef};
 use super::spool_file::{Block, SpoolFile};
 
 /// The largest size of a block, in bytes. A longer text has a block of its own.
@@ -19,26 +21,19 @@ const WRITE_BYTES: usize = 1 << 20;
 
 /// The place that a spool is written to.
 enum Target {
-    /// Memory, or beyond a size a file without a name.
-    Unnamed(SpooledTempFile),
-    /// A file with a name.
+    /// Memory, up to a number of bytes. Beyond it the spool becomes a file without a name.
+    Memory { most: u64 },
+    /// A file without a name, which nobody else can change.
+    Unnamed(File),
+    /// A file with a name, whose blocks have checksums.
     Named(File),
 }
 
-impl Write for Target {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            Self::Unnamed(file) => file.write(bytes),
-            Self::Named(file) => file.write(bytes),
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        match self {
-            Self::Unnamed(file) => file.flush(),
-            Self::Named(file) => file.flush(),
-        }
-    }
+/// The bytes of consecutive blocks.
+pub(super) struct Piece {
+    /// The offset of the first byte in the spool.
+    pub(super) offset: u64,
+    pub(super) bytes: Vec<u8>,
 }
 
 /// Writes texts to a spool, in order.
@@ -49,24 +44,27 @@ impl Write for Target {
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let work = WorkDir::temporary()?;
 /// let mut writer = SpoolWriter::create(work.path(), 0);
-/// let first = writer.push("the first text");
-/// let second = writer.push("the second text");
+/// let mut texts = writer.add("onetwothree".to_owned());
+/// let one = texts.keep(3)?;
+/// texts.skip(3);
+/// let three = texts.keep(5)?;
+/// drop(texts);
 /// let spool = writer.finish()?;
 /// let mut buffer = BlockBuffer::default();
-/// assert_eq!(spool.text(second, &mut buffer)?, "the second text");
-/// assert_eq!(spool.text(first, &mut buffer)?, "the first text");
+/// assert_eq!(spool.text(three, &mut buffer)?, "three");
+/// assert_eq!(spool.text(one, &mut buffer)?, "one");
+/// assert_eq!(spool.bytes(), 8);
 /// # Ok(())
 /// # }
 /// ```
 pub struct SpoolWriter {
     dir: PathBuf,
     target: Target,
-    /// The texts that are not written yet.
-    pending: Vec<u8>,
-    /// The ends of the full blocks in `pending`. The last block, which is not full, begins at the last of them.
-    ends: Vec<usize>,
-    /// The blocks that are written.
+    /// The pieces that are not written yet, and their blocks from `blocks[unwritten]` on.
+    pieces: Vec<Piece>,
+    unwritten: usize,
     blocks: Vec<Block>,
+    /// The size of all blocks, in bytes.
     bytes: u64,
     /// True once a write has failed. What is in the file then is not known.
     failed: bool,
@@ -76,7 +74,8 @@ impl SpoolWriter {
     /// Creates a spool. Beyond `in_memory` bytes it becomes a file in `dir`. The file has no name, so nothing is left of
     /// it after any end of the program.
     pub fn create(dir: &Path, in_memory: usize) -> Self {
-        Self::on(dir, Target::Unnamed(spooled_tempfile_in(in_memory, dir)))
+        let most = in_memory as u64;
+        Self::on(dir, Target::Memory { most })
     }
 
     /// Creates the file `path`, which other processes can [open](Spool::open) once it is finished.
@@ -93,63 +92,57 @@ impl SpoolWriter {
         Self {
             dir: dir.to_owned(),
             target,
-            pending: Vec::new(),
-            ends: Vec::new(),
+            pieces: Vec::new(),
+            unwritten: 0,
             blocks: Vec::new(),
             bytes: 0,
             failed: false,
         }
     }
 
-    /// The position in `pending` at which the last block begins.
-    fn last_start(&self) -> usize {
-        self.ends.last().copied().unwrap_or(0)
-    }
-
-    /// Adds a text and returns its position. The next [`flush`](Self::flush) or [`finish`](Self::finish) writes it to
-    /// disk.
-    pub fn push(&mut self, text: &str) -> TextRef {
-        let size = self.pending.len() - self.last_start();
-        if size > 0 && size + text.len() > BLOCK_BYTES {
-            self.ends.push(self.pending.len());
+    /// Adds texts, which follow one another in `texts`. The returned value selects those that are kept. The next
+    /// [`flush`](Self::flush) or [`finish`](Self::finish) writes them to disk.
+    pub fn add(&mut self, texts: String) -> AddedTexts<'_> {
+        AddedTexts {
+            writer: self,
+            bytes: texts.into_bytes(),
+            next: 0,
+            kept: 0,
+            open: 0,
         }
-        let block = self.blocks.len() + self.ends.len();
-        let offset = self.pending.len() - self.last_start();
-        let position = TextRef::new(block as u32, offset as u32, text.len() as u32);
-        self.pending.extend_from_slice(text.as_bytes());
-        position
     }
 
-    /// Writes all full blocks.
+    /// Writes all texts, unless the spool stays in memory.
     ///
     /// # Errors
     /// [`WorkError::Spool`], usually because the disk is full.
     pub fn flush(&mut self) -> Result<(), WorkError> {
         let failed = |source| WorkError::spool(&self.dir, source);
-        if std::mem::replace(&mut self.failed, true) {
+        if self.failed {
             return Err(failed(io::Error::other("an earlier write failed")));
         }
-        let written = self.last_start();
-        let (ends, pending) = (&self.ends, &self.pending);
-        for piece in pending[..written].chunks(WRITE_BYTES) {
-            self.target.write_all(piece).map_err(failed)?;
+        if let Target::Memory { most } = self.target {
+            if self.bytes <= most {
+                return Ok(());
+            }
+            self.target = Target::Unnamed(tempfile::tempfile_in(&self.dir).map_err(failed)?);
         }
-        let is_named = matches!(self.target, Target::Named(_));
-        let starts = [0].into_par_iter().chain(ends.par_iter().copied());
-        let first = self.bytes;
-        let block = |(start, &end): (usize, &usize)| {
-            let bytes = &pending[start..end];
-            Ok(Block {
-                offset: first + start as u64,
-                size: u32::try_from(bytes.len()).map_err(io::Error::other)?,
-                sum: if is_named { crc32fast::hash(bytes) } else { 0 },
-            })
-        };
-        let blocks: io::Result<Vec<Block>> = starts.zip(ends).map(block).collect();
-        self.blocks.extend(blocks.map_err(failed)?);
-        self.bytes += written as u64;
-        self.pending.drain(..written);
-        self.ends.clear();
+        self.failed = true;
+        if let Target::Named(_) = self.target {
+            let pieces = &self.pieces;
+            self.blocks[self.unwritten..].par_iter_mut().for_each(|block| {
+                block.sum = crc32fast::hash(block.bytes_in(pieces).unwrap_or_default());
+            });
+        }
+        if let Target::Unnamed(file) | Target::Named(file) = &mut self.target {
+            for piece in &self.pieces {
+                for part in piece.bytes.chunks(WRITE_BYTES) {
+                    file.write_all(part).map_err(failed)?;
+                }
+            }
+        }
+        self.pieces.clear();
+        self.unwritten = self.blocks.len();
         self.failed = false;
         Ok(())
     }
@@ -159,33 +152,92 @@ impl SpoolWriter {
     /// # Errors
     /// The same as for [`flush`](Self::flush).
     pub fn finish(mut self) -> Result<Spool, WorkError> {
-        if self.pending.len() > self.last_start() {
-            self.ends.push(self.pending.len());
-        }
         self.flush()?;
-        let Self {
-            dir,
-            mut target,
-            blocks,
-            bytes,
-            ..
-        } = self;
-        let failed = |source| WorkError::spool(&dir, source);
-        if let Target::Named(file) = &mut target {
-            file.write_all(&SpoolFile::table_of(&blocks)).map_err(failed)?;
-        }
-        let store = match target {
-            Target::Unnamed(file) => match file.into_inner() {
-                SpooledData::InMemory(cursor) => Store::Memory(cursor.into_inner()),
-                SpooledData::OnDisk(file) => Store::File(PositionedFile::new(file)),
-            },
-            Target::Named(file) => Store::File(PositionedFile::new(file)),
+        let store = match self.target {
+            Target::Memory { .. } => Store::Memory(self.pieces),
+            Target::Unnamed(file) => Store::Disk(BlockFiles::Written(PositionedFile::new(file))),
+            Target::Named(mut file) => {
+                let written = file.write_all(&SpoolFile::table_of(&self.blocks));
+                written.map_err(|source| WorkError::spool(&self.dir, source))?;
+                Store::Disk(BlockFiles::Written(PositionedFile::new(file)))
+            }
         };
         Ok(Spool {
-            dir,
+            dir: self.dir,
             store,
-            blocks,
-            bytes,
+            blocks: self.blocks,
+            bytes: self.bytes,
         })
+    }
+}
+
+/// Texts that are added to a spool. They are added when this value is dropped.
+pub struct AddedTexts<'w> {
+    writer: &'w mut SpoolWriter,
+    bytes: Vec<u8>,
+    /// The start of the next text.
+    next: usize,
+    /// The end of the texts that are kept. They are moved to the start of `bytes`.
+    kept: usize,
+    /// The size of the last block, to which texts can be added.
+    open: usize,
+}
+
+impl AddedTexts<'_> {
+    /// Keeps the next text, which has `len` bytes, and returns its position.
+    ///
+    /// # Errors
+    /// [`WorkError::Spool`] for a text of 4 GiB or more, and for one that is longer than what is left.
+    pub fn keep(&mut self, len: usize) -> Result<TextRef, WorkError> {
+        let end = self.next + len;
+        let (Ok(size), true) = (u32::try_from(len), end <= self.bytes.len()) else {
+            let problem = format!("a text of {len} bytes");
+            return Err(WorkError::spool(&self.writer.dir, io::Error::other(problem)));
+        };
+        if self.open > 0 && self.open + len > BLOCK_BYTES {
+            self.end_block();
+        }
+        let text = TextRef::new(self.writer.blocks.len() as u32, self.open as u32, size);
+        if self.kept < self.next {
+            self.bytes.copy_within(self.next..end, self.kept);
+        }
+        self.next = end;
+        self.kept += len;
+        self.open += len;
+        Ok(text)
+    }
+
+    /// Leaves out the next text, which has `len` bytes.
+    pub fn skip(&mut self, len: usize) {
+        self.next += len;
+    }
+
+    fn end_block(&mut self) {
+        let (writer, size) = (&mut *self.writer, std::mem::take(&mut self.open));
+        writer.blocks.push(Block {
+            offset: writer.bytes,
+            // In range: a block longer than `BLOCK_BYTES` has one text, whose size was checked.
+            size: size as u32,
+            sum: 0,
+        });
+        writer.bytes += size as u64;
+    }
+}
+
+impl Drop for AddedTexts<'_> {
+    fn drop(&mut self) {
+        if self.kept == 0 {
+            return;
+        }
+        self.end_block();
+        let mut bytes = std::mem::take(&mut self.bytes);
+        bytes.truncate(self.kept);
+        if let Target::Memory { .. } = self.writer.target
+            && bytes.capacity() / 8 > bytes.len() / 7
+        {
+            bytes.shrink_to_fit();
+        }
+        let offset = self.writer.bytes - self.kept as u64;
+        self.writer.pieces.push(Piece { offset, bytes });
     }
 }

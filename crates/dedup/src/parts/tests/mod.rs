@@ -47,7 +47,7 @@ impl Corpus {
         let mut classes = Classes::default();
         for (i, text) in texts.iter().enumerate() {
             let text = TextValues {
-                text: writer.push(text),
+                text: writer.add(text.clone()).keep(text.len()).unwrap(),
                 features: 99,
                 shingles: 0,
                 measure,
