@@ -119,7 +119,7 @@ fn a_file_with_the_extension_of_another_codec_is_rejected() {
 
 #[test]
 fn long_records_are_rejected_by_position_in_every_codec() {
-    // Much shorter than the piece of a megabyte that is read at once, and longer.
+    // Much shorter than the 256 KiB that are read at once, and longer.
     for long in [101, 3 << 20] {
         let mut bytes = b"{\"text\":\"short\"}\n".to_vec();
         bytes.extend(std::iter::repeat_n(b'x', long));

@@ -79,7 +79,7 @@ fn a_run_stays_within_its_memory_limit_or_is_refused() {
         sandbox.put("whole/a.txt", &text);
         for input in ["in.jsonl", "whole"] {
             sandbox
-                .run(&format!("dedup {input} -o refused --memory 200MiB"))
+                .run(&format!("dedup {input} -o refused --memory 200MiB --threads 2"))
                 .fails(
                     1,
                     &[
@@ -90,7 +90,7 @@ fn a_run_stays_within_its_memory_limit_or_is_refused() {
             assert!(!sandbox.path("refused").exists());
         }
         sandbox
-            .run("dedup in.jsonl -o rejected --memory 200MiB --max-document 1MB -q")
+            .run("dedup in.jsonl -o rejected --memory 200MiB --threads 2 --max-document 1MB -q")
             .fails(
                 1,
                 &[
@@ -103,7 +103,7 @@ fn a_run_stays_within_its_memory_limit_or_is_refused() {
         for options in ["", "--columns dup-count"] {
             sandbox
                 .run(&format!(
-                    "dedup in.jsonl -o out --overwrite --memory 400MiB --pairs -q {options}"
+                    "dedup in.jsonl -o out --overwrite --memory 400MiB --threads 2 --pairs -q {options}"
                 ))
                 .ok();
             let report = sandbox.json("out/report.json");
@@ -114,17 +114,17 @@ fn a_run_stays_within_its_memory_limit_or_is_refused() {
         }
         // The search for partial copies needs more memory for a long record.
         sandbox
-            .run("dedup in.jsonl -o refused --memory 350MiB --parts")
+            .run("dedup in.jsonl -o refused --memory 350MiB --threads 2 --parts")
             .fails(1, &["limit is 350 MiB", "--max-document"]);
         sandbox
-            .run("dedup in.jsonl -o parts --memory 600MiB --parts --mode report -q")
+            .run("dedup in.jsonl -o parts --memory 600MiB --threads 2 --parts --mode report -q")
             .ok();
         if let Some(peak) = sandbox.json("parts/report.json")["run"]["peak_memory_bytes"].as_u64() {
             assert!(peak <= 600 << 20, "{peak} bytes, chinese: {chinese} --parts");
         }
         assert_eq!(sandbox.rows("parts/parts.jsonl").len(), 3);
         // The forecast takes long records into account.
-        let forecast = sandbox.run("dedup in.jsonl -o none --dry-run --memory 200MiB");
+        let forecast = sandbox.run("dedup in.jsonl -o none --dry-run --memory 200MiB --threads 2");
         assert_eq!(forecast.code, Some(1), "{forecast:?}");
     }
 }

@@ -96,10 +96,10 @@ fn a_run_goes_on_with_another_memory_limit() {
     let sandbox = corpus(3, 60);
     sandbox.run("dedup in -o whole --memory 1GiB --quiet").ok();
     sandbox
-        .run("shard analyse in -o out --memory 200MiB --quiet")
+        .run("shard analyse in -o out --memory 200MiB --threads 2 --quiet")
         .ok();
     sandbox
-        .run("shard classes in -o out --memory 300MiB --quiet")
+        .run("shard classes in -o out --memory 300MiB --threads 2 --quiet")
         .ok();
     sandbox
         .run("dedup in -o out --on-disk --memory 1GiB --quiet")

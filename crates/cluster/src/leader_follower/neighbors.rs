@@ -64,7 +64,7 @@ pub trait Neighbors {
 pub trait Verify {
     /// Memory in bytes that the item needs while it is loaded for verification.
     fn cost(&self, item: u32) -> usize;
-    /// Loads the items of a block for verification, and keeps them in memory until the next call.
+    /// Loads the items of a block for verification, and keeps those that may still be compared until the next call.
     fn begin_block(&mut self, items: &[u32]);
     /// Returns `true` if it is known that an item of the block and an item before the block are not duplicates, without
     /// loading them. Such a pair is neither loaded nor verified, but it counts as verified. Nothing is known by default.

@@ -71,7 +71,7 @@ pub(crate) struct SetCache<'c> {
     /// A counter, incremented by every load and at the beginning of every block.
     clock: u32,
     /// The value of `clock` at the beginning of the current block. The sets of the first load after it stay in the
-    /// cache.
+    /// cache, unless their item is dropped.
     block: u32,
     /// True once the run is cancelled. Then no more sets are made.
     cancel: &'c AtomicBool,
@@ -207,7 +207,7 @@ impl<'c> SetCache<'c> {
         self.cached.get(&key).map(|cached| &cached.set)
     }
 
-    /// Begins a block. The sets of the next load stay in the cache until another block begins.
+    /// Begins a block. The sets of the next load stay in the cache until another block begins or their item is dropped.
     pub(crate) fn begin_block(&mut self) {
         self.clock += 1;
         self.block = self.clock;
@@ -288,7 +288,7 @@ impl<'c> SetCache<'c> {
         self.sketches.insert(key, kept);
     }
 
-    /// Drops the sets and the sketches of an item, which will not be compared with later items.
+    /// Drops the sets and sketches of an item with which no later item is compared.
     pub(crate) fn drop_item(&mut self, item: ItemId) {
         for measure in [Measure::WordGrams, Measure::CharGrams] {
             let key = SetKey { item, measure };
@@ -386,3 +386,6 @@ impl<'c> SetCache<'c> {
         dropped.into_par_iter().for_each(drop);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,18 +1,20 @@
 //! The memory, the temporary files and the time of a run, from the numbers of its rows.
 //!
-//! A stage frees most of its memory before the next one, so the peak is that of one stage. The constants were fitted to
+//! A stage frees most of its tables before the next one, so the peak is that of one stage. The constants were fitted to
 //! measured runs (docs/forecast.md).
 
 use crate::candidates::{SetJoinCost, join_nanoseconds};
 use crate::memory::{self, Budget};
 use crate::stages::{MEMBER_BYTES, PartCounts, RowCounts, TaskBytes, bytes_of_parts, bytes_of_rows};
 
-/// The bytes that the buffers of reading take at most, beside the batches. A run keeps them.
+/// The most bytes of the buffers of reading, without the batches. A run keeps the buffers and the batches to its end.
 const READ_BYTES: u64 = 35 << 20;
 /// The bytes of these buffers for a byte of the input, while there are few.
 const BUFFERS_OF_BYTE: f64 = 2.2;
 /// The same if texts are segmented by the Chinese dictionary.
 const CHINESE_BUFFERS_OF_BYTE: f64 = 3.5;
+/// The bytes that a thread takes which segments texts by the Chinese dictionary, once it has a chunk.
+const CHINESE_THREAD_BYTES: u64 = 11 << 20;
 /// The bytes of a document in the tables, without its id.
 const DOCUMENT_BYTES: f64 = 5.0;
 /// The bytes of a byte of the ids.
@@ -109,13 +111,18 @@ impl Amounts {
 
     /// The bytes of the buffers of reading `record_bytes` bytes of records.
     fn buffers(&self, record_bytes: f64) -> u64 {
-        let of_byte = if self.chinese {
-            CHINESE_BUFFERS_OF_BYTE
+        let threads = self.threads as u64;
+        let chunks = record_bytes as u64 / memory::CHUNK_BYTES + 1;
+        let (of_byte, of_threads) = if self.chinese {
+            (
+                CHINESE_BUFFERS_OF_BYTE,
+                threads.min(chunks) * CHINESE_THREAD_BYTES,
+            )
         } else {
-            BUFFERS_OF_BYTE
+            (BUFFERS_OF_BYTE, 0)
         };
-        let most = READ_BYTES + memory::batches(self.threads as u64);
-        most.min((of_byte * record_bytes) as u64)
+        let most = READ_BYTES + memory::batches(threads);
+        most.min((of_byte * record_bytes) as u64 + of_threads)
     }
 
     /// The peak memory of a run in memory that may load `sets` bytes of shingle sets.

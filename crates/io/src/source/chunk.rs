@@ -125,10 +125,11 @@ impl Chunk {
         self.records
     }
 
-    /// The number of bytes of the records, if the chunk has them as bytes; 0 for files, tables and records in memory.
+    /// The number of bytes of the records, if the chunk has them; 0 for files and tables.
     pub fn record_bytes(&self) -> usize {
         match &self.body {
             ChunkContent::Bytes { block, .. } => block.data.len(),
+            ChunkContent::Memory(batch) => batch.bytes(),
             _ => 0,
         }
     }

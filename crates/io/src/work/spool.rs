@@ -14,8 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::WorkError;
-use super::spool_file::{Block, SpoolFile};
-use super::spool_writer::Piece;
+use super::spool_file::{Block, Piece, SpoolFile};
 use twinprint_index::{OpenFiles, PositionedFile};
 
 /// The position of a text in the spool.

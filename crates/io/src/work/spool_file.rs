@@ -1,10 +1,9 @@
-//! A file of a spool that other processes read, with a table of its blocks at the end.
+//! The blocks of a spool, in memory, and in a file that other processes read, with a table of its blocks at the end.
 
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::spool_writer::Piece;
 use twinprint_index::{OpenFiles, ReopenedFile};
 
 /// A block of texts.
@@ -28,6 +27,13 @@ impl Block {
         let start = usize::try_from(self.offset - piece.offset).ok()?;
         piece.bytes.get(start..start + self.size as usize)
     }
+}
+
+/// The bytes of consecutive blocks.
+pub(super) struct Piece {
+    /// The offset of the first byte in the spool.
+    pub(super) offset: u64,
+    pub(super) bytes: Vec<u8>,
 }
 
 /// A file of blocks with a name.

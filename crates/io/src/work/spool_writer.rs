@@ -1,7 +1,8 @@
 //! Writes a [spool](super::Spool).
 //!
-//! Texts arrive in pieces: the texts of a part of the input, one after another. A piece is written or kept as it is, so no text
-//! is copied, and a block never reaches from one piece into the next.
+//! Texts arrive in pieces: the texts of a part of the input, one after another. A piece is written or kept where it is, so texts
+//! are not copied to another buffer. Those after a text that is left out move forward. A block never reaches from one piece into
+//! the next.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -12,7 +13,7 @@ use twinprint_index::PositionedFile;
 
 use super::WorkError;
 use super::spool::{BlockFiles, Spool, Store, TextRef};
-use super::spool_file::{Block, SpoolFile};
+use super::spool_file::{Block, Piece, SpoolFile};
 
 /// The largest size of a block, in bytes. A longer text has a block of its own.
 const BLOCK_BYTES: usize = 4 << 10;
@@ -27,13 +28,6 @@ enum Target {
     Unnamed(File),
     /// A file with a name, whose blocks have checksums.
     Named(File),
-}
-
-/// The bytes of consecutive blocks.
-pub(super) struct Piece {
-    /// The offset of the first byte in the spool.
-    pub(super) offset: u64,
-    pub(super) bytes: Vec<u8>,
 }
 
 /// Writes texts to a spool, in order.
@@ -66,6 +60,8 @@ pub struct SpoolWriter {
     blocks: Vec<Block>,
     /// The size of all blocks, in bytes.
     bytes: u64,
+    /// The number of bytes in the file.
+    written: u64,
     /// True once a write has failed. What is in the file then is not known.
     failed: bool,
 }
@@ -96,12 +92,14 @@ impl SpoolWriter {
             unwritten: 0,
             blocks: Vec::new(),
             bytes: 0,
+            written: 0,
             failed: false,
         }
     }
 
     /// Adds texts, which follow one another in `texts`. The returned value selects those that are kept. The next
     /// [`flush`](Self::flush) or [`finish`](Self::finish) writes them to disk.
+    #[must_use = "no text is kept"]
     pub fn add(&mut self, texts: String) -> AddedTexts<'_> {
         AddedTexts {
             writer: self,
@@ -121,13 +119,15 @@ impl SpoolWriter {
         if self.failed {
             return Err(failed(io::Error::other("an earlier write failed")));
         }
-        if let Target::Memory { most } = self.target {
-            if self.bytes <= most {
-                return Ok(());
-            }
-            self.target = Target::Unnamed(tempfile::tempfile_in(&self.dir).map_err(failed)?);
+        if let Target::Memory { most } = self.target
+            && self.bytes <= most
+        {
+            return Ok(());
         }
         self.failed = true;
+        if let Target::Memory { .. } = self.target {
+            self.target = Target::Unnamed(tempfile::tempfile_in(&self.dir).map_err(failed)?);
+        }
         if let Target::Named(_) = self.target {
             let pieces = &self.pieces;
             self.blocks[self.unwritten..].par_iter_mut().for_each(|block| {
@@ -136,6 +136,10 @@ impl SpoolWriter {
         }
         if let Target::Unnamed(file) | Target::Named(file) = &mut self.target {
             for piece in &self.pieces {
+                if piece.offset != self.written {
+                    return Err(failed(io::Error::other("texts that were added are missing")));
+                }
+                self.written += piece.bytes.len() as u64;
                 for part in piece.bytes.chunks(WRITE_BYTES) {
                     file.write_all(part).map_err(failed)?;
                 }
@@ -171,7 +175,7 @@ impl SpoolWriter {
     }
 }
 
-/// Texts that are added to a spool. They are added when this value is dropped.
+/// The texts of a new piece. Dropping this value adds the kept texts to the spool.
 pub struct AddedTexts<'w> {
     writer: &'w mut SpoolWriter,
     bytes: Vec<u8>,
@@ -232,12 +236,110 @@ impl Drop for AddedTexts<'_> {
         self.end_block();
         let mut bytes = std::mem::take(&mut self.bytes);
         bytes.truncate(self.kept);
-        if let Target::Memory { .. } = self.writer.target
-            && bytes.capacity() / 8 > bytes.len() / 7
-        {
+        let stays = matches!(self.writer.target, Target::Memory { most } if self.writer.bytes <= most);
+        if stays && bytes.capacity() / 8 > bytes.len() / 7 {
             bytes.shrink_to_fit();
         }
         let offset = self.writer.bytes - self.kept as u64;
         self.writer.pieces.push(Piece { offset, bytes });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::BlockBuffer;
+    use super::*;
+
+    /// Adds texts as one piece. Every third is left out.
+    fn add(writer: &mut SpoolWriter, texts: &[String]) -> Vec<Option<TextRef>> {
+        let mut added = writer.add(texts.concat());
+        let mut places = Vec::new();
+        for (i, text) in texts.iter().enumerate() {
+            if i % 3 == 1 {
+                added.skip(text.len());
+                places.push(None);
+            } else {
+                places.push(Some(added.keep(text.len()).unwrap()));
+            }
+        }
+        assert!(added.keep(1).is_err(), "nothing is left");
+        places
+    }
+
+    fn texts(seed: usize) -> Vec<String> {
+        let lengths = [0, 5000, 0, 1, 900, 40, 30_000, 7, 0];
+        (seed..seed + 40)
+            .map(|i| format!("{i}-").repeat(lengths[i % 9] / 3))
+            .collect()
+    }
+
+    #[test]
+    fn pieces_of_several_files_are_read_back_and_checked() {
+        let dir = tempfile::tempdir().unwrap();
+        let paths = ["a", "b"].map(|name| dir.path().join(name));
+        let mut expected = Vec::new();
+        for (file, path) in paths.iter().enumerate() {
+            let mut writer = SpoolWriter::create_file(path).unwrap();
+            for piece in 0..5 {
+                // A piece of empty texts, and one at the end.
+                let texts = match piece {
+                    1 | 4 => vec![String::new(); 4],
+                    _ => texts(file * 100 + piece * 7),
+                };
+                let places = add(&mut writer, &texts);
+                expected.extend(
+                    places
+                        .into_iter()
+                        .zip(texts)
+                        .map(|(place, text)| (file, place, text)),
+                );
+                if piece % 2 == 0 {
+                    writer.flush().unwrap();
+                }
+            }
+            writer.finish().unwrap();
+        }
+        let spool = Spool::open(&paths).unwrap();
+        let (firsts, mut buffer) = (spool.first_blocks(), BlockBuffer::default());
+        for (file, place, text) in &expected {
+            let Some(place) = place else { continue };
+            let place = TextRef::new(place.block + firsts[*file], place.offset(), place.len() as u32);
+            assert_eq!(spool.text(place, &mut buffer).unwrap(), text);
+        }
+        let kept = expected
+            .iter()
+            .filter_map(|(_, place, text)| place.map(|_| text.len() as u64));
+        assert_eq!(spool.bytes(), kept.sum::<u64>());
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn nothing_is_written_after_a_failed_write() {
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        let mut writer = SpoolWriter::on(Path::new("/dev"), Target::Named(full));
+        add(&mut writer, &texts(0));
+        assert!(writer.flush().is_err());
+        let refused = writer.flush().unwrap_err();
+        assert!(
+            format!("{refused:?}").contains("an earlier write failed"),
+            "{refused:?}"
+        );
+        assert!(writer.finish().is_err());
+        let mut writer = SpoolWriter::create(Path::new("/missing"), 100);
+        add(&mut writer, &texts(0));
+        assert!(writer.flush().is_err(), "the directory is missing");
+        assert!(writer.finish().is_err());
+    }
+
+    #[test]
+    fn a_lost_piece_is_an_error() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut writer = SpoolWriter::create(dir.path(), 0);
+        let mut lost = writer.add("x".repeat(BLOCK_BYTES + 1));
+        lost.keep(BLOCK_BYTES).unwrap();
+        lost.keep(1).unwrap();
+        std::mem::forget(lost);
+        add(&mut writer, &texts(0));
+        assert!(writer.finish().is_err());
     }
 }

@@ -45,15 +45,17 @@ impl Corpus {
         let dir = tempfile::tempdir().unwrap();
         let mut writer = SpoolWriter::create(dir.path(), 0);
         let mut classes = Classes::default();
+        let mut added = writer.add(texts.concat());
         for (i, text) in texts.iter().enumerate() {
             let text = TextValues {
-                text: writer.add(text.clone()).keep(text.len()).unwrap(),
+                text: added.keep(text.len()).unwrap(),
                 features: 99,
                 shingles: 0,
                 measure,
             };
             classes.push(i as u128, text);
         }
+        drop(added);
         let places = classes
             .class_ids()
             .map(|class| TextPlace {

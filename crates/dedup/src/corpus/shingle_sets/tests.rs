@@ -1,0 +1,50 @@
+use twinprint_io::work::SpoolWriter;
+
+use super::*;
+use crate::corpus::item_texts::TextTable;
+use crate::ids::Id;
+
+#[test]
+fn a_dropped_item_takes_no_memory_and_is_loaded_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut writer = SpoolWriter::create(dir.path(), 0);
+    let (mut table, mut texts) = (TextTable::default(), Vec::new());
+    for item in 0..3 {
+        let text: Vec<String> = (0..200).map(|i| format!("word{}", i * (item + 1))).collect();
+        texts.push(text.join(" "));
+    }
+    let mut added = writer.add(texts.concat());
+    for text in &texts {
+        table.push(added.keep(text.len()).unwrap(), Measure::WordGrams);
+    }
+    drop(added);
+    let spool = writer.finish().unwrap();
+    let cancel = AtomicBool::new(false);
+    let items = ItemTexts::Table(&table);
+    let mut sets = SetCache::with_key(HashKey::new(1, 2), &spool, items, 1 << 20, &cancel);
+    let keys = |item: u32| {
+        let key = |measure| SetKey {
+            item: ItemId::new(item),
+            measure,
+        };
+        [Measure::WordGrams, Measure::CharGrams].map(key)
+    };
+    sets.begin_block();
+    sets.load((0..3).flat_map(keys)).unwrap();
+    let before = sets.get(keys(1)[0]).unwrap().shingles().to_vec();
+    let own = sets.get(keys(0)[0]).unwrap().bytes();
+    sets.drop_item(ItemId::new(1));
+    sets.drop_item(ItemId::new(1));
+    assert!(keys(1).iter().all(|&key| sets.get(key).is_none()));
+    assert!(
+        !sets.are_apart([keys(0)[0], keys(1)[0]], 1.0),
+        "the sketch is dropped"
+    );
+    assert!(sets.get(keys(0)[0]).is_some() && sets.bytes > own);
+    sets.load(keys(1).into_iter()).unwrap();
+    assert_eq!(sets.get(keys(1)[0]).unwrap().shingles(), before);
+    for item in 0..3 {
+        sets.drop_item(ItemId::new(item));
+    }
+    assert_eq!([sets.bytes, sets.sketch_bytes, sets.cached.len()], [0; 3]);
+}
