@@ -8,12 +8,14 @@ use crate::memory::{self, Budget};
 use crate::stages::{MEMBER_BYTES, PartCounts, RowCounts, TaskBytes, bytes_of_parts, bytes_of_rows};
 
 /// The most bytes of the buffers of reading, without the batches. A run keeps the buffers and the batches to its end.
-const READ_BYTES: u64 = 35 << 20;
+const READ_BYTES: u64 = 25 << 20;
 /// The bytes of these buffers for a byte of the input, while there are few.
 const BUFFERS_OF_BYTE: f64 = 2.2;
 /// The same if texts are segmented by the Chinese dictionary.
 const CHINESE_BUFFERS_OF_BYTE: f64 = 3.5;
-/// The bytes that a thread takes which segments texts by the Chinese dictionary, once it has a chunk.
+/// The bytes that a thread takes.
+const THREAD_BYTES: u64 = 8 << 20;
+/// The bytes that a thread takes in addition which segments texts by the Chinese dictionary, once it has a chunk.
 const CHINESE_THREAD_BYTES: u64 = 11 << 20;
 /// The bytes of a document in the tables, without its id.
 const DOCUMENT_BYTES: f64 = 5.0;
@@ -105,7 +107,7 @@ impl Amounts {
         let dictionary = if self.chinese { memory::DICTIONARY_BYTES } else { 0 };
         memory::PROGRAM_BYTES
             + dictionary
-            + self.threads as u64 * memory::THREAD_BYTES
+            + self.threads as u64 * THREAD_BYTES
             + memory::BYTES_PER_RECORD_BYTE * self.longest
     }
 
