@@ -216,9 +216,9 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = 0, value_name = "N", help_heading = "Running")]
     threads: usize,
 
-    /// Memory limit of the run, such as 2GiB. A run needs 72 MiB, 26 MiB per thread (16 from the 33rd on), 14 bytes per document, 90 per
-    /// different text, 16 per candidate pair and 20 for each byte of the longest record. If that exceeds the limit, the run
-    /// begins again on disk. Caches use the rest
+    /// Memory limit of the run, such as 2GiB. A run needs 72 MiB, 26 MiB per thread (16 from the 33rd on), 14 bytes per
+    /// document, 90 per different text, 16 per candidate pair and 20 for each byte of the longest record. If that exceeds
+    /// the limit, the run begins again on disk. Caches use the rest
     #[arg(long, value_name = "SIZE", value_parser = crate::number::parse_bytes, help_heading = "Running")]
     memory: Option<u64>,
 

@@ -19,8 +19,6 @@ const FREED_BYTES: u64 = 28 << 20;
 /// waits long at the end of a batch.
 const BATCH_BYTES_OF_THREAD: u64 = 2 << 20;
 const MAX_BATCH_BYTES: u64 = 64 << 20;
-/// The bytes of the chunk of a batch that one thread analyses. Chunks of tables are larger.
-pub(crate) const CHUNK_BYTES: u64 = 256 << 10;
 /// The number of batches in memory at one time: one is read, one waits, and one is analysed. The texts of two more are kept:
 /// of the one that is analysed, and of the one that is merged.
 const BATCHES: u64 = 5;

@@ -6,6 +6,7 @@
 use crate::candidates::{SetJoinCost, join_nanoseconds};
 use crate::memory::{self, Budget};
 use crate::stages::{MEMBER_BYTES, PartCounts, RowCounts, TaskBytes, bytes_of_parts, bytes_of_rows};
+use twinprint_io::source::BLOCK_BYTES;
 
 /// The most bytes of the buffers of reading, without the batches. A run keeps the buffers and the batches to its end.
 const READ_BYTES: u64 = 25 << 20;
@@ -114,7 +115,7 @@ impl Amounts {
     /// The bytes of the buffers of reading `record_bytes` bytes of records.
     fn buffers(&self, record_bytes: f64) -> u64 {
         let threads = self.threads as u64;
-        let chunks = record_bytes as u64 / memory::CHUNK_BYTES + 1;
+        let chunks = record_bytes as u64 / BLOCK_BYTES as u64 + 1;
         let (of_byte, of_threads) = if self.chinese {
             (
                 CHINESE_BUFFERS_OF_BYTE,
@@ -145,7 +146,7 @@ impl Amounts {
             tables + self.texts * PARTS_TEXT_BYTES + fingerprints * PARTS_FINGERPRINT_BYTES
         });
         let later = joined.max(shingles).max(verified).max(parts);
-        self.program() + buffers + (read as u64).max(later as u64)
+        self.program() + buffers + read.max(later) as u64
     }
 
     /// The peak memory of a run on disk.

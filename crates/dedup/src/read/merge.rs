@@ -69,13 +69,6 @@ impl Merger<'_> {
                     let (id, rest_ids) = ids.split_at(document.id_len);
                     ids = rest_ids;
                     let class = match (corpus.classes.join(document.key), document.first) {
-                        (Some(class), first) => {
-                            if let (Some(texts), Some(first)) = (&mut texts, first) {
-                                texts.skip(first.text_len);
-                            }
-                            Some(class)
-                        }
-                        (None, None) => None,
                         (None, Some(first)) => {
                             let text = match &mut texts {
                                 Some(texts) => texts.keep(first.text_len)?,
@@ -88,6 +81,12 @@ impl Merger<'_> {
                                 measure: first.measure,
                             };
                             Some(corpus.classes.add(document.key, first.fingerprint, text))
+                        }
+                        (class, first) => {
+                            if let (Some(texts), Some(first)) = (&mut texts, first) {
+                                texts.skip(first.text_len);
+                            }
+                            class
                         }
                     };
                     let class =

@@ -29,12 +29,9 @@ use crate::options::DedupOptions;
 use twinprint_io::object_pool::ObjectPool;
 use twinprint_io::progress::Progress;
 use twinprint_io::runs::{DigestKey, InputDigest};
-use twinprint_io::source::Sources;
+use twinprint_io::source::{BLOCK_BYTES, Sources};
 use twinprint_io::work::{Spool, SpoolWriter};
 use twinprint_text::KeyedHasher;
-
-/// The smallest number of bytes of input that are analysed at a time.
-const MIN_BATCH_BYTES: u64 = 256 << 10;
 
 /// The result of reading: the tables, the spool, and the counts.
 pub(crate) struct ReadOutcome {
@@ -150,7 +147,7 @@ pub(crate) fn read_slices(
     // While one batch is analysed, the batch before it is merged and its texts are written.
     let mut before: Vec<AnalysedChunk> = Vec::new();
     let most = memory::batch_bytes(rayon::current_num_threads() as u64);
-    let batch_bytes = most.min(max_record_bytes / 2).max(MIN_BATCH_BYTES);
+    let batch_bytes = most.min(max_record_bytes / 2).max(BLOCK_BYTES as u64);
     memory::keep_freed_blocks();
     let mut batches = sources.read(batch_bytes as usize);
     for number in 1.. {

@@ -13,7 +13,7 @@ use super::record::{IntegerType, RecordKind, SortValue};
 use super::record_limits::RecordLimits;
 use super::reject::RejectReason;
 
-/// Consecutive records in memory. A batch is analysed by one thread, so it should have no more than about 256 KiB of
+/// Consecutive records in memory. A batch is analysed by one thread, so it should have no more than about 512 KiB of
 /// text.
 pub trait MemoryBatch: fmt::Debug + Send + Sync {
     /// The number of records.

@@ -85,6 +85,7 @@ pub use record::{IntegerType, Record, RecordKind, SortValue};
 pub use reject::{RejectMessage, RejectReason, Setting};
 pub use scan::{Span, SpanKind};
 pub use sources::Sources;
+pub use split::BLOCK_BYTES;
 #[cfg(feature = "tables")]
 pub use table::{
     ArrowColumns, ArrowTable, IntegerColumn, IntegerReader, ParquetTable, RowRange, Table, TextColumn,

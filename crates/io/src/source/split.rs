@@ -16,9 +16,9 @@ use super::record_limits::RecordLimits;
 use super::reject::RejectReason;
 use super::scan::{Scan, Span, SpanKind};
 
-/// The number of bytes that are read for a block: large enough to amortise the cost of a task, small enough to spread a
+/// The number of bytes of records that one thread analyses at a time, which are read for a block: large enough to amortise the cost of a task, small enough to spread a
 /// file over all cores and to stay in the cache of a core with its texts.
-pub(super) const BLOCK_BYTES: usize = 256 << 10;
+pub const BLOCK_BYTES: usize = 256 << 10;
 
 /// The reason for which reading a stream failed.
 pub(super) struct StreamFailure {

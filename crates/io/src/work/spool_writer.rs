@@ -54,9 +54,8 @@ enum Target {
 pub struct SpoolWriter {
     dir: PathBuf,
     target: Target,
-    /// The pieces that are not written yet, and their blocks from `blocks[unwritten]` on.
+    /// The pieces that are not written yet.
     pieces: Vec<Piece>,
-    unwritten: usize,
     blocks: Vec<Block>,
     /// The size of all blocks, in bytes.
     bytes: u64,
@@ -89,7 +88,6 @@ impl SpoolWriter {
             dir: dir.to_owned(),
             target,
             pieces: Vec::new(),
-            unwritten: 0,
             blocks: Vec::new(),
             bytes: 0,
             written: 0,
@@ -129,8 +127,9 @@ impl SpoolWriter {
             self.target = Target::Unnamed(tempfile::tempfile_in(&self.dir).map_err(failed)?);
         }
         if let Target::Named(_) = self.target {
-            let pieces = &self.pieces;
-            self.blocks[self.unwritten..].par_iter_mut().for_each(|block| {
+            let (pieces, written) = (&self.pieces, self.written);
+            let unwritten = self.blocks.partition_point(|block| block.offset < written);
+            self.blocks[unwritten..].par_iter_mut().for_each(|block| {
                 block.sum = crc32fast::hash(block.bytes_in(pieces).unwrap_or_default());
             });
         }
@@ -146,7 +145,6 @@ impl SpoolWriter {
             }
         }
         self.pieces.clear();
-        self.unwritten = self.blocks.len();
         self.failed = false;
         Ok(())
     }
@@ -193,9 +191,9 @@ impl AddedTexts<'_> {
     /// # Errors
     /// [`WorkError::Spool`] for a text of 4 GiB or more, and for one that is longer than what is left.
     pub fn keep(&mut self, len: usize) -> Result<TextRef, WorkError> {
-        let end = self.next + len;
+        let end = self.next.saturating_add(len);
         let (Ok(size), true) = (u32::try_from(len), end <= self.bytes.len()) else {
-            let problem = format!("a text of {len} bytes");
+            let problem = format!("a text of {len} bytes is too long");
             return Err(WorkError::spool(&self.writer.dir, io::Error::other(problem)));
         };
         if self.open > 0 && self.open + len > BLOCK_BYTES {
@@ -213,7 +211,7 @@ impl AddedTexts<'_> {
 
     /// Leaves out the next text, which has `len` bytes.
     pub fn skip(&mut self, len: usize) {
-        self.next += len;
+        self.next = self.next.saturating_add(len);
     }
 
     fn end_block(&mut self) {
@@ -236,6 +234,7 @@ impl Drop for AddedTexts<'_> {
         self.end_block();
         let mut bytes = std::mem::take(&mut self.bytes);
         bytes.truncate(self.kept);
+        // A piece that stays in memory gives back room beyond an eighth.
         let stays = matches!(self.writer.target, Target::Memory { most } if self.writer.bytes <= most);
         if stays && bytes.capacity() / 8 > bytes.len() / 7 {
             bytes.shrink_to_fit();
@@ -271,6 +270,34 @@ mod tests {
         (seed..seed + 40)
             .map(|i| format!("{i}-").repeat(lengths[i % 9] / 3))
             .collect()
+    }
+
+    #[test]
+    fn texts_of_any_length_are_read_back_from_memory_and_from_disk() {
+        for in_memory in [0, 4096, usize::MAX] {
+            let dir = tempfile::tempdir().unwrap();
+            let texts: Vec<String> = (0..300)
+                .map(|i| "wort ".repeat([0, 1, 7, 900, 40_000][i % 5]) + &i.to_string())
+                .collect();
+            let mut writer = SpoolWriter::create(dir.path(), in_memory);
+            let mut places = Vec::new();
+            for (i, texts) in texts.chunks(7).enumerate() {
+                places.extend(add(&mut writer, texts));
+                if i % 10 == 0 {
+                    writer.flush().unwrap();
+                }
+            }
+            let spool = writer.finish().unwrap();
+            assert_eq!(matches!(spool.store, Store::Memory(_)), in_memory == usize::MAX);
+            let mut buffer = BlockBuffer::default();
+            for i in (0..300).rev().chain(0..300) {
+                let Some(place) = places[i] else { continue };
+                assert_eq!(spool.text(place, &mut buffer).unwrap(), texts[i]);
+            }
+            let kept = places.iter().flatten().map(|place| place.len() as u64);
+            assert_eq!(spool.bytes(), kept.sum::<u64>());
+            assert_eq!(dir.path().read_dir().unwrap().count(), 0, "the file has no name");
+        }
     }
 
     #[test]
