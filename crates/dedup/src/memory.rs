@@ -15,13 +15,12 @@ pub(crate) const PROGRAM_BYTES: u64 = 24 << 20;
 pub(crate) const DICTIONARY_BYTES: u64 = 8 << 20;
 /// The freed memory that the allocator keeps, in bytes.
 const FREED_BYTES: u64 = 28 << 20;
-/// The bytes of an input batch for each thread, and its largest size. A thread analyses a chunk at a time, so it seldom
-/// waits long at the end of a batch.
-const BATCH_BYTES_OF_THREAD: u64 = 2 << 20;
-const MAX_BATCH_BYTES: u64 = 64 << 20;
-/// The number of batches in memory at one time: one is read, one waits, and one is analysed. The texts of two more are kept:
-/// of the one that is analysed, and of the one that is merged.
-const BATCHES: u64 = 5;
+/// The bytes of an input batch for each thread, and its largest size.
+const BATCH_BYTES_OF_THREAD: u64 = 1 << 20;
+const MAX_BATCH_BYTES: u64 = 32 << 20;
+/// The number of batches in memory at one time: one is read, one waits, and three are analysed. The texts of four more are
+/// kept: of those that are analysed, and of the one that is merged. One batch stands for the ids and the other results.
+const BATCHES: u64 = 10;
 /// The size of the buffers of one thread in bytes, if it segments texts by the Chinese dictionary.
 const THREAD_BYTES: u64 = 16 << 20;
 /// The bytes that one document takes in the tables, without its id: its class and the place of its id, and in the

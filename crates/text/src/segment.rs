@@ -63,6 +63,11 @@ impl Segmenter {
                 }
                 WordKind::Mixed => mixed_word(word, offset, pieces, runs),
             });
+        if self.runs.is_empty() && words.is_empty() {
+            // All pieces are words.
+            std::mem::swap(words, &mut self.pieces);
+            return;
+        }
         for run in self.runs.iter().take(PREFETCH_DISTANCE) {
             self.cache.prefetch(run.bucket);
         }

@@ -17,6 +17,7 @@
 mod edge;
 mod exact;
 mod hot;
+mod limits;
 pub mod radius;
 pub(crate) mod set_join;
 mod sort;
@@ -28,6 +29,8 @@ pub(crate) use edge::Edge;
 pub(crate) use exact::{SetJoinCost, SetJoinCosts, is_exact, join_nanoseconds};
 use hot::RowPair;
 pub(crate) use hot::{MAX_REPORTED_ROWS, affordable_degree, is_hot, row_role};
+use limits::{EdgeLimits, allowed_edges};
+pub(crate) use limits::{edge_limit, max_edges};
 use rayon::prelude::*;
 pub(crate) use sort::sorted_by_fingerprint;
 pub(crate) use text_counts::{FeatureLimits, TextCounts};
@@ -50,8 +53,6 @@ pub(crate) const HOT_ROW_MIN_CLASSES: usize = 64;
 /// The number of classes on other fingerprints within the radius above which a row is hot. A constant, so that the set
 /// of hot rows depends on neither threads nor memory.
 pub(crate) const HOT_ROW_MIN_NEIGHBORS: u32 = 1000;
-/// The maximum number of edges in memory, in addition to eight for each fingerprint.
-const MAX_EDGES: u64 = 16_000_000;
 /// The largest number of pairs that the set join finds before the grouping, in addition to eight pairs for each item.
 const MAX_MEMBER_PAIRS: usize = 4_000_000;
 /// A hot row, as the report lists it.
@@ -135,6 +136,11 @@ impl Candidates {
         }
     }
 
+    /// The memory of the edges, in bytes.
+    pub(crate) fn edge_bytes(&self) -> u64 {
+        self.edges.len() as u64 * EDGE_BYTES
+    }
+
     /// The number of items that take part in the set join.
     pub(crate) fn members(&self) -> u64 {
         let members = self.roles.iter().filter(|&&role| role != JoinRole::None);
@@ -163,7 +169,7 @@ impl Candidates {
             edges.push(edge);
             Ok(())
         };
-        let join = SetJoin::new(sets, &self.roles, options.threshold)?;
+        let join = SetJoin::new(sets, &self.roles, options.threshold, watch.check_counters)?;
         if let Some(in_crowd) = join.pairs(sets, &self.roles, watch, &mut keep)? {
             edges.retain(|&Edge { item, earlier }| self.admits(item, earlier, || distance(item, earlier)));
             self.by_shingles = edges.len() as u64;
@@ -185,7 +191,7 @@ impl Candidates {
         watch: JoinWatch<'_>,
         emit: &mut dyn FnMut(Edge) -> Result<(), DedupError>,
     ) -> Result<(), DedupError> {
-        let join = SetJoin::new(sets, &self.roles, threshold)?;
+        let join = SetJoin::new(sets, &self.roles, threshold, watch.check_counters)?;
         if let Some(in_crowd) = join.pairs(sets, &self.roles, watch, emit)? {
             self.leave_crowds(&in_crowd);
         }
@@ -317,41 +323,6 @@ fn leave_all_to_the_set_join(classes: &Classes, order: &ItemClasses, options: &D
         roles: texts.map(TextCounts::role_in_exact_run).collect(),
         ..Candidates::default()
     }
-}
-
-/// The number of edges that fit into a quarter of the memory limit; unlimited without a memory limit.
-fn allowed_edges(options: &DedupOptions) -> u64 {
-    options.memory.map_or(u64::MAX, |memory| memory / 4 / EDGE_BYTES)
-}
-
-/// The number of edges by which rows become hot, for a corpus of `fingerprints` distinct fingerprints.
-pub(crate) fn edge_limit(fingerprints: u64) -> u64 {
-    MAX_EDGES + 8 * fingerprints
-}
-
-/// The limits on the number of edges.
-#[derive(Clone, Copy)]
-struct EdgeLimits {
-    /// The limit by which rows become hot, which depends on the corpus alone.
-    all: u64,
-    /// The number of edges that fit into memory. The set join replaces the others.
-    in_memory: u64,
-}
-
-impl EdgeLimits {
-    /// The limits for a corpus of `fingerprints` distinct fingerprints.
-    fn new(fingerprints: u64, options: &DedupOptions) -> Self {
-        let all = edge_limit(fingerprints);
-        Self {
-            all,
-            in_memory: all.min(allowed_edges(options)),
-        }
-    }
-}
-
-/// The largest number of edges in memory for a corpus of `fingerprints` distinct fingerprints.
-pub(crate) fn max_edges(fingerprints: u64, options: &DedupOptions) -> u64 {
-    EdgeLimits::new(fingerprints, options).in_memory
 }
 
 fn find_at<W: Width>(

@@ -124,8 +124,10 @@ impl Runner<'_> {
             self.stage("shingles", members, Unit::Documents, |job| {
                 let mut sets = SetCache::new(spool, &corpus.classes, &keep.classes, set_memory, job.cancel);
                 let most = memory::most_index(corpus.documents.len() as u64);
+                let held = tables + candidates.edge_bytes();
                 let watch = JoinWatch {
-                    fits: &|join| join.indexes <= most && budget.check_join(tables, join.total()).is_ok(),
+                    check_counters: &|counters| budget.check_join(held, counters),
+                    fits: &|join| join.indexes <= most && budget.check_join(held, join.total()).is_ok(),
                     folder: spool_place.dir(),
                     least_chunk: most / memory::MOST_CHUNKS,
                     limit: usize::MAX,
@@ -149,7 +151,7 @@ impl Runner<'_> {
                 Ok(())
             })?;
         }
-        let held = tables + candidates.edges.len() as u64 * memory::EDGE_BYTES;
+        let held = tables + candidates.edge_bytes();
         let order = schedule(&candidates.edges, &candidates.roles);
         keep.renumber(&order);
         candidates.renumber(&order);

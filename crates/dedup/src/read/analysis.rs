@@ -79,6 +79,7 @@ fn class_key(hasher: KeyedHasher, text: &str, domain: u8) -> ClassKey {
 }
 
 /// The context in which the chunks of one batch are analysed.
+#[derive(Clone, Copy)]
 pub(super) struct ChunkAnalysis<'t> {
     pub(super) options: &'t DedupOptions,
     /// See [`ReadOptions::digest`](super::ReadOptions::digest).

@@ -1,20 +1,21 @@
 //! The first stage: reads the records, groups their texts into classes with fingerprints, and writes the texts to the
 //! spool.
 //!
-//! Each batch of input is [analysed](analysis) in parallel and [merged](merge) in input order, so the numbering does
-//! not depend on the number of threads.
+//! Several batches of input are [analysed](analysis) [in parallel](ahead), and each is [merged](merge) in input order, so the
+//! numbering does not depend on the number of threads.
 
+mod ahead;
 mod analysis;
 mod counts;
 mod merge;
 mod rejects;
 mod text_cache;
 
+use std::collections::VecDeque;
 use std::path::Path;
 
-use rayon::prelude::*;
-
-use self::analysis::{AnalysedChunk, ChunkAnalysis};
+use self::ahead::{BATCHES_AT_A_TIME, BatchInWork};
+use self::analysis::ChunkAnalysis;
 pub(crate) use self::analysis::{random_hasher, random_key};
 pub(crate) use self::counts::ReadCounts;
 use self::merge::Merger;
@@ -29,7 +30,7 @@ use crate::options::DedupOptions;
 use twinprint_io::object_pool::ObjectPool;
 use twinprint_io::progress::Progress;
 use twinprint_io::runs::{DigestKey, InputDigest};
-use twinprint_io::source::{BLOCK_BYTES, Sources};
+use twinprint_io::source::{BLOCK_BYTES, Chunk, Sources};
 use twinprint_io::work::{Spool, SpoolWriter};
 use twinprint_text::KeyedHasher;
 
@@ -144,22 +145,22 @@ pub(crate) fn read_slices(
         in_slices: slices.is_some(),
     };
     let mut digest = reading.digest.map(InputDigest::new);
-    // While one batch is analysed, the batch before it is merged and its texts are written.
-    let mut before: Vec<AnalysedChunk> = Vec::new();
     let most = memory::batch_bytes(rayon::current_num_threads() as u64);
     let batch_bytes = most.min(max_record_bytes / 2).max(BLOCK_BYTES as u64);
     memory::keep_freed_blocks();
     let mut batches = sources.read(batch_bytes as usize);
-    for number in 1.. {
-        let batch = if merger.counts.record_bytes < max_record_bytes {
-            batches.next().transpose()?
-        } else {
-            None
-        };
-        let longest = budget.longest_record(memory::tables_of(&merger.corpus));
-        let (analysed, merged) = rayon::join(
-            || {
-                let chunks = batch.as_ref().map_or(&[][..], |batch| &batch.chunks);
+    rayon::in_place_scope_fifo(|scope| {
+        let mut in_work = VecDeque::new();
+        let mut begun_bytes = 0;
+        for number in 1.. {
+            let batch = if begun_bytes < max_record_bytes {
+                batches.next().transpose()?
+            } else {
+                None
+            };
+            if let Some(batch) = batch {
+                let input_bytes = batch.input_bytes();
+                begun_bytes += batch.chunks.iter().map(Chunk::record_bytes).sum::<usize>() as u64;
                 let analysis = ChunkAnalysis {
                     options,
                     digest: reading.digest,
@@ -168,43 +169,48 @@ pub(crate) fn read_slices(
                     hasher,
                     cache: &cache,
                     batch: number,
-                    longest,
+                    longest: budget.longest_record(memory::tables_of(&merger.corpus)),
                 };
-                let analyse_one = |chunk| {
+                let analyzers = &analyzers;
+                let analyse = move |chunk: Chunk| {
                     let mut analyzer = analyzers.get().map_or_else(|| options.analyzer(), Ok)?;
-                    let analysed = analysis.analyse(chunk, sources.options(), &mut analyzer);
+                    let analysed = analysis.analyse(&chunk, sources.options(), &mut analyzer);
                     analyzers.put(analyzer);
-                    Ok(analysed)
+                    Ok::<_, DedupError>(analysed)
                 };
-                chunks
-                    .par_iter()
-                    .map(analyse_one)
-                    .collect::<Result<Vec<AnalysedChunk>, DedupError>>()
-            },
-            || {
-                for chunk in std::mem::take(&mut before) {
-                    for &document in &chunk.digests {
-                        if let Some(digest) = &mut digest {
-                            digest.push(document);
-                        }
-                    }
-                    merger.merge(chunk)?;
+                in_work.push_back((BatchInWork::begin(batch.chunks, scope, analyse), input_bytes));
+                if in_work.len() < BATCHES_AT_A_TIME {
+                    continue;
                 }
-                Ok::<_, DedupError>(merger.spool.as_mut().map_or(Ok(()), SpoolWriter::flush)?)
-            },
-        );
-        merged?;
-        if let Some(slices) = &mut slices
-            && slices.is_full(&merger.corpus)
-        {
-            slices.end(std::mem::take(&mut merger.corpus))?;
+            }
+            let Some((oldest, input_bytes)) = in_work.pop_front() else {
+                break;
+            };
+            // After a panic of a task, the end of the scope passes it on.
+            let Some(chunks) = oldest.finish() else { break };
+            for chunk in chunks {
+                let chunk = chunk?;
+                for &document in &chunk.digests {
+                    if let Some(digest) = &mut digest {
+                        digest.push(document);
+                    }
+                }
+                merger.merge(chunk)?;
+            }
+            if let Some(spool) = &mut merger.spool {
+                spool.flush()?;
+            }
+            if let Some(slices) = &mut slices
+                && slices.is_full(&merger.corpus)
+            {
+                slices.end(std::mem::take(&mut merger.corpus))?;
+            }
+            budget.check(memory::tables_of(&merger.corpus))?;
+            merger.counts.input_bytes += input_bytes;
+            progress.advance(input_bytes);
         }
-        budget.check(memory::tables_of(&merger.corpus))?;
-        before = analysed?;
-        let Some(batch) = batch else { break };
-        merger.counts.input_bytes += batch.input_bytes();
-        progress.advance(batch.input_bytes());
-    }
+        Ok::<_, DedupError>(())
+    })?;
     let Merger {
         mut corpus,
         mut counts,

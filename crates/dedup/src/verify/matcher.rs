@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use twinprint_cluster::{Candidate, JoinRole, Neighbors, Pairs, Similarity, Verify};
 use twinprint_text::Measure;
 
-use crate::candidates::set_join::{Member, ProbeScope, SetJoin};
+use crate::candidates::set_join::{Member, MemoryCheck, ProbeScope, SetJoin};
 use crate::candidates::{Candidates, Edge, in_set_join};
 use crate::corpus::Classes;
 use crate::corpus::keep_order::KeepOrder;
@@ -22,9 +22,6 @@ use crate::ids::{Id, IdVec, ItemId, ids};
 use crate::packed::PackedNumbers;
 use crate::recall::SampledRun;
 use crate::verify::near_misses::{NearMiss, NearMisses, NotedMisses};
-
-/// A check that fails if the given number of bytes does not fit into memory.
-pub(crate) type MemoryCheck = Box<dyn Fn(u64) -> Result<(), DedupError> + Sync>;
 
 /// The number of items of a block whose keys one task gathers.
 const ITEMS_PER_TASK: usize = 64;
@@ -59,7 +56,7 @@ pub(crate) struct Matcher<'c> {
     /// The set join; `None` if no item takes part in it.
     join: Option<SetJoin>,
     /// Fails if a set join of the given number of bytes does not fit into memory.
-    check_memory: MemoryCheck,
+    check_memory: Box<MemoryCheck<'static>>,
     /// The first connected item of the current block.
     block: ItemId,
     /// The first failure to read the spool or to get memory. After a failure no item is decided.
@@ -111,13 +108,18 @@ impl<'c> Matcher<'c> {
     }
 
     /// Prepares the set join of its members. Must be called before the grouping. `check_memory` is called with the size of
-    /// the join in bytes whenever the join has grown.
-    pub(crate) fn prepare_join(&mut self, check_memory: MemoryCheck) -> Result<(), DedupError> {
+    /// the join in bytes before it is made and whenever it has grown.
+    pub(crate) fn prepare_join(&mut self, check_memory: Box<MemoryCheck<'static>>) -> Result<(), DedupError> {
         self.check_memory = check_memory;
         if let Some(sets) = &self.sets
             && self.roles.iter().any(|&role| role != JoinRole::None)
         {
-            self.join = Some(SetJoin::new(sets, self.roles, self.criteria.threshold)?);
+            self.join = Some(SetJoin::new(
+                sets,
+                self.roles,
+                self.criteria.threshold,
+                &*self.check_memory,
+            )?);
         }
         Ok(())
     }

@@ -205,7 +205,7 @@ impl Sources {
         self.shared.files.iter().map(|f| f.bytes).sum()
     }
 
-    /// Reads all files on a separate thread, in batches of about `batch_bytes` bytes (`dedup` takes 2 MiB for each thread). Besides
+    /// Reads all files on a separate thread, in batches of about `batch_bytes` bytes (`dedup` takes 1 MiB for each thread). Besides
     /// the batches that the caller owns, at most two are in memory: one that is being filled and one that waits. Resets
     /// the [intake](Self::intake).
     pub fn read(&self, batch_bytes: usize) -> BatchReader {

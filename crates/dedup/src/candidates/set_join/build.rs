@@ -5,7 +5,7 @@ use twinprint_cluster::JoinRole;
 use twinprint_index::set::{PrefixFilter, TokenOrder, TokenPresence};
 use twinprint_text::Measure;
 
-use super::{CoreShingles, MAX_SLICE_MEMBERS, MeasureJoin, MemberIndex, SetJoin, members};
+use super::{CoreShingles, MAX_SLICE_MEMBERS, MeasureJoin, MemberIndex, MemoryCheck, SetJoin, members};
 use crate::corpus::shingle_sets::{SetCache, SetKey};
 use crate::error::DedupError;
 use crate::ids::{IdVec, ItemId};
@@ -21,13 +21,17 @@ const MAX_PREFIX_SHINGLES: usize = 1 << 24;
 impl SetJoin {
     /// Counts the native core members that have each shingle. The counts define the order of rarity, in which shingles
     /// that no native core member has come first: such a shingle finds no pair, so a prefix of them costs least.
+    ///
+    /// Before counters are made, `check_memory` is called with the bytes of all counters.
     pub(crate) fn new(
         sets: &SetCache<'_>,
         roles: &IdVec<ItemId, JoinRole>,
         threshold: f64,
+        check_memory: &MemoryCheck<'_>,
     ) -> Result<Self, DedupError> {
         let all = members(roles.as_slice(), JoinRole::Fringe..=JoinRole::Core);
         let mut joins = Vec::new();
+        let mut counters = 0;
         for measure in [Measure::WordGrams, Measure::CharGrams] {
             let (native, others): (Vec<ItemId>, Vec<ItemId>) =
                 all.iter().partition(|&&item| sets.measure(item) == measure);
@@ -38,14 +42,21 @@ impl SetJoin {
                 .into_iter()
                 .filter(|&item| sets.measure(item).with(measure) == measure)
                 .collect();
-            let foreign_items = foreign(sets, [&native, &others], measure, threshold)?;
             let is_core = |&item: &ItemId| roles[item] == JoinRole::Core;
             let core: Vec<ItemId> = native.iter().copied().filter(is_core).collect();
+            counters += TokenOrder::bytes_for(tokens(&core, sets)) as u64;
+            check_memory(counters)?;
+            let foreign_items = foreign(sets, [&native, &others], measure, threshold)?;
             let foreign_core: Vec<ItemId> = foreign_items.iter().copied().filter(is_core).collect();
-            let order = TokenOrder::new(tokens(&core, sets));
             let has_fringe = core.len() + foreign_core.len() < native.len() + foreign_items.len();
+            let core_tokens = tokens(&core, sets) + tokens(&foreign_core, sets);
+            if has_fringe {
+                counters += TokenPresence::bytes_for(core_tokens) as u64;
+                check_memory(counters)?;
+            }
+            let order = TokenOrder::new(tokens(&core, sets));
             let core_shingles = has_fringe.then(|| CoreShingles {
-                shingles: TokenPresence::new(tokens(&core, sets) + tokens(&foreign_core, sets)),
+                shingles: TokenPresence::new(core_tokens),
                 filter: PrefixFilter::new(least_near_miss(threshold)),
             });
             sets.each(keys(&core, measure), |_, shingles| {

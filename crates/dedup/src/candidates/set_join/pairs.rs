@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use twinprint_cluster::JoinRole;
 
 use super::kept::{PrefixFile, PrefixWriter};
-use super::{JoinBytes, MAX_SLICE_MEMBERS, Member, ProbeScope, SetJoin};
+use super::{JoinBytes, MAX_SLICE_MEMBERS, Member, MemoryCheck, ProbeScope, SetJoin};
 use crate::candidates::edge::Edge;
 use crate::corpus::shingle_sets::SetCache;
 use crate::error::DedupError;
@@ -17,6 +17,8 @@ use crate::ids::{Id, IdVec, ItemId, ids};
 /// The run that a set join before the grouping is part of.
 #[derive(Clone, Copy)]
 pub(crate) struct JoinWatch<'w> {
+    /// Fails if there is no memory for the counters of the join.
+    pub(crate) check_counters: &'w MemoryCheck<'w>,
     /// Returns true if there is memory for the join.
     pub(crate) fits: &'w dyn Fn(JoinBytes) -> bool,
     /// The folder for the temporary file of a join that does not fit into memory and is made in chunks.
