@@ -16,6 +16,10 @@ const MIN_PARALLEL_CANDIDATES: usize = 64;
 /// one after another. The similarity of the best of them lets the verification of the others stop early.
 const SEQUENTIAL_CANDIDATES: usize = 8;
 
+/// The maximum number of items that a task decides. Most levels are short, and their items differ in the number of their
+/// candidates, so longer tasks would leave threads without work at the end of each level.
+const MAX_ITEMS_PER_TASK: usize = 2;
+
 /// The items that are placed together.
 pub(super) struct Block<'b> {
     pub(super) range: Range<u32>,
@@ -156,11 +160,8 @@ impl Block<'_> {
             match level.as_slice() {
                 [item] => decided.push(self.decide_one(shared, *item, before)),
                 level => {
-                    decided.par_extend(
-                        level
-                            .par_iter()
-                            .map(|&item| self.decide_one(shared, item, before)),
-                    );
+                    let items = level.par_iter().with_max_len(MAX_ITEMS_PER_TASK);
+                    decided.par_extend(items.map(|&item| self.decide_one(shared, item, before)));
                 }
             }
             for one in &decided[first..] {

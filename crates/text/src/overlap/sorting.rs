@@ -19,6 +19,8 @@ pub(super) struct Sorter {
 impl Sorter {
     /// Returns the distinct values, sorted. `values` has fewer than 2³² values, and its order is changed. Expected
     /// linear time for uniform values, O(n log n) otherwise.
+    // Inlined into its caller, it took a fifth to four fifths more time.
+    #[inline(never)]
     pub(super) fn sort_distinct(&mut self, values: &mut [u64]) -> Vec<u64> {
         if values.len() < MIN_BUCKETED {
             values.sort_unstable();
@@ -28,10 +30,12 @@ impl Sorter {
         }
         self.scatter(values);
         bubble_pass(&mut self.values);
-        if !insertion_sort(&mut self.values, values.len() * MAX_MOVES) {
-            self.values.sort_unstable();
+        if let Some(count) = insert_distinct(&mut self.values, values.len() * MAX_MOVES) {
+            return self.values[..count].to_vec();
         }
-        distinct(&mut self.values)
+        self.values.sort_unstable();
+        self.values.dedup();
+        self.values.clone()
     }
 
     /// Copies the values into buckets, which are in the order of the leading bits of the values.
@@ -58,22 +62,6 @@ impl Sorter {
     }
 }
 
-/// Moves the distinct ones of sorted values to the front, and returns a copy of them.
-fn distinct(values: &mut [u64]) -> Vec<u64> {
-    let Some(&last) = values.last() else {
-        return Vec::new();
-    };
-    let mut kept = 0;
-    for i in 1..values.len() {
-        // In bounds: `kept` is less than i. Of equal values, the last one is kept.
-        let (value, next) = (values[i - 1], values[i]);
-        values[kept] = value;
-        kept += usize::from(value != next);
-    }
-    values[kept] = last;
-    values[..=kept].to_vec()
-}
-
 /// One pass of a bubble sort without branches. It puts most values that share a bucket in order, so that the insertion
 /// sort has little left to do.
 fn bubble_pass(values: &mut [u64]) {
@@ -91,25 +79,38 @@ fn bubble_pass(values: &mut [u64]) {
     }
 }
 
-/// Sorts values that are nearly in order. Returns `false` if more than `moves` moves are needed; the values are then
-/// not sorted, but none is lost.
-fn insertion_sort(values: &mut [u64], mut moves: usize) -> bool {
+/// Moves the distinct ones of values that are nearly in order to the front, sorted, by an insertion sort. Returns their number;
+/// `None` if more than `moves` moves are needed. The values are then in no order and some repeat, but none is lost.
+fn insert_distinct(values: &mut [u64], mut moves: usize) -> Option<usize> {
+    let Some(&first) = values.first() else {
+        return Some(0);
+    };
+    let (mut kept, mut last) = (1, first);
     for i in 1..values.len() {
         let value = values[i];
-        let mut position = i;
-        while position > 0 && values[position - 1] > value {
-            values[position] = values[position - 1];
-            position -= 1;
-        }
-        if position < i {
-            values[position] = value;
-            if i - position > moves {
-                return false;
+        if value < last {
+            let place = place_among(&values[..kept], value);
+            moves = moves.checked_sub(kept - place)?;
+            if place == 0 || values[place - 1] != value {
+                values.copy_within(place..kept, place + 1);
+                values[place] = value;
+                kept += 1;
             }
-            moves -= i - position;
+            continue;
         }
+        // In bounds: `kept` is at most i. A value that equals the one before it is overwritten by the next one.
+        values[kept] = value;
+        kept += usize::from(value != last);
+        last = value;
     }
-    true
+    Some(kept)
+}
+
+/// The position after the last of the sorted values that is at most `value`, searched from the end.
+#[cold]
+fn place_among(sorted: &[u64], value: u64) -> usize {
+    let before = sorted.iter().rposition(|&other| other <= value);
+    before.map_or(0, |before| before + 1)
 }
 
 #[cfg(test)]
