@@ -18,8 +18,8 @@ const FREED_BYTES: u64 = 28 << 20;
 /// The bytes of an input batch for each thread, and its largest size.
 const BATCH_BYTES_OF_THREAD: u64 = 1 << 20;
 const MAX_BATCH_BYTES: u64 = 32 << 20;
-/// The number of batches in memory at one time: one is read, one waits, and three are analysed. The texts of four more are
-/// kept: of those that are analysed, and of the one that is merged. One batch stands for the ids and the other results.
+/// The number of batches in memory at one time: one is read, two wait, and three are analysed or merged. The texts of these
+/// three count as three more, and their ids and other results as one.
 const BATCHES: u64 = 10;
 /// The size of the buffers of one thread in bytes, if it segments texts by the Chinese dictionary.
 const THREAD_BYTES: u64 = 16 << 20;

@@ -1,16 +1,65 @@
 //! The analysis of several batches at a time.
 //!
-//! The chunks of [`BATCHES_AT_A_TIME`] batches are analysed on all threads, while the caller merges the batch before them. So
-//! no thread waits for the others at the end of a batch.
+//! The chunks of up to [`BATCHES_AT_A_TIME`] batches are analysed on all threads. While the caller merges the oldest batch, the
+//! others are analysed. So no thread waits for the others at the end of a batch. Batches with long records are larger than
+//! usual, so the bytes of the batches are limited too.
 
+use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use rayon::{ScopeFifo, Yield};
 
-/// The number of batches that are analysed at a time.
+/// The largest number of batches that are analysed at a time.
 pub(super) const BATCHES_AT_A_TIME: usize = 3;
 
-/// A batch of which the chunks are analysed. `T` is the result for one chunk.
+/// The batches that are being analysed, the oldest first.
+pub(super) struct BatchesInWork<T> {
+    batches: VecDeque<Held<T>>,
+    /// The bytes of all batches, and their limit. Only a single batch may exceed it.
+    bytes: u64,
+    most_bytes: u64,
+}
+
+/// A batch with its bytes in memory and the bytes that were read for it.
+struct Held<T> {
+    batch: Arc<BatchInWork<T>>,
+    bytes: u64,
+    input_bytes: u64,
+}
+
+impl<T> BatchesInWork<T> {
+    /// Creates a queue for batches of together at most `most_bytes` bytes.
+    pub(super) fn new(most_bytes: u64) -> Self {
+        Self {
+            batches: VecDeque::new(),
+            bytes: 0,
+            most_bytes,
+        }
+    }
+
+    /// Adds a batch of `bytes` bytes in memory, for which `input_bytes` bytes were read.
+    pub(super) fn push(&mut self, batch: Arc<BatchInWork<T>>, bytes: u64, input_bytes: u64) {
+        self.bytes += bytes;
+        self.batches.push_back(Held {
+            batch,
+            bytes,
+            input_bytes,
+        });
+    }
+
+    /// Takes the oldest batch if there is no room for another of `bytes` bytes, or if there is no other batch. Returns it with
+    /// the number of bytes that were read for it.
+    pub(super) fn pop_for(&mut self, bytes: Option<u64>) -> Option<(Arc<BatchInWork<T>>, u64)> {
+        let has_room = bytes.is_some_and(|bytes| {
+            self.batches.len() < BATCHES_AT_A_TIME && self.bytes + bytes <= self.most_bytes
+        });
+        let oldest = if has_room { None } else { self.batches.pop_front() }?;
+        self.bytes -= oldest.bytes;
+        Some((oldest.batch, oldest.input_bytes))
+    }
+}
+
+/// A batch whose chunks are being analysed. `T` is the result for one chunk.
 pub(super) struct BatchInWork<T> {
     state: Mutex<State<T>>,
     ended: Condvar,
@@ -58,6 +107,8 @@ impl<T: Send> BatchInWork<T> {
 
     /// Waits for the end of all tasks, and takes part in them if this thread is one of the pool. Returns the results in the
     /// order of the chunks; `None` if a task has panicked. The scope then passes the panic on when it ends.
+    ///
+    /// A thread of the pool that has nothing left to do sleeps until the last task ends. No task waits for this thread.
     pub(super) fn finish(&self) -> Option<Vec<T>> {
         while self.state().left > 0 && rayon::yield_now() == Some(Yield::Executed) {}
         let state = self.ended.wait_while(self.state(), |state| state.left > 0);
@@ -93,7 +144,6 @@ impl<T: Send> Drop for Task<T> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::VecDeque;
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
     use super::*;
@@ -137,6 +187,26 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn the_number_and_the_bytes_of_batches_are_limited() {
+        rayon::in_place_scope_fifo(|scope| {
+            let begin = || BatchInWork::begin(vec![()], scope, |()| ());
+            let mut in_work = BatchesInWork::new(30);
+            assert!(in_work.pop_for(Some(31)).is_none(), "a long batch is alone");
+            in_work.push(begin(), 31, 5);
+            assert_eq!(in_work.pop_for(Some(1)).map(|(_, read)| read), Some(5));
+            for read in 1..=3 {
+                assert!(in_work.pop_for(Some(10)).is_none());
+                in_work.push(begin(), 10, read);
+            }
+            assert_eq!(in_work.pop_for(Some(10)).map(|(_, read)| read), Some(1));
+            assert!(in_work.pop_for(Some(10)).is_none());
+            assert_eq!(in_work.pop_for(Some(11)).map(|(_, read)| read), Some(2));
+            assert_eq!(in_work.pop_for(None).map(|(_, read)| read), Some(3));
+            assert!(in_work.pop_for(None).is_none());
+        });
     }
 
     #[test]

@@ -11,11 +11,10 @@ mod merge;
 mod rejects;
 mod text_cache;
 
-use std::collections::VecDeque;
 use std::path::Path;
 
-use self::ahead::{BATCHES_AT_A_TIME, BatchInWork};
-use self::analysis::ChunkAnalysis;
+use self::ahead::{BATCHES_AT_A_TIME, BatchInWork, BatchesInWork};
+use self::analysis::{AnalysedChunk, ChunkAnalysis};
 pub(crate) use self::analysis::{random_hasher, random_key};
 pub(crate) use self::counts::ReadCounts;
 use self::merge::Merger;
@@ -70,7 +69,7 @@ impl<'r> SpoolPlace<'r> {
 
 /// The slices of a part of a corpus: its documents are numbered anew in each slice, so that the tables of one slice fit
 /// into memory.
-pub(crate) trait Slices: Send {
+pub(crate) trait Slices {
     /// True if the current slice should end.
     fn is_full(&self, corpus: &Corpus) -> bool;
 
@@ -150,64 +149,70 @@ pub(crate) fn read_slices(
     memory::keep_freed_blocks();
     let mut batches = sources.read(batch_bytes as usize);
     rayon::in_place_scope_fifo(|scope| {
-        let mut in_work = VecDeque::new();
+        let most_bytes = BATCHES_AT_A_TIME as u64 * batch_bytes;
+        let mut in_work = BatchesInWork::<Result<AnalysedChunk, DedupError>>::new(most_bytes);
         let mut begun_bytes = 0;
         for number in 1.. {
-            let batch = if begun_bytes < max_record_bytes {
+            // Both numbers follow from the input alone. The sizes of some batches are estimates.
+            let batch = if merger.counts.record_bytes.max(begun_bytes) < max_record_bytes {
                 batches.next().transpose()?
             } else {
                 None
             };
-            if let Some(batch) = batch {
-                let input_bytes = batch.input_bytes();
-                begun_bytes += batch.chunks.iter().map(Chunk::record_bytes).sum::<usize>() as u64;
-                let analysis = ChunkAnalysis {
-                    options,
-                    digest: reading.digest,
-                    reject_check: reading.reject_check,
-                    sources,
-                    hasher,
-                    cache: &cache,
-                    batch: number,
-                    longest: budget.longest_record(memory::tables_of(&merger.corpus)),
+            let bytes = batch.as_ref().map(|batch| batch.record_bytes() as u64);
+            while let Some((oldest, input_bytes)) = in_work.pop_for(bytes) {
+                let Some(chunks) = oldest.finish() else {
+                    // A task has panicked. The end of the scope passes the panic on.
+                    return Ok(());
                 };
-                let analyzers = &analyzers;
-                let analyse = move |chunk: Chunk| {
-                    let mut analyzer = analyzers.get().map_or_else(|| options.analyzer(), Ok)?;
-                    let analysed = analysis.analyse(&chunk, sources.options(), &mut analyzer);
-                    analyzers.put(analyzer);
-                    Ok::<_, DedupError>(analysed)
-                };
-                in_work.push_back((BatchInWork::begin(batch.chunks, scope, analyse), input_bytes));
-                if in_work.len() < BATCHES_AT_A_TIME {
-                    continue;
+                for chunk in chunks {
+                    let chunk = chunk?;
+                    for &document in &chunk.digests {
+                        if let Some(digest) = &mut digest {
+                            digest.push(document);
+                        }
+                    }
+                    merger.merge(chunk)?;
                 }
+                if let Some(spool) = &mut merger.spool {
+                    spool.flush()?;
+                }
+                if let Some(slices) = &mut slices
+                    && slices.is_full(&merger.corpus)
+                {
+                    slices.end(std::mem::take(&mut merger.corpus))?;
+                }
+                budget.check(memory::tables_of(&merger.corpus))?;
+                merger.counts.input_bytes += input_bytes;
+                progress.advance(input_bytes);
             }
-            let Some((oldest, input_bytes)) = in_work.pop_front() else {
+            let (Some(batch), Some(bytes)) = (batch, bytes) else {
                 break;
             };
-            // After a panic of a task, the end of the scope passes it on.
-            let Some(chunks) = oldest.finish() else { break };
-            for chunk in chunks {
-                let chunk = chunk?;
-                for &document in &chunk.digests {
-                    if let Some(digest) = &mut digest {
-                        digest.push(document);
-                    }
-                }
-                merger.merge(chunk)?;
-            }
-            if let Some(spool) = &mut merger.spool {
-                spool.flush()?;
-            }
-            if let Some(slices) = &mut slices
-                && slices.is_full(&merger.corpus)
-            {
-                slices.end(std::mem::take(&mut merger.corpus))?;
-            }
-            budget.check(memory::tables_of(&merger.corpus))?;
-            merger.counts.input_bytes += input_bytes;
-            progress.advance(input_bytes);
+            begun_bytes += bytes;
+            let analysis = ChunkAnalysis {
+                options,
+                digest: reading.digest,
+                reject_check: reading.reject_check,
+                sources,
+                hasher,
+                cache: &cache,
+                batch: number,
+                longest: budget.longest_record(memory::tables_of(&merger.corpus)),
+            };
+            let analyzers = &analyzers;
+            let analyse = move |chunk: Chunk| {
+                let mut analyzer = analyzers.get().map_or_else(|| options.analyzer(), Ok)?;
+                let analysed = analysis.analyse(&chunk, sources.options(), &mut analyzer);
+                analyzers.put(analyzer);
+                Ok::<_, DedupError>(analysed)
+            };
+            let input_bytes = batch.input_bytes();
+            in_work.push(
+                BatchInWork::begin(batch.chunks, scope, analyse),
+                bytes,
+                input_bytes,
+            );
         }
         Ok::<_, DedupError>(())
     })?;

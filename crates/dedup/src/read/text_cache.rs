@@ -26,7 +26,8 @@ pub(crate) type TextHash = [u64; 2];
 struct CachedText {
     text: TextHash,
     class: ClassKey,
-    /// The number of the batch that first contained the text, from 1; 0 in an empty slot.
+    /// The number of the batch whose analysis added the text, from 1; 0 in an empty slot. An earlier batch, which is
+    /// analysed at the same time, may contain the text too.
     batch: u32,
 }
 

@@ -37,9 +37,16 @@ pub struct Batch {
     /// The files whose last record is in this batch: the index and the number of records of each.
     pub finished: VecDeque<(u32, u64)>,
     input_bytes: u64,
+    /// See [`record_bytes`](Self::record_bytes).
+    record_bytes: usize,
 }
 
 impl Batch {
+    /// The size of the batch in memory, in bytes. Records count with their decompressed size.
+    pub fn record_bytes(&self) -> usize {
+        self.record_bytes
+    }
+
     /// The number of bytes read from disk for this batch. Over all batches, the numbers add up to
     /// [`Sources::total_bytes`](super::Sources::total_bytes) unless a file could not be read to its end.
     pub fn input_bytes(&self) -> u64 {
@@ -80,7 +87,6 @@ impl BatchReader {
                     sender,
                     batch_bytes,
                     batch: Batch::default(),
-                    bytes: 0,
                     ordinal: 0,
                     counting: recording,
                 };
@@ -148,8 +154,6 @@ struct Reading {
     sender: SyncSender<Message>,
     batch_bytes: usize,
     batch: Batch,
-    /// The size of the current batch in memory, in bytes. Records count with their decompressed size.
-    bytes: usize,
     /// The number of records read so far, which is the ordinal of the next record.
     ordinal: u64,
     /// True if the outcomes of the records are counted in the intake.
@@ -406,13 +410,13 @@ impl Reading {
             counted: AtomicBool::new(!self.counting),
         });
         self.ordinal += records;
-        self.bytes += bytes;
-        let full = self.bytes >= self.batch_bytes || self.batch.chunks.len() >= MAX_CHUNKS_PER_BATCH;
+        self.batch.record_bytes += bytes;
+        let full =
+            self.batch.record_bytes >= self.batch_bytes || self.batch.chunks.len() >= MAX_CHUNKS_PER_BATCH;
         if full { self.flush() } else { Ok(()) }
     }
 
     fn flush(&mut self) -> Result<(), ReceiverGone> {
-        self.bytes = 0;
         self.sender
             .send(Ok(Some(std::mem::take(&mut self.batch))))
             .map_err(|_| ReceiverGone)

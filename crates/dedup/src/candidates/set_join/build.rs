@@ -22,7 +22,7 @@ impl SetJoin {
     /// Counts the native core members that have each shingle. The counts define the order of rarity, in which shingles
     /// that no native core member has come first: such a shingle finds no pair, so a prefix of them costs least.
     ///
-    /// Before counters are made, `check_memory` is called with the bytes of all counters.
+    /// Before counters are made, `check_memory` is called with the bytes of all counters that exist then.
     pub(crate) fn new(
         sets: &SetCache<'_>,
         roles: &IdVec<ItemId, JoinRole>,
@@ -46,7 +46,8 @@ impl SetJoin {
             let core: Vec<ItemId> = native.iter().copied().filter(is_core).collect();
             counters += TokenOrder::bytes_for(tokens(&core, sets)) as u64;
             check_memory(counters)?;
-            let foreign_items = foreign(sets, [&native, &others], measure, threshold)?;
+            let check_more = |bytes| check_memory(counters + bytes);
+            let foreign_items = foreign(sets, [&native, &others], measure, threshold, &check_more)?;
             let foreign_core: Vec<ItemId> = foreign_items.iter().copied().filter(is_core).collect();
             let has_fringe = core.len() + foreign_core.len() < native.len() + foreign_items.len();
             let core_tokens = tokens(&core, sets) + tokens(&foreign_core, sets);
@@ -108,13 +109,16 @@ fn foreign(
     [native, others]: [&[ItemId]; 2],
     measure: Measure,
     threshold: f64,
+    check_memory: &MemoryCheck<'_>,
 ) -> Result<FxHashSet<ItemId>, DedupError> {
     // The choice reads the native members twice.
     if tokens(others, sets) <= tokens(native, sets) {
         return Ok(others.iter().copied().collect());
     }
     let counted: Vec<ItemId> = others.iter().copied().step_by(COUNTED_OTHERS).collect();
-    let order = TokenOrder::new(tokens(native, sets) + tokens(&counted, sets));
+    let counted_tokens = tokens(native, sets) + tokens(&counted, sets);
+    check_memory(TokenOrder::bytes_for(counted_tokens) as u64)?;
+    let order = TokenOrder::new(counted_tokens);
     for items in [native, &counted] {
         sets.each(keys(items, measure), |_, shingles| {
             order.count(shingles);
@@ -139,4 +143,58 @@ fn foreign(
         finds.then_some(key.item)
     })?;
     Ok(found.into_iter().collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+    use std::sync::atomic::AtomicBool;
+
+    use twinprint_fingerprint::HashKey;
+    use twinprint_io::work::SpoolWriter;
+
+    use super::*;
+    use crate::corpus::item_texts::{ItemTexts, TextTable};
+
+    #[test]
+    fn the_memory_of_counters_is_checked_before_they_are_made() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut writer = SpoolWriter::create(dir.path(), 0);
+        let mut table = TextTable::default();
+        let measures = [Measure::WordGrams, Measure::CharGrams, Measure::WordGrams];
+        let texts = measures.map(|measure| (measure, "one two three four five six seven".repeat(40)));
+        let mut added = writer.add(texts.iter().map(|(_, text)| text.as_str()).collect());
+        for (measure, text) in &texts {
+            table.push(added.keep(text.len()).unwrap(), *measure);
+        }
+        drop(added);
+        let spool = writer.finish().unwrap();
+        let cancel = AtomicBool::new(false);
+        let items = ItemTexts::Table(&table);
+        let sets = SetCache::with_key(HashKey::new(1, 2), &spool, items, 1 << 20, &cancel);
+        let roles: IdVec<ItemId, JoinRole> = [JoinRole::Core, JoinRole::Core, JoinRole::Fringe]
+            .into_iter()
+            .collect();
+
+        let checked = Mutex::new(Vec::new());
+        let accept = |bytes| {
+            checked.lock().unwrap().push(bytes);
+            Ok(())
+        };
+        let join = SetJoin::new(&sets, &roles, 0.8, &accept).unwrap();
+        let checked = checked.into_inner().unwrap();
+        assert_eq!(checked.len(), 4, "two kinds of counters for each measure");
+        assert!(checked.is_sorted());
+        assert_eq!(checked.last(), Some(&join.bytes().counters));
+
+        for &least in &checked {
+            let refuse = |needed| {
+                if needed >= least {
+                    return Err(DedupError::Memory { needed, limit: least });
+                }
+                Ok(())
+            };
+            assert!(SetJoin::new(&sets, &roles, 0.8, &refuse).is_err());
+        }
+    }
 }

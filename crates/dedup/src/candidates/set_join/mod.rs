@@ -33,7 +33,7 @@ const MAX_SLICE_MEMBERS: usize = if cfg!(test) { 512 } else { 8192 };
 /// A set belongs to a crowd if the shingles by which sets of its size find it are in at least this number of sets.
 const MIN_CROWD_POSTINGS: u64 = 2048;
 
-/// Fails if a set join of the given number of bytes does not fit into memory.
+/// A check that fails if a set join of the given number of bytes does not fit into memory.
 pub(crate) type MemoryCheck<'c> = dyn Fn(u64) -> Result<(), DedupError> + Sync + 'c;
 
 /// The set joins of a run, one for each measure that its members use.
