@@ -408,6 +408,24 @@ class Columns(Case):
             self.assertEqual([line for line, _ in rejects], [2, 3, 4])
 
 
+class Forecast(Case):
+    def test_a_dry_run_reads_a_sample_of_a_table(self):
+        r = random.Random(6)
+        texts = [" ".join(f"w{r.randrange(10**6)}" for _ in range(140)) for _ in range(6000)]
+        for write, name in (pq.write_table, "a.parquet"), (feather.write_feather, "a.arrow"):
+            with self.subTest(name):
+                path = self.work / name
+                part = {"row_group_size": 300} if name == "a.parquet" else {"chunksize": 300}
+                write(pa.table({"text": texts}), path, **part)
+                command = [BINARY, "dedup", str(path), "-o", str(self.work / "none"), "--dry-run"]
+                whole, sample = (
+                    subprocess.run([*command, *more], capture_output=True, encoding="utf-8", check=True).stdout
+                    for more in ([], ["--sample", "1MiB"])
+                )
+                self.assertIn(" 6,000  of which rejected 0", whole)
+                self.assertNotIn(" 6,000  of which rejected 0", sample)
+
+
 class Damaged(Case):
     def test_damage_is_reported_and_every_row_is_counted(self):
         r = random.Random(3)
