@@ -43,5 +43,5 @@ pub use join::{JoinStats, Pair, self_join};
 pub use plan::Plan;
 pub use positioned::{OpenFiles, PositionedFile, ReopenedFile};
 pub use segment::Segment;
-pub use set::{PrefixFilter, PrefixIndex, TokenBitmap, TokenOrder, TokenPresence};
+pub use set::{PrefixFilter, PrefixIndex, TokenBitmap, TokenOrder, TokenPresence, least_distinct};
 pub use table::{Match, Tables};

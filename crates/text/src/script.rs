@@ -22,6 +22,9 @@ impl Measure {
     /// ideographs and Latin letters. It is also `CharGrams` if letters of other scripts without spaces are at least a
     /// tenth of those letters, ideographs and Latin letters together. Otherwise it is [`Measure::WordGrams`]. Linear.
     pub fn of(canonical: &str) -> Self {
+        if !has_unspaced_bytes(canonical) {
+            return Self::WordGrams;
+        }
         let Census {
             latin,
             ideographs,
@@ -78,6 +81,15 @@ impl Script {
             _ => Self::Spaced,
         }
     }
+}
+
+/// True if a text has a byte with which ideographs and the letters of other scripts without spaces begin, in UTF-8. Most
+/// texts in Latin letters have none, and this test is several times faster than the [`Census`].
+fn has_unspaced_bytes(text: &str) -> bool {
+    /// The number of bytes of which the largest is computed without a branch, in vectors.
+    const CHUNK: usize = 256;
+    let largest = |chunk: &[u8]| chunk.iter().fold(0, |largest, &b| b.max(largest));
+    text.as_bytes().chunks(CHUNK).any(|chunk| largest(chunk) >= 0xE0)
 }
 
 /// The number of characters of each kind in a canonical text.
@@ -184,6 +196,9 @@ mod tests {
             let mut expected = Census::default();
             canonical.chars().for_each(|c| expected.count(c));
             assert_eq!(Census::of(&canonical), expected, "U+{:04X}", c as u32);
+            if expected.ideographs + expected.unspaced > 0 {
+                assert!(has_unspaced_bytes(&canonical), "U+{:04X}", c as u32);
+            }
         }
     }
 

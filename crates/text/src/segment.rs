@@ -61,6 +61,9 @@ impl Segmenter {
                 WordKind::Ideographs => {
                     cut(word, 0..word.len(), Some(Script::Ideograph), offset, pieces, runs);
                 }
+                WordKind::Mixed if is_spaced(word) => {
+                    cut(word, 0..word.len(), Some(Script::Spaced), offset, pieces, runs);
+                }
                 WordKind::Mixed => mixed_word(word, offset, pieces, runs),
             });
         if self.runs.is_empty() && words.is_empty() {
@@ -98,6 +101,12 @@ impl Segmenter {
         }
         words.extend_from_slice(self.pieces.get(done..).unwrap_or_default());
     }
+}
+
+/// True if all characters of a word are below U+0800. These scripts, such as Latin, Greek and Cyrillic, are all written with
+/// spaces. The bytes of most words with accents show this, so that their characters need not be decoded.
+fn is_spaced(word: &str) -> bool {
+    word.bytes().all(|b| b < 0xE0)
 }
 
 /// Cuts a word into runs of one script, and the runs into pieces. `word` begins at byte `offset` of the canonical text.

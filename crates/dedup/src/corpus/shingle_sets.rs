@@ -321,20 +321,37 @@ impl<'c> SetCache<'c> {
         self.cut(key, &mut self.loader())
     }
 
-    /// Makes the shingles of each key and calls `f` with them, in parallel, without caching. Returns the results in no
+    /// Makes the shingle set of each key and calls `f` with it, in parallel, without caching. Returns the results in no
     /// particular order.
     pub(crate) fn each<T: Send>(
         &self,
+        keys: Vec<SetKey>,
+        f: impl Fn(SetKey, &[u64]) -> Option<T> + Sync,
+    ) -> Result<Vec<T>, DedupError> {
+        self.each_of(keys, |_| true, f)
+    }
+
+    /// Like [`each`](Self::each), but only for the texts of which `is_wanted` accepts the shingles in the order of the text,
+    /// repeats included. The other sets are not sorted.
+    pub(crate) fn each_of<T: Send>(
+        &self,
         mut keys: Vec<SetKey>,
+        is_wanted: impl Fn(&[u64]) -> bool + Sync,
         f: impl Fn(SetKey, &[u64]) -> Option<T> + Sync,
     ) -> Result<Vec<T>, DedupError> {
         keys.par_sort_unstable_by_key(|key| (self.texts.block(key.item), key.item));
         let tasks = keys.par_chunks(TEXTS_PER_TASK);
+        let result = |key: SetKey, loader: &mut Loader| {
+            if !is_wanted(self.grams(key, loader)?) {
+                return Ok(None);
+            }
+            Ok(f(key, &loader.shingler.sort_grams()))
+        };
         let of_tasks: Vec<Vec<T>> = tasks
             .map_init(
                 || self.loader(),
                 |loader, keys| {
-                    let results = keys.iter().map(|&key| Ok(f(key, &self.shingles(key, loader)?)));
+                    let results = keys.iter().map(|&key| result(key, loader));
                     results.filter_map(Result::transpose).collect()
                 },
             )
@@ -350,19 +367,21 @@ impl<'c> SetCache<'c> {
     }
 
     fn cut(&self, key: SetKey, loader: &mut Loader) -> Result<SharedSet, DedupError> {
-        Ok(Arc::new(ShingleSet::new(self.shingles(key, loader)?)))
+        self.grams(key, loader)?;
+        Ok(Arc::new(ShingleSet::new(loader.shingler.sort_grams())))
     }
 
-    fn shingles(
+    /// Makes the shingles of a text, in the order of the text and with repeats.
+    fn grams<'l>(
         &self,
         SetKey { item, measure }: SetKey,
-        loader: &mut Loader,
-    ) -> Result<Vec<u64>, DedupError> {
+        loader: &'l mut Loader,
+    ) -> Result<&'l [u64], DedupError> {
         if self.cancel.load(Ordering::Relaxed) {
             return Err(DedupError::cancelled());
         }
         let text = self.spool.text(self.texts.text(item), &mut loader.buffer)?;
-        Ok(loader.shingler.shingle(text, measure))
+        Ok(loader.shingler.grams(text, measure))
     }
 
     /// Drops the least recently used sets until `needed` bytes are free. Sets from the first load of the current block

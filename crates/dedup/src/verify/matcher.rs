@@ -13,15 +13,16 @@ use twinprint_cluster::{Candidate, JoinRole, Neighbors, Pairs, Similarity, Verif
 use twinprint_text::Measure;
 
 use crate::candidates::set_join::{Member, MemoryCheck, ProbeScope, SetJoin};
-use crate::candidates::{Candidates, Edge, in_set_join};
+use crate::candidates::{Candidates, in_set_join};
 use crate::corpus::Classes;
 use crate::corpus::keep_order::KeepOrder;
 use crate::corpus::shingle_sets::{SetCache, SetKey};
 use crate::error::DedupError;
-use crate::ids::{Id, IdVec, ItemId, ids};
-use crate::packed::PackedNumbers;
+use crate::ids::{Id, IdVec, ItemId};
 use crate::recall::SampledRun;
+use crate::verify::item_edges::ItemEdges;
 use crate::verify::near_misses::{NearMiss, NearMisses, NotedMisses};
+use crate::verify::waiting::WaitingNeighbors;
 
 /// The number of items of a block whose keys one task gathers.
 const ITEMS_PER_TASK: usize = 64;
@@ -41,9 +42,7 @@ pub(crate) struct MatchCriteria {
 pub(crate) struct Matcher<'c> {
     classes: &'c Classes,
     keep: &'c KeepOrder,
-    edges: &'c [Edge],
-    /// For each item, the end of its edges in `edges`.
-    ends: PackedNumbers<ItemId>,
+    edges: ItemEdges<'c>,
     roles: &'c IdVec<ItemId, JoinRole>,
     search: &'c Candidates,
     /// For each item, true if it has candidates.
@@ -65,16 +64,7 @@ pub(crate) struct Matcher<'c> {
     near_misses: NotedMisses,
     /// For each item, true if it was decided that it follows a leader.
     follows: IdVec<ItemId, bool>,
-}
-
-/// For each of `items` items, the end of its edges among `edges`, which are sorted by item.
-fn ends_of(edges: &[Edge], items: usize) -> PackedNumbers<ItemId> {
-    let (mut ends, mut end) = (PackedNumbers::default(), 0);
-    for item in ids::<ItemId>(items) {
-        end += edges[end..].iter().take_while(|edge| edge.item == item).count();
-        ends.push([end as u64]);
-    }
-    ends
+    waiting: WaitingNeighbors,
 }
 
 impl<'c> Matcher<'c> {
@@ -89,8 +79,7 @@ impl<'c> Matcher<'c> {
         Self {
             classes,
             keep,
-            edges: &candidates.edges,
-            ends: ends_of(&candidates.edges, keep.len()),
+            edges: ItemEdges::new(&candidates.edges, keep.len()),
             roles: &candidates.roles,
             search: candidates,
             connected: candidates.connected(),
@@ -104,6 +93,7 @@ impl<'c> Matcher<'c> {
             probed: AtomicU64::new(0),
             near_misses: NotedMisses::below(criteria.threshold),
             follows: IdVec::filled(false, keep.len()),
+            waiting: WaitingNeighbors::new(&candidates.edges, keep.len()),
         }
     }
 
@@ -161,16 +151,6 @@ impl<'c> Matcher<'c> {
         self.join.is_some() && in_set_join(self.roles[a], self.roles[b])
     }
 
-    /// The edges from an item to earlier items, ascending.
-    fn own_edges(&self, item: ItemId) -> &[Edge] {
-        let end = |item: ItemId| self.ends.get(item, 0) as usize;
-        let start = item
-            .get()
-            .checked_sub(1)
-            .map_or(0, |before| end(ItemId::new(before)));
-        &self.edges[start..end(item)]
-    }
-
     /// Describes an item as a member of the set join.
     fn member(&self, item: ItemId, sets: &SetCache<'_>) -> Member {
         Member {
@@ -197,7 +177,7 @@ impl<'c> Matcher<'c> {
             if let (Some(join), true) = (&self.join, self.roles[item] != JoinRole::None) {
                 keys.extend(join.keys(own, item));
             }
-            let links = self.own_edges(item).iter().map(|edge| edge.earlier);
+            let links = self.edges.of(item).iter().map(|edge| edge.earlier);
             for link in links.filter(|&link| link >= self.block) {
                 let other = sets.measure(link);
                 if other != own {
@@ -229,7 +209,7 @@ impl Neighbors for Matcher<'_> {
     }
 
     fn links(&self, item: u32, since: u32, out: &mut Vec<u32>) {
-        let own = self.own_edges(ItemId::new(item));
+        let own = self.edges.of(ItemId::new(item));
         out.extend(
             own[own.partition_point(|edge| edge.earlier < ItemId::new(since))..]
                 .iter()
@@ -250,7 +230,7 @@ impl Neighbors for Matcher<'_> {
             rank: self.keep.rank(other),
             distance: self.distance(item, other),
         };
-        let own = self.own_edges(item);
+        let own = self.edges.of(item);
         let first = own.partition_point(|edge| edge.earlier.get() < range.start);
         let links = own[first..]
             .iter()
@@ -279,17 +259,22 @@ impl Neighbors for Matcher<'_> {
         self.follows[item] = !leads;
         self.near_misses.decide(self.keep.rank(item).into(), leads);
         let Some(sets) = &mut self.sets else { return };
-        // Later items are compared with leaders, unless all pairs are wanted.
-        if !leads && self.criteria.pairs == Pairs::Leaders {
-            sets.drop_item(item);
-            return;
-        }
         let role = self.roles[item];
-        if let Some(join) = &mut self.join
+        if !leads && self.criteria.pairs == Pairs::Leaders {
+            // Later items are compared with leaders only.
+            sets.drop_item(item);
+        } else if let Some(join) = &mut self.join
             && role != JoinRole::None
         {
             let measure = sets.measure(item);
             join.place(Member { item, measure, role });
+        } else if self.waiting.is_none(item) {
+            sets.drop_item(item);
+        }
+        for edge in self.edges.of(item) {
+            if self.waiting.decide(edge.earlier) && self.roles[edge.earlier] == JoinRole::None {
+                sets.drop_item(edge.earlier);
+            }
         }
     }
 }

@@ -8,6 +8,7 @@
 //! Chaudhuri, Ganti, Kaushik 2006.)
 
 mod bitmap;
+mod distinct;
 mod filter;
 mod order;
 mod place;
@@ -19,6 +20,7 @@ mod tests;
 mod young;
 
 pub use bitmap::TokenBitmap;
+pub use distinct::least_distinct;
 pub use filter::PrefixFilter;
 pub use order::TokenOrder;
 pub use prefix::PrefixIndex;

@@ -21,6 +21,9 @@ const BLOCK: usize = ByteKinds::BLOCK_BYTES;
 /// Number of words that are hashed at a time.
 const WORDS_PER_BATCH: usize = 256;
 
+/// The first byte of U+0300 in UTF-8. No character with a smaller first byte is a mark.
+const FIRST_BYTE_OF_MARKS: u8 = 0xCC;
+
 /// Number of bits that any Unicode character fits into.
 const CHAR_BITS: u32 = 21;
 
@@ -105,7 +108,7 @@ impl Shingler {
     /// or one ideograph. A text that is too short for a shingle is one shingle as a whole.
     pub fn shingle(&mut self, canonical: &str, measure: Measure) -> Vec<u64> {
         self.hash_grams(canonical, measure);
-        self.sorter.sort_distinct(&mut self.grams)
+        self.sort_grams()
     }
 
     /// Makes the hashed shingles of a canonical text in the order of the text, repeats included. They are the members of
@@ -123,6 +126,12 @@ impl Shingler {
     pub fn grams(&mut self, canonical: &str, measure: Measure) -> &[u64] {
         self.hash_grams(canonical, measure);
         &self.grams
+    }
+
+    /// Makes the shingle set of the text that was last passed to [`grams`](Self::grams), as [`shingle`](Self::shingle) does. May be
+    /// called once for a text.
+    pub fn sort_grams(&mut self) -> Vec<u64> {
+        self.sorter.sort_distinct(&mut self.grams)
     }
 
     fn hash_grams(&mut self, canonical: &str, measure: Measure) {
@@ -187,9 +196,10 @@ impl Shingler {
     /// Replaces the content of `hashes` by the hashes of the words of a text, by [`WordHash::Product`].
     fn multiply_words(&mut self, text: &[u8]) {
         self.hashes.clear();
+        let (key, secrets) = (self.key, self.secrets);
         let hash = |&word: &Span| match ShortFeature::cut(text, word) {
-            Some(word) => product_hash::of_feature(word, self.secrets),
-            None => long_word(&self.key, text, word),
+            Some(word) => product_hash::of_feature(word, secrets),
+            None => long_word(&key, text, word),
         };
         self.hashes.extend(self.words.iter().map(hash));
     }
@@ -276,6 +286,13 @@ fn word_gram(first: u64, second: u64, third: u64) -> u64 {
 /// Appends the words of letters and numbers of a word of the canonical text to `words`, as byte ranges. `word` begins at
 /// byte `offset`. A mark separates words, and each ideograph is a word.
 pub(crate) fn mixed_word(word: &str, offset: u32, words: &mut Vec<Span>) {
+    if word.bytes().all(|b| b < FIRST_BYTE_OF_MARKS) {
+        words.push(Span {
+            start: offset,
+            end: offset + word.len() as u32,
+        });
+        return;
+    }
     let mut start = None;
     for (position, c) in word.char_indices() {
         let ideograph = Script::of(c) == Script::Ideograph;

@@ -6,7 +6,7 @@
 //! candidates of a typical document are those of the median row, so a crowd of a minority has no influence on them.
 
 use rayon::prelude::*;
-use twinprint_fingerprint::kernel::{RowDistance, hamming_one_to_many};
+use twinprint_fingerprint::kernel::{RowDistance, hamming_many_to_many, hamming_one_to_many};
 
 use super::CANDIDATE_BUDGET;
 use crate::candidates::HOT_ROW_MIN_NEIGHBORS;
@@ -16,6 +16,8 @@ use crate::error::DedupError;
 const MAX_SAMPLE_COMPARISONS: usize = 2_000_000_000;
 /// The largest number of fingerprints in the sample.
 const MAX_SAMPLE: usize = 2048;
+/// The number of sampled rows that a task compares with all fingerprints.
+const ROWS_PER_TASK: usize = 16;
 /// The largest number of sampled rows whose neighbours are compared by their texts.
 const MAX_TEXT_ROWS: usize = 64;
 /// The number of neighbours of a row that are compared by their texts.
@@ -281,12 +283,9 @@ fn count<F: Fingerprints + ?Sized>(
     let mut sampled: Vec<SampledRow> = sample.iter().map(begin).collect::<Result<_, DedupError>>()?;
     rows.blocks(&mut |first, block| {
         let block = Block::new(first, block, bits);
-        sampled.par_iter_mut().for_each_init(Vec::new, |near, row| {
-            block.neighbors(row.position, row.fingerprint, widest, near);
-            for hit in near {
-                row.within[usize::from(hit.distance)] += 1;
-            }
-        });
+        sampled
+            .par_chunks_mut(ROWS_PER_TASK)
+            .for_each(|rows| block.count_neighbors(rows, widest));
     })?;
     for row in &mut sampled {
         let mut sum = 0;
@@ -353,5 +352,21 @@ impl<'b> Block<'b> {
             None => hamming_one_to_many(fingerprint, self.wide, widest, near),
         }
         near.retain(|hit| self.first + hit.row as usize != position);
+    }
+
+    /// Adds the numbers of rows at each distance within `widest` to the counts of sampled rows. The row itself is left out.
+    fn count_neighbors(&self, sampled: &mut [SampledRow], widest: u32) {
+        let queries: Vec<u128> = sampled.iter().map(|row| row.fingerprint).collect();
+        let mut count = |query: u32, row: u32, distance: u8| {
+            let sampled = &mut sampled[query as usize];
+            sampled.within[usize::from(distance)] += u64::from(self.first + row as usize != sampled.position);
+        };
+        match &self.narrow {
+            Some(rows) => {
+                let queries: Vec<u64> = queries.iter().map(|&query| query as u64).collect();
+                hamming_many_to_many(&queries, rows, widest, &mut count);
+            }
+            None => hamming_many_to_many(&queries, self.wide, widest, &mut count),
+        }
     }
 }

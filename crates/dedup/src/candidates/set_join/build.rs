@@ -138,10 +138,8 @@ fn foreign(
             return Ok(others.iter().copied().collect());
         }
     }
-    let found = sets.each(keys(others, measure), |key, shingles| {
-        let finds = shingles.iter().any(|shingle| finding.contains(shingle));
-        finds.then_some(key.item)
-    })?;
+    let finds = |grams: &[u64]| grams.iter().any(|gram| finding.contains(gram));
+    let found = sets.each_of(keys(others, measure), finds, |key, _| Some(key.item))?;
     Ok(found.into_iter().collect())
 }
 

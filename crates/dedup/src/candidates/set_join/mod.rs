@@ -18,7 +18,7 @@ use std::ops::RangeInclusive;
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 use twinprint_cluster::JoinRole;
-use twinprint_index::set::{PrefixFilter, TokenBitmap, TokenOrder, TokenPresence};
+use twinprint_index::set::{PrefixFilter, TokenBitmap, TokenOrder, TokenPresence, least_distinct};
 use twinprint_text::Measure;
 
 pub(crate) use self::pairs::JoinWatch;
@@ -70,6 +70,13 @@ impl CoreShingles {
     /// True if a set may be a duplicate or a near miss of a core member.
     fn may_match(&self, shingles: &[u64]) -> bool {
         self.shingles.most_present(shingles) >= self.filter.least_overlap(shingles.len())
+    }
+
+    /// The same for the shingles of a text in any order, with repeats. It may be true for a few texts more.
+    fn may_match_with_repeats(&self, grams: &[u64]) -> bool {
+        let most_shared = self.shingles.most_present(grams);
+        most_shared >= self.filter.least_overlap(grams.len())
+            || most_shared >= self.filter.least_overlap(least_distinct(grams))
     }
 }
 
@@ -194,11 +201,13 @@ impl SetJoin {
             let keys = items
                 .iter()
                 .filter_map(|&item| join.key(sets.measure(item), item));
-            let block = sets.each(keys.collect(), |SetKey { item, .. }, shingles| {
-                let core = join.core_shingles.as_ref();
-                let found = may_be_placed || core.is_none_or(|core| core.may_match(shingles));
+            let core = join.core_shingles.as_ref().filter(|_| !may_be_placed);
+            let is_wanted = |grams: &[u64]| core.is_none_or(|core| core.may_match_with_repeats(grams));
+            let prefix = |SetKey { item, .. }, shingles: &[u64]| {
+                let found = core.is_none_or(|core| core.may_match(shingles));
                 found.then(|| (item, join.prefix(shingles)))
-            })?;
+            };
+            let block = sets.each_of(keys.collect(), is_wanted, prefix)?;
             join.block = block.into_iter().collect();
         }
         Ok(())
