@@ -28,6 +28,10 @@ use block::{Block, Duplicate};
 /// The maximum number of items of a block.
 const MAX_BLOCK_ITEMS: usize = 8192;
 
+/// The items of a block take at most one part in this number of the memory. The rest keeps earlier items, which would otherwise
+/// be loaded again for each block.
+const BLOCK_SHARE: usize = 4;
+
 /// The group of an item, with the item's similarity to the leader.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Group {
@@ -165,7 +169,7 @@ pub fn leader_follower<S: Neighbors + Verify + Sync>(
     let mut items = Vec::new();
     let mut start = 0;
     while start < n {
-        let mut end = block_end(space, start, n, pairs, memory / 2, &mut items);
+        let mut end = block_end(space, start, n, pairs, memory / BLOCK_SHARE, &mut items);
         space.begin_block(&items);
         let mut block = Block {
             range: start..end,

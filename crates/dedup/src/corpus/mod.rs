@@ -5,6 +5,7 @@
 //! duplicate nothing ([`Classes::is_empty_text`]). Documents and classes are numbered in input order ([`DocumentId`],
 //! [`ClassId`]).
 
+mod class_hasher;
 mod class_keys;
 mod classes;
 mod item_classes;
@@ -19,6 +20,7 @@ use std::cmp::Reverse;
 use crate::error::DedupError;
 use crate::ids::{ClassId, DocumentId, Id, IdVec, ids};
 use crate::packed::PackedRows;
+pub(crate) use class_hasher::ClassHasher;
 pub(crate) use class_keys::ClassKey;
 pub(crate) use classes::{Classes, TextValues, distance};
 pub(crate) use item_classes::ItemClasses;

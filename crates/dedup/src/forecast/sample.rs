@@ -11,7 +11,7 @@ use twinprint_text::Measure;
 
 use crate::candidates::{FeatureLimits, SetJoinCosts};
 use crate::corpus::shingle_sets::{SpooledText, jaccard};
-use crate::corpus::{Classes, Corpus};
+use crate::corpus::{ClassHasher, Classes, Corpus};
 use crate::error::DedupError;
 use crate::ids::{ClassId, Id};
 use crate::known::{Against, LookedUpTexts};
@@ -237,7 +237,7 @@ impl Sample {
         let budget = memory::Budget::new(None, options.threads)?;
         let reading = read::ReadOptions {
             options,
-            hasher: read::random_hasher(),
+            hasher: ClassHasher::for_one_run(read::random_key()),
             spool: read::SpoolPlace::Unnamed {
                 dir: place,
                 in_memory: 0,

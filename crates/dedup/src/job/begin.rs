@@ -6,6 +6,7 @@ use std::sync::Arc;
 use twinprint_index::storage::folder;
 
 use super::{DedupJob, Runner};
+use crate::corpus::ClassHasher;
 use crate::error::DedupError;
 use crate::known::append::Append;
 use crate::read::{self, ReadOptions, ReadOutcome, Rejects, SpoolPlace};
@@ -103,7 +104,7 @@ impl Runner<'_> {
         self.stage("read", sources.total_bytes(), Unit::Bytes, |job| {
             let reading = ReadOptions {
                 options: job.options,
-                hasher: read::random_hasher(),
+                hasher: ClassHasher::for_one_run(read::random_key()),
                 spool,
                 budget: job.budget,
                 max_record_bytes: u64::MAX,

@@ -1,10 +1,10 @@
 //! The analysis of a chunk of input: turns its records into documents with class keys, or into rejects.
 
-use twinprint_text::{Analysis, Analyzer, KeyedHasher, Measure};
+use twinprint_text::{Analysis, Analyzer, Measure};
 
 use super::text_cache::TextCache;
 use crate::corpus::keep_order::sort_key;
-use crate::corpus::{ClassKey, SortKey};
+use crate::corpus::{ClassHasher, ClassKey, SortKey};
 use crate::known::{OfferedDocument, RejectCheck};
 use crate::options::{DedupOptions, EmptyTexts};
 use twinprint_io::runs::{DigestKey, InputDigest};
@@ -60,22 +60,10 @@ pub(super) struct NewText {
     pub(super) measure: Measure,
 }
 
-/// Makes a hasher with a random key for this run. No output depends on the key.
-pub(crate) fn random_hasher() -> KeyedHasher {
-    let [k0, k1] = random_key();
-    KeyedHasher::new(k0, k1)
-}
-
 /// Draws the key of a hasher.
 pub(crate) fn random_key() -> [u64; 2] {
     use std::hash::{BuildHasher, RandomState};
     [0, 1].map(|half| RandomState::new().hash_one(half))
-}
-
-/// Computes the class key of a text. Texts hashed with different `domain`s never have the same key.
-fn class_key(hasher: KeyedHasher, text: &str, domain: u8) -> ClassKey {
-    let hash = hasher.hash(text.as_bytes(), domain);
-    [hash as u64, (hash >> 64) as u64]
 }
 
 /// The context in which the chunks of one batch are analysed.
@@ -87,7 +75,7 @@ pub(super) struct ChunkAnalysis<'t> {
     /// See [`ReadOptions::reject_check`](super::ReadOptions::reject_check).
     pub(super) reject_check: Option<&'t RejectCheck<'t>>,
     pub(super) sources: &'t Sources,
-    pub(super) hasher: KeyedHasher,
+    pub(super) hasher: ClassHasher,
     pub(super) cache: &'t TextCache,
     /// The number of the batch, from 1, by which the cache orders texts.
     pub(super) batch: u32,
@@ -156,7 +144,7 @@ impl ChunkAnalysis<'_> {
                     return reject(&mut out, reason);
                 }
                 let (key, first) = self.class(&text, analyzer, &mut out.texts);
-                if key == self.empty_text() && self.options.empty == EmptyTexts::Reject {
+                if key == self.hasher.without_features() && self.options.empty == EmptyTexts::Reject {
                     return reject(&mut out, RejectReason::EmptyText);
                 }
                 let id = id.unwrap_or_default();
@@ -197,9 +185,9 @@ impl ChunkAnalysis<'_> {
         let options = self.options;
         let analysis = analyzer.analyze(text);
         let class = if analysis.is_empty() {
-            self.empty_text()
+            self.hasher.without_features()
         } else if options.verify {
-            class_key(self.hasher, analysis.canonical, 1)
+            self.hasher.of_text(analysis.canonical)
         } else {
             // Without verification, texts with equal fingerprints are duplicates, so they form one class.
             let width = options.width_without_verification();
@@ -229,10 +217,5 @@ impl ChunkAnalysis<'_> {
             measure: analysis.measure,
         };
         (class, Some(first))
-    }
-
-    /// The key of the class of all texts without features.
-    fn empty_text(&self) -> ClassKey {
-        class_key(self.hasher, "", 0)
     }
 }

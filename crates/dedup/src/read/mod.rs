@@ -14,14 +14,14 @@ mod text_cache;
 use std::path::Path;
 
 use self::ahead::{BATCHES_AT_A_TIME, BatchInWork, BatchesInWork};
+pub(crate) use self::analysis::random_key;
 use self::analysis::{AnalysedChunk, ChunkAnalysis};
-pub(crate) use self::analysis::{random_hasher, random_key};
 pub(crate) use self::counts::ReadCounts;
 use self::merge::Merger;
 pub use self::rejects::RejectedRecord;
 pub(crate) use self::rejects::Rejects;
 use self::text_cache::TextCache;
-use crate::corpus::Corpus;
+use crate::corpus::{ClassHasher, Corpus};
 use crate::error::DedupError;
 use crate::known::RejectCheck;
 use crate::memory::{self, Budget};
@@ -31,7 +31,6 @@ use twinprint_io::progress::Progress;
 use twinprint_io::runs::{DigestKey, InputDigest};
 use twinprint_io::source::{BLOCK_BYTES, Chunk, Sources};
 use twinprint_io::work::{Spool, SpoolWriter};
-use twinprint_text::KeyedHasher;
 
 /// The result of reading: the tables, the spool, and the counts.
 pub(crate) struct ReadOutcome {
@@ -82,7 +81,7 @@ pub(crate) trait Slices {
 pub(crate) struct ReadOptions<'r> {
     pub(crate) options: &'r DedupOptions,
     /// The hasher of texts. No output depends on its key.
-    pub(crate) hasher: KeyedHasher,
+    pub(crate) hasher: ClassHasher,
     /// The place of the spool of texts.
     pub(crate) spool: SpoolPlace<'r>,
     pub(crate) budget: Budget,

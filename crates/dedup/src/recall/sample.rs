@@ -137,7 +137,7 @@ pub(crate) struct Scratch {
 pub(crate) struct Meetings {
     /// The ranges of sampled texts that have a token of the current head.
     hits: Vec<(u32, u32)>,
-    /// The number of tokens that the current head shares with each sampled text.
+    /// The number of tokens that the current head shares with each sampled text; all zero between two heads.
     shared: Vec<u16>,
     /// The sampled texts that the current text must be compared with.
     met: Vec<u32>,
@@ -260,24 +260,28 @@ impl Sample {
                 && sampled.text.item != text.item
                 && priority(sampled.hash, own) < sampled.best.load(Ordering::Relaxed)
         };
-        let numbered = (0u32..).zip(&self.texts);
         let postings: usize = hits.iter().map(|&(from, to)| (to - from) as usize).sum();
         if postings < MAX_COUNTED * self.texts.len() {
-            shared.clear();
+            // The counts are zero before and after, so only those of the postings are written.
             shared.resize(self.texts.len(), 0);
-            for &range in &*hits {
-                for &sampled in tokens.texts(range) {
-                    shared[sampled as usize] = shared[sampled as usize].saturating_add(1);
+            let least = u16::try_from(least).unwrap_or(u16::MAX);
+            for &number in hits.iter().flat_map(|&range| tokens.texts(range)) {
+                let shared = &mut shared[number as usize];
+                *shared = shared.saturating_add(1);
+                if *shared == least && may_be_drawn(&(number, &self.texts[number as usize])) {
+                    met.push(number);
                 }
             }
-            let least = u16::try_from(least).unwrap_or(u16::MAX);
-            let counted = numbered.zip(&*shared).filter(|&(_, &shared)| shared >= least);
-            let drawable = counted.map(|(sampled, _)| sampled).filter(may_be_drawn);
-            met.extend(drawable.map(|(number, _)| number));
+            for &number in hits.iter().flat_map(|&range| tokens.texts(range)) {
+                shared[number as usize] = 0;
+            }
         } else {
             // In a crowd nearly every text has the tokens, but few may still be drawn.
             let has = |number: u32, range: (u32, u32)| tokens.texts(range).binary_search(&number).is_ok();
-            let drawable = numbered.filter(may_be_drawn).map(|(number, _)| number);
+            let drawable = (0u32..)
+                .zip(&self.texts)
+                .filter(may_be_drawn)
+                .map(|(number, _)| number);
             met.extend(
                 drawable.filter(|&number| hits.iter().filter(|&&range| has(number, range)).count() >= least),
             );

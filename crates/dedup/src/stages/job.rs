@@ -9,12 +9,12 @@ use serde::{Deserialize, Serialize};
 use twinprint_io::progress::Progress;
 use twinprint_io::source::Sources;
 use twinprint_io::work::Spool;
-use twinprint_text::KeyedHasher;
 
 use super::folder::{Stage, StageFolder, Task};
 use super::outputs::{CandidatesSummary, ITEMS, ItemsSummary, Parameters, PartSummary, SharedSummary, TEXTS};
 use super::size::TaskBytes;
 use super::tables::{EdgeRow, ItemRow};
+use crate::corpus::ClassHasher;
 use crate::corpus::item_texts::ItemTexts;
 use crate::corpus::shingle_sets::SetCache;
 use crate::error::DedupError;
@@ -78,9 +78,8 @@ impl Specification {
     }
 
     /// The hasher of texts.
-    pub(super) fn hasher(&self) -> KeyedHasher {
-        let [k0, k1] = self.key;
-        KeyedHasher::new(k0, k1)
+    pub(super) fn hasher(&self) -> ClassHasher {
+        ClassHasher::stored(self.key)
     }
 }
 
