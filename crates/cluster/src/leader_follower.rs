@@ -28,8 +28,8 @@ use block::{Block, Duplicate};
 /// The maximum number of items of a block.
 const MAX_BLOCK_ITEMS: usize = 8192;
 
-/// The items of a block take at most one part in this number of the memory. The rest keeps earlier items, which would otherwise
-/// be loaded again for each block.
+/// The items of a block take about one part in this number of the memory. The rest keeps earlier items, which would otherwise be
+/// loaded again for each block.
 const BLOCK_SHARE: usize = 4;
 
 /// The group of an item, with the item's similarity to the leader.

@@ -83,13 +83,17 @@ impl Script {
     }
 }
 
-/// True if a text has a byte with which ideographs and the letters of other scripts without spaces begin, in UTF-8. Most
-/// texts in Latin letters have none, and this test is several times faster than the [`Census`].
+/// The first byte of U+0800 in UTF-8. No ideograph and no letter of another script without spaces has a smaller first byte.
+pub(crate) const FIRST_BYTE_OF_UNSPACED: u8 = 0xE0;
+
+/// False if all characters of a text are below U+0800. This test is several times faster than the [`Census`].
 fn has_unspaced_bytes(text: &str) -> bool {
     /// The number of bytes of which the largest is computed without a branch, in vectors.
     const CHUNK: usize = 256;
     let largest = |chunk: &[u8]| chunk.iter().fold(0, |largest, &b| b.max(largest));
-    text.as_bytes().chunks(CHUNK).any(|chunk| largest(chunk) >= 0xE0)
+    text.as_bytes()
+        .chunks(CHUNK)
+        .any(|chunk| largest(chunk) >= FIRST_BYTE_OF_UNSPACED)
 }
 
 /// The number of characters of each kind in a canonical text.
@@ -186,6 +190,16 @@ mod tests {
             let mut expected = Census::default();
             canonical.chars().for_each(|c| expected.count(c));
             prop_assert_eq!(Census::of(&canonical), expected);
+        }
+    }
+
+    #[test]
+    fn scripts_below_u0800_are_spaced() {
+        for c in '\0'..'\u{800}' {
+            let mut bytes = [0; 4];
+            let text = c.encode_utf8(&mut bytes);
+            assert!(text.bytes().all(|b| b < FIRST_BYTE_OF_UNSPACED));
+            assert_eq!(Script::of(c), Script::Spaced, "U+{:04X}", c as u32);
         }
     }
 

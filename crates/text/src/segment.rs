@@ -13,7 +13,7 @@ use std::ops::Range;
 
 use twinprint_fingerprint::Span;
 
-use crate::script::Script;
+use crate::script::{FIRST_BYTE_OF_UNSPACED, Script};
 use crate::spaces::{Splitter, WordKind};
 
 mod cache;
@@ -103,10 +103,10 @@ impl Segmenter {
     }
 }
 
-/// True if all characters of a word are below U+0800. These scripts, such as Latin, Greek and Cyrillic, are all written with
-/// spaces. The bytes of most words with accents show this, so that their characters need not be decoded.
+/// True if all characters of a word are below U+0800. All scripts below it, such as Latin, Greek and Cyrillic, are written with
+/// spaces. So the characters of most words with accents need not be decoded.
 fn is_spaced(word: &str) -> bool {
-    word.bytes().all(|b| b < 0xE0)
+    word.bytes().all(|b| b < FIRST_BYTE_OF_UNSPACED)
 }
 
 /// Cuts a word into runs of one script, and the runs into pieces. `word` begins at byte `offset` of the canonical text.

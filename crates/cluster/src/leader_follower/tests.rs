@@ -127,7 +127,7 @@ fn sequential(positions: &[i64], near: i64) -> Vec<u32> {
 proptest! {
     #[test]
     fn groups_and_pairs_equal_those_of_the_sequential_loop(
-        positions in prop::collection::vec(0i64..300, 0..120), near in 0i64..12, memory in 1usize..60,
+        positions in prop::collection::vec(0i64..300, 0..120), near in 0i64..12, memory in 1usize..240,
         all in any::<bool>(), every in 1u32..9,
     ) {
         let n = positions.len() as u32;

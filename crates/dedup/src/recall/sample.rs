@@ -266,9 +266,10 @@ impl Sample {
             shared.resize(self.texts.len(), 0);
             let least = u16::try_from(least).unwrap_or(u16::MAX);
             for &number in hits.iter().flat_map(|&range| tokens.texts(range)) {
-                let shared = &mut shared[number as usize];
-                *shared = shared.saturating_add(1);
-                if *shared == least && may_be_drawn(&(number, &self.texts[number as usize])) {
+                // A head has fewer tokens than the counts can hold.
+                let count = &mut shared[number as usize];
+                *count += 1;
+                if *count == least && may_be_drawn(&(number, &self.texts[number as usize])) {
                     met.push(number);
                 }
             }
@@ -329,3 +330,6 @@ fn position(measure: Measure) -> usize {
         Measure::CharGrams => 1,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -32,3 +32,26 @@ impl<'e> ItemEdges<'e> {
         &self.edges[start..end(item)]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_item_has_its_own_edges() {
+        let edge = |item, earlier| Edge {
+            item: ItemId::new(item),
+            earlier: ItemId::new(earlier),
+        };
+        let all = [edge(1, 0), edge(3, 0), edge(3, 2), edge(4, 1)];
+        let edges = ItemEdges::new(&all, 6);
+        let earlier = |item| -> Vec<u32> {
+            let own = edges.of(ItemId::new(item)).iter();
+            own.map(|edge| edge.earlier.get()).collect()
+        };
+        assert_eq!(
+            [0, 1, 2, 3, 4, 5].map(earlier),
+            [vec![], vec![0], vec![], vec![0, 2], vec![1], vec![]]
+        );
+    }
+}

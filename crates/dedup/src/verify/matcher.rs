@@ -22,7 +22,7 @@ use crate::ids::{Id, IdVec, ItemId};
 use crate::recall::SampledRun;
 use crate::verify::item_edges::ItemEdges;
 use crate::verify::near_misses::{NearMiss, NearMisses, NotedMisses};
-use crate::verify::waiting::WaitingNeighbors;
+use crate::verify::undecided::UndecidedNeighbors;
 
 /// The number of items of a block whose keys one task gathers.
 const ITEMS_PER_TASK: usize = 64;
@@ -64,7 +64,7 @@ pub(crate) struct Matcher<'c> {
     near_misses: NotedMisses,
     /// For each item, true if it was decided that it follows a leader.
     follows: IdVec<ItemId, bool>,
-    waiting: WaitingNeighbors,
+    undecided: UndecidedNeighbors,
 }
 
 impl<'c> Matcher<'c> {
@@ -76,6 +76,12 @@ impl<'c> Matcher<'c> {
         sample: Option<&'c SampledRun<'c>>,
         criteria: MatchCriteria,
     ) -> Self {
+        // In a run without verification there are no sets to drop.
+        let counted = if sets.is_some() {
+            candidates.edges.as_slice()
+        } else {
+            &[]
+        };
         Self {
             classes,
             keep,
@@ -93,7 +99,7 @@ impl<'c> Matcher<'c> {
             probed: AtomicU64::new(0),
             near_misses: NotedMisses::below(criteria.threshold),
             follows: IdVec::filled(false, keep.len()),
-            waiting: WaitingNeighbors::new(&candidates.edges, keep.len()),
+            undecided: UndecidedNeighbors::new(counted, keep.len()),
         }
     }
 
@@ -268,11 +274,11 @@ impl Neighbors for Matcher<'_> {
         {
             let measure = sets.measure(item);
             join.place(Member { item, measure, role });
-        } else if self.waiting.is_none(item) {
+        } else if self.undecided.has_none(item) {
             sets.drop_item(item);
         }
         for edge in self.edges.of(item) {
-            if self.waiting.decide(edge.earlier) && self.roles[edge.earlier] == JoinRole::None {
+            if self.undecided.decide(edge.earlier) && self.roles[edge.earlier] == JoinRole::None {
                 sets.drop_item(edge.earlier);
             }
         }

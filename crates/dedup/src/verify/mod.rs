@@ -5,4 +5,4 @@ pub(crate) mod matcher;
 pub(crate) mod near_misses;
 pub(crate) mod pair_rows;
 pub(crate) mod schedule;
-mod waiting;
+mod undecided;

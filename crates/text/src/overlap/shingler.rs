@@ -21,7 +21,7 @@ const BLOCK: usize = ByteKinds::BLOCK_BYTES;
 /// Number of words that are hashed at a time.
 const WORDS_PER_BATCH: usize = 256;
 
-/// The first byte of U+0300 in UTF-8. No character with a smaller first byte is a mark.
+/// The first byte of U+0300 in UTF-8. No character with a smaller first byte is a mark or an ideograph.
 const FIRST_BYTE_OF_MARKS: u8 = 0xCC;
 
 /// Number of bits that any Unicode character fits into.
@@ -128,8 +128,21 @@ impl Shingler {
         &self.grams
     }
 
-    /// Makes the shingle set of the text that was last passed to [`grams`](Self::grams), as [`shingle`](Self::shingle) does. May be
-    /// called once for a text.
+    /// Returns the shingle set of the text that was last passed to [`grams`](Self::grams) or [`shingle`](Self::shingle); it is empty
+    /// before the first text. Expected linear time.
+    ///
+    /// ```
+    /// use twinprint_fingerprint::HashKey;
+    /// use twinprint_text::Measure;
+    /// use twinprint_text::overlap::Shingler;
+    ///
+    /// let mut shingler = Shingler::new(HashKey::PUBLIC);
+    /// let text = "to be or not to be or not";
+    /// let repeats = shingler.grams(text, Measure::WordGrams).len();
+    /// let set = shingler.sort_grams();
+    /// assert!(set.len() < repeats);
+    /// assert_eq!(set, shingler.shingle(text, Measure::WordGrams));
+    /// ```
     pub fn sort_grams(&mut self) -> Vec<u64> {
         self.sorter.sort_distinct(&mut self.grams)
     }

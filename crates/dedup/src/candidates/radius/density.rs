@@ -16,8 +16,9 @@ use crate::error::DedupError;
 const MAX_SAMPLE_COMPARISONS: usize = 2_000_000_000;
 /// The largest number of fingerprints in the sample.
 const MAX_SAMPLE: usize = 2048;
-/// The number of sampled rows that a task compares with all fingerprints.
-const ROWS_PER_TASK: usize = 16;
+/// The number of sampled rows that a task compares with all fingerprints. The kernel reads the fingerprints once for this number of
+/// rows.
+const ROWS_PER_TASK: usize = 4;
 /// The largest number of sampled rows whose neighbours are compared by their texts.
 const MAX_TEXT_ROWS: usize = 64;
 /// The number of neighbours of a row that are compared by their texts.

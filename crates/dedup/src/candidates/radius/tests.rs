@@ -141,6 +141,18 @@ fn blocks_do_not_change_the_density() {
     for bits in [64, 128] {
         let whole = density::measure(rows.as_slice(), &sample, bits, 30, &jaccard).unwrap();
         assert!(whole.unrelated.is_some());
+        let low = |row: u128| row & (u128::MAX >> (128 - bits));
+        for k in [0, 7, 18, 30] {
+            let neighbors = |&at: &usize| {
+                let near = |other: &usize| (low(rows[at]) ^ low(rows[*other])).count_ones() <= k;
+                (0..rows.len()).filter(|&other| other != at).filter(near).count()
+            };
+            let counted = sample.iter().map(|at| neighbors(at).min(1000) as f64 / 2.0);
+            assert_eq!(
+                whole.candidates[k as usize],
+                counted.sum::<f64>() / sample.len() as f64
+            );
+        }
         for block in [1, 700, 3000, 4000] {
             let blocks = density::measure(&Blocks(&rows, block), &sample, bits, 30, &jaccard);
             assert_eq!(blocks.unwrap(), whole);

@@ -138,6 +138,7 @@ fn foreign(
             return Ok(others.iter().copied().collect());
         }
     }
+    // Few texts are found, so it does not matter that their sets are sorted in vain.
     let finds = |grams: &[u64]| grams.iter().any(|gram| finding.contains(gram));
     let found = sets.each_of(keys(others, measure), finds, |key, _| Some(key.item))?;
     Ok(found.into_iter().collect())

@@ -72,11 +72,10 @@ impl CoreShingles {
         self.shingles.most_present(shingles) >= self.filter.least_overlap(shingles.len())
     }
 
-    /// The same for the shingles of a text in any order, with repeats. It may be true for a few texts more.
+    /// The same for the shingles of a text in any order, with repeats. Never false where [`may_match`](Self::may_match) is true of
+    /// the set, but true for a few texts more.
     fn may_match_with_repeats(&self, grams: &[u64]) -> bool {
-        let most_shared = self.shingles.most_present(grams);
-        most_shared >= self.filter.least_overlap(grams.len())
-            || most_shared >= self.filter.least_overlap(least_distinct(grams))
+        self.shingles.most_present(grams) >= self.filter.least_overlap(least_distinct(grams))
     }
 }
 
@@ -305,4 +304,36 @@ fn members(roles: IdSlice<'_, ItemId, JoinRole>, wanted: RangeInclusive<JoinRole
     let mut members = Vec::with_capacity(found.clone().count());
     members.extend(found);
     members
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_text_that_may_match_is_not_left_out_for_its_repeats(
+            core in prop::collection::vec(0u64..90, 1..60),
+            grams in prop::collection::vec(0u64..90, 1..60),
+            repeats in 1usize..5,
+            threshold in 0.3f64..1.0,
+        ) {
+            let spread = |token: u64| (token + 1).wrapping_mul(0xD6E8_FEB8_6659_FD93);
+            let shingles: Vec<u64> = core.into_iter().map(spread).collect();
+            let core = CoreShingles {
+                shingles: TokenPresence::new(60),
+                filter: PrefixFilter::new(threshold),
+            };
+            core.shingles.add(&shingles);
+            let grams: Vec<u64> = grams.into_iter().map(spread).collect();
+            let set: Vec<u64> = grams.iter().copied().collect::<BTreeSet<_>>().into_iter().collect();
+            if core.may_match(&set) {
+                prop_assert!(core.may_match_with_repeats(&grams.repeat(repeats)));
+            }
+        }
+    }
 }

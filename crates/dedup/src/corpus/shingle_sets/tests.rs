@@ -48,3 +48,47 @@ fn a_dropped_item_takes_no_memory_and_is_loaded_again() {
     }
     assert_eq!([sets.bytes, sets.sketch_bytes, sets.cached.len()], [0; 3]);
 }
+
+#[test]
+fn only_wanted_texts_are_sorted() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut writer = SpoolWriter::create(dir.path(), 0);
+    let mut table = TextTable::default();
+    let texts: Vec<String> = (0..300).map(|i| format!("a b c {i} ").repeat(3)).collect();
+    let mut added = writer.add(texts.concat());
+    for text in &texts {
+        table.push(added.keep(text.len()).unwrap(), Measure::WordGrams);
+    }
+    drop(added);
+    let spool = writer.finish().unwrap();
+    let cancel = AtomicBool::new(false);
+    let sets = SetCache::with_key(
+        HashKey::new(1, 2),
+        &spool,
+        ItemTexts::Table(&table),
+        1 << 20,
+        &cancel,
+    );
+    let keys = || {
+        (0..300)
+            .map(|item| SetKey {
+                item: ItemId::new(item),
+                measure: Measure::WordGrams,
+            })
+            .collect::<Vec<_>>()
+    };
+    let mut all = sets
+        .each(keys(), |key, set| Some((key.item, set.to_vec())))
+        .unwrap();
+    let is_wanted = |grams: &[u64]| grams[1].is_multiple_of(3);
+    let mut wanted = sets
+        .each_of(keys(), is_wanted, |key, set| Some((key.item, set.to_vec())))
+        .unwrap();
+    all.sort();
+    wanted.sort();
+    assert!(all.iter().all(|(_, set)| set.is_sorted_by(|a, b| a < b)));
+    let mut shingler = Shingler::for_one_run(HashKey::new(1, 2));
+    all.retain(|(item, _)| is_wanted(shingler.grams(&texts[item.index()], Measure::WordGrams)));
+    assert!((1..300).contains(&wanted.len()));
+    assert_eq!(wanted, all);
+}
