@@ -75,10 +75,13 @@ mod tests {
     #[test]
     fn stored_keys_stay_the_same() {
         let hasher = ClassHasher::stored([1, 2]);
-        assert_eq!(hasher.of_text("a b"), [0xa5cbd9eabcd8c50e, 0xbd3c0eae66784e97]);
+        assert_eq!(
+            hasher.of_text("a b"),
+            [0xa5cb_d9ea_bcd8_c50e, 0xbd3c_0eae_6678_4e97]
+        );
         assert_eq!(
             hasher.without_features(),
-            [0x7cf718a01861e2c5, 0xadb463551abeab7c]
+            [0x7cf7_18a0_1861_e2c5, 0xadb4_6355_1abe_ab7c]
         );
     }
 }
