@@ -13,7 +13,7 @@ use std::ops::Range;
 
 use twinprint_fingerprint::Span;
 
-use crate::script::{FIRST_BYTE_OF_UNSPACED, Script};
+use crate::script::{Script, may_be_unspaced};
 use crate::spaces::{Splitter, WordKind};
 
 mod cache;
@@ -61,7 +61,8 @@ impl Segmenter {
                 WordKind::Ideographs => {
                     cut(word, 0..word.len(), Some(Script::Ideograph), offset, pieces, runs);
                 }
-                WordKind::Mixed if is_spaced(word) => {
+                // The characters of most words with accents need not be decoded.
+                WordKind::Mixed if !may_be_unspaced(word) => {
                     cut(word, 0..word.len(), Some(Script::Spaced), offset, pieces, runs);
                 }
                 WordKind::Mixed => mixed_word(word, offset, pieces, runs),
@@ -101,12 +102,6 @@ impl Segmenter {
         }
         words.extend_from_slice(self.pieces.get(done..).unwrap_or_default());
     }
-}
-
-/// True if all characters of a word are below U+0800. All scripts below it, such as Latin, Greek and Cyrillic, are written with
-/// spaces. So the characters of most words with accents need not be decoded.
-fn is_spaced(word: &str) -> bool {
-    word.bytes().all(|b| b < FIRST_BYTE_OF_UNSPACED)
 }
 
 /// Cuts a word into runs of one script, and the runs into pieces. `word` begins at byte `offset` of the canonical text.

@@ -1,24 +1,31 @@
+use std::path::Path;
+
 use twinprint_io::work::SpoolWriter;
 
 use super::*;
 use crate::corpus::item_texts::TextTable;
 use crate::ids::Id;
 
-#[test]
-fn a_dropped_item_takes_no_memory_and_is_loaded_again() {
-    let dir = tempfile::tempdir().unwrap();
-    let mut writer = SpoolWriter::create(dir.path(), 0);
-    let (mut table, mut texts) = (TextTable::default(), Vec::new());
-    for item in 0..3 {
-        let text: Vec<String> = (0..200).map(|i| format!("word{}", i * (item + 1))).collect();
-        texts.push(text.join(" "));
-    }
+/// Writes texts, which are measured by words, to a spool.
+fn spooled(dir: &Path, texts: &[String]) -> (Spool, TextTable) {
+    let mut writer = SpoolWriter::create(dir, 0);
+    let mut table = TextTable::default();
     let mut added = writer.add(texts.concat());
-    for text in &texts {
+    for text in texts {
         table.push(added.keep(text.len()).unwrap(), Measure::WordGrams);
     }
     drop(added);
-    let spool = writer.finish().unwrap();
+    (writer.finish().unwrap(), table)
+}
+
+#[test]
+fn a_dropped_item_takes_no_memory_and_is_loaded_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let text = |item| {
+        let words: Vec<String> = (0..200).map(|i| format!("word{}", i * (item + 1))).collect();
+        words.join(" ")
+    };
+    let (spool, table) = spooled(dir.path(), &[0, 1, 2].map(text));
     let cancel = AtomicBool::new(false);
     let items = ItemTexts::Table(&table);
     let mut sets = SetCache::with_key(HashKey::new(1, 2), &spool, items, 1 << 20, &cancel);
@@ -52,15 +59,8 @@ fn a_dropped_item_takes_no_memory_and_is_loaded_again() {
 #[test]
 fn only_wanted_texts_are_sorted() {
     let dir = tempfile::tempdir().unwrap();
-    let mut writer = SpoolWriter::create(dir.path(), 0);
-    let mut table = TextTable::default();
     let texts: Vec<String> = (0..300).map(|i| format!("a b c {i} ").repeat(3)).collect();
-    let mut added = writer.add(texts.concat());
-    for text in &texts {
-        table.push(added.keep(text.len()).unwrap(), Measure::WordGrams);
-    }
-    drop(added);
-    let spool = writer.finish().unwrap();
+    let (spool, table) = spooled(dir.path(), &texts);
     let cancel = AtomicBool::new(false);
     let sets = SetCache::with_key(
         HashKey::new(1, 2),
