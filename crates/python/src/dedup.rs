@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyDict};
 use twinprint::{Auto, DedupOptions, EmptyTexts, Fate, Found, FoundRecord, Keep, Mode, PairRows, find};
 
-use crate::columns::column;
+use crate::columns::{Column, column};
 use crate::errors::{argument, dedup_exception};
 use crate::profile::profile;
 use crate::records::{Data, Failure, Fields, Records};
@@ -145,37 +145,8 @@ impl Deduplicated {
     /// The columns of the records, as bytes of numbers, and the positions of the records that duplicate a known document
     /// with the ids of those documents. A rejected record has -1, NaN, or the fingerprint 0.
     fn columns<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let records: Vec<FoundRecord<'_>> = py.detach(|| self.found.records().collect());
-        let columns = PyDict::new(py);
-        columns.set_item("fate", column(py, records.iter().map(|record| fate(record.fate))))?;
-        let leader = records
-            .iter()
-            .map(|record| record.document.map_or(-1, |it| it.leader as i64));
-        columns.set_item("leader", column(py, leader))?;
-        let hamming = records
-            .iter()
-            .map(|record| record.document.map_or(-1, |it| it.hamming as i32));
-        columns.set_item("hamming", column(py, hamming))?;
-        let jaccard = records
-            .iter()
-            .map(|record| record.document.map_or(f64::NAN, |it| it.jaccard));
-        columns.set_item("jaccard", column(py, jaccard))?;
-        let first = records
-            .iter()
-            .map(|record| record.document.map_or(-1, |it| it.first as i64));
-        columns.set_item("first", column(py, first))?;
-        let rank = records
-            .iter()
-            .map(|record| record.document.map_or(-1, |it| it.rank.map_or(-1, i64::from)));
-        columns.set_item("rank", column(py, rank))?;
-        let fingerprint = records
-            .iter()
-            .map(|record| record.document.map_or(0, |it| it.fingerprint));
-        columns.set_item("fingerprint", column(py, fingerprint))?;
-        let known = (0_u64..).zip(&records);
-        let known = known.filter_map(|(position, record)| Some((position, record.document?.known?)));
-        columns.set_item("known", known.collect::<Vec<_>>())?;
-        Ok(columns)
+        let columns = py.detach(|| RecordColumns::of(&self.found));
+        columns.into_dict(py)
     }
 
     /// The pairs: the positions of the two records, the distances, Jaccards and containments, as bytes of numbers.
@@ -228,6 +199,67 @@ impl Deduplicated {
     fn save(&self, py: Python<'_>, out: PathBuf) -> PyResult<()> {
         let saved = run(py, None, |progress, _| self.found.save(&out, progress))?;
         saved.map(|_| ()).map_err(|error| dedup_exception(&error))
+    }
+}
+
+/// The results of the records of a search, one column for each.
+struct RecordColumns {
+    fate: Column<u8>,
+    leader: Column<i64>,
+    hamming: Column<i32>,
+    jaccard: Column<f64>,
+    first: Column<i64>,
+    rank: Column<i64>,
+    fingerprint: Column<u128>,
+    /// The positions of the records that duplicate a known document, with its id.
+    known: Vec<(u64, String)>,
+}
+
+impl RecordColumns {
+    fn of(found: &Found) -> Self {
+        let records = found.records();
+        let rows = records.len();
+        let mut columns = Self {
+            fate: Column::with_capacity(rows),
+            leader: Column::with_capacity(rows),
+            hamming: Column::with_capacity(rows),
+            jaccard: Column::with_capacity(rows),
+            first: Column::with_capacity(rows),
+            rank: Column::with_capacity(rows),
+            fingerprint: Column::with_capacity(rows),
+            known: Vec::new(),
+        };
+        for (position, record) in (0..).zip(records) {
+            columns.push(position, &record);
+        }
+        columns
+    }
+
+    fn push(&mut self, position: u64, record: &FoundRecord<'_>) {
+        let document = record.document;
+        self.fate.push(fate(record.fate));
+        self.leader.push(document.map_or(-1, |it| it.leader as i64));
+        self.hamming.push(document.map_or(-1, |it| it.hamming as i32));
+        self.jaccard.push(document.map_or(f64::NAN, |it| it.jaccard));
+        self.first.push(document.map_or(-1, |it| it.first as i64));
+        let rank = document.and_then(|it| it.rank);
+        self.rank.push(rank.map_or(-1, i64::from));
+        self.fingerprint.push(document.map_or(0, |it| it.fingerprint));
+        let known = document.and_then(|it| it.known);
+        self.known.extend(known.map(|id| (position, id.to_owned())));
+    }
+
+    fn into_dict(self, py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+        let columns = PyDict::new(py);
+        columns.set_item("fate", self.fate.into_array(py))?;
+        columns.set_item("leader", self.leader.into_array(py))?;
+        columns.set_item("hamming", self.hamming.into_array(py))?;
+        columns.set_item("jaccard", self.jaccard.into_array(py))?;
+        columns.set_item("first", self.first.into_array(py))?;
+        columns.set_item("rank", self.rank.into_array(py))?;
+        columns.set_item("fingerprint", self.fingerprint.into_array(py))?;
+        columns.set_item("known", self.known)?;
+        Ok(columns)
     }
 }
 

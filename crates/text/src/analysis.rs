@@ -27,7 +27,7 @@ impl Analysis<'_> {
     /// Linear in the text, and cheaper than making the set.
     pub fn max_shingles(&self) -> u32 {
         match self.measure {
-            Measure::WordGrams => self.canonical.split(' ').count() as u32,
+            Measure::WordGrams => 1 + self.canonical.bytes().filter(|&byte| byte == b' ').count() as u32,
             Measure::CharGrams => self.canonical.chars().count() as u32,
         }
     }

@@ -63,7 +63,7 @@ struct Columns<'f> {
 
 impl Found {
     /// The records in input order, with the decision on each. O(documents) before the first record.
-    pub fn records(&self) -> impl Iterator<Item = FoundRecord<'_>> {
+    pub fn records(&self) -> impl ExactSizeIterator<Item = FoundRecord<'_>> {
         let run = self.tables.finished(self.input());
         let columns = Columns {
             sizes: run.sizes(),
@@ -72,8 +72,8 @@ impl Found {
         };
         let documents = &self.tables.corpus.documents;
         let mut next = documents.document_ids().peekable();
-        (0..documents.records()).map(move |position| {
-            let document = next.next_if(|&document| columns.position(document) == position);
+        (0..documents.records() as usize).map(move |position| {
+            let document = next.next_if(|&document| columns.position(document) == position as u64);
             document.map_or(FoundRecord::REJECTED, |document| columns.record(document))
         })
     }

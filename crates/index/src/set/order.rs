@@ -84,6 +84,12 @@ impl TokenOrder {
         u32::from(self.counter(token).load(Ordering::Relaxed).min(MAX_COUNT))
     }
 
+    /// Returns an upper bound of the number of `tokens` that another counted set has, if they are of a counted set
+    /// themselves.
+    pub fn most_shared(&self, tokens: &[u64]) -> usize {
+        tokens.iter().filter(|&&token| self.frequency(token) > 1).count()
+    }
+
     /// Replaces `out` by the `len` rarest of the distinct `tokens`, or by all of them if there are fewer, in the global
     /// order.
     pub fn sort_prefix(&self, tokens: &[u64], len: usize, out: &mut Vec<u64>) {

@@ -309,6 +309,17 @@ fn thresholds_out_of_range_are_clamped() {
 }
 
 #[test]
+fn a_token_of_one_set_is_not_counted_as_shared() {
+    let order = TokenOrder::new(6);
+    order.count(&[1, 2, 3]);
+    order.count(&[2, 4]);
+    order.count(&[2, 3]);
+    assert_eq!(order.most_shared(&[1, 2, 3]), 2);
+    assert_eq!(order.most_shared(&[2, 4]), 1);
+    assert_eq!(order.most_shared(&[4, 4, 2, 2]), 2);
+}
+
+#[test]
 fn counts_of_several_threads_equal_those_of_one() {
     let (one, many) = (TokenOrder::new(10_000), TokenOrder::new(10_000));
     let tokens: Vec<u64> = (0..10_000).map(|i| scramble(i % 700)).collect();

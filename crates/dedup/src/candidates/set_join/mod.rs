@@ -187,8 +187,8 @@ impl SetJoin {
         }
     }
 
-    /// Like [`SetJoin::begin_block`], but makes the shingle sets from the texts, one at a time. If the members will never be
-    /// placed, those that find no core member are left out.
+    /// Like [`SetJoin::begin_block`], but makes the shingle sets from the texts, one at a time. Members that find no other and
+    /// that no other finds are left out. If the members will never be placed, those that find no core member are left out.
     fn begin_block_of_texts(
         &mut self,
         sets: &SetCache<'_>,
@@ -201,7 +201,10 @@ impl SetJoin {
                 .iter()
                 .filter_map(|&item| join.key(sets.measure(item), item));
             let core = join.core_shingles.as_ref().filter(|_| !may_be_placed);
-            let is_wanted = |grams: &[u64]| core.is_none_or(|core| core.may_match_with_repeats(grams));
+            let is_wanted = |grams: &[u64]| match core {
+                Some(core) => core.may_match_with_repeats(grams),
+                None => !join.is_of_counted_members() || join.may_match_with_repeats(grams),
+            };
             let prefix = |SetKey { item, .. }, shingles: &[u64]| {
                 let found = core.is_none_or(|core| core.may_match(shingles));
                 found.then(|| (item, join.prefix(shingles)))
@@ -250,6 +253,11 @@ impl SetJoin {
         }
     }
 
+    /// True if an item is a member of the block, in any measure.
+    fn is_in_block(&self, item: ItemId) -> bool {
+        self.joins.iter().any(|join| join.block.contains_key(&item))
+    }
+
     /// True if a member of the block is in a crowd, in any measure.
     fn is_in_crowd(&self, item: ItemId) -> bool {
         let mut prefixes = self.joins.iter().filter_map(|join| join.block.get(&item));
@@ -263,6 +271,17 @@ impl MeasureJoin {
         let measure = self.measure;
         let joined = own == measure || self.foreign_items.contains(&item);
         joined.then_some(SetKey { item, measure })
+    }
+
+    /// True if every member is one whose shingles the order counted.
+    fn is_of_counted_members(&self) -> bool {
+        self.core_shingles.is_none() && self.foreign_items.is_empty()
+    }
+
+    /// True if a member may have a candidate, in a join of counted members. `grams` are its shingles in any order, with
+    /// repeats. If it is false, then all shingles of the member's prefix are in no other member.
+    fn may_match_with_repeats(&self, grams: &[u64]) -> bool {
+        self.order.most_shared(grams) >= self.filter.least_overlap(least_distinct(grams))
     }
 
     /// Makes the members placed so far those of earlier blocks.
@@ -333,6 +352,38 @@ mod tests {
             let set: Vec<u64> = grams.iter().copied().collect::<BTreeSet<_>>().into_iter().collect();
             if core.may_match(&set) {
                 prop_assert!(core.may_match_with_repeats(&grams.repeat(repeats)));
+            }
+        }
+
+        #[test]
+        fn a_member_that_may_not_match_shares_no_shingle_of_its_prefix(
+            texts in prop::collection::vec(prop::collection::vec(0u64..60, 1..20), 2..12),
+            threshold in 0.3f64..1.0,
+        ) {
+            let spread = |token: u64| (token + 1).wrapping_mul(0xD6E8_FEB8_6659_FD93);
+            let texts: Vec<Vec<u64>> = texts.into_iter().map(|text| text.into_iter().map(spread).collect()).collect();
+            let set = |text: &Vec<u64>| text.iter().copied().collect::<BTreeSet<u64>>().into_iter().collect::<Vec<u64>>();
+            let sets: Vec<Vec<u64>> = texts.iter().map(set).collect();
+            let join = MeasureJoin {
+                measure: Measure::WordGrams,
+                filter: PrefixFilter::new(threshold),
+                native: MemberIndex::new(threshold),
+                foreign: MemberIndex::new(threshold),
+                foreign_items: FxHashSet::default(),
+                order: TokenOrder::new(200),
+                core_shingles: None,
+                block: FxHashMap::default(),
+            };
+            sets.iter().for_each(|set| join.order.count(set));
+            let prefixes: Vec<Vec<u64>> = sets.iter().map(|set| join.prefix(set).prefix).collect();
+            for (at, text) in texts.iter().enumerate() {
+                if join.may_match_with_repeats(text) {
+                    continue;
+                }
+                for (other, prefix) in prefixes.iter().enumerate().filter(|&(other, _)| other != at) {
+                    let shared = prefix.iter().find(|&shingle| prefixes[at].contains(shingle));
+                    prop_assert_eq!(shared, None, "{} and {}", at, other);
+                }
             }
         }
     }

@@ -121,7 +121,9 @@ impl SetJoin {
                         writer.push(&self)?;
                     }
                 }
-                let pairs = self.block_pairs(sets, &members, is_placed, &mut in_crowd, watch.limit - found);
+                let mut in_block = members.clone();
+                in_block.retain(|&item| self.is_in_block(item));
+                let pairs = self.block_pairs(sets, &in_block, is_placed, &mut in_crowd, watch.limit - found);
                 found += pairs.len();
                 pairs.into_iter().try_for_each(&mut *emit)?;
                 if chunk == 0 {
