@@ -76,11 +76,12 @@ impl ShortTally {
         self.clear(size);
     }
 
-    /// Counts at most [`STRIDE`] more features of the current document; further ones are not counted. Expected linear
-    /// time.
+    /// Counts at most [`STRIDE`] more features of the current document; further ones are not counted. The size hint of the
+    /// features decides how much room is made. Expected linear time.
     #[inline]
     pub(crate) fn add(&mut self, features: impl Iterator<Item = ShortFeature>) {
-        let room = self.distinct + STRIDE;
+        let most = features.size_hint().1.unwrap_or(STRIDE).min(STRIDE);
+        let room = self.distinct + most;
         if room * 2 > self.size {
             self.grow((room * 2).next_power_of_two());
         }
@@ -92,7 +93,7 @@ impl ShortTally {
         let (list, counts) = (self.features.as_mut_slice(), self.counts.as_mut_slice());
         let mask = slots.len() - 1;
         let mut next = self.distinct;
-        for feature in features.take(STRIDE) {
+        for feature in features.take(most) {
             list[next] = feature;
             counts[next] = 0;
             let mut index = slot(feature, self.secrets);
