@@ -10,9 +10,12 @@ const COUNTER_BITS: [u32; 2] = [16, 27];
 /// The number of counted tokens for each counter, up to the largest number of counters.
 const TOKENS_PER_COUNTER: u64 = 2;
 
-/// The largest count that readers see. Counters stop there, but threads that check a counter at the same time may each
-/// add one more. Half of the range is left for them, which is more than there can be threads.
+/// The largest count that readers see. Counters stop there, but each thread that checks a counter at the same time may add a few
+/// more. Half of the range is left for them, which is enough for a thousand threads.
 const MAX_COUNT: u16 = u16::MAX / 2;
+
+/// The number of tokens whose counters are checked before they are added to.
+const COUNTED_AT_A_TIME: usize = 16;
 
 /// Approximate token frequencies in an array of counters, and the total order of tokens by (count, token).
 ///
@@ -71,10 +74,17 @@ impl TokenOrder {
 
     /// Adds one to the count of each of the tokens.
     pub fn count(&self, tokens: &[u64]) {
-        for &token in tokens {
-            let counter = self.counter(token);
-            if counter.load(Ordering::Relaxed) < MAX_COUNT {
-                counter.fetch_add(1, Ordering::Relaxed);
+        for tokens in tokens.chunks(COUNTED_AT_A_TIME) {
+            // An addition waits for its counter to come from memory, and the next addition waits for it. So all counters are
+            // loaded first.
+            let mut counts = [MAX_COUNT; COUNTED_AT_A_TIME];
+            for (count, &token) in counts.iter_mut().zip(tokens) {
+                *count = self.counter(token).load(Ordering::Relaxed);
+            }
+            for (count, &token) in counts.iter().zip(tokens) {
+                if *count < MAX_COUNT {
+                    self.counter(token).fetch_add(1, Ordering::Relaxed);
+                }
             }
         }
     }
