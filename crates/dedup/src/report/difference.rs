@@ -5,6 +5,7 @@
 //! differ, and marks gaps.
 
 use std::convert::Infallible;
+use std::sync::LazyLock;
 
 use similar::DiffOp;
 use similar::algorithms::{Capture, Compact, Replace, myers};
@@ -20,6 +21,8 @@ const CONTEXT_BYTES: usize = 60;
 const MAX_DIFFERENCE_BYTES: usize = 300;
 /// The largest number of differences that are shown of a pair.
 const MAX_PLACES: usize = 6;
+/// The largest number of bytes of two texts that are kept to be compared later.
+const MAX_KEPT_BYTES: usize = 128 << 10;
 
 /// The kind of a piece of an excerpt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,14 +55,55 @@ pub(super) struct TextDifference {
     pub(super) cut: bool,
 }
 
-impl TextDifference {
-    /// Compares two canonical texts. Time is linear in their common beginning and bounded after that.
-    pub(super) fn of(a: &str, b: &str, measure: Measure) -> Self {
+/// The differences between two texts, which are compared at the first use. Until then the compared parts of the texts are kept.
+pub(super) type LazyDifference = LazyLock<TextDifference, Box<dyn FnOnce() -> TextDifference + Send>>;
+
+/// The parts of two texts that are compared.
+struct ComparedParts {
+    a: String,
+    b: String,
+    measure: Measure,
+    /// True if the texts begin with text that is not compared.
+    begins_later: bool,
+    /// True if a text continues beyond its part.
+    cut: bool,
+}
+
+impl ComparedParts {
+    /// The parts of two canonical texts. Time is linear in their common beginning and bounded after that, unless a word is very
+    /// long.
+    fn of(a: &str, b: &str, measure: Measure) -> Self {
         let start = start(a, b);
         let (rest_a, rest_b) = (a.get(start..).unwrap_or(a), b.get(start..).unwrap_or(b));
-        let (tokens_a, tokens_b) = (tokens(rest_a, measure), tokens(rest_b, measure));
-        let compared = |tokens: &[&str]| tokens.iter().map(|token| token.len()).sum::<usize>();
-        let cut = compared(&tokens_a) < rest_a.len() || compared(&tokens_b) < rest_b.len();
+        let part = |rest: &str| tokens(rest, measure).concat();
+        let (a, b) = (part(rest_a), part(rest_b));
+        Self {
+            measure,
+            begins_later: start > 0,
+            cut: a.len() < rest_a.len() || b.len() < rest_b.len(),
+            a,
+            b,
+        }
+    }
+}
+
+impl TextDifference {
+    /// Compares two canonical texts when the result is first used, because a caller may want no page. Long parts are compared
+    /// at once, so that they take no memory.
+    pub(super) fn later(a: &str, b: &str, measure: Measure) -> LazyDifference {
+        let parts = ComparedParts::of(a, b, measure);
+        let is_long = parts.a.len() + parts.b.len() > MAX_KEPT_BYTES;
+        let difference: LazyDifference = LazyLock::new(Box::new(move || Self::of(&parts)));
+        if is_long {
+            LazyLock::force(&difference);
+        }
+        difference
+    }
+
+    /// Compares the parts of two texts. Time is bounded.
+    fn of(parts: &ComparedParts) -> Self {
+        let (tokens_a, tokens_b) = (tokens(&parts.a, parts.measure), tokens(&parts.b, parts.measure));
+        let cut = parts.cut;
         let mut ops = operations(&tokens_a, &tokens_b);
         if cut && ops.last().is_some_and(|op| !matches!(op, DiffOp::Equal { .. })) && ops.len() > 1 {
             // A difference at the end of the compared part may be equal text that continues beyond it.
@@ -69,7 +113,7 @@ impl TextDifference {
             cut,
             ..Self::default()
         };
-        if start > 0 {
+        if parts.begins_later {
             sides.gap();
         }
         let last = ops.len().saturating_sub(1);
@@ -259,14 +303,18 @@ mod tests {
         side.iter().map(piece).collect()
     }
 
+    fn difference(a: &str, b: &str, measure: Measure) -> TextDifference {
+        TextDifference::later(a, b, measure).clone()
+    }
+
     #[test]
     fn words_and_characters_that_differ_are_marked() {
-        let sides = TextDifference::of("the old tram line", "the new tram line", Measure::WordGrams);
+        let sides = difference("the old tram line", "the new tram line", Measure::WordGrams);
         assert_eq!(
             (shown(&sides.a).as_str(), shown(&sides.b).as_str()),
             ("the [old ]tram line", "the [new ]tram line")
         );
-        let sides = TextDifference::of("有轨电车线路 2024", "有轨汽车线路 2024", Measure::CharGrams);
+        let sides = difference("有轨电车线路 2024", "有轨汽车线路 2024", Measure::CharGrams);
         assert_eq!(
             (shown(&sides.a).as_str(), shown(&sides.b).as_str()),
             ("有轨[电]车线路 2024", "有轨[汽]车线路 2024")
@@ -282,7 +330,7 @@ mod tests {
         for i in (20_000..22_000).step_by(100) {
             changed[i] = format!("changed{i}");
         }
-        let sides = TextDifference::of(&a, &changed.join(" "), Measure::WordGrams);
+        let sides = difference(&a, &changed.join(" "), Measure::WordGrams);
         assert!(sides.cut);
         assert_eq!((sides.places, sides.shown), (20, MAX_PLACES));
         let (a, b) = (shown(&sides.a), shown(&sides.b));
@@ -299,8 +347,18 @@ mod tests {
         let words: Vec<String> = (0..10_000).map(|i| format!("w{i} ")).collect();
         let a = words.concat();
         let b = words[500..].concat();
-        let sides = TextDifference::of(&a, &b, Measure::WordGrams);
+        let sides = difference(&a, &b, Measure::WordGrams);
         assert_eq!((sides.places, sides.cut), (1, true));
+    }
+
+    #[test]
+    fn only_short_parts_wait() {
+        let (short, long) = ("word ".repeat(100), "w".repeat(MAX_KEPT_BYTES));
+        for (text, waits) in [(short, true), (long, false)] {
+            let difference = TextDifference::later(&text, "word", Measure::WordGrams);
+            assert_eq!(format!("{difference:?}").contains("<uninit>"), waits);
+            assert_eq!(difference.places, 1);
+        }
     }
 
     proptest! {
@@ -308,7 +366,7 @@ mod tests {
         fn both_sides_read_as_their_texts(a in "[ab文字é ]{0,80}", b in "[ab文字é ]{0,80}", chars: bool) {
             let measure = if chars { Measure::CharGrams } else { Measure::WordGrams };
             prop_assert_eq!(tokens(&a, measure).concat(), a.as_str());
-            let sides = TextDifference::of(&a, &b, measure);
+            let sides = difference(&a, &b, measure);
             let part = |side: &[ExcerptPiece], text: &str| {
                 let mut rest = text;
                 for piece in side.iter().filter(|piece| piece.kind != PieceKind::Gap) {

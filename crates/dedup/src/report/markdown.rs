@@ -3,7 +3,7 @@
 use askama::Template;
 
 use super::chart::{Chart, Column};
-use super::difference::{ExcerptPiece, PieceKind, TextDifference};
+use super::difference::{ExcerptPiece, LazyDifference, PieceKind, TextDifference};
 use super::page;
 use super::shown::Differences;
 use twinprint_io::number::{bytes, count, percent, seconds, towards_zero};
@@ -112,8 +112,11 @@ fn bars(chart: &Chart) -> Vec<String> {
     columns.iter().map(line).collect()
 }
 
-fn pairs(pairs: &[PairReport], sides: &[TextDifference]) -> Vec<String> {
-    let sides = sides.iter().map(Some).chain(std::iter::repeat(None));
+fn pairs(pairs: &[PairReport], sides: &[LazyDifference]) -> Vec<String> {
+    let sides = sides
+        .iter()
+        .map(|sides| Some(&**sides))
+        .chain(std::iter::repeat(None));
     pairs
         .iter()
         .zip(sides)

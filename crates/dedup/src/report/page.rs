@@ -9,7 +9,7 @@ use askama::Template;
 
 use super::chart::Chart;
 // The template of figures, which other pages use too, refers to `PieceKind` as `Kind`.
-use super::difference::{PieceKind as Kind, TextDifference};
+use super::difference::{LazyDifference, PieceKind as Kind, TextDifference};
 use super::flow::Flow;
 use super::shown::Differences;
 use twinprint_io::page::filters;
@@ -128,8 +128,11 @@ pub(super) fn charts(report: &Report) -> Charts {
     }
 }
 
-fn pairs<'r>(pairs: &'r [PairReport], sides: &'r [TextDifference]) -> Vec<ShownPair<'r>> {
-    let sides = sides.iter().map(Some).chain(std::iter::repeat(None));
+fn pairs<'r>(pairs: &'r [PairReport], sides: &'r [LazyDifference]) -> Vec<ShownPair<'r>> {
+    let sides = sides
+        .iter()
+        .map(|sides| Some(&**sides))
+        .chain(std::iter::repeat(None));
     pairs
         .iter()
         .zip(sides)
@@ -141,7 +144,7 @@ fn largest<'r>(report: &'r Report, differences: &'r Differences) -> Vec<ShownGro
     let sides = differences
         .largest
         .iter()
-        .map(Option::as_ref)
+        .map(Option::as_deref)
         .chain(std::iter::repeat(None));
     let group = |(group, sides): (
         &'r twinprint_io::results::LargeCluster,

@@ -7,7 +7,7 @@ use twinprint_io::work::BlockBuffer;
 use twinprint_text::Measure;
 
 use super::collect;
-use super::difference::TextDifference;
+use super::difference::{LazyDifference, TextDifference};
 use super::examples::{ExampleGroup, Examples, ItemPair};
 use crate::error::DedupError;
 use crate::ids::{Id, IdVec, ItemId, ids};
@@ -29,9 +29,9 @@ pub(crate) struct Shown {
 #[derive(Default)]
 pub(super) struct Differences {
     /// The differences of the pair shown for each large group; `None` if all texts of the group are equal.
-    pub(super) largest: Vec<Option<TextDifference>>,
-    pub(super) doubtful: Vec<TextDifference>,
-    pub(super) closest_misses: Vec<TextDifference>,
+    pub(super) largest: Vec<Option<LazyDifference>>,
+    pub(super) doubtful: Vec<LazyDifference>,
+    pub(super) closest_misses: Vec<LazyDifference>,
 }
 
 /// The items that a report shows, by their positions in keep order.
@@ -262,7 +262,7 @@ fn differences(items: &dyn ShownItems, examples: &Examples) -> Result<Difference
             a.unwrap_or(("", Measure::WordGrams)),
             b.unwrap_or(("", Measure::WordGrams)),
         );
-        Ok(TextDifference::of(a.0, b.0, a.1.with(b.1)))
+        Ok(TextDifference::later(a.0, b.0, a.1.with(b.1)))
     };
     let largest = examples
         .largest()
