@@ -166,8 +166,8 @@ impl<W: Width> Votes<W> {
     }
 }
 
-/// Returns the bits whose counters are more than half of `total`. A short text has so few features that this takes part of its
-/// time. The processor computes several bytes at once, because none depends on another.
+/// Returns the bits whose counters are more than half of `total`. In a short text this takes a noticeable share of the time. The
+/// processor computes several bytes at once, because none depends on another.
 fn majorities(ones: &[u64; 64], total: u64) -> u64 {
     let bit = |bits: u8, &ones: &u64| bits << 1 | u8::from(ones > total - ones);
     let (bytes, _) = ones.as_chunks::<8>();

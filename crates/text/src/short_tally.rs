@@ -76,8 +76,8 @@ impl ShortTally {
         self.clear(size);
     }
 
-    /// Counts at most [`STRIDE`] more features of the current document; further ones are not counted. The size hint of the
-    /// features decides how much room is made. Expected linear time.
+    /// Counts more features of the document that was [started](Self::start) last: as many as their size hint allows, at most
+    /// [`STRIDE`]. Further ones are not counted. Expected linear time.
     #[inline]
     pub(crate) fn add(&mut self, features: impl Iterator<Item = ShortFeature>) {
         let most = features.size_hint().1.unwrap_or(STRIDE).min(STRIDE);

@@ -378,4 +378,4 @@ impl<'c> SetCache<'c> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -1,6 +1,6 @@
 //! The differences between two texts, side by side, with a little of the text around them.
 //!
-//! Time is bounded for any two texts. The comparison begins shortly before the first difference and covers a few
+//! Time is linear in the common beginning of two texts, and bounded after that unless a word is very long. The comparison begins shortly before the first difference and covers a few
 //! thousand words (or characters, if the pair is measured by characters). An excerpt shows the first places that
 //! differ, and marks gaps.
 
@@ -88,8 +88,8 @@ impl ComparedParts {
 }
 
 impl TextDifference {
-    /// Compares two canonical texts when the result is first used, because a caller may want no page. Long parts are compared
-    /// at once, so that they take no memory.
+    /// Compares two canonical texts when the result is first used, because many callers never make a page. Long parts are
+    /// compared at once, so that they are not kept.
     pub(super) fn later(a: &str, b: &str, measure: Measure) -> LazyDifference {
         let parts = ComparedParts::of(a, b, measure);
         let is_long = parts.a.len() + parts.b.len() > MAX_KEPT_BYTES;
@@ -100,7 +100,7 @@ impl TextDifference {
         difference
     }
 
-    /// Compares the parts of two texts. Time is bounded.
+    /// Compares the parts of two texts.
     fn of(parts: &ComparedParts) -> Self {
         let (tokens_a, tokens_b) = (tokens(&parts.a, parts.measure), tokens(&parts.b, parts.measure));
         let cut = parts.cut;

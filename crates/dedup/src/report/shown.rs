@@ -100,7 +100,7 @@ impl Shown {
         Self::new(report, &examples, members, |group| Ok(group.leader), &items)
     }
 
-    /// Adds the examples to a report, and compares at most some twenty pairs of texts. `key` is the number by which a
+    /// Adds the examples to a report, and prepares the comparison of at most some twenty pairs of texts. `key` is the number by which a
     /// group has its `members`.
     pub(crate) fn new(
         mut report: Report,

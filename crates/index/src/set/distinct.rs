@@ -16,7 +16,7 @@ const MAX_WORDS: usize = 1 << (BITS[1] - u64::BITS.ilog2());
 /// assert!((2..=3).contains(&least_distinct(&[7, 8, 7, 9])));
 /// ```
 pub fn least_distinct(tokens: &[u64]) -> usize {
-    // Few tokens need few bits, which take less time. With 32 bits for each token few share a bit.
+    // Up to 256 tokens have 32 bits each, so few share a bit. The bits of few tokens are counted in less time.
     let bits = table_bits(tokens.len() as u64 * 32, BITS);
     let mut bitmap = [0u64; MAX_WORDS];
     // In bounds: there are at most 2^13 bits.

@@ -75,8 +75,7 @@ impl TokenOrder {
     /// Adds one to the count of each of the tokens.
     pub fn count(&self, tokens: &[u64]) {
         for tokens in tokens.chunks(COUNTED_AT_A_TIME) {
-            // An addition waits for its counter to come from memory, and the next addition waits for it. So all counters are
-            // loaded first.
+            // Additions wait for one another, each for its counter to come from memory. Loads do not, so they come first.
             let mut counts = [MAX_COUNT; COUNTED_AT_A_TIME];
             for (count, &token) in counts.iter_mut().zip(tokens) {
                 *count = self.counter(token).load(Ordering::Relaxed);

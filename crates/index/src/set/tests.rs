@@ -320,6 +320,17 @@ fn a_token_of_one_set_is_not_counted_as_shared() {
 }
 
 #[test]
+fn counts_end_at_the_limit() {
+    let order = TokenOrder::new(10);
+    for _ in 0..300 {
+        order.count(&[5; 300]);
+    }
+    assert_eq!(order.frequency(5), u32::from(u16::MAX / 2));
+    order.count(&[6]);
+    assert_eq!(order.frequency(6), 1);
+}
+
+#[test]
 fn counts_of_several_threads_equal_those_of_one() {
     let (one, many) = (TokenOrder::new(10_000), TokenOrder::new(10_000));
     let tokens: Vec<u64> = (0..10_000).map(|i| scramble(i % 700)).collect();

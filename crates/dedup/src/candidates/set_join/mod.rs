@@ -187,8 +187,9 @@ impl SetJoin {
         }
     }
 
-    /// Like [`SetJoin::begin_block`], but makes the shingle sets from the texts, one at a time. Members that find no other and
-    /// that no other finds are left out. If the members will never be placed, those that find no core member are left out.
+    /// Like [`SetJoin::begin_block`], but makes the shingle sets from the texts, one at a time. In a join of counted members,
+    /// those that are shown to have no candidate are left out. If the members will never be placed, those that find no core
+    /// member are left out.
     fn begin_block_of_texts(
         &mut self,
         sets: &SetCache<'_>,

@@ -81,6 +81,8 @@ impl SetJoin {
     /// in a crowd; `None` if the join was given up: then the grouping must find all pairs. Fringe members are compared with
     /// core members and are not indexed.
     ///
+    /// A member that is shown to have no candidate is left out, and is in no crowd.
+    ///
     /// A member outside crowds reads few postings, because few members have its rarest shingles. A member of a crowd is
     /// compared with members outside crowds only, and each of these has few postings too. So the work is proportional to
     /// the members, however large the crowds are.
@@ -112,7 +114,8 @@ impl SetJoin {
             let mut writer: Option<PrefixWriter> = None;
             for (at, slice) in slices.iter().enumerate().skip(chunk) {
                 let is_placed = slice.is_core() && end.is_none();
-                let members = slice.members(roles);
+                let mut members = slice.members(roles);
+                let done = members.len() as u64;
                 if let Some((first, file)) = &kept {
                     file.begin_block(at - first, &mut self)?;
                 } else {
@@ -121,13 +124,12 @@ impl SetJoin {
                         writer.push(&self)?;
                     }
                 }
-                let mut in_block = members.clone();
-                in_block.retain(|&item| self.is_in_block(item));
-                let pairs = self.block_pairs(sets, &in_block, is_placed, &mut in_crowd, watch.limit - found);
+                members.retain(|&item| self.is_in_block(item));
+                let pairs = self.block_pairs(sets, &members, is_placed, &mut in_crowd, watch.limit - found);
                 found += pairs.len();
                 pairs.into_iter().try_for_each(&mut *emit)?;
                 if chunk == 0 {
-                    (watch.advance)(members.len() as u64)?;
+                    (watch.advance)(done)?;
                 } else {
                     (watch.advance)(0)?;
                 }
@@ -205,5 +207,45 @@ fn member(sets: &SetCache<'_>, item: ItemId, in_crowd: bool) -> Member {
         } else {
             JoinRole::Core
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use twinprint_fingerprint::HashKey;
+
+    use super::*;
+    use crate::corpus::item_texts::ItemTexts;
+    use crate::corpus::shingle_sets::tests::spooled;
+
+    #[test]
+    fn members_without_candidates_are_left_out() {
+        let text = |number: usize| {
+            let words: Vec<String> = (0..40).map(|word| format!("w{}", number * 40 + word)).collect();
+            words.join(" ")
+        };
+        let mut texts: Vec<String> = (0..300).map(text).collect();
+        texts.push(texts[7].replace("w300 ", "other "));
+        let dir = tempfile::tempdir().unwrap();
+        let (spool, table) = spooled(dir.path(), &texts);
+        let cancel = AtomicBool::new(false);
+        let items = ItemTexts::Table(&table);
+        let sets = SetCache::with_key(HashKey::new(1, 2), &spool, items, 1 << 20, &cancel);
+        let items: Vec<ItemId> = ids(texts.len()).collect();
+        for fringe in [None, Some(items[9])] {
+            let role = |&item: &ItemId| match fringe {
+                Some(fringe) if item == fringe => JoinRole::Fringe,
+                _ => JoinRole::Core,
+            };
+            let roles: IdVec<ItemId, JoinRole> = items.iter().map(role).collect();
+            let mut join = SetJoin::new(&sets, &roles, 0.8, &|_| Ok(())).unwrap();
+            join.begin_block_of_texts(&sets, &items, true).unwrap();
+            assert!(join.is_in_block(items[7]) && join.is_in_block(items[300]));
+            let members = items.iter().filter(|&&item| join.is_in_block(item)).count();
+            // A fringe member might find any core member.
+            assert_eq!(members < 50, fringe.is_none(), "{members}");
+        }
     }
 }

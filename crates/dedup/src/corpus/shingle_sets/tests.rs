@@ -7,7 +7,7 @@ use crate::corpus::item_texts::TextTable;
 use crate::ids::Id;
 
 /// Writes texts, which are measured by words, to a spool.
-fn spooled(dir: &Path, texts: &[String]) -> (Spool, TextTable) {
+pub(crate) fn spooled(dir: &Path, texts: &[String]) -> (Spool, TextTable) {
     let mut writer = SpoolWriter::create(dir, 0);
     let mut table = TextTable::default();
     let mut added = writer.add(texts.concat());
