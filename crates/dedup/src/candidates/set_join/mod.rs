@@ -375,7 +375,9 @@ mod tests {
                 core_shingles: None,
                 block: FxHashMap::default(),
             };
-            sets.iter().for_each(|set| join.order.count(set));
+            for set in &sets {
+                join.order.count(set);
+            }
             let prefixes: Vec<Vec<u64>> = sets.iter().map(|set| join.prefix(set).prefix).collect();
             for (at, text) in texts.iter().enumerate() {
                 if join.may_match_with_repeats(text) {
