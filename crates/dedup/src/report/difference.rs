@@ -1,8 +1,8 @@
 //! The differences between two texts, side by side, with a little of the text around them.
 //!
-//! Time is linear in the common beginning of two texts, and bounded after that unless a word is very long. The comparison begins shortly before the first difference and covers a few
-//! thousand words (or characters, if the pair is measured by characters). An excerpt shows the first places that
-//! differ, and marks gaps.
+//! Time is linear in the common beginning of two texts, and bounded after that unless a word is very long. The
+//! comparison begins shortly before the first difference and covers a few thousand words (or characters, if the pair is
+//! measured by characters). An excerpt shows the first places that differ, and marks gaps.
 
 use std::convert::Infallible;
 use std::sync::LazyLock;

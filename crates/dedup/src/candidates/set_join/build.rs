@@ -150,24 +150,17 @@ mod tests {
     use std::sync::atomic::AtomicBool;
 
     use twinprint_fingerprint::HashKey;
-    use twinprint_io::work::SpoolWriter;
 
     use super::*;
-    use crate::corpus::item_texts::{ItemTexts, TextTable};
+    use crate::corpus::item_texts::ItemTexts;
+    use crate::corpus::shingle_sets::tests::spooled_as;
 
     #[test]
     fn the_memory_of_counters_is_checked_before_they_are_made() {
         let dir = tempfile::tempdir().unwrap();
-        let mut writer = SpoolWriter::create(dir.path(), 0);
-        let mut table = TextTable::default();
         let measures = [Measure::WordGrams, Measure::CharGrams, Measure::WordGrams];
-        let texts = measures.map(|measure| (measure, "one two three four five six seven".repeat(40)));
-        let mut added = writer.add(texts.iter().map(|(_, text)| text.as_str()).collect());
-        for (measure, text) in &texts {
-            table.push(added.keep(text.len()).unwrap(), *measure);
-        }
-        drop(added);
-        let spool = writer.finish().unwrap();
+        let texts = measures.map(|_| "one two three four five six seven".repeat(40));
+        let (spool, table) = spooled_as(dir.path(), &texts, &measures);
         let cancel = AtomicBool::new(false);
         let items = ItemTexts::Table(&table);
         let sets = SetCache::with_key(HashKey::new(1, 2), &spool, items, 1 << 20, &cancel);

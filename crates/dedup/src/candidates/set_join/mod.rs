@@ -334,6 +334,21 @@ mod tests {
 
     use super::*;
 
+    /// A shingle that differs from others in all bits, as hashes do.
+    fn spread(token: u64) -> u64 {
+        (token + 1).wrapping_mul(0xD6E8_FEB8_6659_FD93)
+    }
+
+    /// The shingle set of a text.
+    fn set_of(grams: &[u64]) -> Vec<u64> {
+        grams
+            .iter()
+            .copied()
+            .collect::<BTreeSet<_>>()
+            .into_iter()
+            .collect()
+    }
+
     proptest! {
         #[test]
         fn a_text_that_may_match_is_not_left_out_for_its_repeats(
@@ -342,7 +357,6 @@ mod tests {
             repeats in 1usize..5,
             threshold in 0.3f64..1.0,
         ) {
-            let spread = |token: u64| (token + 1).wrapping_mul(0xD6E8_FEB8_6659_FD93);
             let shingles: Vec<u64> = core.into_iter().map(spread).collect();
             let core = CoreShingles {
                 shingles: TokenPresence::new(60),
@@ -350,7 +364,7 @@ mod tests {
             };
             core.shingles.add(&shingles);
             let grams: Vec<u64> = grams.into_iter().map(spread).collect();
-            let set: Vec<u64> = grams.iter().copied().collect::<BTreeSet<_>>().into_iter().collect();
+            let set = set_of(&grams);
             if core.may_match(&set) {
                 prop_assert!(core.may_match_with_repeats(&grams.repeat(repeats)));
             }
@@ -361,10 +375,8 @@ mod tests {
             texts in prop::collection::vec(prop::collection::vec(0u64..60, 1..20), 2..12),
             threshold in 0.3f64..1.0,
         ) {
-            let spread = |token: u64| (token + 1).wrapping_mul(0xD6E8_FEB8_6659_FD93);
             let texts: Vec<Vec<u64>> = texts.into_iter().map(|text| text.into_iter().map(spread).collect()).collect();
-            let set = |text: &Vec<u64>| text.iter().copied().collect::<BTreeSet<u64>>().into_iter().collect::<Vec<u64>>();
-            let sets: Vec<Vec<u64>> = texts.iter().map(set).collect();
+            let sets: Vec<Vec<u64>> = texts.iter().map(|text| set_of(text)).collect();
             let join = MeasureJoin {
                 measure: Measure::WordGrams,
                 filter: PrefixFilter::new(threshold),

@@ -8,11 +8,16 @@ use crate::ids::Id;
 
 /// Writes texts, which are measured by words, to a spool.
 pub(crate) fn spooled(dir: &Path, texts: &[String]) -> (Spool, TextTable) {
+    spooled_as(dir, texts, &vec![Measure::WordGrams; texts.len()])
+}
+
+/// Writes texts to a spool, each with its measure.
+pub(crate) fn spooled_as(dir: &Path, texts: &[String], measures: &[Measure]) -> (Spool, TextTable) {
     let mut writer = SpoolWriter::create(dir, 0);
     let mut table = TextTable::default();
     let mut added = writer.add(texts.concat());
-    for text in texts {
-        table.push(added.keep(text.len()).unwrap(), Measure::WordGrams);
+    for (text, &measure) in texts.iter().zip(measures) {
+        table.push(added.keep(text.len()).unwrap(), measure);
     }
     drop(added);
     (writer.finish().unwrap(), table)
