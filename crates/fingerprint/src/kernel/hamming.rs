@@ -16,6 +16,7 @@
 use super::definition::GROUP;
 use super::dispatch::dispatch;
 use super::lanes::WordVector;
+use super::planes::{self, Pairs};
 use crate::hits::{PairHit, RowDistance};
 use crate::level::Level;
 use crate::width::{HammingKernels, Width};
@@ -438,11 +439,15 @@ macro_rules! lane_kernels {
             }
 
             fn many_to_many(level: Level, a: &[Self], b: &[Self], k: u32, hit: &mut PairHit) {
-                many_to_many(level, a, b, k, hit);
+                if !planes::compare(level, [a, b], Pairs::All, k, hit) {
+                    many_to_many(level, a, b, k, hit);
+                }
             }
 
             fn within(level: Level, rows: &[Self], k: u32, hit: &mut PairHit) {
-                within(level, rows, k, hit);
+                if !planes::compare(level, [rows, rows], Pairs::Later, k, hit) {
+                    within(level, rows, k, hit);
+                }
             }
         }
     )*};

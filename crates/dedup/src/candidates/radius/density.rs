@@ -6,7 +6,7 @@
 //! candidates of a typical document are those of the median row, so a crowd of a minority has no influence on them.
 
 use rayon::prelude::*;
-use twinprint_fingerprint::kernel::{RowDistance, hamming_many_to_many, hamming_one_to_many};
+use twinprint_fingerprint::kernel::{RowDistance, TILE_ROWS, hamming_many_to_many, hamming_one_to_many};
 
 use super::CANDIDATE_BUDGET;
 use crate::candidates::HOT_ROW_MIN_NEIGHBORS;
@@ -16,9 +16,9 @@ use crate::error::DedupError;
 const MAX_SAMPLE_COMPARISONS: usize = 2_000_000_000;
 /// The largest number of fingerprints in the sample.
 const MAX_SAMPLE: usize = 2048;
-/// The number of sampled rows that a task compares with all fingerprints. The kernel reads the fingerprints once for this number of
-/// rows.
-const ROWS_PER_TASK: usize = 4;
+/// The number of sampled rows that a task compares with all fingerprints. The kernel makes its tables of the fingerprints once
+/// for this number of rows.
+const ROWS_PER_TASK: usize = 128;
 /// The largest number of sampled rows whose neighbours are compared by their texts.
 const MAX_TEXT_ROWS: usize = 64;
 /// The number of neighbours of a row that are compared by their texts.
@@ -358,16 +358,20 @@ impl<'b> Block<'b> {
     /// Adds the numbers of rows at each distance within `widest` to the counts of sampled rows. The row itself is left out.
     fn count_neighbors(&self, sampled: &mut [SampledRow], widest: u32) {
         let queries: Vec<u128> = sampled.iter().map(|row| row.fingerprint).collect();
-        let mut count = |query: u32, row: u32, distance: u8| {
-            let sampled = &mut sampled[query as usize];
-            sampled.within[usize::from(distance)] += u64::from(self.first + row as usize != sampled.position);
-        };
-        match &self.narrow {
-            Some(rows) => {
-                let queries: Vec<u64> = queries.iter().map(|&query| query as u64).collect();
-                hamming_many_to_many(&queries, rows, widest, &mut count);
+        let narrow_queries: Vec<u64> = queries.iter().map(|&query| query as u64).collect();
+        for (tile, first) in self.wide.chunks(TILE_ROWS).zip((0..).step_by(TILE_ROWS)) {
+            let mut count = |query: u32, row: u32, distance: u8| {
+                let sampled = &mut sampled[query as usize];
+                let position = self.first + first + row as usize;
+                sampled.within[usize::from(distance)] += u64::from(position != sampled.position);
+            };
+            match &self.narrow {
+                Some(rows) => {
+                    let tile = &rows[first..first + tile.len()];
+                    hamming_many_to_many(&narrow_queries, tile, widest, &mut count);
+                }
+                None => hamming_many_to_many(&queries, tile, widest, &mut count),
             }
-            None => hamming_many_to_many(&queries, self.wide, widest, &mut count),
         }
     }
 }
