@@ -1,5 +1,11 @@
 //! Sets of rows that are large enough for tables of bit planes, compared with the definition at every level.
 
+#![expect(
+    clippy::missing_panics_doc,
+    clippy::missing_errors_doc,
+    reason = "clippy checks private items here, and tests panic on purpose"
+)]
+
 use proptest::prelude::*;
 use twinprint_fingerprint::Width;
 use twinprint_fingerprint::kernel::{self, Level};

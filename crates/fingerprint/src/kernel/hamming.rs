@@ -16,7 +16,7 @@
 use super::definition::GROUP;
 use super::dispatch::dispatch;
 use super::lanes::WordVector;
-use super::planes::{self, Pairs};
+use super::planes::{self, Comparison, Pairs};
 use crate::hits::{PairHit, RowDistance};
 use crate::level::Level;
 use crate::width::{HammingKernels, Width};
@@ -439,13 +439,13 @@ macro_rules! lane_kernels {
             }
 
             fn many_to_many(level: Level, a: &[Self], b: &[Self], k: u32, hit: &mut PairHit) {
-                if !planes::compare(level, [a, b], Pairs::All, k, hit) {
+                if !planes::compare(level, Comparison { a, b, pairs: Pairs::All, k }, hit) {
                     many_to_many(level, a, b, k, hit);
                 }
             }
 
             fn within(level: Level, rows: &[Self], k: u32, hit: &mut PairHit) {
-                if !planes::compare(level, [rows, rows], Pairs::Later, k, hit) {
+                if !planes::compare(level, Comparison { a: rows, b: rows, pairs: Pairs::Later, k }, hit) {
                     within(level, rows, k, hit);
                 }
             }

@@ -32,6 +32,7 @@ mod lanes;
 #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
 mod neon;
 mod packed;
+mod plane_table;
 mod planes;
 mod prefetch;
 mod scalar;

@@ -1,20 +1,20 @@
 //! Hamming distances of two blocks of fingerprints, by planes of bits.
 //!
-//! The rows of `b` are taken in blocks of as many rows as a vector has bits. A *plane* is a vector with the same bit of all rows of
-//! a block. The bits of a fingerprint are cut into columns of one to four bits. For every column and every pattern of its bits, a
-//! table has a vector whose bit r is 1 if row r differs from the pattern. A row of `a` selects one vector for each column. The number
-//! of columns in which two rows differ is a lower bound of their distance. Adders on vectors count the columns for all rows
-//! of a block at a time: five instructions for each column, in place of about twelve for every four distances. Distances are computed only
-//! where the bound is within k.
+//! The rows of `b` are taken in blocks of as many rows as a vector has bits. A [table](super::plane_table) of a block has vectors
+//! with one bit for each row. A row of `a` selects one vector for each column of the fingerprint. Its bit r is 1 if row r
+//! differs in the column. The number of columns in which two rows differ is a lower bound of their distance. Adders on
+//! vectors count the columns for all rows of a block at a time. This takes five instructions for a column of 256 rows with AVX2. The
+//! kernel of [`hamming`](super::hamming) takes about twelve for four distances. Distances are computed only where the bound is within k.
 //!
-//! The layout is that of bit-parallel column scans (Li and Patel 2013); the adders are those of Harley and Seal (Muła, Kurz
-//! and Lemire 2018).
+//! The layout is that of bit-parallel scans of columns (Li and Patel 2013, BitWeaving). The adders are those of Harley and Seal (Muła,
+//! Kurz and Lemire 2018, Faster population counts using AVX2 instructions).
 //!
 //! Invariant: the order of hits is that of [`hamming`](super::hamming).
 
 use super::definition::GROUP;
 use super::dispatch::dispatch;
 use super::lanes::WordVector;
+use super::plane_table::{Columns, WORD_ROWS, make_table, select};
 use crate::hits::PairHit;
 use crate::level::Level;
 use crate::width::Width;
@@ -28,10 +28,6 @@ const MIN_ROWS_OF_B: usize = 256;
 pub const TILE_ROWS: usize = 4096;
 /// The number of rows of `a` that are compared with one table after the other.
 const CHUNK_ROWS: usize = 64;
-/// The number of rows that one word of a plane stands for.
-const WORD_ROWS: usize = u64::BITS as usize;
-/// The largest number of lanes of a vector.
-const MAX_LANES: usize = 8;
 /// The number of columns that are counted at a time.
 const STEP: usize = 8;
 /// The adders count up to 2⁷ − 1: the columns, and the number that is added so that the highest bit shows an excess.
@@ -48,17 +44,19 @@ pub(super) enum Pairs {
 
 /// The arguments of a comparison.
 #[derive(Clone, Copy)]
-struct Comparison<'r, R> {
-    a: &'r [R],
-    b: &'r [R],
-    pairs: Pairs,
-    k: u32,
+pub(super) struct Comparison<'r, R> {
+    pub(super) a: &'r [R],
+    pub(super) b: &'r [R],
+    pub(super) pairs: Pairs,
+    /// The radius.
+    pub(super) k: u32,
 }
 
 /// A fingerprint that may be compared by planes.
 pub(super) trait PlaneRow: Width {
-    /// Radii, ascending, and the number of columns up to each. Fewer columns are counted sooner but give a lower bound. With these
-    /// numbers one unrelated pair in some hundreds has a bound within the radius, if unrelated rows agree in 60 % of their bits.
+    /// Radii, ascending, and the number of columns up to each. Fewer columns are counted sooner but give a lower bound, so more
+    /// distances are computed. At 128 bits the numbers are those with the shortest joins of edited revisions in English and
+    /// Chinese (bench/record/2026-11-29-bit-planes.md).
     const COLUMNS: &[(u32, usize)] = &[];
 
     /// Compares with the given number of columns, which is one of [`COLUMNS`](Self::COLUMNS).
@@ -72,7 +70,7 @@ pub(super) trait PlaneRow: Width {
 impl PlaneRow for u32 {}
 
 impl PlaneRow for u64 {
-    const COLUMNS: &[(u32, usize)] = &[(9, 16), (12, 32), (20, 64)];
+    const COLUMNS: &[(u32, usize)] = &[(8, 16), (12, 32), (20, 64)];
 
     #[inline(always)]
     unsafe fn by_planes<V: WordVector>(columns: usize, rows: Comparison<'_, Self>, hit: &mut PairHit) {
@@ -88,7 +86,7 @@ impl PlaneRow for u64 {
 }
 
 impl PlaneRow for u128 {
-    const COLUMNS: &[(u32, usize)] = &[(21, 32), (24, 40), (26, 48), (32, 64)];
+    const COLUMNS: &[(u32, usize)] = &[(18, 32), (22, 40), (25, 48), (32, 64)];
 
     #[inline(always)]
     unsafe fn by_planes<V: WordVector>(columns: usize, rows: Comparison<'_, Self>, hit: &mut PairHit) {
@@ -106,13 +104,8 @@ impl PlaneRow for u128 {
 
 /// Calls `hit(i, j, distance)` for the pairs of a row i of `a` and a row j of `b` within Hamming distance `k`, and returns true. Returns
 /// false, and does nothing, where tables do not pay: for few rows, too many rows of `b`, or a wide radius.
-pub(super) fn compare<R: PlaneRow>(
-    level: Level,
-    [a, b]: [&[R]; 2],
-    pairs: Pairs,
-    k: u32,
-    hit: &mut PairHit,
-) -> bool {
+pub(super) fn compare<R: PlaneRow>(level: Level, rows: Comparison<'_, R>, hit: &mut PairHit) -> bool {
+    let Comparison { a, b, k, .. } = rows;
     let columns = R::COLUMNS.iter().find(|&&(most, _)| k <= most);
     let Some(&(_, columns)) = columns else {
         return false;
@@ -120,7 +113,7 @@ pub(super) fn compare<R: PlaneRow>(
     if a.len() < MIN_ROWS_OF_A || !(MIN_ROWS_OF_B..=TILE_ROWS).contains(&b.len()) {
         return false;
     }
-    run(level, columns, Comparison { a, b, pairs, k }, hit);
+    run(level, columns, rows, hit);
     true
 }
 
@@ -132,46 +125,6 @@ dispatch!(run [R: PlaneRow] [R] (columns: usize, rows: Comparison<'_, R>, hit: &
 unsafe fn body<V: WordVector, R: PlaneRow>(columns: usize, rows: Comparison<'_, R>, hit: &mut PairHit) {
     // SAFETY: the caller guarantees that the CPU has the instructions of V.
     unsafe { R::by_planes::<V>(columns, rows, hit) }
-}
-
-/// A cut of a fingerprint into columns: the bits of each of its words are divided evenly.
-struct Columns<const COLUMNS: usize> {
-    /// The number of columns of a word.
-    per_word: usize,
-    /// The number of vectors of a column: one for each pattern of its bits, rounded up to that of the widest column.
-    patterns: usize,
-    /// For each column, its first bit in its word.
-    first_bits: [u32; COLUMNS],
-    /// For each column, a one for each of its bits, the lowest bits of the number.
-    masks: [u64; COLUMNS],
-}
-
-impl<const COLUMNS: usize> Columns<COLUMNS> {
-    const fn of_width(bits: u32) -> Self {
-        let per_word = COLUMNS * WORD_ROWS / bits as usize;
-        let mut columns = Self {
-            per_word,
-            patterns: 1 << WORD_ROWS.div_ceil(per_word),
-            first_bits: [0; COLUMNS],
-            masks: [0; COLUMNS],
-        };
-        let mut column = 0;
-        while column < COLUMNS {
-            let i = column % per_word;
-            let (from, to) = (i * WORD_ROWS / per_word, (i + 1) * WORD_ROWS / per_word);
-            columns.first_bits[column] = from as u32;
-            columns.masks[column] = (1 << (to - from)) - 1;
-            column += 1;
-        }
-        columns
-    }
-}
-
-/// The words of a fingerprint, the lowest first. Only those of its width are used.
-#[inline(always)]
-fn words<R: Width>(row: R) -> [u64; 2] {
-    let full = row.widen();
-    [full as u64, (full >> 64) as u64]
 }
 
 /// # Safety
@@ -218,84 +171,6 @@ unsafe fn by_columns<V: WordVector, R: Width, const COLUMNS: usize>(
             words: blocks * V::LANES,
         };
         chunk.emit(b, pairs, k, hit);
-    }
-}
-
-/// Writes the table of a block of rows.
-#[inline(always)]
-fn make_table<V: WordVector, R: Width, const COLUMNS: usize>(
-    columns: &Columns<COLUMNS>,
-    rows: &[R],
-    table: &mut [u64],
-) {
-    let lanes = V::LANES;
-    let mut planes = [0; WORD_ROWS * MAX_LANES];
-    let planes = &mut planes[..WORD_ROWS * lanes];
-    let of_words = table.chunks_exact_mut(columns.per_word * columns.patterns * lanes);
-    for (word, table) in of_words.enumerate() {
-        planes.fill(0);
-        // Row r of a lane is word r of the lane, until the matrix is transposed.
-        for (lane, rows) in rows.chunks(WORD_ROWS).enumerate() {
-            for (place, &row) in planes[lane..].iter_mut().step_by(lanes).zip(rows) {
-                *place = words(row)[word];
-            }
-        }
-        transpose(planes, lanes);
-        let mut planes = planes.chunks_exact(lanes);
-        for (table, mask) in table
-            .chunks_exact_mut(columns.patterns * lanes)
-            .zip(columns.masks)
-        {
-            table[..lanes].fill(0);
-            let mut filled = lanes;
-            for plane in planes.by_ref().take(mask.count_ones() as usize) {
-                // The patterns so far have a 0 at this bit. Their copies have a 1.
-                let (zeros, ones) = table[..2 * filled].split_at_mut(filled);
-                for (zeros, ones) in zeros.chunks_exact_mut(lanes).zip(ones.chunks_exact_mut(lanes)) {
-                    for ((zero, one), &bits) in zeros.iter_mut().zip(ones).zip(plane) {
-                        *one = *zero | !bits;
-                        *zero |= bits;
-                    }
-                }
-                filled *= 2;
-            }
-        }
-    }
-}
-
-/// Transposes a matrix of 64 × 64 bits in each lane: bit r of word i becomes bit i of word r. Word i of lane l is at
-/// `i · lanes + l` (Warren 2012, Hacker's Delight, 7-3).
-#[inline(always)]
-fn transpose(matrices: &mut [u64], lanes: usize) {
-    let mut half = WORD_ROWS / 2;
-    let mut low_bits = u64::MAX >> half;
-    while half > 0 {
-        for rows in matrices.chunks_exact_mut(2 * half * lanes) {
-            let (upper, lower) = rows.split_at_mut(half * lanes);
-            for (x, y) in upper.iter_mut().zip(lower) {
-                let swapped = (*x >> half ^ *y) & low_bits;
-                *x ^= swapped << half;
-                *y ^= swapped;
-            }
-        }
-        half /= 2;
-        low_bits ^= low_bits << half;
-    }
-}
-
-/// Writes the positions in a table of the vectors that a row selects, one for each column.
-#[inline(always)]
-fn select<V: WordVector, R: Width, const COLUMNS: usize>(
-    columns: &Columns<COLUMNS>,
-    row: R,
-    selected: &mut [u16; COLUMNS],
-) {
-    let words = words(row);
-    let patterns = columns.first_bits.iter().zip(&columns.masks).enumerate();
-    for (place, (column, (&first, &mask))) in selected.iter_mut().zip(patterns) {
-        let pattern = words[column / columns.per_word] >> first & mask;
-        // At most 64 columns of 4 patterns, or 32 of 16, of 8 lanes each.
-        *place = ((column * columns.patterns + pattern as usize) * V::LANES) as u16;
     }
 }
 
