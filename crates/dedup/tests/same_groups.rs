@@ -1,6 +1,6 @@
 //! The same documents in every format, codec and charset give the same groups.
 
-#[path = "../../io/tests/corpus_files/mod.rs"]
+#[path = "../../io/tests/it/corpus_files.rs"]
 mod corpus_files;
 
 use std::collections::BTreeMap;

@@ -92,6 +92,19 @@ proptest! {
     }
 }
 
+/// The largest set that has tables, with hits in all parts of it.
+#[test]
+fn the_most_rows_are_compared() {
+    let random = &mut Random(11);
+    let mut b: Vec<u128> = (0..4096).map(|_| random.next()).collect();
+    let a: Vec<u128> = (0..66).map(|i| b[i * 61] ^ 0b101).collect();
+    for i in (0..4000).step_by(97) {
+        b[i] = b[(i * 31 + 7) % 4096] ^ 1 << 77;
+    }
+    check::<u128>(&a, &b, 3).unwrap();
+    check::<u64>(&a, &b, 3).unwrap();
+}
+
 /// Every radius up to the widest that has tables, at exact distances on both sides of the radius.
 #[test]
 fn every_radius_ends_where_it_should() {

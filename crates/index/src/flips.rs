@@ -20,7 +20,12 @@ pub(crate) fn ball_size(w: u32, radius: u32) -> f64 {
 /// these bits are in the address mask `address` of the table.
 #[inline]
 pub(crate) fn reaches<W: Width>(differing: W, address: W, radius: u32) -> bool {
-    (differing & address).distance(W::default()) <= radius
+    let mut left = (differing & address).widen();
+    // Without POPCNT, a full bit count takes more instructions than clearing `radius` ones. Radii of tables are small.
+    for _ in 0..radius.min(W::BITS) {
+        left &= left.wrapping_sub(1);
+    }
+    left == 0
 }
 
 /// Returns every number of `w` ≤ 31 bits with at most `radius` ones, in ascending order. So the numbers whose highest
@@ -90,6 +95,28 @@ mod tests {
             let near = |x: &u16| (x ^ value) & !bits == 0 && (x ^ value).count_ones() <= radius;
             visited.sort_unstable();
             assert_eq!(visited, (0..=u16::MAX).filter(near).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn a_table_reaches_what_differs_in_few_bits_of_its_address() {
+        let address = 0x00FF_F0F0_0000_FFFF_u64;
+        for differing in [
+            0,
+            u64::MAX,
+            1,
+            1 << 63,
+            0x8001_0000_FFFF_0001,
+            0x0012_3456_789A_BCDE,
+        ] {
+            for radius in (0..=66).chain([u32::MAX]) {
+                let expected = (differing & address).count_ones() <= radius;
+                assert_eq!(reaches(differing, address, radius), expected);
+                assert_eq!(
+                    reaches(u128::from(differing) << 60, u128::from(address) << 60, radius),
+                    expected
+                );
+            }
         }
     }
 

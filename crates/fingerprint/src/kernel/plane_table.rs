@@ -1,7 +1,7 @@
 //! Tables of bit planes of a block of rows, for [`planes`](super::planes).
 //!
-//! A *plane* is a vector with the same bit of all rows of a block. The bits of a fingerprint are cut into columns of one to four bits.
-//! For every column and every pattern of its bits, the table has a vector whose bit r is 1 if row r differs from the pattern.
+//! A *plane* is a vector with the same bit of all rows of a block. The bits of a fingerprint are cut into digits of one to four bits.
+//! For every digit and every pattern of its bits, the table has a vector whose bit r is 1 if row r differs from the pattern.
 
 use super::lanes::WordVector;
 use crate::width::Width;
@@ -11,36 +11,48 @@ pub(super) const WORD_ROWS: usize = u64::BITS as usize;
 /// The largest number of lanes of a vector.
 const MAX_LANES: usize = 8;
 
-/// A cut of a fingerprint into columns: the bits of each of its words are divided evenly.
-pub(super) struct Columns<const COLUMNS: usize> {
-    /// The number of columns of a word.
+/// A cut of a fingerprint into digits: the bits of each of its words are divided evenly.
+pub(super) struct Digits<const DIGITS: usize> {
+    /// The number of digits of a word.
     per_word: usize,
-    /// The number of vectors of a column: one for each pattern of its bits, rounded up to that of the widest column.
+    /// The number of vectors of each digit: as many as the widest digit has patterns.
     pub(super) patterns: usize,
-    /// For each column, its first bit in its word.
-    first_bits: [u32; COLUMNS],
-    /// For each column, a one for each of its bits, the lowest bits of the number.
-    masks: [u64; COLUMNS],
+    /// For each digit, its first bit in its word.
+    first_bits: [u32; DIGITS],
+    /// For each digit, a one for each of its bits, the lowest bits of the number.
+    masks: [u64; DIGITS],
 }
 
-impl<const COLUMNS: usize> Columns<COLUMNS> {
+impl<const DIGITS: usize> Digits<DIGITS> {
+    /// The cut of fingerprints of `bits` bits. The kernel evaluates it when it is compiled.
+    ///
+    /// # Panics
+    /// If the digits cannot be counted in steps of 8 up to 64, or if a position in a table exceeds 16 bits.
     pub(super) const fn of_width(bits: u32) -> Self {
-        let per_word = COLUMNS * WORD_ROWS / bits as usize;
-        let mut columns = Self {
+        assert!(
+            DIGITS.is_multiple_of(8) && DIGITS <= 64,
+            "digits are counted in steps of 8"
+        );
+        let per_word = DIGITS * WORD_ROWS / bits as usize;
+        let mut digits = Self {
             per_word,
             patterns: 1 << WORD_ROWS.div_ceil(per_word),
-            first_bits: [0; COLUMNS],
-            masks: [0; COLUMNS],
+            first_bits: [0; DIGITS],
+            masks: [0; DIGITS],
         };
-        let mut column = 0;
-        while column < COLUMNS {
-            let i = column % per_word;
+        assert!(
+            DIGITS * digits.patterns * MAX_LANES <= 1 << 16,
+            "positions in a table have 16 bits"
+        );
+        let mut digit = 0;
+        while digit < DIGITS {
+            let i = digit % per_word;
             let (from, to) = (i * WORD_ROWS / per_word, (i + 1) * WORD_ROWS / per_word);
-            columns.first_bits[column] = from as u32;
-            columns.masks[column] = (1 << (to - from)) - 1;
-            column += 1;
+            digits.first_bits[digit] = from as u32;
+            digits.masks[digit] = (1 << (to - from)) - 1;
+            digit += 1;
         }
-        columns
+        digits
     }
 }
 
@@ -53,16 +65,16 @@ fn words<R: Width>(row: R) -> [u64; 2] {
 
 /// Writes the table of a block of rows.
 #[inline(always)]
-pub(super) fn make_table<V: WordVector, R: Width, const COLUMNS: usize>(
-    columns: &Columns<COLUMNS>,
+pub(super) fn make_table<V: WordVector, R: Width, const DIGITS: usize>(
+    digits: &Digits<DIGITS>,
     rows: &[R],
     table: &mut [u64],
 ) {
     let lanes = V::LANES;
     let mut planes = [0; WORD_ROWS * MAX_LANES];
     let planes = &mut planes[..WORD_ROWS * lanes];
-    let of_words = table.chunks_exact_mut(columns.per_word * columns.patterns * lanes);
-    for (word, table) in of_words.enumerate() {
+    let word_tables = table.chunks_exact_mut(digits.per_word * digits.patterns * lanes);
+    for (word, table) in word_tables.enumerate() {
         planes.fill(0);
         // Row r of a lane is word r of the lane, until the matrix is transposed.
         for (lane, rows) in rows.chunks(WORD_ROWS).enumerate() {
@@ -72,10 +84,7 @@ pub(super) fn make_table<V: WordVector, R: Width, const COLUMNS: usize>(
         }
         transpose(planes, lanes);
         let mut planes = planes.chunks_exact(lanes);
-        for (table, mask) in table
-            .chunks_exact_mut(columns.patterns * lanes)
-            .zip(columns.masks)
-        {
+        for (table, mask) in table.chunks_exact_mut(digits.patterns * lanes).zip(digits.masks) {
             table[..lanes].fill(0);
             let mut filled = lanes;
             for plane in planes.by_ref().take(mask.count_ones() as usize) {
@@ -113,18 +122,18 @@ fn transpose(matrices: &mut [u64], lanes: usize) {
     }
 }
 
-/// Writes the positions in a table of the vectors that a row selects, one for each column.
+/// Writes the positions in a table of the vectors that a row selects, one for each digit.
 #[inline(always)]
-pub(super) fn select<V: WordVector, R: Width, const COLUMNS: usize>(
-    columns: &Columns<COLUMNS>,
+pub(super) fn select<V: WordVector, R: Width, const DIGITS: usize>(
+    digits: &Digits<DIGITS>,
     row: R,
-    selected: &mut [u16; COLUMNS],
+    selected: &mut [u16; DIGITS],
 ) {
     let words = words(row);
-    let patterns = columns.first_bits.iter().zip(&columns.masks).enumerate();
-    for (place, (column, (&first, &mask))) in selected.iter_mut().zip(patterns) {
-        let pattern = words[column / columns.per_word] >> first & mask;
-        // At most 64 columns of 4 patterns, 48 of 8 or 40 of 16, of 8 lanes each.
-        *place = ((column * columns.patterns + pattern as usize) * V::LANES) as u16;
+    let patterns = digits.first_bits.iter().zip(&digits.masks).enumerate();
+    for (place, (digit, (&first, &mask))) in selected.iter_mut().zip(patterns) {
+        let pattern = words[digit / digits.per_word] >> first & mask;
+        // A position fits 16 bits: see `of_width`.
+        *place = ((digit * digits.patterns + pattern as usize) * V::LANES) as u16;
     }
 }

@@ -1,12 +1,12 @@
 //! Hamming distances of two blocks of fingerprints, by planes of bits.
 //!
 //! The rows of `b` are taken in blocks of as many rows as a vector has bits. A [table](super::plane_table) of a block has vectors
-//! with one bit for each row. A row of `a` selects one vector for each column of the fingerprint. Its bit r is 1 if row r
-//! differs in the column. The number of columns in which two rows differ is a lower bound of their distance. Adders on
-//! vectors count the columns for all rows of a block at a time. This takes five instructions for a column of 256 rows with AVX2. The
+//! with one bit for each row. A row of `a` selects one vector for each digit of the fingerprint. Its bit r is 1 if row r
+//! differs in the digit. The number of digits in which two rows differ is a lower bound of their distance. Adders on
+//! vectors count the digits for all rows of a block at a time. With AVX2 this takes about eight instructions for a digit of 256 rows. The
 //! kernel of [`hamming`](super::hamming) takes about twelve for four distances. Distances are computed only where the bound is within k.
 //!
-//! The layout is that of bit-parallel scans of columns (Li and Patel 2013, BitWeaving). The adders are those of Harley and Seal (Muła,
+//! The layout is that of bit-parallel scans (Li and Patel 2013, BitWeaving). The adders are those of Harley and Seal (Muła,
 //! Kurz and Lemire 2018, Faster population counts using AVX2 instructions).
 //!
 //! Invariant: the order of hits is that of [`hamming`](super::hamming).
@@ -14,7 +14,7 @@
 use super::definition::GROUP;
 use super::dispatch::dispatch;
 use super::lanes::WordVector;
-use super::plane_table::{Columns, WORD_ROWS, make_table, select};
+use super::plane_table::{Digits, WORD_ROWS, make_table, select};
 use crate::hits::PairHit;
 use crate::level::Level;
 use crate::width::Width;
@@ -23,14 +23,16 @@ use crate::width::Width;
 const MIN_ROWS_OF_A: usize = 64;
 /// The smallest number of rows of `b`: those of a vector of AVX2.
 const MIN_ROWS_OF_B: usize = 256;
-/// The largest number of rows of the second set that [`hamming_many_to_many`](super::hamming_many_to_many) compares by tables,
-/// which is several times as fast as without. The tables of that many rows stay in the second-level cache.
-pub const TILE_ROWS: usize = 4096;
+/// The largest number of rows of `b` in [`hamming_many_to_many`](super::hamming_many_to_many), and of all rows in
+/// [`hamming_within`](super::hamming_within), that are compared by tables. Tables are faster than comparing row by row. They take at most
+/// 320 KiB for that many rows, which fits the second-level cache of most CPUs. They also need at least 64 rows of `a` and 256
+/// of `b`, fingerprints of 64 or 128 bits, and a radius of at most 20 or 32.
+pub const MAX_TABLE_ROWS: usize = 4096;
 /// The number of rows of `a` that are compared with one table after the other.
 const CHUNK_ROWS: usize = 64;
-/// The number of columns that are counted at a time.
+/// The number of digits that are counted at a time.
 const STEP: usize = 8;
-/// The adders count up to 2⁷ − 1: the columns, and the number that is added so that the highest bit shows an excess.
+/// The number of bits of a counter, without the bit that shows an excess.
 const COUNTER_BITS: usize = 6;
 
 /// The pairs of rows that are compared.
@@ -54,121 +56,139 @@ pub(super) struct Comparison<'r, R> {
 
 /// A fingerprint that may be compared by planes.
 pub(super) trait PlaneRow: Width {
-    /// Radii, ascending, and the number of columns up to each. Fewer columns are counted sooner but give a lower bound, so more
+    /// Radii, ascending, and the number of digits up to each. Fewer digits take less time, but their bound is lower, so more
     /// distances are computed. At 128 bits the numbers are those with the shortest joins of edited revisions in English and
-    /// Chinese (bench/record/2026-11-29-bit-planes.md).
-    const COLUMNS: &[(u32, usize)] = &[];
+    /// Chinese (bench/record/2026-11-29-bit-planes.md). At 64 bits they are in about the same proportion to the radius.
+    const DIGITS: &[(u32, usize)];
 
-    /// Compares with the given number of columns, which is one of [`COLUMNS`](Self::COLUMNS).
+    /// Compares with the given number of digits and sets `done`. Does nothing if the number is not one of
+    /// [`DIGITS`](Self::DIGITS).
     ///
     /// # Safety
     /// The CPU has the instructions of `V`.
-    #[inline(always)]
-    unsafe fn by_planes<V: WordVector>(_columns: usize, _rows: Comparison<'_, Self>, _hit: &mut PairHit) {}
+    unsafe fn by_planes<V: WordVector>(
+        digits: usize,
+        rows: Comparison<'_, Self>,
+        hit: &mut PairHit,
+        done: &mut bool,
+    );
 }
 
-impl PlaneRow for u32 {}
+macro_rules! plane_rows {
+    ($($int:ident: [$($most:literal => $digits:literal),*];)*) => {$(
+        impl PlaneRow for $int {
+            const DIGITS: &[(u32, usize)] = &[$(($most, $digits)),*];
 
-impl PlaneRow for u64 {
-    const COLUMNS: &[(u32, usize)] = &[(8, 16), (12, 32), (20, 64)];
-
-    #[inline(always)]
-    unsafe fn by_planes<V: WordVector>(columns: usize, rows: Comparison<'_, Self>, hit: &mut PairHit) {
-        // SAFETY: the caller guarantees that the CPU has the instructions of V.
-        unsafe {
-            match columns {
-                16 => by_columns::<V, Self, 16>(rows, hit),
-                32 => by_columns::<V, Self, 32>(rows, hit),
-                _ => by_columns::<V, Self, 64>(rows, hit),
+            #[inline(always)]
+            unsafe fn by_planes<V: WordVector>(
+                digits: usize,
+                rows: Comparison<'_, Self>,
+                hit: &mut PairHit,
+                done: &mut bool,
+            ) {
+                *done = true;
+                match digits {
+                    // SAFETY: the caller guarantees that the CPU has the instructions of V.
+                    $($digits => unsafe { by_digits::<V, Self, $digits>(rows, hit) },)*
+                    _ => *done = false,
+                }
             }
         }
-    }
+    )*};
+}
+plane_rows! {
+    u64: [8 => 16, 12 => 32, 20 => 64];
+    u128: [18 => 32, 22 => 40, 25 => 48, 32 => 64];
 }
 
-impl PlaneRow for u128 {
-    const COLUMNS: &[(u32, usize)] = &[(18, 32), (22, 40), (25, 48), (32, 64)];
+/// Fingerprints of 32 bits are compared row by row: eight of them fill a vector of AVX2.
+impl PlaneRow for u32 {
+    const DIGITS: &[(u32, usize)] = &[];
 
     #[inline(always)]
-    unsafe fn by_planes<V: WordVector>(columns: usize, rows: Comparison<'_, Self>, hit: &mut PairHit) {
-        // SAFETY: the caller guarantees that the CPU has the instructions of V.
-        unsafe {
-            match columns {
-                32 => by_columns::<V, Self, 32>(rows, hit),
-                40 => by_columns::<V, Self, 40>(rows, hit),
-                48 => by_columns::<V, Self, 48>(rows, hit),
-                _ => by_columns::<V, Self, 64>(rows, hit),
-            }
-        }
-    }
+    unsafe fn by_planes<V: WordVector>(_: usize, _: Comparison<'_, Self>, _: &mut PairHit, _: &mut bool) {}
 }
 
 /// Calls `hit(i, j, distance)` for the pairs of a row i of `a` and a row j of `b` within Hamming distance `k`, and returns true. Returns
-/// false, and does nothing, where tables do not pay: for few rows, too many rows of `b`, or a wide radius.
+/// false, and does nothing, where tables do not pay: for fingerprints of 32 bits, few rows, too many rows of `b`, or a wide radius.
 pub(super) fn compare<R: PlaneRow>(level: Level, rows: Comparison<'_, R>, hit: &mut PairHit) -> bool {
     let Comparison { a, b, k, .. } = rows;
-    let columns = R::COLUMNS.iter().find(|&&(most, _)| k <= most);
-    let Some(&(_, columns)) = columns else {
+    let digits = R::DIGITS.iter().find(|&&(most, _)| k <= most);
+    let Some(&(_, digits)) = digits else {
         return false;
     };
-    if a.len() < MIN_ROWS_OF_A || !(MIN_ROWS_OF_B..=TILE_ROWS).contains(&b.len()) {
+    if a.len() < MIN_ROWS_OF_A || !(MIN_ROWS_OF_B..=MAX_TABLE_ROWS).contains(&b.len()) {
         return false;
     }
-    run(level, columns, rows, hit);
-    true
+    let mut done = false;
+    run(level, digits, rows, hit, &mut done);
+    done
 }
 
-dispatch!(run [R: PlaneRow] [R] (columns: usize, rows: Comparison<'_, R>, hit: &mut PairHit) = body::<U64s>);
+dispatch!(run [R: PlaneRow] [R]
+    (digits: usize, rows: Comparison<'_, R>, hit: &mut PairHit, done: &mut bool) = body::<U64s>);
 
 /// # Safety
 /// The CPU has the instructions of `V`.
 #[inline(always)]
-unsafe fn body<V: WordVector, R: PlaneRow>(columns: usize, rows: Comparison<'_, R>, hit: &mut PairHit) {
+unsafe fn body<V: WordVector, R: PlaneRow>(
+    digits: usize,
+    rows: Comparison<'_, R>,
+    hit: &mut PairHit,
+    done: &mut bool,
+) {
     // SAFETY: the caller guarantees that the CPU has the instructions of V.
-    unsafe { R::by_planes::<V>(columns, rows, hit) }
+    unsafe { R::by_planes::<V>(digits, rows, hit, done) }
 }
 
 /// # Safety
 /// The CPU has the instructions of `V`.
 #[inline(always)]
-unsafe fn by_columns<V: WordVector, R: Width, const COLUMNS: usize>(
+unsafe fn by_digits<V: WordVector, R: Width, const DIGITS: usize>(
     Comparison { a, b, pairs, k }: Comparison<'_, R>,
     hit: &mut PairHit,
 ) {
-    let columns = const { &Columns::<COLUMNS>::of_width(R::BITS) };
-    let table_len = COLUMNS * columns.patterns * V::LANES;
+    let digits = const { &Digits::<DIGITS>::of_width(R::BITS) };
+    let table_len = DIGITS * digits.patterns * V::LANES;
     let blocks = b.len().div_ceil(WORD_ROWS * V::LANES);
     let mut tables = vec![0; blocks * table_len];
     for (table, rows) in tables
         .chunks_exact_mut(table_len)
         .zip(b.chunks(WORD_ROWS * V::LANES))
     {
-        make_table::<V, R, COLUMNS>(columns, rows, table);
+        make_table::<V, R, DIGITS>(digits, rows, table);
     }
     // The adders start at 2⁶ − 1 − k, so that their highest bit is set if and only if a count exceeds k.
     let start = u64::from((1 << COUNTER_BITS) - 1 - k.min((1 << COUNTER_BITS) - 1));
     let mut excess = vec![u64::MAX; CHUNK_ROWS * blocks * V::LANES];
-    let mut selected = [[0u16; COLUMNS]; CHUNK_ROWS];
+    let mut selected = [[0u16; DIGITS]; CHUNK_ROWS];
     for (rows, first) in a.chunks(CHUNK_ROWS).zip((0..).step_by(CHUNK_ROWS)) {
         for (selected, &row) in selected.iter_mut().zip(rows) {
-            select::<V, R, COLUMNS>(columns, row, selected);
+            select::<V, R, DIGITS>(digits, row, selected);
         }
-        for (block, table) in tables.chunks_exact(table_len).enumerate() {
+        // With `Later`, no row of the blocks before that of the first row is wanted.
+        let from = match pairs {
+            Pairs::All => 0,
+            Pairs::Later => first as usize / (WORD_ROWS * V::LANES),
+        };
+        for (block, table) in tables.chunks_exact(table_len).enumerate().skip(from) {
             for (i, selected) in selected.iter().take(rows.len()).enumerate() {
                 let to = &mut excess[(i * blocks + block) * V::LANES..][..V::LANES];
                 // SAFETY: the caller guarantees that the CPU has the instructions of V. `select` wrote positions of complete vectors
                 // of a table. `to` has LANES words.
                 unsafe {
-                    exceeding::<V, COLUMNS>(table, selected, start).store(to.as_mut_ptr());
+                    exceeding::<V, DIGITS>(table, selected, start).store(to.as_mut_ptr());
                 }
             }
         }
-        // The last group may be incomplete. No row of `b` is near the rows that it lacks.
+        // The last chunk may have fewer rows. Ones in their place keep `emit` from stopping at old values.
         excess[rows.len() * blocks * V::LANES..].fill(u64::MAX);
         let chunk = Chunk {
             first,
             rows,
             excess: &excess,
             words: blocks * V::LANES,
+            from: from * V::LANES,
         };
         chunk.emit(b, pairs, k, hit);
     }
@@ -182,14 +202,14 @@ fn add<V: WordVector>(x: V, y: V, z: V) -> (V, V) {
     (differing.xor(z), x.and(y).xor(differing.and(z)))
 }
 
-/// Returns the rows of a block for which `start` and the number of differing columns are together at least 2⁶, a bit for each.
+/// Returns a bit for each row of a block: 1 if `start` plus the number of differing digits is at least 2⁶.
 ///
 /// # Safety
 /// The CPU has the instructions of `V`, and each position in `selected` is at least LANES words before the end of `table`.
 #[inline(always)]
-unsafe fn exceeding<V: WordVector, const COLUMNS: usize>(
+unsafe fn exceeding<V: WordVector, const DIGITS: usize>(
     table: &[u64],
-    selected: &[u16; COLUMNS],
+    selected: &[u16; DIGITS],
     start: u64,
 ) -> V {
     // SAFETY: the caller guarantees that the CPU has the instructions of V and that complete vectors are readable at the selected
@@ -222,7 +242,7 @@ unsafe fn exceeding<V: WordVector, const COLUMNS: usize>(
             eights = eights_sum;
             let (sixteens_sum, thirty_two) = (sixteens.xor(sixteen), sixteens.and(sixteen));
             sixteens = sixteens_sum;
-            // The sum stays below 2⁷, so the last bit is carried into once at most.
+            // The sum is below 2⁷, so bit 6 is set at most once.
             excess = excess.xor(thirty_twos.and(thirty_two));
             thirty_twos = thirty_twos.xor(thirty_two);
         }
@@ -230,15 +250,17 @@ unsafe fn exceeding<V: WordVector, const COLUMNS: usize>(
     }
 }
 
-/// Some rows of `a`, with the rows of `b` that are too far from them.
+/// Some rows of `a`, with the rows of `b` that are certainly too far from them.
 struct Chunk<'c, R> {
     /// The number of the first row.
     first: u32,
     rows: &'c [R],
-    /// For each row, a bit for each row of `b`: 1 if the distance exceeds the radius.
+    /// For each row, a bit for each row of `b`: 1 if the lower bound of the distance exceeds the radius.
     excess: &'c [u64],
     /// The number of words of `excess` for each row.
     words: usize,
+    /// The first of these words that counts.
+    from: usize,
 }
 
 impl<R: Width> Chunk<'_, R> {
@@ -248,17 +270,16 @@ impl<R: Width> Chunk<'_, R> {
         let groups = self.rows.chunks(GROUP).zip((self.first..).step_by(GROUP));
         for ((group, first), excess) in groups.zip(self.excess.chunks_exact(GROUP * self.words)) {
             let mut of_rows = excess.chunks_exact(self.words);
-            let mut next = || of_rows.next().unwrap_or_default();
-            let (x, y, z, w) = (next(), next(), next(), next());
-            let of_words = x.iter().zip(y).zip(z).zip(w);
-            for ((rows, j), (((x, y), z), w)) in
-                b.chunks(WORD_ROWS).zip((0u32..).step_by(WORD_ROWS)).zip(of_words)
-            {
-                let mut any = !(x & y & z & w) & u64::MAX >> (WORD_ROWS - rows.len());
-                while any != 0 {
-                    let at = any.trailing_zeros();
-                    any &= any - 1;
-                    for ((&row, i), excess) in group.iter().zip(first..).zip([x, y, z, w]) {
+            let of_rows = [(); GROUP].map(|()| of_rows.next().unwrap_or_default());
+            let rows = b.chunks(WORD_ROWS).zip((0u32..).step_by(WORD_ROWS));
+            for (word, (rows, j)) in rows.enumerate().skip(self.from) {
+                let excess = of_rows.map(|words| words.get(word).copied().unwrap_or(u64::MAX));
+                let far = excess.iter().fold(u64::MAX, |far, excess| far & excess);
+                let mut near = !far & u64::MAX >> (WORD_ROWS - rows.len());
+                while near != 0 {
+                    let at = near.trailing_zeros();
+                    near &= near - 1;
+                    for ((&row, i), excess) in group.iter().zip(first..).zip(excess) {
                         if excess >> at & 1 == 1 || pairs == Pairs::Later && j + at <= i {
                             continue;
                         }
@@ -269,6 +290,39 @@ impl<R: Width> Chunk<'_, R> {
                     }
                 }
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::level::level;
+
+    fn is_compared<R: PlaneRow>(of_a: usize, of_b: usize, k: u32) -> bool {
+        let [a, b] = [of_a, of_b].map(|rows| vec![R::default(); rows]);
+        let mut hits = 0;
+        let rows = Comparison {
+            a: &a,
+            b: &b,
+            pairs: Pairs::All,
+            k,
+        };
+        let done = compare(level(), rows, &mut |_, _, _| hits += 1);
+        assert_eq!(hits, if done { of_a * of_b } else { 0 });
+        done
+    }
+
+    #[test]
+    fn many_rows_within_a_small_radius_are_compared_by_tables() {
+        assert!(is_compared::<u128>(64, 256, 0) && !is_compared::<u128>(63, 256, 0));
+        assert!(!is_compared::<u128>(64, 255, 0));
+        assert!(is_compared::<u128>(64, 4096, 32) && !is_compared::<u128>(64, 4097, 32));
+        assert!(!is_compared::<u128>(64, 256, 33));
+        assert!(is_compared::<u64>(64, 256, 20) && !is_compared::<u64>(64, 256, 21));
+        assert!(!is_compared::<u32>(64, 256, 0));
+        for k in 0..=20 {
+            assert!(is_compared::<u64>(64, 256, k) && is_compared::<u128>(64, 256, k + 12));
         }
     }
 }

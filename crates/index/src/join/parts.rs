@@ -26,8 +26,8 @@ const COPY_ROWS: usize = 8;
 /// Buckets of at least this number of rows are compared in place, without copying them.
 const LARGE_BUCKET_ROWS: usize = 128;
 /// The number of rows of a large bucket that are compared at a time, so that they stay in the cache for all rows of the
-/// run.
-const STRETCH_ROWS: usize = kernel::TILE_ROWS;
+/// run. The kernel compares that many by tables.
+const STRETCH_ROWS: usize = kernel::MAX_TABLE_ROWS;
 
 pub(super) fn join<W: Width>(
     rows: &[W],

@@ -6,7 +6,7 @@
 //! candidates of a typical document are those of the median row, so a crowd of a minority has no influence on them.
 
 use rayon::prelude::*;
-use twinprint_fingerprint::kernel::{RowDistance, TILE_ROWS, hamming_many_to_many, hamming_one_to_many};
+use twinprint_fingerprint::kernel::{MAX_TABLE_ROWS, RowDistance, hamming_many_to_many, hamming_one_to_many};
 
 use super::CANDIDATE_BUDGET;
 use crate::candidates::HOT_ROW_MIN_NEIGHBORS;
@@ -16,9 +16,6 @@ use crate::error::DedupError;
 const MAX_SAMPLE_COMPARISONS: usize = 2_000_000_000;
 /// The largest number of fingerprints in the sample.
 const MAX_SAMPLE: usize = 2048;
-/// The number of sampled rows that a task compares with all fingerprints. The kernel makes its tables of the fingerprints once
-/// for this number of rows.
-const ROWS_PER_TASK: usize = 128;
 /// The largest number of sampled rows whose neighbours are compared by their texts.
 const MAX_TEXT_ROWS: usize = 64;
 /// The number of neighbours of a row that are compared by their texts.
@@ -283,10 +280,7 @@ fn count<F: Fingerprints + ?Sized>(
     };
     let mut sampled: Vec<SampledRow> = sample.iter().map(begin).collect::<Result<_, DedupError>>()?;
     rows.blocks(&mut |first, block| {
-        let block = Block::new(first, block, bits);
-        sampled
-            .par_chunks_mut(ROWS_PER_TASK)
-            .for_each(|rows| block.count_neighbors(rows, widest));
+        Block::new(first, block, bits).count_neighbors(&mut sampled, widest);
     })?;
     for row in &mut sampled {
         let mut sum = 0;
@@ -355,22 +349,40 @@ impl<'b> Block<'b> {
         near.retain(|hit| self.first + hit.row as usize != position);
     }
 
-    /// Adds the numbers of rows at each distance within `widest` to the counts of sampled rows. The row itself is left out.
+    /// Adds the numbers of rows at each distance within `widest` to the counts of sampled rows. The row itself is left out. Tiles of
+    /// rows are compared in parallel.
     fn count_neighbors(&self, sampled: &mut [SampledRow], widest: u32) {
-        let queries: Vec<u128> = sampled.iter().map(|row| row.fingerprint).collect();
-        let narrow_queries: Vec<u64> = queries.iter().map(|&query| query as u64).collect();
-        for (tile, first) in self.wide.chunks(TILE_ROWS).zip((0..).step_by(TILE_ROWS)) {
+        let distances = widest as usize + 1;
+        let none = || vec![0u64; sampled.len() * distances];
+        let wide: Vec<u128> = sampled.iter().map(|row| row.fingerprint).collect();
+        let narrow: Vec<u64> = wide.iter().map(|&query| query as u64).collect();
+        let positions = (self.first..).step_by(MAX_TABLE_ROWS);
+        let tiles: Vec<(usize, &[u128])> = positions.zip(self.wide.chunks(MAX_TABLE_ROWS)).collect();
+        let count_tile = |mut counts: Vec<u64>, &(first, tile): &(usize, &[u128])| {
             let mut count = |query: u32, row: u32, distance: u8| {
-                let sampled = &mut sampled[query as usize];
-                let position = self.first + first + row as usize;
-                sampled.within[usize::from(distance)] += u64::from(position != sampled.position);
+                let query = query as usize;
+                let is_other = first + row as usize != sampled[query].position;
+                counts[query * distances + usize::from(distance)] += u64::from(is_other);
             };
             match &self.narrow {
                 Some(rows) => {
-                    let tile = &rows[first..first + tile.len()];
-                    hamming_many_to_many(&narrow_queries, tile, widest, &mut count);
+                    let rows = &rows[first - self.first..][..tile.len()];
+                    hamming_many_to_many(&narrow, rows, widest, &mut count);
                 }
-                None => hamming_many_to_many(&queries, tile, widest, &mut count),
+                None => hamming_many_to_many(&wide, tile, widest, &mut count),
+            }
+            counts
+        };
+        let sum = |mut sum: Vec<u64>, counts: Vec<u64>| {
+            for (sum, count) in sum.iter_mut().zip(counts) {
+                *sum += count;
+            }
+            sum
+        };
+        let counts = tiles.par_iter().fold(none, count_tile).reduce(none, sum);
+        for (row, counts) in sampled.iter_mut().zip(counts.chunks_exact(distances)) {
+            for (sum, count) in row.within.iter_mut().zip(counts) {
+                *sum += count;
             }
         }
     }

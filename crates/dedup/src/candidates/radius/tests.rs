@@ -132,6 +132,29 @@ impl Fingerprints for Blocks<'_> {
     }
 }
 
+/// The kernel is given tiles of 4096 rows.
+#[test]
+fn rows_of_all_tiles_are_counted() {
+    let mut rows = close(9000, 48);
+    rows.sort_unstable();
+    let jaccard = |_, _| Ok(0.0);
+    let sample: Vec<usize> = (0..9000).step_by(90).collect();
+    for bits in [64, 128] {
+        let whole = density::measure(rows.as_slice(), &sample, bits, 12, &jaccard).unwrap();
+        let low = |row: u128| row & (u128::MAX >> (128 - bits));
+        let near = |a: usize, b: usize| a != b && (low(rows[a]) ^ low(rows[b])).count_ones() <= 12;
+        let neighbors = |&at: &usize| (0..rows.len()).filter(|&other| near(at, other)).count().min(1000);
+        let counted: usize = sample.iter().map(neighbors).sum();
+        assert!(counted > 0);
+        let twice = whole.candidates[12] * 2.0 * sample.len() as f64;
+        assert_eq!(twice.round() as usize, counted);
+        for block in [4096, 5000, 9000] {
+            let blocks = density::measure(&Blocks(&rows, block), &sample, bits, 12, &jaccard);
+            assert_eq!(blocks.unwrap(), whole);
+        }
+    }
+}
+
 #[test]
 fn blocks_do_not_change_the_density() {
     let mut rows = close(3000, 48);

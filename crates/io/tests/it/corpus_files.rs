@@ -3,7 +3,7 @@
 #![allow(
     dead_code,
     unreachable_pub,
-    reason = "shared by test binaries, each of which uses its part"
+    reason = "shared with the tests of another crate, which use a part"
 )]
 
 use std::fs;

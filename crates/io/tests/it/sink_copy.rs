@@ -1,14 +1,12 @@
 //! The second pass: kept and removed records are copied byte for byte.
 
-mod corpus_files;
-
 use std::cell::RefCell;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use corpus_files::{Inputs, Kind, Owned, packed, read_all, unpacked};
+use crate::corpus_files::{Inputs, Kind, Owned, packed, read_all, unpacked};
 use proptest::prelude::*;
 use twinprint_io::sink::{CopyCounts, RecordAction, SinkError, copy_records};
 use twinprint_io::source::{Codec, SourceOptions, Sources};

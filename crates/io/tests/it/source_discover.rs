@@ -1,12 +1,10 @@
 //! Discovery of files: folders, globs, patterns, stdin, limits and unreadable inputs.
 
-mod corpus_files;
-
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use corpus_files::{Inputs, Kind, read_all};
+use crate::corpus_files::{Inputs, Kind, read_all};
 use twinprint_io::source::{Codec, Format, SourceError, SourceOptions, Sources};
 
 fn plain() -> SourceOptions {
@@ -362,7 +360,7 @@ fn an_unreadable_directory_or_file_is_named() {
     let folder = (!ignored).then(|| inputs.read(&[&inputs.path("")], &plain()));
     mode(&shut, 0o755);
     if ignored {
-        if let Err(why) = as_nobody("an_unreadable_directory_or_file_is_named") {
+        if let Err(why) = as_nobody("source_discover::an_unreadable_directory_or_file_is_named") {
             println!("SKIPPED: root may read everything, and {why}");
         }
         return;
@@ -382,7 +380,7 @@ fn an_unreadable_directory_or_file_is_named() {
     assert!(records[1].reason().to_string().contains("cannot be read"));
 }
 
-/// Runs one test of this binary as a user without the rights of root.
+/// Runs one test of this program, given by its full name, as a user without the rights of root.
 #[cfg(unix)]
 fn as_nobody(test: &str) -> Result<(), String> {
     let binary = std::env::current_exe().expect("a path");

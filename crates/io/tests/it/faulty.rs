@@ -1,11 +1,5 @@
 //! A storage that fails at a chosen byte or operation.
 
-#![allow(
-    dead_code,
-    unreachable_pub,
-    reason = "shared by test binaries, each of which uses its part"
-)]
-
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
@@ -15,7 +9,7 @@ use twinprint_io::sink::{Disk, RawFile, Storage};
 
 /// A storage that fails after a number of bytes or operations, with an error of a kind.
 #[derive(Debug, Clone)]
-pub struct Faulty {
+pub(crate) struct Faulty {
     /// The number of further bytes that can be written.
     bytes_left: Arc<AtomicU64>,
     /// The number of further operations, other than writes, that succeed.
@@ -24,7 +18,7 @@ pub struct Faulty {
 }
 
 impl Faulty {
-    pub fn after_bytes(bytes: u64, kind: io::ErrorKind) -> Self {
+    pub(crate) fn after_bytes(bytes: u64, kind: io::ErrorKind) -> Self {
         Self {
             bytes_left: Arc::new(bytes.into()),
             operations_left: Arc::new(u64::MAX.into()),
@@ -32,7 +26,7 @@ impl Faulty {
         }
     }
 
-    pub fn after_operations(operations: u64, kind: io::ErrorKind) -> Self {
+    pub(crate) fn after_operations(operations: u64, kind: io::ErrorKind) -> Self {
         Self {
             bytes_left: Arc::new(u64::MAX.into()),
             operations_left: Arc::new(operations.into()),

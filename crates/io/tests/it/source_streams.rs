@@ -1,8 +1,6 @@
 //! Compressed streams: complete, truncated, damaged, and with lines that are too long.
 
-mod corpus_files;
-
-use corpus_files::{Inputs, Kind, packed};
+use crate::corpus_files::{Inputs, Kind, packed};
 use twinprint_io::source::{RecordKind, RejectReason, SourceOptions};
 
 const CODECS: [&str; 6] = ["", ".gz", ".zst", ".bz2", ".xz", ".lz4"];

@@ -1,14 +1,11 @@
 //! Truncated and changed tables: every row is a document, a reject, or counted as lost.
-#![cfg(feature = "tables")]
-
-mod corpus_files;
 
 use std::sync::Arc;
 
+use crate::corpus_files::{Inputs, Kind, Owned, read_all};
 use arrow_array::{RecordBatch, StringArray};
 use arrow_ipc::writer::{FileWriter, StreamWriter};
 use arrow_schema::{DataType, Field, Schema};
-use corpus_files::{Inputs, Kind, Owned, read_all};
 use parquet::data_type::{ByteArray, ByteArrayType};
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;

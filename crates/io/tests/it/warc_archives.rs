@@ -1,12 +1,10 @@
 //! Generated web archives: every record is a document, a reject, or counted as another kind. Every byte of a record that is not rejected
 //! is in `kept/` or `removed/`.
 
-mod corpus_files;
-
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use corpus_files::{Inputs, gzip, unpacked};
+use crate::corpus_files::{Inputs, gzip, unpacked};
 use proptest::prelude::*;
 use twinprint_io::sink::{RecordAction, copy_records};
 use twinprint_io::source::{RecordKind, SourceOptions, Sources};

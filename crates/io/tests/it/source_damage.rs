@@ -1,10 +1,8 @@
 //! Files that are truncated, changed or followed by junk: the loss is reported and counted, and the rest is read.
 
-mod corpus_files;
-
 use std::io::Read;
 
-use corpus_files::{Inputs, Kind, Owned, packed, read_all};
+use crate::corpus_files::{Inputs, Kind, Owned, packed, read_all};
 use proptest::prelude::*;
 use twinprint_io::source::{Intake, SourceError, SourceOptions};
 

@@ -1,10 +1,8 @@
 //! Tables and arrays compared with the csv crate and serde_json, which read the whole file at once.
 
-mod corpus_files;
-
 use std::fs;
 
-use corpus_files::{Inputs, Kind, Owned, read_all, unpacked};
+use crate::corpus_files::{Inputs, Kind, Owned, read_all, unpacked};
 use proptest::prelude::*;
 use serde_json::Value;
 use twinprint_io::sink::{RecordAction, copy_records};

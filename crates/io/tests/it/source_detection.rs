@@ -1,10 +1,8 @@
 //! Detection of formats: by extension, by the first bytes, and by the fields of the first records.
 
-mod corpus_files;
-
 use std::fs;
 
-use corpus_files::{Inputs, read_all};
+use crate::corpus_files::{Inputs, read_all};
 use twinprint_io::source::{Format, SourceOptions, Sources};
 
 fn plain() -> SourceOptions {

@@ -1,14 +1,11 @@
 //! Copies to a disk that is full or fails.
 
-mod corpus_files;
-mod faulty;
-
 use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
-use corpus_files::{Inputs, read_all};
-use faulty::Faulty;
+use crate::corpus_files::{Inputs, read_all};
+use crate::faulty::Faulty;
 use twinprint_io::sink::{OutputDir, RecordAction, SinkError, copy_records, copy_records_to};
 use twinprint_io::source::SourceOptions;
 

@@ -1,8 +1,6 @@
 //! The records of lines and of whole files.
 
-mod corpus_files;
-
-use corpus_files::{Inputs, Kind, read_all};
+use crate::corpus_files::{Inputs, Kind, read_all};
 use proptest::prelude::*;
 use twinprint_io::source::{Format, RejectReason, SortValue, SourceOptions};
 

@@ -1,11 +1,9 @@
 //! The output directory and its files.
 
-mod faulty;
-
 use std::fs;
 use std::io::{ErrorKind, Write};
 
-use faulty::Faulty;
+use crate::faulty::Faulty;
 use proptest::prelude::*;
 use twinprint_io::sink::{OutputDir, SinkError};
 

@@ -1,8 +1,6 @@
 //! Undecodable bytes in every format and codec: each rejects only its own record, and every loss is counted.
 
-mod corpus_files;
-
-use corpus_files::{Inputs, Kind, Owned, read_all, unpacked};
+use crate::corpus_files::{Inputs, Kind, Owned, read_all, unpacked};
 use proptest::prelude::*;
 use twinprint_io::sink::{RecordAction, copy_records};
 use twinprint_io::source::{Charset, RejectReason, SourceOptions};

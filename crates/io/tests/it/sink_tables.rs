@@ -1,5 +1,4 @@
 //! Tables copied row by row, compared with the filtered rows of the row reader of the Parquet crate.
-#![cfg(feature = "tables")]
 
 use std::fs::{self, File};
 use std::path::Path;
