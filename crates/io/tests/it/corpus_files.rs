@@ -15,6 +15,20 @@ use flate2::write::GzEncoder;
 use tempfile::TempDir;
 use twinprint_io::source::{RecordKind, RejectReason, SortValue, SourceError, SourceOptions, Sources};
 
+/// The default options.
+pub fn plain() -> SourceOptions {
+    SourceOptions::default()
+}
+
+/// The paths of the files, as a result names them.
+pub fn output_paths(sources: &Sources) -> Vec<&str> {
+    sources
+        .list()
+        .iter()
+        .map(|f| f.relative.to_str().expect("UTF-8"))
+        .collect()
+}
+
 /// A record with owned contents.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Kind {

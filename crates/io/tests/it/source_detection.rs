@@ -2,20 +2,8 @@
 
 use std::fs;
 
-use crate::corpus_files::{Inputs, read_all};
-use twinprint_io::source::{Format, SourceOptions, Sources};
-
-fn plain() -> SourceOptions {
-    SourceOptions::default()
-}
-
-fn output_paths(sources: &Sources) -> Vec<&str> {
-    sources
-        .list()
-        .iter()
-        .map(|f| f.relative.to_str().expect("UTF-8"))
-        .collect()
-}
+use crate::corpus_files::{Inputs, output_paths, plain, read_all};
+use twinprint_io::source::{Format, SourceOptions};
 
 #[test]
 fn extra_extensions_and_any_text_add_files() {

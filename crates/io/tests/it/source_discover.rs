@@ -4,20 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use crate::corpus_files::{Inputs, Kind, read_all};
-use twinprint_io::source::{Codec, Format, SourceError, SourceOptions, Sources};
-
-fn plain() -> SourceOptions {
-    SourceOptions::default()
-}
-
-fn output_paths(sources: &Sources) -> Vec<&str> {
-    sources
-        .list()
-        .iter()
-        .map(|f| f.relative.to_str().expect("UTF-8"))
-        .collect()
-}
+use crate::corpus_files::{Inputs, Kind, output_paths, plain, read_all};
+use twinprint_io::source::{Codec, Format, SourceError, SourceOptions};
 
 #[test]
 fn a_folder_yields_its_files_in_path_order_and_counts_skipped_ones() {

@@ -2,15 +2,11 @@
 
 use std::fs;
 
-use crate::corpus_files::{Inputs, Kind, Owned, read_all, unpacked};
+use crate::corpus_files::{Inputs, Kind, Owned, plain, read_all, unpacked};
 use proptest::prelude::*;
 use serde_json::Value;
 use twinprint_io::sink::{RecordAction, copy_records};
 use twinprint_io::source::{Charset, Loss, RejectReason, SourceOptions, Sources};
-
-fn plain() -> SourceOptions {
-    SourceOptions::default()
-}
 
 /// Copies the records of a file by `fate`. Returns the kept and the removed bytes.
 fn copied(

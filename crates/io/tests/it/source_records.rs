@@ -1,12 +1,8 @@
 //! The records of lines and of whole files.
 
-use crate::corpus_files::{Inputs, Kind, read_all};
+use crate::corpus_files::{Inputs, Kind, plain, read_all};
 use proptest::prelude::*;
 use twinprint_io::source::{Format, RejectReason, SortValue, SourceOptions};
-
-fn plain() -> SourceOptions {
-    SourceOptions::default()
-}
 
 #[test]
 fn a_jsonl_file_yields_documents_rejects_and_blanks_in_order() {
