@@ -2,7 +2,6 @@
 
 #![expect(
     clippy::missing_panics_doc,
-    clippy::missing_errors_doc,
     reason = "clippy checks private items here, and tests panic on purpose"
 )]
 
@@ -13,92 +12,8 @@ use twinprint_fingerprint::{
     hash_windows_64_at,
 };
 
-type Hit = (u32, u32, u8);
-
-/// The hits in the documented order.
-fn expected<W: Width>(a: &[W], b: &[W], k: u32, wanted: impl Fn(usize, usize) -> bool) -> Vec<Hit> {
-    let mut hits = Vec::new();
-    for (i, &x) in a.iter().enumerate() {
-        for (j, &y) in b.iter().enumerate() {
-            if wanted(i, j) && x.distance(y) <= k {
-                hits.push((i as u32, j as u32, x.distance(y) as u8));
-            }
-        }
-    }
-    hits.sort_by_key(|&(i, j, _)| (i / 4, j, i));
-    hits
-}
-
-fn check<W: Width>(a: &[W], b: &[W], k: u32) -> Result<(), TestCaseError> {
-    for level in Level::available() {
-        let mut got = Vec::new();
-        kernel::hamming_many_to_many_at(level, a, b, k, &mut |i, j, d| got.push((i, j, d)));
-        prop_assert_eq!(
-            &got,
-            &expected(a, b, k, |_, _| true),
-            "{} {}x{}",
-            level,
-            a.len(),
-            b.len()
-        );
-
-        got.clear();
-        kernel::hamming_within_at(level, b, k, &mut |i, j, d| got.push((i, j, d)));
-        prop_assert_eq!(
-            &got,
-            &expected(b, b, k, |i, j| i < j),
-            "{} within {}",
-            level,
-            b.len()
-        );
-
-        for &query in a.first().iter().chain(&a.last()) {
-            let before = RowDistance { row: 9, distance: 9 };
-            let mut got = vec![before];
-            kernel::hamming_one_to_many_at(level, *query, b, k, &mut got);
-            let want = expected(&[*query], b, k, |_, _| true);
-            let want: Vec<RowDistance> = [before]
-                .into_iter()
-                .chain(
-                    want.iter()
-                        .map(|&(_, row, distance)| RowDistance { row, distance }),
-                )
-                .collect();
-            prop_assert_eq!(&got, &want, "{} one to {}", level, b.len());
-        }
-    }
-    Ok(())
-}
-
-/// Rows with small distances, so that every radius has hits and misses.
-fn rows(most: usize) -> impl Strategy<Value = Vec<u128>> {
-    let row = (any::<u128>(), any::<u128>(), any::<u128>(), 0u8..4).prop_map(|(x, y, z, kind)| match kind {
-        0 => x,
-        1 => x & y & z,
-        2 => 1 << (x % 128),
-        _ => 0,
-    });
-    prop::collection::vec(row, 0..most)
-}
-
-fn skip(rows: &[u128], skip: usize) -> &[u128] {
-    &rows[skip.min(rows.len())..]
-}
-
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
-
-    #[test]
-    fn hamming(a in rows(14), b in rows(70), k in 0u32..=129, from in 0usize..3) {
-        fn narrow<W: Width>(rows: &[u128]) -> Vec<W> {
-            rows.iter().map(|&x| W::truncate(x)).collect()
-        }
-        check(skip(&a, from), skip(&b, from), k)?;
-        let (x, y) = (narrow::<u64>(&a), narrow::<u64>(&b));
-        check(&x[from.min(x.len())..], &y[from.min(y.len())..], k)?;
-        check(&narrow::<u32>(&a), &narrow::<u32>(&b), k)?;
-        check(&narrow::<u16>(&a), &narrow::<u16>(&b), k)?;
-    }
 
     #[test]
     fn columns(
@@ -242,19 +157,6 @@ proptest! {
             hash_short_features_at(level, &key, &features, &mut low);
             prop_assert_eq!(&full, &want, "128 bits at {}", level);
             prop_assert!(low.iter().zip(&want).all(|(&l, &w)| l == w as u64), "64 bits at {}", level);
-        }
-    }
-}
-
-#[test]
-fn long_blocks_with_hits_in_every_tile() {
-    // Enough rows for every step of the loops: pairs of vectors, single vectors, remaining rows.
-    for n in [1usize, 7, 8, 15, 16, 17, 31, 33, 64, 100, 257] {
-        let rows: Vec<u128> = (0..n as u128).map(|i| (1 << (i % 5)) | (i % 3) << 70).collect();
-        let low: Vec<u64> = rows.iter().map(|&row| row as u64).collect();
-        for k in [0, 1, 2, 3, 200] {
-            check(&rows[..n.min(9)], &rows, k).expect("wide rows");
-            check(&low[..n.min(9)], &low, k).expect("narrow rows");
         }
     }
 }

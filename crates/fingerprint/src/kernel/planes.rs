@@ -56,42 +56,25 @@ pub(super) struct Comparison<'r, R> {
 
 /// A fingerprint that may be compared by planes.
 pub(super) trait PlaneRow: Width {
-    /// Radii, ascending, and the number of digits up to each. Fewer digits take less time, but their bound is lower, so more
-    /// distances are computed. At 128 bits the numbers are those with the shortest joins of edited revisions in English and
-    /// Chinese (bench/record/2026-11-29-bit-planes.md). At 64 bits they are in about the same proportion to the radius.
-    const DIGITS: &[(u32, usize)];
-
-    /// Compares with the given number of digits and sets `done`. Does nothing if the number is not one of
-    /// [`DIGITS`](Self::DIGITS).
+    /// Compares with a number of digits that depends on the radius, and returns true. Returns false, and does nothing, if the radius is
+    /// too wide.
     ///
-    /// # Safety
-    /// The CPU has the instructions of `V`.
-    unsafe fn by_planes<V: WordVector>(
-        digits: usize,
-        rows: Comparison<'_, Self>,
-        hit: &mut PairHit,
-        done: &mut bool,
-    );
+    /// Fewer digits take less time, but their bound is lower, so more distances are computed. At 128 bits the numbers are those
+    /// with the shortest joins of edited revisions in English and Chinese (bench/record/2026-11-29-bit-planes.md). At 64 bits they
+    /// are in about the same proportion to the radius.
+    fn by_planes(level: Level, rows: Comparison<'_, Self>, hit: &mut PairHit) -> bool;
 }
 
+/// Implements [`PlaneRow`] by pairs of the widest radius and the number of digits up to it.
 macro_rules! plane_rows {
-    ($($int:ident: [$($most:literal => $digits:literal),*];)*) => {$(
+    ($($int:ident: [$($widest:literal => $digits:literal),*];)*) => {$(
         impl PlaneRow for $int {
-            const DIGITS: &[(u32, usize)] = &[$(($most, $digits)),*];
-
-            #[inline(always)]
-            unsafe fn by_planes<V: WordVector>(
-                digits: usize,
-                rows: Comparison<'_, Self>,
-                hit: &mut PairHit,
-                done: &mut bool,
-            ) {
-                *done = true;
-                match digits {
-                    // SAFETY: the caller guarantees that the CPU has the instructions of V.
-                    $($digits => unsafe { by_digits::<V, Self, $digits>(rows, hit) },)*
-                    _ => *done = false,
+            fn by_planes(level: Level, rows: Comparison<'_, Self>, hit: &mut PairHit) -> bool {
+                match rows.k {
+                    $(..=$widest => run::<Self, $digits>(level, rows, hit),)*
+                    _ => return false,
                 }
+                true
             }
         }
     )*};
@@ -103,43 +86,21 @@ plane_rows! {
 
 /// Fingerprints of 32 bits are compared row by row: eight of them fill a vector of AVX2.
 impl PlaneRow for u32 {
-    const DIGITS: &[(u32, usize)] = &[];
-
-    #[inline(always)]
-    unsafe fn by_planes<V: WordVector>(_: usize, _: Comparison<'_, Self>, _: &mut PairHit, _: &mut bool) {}
+    fn by_planes(_: Level, _: Comparison<'_, Self>, _: &mut PairHit) -> bool {
+        false
+    }
 }
 
 /// Calls `hit(i, j, distance)` for the pairs of a row i of `a` and a row j of `b` within Hamming distance `k`, and returns true. Returns
 /// false, and does nothing, where tables do not pay: for fingerprints of 32 bits, few rows, too many rows of `b`, or a wide radius.
 pub(super) fn compare<R: PlaneRow>(level: Level, rows: Comparison<'_, R>, hit: &mut PairHit) -> bool {
-    let Comparison { a, b, k, .. } = rows;
-    let digits = R::DIGITS.iter().find(|&&(most, _)| k <= most);
-    let Some(&(_, digits)) = digits else {
-        return false;
-    };
-    if a.len() < MIN_ROWS_OF_A || !(MIN_ROWS_OF_B..=MAX_TABLE_ROWS).contains(&b.len()) {
-        return false;
-    }
-    let mut done = false;
-    run(level, digits, rows, hit, &mut done);
-    done
+    rows.a.len() >= MIN_ROWS_OF_A
+        && (MIN_ROWS_OF_B..=MAX_TABLE_ROWS).contains(&rows.b.len())
+        && R::by_planes(level, rows, hit)
 }
 
-dispatch!(run [R: PlaneRow] [R]
-    (digits: usize, rows: Comparison<'_, R>, hit: &mut PairHit, done: &mut bool) = body::<U64s>);
-
-/// # Safety
-/// The CPU has the instructions of `V`.
-#[inline(always)]
-unsafe fn body<V: WordVector, R: PlaneRow>(
-    digits: usize,
-    rows: Comparison<'_, R>,
-    hit: &mut PairHit,
-    done: &mut bool,
-) {
-    // SAFETY: the caller guarantees that the CPU has the instructions of V.
-    unsafe { R::by_planes::<V>(digits, rows, hit, done) }
-}
+dispatch!(run [R: Width, const DIGITS: usize] [R, DIGITS]
+    (rows: Comparison<'_, R>, hit: &mut PairHit) = by_digits::<U64s>);
 
 /// # Safety
 /// The CPU has the instructions of `V`.
