@@ -19,7 +19,7 @@ use crate::spaces::{Splitter, WordKind};
 mod cache;
 pub(crate) mod dictionary;
 
-use cache::{BucketRef, SegmentationCache};
+use cache::{BucketRef, Run, SegmentationCache};
 use dictionary::{JIEBA, JiebaRs, Path};
 
 /// Name and version of the segmenter, which every profile contains: the jieba-rs release whose dictionary and
@@ -59,13 +59,12 @@ impl Segmenter {
         self.splitter
             .split(canonical, pieces, |word, kind, offset, pieces| match kind {
                 WordKind::Ideographs => {
-                    cut(word, 0..word.len(), Some(Script::Ideograph), offset, pieces, runs);
+                    let span = span_at(offset, 0..word.len());
+                    cut(canonical, span, Some(Script::Ideograph), pieces, runs);
                 }
                 // The characters of most words with accents need not be decoded.
-                WordKind::Mixed if !may_be_unspaced(word) => {
-                    cut(word, 0..word.len(), Some(Script::Spaced), offset, pieces, runs);
-                }
-                WordKind::Mixed => mixed_word(word, offset, pieces, runs),
+                WordKind::Mixed if !may_be_unspaced(word) => pieces.push(span_at(offset, 0..word.len())),
+                WordKind::Mixed => mixed_word(canonical, word, offset, pieces, runs),
             });
         if self.runs.is_empty() && words.is_empty() {
             // All pieces are words.
@@ -84,12 +83,12 @@ impl Segmenter {
             let (before, from) = self.pieces.split_at(run.piece as usize);
             words.extend_from_slice(before.get(done..).unwrap_or_default());
             done = run.piece as usize + 1;
-            let Some(&Span { start, end }) = from.first() else {
+            let Some(&span) = from.first() else {
                 break;
             };
-            let text = canonical.get(start as usize..end as usize).unwrap_or_default();
+            let start = span.start;
             self.cache.cut_with(
-                text,
+                Run::new(canonical, span),
                 run.bucket,
                 |run, word| by_dictionary(run, &mut self.path, word),
                 |from, to| {
@@ -105,14 +104,26 @@ impl Segmenter {
 }
 
 /// Cuts a word into runs of one script, and the runs into pieces. `word` begins at byte `offset` of the canonical text.
-fn mixed_word(word: &str, offset: u32, pieces: &mut Vec<Span>, runs: &mut Vec<IdeographRun>) {
+fn mixed_word(
+    canonical: &str,
+    word: &str,
+    offset: u32,
+    pieces: &mut Vec<Span>,
+    runs: &mut Vec<IdeographRun>,
+) {
     let mut start = 0;
     let mut run_script = None;
     let mut position = 0;
     while let Some((c, after)) = split_first(word, position) {
         let script = Script::of(c);
         if run_script != Some(script) {
-            cut(word, start..position, run_script, offset, pieces, runs);
+            cut(
+                canonical,
+                span_at(offset, start..position),
+                run_script,
+                pieces,
+                runs,
+            );
             start = position;
             run_script = Some(script);
         }
@@ -121,7 +132,13 @@ fn mixed_word(word: &str, offset: u32, pieces: &mut Vec<Span>, runs: &mut Vec<Id
         }
         position += c.len_utf8();
     }
-    cut(word, start..word.len(), run_script, offset, pieces, runs);
+    cut(
+        canonical,
+        span_at(offset, start..word.len()),
+        run_script,
+        pieces,
+        runs,
+    );
 }
 
 /// The character at byte `position`, and the bytes after this character.
@@ -140,42 +157,44 @@ fn common_ideographs(bytes: &[u8]) -> usize {
     ideographs.count() * 3
 }
 
+/// The span of a range of a word that begins at byte `offset` of the canonical text.
+fn span_at(offset: u32, range: Range<usize>) -> Span {
+    Span {
+        start: offset + range.start as u32,
+        end: offset + range.end as u32,
+    }
+}
+
 /// Cuts one run of a script into pieces. A run of several ideographs becomes one piece and is added to `runs`, to be
 /// cut later.
 fn cut(
-    text: &str,
-    range: Range<usize>,
+    canonical: &str,
+    span: Span,
     script: Option<Script>,
-    offset: u32,
     pieces: &mut Vec<Span>,
     runs: &mut Vec<IdeographRun>,
 ) {
-    let base = offset + range.start as u32;
-    let run = text.get(range).unwrap_or_default();
-    let span = |from: usize, to: usize| Span {
-        start: base + from as u32,
-        end: base + to as u32,
-    };
     match script {
         None => {}
-        Some(Script::Spaced) => pieces.push(span(0, run.len())),
+        Some(Script::Spaced) => pieces.push(span),
         Some(Script::Ideograph) => {
             // A run of at most four bytes is a single ideograph, which is a word.
-            if run.len() > 4 {
+            if span.end - span.start > 4 {
                 runs.push(IdeographRun {
                     piece: pieces.len() as u32,
-                    bucket: SegmentationCache::bucket(run),
+                    bucket: SegmentationCache::bucket(Run::new(canonical, span)),
                 });
             }
-            pieces.push(span(0, run.len()));
+            pieces.push(span);
         }
         Some(Script::Unspaced) => {
+            let run = Run::new(canonical, span).as_str();
             let ends = run.char_indices().map(|(start, c)| start + c.len_utf8());
             let pairs = run.char_indices().map(|(start, _)| start).zip(ends.skip(1));
             let before = pieces.len();
-            pieces.extend(pairs.map(|(from, to)| span(from, to)));
+            pieces.extend(pairs.map(|(from, to)| span_at(span.start, from..to)));
             if pieces.len() == before {
-                pieces.push(span(0, run.len()));
+                pieces.push(span);
             }
         }
     }

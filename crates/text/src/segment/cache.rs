@@ -7,6 +7,7 @@
 
 use std::fmt;
 
+use twinprint_fingerprint::Span;
 use twinprint_fingerprint::kernel::prefetch_read;
 
 /// The maximum length of a run in the table of short runs, in bytes: nine ideographs.
@@ -43,13 +44,78 @@ impl fmt::Debug for SegmentationCache {
     }
 }
 
+/// A run of ideographs in a text.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Run<'t> {
+    text: &'t str,
+    span: Span,
+}
+
+impl<'t> Run<'t> {
+    /// The run at a span of a text, which is at the bounds of characters.
+    pub(super) fn new(text: &'t str, span: Span) -> Self {
+        Self { text, span }
+    }
+
+    /// The run as a text of its own.
+    pub(super) fn as_str(self) -> &'t str {
+        let range = self.span.start as usize..self.span.end as usize;
+        self.text.get(range).unwrap_or_default()
+    }
+
+    fn len(self) -> usize {
+        (self.span.end - self.span.start) as usize
+    }
+
+    /// The bytes of the run, which has at most `N`, padded with zeros.
+    #[inline(always)]
+    fn padded<const N: usize>(self) -> [u8; N] {
+        debug_assert!(self.len() <= N);
+        let near = self.text.as_bytes().get(self.span.start as usize..);
+        // The bytes after the run are masked. A copy of as many bytes as the run has would be several times as slow.
+        match (
+            near.and_then(<[u8]>::first_chunk),
+            MASKS.get(LONG_BYTES - self.len()..).and_then(<[u8]>::first_chunk),
+        ) {
+            (Some(near), Some(mask)) => and(near, mask),
+            _ => padded_at_the_end(self.as_str()),
+        }
+    }
+}
+
+/// As many ones as a run can have bytes, and as many zeros as can follow them.
+const MASKS: [u8; 2 * LONG_BYTES] = {
+    let mut masks = [0; 2 * LONG_BYTES];
+    let mut i = 0;
+    while i < LONG_BYTES {
+        masks[i] = u8::MAX;
+        i += 1;
+    }
+    masks
+};
+
+#[inline(always)]
+fn and<const N: usize>(bytes: &[u8; N], mask: &[u8; N]) -> [u8; N] {
+    std::array::from_fn(|i| bytes[i] & mask[i])
+}
+
+/// [`Run::padded`] for a run near the end of its text.
+#[cold]
+fn padded_at_the_end<const N: usize>(run: &str) -> [u8; N] {
+    let mut padded = [0; N];
+    for (to, from) in padded.iter_mut().zip(run.as_bytes()) {
+        *to = *from;
+    }
+    padded
+}
+
 impl SegmentationCache {
     /// The bucket in which `run` may be cached.
-    pub(super) fn bucket(run: &str) -> BucketRef {
+    pub(super) fn bucket(run: Run<'_>) -> BucketRef {
         if run.len() <= SHORT_BYTES {
-            BucketRef::Short(bucket_hash(&padded::<SHORT_BYTES>(run)) % SHORT_BUCKETS as u32)
+            BucketRef::Short(bucket_hash(&run.padded::<SHORT_BYTES>()) % SHORT_BUCKETS as u32)
         } else if run.len() <= LONG_BYTES {
-            BucketRef::Long(bucket_hash(&padded::<LONG_BYTES>(run)) % LONG_BUCKETS as u32)
+            BucketRef::Long(bucket_hash(&run.padded::<LONG_BYTES>()) % LONG_BUCKETS as u32)
         } else {
             BucketRef::Uncached
         }
@@ -69,7 +135,7 @@ impl SegmentationCache {
     /// `word` is called.
     pub(super) fn cut_with(
         &mut self,
-        run: &str,
+        run: Run<'_>,
         bucket: BucketRef,
         mut cut: impl FnMut(&str, &mut dyn FnMut(usize, usize)),
         mut word: impl FnMut(usize, usize),
@@ -80,7 +146,7 @@ impl SegmentationCache {
             BucketRef::Uncached => None,
         };
         let Some(mut ends) = ends else {
-            return cut(run, &mut word);
+            return cut(run.as_str(), &mut word);
         };
         let mut from = 0;
         while ends != 0 {
@@ -123,7 +189,7 @@ impl<const N: usize> Table<N> {
     /// slot cannot store them.
     fn ends(
         &mut self,
-        run: &str,
+        run: Run<'_>,
         bucket: u32,
         buckets: usize,
         cut: &mut impl FnMut(&str, &mut dyn FnMut(usize, usize)),
@@ -132,13 +198,13 @@ impl<const N: usize> Table<N> {
             let empty = Slot { run: [0; N], ends: 0 };
             self.buckets = vec![Bucket([empty; 2]); buckets];
         }
-        let key = padded::<N>(run);
+        let key = run.padded::<N>();
         let Bucket([newer, older]) = self.buckets.get_mut(bucket as usize)?;
         if newer.ends != 0 && newer.run == key {
             return Some(newer.ends);
         }
         if older.ends == 0 || older.run != key {
-            let ends = ends_by(run, cut)?;
+            let ends = ends_by(run.as_str(), cut)?;
             *older = Slot { run: key, ends };
         }
         std::mem::swap(newer, older);
@@ -156,15 +222,6 @@ fn ends_by(run: &str, cut: &mut impl FnMut(&str, &mut dyn FnMut(usize, usize))) 
         ends |= 1u32 << (to / IDEOGRAPH_BYTES).saturating_sub(1).min(31);
     });
     whole.then_some(ends)
-}
-
-/// The bytes of a run of at most `N` bytes, padded with zeros.
-fn padded<const N: usize>(run: &str) -> [u8; N] {
-    let mut padded = [0; N];
-    for (to, from) in padded.iter_mut().zip(run.as_bytes()) {
-        *to = *from;
-    }
-    padded
 }
 
 /// A hash of a run, which selects its bucket: its 64-bit words are multiplied by an odd constant and the halves of the
@@ -212,8 +269,14 @@ mod tests {
         #[test]
         fn words_are_those_of_the_cutter(runs in prop::collection::vec("[一丁七万𠀀]{1,4}|[一丁七万]{9,22}", 1..60)) {
             let mut cache = SegmentationCache::default();
+            // All runs but the last have other bytes after them.
+            let text = runs.concat();
+            let mut start = 0;
             for run in &runs {
                 let expected = words(|word| cut(run, word));
+                let end = start + run.len() as u32;
+                let run = Run::new(&text, Span { start, end });
+                start = end;
                 let bucket = match SegmentationCache::bucket(run) {
                     BucketRef::Short(_) => BucketRef::Short(7),
                     BucketRef::Long(_) => BucketRef::Long(7),
