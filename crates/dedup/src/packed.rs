@@ -85,13 +85,13 @@ impl<I: Id, const K: usize> PackedRows<I, K> {
         }
     }
 
-    /// All numbers of a row.
+    /// The numbers in some columns of a row.
     #[inline]
-    pub(crate) fn row(&self, id: I) -> [u64; K] {
+    pub(crate) fn columns<const N: usize>(&self, id: I, columns: [usize; N]) -> [u64; N] {
         let (block, row) = (id.index() / BLOCK_ROWS, id.index() % BLOCK_ROWS);
         match self.blocks.get(block) {
-            Some(block) => std::array::from_fn(|column| block.get(&self.words, row, column)),
-            None => self.open[row],
+            Some(block) => columns.map(|column| block.get(&self.words, row, column)),
+            None => columns.map(|column| self.open[row][column]),
         }
     }
 
@@ -221,7 +221,7 @@ mod tests {
         }
         assert_eq!(table.len(), rows.len());
         for (id, row) in ids::<DocumentId>(rows.len()).zip(rows) {
-            assert_eq!(table.row(id), *row);
+            assert_eq!(table.columns(id, std::array::from_fn(|column| column)), *row);
             for (column, &value) in row.iter().enumerate() {
                 assert_eq!(table.get(id, column), value);
             }

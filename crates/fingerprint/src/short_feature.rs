@@ -62,11 +62,19 @@ impl ShortFeature {
         }
     }
 
-    /// The general case of [`cut`](Self::cut), for a feature that fewer than 16 bytes follow.
-    #[cold]
+    /// The general case of [`cut`](Self::cut), for a feature that begins fewer than 16 bytes before the end of the text. Many
+    /// features of a short text do.
+    #[inline(never)]
     fn at_the_end(bytes: &[u8], span: Span) -> Option<Self> {
         let (start, end) = span.clamped(bytes.len());
-        Self::new(&bytes[start..end])
+        let Some(last) = bytes.last_chunk::<16>() else {
+            return Self::new(&bytes[start..end]);
+        };
+        // The number of the last bytes that are before the feature. A span that ends before it begins is empty, and may begin
+        // earlier than these bytes.
+        let before = (start + last.len()).saturating_sub(bytes.len());
+        let rest = u128::from_le_bytes(*last).checked_shr(8 * before as u32);
+        Self::first(&rest.unwrap_or_default().to_le_bytes(), end - start)
     }
 
     /// Makes the number of the first `length` bytes; `None` if `length` exceeds [`MAX_BYTES`](Self::MAX_BYTES).

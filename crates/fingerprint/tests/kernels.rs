@@ -148,6 +148,8 @@ proptest! {
             let feature = ShortFeature::cut(&bytes, Span { start, end: start + n });
             prop_assert_eq!(feature, ShortFeature::new(text));
             prop_assert_eq!(feature.is_some(), text.len() <= ShortFeature::MAX_BYTES);
+            let reversed = Span { start: start + n + 1, end: start };
+            prop_assert_eq!(ShortFeature::cut(&bytes, reversed), ShortFeature::new(b""));
             features.extend(feature);
             want.extend(feature.map(|_| hash_one(&key, text)));
         }

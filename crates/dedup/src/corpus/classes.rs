@@ -68,19 +68,21 @@ impl Classes {
 
     /// The values of the text of a class.
     pub(crate) fn values(&self, class: ClassId) -> TextValues {
-        let row = self.rows.row(class);
-        let [block, offset, bytes] = [BLOCK, OFFSET, BYTES].map(|column| row[column] as u32);
+        let columns = [FEATURES, SHINGLES, MEASURE];
+        let [features, shingles, measure] = self.rows.columns(class, columns);
         TextValues {
-            text: TextRef::new(block, offset, bytes),
-            features: row[FEATURES] as u32,
-            shingles: row[SHINGLES] as u32,
-            measure: measure_of(row[MEASURE]),
+            text: self.text(class),
+            features: features as u32,
+            shingles: shingles as u32,
+            measure: measure_of(measure),
         }
     }
 
     /// The position of the canonical text of a class in the spool.
     pub(crate) fn text(&self, class: ClassId) -> TextRef {
-        self.values(class).text
+        let place = self.rows.columns(class, [BLOCK, OFFSET, BYTES]);
+        let [block, offset, bytes] = place.map(|number| number as u32);
+        TextRef::new(block, offset, bytes)
     }
 
     /// The block of the spool that has the canonical text of a class.

@@ -316,7 +316,7 @@ impl<'c> SetCache<'c> {
             if !is_wanted(self.grams(key, loader)?) {
                 return Ok(None);
             }
-            Ok(f(key, &loader.shingler.sort_grams()))
+            Ok(f(key, loader.shingler.sort_grams()))
         };
         let of_tasks: Vec<Vec<T>> = tasks
             .map_init(
@@ -339,7 +339,7 @@ impl<'c> SetCache<'c> {
 
     fn cut(&self, key: SetKey, loader: &mut Loader) -> Result<SharedSet, DedupError> {
         self.grams(key, loader)?;
-        Ok(Arc::new(ShingleSet::new(loader.shingler.sort_grams())))
+        Ok(Arc::new(ShingleSet::new(loader.shingler.sort_grams().to_vec())))
     }
 
     /// Makes the shingles of a text, in the order of the text and with repeats.

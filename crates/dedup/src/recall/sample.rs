@@ -27,6 +27,8 @@ const TOKEN_BYTES: u64 = 16;
 /// The largest number of postings of a head that are counted, for each sampled text. Beyond it, the texts that may
 /// still be drawn are searched in the postings.
 const MAX_COUNTED: usize = 8;
+/// The number of tokens of a head that are prefetched. At usual thresholds a head has fewer.
+const PREFETCHED: usize = 64;
 
 /// A text of the corpus, as the sample describes it.
 #[derive(Clone, Copy, Debug)]
@@ -243,6 +245,8 @@ impl Sample {
         hits.clear();
         let tokens = &self.tokens[position(text.measure)];
         let least = self.rule.least_shared(head);
+        let first = head.iter().take(PREFETCHED);
+        first.for_each(|&token| tokens.prefetch(token));
         let mut left = head.len();
         for &token in head {
             left -= 1;

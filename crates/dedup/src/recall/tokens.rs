@@ -1,5 +1,7 @@
 //! The tokens of the sampled texts, each with the texts that have it.
 
+use twinprint_fingerprint::kernel::prefetch_read;
+
 /// The number of bits of the bitmap for each token. One in so many tokens of other texts passes it.
 const BITS_PER_TOKEN: usize = 16;
 
@@ -65,6 +67,12 @@ impl SampledTokens {
     /// The bit of the bitmap for a scrambled token.
     fn address(&self, scrambled: u64) -> usize {
         (scrambled >> (64 - self.address_bits)) as usize
+    }
+
+    /// Fetches what [`range`](Self::range) reads first for a token. The bitmap may be larger than the caches of a core.
+    #[inline]
+    pub(super) fn prefetch(&self, token: u64) {
+        prefetch_read(&self.bitmap, self.address(scrambled(token)) / 64);
     }
 
     /// The range of the texts that have this token; `None` if no text has it.

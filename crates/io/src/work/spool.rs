@@ -161,13 +161,20 @@ impl Spool {
             // If all texts of a block are empty, the block may never have been written, so it must not be read.
             return Ok("");
         }
-        let failed = |source| WorkError::spool(self.path_of(text.block), source);
-        let block = self.block(text.block, buffer).map_err(failed)?;
+        let failed = |source: io::ErrorKind| WorkError::spool(self.path_of(text.block), source.into());
         let (start, end) = (text.offset as usize, text.offset as usize + text.len());
-        block
-            .get(start..end)
-            .and_then(|bytes| simdutf8::basic::from_utf8(bytes).ok())
-            .ok_or_else(|| failed(io::ErrorKind::InvalidData.into()))
+        let block = self.blocks.get(text.block as usize).copied();
+        let block = block.ok_or_else(|| failed(io::ErrorKind::InvalidInput))?;
+        let read = match &self.store {
+            Store::Memory(pieces) => block.texts_in(pieces).and_then(|texts| texts.get(start..end)),
+            Store::Disk(files) => {
+                let bytes = files.block(text.block, block, buffer);
+                let bytes = bytes.map_err(|source| WorkError::spool(self.path_of(text.block), source))?;
+                let bytes = bytes.get(start..end);
+                bytes.and_then(|bytes| simdutf8::basic::from_utf8(bytes).ok())
+            }
+        };
+        read.ok_or_else(|| failed(io::ErrorKind::InvalidData))
     }
 
     /// The file that contains a block, or the directory of a spool without a name.
@@ -180,20 +187,11 @@ impl Spool {
             .get(after.saturating_sub(1))
             .map_or(&self.dir, |file| file.file.path())
     }
+}
 
-    /// Returns the bytes of a block. Those of a file are read unless they are in `buffer`.
-    fn block<'b>(&'b self, number: u32, buffer: &'b mut BlockBuffer) -> io::Result<&'b [u8]> {
-        let block = *self
-            .blocks
-            .get(number as usize)
-            .ok_or(io::ErrorKind::InvalidInput)?;
-        let files = match &self.store {
-            Store::Memory(pieces) => {
-                let bytes = block.bytes_in(pieces);
-                return bytes.ok_or(io::ErrorKind::UnexpectedEof.into());
-            }
-            Store::Disk(files) => files,
-        };
+impl BlockFiles {
+    /// Returns the bytes of a block, which are read unless they are in `buffer`.
+    fn block<'b>(&self, number: u32, block: Block, buffer: &'b mut BlockBuffer) -> io::Result<&'b [u8]> {
         let BlockBuffer { bytes, loaded } = buffer;
         let size = block.size as usize;
         if bytes.len() < size {
@@ -202,14 +200,12 @@ impl Spool {
         let bytes = &mut bytes[..size];
         if *loaded != Some(number) {
             *loaded = None;
-            files.read(number, block, bytes)?;
+            self.read(number, block, bytes)?;
             *loaded = Some(number);
         }
         Ok(bytes)
     }
-}
 
-impl BlockFiles {
     /// Reads a block.
     fn read(&self, number: u32, Block { offset, sum, .. }: Block, bytes: &mut [u8]) -> io::Result<()> {
         match self {

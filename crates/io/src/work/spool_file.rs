@@ -20,20 +20,20 @@ impl Block {
     /// The size of a block's entry in the table of a file, in bytes.
     const ENTRY_BYTES: usize = 8;
 
-    /// The bytes of the block, which are in one of `pieces`.
-    pub(super) fn bytes_in(self, pieces: &[Piece]) -> Option<&[u8]> {
+    /// The texts of the block, which are in one of `pieces`.
+    pub(super) fn texts_in(self, pieces: &[Piece]) -> Option<&str> {
         let after = pieces.partition_point(|piece| piece.offset <= self.offset);
         let piece = &pieces[after.checked_sub(1)?];
         let start = usize::try_from(self.offset - piece.offset).ok()?;
-        piece.bytes.get(start..start + self.size as usize)
+        piece.texts.get(start..start + self.size as usize)
     }
 }
 
-/// The bytes of consecutive blocks.
+/// The texts of consecutive blocks, one after another.
 pub(super) struct Piece {
     /// The offset of the first byte in the spool.
     pub(super) offset: u64,
-    pub(super) bytes: Vec<u8>,
+    pub(super) texts: String,
 }
 
 /// A file of blocks with a name.

@@ -1,7 +1,7 @@
 //! Writes a [spool](super::Spool).
 //!
 //! Texts arrive in pieces: the texts of a part of the input, one after another. A piece is written or kept where it is, so texts
-//! are not copied to another buffer. Those after a text that is left out move forward. A block never reaches from one piece into
+//! are not copied to another buffer, unless one that is kept follows one that is left out. A block never reaches from one piece into
 //! the next.
 
 use std::fs::File;
@@ -101,9 +101,10 @@ impl SpoolWriter {
     pub fn add(&mut self, texts: String) -> AddedTexts<'_> {
         AddedTexts {
             writer: self,
-            bytes: texts.into_bytes(),
+            texts,
             next: 0,
-            kept: 0,
+            kept: String::new(),
+            kept_bytes: 0,
             open: 0,
         }
     }
@@ -130,7 +131,7 @@ impl SpoolWriter {
             let (pieces, written) = (&self.pieces, self.written);
             let unwritten = self.blocks.partition_point(|block| block.offset < written);
             self.blocks[unwritten..].par_iter_mut().for_each(|block| {
-                block.sum = crc32fast::hash(block.bytes_in(pieces).unwrap_or_default());
+                block.sum = crc32fast::hash(block.texts_in(pieces).unwrap_or_default().as_bytes());
             });
         }
         if let Target::Unnamed(file) | Target::Named(file) = &mut self.target {
@@ -138,8 +139,8 @@ impl SpoolWriter {
                 if piece.offset != self.written {
                     return Err(failed(io::Error::other("texts that were added are missing")));
                 }
-                self.written += piece.bytes.len() as u64;
-                for part in piece.bytes.chunks(WRITE_BYTES) {
+                self.written += piece.texts.len() as u64;
+                for part in piece.texts.as_bytes().chunks(WRITE_BYTES) {
                     file.write_all(part).map_err(failed)?;
                 }
             }
@@ -176,11 +177,13 @@ impl SpoolWriter {
 /// The texts of a new piece. Dropping this value adds the kept texts to the spool.
 pub struct AddedTexts<'w> {
     writer: &'w mut SpoolWriter,
-    bytes: Vec<u8>,
+    texts: String,
     /// The start of the next text.
     next: usize,
-    /// The end of the texts that are kept. They are moved to the start of `bytes`.
-    kept: usize,
+    /// The texts that are kept, once one of them follows one that is left out. Empty until then: the kept texts begin `texts`.
+    kept: String,
+    /// The size of the texts that are kept, in bytes.
+    kept_bytes: usize,
     /// The size of the last block, to which texts can be added.
     open: usize,
 }
@@ -189,22 +192,29 @@ impl AddedTexts<'_> {
     /// Keeps the next text, which has `len` bytes, and returns its position.
     ///
     /// # Errors
-    /// [`WorkError::Spool`] for a text of 4 GiB or more, and for one that is longer than what is left.
+    /// [`WorkError::Spool`] for a text of 4 GiB or more, and for one that is longer than what is left, or begins or ends within a
+    /// character.
     pub fn keep(&mut self, len: usize) -> Result<TextRef, WorkError> {
         let end = self.next.saturating_add(len);
-        let (Ok(size), true) = (u32::try_from(len), end <= self.bytes.len()) else {
-            let problem = format!("a text of {len} bytes is too long");
+        let (Ok(size), Some(text)) = (u32::try_from(len), self.texts.get(self.next..end)) else {
+            let problem = format!("a text of {len} bytes is too long, or there is none");
             return Err(WorkError::spool(&self.writer.dir, io::Error::other(problem)));
         };
+        if self.kept_bytes < self.next {
+            if self.kept.is_empty() {
+                self.kept
+                    .reserve_exact(self.kept_bytes + self.texts.len() - self.next);
+                self.kept
+                    .push_str(self.texts.get(..self.kept_bytes).unwrap_or_default());
+            }
+            self.kept.push_str(text);
+        }
         if self.open > 0 && self.open + len > BLOCK_BYTES {
             self.end_block();
         }
         let text = TextRef::new(self.writer.blocks.len() as u32, self.open as u32, size);
-        if self.kept < self.next {
-            self.bytes.copy_within(self.next..end, self.kept);
-        }
         self.next = end;
-        self.kept += len;
+        self.kept_bytes += len;
         self.open += len;
         Ok(text)
     }
@@ -228,19 +238,23 @@ impl AddedTexts<'_> {
 
 impl Drop for AddedTexts<'_> {
     fn drop(&mut self) {
-        if self.kept == 0 {
+        if self.kept_bytes == 0 {
             return;
         }
         self.end_block();
-        let mut bytes = std::mem::take(&mut self.bytes);
-        bytes.truncate(self.kept);
+        let (mut texts, kept) = (std::mem::take(&mut self.texts), std::mem::take(&mut self.kept));
+        if kept.is_empty() {
+            texts.truncate(self.kept_bytes);
+        } else {
+            texts = kept;
+        }
         // A piece that stays in memory gives back room beyond an eighth.
         let stays = matches!(self.writer.target, Target::Memory { most } if self.writer.bytes <= most);
-        if stays && bytes.capacity() / 8 > bytes.len() / 7 {
-            bytes.shrink_to_fit();
+        if stays && texts.capacity() / 8 > texts.len() / 7 {
+            texts.shrink_to_fit();
         }
-        let offset = self.writer.bytes - self.kept as u64;
-        self.writer.pieces.push(Piece { offset, bytes });
+        let offset = self.writer.bytes - self.kept_bytes as u64;
+        self.writer.pieces.push(Piece { offset, texts });
     }
 }
 
@@ -249,12 +263,16 @@ mod tests {
     use super::super::BlockBuffer;
     use super::*;
 
-    /// Adds texts as one piece. Every third is left out.
-    fn add(writer: &mut SpoolWriter, texts: &[String]) -> Vec<Option<TextRef>> {
+    /// Adds texts as one piece, except those that are left out by their numbers.
+    fn add(
+        writer: &mut SpoolWriter,
+        texts: &[String],
+        leaves_out: fn(usize) -> bool,
+    ) -> Vec<Option<TextRef>> {
         let mut added = writer.add(texts.concat());
         let mut places = Vec::new();
         for (i, text) in texts.iter().enumerate() {
-            if i % 3 == 1 {
+            if leaves_out(i) {
                 added.skip(text.len());
                 places.push(None);
             } else {
@@ -277,12 +295,13 @@ mod tests {
         for in_memory in [0, 4096, usize::MAX] {
             let dir = tempfile::tempdir().unwrap();
             let texts: Vec<String> = (0..300)
-                .map(|i| "wort ".repeat([0, 1, 7, 900, 40_000][i % 5]) + &i.to_string())
+                .map(|i| "wört ".repeat([0, 1, 7, 900, 40_000][i % 5]) + &i.to_string())
                 .collect();
             let mut writer = SpoolWriter::create(dir.path(), in_memory);
             let mut places = Vec::new();
+            let rules: [fn(usize) -> bool; 5] = [|_| false, |i| i % 3 == 1, |i| i < 2, |i| i > 4, |_| true];
             for (i, texts) in texts.chunks(7).enumerate() {
-                places.extend(add(&mut writer, texts));
+                places.extend(add(&mut writer, texts, rules[i % rules.len()]));
                 if i % 10 == 0 {
                     writer.flush().unwrap();
                 }
@@ -301,6 +320,15 @@ mod tests {
     }
 
     #[test]
+    fn a_part_of_a_character_is_no_text() {
+        let mut writer = SpoolWriter::create(Path::new("/"), usize::MAX);
+        let mut added = writer.add("aü".to_owned());
+        assert!(added.keep(2).is_err());
+        added.skip(2);
+        assert!(added.keep(1).is_err());
+    }
+
+    #[test]
     fn pieces_of_several_files_are_read_back_and_checked() {
         let dir = tempfile::tempdir().unwrap();
         let paths = ["a", "b"].map(|name| dir.path().join(name));
@@ -313,7 +341,7 @@ mod tests {
                     1 | 4 => vec![String::new(); 4],
                     _ => texts(file * 100 + piece * 7),
                 };
-                let places = add(&mut writer, &texts);
+                let places = add(&mut writer, &texts, |i| i % 3 == 1);
                 expected.extend(
                     places
                         .into_iter()
@@ -344,7 +372,7 @@ mod tests {
     fn nothing_is_written_after_a_failed_write() {
         let full = File::options().write(true).open("/dev/full").unwrap();
         let mut writer = SpoolWriter::on(Path::new("/dev"), Target::Named(full));
-        add(&mut writer, &texts(0));
+        add(&mut writer, &texts(0), |i| i % 3 == 1);
         assert!(writer.flush().is_err());
         let refused = writer.flush().unwrap_err();
         assert!(
@@ -353,7 +381,7 @@ mod tests {
         );
         assert!(writer.finish().is_err());
         let mut writer = SpoolWriter::create(Path::new("/missing"), 100);
-        add(&mut writer, &texts(0));
+        add(&mut writer, &texts(0), |i| i % 3 == 1);
         assert!(writer.flush().is_err(), "the directory is missing");
         assert!(writer.finish().is_err());
     }
@@ -366,7 +394,7 @@ mod tests {
         lost.keep(BLOCK_BYTES).unwrap();
         lost.keep(1).unwrap();
         std::mem::forget(lost);
-        add(&mut writer, &texts(0));
+        add(&mut writer, &texts(0), |i| i % 3 == 1);
         assert!(writer.finish().is_err());
     }
 }

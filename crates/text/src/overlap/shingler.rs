@@ -108,7 +108,7 @@ impl Shingler {
     /// or one ideograph. A text that is too short for a shingle is one shingle as a whole.
     pub fn shingle(&mut self, canonical: &str, measure: Measure) -> Vec<u64> {
         self.hash_grams(canonical, measure);
-        self.sort_grams()
+        self.sort_grams().to_vec()
     }
 
     /// Makes the hashed shingles of a canonical text in the order of the text, repeats included. They are the members of
@@ -139,11 +139,11 @@ impl Shingler {
     /// let mut shingler = Shingler::new(HashKey::PUBLIC);
     /// let text = "to be or not to be or not";
     /// let repeats = shingler.grams(text, Measure::WordGrams).len();
-    /// let set = shingler.sort_grams();
+    /// let set = shingler.sort_grams().to_vec();
     /// assert!(set.len() < repeats);
     /// assert_eq!(set, shingler.shingle(text, Measure::WordGrams));
     /// ```
-    pub fn sort_grams(&mut self) -> Vec<u64> {
+    pub fn sort_grams(&mut self) -> &[u64] {
         self.sorter.sort_distinct(&mut self.grams)
     }
 
