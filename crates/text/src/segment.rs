@@ -9,8 +9,6 @@
 //! The dictionary in `dictionary/` is the one of jieba-rs. `build.rs` converts it into a trie, which is compiled into
 //! the library.
 
-use std::ops::Range;
-
 use twinprint_fingerprint::Span;
 
 use crate::script::{Script, may_be_unspaced};
@@ -57,14 +55,15 @@ impl Segmenter {
         let runs = &mut self.runs;
         let pieces = &mut self.pieces;
         self.splitter
-            .split(canonical, pieces, |word, kind, offset, pieces| match kind {
-                WordKind::Ideographs => {
-                    let span = span_at(offset, 0..word.len());
-                    cut(canonical, span, Some(Script::Ideograph), pieces, runs);
+            .split(canonical, pieces, |word, kind, start, pieces| {
+                let end = start + word.len() as u32;
+                let span = Span { start, end };
+                match kind {
+                    WordKind::Ideographs => cut(canonical, span, Some(Script::Ideograph), pieces, runs),
+                    // The characters of most words with accents need not be decoded.
+                    WordKind::Mixed if !may_be_unspaced(word) => pieces.push(span),
+                    WordKind::Mixed => mixed_word(canonical, span, pieces, runs),
                 }
-                // The characters of most words with accents need not be decoded.
-                WordKind::Mixed if !may_be_unspaced(word) => pieces.push(span_at(offset, 0..word.len())),
-                WordKind::Mixed => mixed_word(canonical, word, offset, pieces, runs),
             });
         if self.runs.is_empty() && words.is_empty() {
             // All pieces are words.
@@ -103,42 +102,27 @@ impl Segmenter {
     }
 }
 
-/// Cuts a word into runs of one script, and the runs into pieces. `word` begins at byte `offset` of the canonical text.
-fn mixed_word(
-    canonical: &str,
-    word: &str,
-    offset: u32,
-    pieces: &mut Vec<Span>,
-    runs: &mut Vec<IdeographRun>,
-) {
-    let mut start = 0;
+/// Cuts a word of the canonical text into runs of one script, and the runs into pieces.
+fn mixed_word(canonical: &str, word: Span, pieces: &mut Vec<Span>, runs: &mut Vec<IdeographRun>) {
+    let text = canonical.get(..word.end as usize).unwrap_or_default();
+    let mut run = Span {
+        start: word.start,
+        end: word.start,
+    };
     let mut run_script = None;
-    let mut position = 0;
-    while let Some((c, after)) = split_first(word, position) {
+    while let Some((c, after)) = split_first(text, run.end as usize) {
         let script = Script::of(c);
         if run_script != Some(script) {
-            cut(
-                canonical,
-                span_at(offset, start..position),
-                run_script,
-                pieces,
-                runs,
-            );
-            start = position;
+            cut(canonical, run, run_script, pieces, runs);
+            run.start = run.end;
             run_script = Some(script);
         }
         if script == Script::Ideograph {
-            position += common_ideographs(after);
+            run.end += common_ideographs(after) as u32;
         }
-        position += c.len_utf8();
+        run.end += c.len_utf8() as u32;
     }
-    cut(
-        canonical,
-        span_at(offset, start..word.len()),
-        run_script,
-        pieces,
-        runs,
-    );
+    cut(canonical, run, run_script, pieces, runs);
 }
 
 /// The character at byte `position`, and the bytes after this character.
@@ -155,14 +139,6 @@ fn common_ideographs(bytes: &[u8]) -> usize {
         .iter()
         .take_while(|&&[first, second, _]| matches!(first, 0xE5..=0xE9) || first == 0xE4 && second >= 0xB8);
     ideographs.count() * 3
-}
-
-/// The span of a range of a word that begins at byte `offset` of the canonical text.
-fn span_at(offset: u32, range: Range<usize>) -> Span {
-    Span {
-        start: offset + range.start as u32,
-        end: offset + range.end as u32,
-    }
 }
 
 /// Cuts one run of a script into pieces. A run of several ideographs becomes one piece and is added to `runs`, to be
@@ -192,7 +168,10 @@ fn cut(
             let ends = run.char_indices().map(|(start, c)| start + c.len_utf8());
             let pairs = run.char_indices().map(|(start, _)| start).zip(ends.skip(1));
             let before = pieces.len();
-            pieces.extend(pairs.map(|(from, to)| span_at(span.start, from..to)));
+            pieces.extend(pairs.map(|(from, to)| Span {
+                start: span.start + from as u32,
+                end: span.start + to as u32,
+            }));
             if pieces.len() == before {
                 pieces.push(span);
             }
