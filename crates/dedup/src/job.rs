@@ -27,11 +27,11 @@ use crate::report::{self, Shown};
 use crate::stages::{self, Stage, StageStatus, TaskShare};
 use crate::write::{self, FinishedRun, RunInput};
 use twinprint_io::progress::{Progress, Unit};
-use twinprint_io::results::{OrderReport, Report, StageReport};
+use twinprint_io::results::{Report, StageReport};
 use twinprint_io::sink::ObjectFolder;
 use twinprint_io::source::{SourceOptions, Sources, is_remote};
 use twinprint_io::threads;
-use twinprint_io::work::WorkDir;
+use twinprint_io::work::{Spool, WorkDir};
 
 /// A run of [`dedup`]: the inputs, the options and the output directory.
 #[derive(Clone, Copy, Debug)]
@@ -382,14 +382,18 @@ impl<'j> Runner<'j> {
             },
             dir: Some(&dir),
         });
-        let Searched { tables, digest } = match searched {
+        let Searched {
+            tables,
+            spool,
+            digest,
+        } = match searched {
             Err(DedupError::Memory { .. }) if check_on_disk(job).is_ok() => {
                 return self.begin_again_on_disk(job, staged, &dir, work);
             }
             searched => searched?,
         };
         let names = tables.names(&sources);
-        let part_counts = match (self.options.parts, &tables.spool) {
+        let part_counts = match (self.options.parts, &spool) {
             (Some(least), Some(spool)) => self.stage("parts", 0, Unit::Steps, |job| {
                 let search = parts::PartsSearch {
                     corpus: &tables.corpus,
@@ -408,7 +412,7 @@ impl<'j> Runner<'j> {
         };
         let part_counts = match part_counts {
             Err(DedupError::Memory { .. }) if check_on_disk(job).is_ok() => {
-                drop(tables);
+                drop((tables, spool));
                 return self.begin_again_on_disk(job, staged, &dir, work);
             }
             part_counts => part_counts?,
@@ -422,25 +426,35 @@ impl<'j> Runner<'j> {
                 options: self.options,
             })
         };
-        let order = self.stage("write", write::bytes_to_write(&run), Unit::Bytes, |job| {
+        let shown = self.stage("write", write::bytes_to_write(&run), Unit::Bytes, |job| {
             let records = || match job.options.mode {
                 Mode::Remove | Mode::Annotate => write::copy_records(&run, &dir, work.path(), job.progress),
                 Mode::Report => Ok(None),
             };
-            let (order, clusters) = rayon::join(records, || write::write_clusters(&run, &dir));
-            clusters?;
+            let others = || {
+                write::write_clusters(&run, &dir)?;
+                let shown = Shown::collect(&run, spool.as_ref())?;
+                // No text is needed any more. To delete a spool of a gigabyte takes a tenth of a second.
+                drop(spool);
+                Ok::<Shown, DedupError>(shown)
+            };
+            let (order, shown) = rayon::join(records, others);
+            let shown = shown?;
             let order = order?;
             write::write_config(&run, &dir)?;
-            Ok(order)
+            Ok(shown.ordered(order))
         })?;
-        let shown = self.shown(&run, order)?;
-        let mut report = report::write(&shown, &dir)?;
+        let shown = shown.timed(std::mem::take(&mut self.stages), self.started);
         let (Some(mut append), Some(digest)) = (append, digest) else {
+            // The tables are freed meanwhile.
+            let (report, ()) = rayon::join(|| report::write(&shown, &dir), || drop(tables));
+            let report = report?;
             drop(work);
             let copy = self.copy_result(&dir)?;
             end_output(&dir, copy)?;
             return Ok(report);
         };
+        let mut report = report::write(&shown, &dir)?;
         let is_kept = |document| run.verdict(document).kept();
         let appended = append.add(&sources, &tables.corpus.documents, &is_kept, self.progress)?;
         self.check_cancelled()?;
@@ -450,13 +464,13 @@ impl<'j> Runner<'j> {
         Ok(report)
     }
 
-    /// Collects the report of a finished run, with the times of its stages.
+    /// Collects the report of a search whose result stays in memory, with the times of its stages.
     pub(crate) fn shown(
         &mut self,
         run: &FinishedRun<'_>,
-        order: Option<OrderReport>,
+        spool: Option<&Spool>,
     ) -> Result<Shown, DedupError> {
-        let shown = self.stage("report", 0, Unit::Steps, |_| Shown::collect(run, order))?;
+        let shown = self.stage("report", 0, Unit::Steps, |_| Shown::collect(run, spool))?;
         Ok(shown.timed(std::mem::take(&mut self.stages), self.started))
     }
 }

@@ -23,10 +23,14 @@ pub(super) fn sort(edges: &mut [Edge], items: usize) {
     }
     let lists: Lists<ItemId, ItemId, u32> =
         Lists::group(items, || edges.iter().map(|edge| (edge.item, edge.earlier)));
-    let grouped =
-        ids(items).flat_map(|item| lists.of(item).iter().map(move |&earlier| Edge { item, earlier }));
-    for (edge, grouped) in edges.iter_mut().zip(grouped) {
-        *edge = grouped;
+    let mut rest = &mut *edges;
+    for item in ids(items) {
+        let own = lists.of(item);
+        let (first, others) = rest.split_at_mut(own.len());
+        for (edge, &earlier) in first.iter_mut().zip(own) {
+            *edge = Edge { item, earlier };
+        }
+        rest = others;
     }
     edges
         .par_chunk_by_mut(|a, b| a.item == b.item)

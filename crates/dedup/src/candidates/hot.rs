@@ -6,7 +6,7 @@
 //! members.
 
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use rayon::prelude::*;
 use twinprint_cluster::JoinRole;
@@ -21,6 +21,9 @@ use super::{
 use crate::error::DedupError;
 use crate::ids::{Id, IdVec, ItemId, RowId, ids};
 use crate::options::DedupOptions;
+
+/// The least number of pairs of rows that one task sorts or expands.
+pub(super) const PAIRS_PER_TASK: usize = 4096;
 
 /// Two rows within the radius.
 pub(super) type RowPair = (RowId, RowId);
@@ -97,38 +100,34 @@ pub(super) fn join_rows<W: Width>(
         return Ok(take(collected));
     }
     found.hot = reported(rows, k, &hot);
-    let mut sorted = SortedPairs::new(rows.len());
+    let sorted = SortedPairs::new(rows.len());
     if complete {
-        sorted.add([&hot, &replaced], take(collected).into_iter());
+        let pairs = take(collected);
+        pairs.par_chunks(PAIRS_PER_TASK).for_each(|pairs| {
+            sorted.add([&hot, &replaced], pairs.iter().copied());
+        });
     } else {
         drop(take(collected));
-        let shared = Mutex::new(sorted);
         let is_hot = |row: u32| hot[RowId::new(row)];
         self_join_of_open(
             &rows.fingerprints,
             k,
             &choice.plan,
             &is_hot,
-            &|batch: &[Pair]| {
-                if let Ok(mut sorted) = shared.lock() {
-                    sorted.add([&hot, &replaced], batch.iter().map(both));
-                }
-            },
+            &|batch: &[Pair]| sorted.add([&hot, &replaced], batch.iter().map(both)),
         );
-        sorted = shared
-            .into_inner()
-            .unwrap_or_else(|_| SortedPairs::new(rows.len()));
     }
-    found.row_pairs = sorted.count;
+    found.row_pairs = sorted.count.into_inner();
+    let warm = sorted.warm.map(|warm| warm.map(AtomicBool::into_inner));
     let mut roles = found.roles.clone();
-    give_roles(rows, &hot, &sorted.warm[0], &mut roles);
+    give_roles(rows, &hot, &warm[0], &mut roles);
     if replaced == hot {
         found.roles = roles;
     } else {
-        give_roles(rows, &replaced, &sorted.warm[1], &mut found.roles);
+        give_roles(rows, &replaced, &warm[1], &mut found.roles);
         found.replaced = Some(ReplacedEdges { roles, k });
     }
-    Ok(sorted.cold)
+    Ok(take(sorted.cold))
 }
 
 /// Makes the items of hot rows core members of the set join, and those of warm rows at least fringe members.
@@ -175,33 +174,42 @@ pub(crate) fn is_hot((degree, items): (u32, usize), max_degree: Option<u32>) -> 
 /// left to the set join.
 struct SortedPairs {
     /// The pairs that become edges: neither row is left to the set join.
-    cold: Vec<RowPair>,
+    cold: Mutex<Vec<RowPair>>,
     /// The rows within the radius of a hot row, and those within the radius of a row that is left to the set join.
-    warm: [IdVec<RowId, bool>; 2],
+    warm: [IdVec<RowId, AtomicBool>; 2],
     /// The number of pairs with at most one hot row.
-    count: u64,
+    count: AtomicU64,
 }
 
 impl SortedPairs {
     fn new(rows: usize) -> Self {
+        let none = || (0..rows).map(|_| AtomicBool::new(false)).collect();
         Self {
-            cold: Vec::new(),
-            warm: [IdVec::filled(false, rows), IdVec::filled(false, rows)],
-            count: 0,
+            cold: Mutex::default(),
+            warm: [none(), none()],
+            count: AtomicU64::new(0),
         }
     }
 
-    /// Adds pairs. `hot` has the hot rows, and the rows that are left to the set join.
-    fn add(&mut self, hot: [&IdVec<RowId, bool>; 2], pairs: impl Iterator<Item = RowPair>) {
+    /// Adds pairs. Several threads may add pairs at a time. `hot` has the hot rows, and the rows that are left to the set join.
+    fn add(&self, hot: [&IdVec<RowId, bool>; 2], pairs: impl ExactSizeIterator<Item = RowPair>) {
+        let (mut cold, mut count) = (Vec::with_capacity(pairs.len()), 0);
         for (a, b) in pairs {
-            for (hot, warm) in hot.iter().zip(&mut self.warm) {
-                warm[b] |= hot[a];
-                warm[a] |= hot[b];
+            for (hot, warm) in hot.iter().zip(&self.warm) {
+                for (hot, row) in [(hot[a], b), (hot[b], a)] {
+                    if hot {
+                        warm[row].store(true, Ordering::Relaxed);
+                    }
+                }
             }
-            self.count += u64::from(!hot[0][a] || !hot[0][b]);
+            count += u64::from(!hot[0][a] || !hot[0][b]);
             if !hot[1][a] && !hot[1][b] {
-                self.cold.push((a, b));
+                cold.push((a, b));
             }
+        }
+        self.count.fetch_add(count, Ordering::Relaxed);
+        if let Ok(mut all) = self.cold.lock() {
+            all.extend(cold);
         }
     }
 }

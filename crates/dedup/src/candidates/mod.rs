@@ -27,8 +27,8 @@ mod text_counts;
 
 pub(crate) use edge::Edge;
 pub(crate) use exact::{SetJoinCost, SetJoinCosts, is_exact, join_nanoseconds};
-use hot::RowPair;
 pub(crate) use hot::{MAX_REPORTED_ROWS, affordable_degree, is_hot, row_role};
+use hot::{PAIRS_PER_TASK, RowPair};
 use limits::{EdgeLimits, allowed_edges};
 pub(crate) use limits::{edge_limit, max_edges};
 use rayon::prelude::*;
@@ -74,6 +74,9 @@ pub(crate) struct Candidates {
     pub(crate) edges: Vec<Edge>,
     /// For each item, its role in the set join.
     pub(crate) roles: IdVec<ItemId, JoinRole>,
+    /// For each item, true if it has an edge or takes part in the set join. Empty until the items are
+    /// [renumbered](Self::renumber).
+    connected: IdVec<ItemId, bool>,
     /// The limit on pairs of the set join if it replaces edges that do not fit into memory; otherwise `None`.
     replaced: Option<ReplacedEdges>,
     /// The hot rows, the largest first.
@@ -109,6 +112,7 @@ impl Candidates {
     /// Members of the set join with these roles, without edges.
     pub(crate) fn of_members(roles: IdVec<ItemId, JoinRole>) -> Self {
         Self {
+            connected: roles.iter().map(|&role| role != JoinRole::None).collect(),
             roles,
             ..Self::default()
         }
@@ -214,15 +218,9 @@ impl Candidates {
             || self.edges.binary_search(&Edge::between(a, b)).is_ok()
     }
 
-    /// For each item, true if it has an edge or takes part in the set join.
-    pub(crate) fn connected(&self) -> IdVec<ItemId, bool> {
-        let mut connected: IdVec<ItemId, bool> =
-            self.roles.iter().map(|&role| role != JoinRole::None).collect();
-        for edge in &self.edges {
-            connected[edge.item] = true;
-            connected[edge.earlier] = true;
-        }
-        connected
+    /// For each item, true if it has an edge or takes part in the set join. The items must be renumbered.
+    pub(crate) fn connected(&self) -> &IdVec<ItemId, bool> {
+        &self.connected
     }
 
     /// Renumbers the items of the edges: the former item `order[i]` becomes item i. In `order`, every item must come
@@ -240,6 +238,11 @@ impl Candidates {
         });
         edge::sort(&mut self.edges, order.len());
         self.roles = self.roles.permuted(order);
+        self.connected = self.roles.iter().map(|&role| role != JoinRole::None).collect();
+        for edge in &self.edges {
+            self.connected[edge.item] = true;
+            self.connected[edge.earlier] = true;
+        }
         if let Some(replaced) = &mut self.replaced {
             replaced.roles = replaced.roles.permuted(order);
         }
@@ -353,29 +356,40 @@ fn find_at<W: Width>(
     Ok(found)
 }
 
+/// The number of pairs of rows that are expanded before their edges are added to the others.
+const PAIRS_AT_A_TIME: usize = 1 << 20;
+
 /// Expands pairs of rows to edges: between the items of the two rows of each pair, and between the items of each row.
 /// Pairs with a core member are left to the set join.
 fn expand<W: Width>(rows: &JoinRows<W>, pairs: Vec<RowPair>, roles: &IdVec<ItemId, JoinRole>) -> Vec<Edge> {
     let mut edges = Vec::with_capacity(pairs.len());
-    let mut push = |a: ItemId, b: ItemId| {
+    let push = |edges: &mut Vec<Edge>, a: ItemId, b: ItemId| {
         if !in_set_join(roles[a], roles[b]) {
             edges.push(Edge::between(a, b));
         }
     };
-    for (a, b) in pairs {
-        for &a in rows.items(a) {
-            for &b in rows.items(b) {
-                push(a, b);
+    for pairs in pairs.chunks(PAIRS_AT_A_TIME) {
+        let tasks = pairs.par_chunks(PAIRS_PER_TASK);
+        edges.par_extend(tasks.flat_map_iter(|pairs| {
+            let mut edges = Vec::with_capacity(pairs.len());
+            for &(a, b) in pairs {
+                for &a in rows.items(a) {
+                    for &b in rows.items(b) {
+                        push(&mut edges, a, b);
+                    }
+                }
             }
-        }
+            edges
+        }));
     }
+    drop(pairs);
     for row in ids(rows.len()) {
         let items = rows.items(row);
         // All items of a hot row are core members, so pairs of them are not edges.
         if items.len() <= HOT_ROW_MIN_CLASSES {
             for (i, &b) in items.iter().enumerate() {
                 for &a in &items[..i] {
-                    push(a, b);
+                    push(&mut edges, a, b);
                 }
             }
         }

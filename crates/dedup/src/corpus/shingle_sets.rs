@@ -16,8 +16,10 @@ use crate::ids::ItemId;
 use twinprint_io::object_pool::ObjectPool;
 use twinprint_io::work::{BlockBuffer, Spool, TextRef};
 
+mod buffers;
 mod key;
 
+use self::buffers::SetBuffers;
 pub(crate) use self::key::{CorpusKey, key_of};
 
 /// A reference-counted shingle set.
@@ -26,6 +28,9 @@ pub(crate) type SharedSet = Arc<ShingleSet>;
 /// The minimum number of texts per parallel task. Neighbouring short texts are in one block of the spool, which
 /// a task reads once for all of them.
 const MIN_TEXTS_PER_TASK: usize = 8;
+
+/// The maximum number of texts per parallel task, so that the threads end their work at about the same time.
+const MAX_TEXTS_PER_TASK: usize = 32;
 
 /// The sketches take at most about one part in this number of the capacity of a cache.
 const SKETCH_SHARE: usize = 4;
@@ -64,8 +69,9 @@ pub(crate) struct SetCache<'c> {
     /// The sketches of sets that were made, which stay when the sets are dropped.
     sketches: FxHashMap<SetKey, KeptSketch>,
     sketch_bytes: usize,
-    /// The sets that were dropped since the last load. The next load frees them, on all threads.
+    /// The sets that were dropped since the last load. The next load takes over their buffers, and frees the others.
     dropped: Vec<SharedSet>,
+    buffers: SetBuffers,
     /// The bytes of the cached shingle sets and of the sketches.
     bytes: usize,
     capacity: usize,
@@ -148,6 +154,7 @@ impl<'c> SetCache<'c> {
             sketches: FxHashMap::default(),
             sketch_bytes: 0,
             dropped: Vec::new(),
+            buffers: SetBuffers::default(),
             bytes: 0,
             capacity,
             clock: 0,
@@ -210,6 +217,7 @@ impl<'c> SetCache<'c> {
         let loaded: Vec<(SetKey, SharedSet)> = missing
             .par_iter()
             .with_min_len(MIN_TEXTS_PER_TASK)
+            .with_max_len(MAX_TEXTS_PER_TASK)
             .map(|&key| {
                 let cut = |loader: &mut Loader| self.cut(key, loader);
                 Ok((key, self.loaders.with(|| self.loader(), cut)?))
@@ -223,6 +231,7 @@ impl<'c> SetCache<'c> {
             let last_used = clock;
             self.cached.insert(key, CachedSet { set, last_used });
         }
+        self.buffers.clear();
         Ok(())
     }
 
@@ -278,7 +287,10 @@ impl<'c> SetCache<'c> {
     pub(crate) fn are_apart(&self, keys: [SetKey; 2], least: f64) -> bool {
         let sketch = |key: SetKey| {
             let kept = self.sketches.get(&key)?;
-            kept.last_used.store(self.clock, Ordering::Relaxed);
+            // Threads share the sketch, and a store would take it from the caches of the others.
+            if kept.last_used.load(Ordering::Relaxed) != self.clock {
+                kept.last_used.store(self.clock, Ordering::Relaxed);
+            }
             Some(&kept.sketch)
         };
         match keys.map(sketch) {
@@ -339,7 +351,10 @@ impl<'c> SetCache<'c> {
 
     fn cut(&self, key: SetKey, loader: &mut Loader) -> Result<SharedSet, DedupError> {
         self.grams(key, loader)?;
-        Ok(Arc::new(ShingleSet::new(loader.shingler.sort_grams().to_vec())))
+        let shingles = loader.shingler.sort_grams();
+        let mut buffer = self.buffers.take(shingles.len());
+        buffer.extend_from_slice(shingles);
+        Ok(Arc::new(ShingleSet::in_buffer(buffer)))
     }
 
     /// Makes the shingles of a text, in the order of the text and with repeats.
@@ -373,7 +388,10 @@ impl<'c> SetCache<'c> {
             let bytes = dropped[first..].iter().map(|set: &SharedSet| set.bytes());
             self.bytes -= bytes.sum::<usize>();
         }
-        dropped.into_par_iter().for_each(drop);
+        let buffers = &self.buffers;
+        let buffer = |set| Arc::into_inner(set).map(ShingleSet::into_buffer);
+        let freed = dropped.into_par_iter().filter_map(buffer);
+        freed.for_each(|buffer| buffers.put(buffer));
     }
 }
 

@@ -82,7 +82,7 @@ pub fn find(
         let spool_dir = options.work_dir.clone().unwrap_or_else(std::env::temp_dir);
         let against = KnownStore::open(options, stores)?;
         let mut runner = Runner::new(&source_options, options, budget, progress, cancel);
-        let Searched { tables, .. } = runner.find(Search {
+        let Searched { tables, spool, .. } = runner.find(Search {
             sources: &sources,
             against: against.as_ref(),
             append: None,
@@ -98,7 +98,7 @@ pub fn find(
             source_options: &source_options,
             options,
         };
-        let shown = runner.shown(&tables.finished(input), None)?;
+        let shown = runner.shown(&tables.finished(input), spool.as_ref())?;
         Ok(Found {
             tables,
             shown,

@@ -23,6 +23,7 @@ use twinprint_io::number::counted;
 use twinprint_io::progress::Unit;
 use twinprint_io::sink::OutputDir;
 use twinprint_io::source::Sources;
+use twinprint_io::work::Spool;
 
 /// The input of a search.
 pub(crate) struct Search<'s, 'a> {
@@ -37,6 +38,8 @@ pub(crate) struct Search<'s, 'a> {
 /// The result of a search.
 pub(crate) struct Searched {
     pub(crate) tables: Tables,
+    /// The spool of texts; `None` in a run without verification.
+    pub(crate) spool: Option<Spool>,
     /// The digest of the documents, if the run adds to a store.
     pub(crate) digest: Option<u128>,
 }
@@ -215,11 +218,14 @@ impl Runner<'_> {
             probed,
             outcome,
             near_misses,
-            spool,
             pairs,
             rejected,
         };
-        Ok(Searched { tables, digest })
+        Ok(Searched {
+            tables,
+            spool,
+            digest,
+        })
     }
 
     /// Warns that the rule of [`Keep`] chooses among the documents of this run only: a known text is removed even if

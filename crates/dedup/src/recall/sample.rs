@@ -81,7 +81,18 @@ impl Choice {
 
     /// Considers a text that may be a duplicate. O(1), or O(log n) for a text that is chosen.
     pub(crate) fn offer(&mut self, text: &CorpusText) {
-        let own = (text.hash(self.seed, 0), text.order, text.item);
+        self.consider((text.hash(self.seed, 0), text.order, text.item));
+    }
+
+    /// Adds the texts that another choice has chosen among other texts.
+    pub(crate) fn with(mut self, other: Self) -> Self {
+        for own in other.chosen {
+            self.consider(own);
+        }
+        self
+    }
+
+    fn consider(&mut self, own: (u64, u64, u64)) {
         if self.chosen.len() < self.wanted {
             self.chosen.push(own);
         } else if self.chosen.peek().is_some_and(|largest| own < *largest) {

@@ -11,10 +11,16 @@ use crate::corpus::keep_order::KeepOrder;
 use crate::corpus::shingle_sets::{SetCache, SetKey, key_of};
 use crate::corpus::{Classes, TextValues};
 use crate::error::DedupError;
-use crate::ids::{Id, IdVec, ItemId};
+use crate::ids::{Id, IdVec, ItemId, par_ids};
 
 /// The number of texts that one thread joins at a time.
 const TEXTS_PER_TASK: usize = 256;
+
+/// The number of items among which one thread chooses, at least.
+const ITEMS_PER_CHOICE: usize = 4096;
+
+/// The number of chosen texts of which shingles are made at a time. The sample may not need those of all chosen texts.
+const TEXTS_AT_A_TIME: usize = 128;
 
 /// The search whose recall is measured.
 #[derive(Clone, Copy)]
@@ -36,7 +42,7 @@ pub(crate) struct SampledRun<'m> {
     /// For each item, true if it may be a duplicate.
     takes_part: IdVec<ItemId, bool>,
     /// For each item, true if it has candidates.
-    connected: IdVec<ItemId, bool>,
+    connected: &'m IdVec<ItemId, bool>,
     sample: Sample,
 }
 
@@ -55,20 +61,27 @@ impl<'m> SampledRun<'m> {
         let connected = search.candidates.connected();
         let count = connected.iter().filter(|&&connected| connected).count();
         let wanted = wanted_texts(count as u64, connected.len() as u64);
-        let mut choice = Choice::new(search.seed, wanted);
-        for (item, _) in takes_part.entries().filter(|&(_, &takes_part)| takes_part) {
-            choice.offer(&search.text(item));
-        }
+        let none = || Choice::new(search.seed, wanted);
+        let choice = par_ids::<ItemId>(takes_part.len())
+            .with_min_len(ITEMS_PER_CHOICE)
+            .filter(|&item| takes_part[item])
+            .fold(none, |mut choice, item| {
+                choice.offer(&search.text(item));
+                choice
+            })
+            .reduce(none, Choice::with);
         let key = key_of(classes);
-        let mut buffer = BlockBuffer::default();
-        let mut shingler = Shingler::for_one_run(key);
-        let chosen = choice.finish().into_iter().map(|item| {
+        let shingles = |(buffer, shingler): &mut (BlockBuffer, Shingler), &item: &u64| {
             let item = ItemId::new(item as u32);
             let text = search.text(item);
-            let canonical = search
-                .spool
-                .text(classes.text(keep.classes.of(item)), &mut buffer)?;
+            let canonical = search.spool.text(classes.text(keep.classes.of(item)), buffer)?;
             Ok::<_, DedupError>((text, shingler.shingle(canonical, text.measure)))
+        };
+        let chosen = choice.finish();
+        let chosen = chosen.chunks(TEXTS_AT_A_TIME).flat_map(|items| {
+            let buffers = || (BlockBuffer::default(), Shingler::for_one_run(key));
+            let texts: Vec<_> = items.par_iter().map_init(buffers, shingles).collect();
+            texts
         });
         let sample = Sample::new(key, search.threshold, search.seed, chosen)?;
         Ok(Self {

@@ -9,7 +9,6 @@ use twinprint_io::results::{
     SearchCounts, UnreadParts,
 };
 use twinprint_io::source::{Damage, FileIntake};
-use twinprint_io::work::Spool;
 use twinprint_text::fingerprint_hex;
 
 /// The largest number of plans in the report.
@@ -74,7 +73,6 @@ pub(super) fn counts(run: &FinishedRun<'_>, sizes: &IdVec<ItemId, u32>) -> Resul
     report.run.plan.clone_from(&run.tables.candidates.plan);
     report.run.plans = plans(run);
     report.parts = run.parts;
-    report.run.spool_bytes = run.tables.spool.as_ref().map_or(0, Spool::bytes);
     Ok(report)
 }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use twinprint_io::results::{DocumentReport, LargeCluster, OrderReport, PairReport, Report};
-use twinprint_io::work::BlockBuffer;
+use twinprint_io::work::{BlockBuffer, Spool};
 use twinprint_text::Measure;
 
 use super::collect;
@@ -75,9 +75,9 @@ impl ShownMembers {
 }
 
 impl Shown {
-    /// Collects the report of a run in memory without its times. `order` is the outcome of putting the records in
-    /// order. O(documents).
-    pub(crate) fn collect(run: &FinishedRun<'_>, order: Option<OrderReport>) -> Result<Self, DedupError> {
+    /// Collects the report of a run in memory without its times. `spool` has the texts; `None` in a run without verification.
+    /// O(documents).
+    pub(crate) fn collect(run: &FinishedRun<'_>, spool: Option<&Spool>) -> Result<Self, DedupError> {
         let mut sizes = run.sizes();
         // All documents of a group of known texts are removed, so such a group is not counted.
         for (size, class) in sizes.iter_mut().zip(run.tables.keep.classes.iter()) {
@@ -86,9 +86,9 @@ impl Shown {
             }
         }
         let mut report = collect::counts(run, &sizes)?;
-        report.order = order;
+        report.run.spool_bytes = spool.map_or(0, Spool::bytes);
         let examples = examples(run, &sizes);
-        let items = ItemsInMemory::new(run, &examples);
+        let items = ItemsInMemory::new(run, spool, &examples);
         let mut members = ShownMembers::of(examples.largest().map(|group| group.leader));
         for document in run.tables.corpus.documents.document_ids() {
             let verdict = run.verdict(document);
@@ -98,6 +98,12 @@ impl Shown {
             }
         }
         Self::new(report, &examples, members, |group| Ok(group.leader), &items)
+    }
+
+    /// Adds the outcome of putting the records in order.
+    pub(crate) fn ordered(mut self, order: Option<OrderReport>) -> Self {
+        self.report.order = order;
+        self
     }
 
     /// Adds the examples to a report, and prepares the comparison of at most some twenty pairs of texts. `key` is the number by which a
@@ -185,16 +191,18 @@ fn removed_pair(run: &FinishedRun<'_>, item: ItemId) -> ItemPair {
 /// The items that the report of a run in memory shows.
 struct ItemsInMemory<'r> {
     run: &'r FinishedRun<'r>,
+    spool: Option<&'r Spool>,
     by_rank: BTreeMap<u64, ItemId>,
 }
 
 impl<'r> ItemsInMemory<'r> {
-    fn new(run: &'r FinishedRun<'r>, examples: &Examples) -> Self {
+    fn new(run: &'r FinishedRun<'r>, spool: Option<&'r Spool>, examples: &Examples) -> Self {
         let shown: BTreeSet<u64> = examples.items().collect();
         let keep = &run.tables.keep;
         let items = ids(keep.len()).map(|item| (u64::from(keep.rank(item)), item));
         Self {
             run,
+            spool,
             by_rank: items.filter(|(rank, _)| shown.contains(rank)).collect(),
         }
     }
@@ -226,7 +234,7 @@ impl ShownItems for ItemsInMemory<'_> {
         buffer: &'b mut BlockBuffer,
     ) -> Result<Option<(&'b str, Measure)>, DedupError> {
         let tables = self.run.tables;
-        let Some(spool) = &tables.spool else {
+        let Some(spool) = self.spool else {
             return Ok(None);
         };
         let class = tables.keep.classes.of(self.item(item));

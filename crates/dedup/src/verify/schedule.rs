@@ -7,7 +7,7 @@
 use twinprint_cluster::JoinRole;
 
 use crate::candidates::Edge;
-use crate::ids::{IdVec, ItemId, Lists, ids};
+use crate::ids::{IdVec, ItemId, Lists, Offset, ids};
 
 /// Returns the order in which items are decided: a topological order along the edges. Items are numbered by rank in
 /// keep order, and each has one of the `roles`.
@@ -16,10 +16,19 @@ use crate::ids::{IdVec, ItemId, Lists, ids};
 /// earliest first. Two members of the set join, of which at least one is a core member, may turn out to be neighbours,
 /// so they keep their order. `edges` are sorted by item. O(items + edges).
 pub(crate) fn schedule(edges: &[Edge], roles: &IdVec<ItemId, JoinRole>) -> IdVec<ItemId, ItemId> {
+    // Smaller positions stay in the cache of a core.
+    match u32::try_from(edges.len()) {
+        Ok(_) => depth_first::<u32>(edges, roles),
+        Err(_) => depth_first::<u64>(edges, roles),
+    }
+}
+
+/// See [`schedule`]. `N` is the type of a position among the edges.
+fn depth_first<N: Offset>(edges: &[Edge], roles: &IdVec<ItemId, JoinRole>) -> IdVec<ItemId, ItemId> {
     /// The value in `waits` of an item that is ready or already in the order.
     const DECIDED: u32 = u32::MAX;
     let items = roles.len();
-    let later: Lists<ItemId, ItemId> =
+    let later: Lists<ItemId, ItemId, N> =
         Lists::group(items, || edges.iter().map(|edge| (edge.earlier, edge.item)));
     let member_order = MemberOrder::new(roles);
     // For each item, the number of items that it waits for.

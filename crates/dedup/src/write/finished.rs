@@ -14,7 +14,6 @@ use crate::verify::near_misses::NearMisses;
 use twinprint_cluster::Outcome;
 use twinprint_io::results::{PartsReport, RecallReport};
 use twinprint_io::source::{SourceOptions, Sources};
-use twinprint_io::work::Spool;
 
 /// The tables of a finished search.
 pub(crate) struct Tables {
@@ -30,8 +29,6 @@ pub(crate) struct Tables {
     pub(crate) probed: u64,
     pub(crate) outcome: Outcome,
     pub(crate) near_misses: NearMisses,
-    /// The spool of texts; `None` in a run without verification.
-    pub(crate) spool: Option<Spool>,
     pub(crate) pairs: WrittenPairs,
     /// The rejected records, if they are in memory.
     pub(crate) rejected: Vec<RejectedRecord>,

@@ -108,8 +108,9 @@ impl NumberFile {
         }
         // The decompressed length is not limited, because only one block at a time is in memory.
         let told = Arc::new(ReadProgress::default());
-        open_unpacked(file, self.codec, self.bytes, UnpackLimits::of_any_ratio(), &told)
-            .map_err(self.failed())
+        let unpacked = open_unpacked(file, self.codec, self.bytes, UnpackLimits::of_any_ratio(), &told);
+        let stream: Box<dyn Read + Send> = unpacked.map_err(self.failed())?;
+        Ok(stream)
     }
 
     fn unpacked_length(&self) -> Result<u64, RawError> {

@@ -47,11 +47,36 @@ struct SideOutput {
     begun: bool,
 }
 
-/// Adjacent bytes of a block that go to the same output, gathered into one write.
+/// The ranges of a block that wait to be written to each output, in order. Adjacent bytes are one range.
 #[derive(Default)]
 struct PendingBytes {
-    removed: bool,
-    range: Range<usize>,
+    kept: Vec<Range<usize>>,
+    removed: Vec<Range<usize>>,
+}
+
+impl PendingBytes {
+    /// Adds a range to the bytes for the removed or for the kept records.
+    fn add(&mut self, removed: bool, range: Range<usize>) {
+        let ranges = if removed {
+            &mut self.removed
+        } else {
+            &mut self.kept
+        };
+        match ranges.last_mut() {
+            Some(last) if last.end == range.start => last.end = range.end,
+            _ => ranges.push(range),
+        }
+    }
+
+    /// The output that gets the last byte of the block, if one does: true for that of the removed records.
+    fn last_output(&self, block_bytes: usize) -> Option<bool> {
+        let ends = |ranges: &[Range<usize>]| ranges.last().is_some_and(|range| range.end == block_bytes);
+        match (ends(&self.kept), ends(&self.removed)) {
+            (true, _) => Some(false),
+            (false, true) => Some(true),
+            (false, false) => None,
+        }
+    }
 }
 
 impl SideOutput {
@@ -85,6 +110,10 @@ impl SideOutput {
             Some(arrange) => arrange.append(bytes),
             None => self.packed.append(bytes),
         }
+    }
+
+    fn append_all(&mut self, data: &[u8], ranges: Vec<Range<usize>>) -> Result<(), SinkError> {
+        ranges.into_iter().try_for_each(|range| self.append(&data[range]))
     }
 
     fn finish(mut self, cancelled: &dyn Fn() -> bool) -> Result<ZstdSizes, SinkError> {
@@ -164,7 +193,7 @@ impl<'a> RecordFile<'a> {
                         }
                         if self.begin(removed)? {
                             match separator {
-                                Some(before) => self.send(data, &mut run, removed, before)?,
+                                Some(before) => run.add(removed, before),
                                 None if self.separator.is_empty() => {}
                                 None => {
                                     self.flush(data, &mut run)?;
@@ -180,7 +209,7 @@ impl<'a> RecordFile<'a> {
                 }
                 SpanKind::Separator => separator = Some(whole),
                 SpanKind::Other(Some(_)) => self.send_record(block, &mut run, false, whole)?,
-                SpanKind::Blank | SpanKind::Other(None) => self.send(data, &mut run, false, whole)?,
+                SpanKind::Blank | SpanKind::Other(None) => run.add(false, whole),
                 SpanKind::Opening => {
                     self.flush(data, &mut run)?;
                     self.opening.extend_from_slice(bytes);
@@ -199,10 +228,9 @@ impl<'a> RecordFile<'a> {
             data[range].clone_into(&mut self.separator);
         }
         if self.input.format.is_by_line() && data.last().is_some_and(|&last| last != b'\n') {
-            let removed = run.removed;
-            let ends = run.range.end == data.len();
+            let last = run.last_output(data.len());
             self.flush(data, &mut run)?;
-            if ends {
+            if let Some(removed) = last {
                 written.add(
                     if removed {
                         RecordAction::Remove
@@ -260,31 +288,26 @@ impl<'a> RecordFile<'a> {
                 self.flush(&block.data, run)?;
                 self.side(removed).packed.append_member(&member)
             }
-            None => self.send(&block.data, run, removed, range),
+            None => {
+                run.add(removed, range);
+                Ok(())
+            }
         }
     }
 
-    /// Adds a range of the block's bytes to the pending write. If the range is not adjacent or goes to the other
-    /// output, the pending bytes are written first.
-    fn send(
-        &mut self,
-        data: &[u8],
-        run: &mut PendingBytes,
-        removed: bool,
-        range: Range<usize>,
-    ) -> Result<(), SinkError> {
-        if run.removed == removed && run.range.end == range.start && !run.range.is_empty() {
-            run.range.end = range.end;
-            return Ok(());
-        }
-        self.flush(data, run)?;
-        *run = PendingBytes { removed, range };
-        Ok(())
-    }
-
+    /// Writes the pending bytes, those of the two outputs in parallel.
     fn flush(&mut self, data: &[u8], run: &mut PendingBytes) -> Result<(), SinkError> {
-        let PendingBytes { removed, range } = std::mem::take(run);
-        self.append(removed, &data[range])
+        let PendingBytes { kept, removed } = std::mem::take(run);
+        match &mut self.removed {
+            Some(side) if !removed.is_empty() => {
+                let (of_kept, of_removed) = rayon::join(
+                    || self.kept.append_all(data, kept),
+                    || side.append_all(data, removed),
+                );
+                of_kept.and(of_removed)
+            }
+            _ => self.kept.append_all(data, kept),
+        }
     }
 
     fn append(&mut self, removed: bool, bytes: &[u8]) -> Result<(), SinkError> {

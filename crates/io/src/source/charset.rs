@@ -12,13 +12,14 @@ use std::io::{self, Read};
 use twinprint_text::charset::{Charset, Hints, MAX_GUESS_BYTES, detect};
 
 use self::utf16::FromUtf16;
+use super::decode::ByteStream;
 use super::format::Format;
 use super::options::SourceOptions;
 
 /// The content of a file whose charset was detected.
 pub(super) struct DetectedStream {
     /// The bytes of the file. UTF-16 is converted to UTF-8.
-    pub stream: Box<dyn Read + Send>,
+    pub stream: Box<dyn ByteStream>,
     /// The charset of the file.
     pub charset: Charset,
     /// The charset of the bytes in `stream`. It differs from `charset` if the file is UTF-16.
@@ -42,7 +43,7 @@ pub(super) fn hints(format: Format, options: &SourceOptions) -> Hints<'_> {
 
 /// Detects the charset of a file from its first bytes, which remain part of the returned stream.
 pub(super) fn detect_stream(
-    mut stream: Box<dyn Read + Send>,
+    mut stream: Box<dyn ByteStream>,
     format: Format,
     options: &SourceOptions,
 ) -> DetectedStream {
@@ -55,11 +56,7 @@ pub(super) fn detect_stream(
         };
     }
     let mut head = Vec::new();
-    let failed = stream
-        .by_ref()
-        .take(MAX_GUESS_BYTES as u64)
-        .read_to_end(&mut head)
-        .err();
+    let failed = stream.append_to(&mut head, MAX_GUESS_BYTES as u64).err();
     let charset = detect(&head, hints(format, options));
     let read_as = if charset.keeps_ascii() {
         charset
@@ -75,7 +72,7 @@ pub(super) fn detect_stream(
         Format::Json => charset.keeps_backslash(),
         _ => charset.keeps_ascii(),
     };
-    let stream: Box<dyn Read + Send> = if cuttable {
+    let stream: Box<dyn ByteStream> = if cuttable {
         Box::new(stream)
     } else if is_recoded(charset) {
         Box::new(FromUtf16::new(stream, charset))
@@ -123,7 +120,7 @@ struct PrefixedStream {
     head: io::Cursor<Vec<u8>>,
     /// The error that occurred after the first bytes. It is returned after them.
     failed: Option<io::Error>,
-    stream: Box<dyn Read + Send>,
+    stream: Box<dyn ByteStream>,
 }
 
 impl Read for PrefixedStream {
@@ -135,6 +132,20 @@ impl Read for PrefixedStream {
         match self.failed.take() {
             Some(error) => Err(error),
             None => self.stream.read(buf),
+        }
+    }
+}
+
+impl ByteStream for PrefixedStream {
+    fn append_to(&mut self, bytes: &mut Vec<u8>, most: u64) -> io::Result<usize> {
+        let from_head = self.head.by_ref().take(most).read_to_end(bytes)?;
+        let left = most - from_head as u64;
+        if left == 0 {
+            return Ok(from_head);
+        }
+        match self.failed.take() {
+            Some(error) => Err(error),
+            None => Ok(from_head + self.stream.append_to(bytes, left)?),
         }
     }
 }

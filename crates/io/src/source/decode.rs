@@ -1,5 +1,6 @@
 //! Opens files and decompresses them while they are read. Distinguishes a damaged file from one that cannot be read.
 
+mod byte_stream;
 mod dictionary;
 mod gzip;
 mod limits;
@@ -11,6 +12,7 @@ use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::sync::Arc;
 
+pub use self::byte_stream::ByteStream;
 use self::dictionary::dictionary;
 use self::gzip::{Gzip, TrailingBytes};
 pub use self::limits::UnpackLimits;
@@ -36,7 +38,7 @@ pub fn open(
     bytes: u64,
     limits: UnpackLimits,
     progress: &Arc<ReadProgress>,
-) -> io::Result<Box<dyn Read + Send>> {
+) -> io::Result<Box<dyn ByteStream>> {
     let file = CountedFile::new(file, progress);
     if codec == Codec::Plain {
         // An uncompressed file is not buffered: callers read it in large pieces, so a buffer would only add a copy.
@@ -97,6 +99,8 @@ impl Read for LimitedStream {
         }
     }
 }
+
+impl ByteStream for LimitedStream {}
 
 /// The error of a file that decompresses to more bytes than are allowed.
 #[derive(Debug)]

@@ -69,7 +69,9 @@ pub use batch::{Batch, BatchReader};
 pub use block::{BOM, RecordBlock};
 pub use charset::utf16::to_utf16;
 pub use chunk::{Chunk, ChunkContent, OriginalText};
-pub use decode::{GzipMember, ReadProgress, UnpackLimits, open as open_unpacked, reason as read_failure};
+pub use decode::{
+    ByteStream, GzipMember, ReadProgress, UnpackLimits, open as open_unpacked, reason as read_failure,
+};
 pub use delimited::{DelimitedFormat, Header};
 pub use discover::{EARLIER_RESULT, EXCLUDED, EXCLUDED_FOLDER, NOT_INCLUDED};
 pub use error::SourceError;

@@ -1,6 +1,6 @@
 //! Reads the beginning of a file to find out which fields its records have.
 
-use std::io::{self, Read};
+use std::io;
 use std::sync::Arc;
 
 use super::block::RecordBlock;
@@ -57,11 +57,11 @@ pub(super) fn probe_field(file: &SourceFile, options: &SourceOptions, key: &str)
     let limits = UnpackLimits::of(options);
     let opened = file.open();
     let stream = opened.and_then(|opened| decode::open(opened, file.codec, file.bytes, limits, &progress));
-    let Ok(stream) = stream else {
+    let Ok(mut stream) = stream else {
         return FieldPresence::Unseen;
     };
     let mut beginning = Vec::new();
-    let read = stream.take(BYTES).read_to_end(&mut beginning);
+    let read = stream.append_to(&mut beginning, BYTES);
     let whole = read.is_ok() && (beginning.len() as u64) < BYTES;
     if whole && beginning.trim_ascii().is_empty() {
         return FieldPresence::Empty;

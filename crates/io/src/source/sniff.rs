@@ -34,13 +34,13 @@ impl FileHead {
     pub(super) fn read(path: &Path, codec: Codec) -> Self {
         let limits = UnpackLimits::default();
         let opened = File::open(path);
-        let Ok(stream) =
+        let Ok(mut stream) =
             opened.and_then(|file| decode::open(file, codec, MAX_SNIFFED_BYTES, limits, &Arc::default()))
         else {
             return Self::Unreadable;
         };
         let mut bytes = Vec::new();
-        let read = stream.take(MAX_SNIFFED_BYTES).read_to_end(&mut bytes);
+        let read = stream.append_to(&mut bytes, MAX_SNIFFED_BYTES);
         if read.is_err() && bytes.is_empty() && !begins_packed(path, codec) {
             return Self::NotPacked;
         }

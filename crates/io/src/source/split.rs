@@ -5,11 +5,12 @@
 //! not read. The spans depend only on the bytes of the stream, not on how they are divided into reads. At most twice
 //! max(`BLOCK_BYTES`, the largest allowed record) bytes are in memory.
 
-use std::io::{self, Read};
+use std::io;
 
 use twinprint_text::charset::Charset;
 
 use super::block::{BOM, RecordBlock};
+use super::decode::ByteStream;
 use super::loss::Loss;
 use super::lost_bytes::LostBytes;
 use super::record_limits::RecordLimits;
@@ -87,7 +88,7 @@ enum Progress {
     All,
 }
 
-impl<R: Read> Splitter<R> {
+impl<R: ByteStream> Splitter<R> {
     /// Creates a splitter. `stream` comes from a file in `charset`. Blocks have about `block_bytes` bytes. At most
     /// `limit` records are yielded.
     pub(super) fn new(
@@ -287,12 +288,7 @@ impl<R: Read> Splitter<R> {
             return;
         }
         self.data.reserve_exact(wanted);
-        match self
-            .stream
-            .by_ref()
-            .take(wanted as u64)
-            .read_to_end(&mut self.data)
-        {
+        match self.stream.append_to(&mut self.data, wanted as u64) {
             Ok(read) if read == wanted => {}
             Ok(_) => self.end = StreamEnd::Reached,
             // The bytes that were read before the error are in `data`.

@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use twinprint_text::charset::Charset;
 
 use super::block::BOM;
+use super::decode::ByteStream;
 use super::discover::discover;
 use super::loss::Loss;
 use super::record_limits::RecordLimits;
@@ -45,14 +46,25 @@ fn lines_to(max: u64) -> Box<dyn Scan> {
     scanner(Format::Lines, Charset::UTF_8, &up_to(max))
 }
 
+/// A stream that reads by the default method of [`ByteStream`].
+struct OnlyRead<R>(R);
+
+impl<R: Read> Read for OnlyRead<R> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        self.0.read(buf)
+    }
+}
+
+impl<R: Read + Send> ByteStream for OnlyRead<R> {}
+
 fn split(
-    stream: impl Read,
+    stream: impl Read + Send,
     piece: usize,
     max: u64,
     limit: u64,
 ) -> (Vec<SplitLine>, u64, Option<RejectReason>) {
     let mut splitter = Splitter::new(
-        stream,
+        OnlyRead(stream),
         lines_to(max),
         Charset::UTF_8,
         piece,
@@ -195,7 +207,7 @@ fn a_long_line_is_not_buffered() {
     let stream = io::repeat(b'x').take(long).chain(&b"\nshort\n"[..]);
     let max = 1 << 18;
     let mut splitter = Splitter::new(
-        stream,
+        OnlyRead(stream),
         lines_to(max),
         Charset::UTF_8,
         1 << 16,

@@ -16,17 +16,39 @@ use super::sketch::ShingleSketch;
 /// ```
 #[derive(Debug)]
 pub struct ShingleSet {
-    shingles: Box<[u64]>,
+    shingles: Vec<u64>,
     sketch: Arc<ShingleSketch>,
 }
 
 impl ShingleSet {
     /// Makes a set from `shingles`, which must be sorted and distinct. Linear.
-    pub fn new(shingles: Vec<u64>) -> Self {
+    pub fn new(mut shingles: Vec<u64>) -> Self {
+        shingles.shrink_to_fit();
+        Self::in_buffer(shingles)
+    }
+
+    /// Like [`new`](Self::new), but keeps the whole capacity of `shingles`, so that
+    /// [`into_buffer`](Self::into_buffer) returns it for another set.
+    ///
+    /// ```
+    /// use twinprint_text::overlap::ShingleSet;
+    ///
+    /// let mut buffer = Vec::with_capacity(100);
+    /// buffer.extend([1, 2, 3]);
+    /// let set = ShingleSet::in_buffer(buffer);
+    /// assert_eq!(set.shingles(), [1, 2, 3]);
+    /// assert!(set.into_buffer().capacity() >= 100);
+    /// ```
+    pub fn in_buffer(shingles: Vec<u64>) -> Self {
         Self {
             sketch: Arc::new(ShingleSketch::of(&shingles)),
-            shingles: shingles.into_boxed_slice(),
+            shingles,
         }
+    }
+
+    /// The buffer of the shingles, which are still in it.
+    pub fn into_buffer(self) -> Vec<u64> {
+        self.shingles
     }
 
     /// The shingles, sorted.
@@ -41,7 +63,7 @@ impl ShingleSet {
 
     /// Heap memory of the set, in bytes.
     pub fn bytes(&self) -> usize {
-        size_of_val(&*self.shingles) + self.sketch.bytes()
+        self.shingles.capacity() * size_of::<u64>() + self.sketch.bytes()
     }
 
     /// Computes the overlap with `other`, which was made under the same key; `None` if the Jaccard is below

@@ -10,6 +10,7 @@ use std::io::{self, Read};
 
 use twinprint_text::charset::Charset;
 
+use crate::source::decode::ByteStream;
 use crate::source::reject::RejectReason;
 
 /// The number of bytes that are read at a time.
@@ -84,6 +85,8 @@ impl<R: Read> Read for FromUtf16<R> {
         }
     }
 }
+
+impl<R: Read + Send> ByteStream for FromUtf16<R> {}
 
 /// Appends `bytes` in converted form to `out` and returns the number of bytes converted. An incomplete character at the
 /// end is not converted unless `last` is true, because more bytes may follow.

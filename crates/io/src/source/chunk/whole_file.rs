@@ -1,6 +1,5 @@
 //! Reads a file that is one document, on the thread that processes the document.
 
-use std::io::Read;
 use std::sync::Arc;
 
 use twinprint_text::charset;
@@ -36,7 +35,7 @@ pub(super) fn whole_file<'b>(
     let told = Arc::default();
     let (bytes, limits) = (file.bytes, UnpackLimits::of(&shared.options));
     let opened = file.open();
-    let stream = match opened.and_then(|opened| decode::open(opened, file.codec, bytes, limits, &told)) {
+    let mut stream = match opened.and_then(|opened| decode::open(opened, file.codec, bytes, limits, &told)) {
         Ok(stream) => stream,
         Err(error) => {
             let reason = decode::reason(&error, Codec::Plain);
@@ -46,7 +45,7 @@ pub(super) fn whole_file<'b>(
     // A byte order mark does not count towards the length. One byte more than the limit is read, to detect a file that
     // exceeds it.
     let most = record_limits.max_bytes().saturating_add(BOM.len() as u64 + 1);
-    if let Err(error) = stream.take(most).read_to_end(buffer) {
+    if let Err(error) = stream.append_to(buffer, most) {
         let reason = decode::reason(&error, file.codec);
         let loss = Loss {
             bytes: buffer.len() as u64,

@@ -7,6 +7,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
+use super::byte_stream::ByteStream;
 use crate::source::reject::RejectReason;
 
 /// The byte ranges of a gzip member in the compressed file and in the decompressed stream.
@@ -86,13 +87,26 @@ impl CountedFile {
             progress: Arc::clone(progress),
         }
     }
+
+    fn count(&self, bytes: usize) {
+        self.progress.taken.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
 }
 
 impl Read for CountedFile {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         let read = self.file.read(buf)?;
-        self.progress.taken.fetch_add(read as u64, Ordering::Relaxed);
+        self.count(read);
         Ok(read)
+    }
+}
+
+impl ByteStream for CountedFile {
+    fn append_to(&mut self, bytes: &mut Vec<u8>, most: u64) -> io::Result<usize> {
+        let before = bytes.len();
+        let read = (&self.file).take(most).read_to_end(bytes);
+        self.count(bytes.len() - before);
+        read
     }
 }
 
@@ -126,6 +140,15 @@ impl<R: Read> Read for UsedBytes<R> {
     }
 }
 
+impl<R: ByteStream> ByteStream for UsedBytes<R> {
+    fn append_to(&mut self, bytes: &mut Vec<u8>, most: u64) -> io::Result<usize> {
+        let before = bytes.len();
+        let read = self.reader.append_to(bytes, most);
+        self.note(bytes.len() - before);
+        read
+    }
+}
+
 impl<R: BufRead> BufRead for UsedBytes<R> {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
         self.reader.fill_buf()
@@ -144,23 +167,35 @@ struct OutputNoted<R> {
     progress: Arc<ReadProgress>,
 }
 
-pub(super) fn noted(
-    stream: impl Read + Send + 'static,
-    progress: &Arc<ReadProgress>,
-) -> Box<dyn Read + Send> {
+pub(super) fn noted(stream: impl ByteStream + 'static, progress: &Arc<ReadProgress>) -> Box<dyn ByteStream> {
     Box::new(OutputNoted {
         stream,
         progress: Arc::clone(progress),
     })
 }
 
-impl<R: Read> Read for OutputNoted<R> {
-    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        let read = self.stream.read(buf)?;
-        if read > 0 {
+impl<R> OutputNoted<R> {
+    fn note(&self, bytes: usize) {
+        if bytes > 0 {
             let used = self.progress.used.load(Ordering::Relaxed);
             self.progress.productive.store(used, Ordering::Relaxed);
         }
+    }
+}
+
+impl<R: Read> Read for OutputNoted<R> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        let read = self.stream.read(buf)?;
+        self.note(read);
         Ok(read)
+    }
+}
+
+impl<R: ByteStream> ByteStream for OutputNoted<R> {
+    fn append_to(&mut self, bytes: &mut Vec<u8>, most: u64) -> io::Result<usize> {
+        let before = bytes.len();
+        let read = self.stream.append_to(bytes, most);
+        self.note(bytes.len() - before);
+        read
     }
 }
