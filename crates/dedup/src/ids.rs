@@ -247,7 +247,7 @@ impl<I: Id, T> Index<I> for IdSlice<'_, I, T> {
 }
 
 /// The integer type of a position among the values of all lists: `u64`, or `u32` for fewer than 2³² values.
-pub(crate) trait Offset: Copy {
+pub(crate) trait Offset: Copy + Send {
     /// Makes an offset from a position.
     fn at(position: usize) -> Self;
 

@@ -1,4 +1,4 @@
-//! The main job and its stages: read, choose a radius, join, verify and group, write, report.
+//! The main job and its stages: read, choose a radius, join, verify and group, write.
 
 mod begin;
 mod end;

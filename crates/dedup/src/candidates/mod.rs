@@ -74,8 +74,8 @@ pub(crate) struct Candidates {
     pub(crate) edges: Vec<Edge>,
     /// For each item, its role in the set join.
     pub(crate) roles: IdVec<ItemId, JoinRole>,
-    /// For each item, true if it has an edge or takes part in the set join. Empty until the items are
-    /// [renumbered](Self::renumber).
+    /// For each item, true if it has an edge or takes part in the set join. In a search with edges it is empty until the items
+    /// are [renumbered](Self::renumber).
     connected: IdVec<ItemId, bool>,
     /// The limit on pairs of the set join if it replaces edges that do not fit into memory; otherwise `None`.
     replaced: Option<ReplacedEdges>,
@@ -357,7 +357,7 @@ fn find_at<W: Width>(
 }
 
 /// The number of pairs of rows that are expanded before their edges are added to the others.
-const PAIRS_AT_A_TIME: usize = 1 << 20;
+const PAIRS_AT_A_TIME: usize = 1 << 16;
 
 /// Expands pairs of rows to edges: between the items of the two rows of each pair, and between the items of each row.
 /// Pairs with a core member are left to the set join.
@@ -369,8 +369,7 @@ fn expand<W: Width>(rows: &JoinRows<W>, pairs: Vec<RowPair>, roles: &IdVec<ItemI
         }
     };
     for pairs in pairs.chunks(PAIRS_AT_A_TIME) {
-        let tasks = pairs.par_chunks(PAIRS_PER_TASK);
-        edges.par_extend(tasks.flat_map_iter(|pairs| {
+        let of_tasks = pairs.par_chunks(PAIRS_PER_TASK).map(|pairs| {
             let mut edges = Vec::with_capacity(pairs.len());
             for &(a, b) in pairs {
                 for &a in rows.items(a) {
@@ -380,7 +379,10 @@ fn expand<W: Width>(rows: &JoinRows<W>, pairs: Vec<RowPair>, roles: &IdVec<ItemI
                 }
             }
             edges
-        }));
+        });
+        for of_task in of_tasks.collect::<Vec<_>>() {
+            edges.extend_from_slice(&of_task);
+        }
     }
     drop(pairs);
     for row in ids(rows.len()) {

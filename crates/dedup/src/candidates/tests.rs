@@ -78,3 +78,30 @@ fn rows_with_equally_many_neighbours_are_all_joined_or_all_left_to_the_set_join(
     let pairs = hot::join_rows(&rows, 2, limits(2016), &options, &mut found).unwrap();
     assert_eq!(pairs.len(), 2016);
 }
+
+#[test]
+fn many_pairs_are_expanded_on_all_threads() {
+    // Fingerprints of two bits each: all are within four bits of one another. One of them is hot, because it has many items.
+    let of_two_bits = (0..64u64).flat_map(|a| (0..a).map(move |b| 1 << a | 1 << b));
+    let mut items: Vec<u64> = of_two_bits.take(300).collect();
+    let hot = items[0];
+    items.extend([hot; HOT_ROW_MIN_CLASSES]);
+    let rows = JoinRows::<u64>::new(ids(items.len()).collect(), |item: ItemId| items[item.index()]);
+    let mut found = Candidates {
+        roles: IdVec::filled(JoinRole::None, items.len()),
+        ..Candidates::default()
+    };
+    let options = DedupOptions::new().unwrap();
+    let limits = EdgeLimits {
+        all: 1 << 20,
+        in_memory: 1 << 20,
+    };
+    let pairs = hot::join_rows(&rows, 4, limits, &options, &mut found).unwrap();
+    assert!(pairs.len() > 4 * PAIRS_PER_TASK);
+    let expected: Vec<Edge> = ids::<ItemId>(300)
+        .flat_map(|item| ids(item.index()).map(move |earlier| Edge { item, earlier }))
+        .filter(|edge| edge.earlier.index() > 0)
+        .collect();
+    assert_eq!(expand(&rows, pairs, &found.roles), expected);
+    assert_eq!((found.hot.len(), found.row_pairs), (1, 300 * 299 / 2));
+}

@@ -1,7 +1,7 @@
 //! Shingle sets of texts: a cache in memory, filled from the texts in the spool.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
@@ -106,8 +106,8 @@ pub(crate) fn jaccard(key: HashKey, [a, b]: [SpooledText<'_>; 2]) -> Result<f64,
     Ok(overlap(&set(a)?, &set(b)?).jaccard())
 }
 
-/// The approximate size in bytes of the shingle set of a text of `text` bytes. A shingle takes 8 bytes, and at most
-/// half a byte in the sketch. A shingle begins at every word (about 6 bytes) or at every character (3 bytes).
+/// The approximate size in bytes of the shingle set of a text of `text` bytes. A shingle takes 8 bytes, at most one
+/// more because capacities are rounded up, and at most half a byte in the sketch. A shingle begins at every word (about 6 bytes) or at every character (3 bytes).
 pub(crate) fn cost(text: usize, measure: Measure) -> usize {
     match measure {
         Measure::CharGrams => text * 9 / 3,
@@ -370,7 +370,7 @@ impl<'c> SetCache<'c> {
         Ok(loader.shingler.grams(text, measure))
     }
 
-    /// Drops the least recently used sets until `needed` bytes are free. Sets from the first load of the current block
+    /// Drops the least recently used sets until `needed` bytes are free. New sets may take over their buffers. Sets from the first load of the current block
     /// stay.
     fn make_room(&mut self, needed: usize) {
         let mut dropped = std::mem::take(&mut self.dropped);
@@ -390,8 +390,15 @@ impl<'c> SetCache<'c> {
         }
         let buffers = &self.buffers;
         let buffer = |set| Arc::into_inner(set).map(ShingleSet::into_buffer);
+        // The new sets need no more than this. The others are freed at once.
+        let kept = AtomicUsize::new(0);
         let freed = dropped.into_par_iter().filter_map(buffer);
-        freed.for_each(|buffer| buffers.put(buffer));
+        freed.for_each(|buffer| {
+            let bytes = buffer.capacity() * size_of::<u64>();
+            if kept.fetch_add(bytes, Ordering::Relaxed) < needed {
+                buffers.put(buffer);
+            }
+        });
     }
 }
 

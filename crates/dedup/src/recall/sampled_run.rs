@@ -19,8 +19,10 @@ const TEXTS_PER_TASK: usize = 256;
 /// The number of items among which one thread chooses, at least.
 const ITEMS_PER_CHOICE: usize = 4096;
 
-/// The number of chosen texts of which shingles are made at a time. The sample may not need those of all chosen texts.
+/// The largest number of chosen texts of which shingles are made at a time, and the number of bytes of text at which no more
+/// are added. The sample may not need the shingles of all chosen texts.
 const TEXTS_AT_A_TIME: usize = 128;
+const BYTES_AT_A_TIME: u64 = 2 << 20;
 
 /// The search whose recall is measured.
 #[derive(Clone, Copy)]
@@ -71,18 +73,20 @@ impl<'m> SampledRun<'m> {
             })
             .reduce(none, Choice::with);
         let key = key_of(classes);
-        let shingles = |(buffer, shingler): &mut (BlockBuffer, Shingler), &item: &u64| {
-            let item = ItemId::new(item as u32);
-            let text = search.text(item);
-            let canonical = search.spool.text(classes.text(keep.classes.of(item)), buffer)?;
+        let shingles = |(buffer, shingler): &mut (BlockBuffer, Shingler), &text: &CorpusText| {
+            let class = keep.classes.of(ItemId::new(text.item as u32));
+            let canonical = search.spool.text(classes.text(class), buffer)?;
             Ok::<_, DedupError>((text, shingler.shingle(canonical, text.measure)))
         };
-        let chosen = choice.finish();
-        let chosen = chosen.chunks(TEXTS_AT_A_TIME).flat_map(|items| {
+        let chosen = choice.finish().into_iter();
+        let mut chosen = chosen.map(|item| search.text(ItemId::new(item as u32)));
+        let chosen = std::iter::from_fn(|| {
+            let texts = next_texts(&mut chosen)?;
             let buffers = || (BlockBuffer::default(), Shingler::for_one_run(key));
-            let texts: Vec<_> = items.par_iter().map_init(buffers, shingles).collect();
-            texts
+            let shingled: Vec<_> = texts.par_iter().map_init(buffers, shingles).collect();
+            Some(shingled)
         });
+        let chosen = chosen.flatten();
         let sample = Sample::new(key, search.threshold, search.seed, chosen)?;
         Ok(Self {
             search,
@@ -94,7 +98,7 @@ impl<'m> SampledRun<'m> {
 
     /// The approximate memory of the sample in bytes.
     pub(crate) fn bytes(&self) -> u64 {
-        self.sample.bytes() + 2 * self.takes_part.len() as u64
+        self.sample.bytes() + self.takes_part.len() as u64
     }
 
     /// Joins items whose shingle sets are loaded. An item may be joined more than once.
@@ -161,6 +165,19 @@ impl<'m> SampledRun<'m> {
         };
         super::of_trials(sampled, pairs.map(is_found))
     }
+}
+
+/// The next texts of which shingles are made together; `None` if there are no more.
+fn next_texts(texts: &mut impl Iterator<Item = CorpusText>) -> Option<Vec<CorpusText>> {
+    let (mut next, mut bytes) = (Vec::new(), 0);
+    while next.len() < TEXTS_AT_A_TIME
+        && bytes < BYTES_AT_A_TIME
+        && let Some(text) = texts.next()
+    {
+        bytes += u64::from(text.bytes);
+        next.push(text);
+    }
+    (!next.is_empty()).then_some(next)
 }
 
 impl MeasuredSearch<'_> {

@@ -28,19 +28,22 @@ fn depth_first<N: Offset>(edges: &[Edge], roles: &IdVec<ItemId, JoinRole>) -> Id
     /// The value in `waits` of an item that is ready or already in the order.
     const DECIDED: u32 = u32::MAX;
     let items = roles.len();
-    let later: Lists<ItemId, ItemId, N> =
-        Lists::group(items, || edges.iter().map(|edge| (edge.earlier, edge.item)));
     let member_order = MemberOrder::new(roles);
+    let later = || Lists::<_, _, N>::group(items, || edges.iter().map(|edge| (edge.earlier, edge.item)));
     // For each item, the number of items that it waits for.
-    let mut waits: IdVec<ItemId, u32> = IdVec::filled(0, items);
-    for edge in edges {
-        waits[edge.item] += 1;
-    }
-    for &item in &member_order.members {
-        for &next in member_order.after(item, roles) {
-            waits[next] += 1;
+    let waits = || {
+        let mut waits: IdVec<ItemId, u32> = IdVec::filled(0, items);
+        for edge in edges {
+            waits[edge.item] += 1;
         }
-    }
+        for &item in &member_order.members {
+            for &next in member_order.after(item, roles) {
+                waits[next] += 1;
+            }
+        }
+        waits
+    };
+    let (later, mut waits) = rayon::join(later, waits);
     let mut order = Vec::with_capacity(items);
     let mut ready = Vec::new();
     for root in ids(items) {
@@ -145,6 +148,7 @@ mod tests {
                 .collect();
             edges.sort_unstable();
             let order = schedule(&edges, &IdVec::from(open.clone()));
+            prop_assert_eq!(&order, &depth_first::<u64>(&edges, &IdVec::from(open.clone())));
             let mut position = vec![usize::MAX; 40];
             for (i, &item) in order.iter().enumerate() {
                 prop_assert_eq!(position[item.index()], usize::MAX, "an item occurs twice");

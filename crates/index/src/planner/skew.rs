@@ -76,18 +76,85 @@ impl Sample {
         let mut addresses: Vec<u32> = self.rows.iter().map(|&row| address.of(row)).collect();
         addresses.sort_unstable();
         let pairs = (addresses.len() as f64) * (addresses.len() as f64 - 1.0) / 2.0;
+        let colliding = colliding_pairs(&addresses, width);
         (0..=width)
-            .map(|u| {
-                let runs = addresses.chunk_by(|a, b| (a ^ b) >> (width - u) == 0);
-                let colliding: f64 = runs
-                    .map(|run| run.len() as f64 * (run.len() as f64 - 1.0) / 2.0)
-                    .sum();
+            .zip(colliding)
+            .map(|(u, colliding)| {
                 if pairs > 0.0 {
-                    (colliding / pairs * 2f64.powi(u as i32)).max(1.0)
+                    (colliding as f64 / pairs * 2f64.powi(u as i32)).max(1.0)
                 } else {
                     1.0
                 }
             })
             .collect()
+    }
+}
+
+/// For each u from 0 to `width`, the number of pairs of addresses that are equal in their u highest bits. The addresses are
+/// sorted, and have `width` bits. O(addresses + width).
+fn colliding_pairs(addresses: &[u32], width: u32) -> Vec<u64> {
+    // A pair is equal in as many bits as the least equal neighbours between its two addresses. Each pair is counted at the last
+    // such place.
+    let mut pairs = vec![0u64; width as usize + 1];
+    // The places whose ranges have not ended. Their equal bits increase.
+    let mut open: Vec<Place> = Vec::new();
+    let places = addresses.windows(2).zip(0u64..);
+    for (two, at) in places {
+        let equal = (two[0] ^ two[1]).leading_zeros() + width - u32::BITS;
+        let mut first = at;
+        while let Some(place) = open.pop_if(|place| place.equal >= equal) {
+            pairs[place.equal as usize] += place.pairs_until(at);
+            first = place.first;
+        }
+        open.push(Place { equal, at, first });
+    }
+    for place in open {
+        pairs[place.equal as usize] += place.pairs_until(addresses.len() as u64 - 1);
+    }
+    let mut sum = 0;
+    for pairs in pairs.iter_mut().rev() {
+        sum += *pairs;
+        *pairs = sum;
+    }
+    pairs
+}
+
+/// A place between two neighbours in a sorted list of addresses.
+struct Place {
+    /// The number of highest bits in which the two are equal.
+    equal: u32,
+    /// The number of the place.
+    at: u64,
+    /// The first place of the range before this one in which no two neighbours are equal in fewer bits.
+    first: u64,
+}
+
+impl Place {
+    /// The number of ranges of places from `first` on and before `end` that contain this place.
+    fn pairs_until(&self, end: u64) -> u64 {
+        (self.at + 1 - self.first) * (end - self.at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn colliding_pairs_are_those_of_all_pairs(
+            mut addresses in prop::collection::vec(prop_oneof![0u32..16, 0u32..1 << 9], 0..60),
+        ) {
+            addresses.sort_unstable();
+            let found = colliding_pairs(&addresses, 9);
+            for u in 0..=9 {
+                let is_equal = |a: u32, b: u32| (a ^ b) >> (9 - u) == 0;
+                let equal = |i: usize| addresses[..i].iter().filter(|&&other| is_equal(other, addresses[i])).count();
+                let expected: usize = (0..addresses.len()).map(equal).sum();
+                prop_assert_eq!(found[u as usize], expected as u64, "{} bits", u);
+            }
+        }
     }
 }

@@ -299,14 +299,18 @@ impl<'a> RecordFile<'a> {
     fn flush(&mut self, data: &[u8], run: &mut PendingBytes) -> Result<(), SinkError> {
         let PendingBytes { kept, removed } = std::mem::take(run);
         match &mut self.removed {
-            Some(side) if !removed.is_empty() => {
+            Some(side) if !kept.is_empty() && !removed.is_empty() => {
                 let (of_kept, of_removed) = rayon::join(
                     || self.kept.append_all(data, kept),
                     || side.append_all(data, removed),
                 );
                 of_kept.and(of_removed)
             }
-            _ => self.kept.append_all(data, kept),
+            // At most one output has pending bytes.
+            _ => {
+                self.kept.append_all(data, kept)?;
+                self.side(true).append_all(data, removed)
+            }
         }
     }
 

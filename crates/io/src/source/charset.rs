@@ -149,3 +149,24 @@ impl ByteStream for PrefixedStream {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_bytes_come_before_the_error_and_the_rest() {
+        let mut stream = PrefixedStream {
+            head: io::Cursor::new(b"head".to_vec()),
+            failed: Some(io::Error::other("broken")),
+            stream: Box::new(io::Cursor::new(b"rest".to_vec())),
+        };
+        let mut bytes = b">".to_vec();
+        assert_eq!(stream.append_to(&mut bytes, 3).unwrap(), 3);
+        assert_eq!(stream.append_to(&mut bytes, 1).unwrap(), 1);
+        assert_eq!(stream.append_to(&mut bytes, 2).unwrap_err().to_string(), "broken");
+        assert_eq!(stream.append_to(&mut bytes, 3).unwrap(), 3);
+        assert_eq!(stream.append_to(&mut bytes, 3).unwrap(), 1);
+        assert_eq!(bytes, b">headrest");
+    }
+}

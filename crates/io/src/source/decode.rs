@@ -17,7 +17,7 @@ use self::dictionary::dictionary;
 use self::gzip::{Gzip, TrailingBytes};
 pub use self::limits::UnpackLimits;
 use self::lz4::Lz4Frames;
-use self::progress::{CountedFile, UsedBytes, noted};
+use self::progress::{CountedFile, PlainFile, UsedBytes, noted};
 pub use self::progress::{GzipMember, ReadProgress};
 use super::charset::NotCuttable;
 use super::format::Codec;
@@ -42,7 +42,7 @@ pub fn open(
     let file = CountedFile::new(file, progress);
     if codec == Codec::Plain {
         // An uncompressed file is not buffered: callers read it in large pieces, so a buffer would only add a copy.
-        return Ok(noted(UsedBytes::new(file, progress), progress));
+        return Ok(Box::new(PlainFile::new(file)));
     }
     // The buffer is not larger than the file, because small files are often numerous.
     let buffered = BufReader::with_capacity((bytes as usize).clamp(512, 256 << 10), file);
@@ -99,8 +99,6 @@ impl Read for LimitedStream {
         }
     }
 }
-
-impl ByteStream for LimitedStream {}
 
 /// The error of a file that decompresses to more bytes than are allowed.
 #[derive(Debug)]

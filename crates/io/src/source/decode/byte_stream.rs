@@ -2,10 +2,10 @@
 
 use std::io::{self, Read};
 
-/// A stream whose bytes are appended to a vector. A stream that has its bytes from a file passes the vector down to the file.
+/// A stream whose bytes are appended to a vector.
 ///
-/// A file writes to the vector's spare memory. Any other [`Read`] gets a slice, which the standard library must fill with zeros
-/// first, so the default method takes longer.
+/// An uncompressed file writes to the vector's spare memory. Any other stream gets a slice, which the standard library must
+/// fill with zeros first, so the default method takes longer.
 pub trait ByteStream: Read + Send {
     /// Appends `most` bytes to `bytes`, or fewer if the stream ends. Returns their number.
     ///

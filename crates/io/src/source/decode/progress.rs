@@ -73,6 +73,38 @@ impl ReadProgress {
     }
 }
 
+/// An uncompressed file. All bytes that are read from it are used.
+pub(super) struct PlainFile(CountedFile);
+
+impl PlainFile {
+    pub(super) fn new(file: CountedFile) -> Self {
+        Self(file)
+    }
+
+    fn note(&self, bytes: usize) {
+        let progress = &self.0.progress;
+        let used = progress.used.fetch_add(bytes as u64, Ordering::Relaxed) + bytes as u64;
+        progress.productive.store(used, Ordering::Relaxed);
+    }
+}
+
+impl Read for PlainFile {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        let read = self.0.read(buf)?;
+        self.note(read);
+        Ok(read)
+    }
+}
+
+impl ByteStream for PlainFile {
+    fn append_to(&mut self, bytes: &mut Vec<u8>, most: u64) -> io::Result<usize> {
+        let before = bytes.len();
+        let read = self.0.append_to(bytes, most);
+        self.note(bytes.len() - before);
+        read
+    }
+}
+
 /// A file that counts the bytes read from it.
 pub(super) struct CountedFile {
     file: File,
@@ -140,15 +172,6 @@ impl<R: Read> Read for UsedBytes<R> {
     }
 }
 
-impl<R: ByteStream> ByteStream for UsedBytes<R> {
-    fn append_to(&mut self, bytes: &mut Vec<u8>, most: u64) -> io::Result<usize> {
-        let before = bytes.len();
-        let read = self.reader.append_to(bytes, most);
-        self.note(bytes.len() - before);
-        read
-    }
-}
-
 impl<R: BufRead> BufRead for UsedBytes<R> {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
         self.reader.fill_buf()
@@ -167,35 +190,23 @@ struct OutputNoted<R> {
     progress: Arc<ReadProgress>,
 }
 
-pub(super) fn noted(stream: impl ByteStream + 'static, progress: &Arc<ReadProgress>) -> Box<dyn ByteStream> {
+pub(super) fn noted(stream: impl Read + Send + 'static, progress: &Arc<ReadProgress>) -> Box<dyn ByteStream> {
     Box::new(OutputNoted {
         stream,
         progress: Arc::clone(progress),
     })
 }
 
-impl<R> OutputNoted<R> {
-    fn note(&self, bytes: usize) {
-        if bytes > 0 {
-            let used = self.progress.used.load(Ordering::Relaxed);
-            self.progress.productive.store(used, Ordering::Relaxed);
-        }
-    }
-}
-
 impl<R: Read> Read for OutputNoted<R> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         let read = self.stream.read(buf)?;
-        self.note(read);
+        if read > 0 {
+            let used = self.progress.used.load(Ordering::Relaxed);
+            self.progress.productive.store(used, Ordering::Relaxed);
+        }
         Ok(read)
     }
 }
 
-impl<R: ByteStream> ByteStream for OutputNoted<R> {
-    fn append_to(&mut self, bytes: &mut Vec<u8>, most: u64) -> io::Result<usize> {
-        let before = bytes.len();
-        let read = self.stream.append_to(bytes, most);
-        self.note(bytes.len() - before);
-        read
-    }
-}
+// The default method notes each read, so bytes that a failed read has consumed do not count as decoded.
+impl<R: Read + Send> ByteStream for OutputNoted<R> {}
