@@ -283,16 +283,12 @@ impl<'a> RecordFile<'a> {
             Some(packed) => packed.member(&unpacked)?,
             None => None,
         };
-        match member {
-            Some(member) => {
-                self.flush(&block.data, run)?;
-                self.side(removed).packed.append_member(&member)
-            }
-            None => {
-                run.add(removed, range);
-                Ok(())
-            }
+        if let Some(member) = member {
+            self.flush(&block.data, run)?;
+            return self.side(removed).packed.append_member(&member);
         }
+        run.add(removed, range);
+        Ok(())
     }
 
     /// Writes the pending bytes, those of the two outputs in parallel.
