@@ -12,7 +12,7 @@ use std::io::{self, Read};
 use twinprint_text::charset::{Charset, Hints, MAX_GUESS_BYTES, detect};
 
 use self::utf16::FromUtf16;
-use super::decode::ByteStream;
+use super::byte_stream::ByteStream;
 use super::format::Format;
 use super::options::SourceOptions;
 

@@ -1,6 +1,5 @@
 //! Opens files and decompresses them while they are read. Distinguishes a damaged file from one that cannot be read.
 
-mod byte_stream;
 mod dictionary;
 mod gzip;
 mod limits;
@@ -12,13 +11,13 @@ use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::sync::Arc;
 
-pub use self::byte_stream::ByteStream;
 use self::dictionary::dictionary;
 use self::gzip::{Gzip, TrailingBytes};
 pub use self::limits::UnpackLimits;
 use self::lz4::Lz4Frames;
 use self::progress::{CountedFile, PlainFile, UsedBytes, noted};
 pub use self::progress::{GzipMember, ReadProgress};
+use super::byte_stream::ByteStream;
 use super::charset::NotCuttable;
 use super::format::Codec;
 use super::reject::RejectReason;

@@ -27,6 +27,7 @@
 
 mod batch;
 mod block;
+mod byte_stream;
 mod charset;
 mod check_documents;
 mod check_fields;
@@ -67,11 +68,10 @@ mod warc;
 pub use crate::remote::{RemoteFile, is_remote};
 pub use batch::{Batch, BatchReader};
 pub use block::{BOM, RecordBlock};
+pub use byte_stream::ByteStream;
 pub use charset::utf16::to_utf16;
 pub use chunk::{Chunk, ChunkContent, OriginalText};
-pub use decode::{
-    ByteStream, GzipMember, ReadProgress, UnpackLimits, open as open_unpacked, reason as read_failure,
-};
+pub use decode::{GzipMember, ReadProgress, UnpackLimits, open as open_unpacked, reason as read_failure};
 pub use delimited::{DelimitedFormat, Header};
 pub use discover::{EARLIER_RESULT, EXCLUDED, EXCLUDED_FOLDER, NOT_INCLUDED};
 pub use error::SourceError;

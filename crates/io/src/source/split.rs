@@ -10,7 +10,7 @@ use std::io;
 use twinprint_text::charset::Charset;
 
 use super::block::{BOM, RecordBlock};
-use super::decode::ByteStream;
+use super::byte_stream::ByteStream;
 use super::loss::Loss;
 use super::lost_bytes::LostBytes;
 use super::record_limits::RecordLimits;

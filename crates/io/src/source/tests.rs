@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use twinprint_text::charset::Charset;
 
 use super::block::BOM;
-use super::decode::ByteStream;
+use super::byte_stream::ByteStream;
 use super::discover::discover;
 use super::loss::Loss;
 use super::record_limits::RecordLimits;

@@ -10,7 +10,7 @@ use std::io::{self, Read};
 
 use twinprint_text::charset::Charset;
 
-use crate::source::decode::ByteStream;
+use crate::source::byte_stream::ByteStream;
 use crate::source::reject::RejectReason;
 
 /// The number of bytes that are read at a time.

@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use super::byte_stream::ByteStream;
+use crate::source::byte_stream::ByteStream;
 use crate::source::reject::RejectReason;
 
 /// The byte ranges of a gzip member in the compressed file and in the decompressed stream.
