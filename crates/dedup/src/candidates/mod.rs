@@ -74,9 +74,6 @@ pub(crate) struct Candidates {
     pub(crate) edges: Vec<Edge>,
     /// For each item, its role in the set join.
     pub(crate) roles: IdVec<ItemId, JoinRole>,
-    /// For each item, true if it has an edge or takes part in the set join. In a search with edges it is empty until the items
-    /// are [renumbered](Self::renumber).
-    connected: IdVec<ItemId, bool>,
     /// The limit on pairs of the set join if it replaces edges that do not fit into memory; otherwise `None`.
     replaced: Option<ReplacedEdges>,
     /// The hot rows, the largest first.
@@ -112,7 +109,6 @@ impl Candidates {
     /// Members of the set join with these roles, without edges.
     pub(crate) fn of_members(roles: IdVec<ItemId, JoinRole>) -> Self {
         Self {
-            connected: roles.iter().map(|&role| role != JoinRole::None).collect(),
             roles,
             ..Self::default()
         }
@@ -218,9 +214,15 @@ impl Candidates {
             || self.edges.binary_search(&Edge::between(a, b)).is_ok()
     }
 
-    /// For each item, true if it has an edge or takes part in the set join. The items must be renumbered.
-    pub(crate) fn connected(&self) -> &IdVec<ItemId, bool> {
-        &self.connected
+    /// For each item, true if it has an edge or takes part in the set join.
+    pub(crate) fn connected(&self) -> IdVec<ItemId, bool> {
+        let mut connected: IdVec<ItemId, bool> =
+            self.roles.iter().map(|&role| role != JoinRole::None).collect();
+        for edge in &self.edges {
+            connected[edge.item] = true;
+            connected[edge.earlier] = true;
+        }
+        connected
     }
 
     /// Renumbers the items of the edges: the former item `order[i]` becomes item i. In `order`, every item must come
@@ -238,11 +240,6 @@ impl Candidates {
         });
         edge::sort(&mut self.edges, order.len());
         self.roles = self.roles.permuted(order);
-        self.connected = self.roles.iter().map(|&role| role != JoinRole::None).collect();
-        for edge in &self.edges {
-            self.connected[edge.item] = true;
-            self.connected[edge.earlier] = true;
-        }
         if let Some(replaced) = &mut self.replaced {
             replaced.roles = replaced.roles.permuted(order);
         }

@@ -107,7 +107,8 @@ pub(crate) fn jaccard(key: HashKey, [a, b]: [SpooledText<'_>; 2]) -> Result<f64,
 }
 
 /// The approximate size in bytes of the shingle set of a text of `text` bytes. A shingle takes 8 bytes, at most one
-/// more because capacities are rounded up, and at most half a byte in the sketch. A shingle begins at every word (about 6 bytes) or at every character (3 bytes).
+/// more because capacities are rounded up, and at most half a byte in the sketch. A shingle begins at every word (about 6
+/// bytes) or at every character (3 bytes).
 pub(crate) fn cost(text: usize, measure: Measure) -> usize {
     match measure {
         Measure::CharGrams => text * 9 / 3,
@@ -370,8 +371,8 @@ impl<'c> SetCache<'c> {
         Ok(loader.shingler.grams(text, measure))
     }
 
-    /// Drops the least recently used sets until `needed` bytes are free. New sets may take over their buffers. Sets from the first load of the current block
-    /// stay.
+    /// Drops the least recently used sets until `needed` bytes are free. New sets may take over their buffers. Sets from
+    /// the first load of the current block stay.
     fn make_room(&mut self, needed: usize) {
         let mut dropped = std::mem::take(&mut self.dropped);
         for keep in [8, 4, 2, 1, 0] {

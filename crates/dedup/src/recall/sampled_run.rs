@@ -44,7 +44,7 @@ pub(crate) struct SampledRun<'m> {
     /// For each item, true if it may be a duplicate.
     takes_part: IdVec<ItemId, bool>,
     /// For each item, true if it has candidates.
-    connected: &'m IdVec<ItemId, bool>,
+    connected: IdVec<ItemId, bool>,
     sample: Sample,
 }
 
@@ -79,15 +79,14 @@ impl<'m> SampledRun<'m> {
             Ok::<_, DedupError>((text, shingler.shingle(canonical, text.measure)))
         };
         let chosen = choice.finish().into_iter();
-        let mut chosen = chosen.map(|item| search.text(ItemId::new(item as u32)));
-        let chosen = std::iter::from_fn(|| {
-            let texts = next_texts(&mut chosen)?;
+        let mut texts = chosen.map(|item| search.text(ItemId::new(item as u32)));
+        let shingled = std::iter::from_fn(|| {
+            let texts = next_texts(&mut texts)?;
             let buffers = || (BlockBuffer::default(), Shingler::for_one_run(key));
             let shingled: Vec<_> = texts.par_iter().map_init(buffers, shingles).collect();
             Some(shingled)
         });
-        let chosen = chosen.flatten();
-        let sample = Sample::new(key, search.threshold, search.seed, chosen)?;
+        let sample = Sample::new(key, search.threshold, search.seed, shingled.flatten())?;
         Ok(Self {
             search,
             takes_part,
@@ -98,7 +97,7 @@ impl<'m> SampledRun<'m> {
 
     /// The approximate memory of the sample in bytes.
     pub(crate) fn bytes(&self) -> u64 {
-        self.sample.bytes() + self.takes_part.len() as u64
+        self.sample.bytes() + 2 * self.takes_part.len() as u64
     }
 
     /// Joins items whose shingle sets are loaded. An item may be joined more than once.

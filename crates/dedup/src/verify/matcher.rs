@@ -46,7 +46,7 @@ pub(crate) struct Matcher<'c> {
     roles: &'c IdVec<ItemId, JoinRole>,
     search: &'c Candidates,
     /// For each item, true if it has candidates.
-    connected: &'c IdVec<ItemId, bool>,
+    connected: IdVec<ItemId, bool>,
     criteria: MatchCriteria,
     /// The cache of shingle sets; `None` in a run without verification.
     sets: Option<SetCache<'c>>,

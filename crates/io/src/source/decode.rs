@@ -38,11 +38,11 @@ pub fn open(
     limits: UnpackLimits,
     progress: &Arc<ReadProgress>,
 ) -> io::Result<Box<dyn ByteStream>> {
-    let file = CountedFile::new(file, progress);
     if codec == Codec::Plain {
         // An uncompressed file is not buffered: callers read it in large pieces, so a buffer would only add a copy.
-        return Ok(Box::new(PlainFile::new(file)));
+        return Ok(Box::new(PlainFile::new(file, progress)));
     }
+    let file = CountedFile::new(file, progress);
     // The buffer is not larger than the file, because small files are often numerous.
     let buffered = BufReader::with_capacity((bytes as usize).clamp(512, 256 << 10), file);
     let file = UsedBytes::new(buffered, progress);

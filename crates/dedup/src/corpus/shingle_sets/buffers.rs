@@ -21,17 +21,12 @@ impl SetBuffers {
             .lock()
             .ok()
             .and_then(|mut kept| kept.get_mut(&capacity)?.pop());
-        kept.map_or_else(
-            || Vec::with_capacity(capacity),
-            |mut buffer| {
-                buffer.clear();
-                buffer
-            },
-        )
+        kept.unwrap_or_else(|| Vec::with_capacity(capacity))
     }
 
-    /// Keeps the buffer of a set that was dropped.
-    pub(super) fn put(&self, buffer: Vec<u64>) {
+    /// Keeps the buffer of a set that was dropped, without its shingles.
+    pub(super) fn put(&self, mut buffer: Vec<u64>) {
+        buffer.clear();
         if let Ok(mut kept) = self.0.lock() {
             kept.entry(buffer.capacity()).or_default().push(buffer);
         }

@@ -74,23 +74,36 @@ impl ReadProgress {
 }
 
 /// An uncompressed file. All bytes that are read from it are used.
-pub(super) struct PlainFile(CountedFile);
+pub(super) struct PlainFile {
+    file: File,
+    progress: Arc<ReadProgress>,
+}
 
 impl PlainFile {
-    pub(super) fn new(file: CountedFile) -> Self {
-        Self(file)
+    /// Wraps `file`. The bytes read from it are counted in `progress`.
+    pub(super) fn new(file: File, progress: &Arc<ReadProgress>) -> Self {
+        Self {
+            file,
+            progress: Arc::clone(progress),
+        }
     }
 
     fn note(&self, bytes: usize) {
-        let progress = &self.0.progress;
-        let used = progress.used.fetch_add(bytes as u64, Ordering::Relaxed) + bytes as u64;
-        progress.productive.store(used, Ordering::Relaxed);
+        let ReadProgress {
+            taken,
+            used,
+            productive,
+            ..
+        } = &*self.progress;
+        for count in [taken, used, productive] {
+            count.fetch_add(bytes as u64, Ordering::Relaxed);
+        }
     }
 }
 
 impl Read for PlainFile {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        let read = self.0.read(buf)?;
+        let read = self.file.read(buf)?;
         self.note(read);
         Ok(read)
     }
@@ -99,7 +112,7 @@ impl Read for PlainFile {
 impl ByteStream for PlainFile {
     fn append_to(&mut self, bytes: &mut Vec<u8>, most: u64) -> io::Result<usize> {
         let before = bytes.len();
-        let read = self.0.append_to(bytes, most);
+        let read = (&self.file).take(most).read_to_end(bytes);
         self.note(bytes.len() - before);
         read
     }
@@ -119,26 +132,13 @@ impl CountedFile {
             progress: Arc::clone(progress),
         }
     }
-
-    fn count(&self, bytes: usize) {
-        self.progress.taken.fetch_add(bytes as u64, Ordering::Relaxed);
-    }
 }
 
 impl Read for CountedFile {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         let read = self.file.read(buf)?;
-        self.count(read);
+        self.progress.taken.fetch_add(read as u64, Ordering::Relaxed);
         Ok(read)
-    }
-}
-
-impl ByteStream for CountedFile {
-    fn append_to(&mut self, bytes: &mut Vec<u8>, most: u64) -> io::Result<usize> {
-        let before = bytes.len();
-        let read = (&self.file).take(most).read_to_end(bytes);
-        self.count(bytes.len() - before);
-        read
     }
 }
 
