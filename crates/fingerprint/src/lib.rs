@@ -37,6 +37,7 @@
     )
 )]
 
+mod block_feature;
 mod feature;
 mod hits;
 pub mod hyperplane;
@@ -52,6 +53,7 @@ mod short_feature;
 mod votes;
 mod width;
 
+pub use block_feature::BlockFeature;
 pub use feature::{
     Span, hash_features, hash_features_64, hash_features_at, hash_one, hash_windows_64, hash_windows_64_at,
 };

@@ -85,6 +85,12 @@ impl ShortFeature {
         Some(Self(u128::from_le_bytes(*bytes) & used | (length as u128) << 120))
     }
 
+    /// The feature of a number that [`number`](Self::number) returns.
+    #[inline]
+    pub(crate) fn from_number(number: u128) -> Self {
+        Self(number)
+    }
+
     /// Writes the bytes of the feature to `buffer` and returns them.
     #[must_use]
     pub fn bytes(self, buffer: &mut [u8; Self::MAX_BYTES]) -> &[u8] {

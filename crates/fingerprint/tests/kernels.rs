@@ -8,8 +8,8 @@
 use proptest::prelude::*;
 use twinprint_fingerprint::kernel::{self, ByteKinds, Level, PackedRows, RangeHit, RowDistance, RowRange};
 use twinprint_fingerprint::{
-    HashKey, ShortFeature, Span, Width, hash_features, hash_features_at, hash_one, hash_short_features_at,
-    hash_windows_64_at,
+    BlockFeature, HashKey, ShortFeature, Span, Width, hash_features, hash_features_at, hash_one,
+    hash_short_features_at, hash_windows_64_at,
 };
 
 proptest! {
@@ -150,6 +150,10 @@ proptest! {
             prop_assert_eq!(feature.is_some(), text.len() <= ShortFeature::MAX_BYTES);
             let reversed = Span { start: start + n + 1, end: start };
             prop_assert_eq!(ShortFeature::cut(&bytes, reversed), ShortFeature::new(b""));
+            let block = BlockFeature::cut(&bytes, Span { start, end: start + n }).map(ShortFeature::from);
+            prop_assert_eq!(block, feature.filter(|_| text.len() <= BlockFeature::MAX_BYTES));
+            let block = BlockFeature::cut(&bytes, reversed).map(ShortFeature::from);
+            prop_assert_eq!(block, ShortFeature::new(b""));
             features.extend(feature);
             want.extend(feature.map(|_| hash_one(&key, text)));
         }

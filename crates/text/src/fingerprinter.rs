@@ -9,10 +9,10 @@
 //! If every occurrence of a feature has the same weight, each occurrence votes by itself. Features are then counted
 //! only if the caller asks for the number of distinct features.
 //!
-//! For a fingerprint of up to 64 bits, windows of a few characters in long runs of ASCII are hashed directly from the
-//! text, eight or four at a time. The features of such a document are all counted by their hashes.
+//! Windows of a few characters are not cut in long runs of ASCII. They are counted directly from the text, as numbers of 64
+//! bits. If each occurrence votes by itself, they are hashed directly from the text, eight or four at a time.
 
-use twinprint_fingerprint::{HashKey, ShortFeature, Span, Votes, Width};
+use twinprint_fingerprint::{BlockFeature, HashKey, ShortFeature, Span, Votes, Width};
 
 use crate::analysis::{Analysis, Feature};
 use crate::feature_hash::FeatureHasher;
@@ -73,24 +73,18 @@ impl Fingerprinter {
     pub(crate) fn analyze<'a>(&mut self, canonical: &'a str) -> Analysis<'a> {
         let text = addressable(canonical);
         let measure = Measure::of(text);
+        let cut = match self.features {
+            Features::CharShingles(n @ 1..=MAX_WINDOW) => self.cutter.cut_runs(n, text, measure),
+            features => (WindowRuns::NONE, self.cutter.cut(features, text, measure)),
+        };
         let (features, fingerprint) = if self.bits > 64 {
-            let cut = self.cutter.cut(self.features, text, measure);
             self.wide.count(&self.hasher, cut);
             let (hashes, weights) = self.wide.weighted(&self.hasher, &self.weights);
             let mut votes = Votes::<u128>::new();
             votes.add(hashes, weights);
             (hashes.len(), votes.finish())
         } else {
-            match self.features {
-                Features::CharShingles(n @ 1..=MAX_WINDOW) => {
-                    let (runs, others) = self.cutter.cut_runs(n, text, measure);
-                    self.narrow.count_runs(&self.hasher, runs, others);
-                }
-                features => {
-                    let cut = self.cutter.cut(features, text, measure);
-                    self.narrow.count(&self.hasher, cut);
-                }
-            }
+            self.narrow.count(&self.hasher, cut);
             let (hashes, weights) = self.narrow.weighted(&self.hasher, &self.weights);
             let mut votes = Votes::<u64>::new();
             votes.add_64(hashes, weights);
@@ -157,7 +151,12 @@ fn addressable(canonical: &str) -> &str {
 /// Counts the distinct features of one document after another and gives each its weight. `W` is the width of the
 /// feature hashes.
 struct FeatureCounter<W> {
-    short: ShortTally,
+    /// The windows of ASCII runs, and all other features that may equal them.
+    windows: ShortTally<BlockFeature>,
+    /// The features that cannot equal a window and have at most 15 bytes.
+    short: ShortTally<ShortFeature>,
+    /// A buffer for the features that cannot equal a window.
+    others: Vec<Span>,
     /// The features that are not short.
     long: Vec<Span>,
     /// The counts of the long features, by their hashes.
@@ -176,7 +175,9 @@ struct FeatureCounter<W> {
 impl<W: Width> FeatureCounter<W> {
     fn new() -> Self {
         Self {
+            windows: ShortTally::new(),
             short: ShortTally::new(),
+            others: Vec::new(),
             long: Vec::new(),
             tally: Tally::new(),
             hashes: Vec::new(),
@@ -187,12 +188,60 @@ impl<W: Width> FeatureCounter<W> {
         }
     }
 
-    /// Starts a new document and counts its features.
-    fn count(&mut self, hasher: &FeatureHasher, features: FeatureSpans<'_>) {
-        self.short.start(features.spans.len());
+    /// Starts a new document and counts its features: the windows of the runs, and all others.
+    fn count(&mut self, hasher: &FeatureHasher, (runs, others): (WindowRuns<'_>, FeatureSpans<'_>)) {
         self.long.clear();
-        self.add(features);
-        self.add_long(hasher, features.text);
+        self.windows.start(runs.windows());
+        self.short.start(others.spans.len());
+        if runs.width == 0 {
+            self.add(others);
+        } else {
+            self.add_windows(runs);
+            self.add_beside_windows(others);
+        }
+        self.add_long(hasher, others.text);
+    }
+
+    /// Counts the windows of runs.
+    fn add_windows(&mut self, WindowRuns { text, runs, width }: WindowRuns<'_>) {
+        let bytes = text.as_bytes();
+        for run in runs {
+            // The windows of which 8 bytes can be read are numbers without a copy.
+            let end = run.end as usize + 1 - width;
+            let starts = run.start as usize..end.min(bytes.len().saturating_sub(7));
+            for first in starts.clone().step_by(STRIDE) {
+                let last = starts.end.min(first + STRIDE);
+                let near = bytes[first..last + 7].array_windows();
+                self.windows
+                    .add(near.filter_map(|near| BlockFeature::first(near, width)));
+            }
+            let rest = (starts.end.max(starts.start)..end).filter_map(|start| {
+                let (start, end) = (start as u32, (start + width) as u32);
+                BlockFeature::cut(bytes, Span { start, end })
+            });
+            self.windows.add(rest);
+        }
+    }
+
+    /// Counts features that may equal a window, and other ones.
+    fn add_beside_windows(&mut self, features: FeatureSpans<'_>) {
+        let mut others = std::mem::take(&mut self.others);
+        others.clear();
+        let bytes = features.text.as_bytes();
+        for spans in features.spans.chunks(STRIDE) {
+            self.windows.add(spans.iter().filter_map(|&span| {
+                let feature = BlockFeature::cut(bytes, span);
+                if feature.is_none() {
+                    others.push(span);
+                }
+                feature
+            }));
+        }
+        self.add(FeatureSpans {
+            spans: &others,
+            ..features
+        });
+        self.others = others;
     }
 
     /// Counts short features, and gathers the long ones.
@@ -230,7 +279,9 @@ impl<W: Width> FeatureCounter<W> {
     /// Returns the hashes of the document's distinct features that are not stop words, and the weights in the same
     /// order.
     fn weighted(&mut self, hasher: &FeatureHasher, table: &WeightTable) -> (&[W], &[u16]) {
-        self.short.sorted(&mut self.features, &mut self.counts);
+        self.windows.sorted(0, &mut self.features, &mut self.counts);
+        let windows = self.features.len();
+        self.short.sorted(windows, &mut self.features, &mut self.counts);
         self.weights.clear();
         if table.is_frequency_only() {
             let weight = table.weight();
@@ -253,17 +304,6 @@ impl<W: Width> FeatureCounter<W> {
             }
         }
         (&self.kept, &self.weights)
-    }
-}
-
-impl FeatureCounter<u64> {
-    /// Starts a new document and counts its features by their hashes: the windows of `runs`, and the features `others`.
-    fn count_runs(&mut self, hasher: &FeatureHasher, runs: WindowRuns<'_>, others: FeatureSpans<'_>) {
-        self.short.start(0);
-        self.tally.start(runs.windows() + others.spans.len());
-        let Self { hashes, tally, .. } = self;
-        hash_windows(hasher, runs, hashes, |hashes| tally.add(hashes));
-        hash_spans(hasher, others, hashes, |hashes| tally.add(hashes));
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! The hash may change with the version, so it serves where hashes live no longer than a run.
 
-use twinprint_fingerprint::ShortFeature;
+use twinprint_fingerprint::{BlockFeature, ShortFeature};
 
 /// Multiplies to 128 bits and combines the two halves with XOR.
 #[inline(always)]
@@ -11,9 +11,23 @@ pub(crate) fn fold(a: u64, b: u64) -> u64 {
     product as u64 ^ (product >> 64) as u64
 }
 
-/// The hash of a feature under two secret numbers.
-#[inline(always)]
-pub(crate) fn of_feature(feature: ShortFeature, [x, y]: [u64; 2]) -> u64 {
-    let number = feature.number();
-    fold(number as u64 ^ x, (number >> 64) as u64 ^ y)
+/// A feature that is a number, so that it is compared and hashed without its text.
+pub(crate) trait NumberFeature: Copy + Default + Eq {
+    /// The hash of the number under two secret numbers.
+    fn product_hash(self, secrets: [u64; 2]) -> u64;
+}
+
+impl NumberFeature for ShortFeature {
+    #[inline(always)]
+    fn product_hash(self, [x, y]: [u64; 2]) -> u64 {
+        let number = self.number();
+        fold(number as u64 ^ x, (number >> 64) as u64 ^ y)
+    }
+}
+
+impl NumberFeature for BlockFeature {
+    #[inline(always)]
+    fn product_hash(self, [x, y]: [u64; 2]) -> u64 {
+        fold(self.number() ^ x, y)
+    }
 }

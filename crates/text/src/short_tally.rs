@@ -18,7 +18,7 @@ use std::hash::{BuildHasher, RandomState};
 
 use twinprint_fingerprint::ShortFeature;
 
-use crate::product_hash;
+use crate::product_hash::NumberFeature;
 
 /// The maximum number of slots that a document starts with.
 const FIRST_SLOTS: usize = 1 << 14;
@@ -31,7 +31,7 @@ const SORTED_COUNTS: usize = 8;
 
 /// The distinct short features of a document, in order of first occurrence, and how often each occurs.
 #[derive(Debug)]
-pub(crate) struct ShortTally {
+pub(crate) struct ShortTally<F> {
     /// For each slot, the number of its feature from 1, which is its index in `features` plus 1; 0 in an empty slot. The
     /// number of slots is a power of two.
     slots: Vec<u32>,
@@ -39,12 +39,12 @@ pub(crate) struct ShortTally {
     size: usize,
     /// Number of distinct features. The elements of `features` and `counts` beyond this number are unused.
     distinct: usize,
-    features: Vec<ShortFeature>,
+    features: Vec<F>,
     counts: Vec<u32>,
     secrets: [u64; 2],
 }
 
-impl ShortTally {
+impl<F: NumberFeature + Into<ShortFeature>> ShortTally<F> {
     /// Creates an empty tally. It allocates no memory before the first document.
     pub(crate) fn new() -> Self {
         let random = RandomState::new();
@@ -59,7 +59,7 @@ impl ShortTally {
     }
 
     /// The distinct features of the document, in order of first occurrence.
-    pub(crate) fn features(&self) -> &[ShortFeature] {
+    pub(crate) fn features(&self) -> &[F] {
         &self.features[..self.distinct]
     }
 
@@ -79,24 +79,24 @@ impl ShortTally {
     /// Counts more features of the document that was [started](Self::start) last: as many as their size hint allows, at most
     /// [`STRIDE`]. Further ones are not counted. Expected linear time.
     #[inline]
-    pub(crate) fn add(&mut self, features: impl Iterator<Item = ShortFeature>) {
+    pub(crate) fn add(&mut self, features: impl Iterator<Item = F>) {
         let most = features.size_hint().1.unwrap_or(STRIDE).min(STRIDE);
         let room = self.distinct + most;
         if room * 2 > self.size {
             self.grow((room * 2).next_power_of_two());
         }
         if room >= self.features.len() {
-            self.features.resize(room + 1, ShortFeature::default());
+            self.features.resize(room + 1, F::default());
             self.counts.resize(room + 1, 0);
         }
         let slots = &mut self.slots[..self.size];
         let (list, counts) = (self.features.as_mut_slice(), self.counts.as_mut_slice());
-        let mask = slots.len() - 1;
+        let (mask, secrets) = (slots.len() - 1, self.secrets);
         let mut next = self.distinct;
         for feature in features.take(most) {
             list[next] = feature;
             counts[next] = 0;
-            let mut index = slot(feature, self.secrets);
+            let mut index = feature.product_hash(secrets) as usize;
             loop {
                 let slot = &mut slots[index & mask];
                 let new = *slot == 0;
@@ -128,7 +128,7 @@ impl ShortTally {
         self.clear(size);
         let mask = size - 1;
         for (feature, number) in self.features[..self.distinct].iter().zip(1..) {
-            let mut index = slot(*feature, self.secrets) & mask;
+            let mut index = feature.product_hash(self.secrets) as usize & mask;
             while self.slots[index] != 0 {
                 index = (index + 1) & mask;
             }
@@ -136,34 +136,28 @@ impl ShortTally {
         }
     }
 
-    /// Replaces the content of `features` and `counts` by the features of the document and their counts, those with
-    /// equal small counts next to one another.
-    pub(crate) fn sorted(&self, features: &mut Vec<ShortFeature>, counts: &mut Vec<u32>) {
+    /// Replaces all but the first `kept` elements of `features` and `counts` by the features of the document and their counts,
+    /// those with equal small counts next to one another.
+    pub(crate) fn sorted(&self, kept: usize, features: &mut Vec<ShortFeature>, counts: &mut Vec<u32>) {
         let class = |count: u32| (count as usize).min(SORTED_COUNTS);
         let mut ends = [0usize; SORTED_COUNTS + 1];
         for &count in self.counts() {
             ends[class(count)] += 1;
         }
-        let mut sum = 0;
+        let mut sum = kept;
         for end in &mut ends {
             sum += std::mem::replace(end, sum);
         }
-        features.resize(self.distinct, ShortFeature::default());
-        counts.resize(self.distinct, 0);
+        features.resize(sum, ShortFeature::default());
+        counts.resize(sum, 0);
         for (&feature, &count) in self.features().iter().zip(self.counts()) {
             // In bounds: each class has as many positions as features.
             let end = &mut ends[class(count)];
-            features[*end] = feature;
+            features[*end] = feature.into();
             counts[*end] = count;
             *end += 1;
         }
     }
-}
-
-/// A number whose low bits select the slot of a feature.
-#[inline(always)]
-fn slot(feature: ShortFeature, secrets: [u64; 2]) -> usize {
-    product_hash::of_feature(feature, secrets) as usize
 }
 
 #[cfg(test)]

@@ -25,6 +25,13 @@ pub(crate) struct WindowRuns<'a> {
 }
 
 impl WindowRuns<'_> {
+    /// No windows.
+    pub(crate) const NONE: Self = Self {
+        text: "",
+        runs: &[],
+        width: 0,
+    };
+
     /// The number of windows in all runs.
     pub(crate) fn windows(self) -> usize {
         let windows = |run: &Span| (run.end - run.start) as usize + 1 - self.width;

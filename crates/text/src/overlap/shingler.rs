@@ -7,7 +7,7 @@ use twinprint_fingerprint::{HashKey, ShortFeature, Span, hash_one, hash_short_fe
 
 use super::sorting::Sorter;
 use crate::chars;
-use crate::product_hash::{self, fold};
+use crate::product_hash::{NumberFeature, fold};
 use crate::script::{Measure, Script};
 use crate::spaces::Splitter;
 
@@ -211,7 +211,7 @@ impl Shingler {
         self.hashes.clear();
         let (key, secrets) = (self.key, self.secrets);
         let hash = |&word: &Span| match ShortFeature::cut(text, word) {
-            Some(word) => product_hash::of_feature(word, secrets),
+            Some(word) => word.product_hash(secrets),
             None => long_word(&key, text, word),
         };
         self.hashes.extend(self.words.iter().map(hash));
