@@ -151,9 +151,9 @@ fn addressable(canonical: &str) -> &str {
 /// Counts the distinct features of one document after another and gives each its weight. `W` is the width of the
 /// feature hashes.
 struct FeatureCounter<W> {
-    /// The windows of ASCII runs, and all other features that may equal them.
+    /// The windows of ASCII runs. If there are any, also all other features that may equal them.
     windows: ShortTally<BlockFeature>,
-    /// The features that cannot equal a window and have at most 15 bytes.
+    /// The other features of at most 15 bytes.
     short: ShortTally<ShortFeature>,
     /// A buffer for the features that cannot equal a window.
     others: Vec<Span>,
@@ -193,7 +193,7 @@ impl<W: Width> FeatureCounter<W> {
         self.long.clear();
         self.windows.start(runs.windows());
         self.short.start(others.spans.len());
-        if runs.width == 0 {
+        if runs.runs.is_empty() {
             self.add(others);
         } else {
             self.add_windows(runs);

@@ -1,4 +1,6 @@
-//! A hash table that counts the short features of one document after another, by their bytes.
+//! A hash table that counts the short features of one document after another, by their bytes. Features of at most 7 bytes can
+//! be counted as [`BlockFeature`](twinprint_fingerprint::BlockFeature), whose list takes half the memory of that of
+//! [`ShortFeature`].
 //!
 //! Most features repeat, so they are counted before they are hashed: the feature hash, which must be safe under a secret
 //! key, is then computed once for each distinct feature.
