@@ -38,7 +38,7 @@ const WINDOWS_PER_BATCH: usize = 2048;
 const MAX_TF: usize = u16::MAX as usize;
 
 /// The maximum width of a window, in bytes, at which one block of the feature hash covers the window.
-const MAX_WINDOW: u8 = 7;
+const MAX_WINDOW: u8 = BlockFeature::MAX_BYTES as u8;
 
 /// Computes fingerprints of canonical texts under one profile and key. Reuses its buffers.
 pub(crate) struct Fingerprinter {
@@ -206,16 +206,16 @@ impl<W: Width> FeatureCounter<W> {
     fn add_windows(&mut self, WindowRuns { text, runs, width }: WindowRuns<'_>) {
         let bytes = text.as_bytes();
         for run in runs {
-            // The windows of which 8 bytes can be read are numbers without a copy.
-            let end = run.end as usize + 1 - width;
-            let starts = run.start as usize..end.min(bytes.len().saturating_sub(7));
-            for first in starts.clone().step_by(STRIDE) {
-                let last = starts.end.min(first + STRIDE);
-                let near = bytes[first..last + 7].array_windows();
+            let (start, end) = (run.start as usize, run.end as usize + 1 - width);
+            // The windows that begin before `near` are numbers without a copy, because 8 bytes can be read.
+            let near = bytes.len().saturating_sub(7).clamp(start, end);
+            for first in (start..near).step_by(STRIDE) {
+                let last = near.min(first + STRIDE);
+                let eights = bytes[first..last + 7].array_windows();
                 self.windows
-                    .add(near.filter_map(|near| BlockFeature::first(near, width)));
+                    .add(eights.filter_map(|eight| BlockFeature::first(eight, width)));
             }
-            let rest = (starts.end.max(starts.start)..end).filter_map(|start| {
+            let rest = (near..end).filter_map(|start| {
                 let (start, end) = (start as u32, (start + width) as u32);
                 BlockFeature::cut(bytes, Span { start, end })
             });

@@ -12,7 +12,7 @@ pub(crate) fn fold(a: u64, b: u64) -> u64 {
 }
 
 /// A feature that is a number, so that it is compared and hashed without its text.
-pub(crate) trait NumberFeature: Copy + Default + Eq {
+pub(crate) trait NumberFeature: Copy + Default + Eq + Into<ShortFeature> {
     /// The hash of the number under two secret numbers.
     fn product_hash(self, secrets: [u64; 2]) -> u64;
 }

@@ -46,7 +46,7 @@ pub(crate) struct ShortTally<F> {
     secrets: [u64; 2],
 }
 
-impl<F: NumberFeature + Into<ShortFeature>> ShortTally<F> {
+impl<F: NumberFeature> ShortTally<F> {
     /// Creates an empty tally. It allocates no memory before the first document.
     pub(crate) fn new() -> Self {
         let random = RandomState::new();

@@ -7,7 +7,7 @@ use twinprint_fingerprint::{BlockFeature, Span};
 
 use super::*;
 
-fn check<F: NumberFeature + Into<ShortFeature> + Hash + Debug>(
+fn check<F: NumberFeature + Hash + Debug>(
     tally: &mut ShortTally<F>,
     features: &[F],
     announced: usize,
