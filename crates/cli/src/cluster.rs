@@ -333,7 +333,7 @@ fn table(summary: &ClusterSummary, args: &Args) -> String {
         ]
     });
     let written = format!(
-        "written to {}: assignments, groups, stories.jsonl, stories.html\n",
+        "written to {}: assignments.jsonl, groups.jsonl, stories.jsonl and stories.html\n",
         args.output.display()
     );
     rows.chain([written]).chain(agreement).collect()

@@ -22,39 +22,38 @@ use crate::usage::usage;
 
 /// Options for arguments that are fingerprints, features or vectors instead of texts.
 #[derive(clap::Args)]
-#[command(next_help_heading = "Fingerprints, features and vectors")]
 #[expect(clippy::struct_excessive_bools, reason = "every flag is one")]
 pub(crate) struct GivenArgs {
     /// Compare two fingerprints: A and B are numbers
-    #[arg(long, conflicts_with_all = ["text", "profile", "explain", "idf"])]
+    #[arg(long, conflicts_with_all = ["text", "profile", "explain", "idf"], help_heading = "Fingerprints, features and vectors")]
     fingerprints: bool,
 
     /// Notation of the fingerprints
-    #[arg(long, value_enum, default_value_t = Notation::Hex, value_name = "FORM", requires = "fingerprints", conflicts_with_all = ["features", "vectors"])]
+    #[arg(long, value_enum, default_value_t = Notation::Hex, value_name = "FORM", requires = "fingerprints", conflicts_with_all = ["features", "vectors"], help_heading = "Fingerprints, features and vectors")]
     notation: Notation,
 
     /// Width of the fingerprints
-    #[arg(long, default_value = "64", value_parser = ["16", "32", "64", "128"], value_name = "BITS", requires = "fingerprints", conflicts_with_all = ["features", "vectors"])]
+    #[arg(long, default_value = "64", value_parser = ["16", "32", "64", "128"], value_name = "BITS", requires = "fingerprints", conflicts_with_all = ["features", "vectors"], help_heading = "Fingerprints, features and vectors")]
     bits: String,
 
     /// Compare two sets of weighted features, JSON as for fingerprint --features-key
-    #[arg(long, conflicts_with_all = ["fingerprints", "explain", "idf"])]
+    #[arg(long, conflicts_with_all = ["fingerprints", "explain", "idf"], help_heading = "Fingerprints, features and vectors")]
     features: bool,
 
     /// The features are hashes: decimal numbers, or digits after 0x or 0b
-    #[arg(long, requires = "features", conflicts_with_all = ["fingerprints", "vectors"])]
+    #[arg(long, requires = "features", conflicts_with_all = ["fingerprints", "vectors"], help_heading = "Fingerprints, features and vectors")]
     hashed: bool,
 
     /// Compare two vectors, JSON as for fingerprint --vector-key. --profile decides only the width of their fingerprints
-    #[arg(long, conflicts_with_all = ["fingerprints", "features", "explain", "idf"])]
+    #[arg(long, conflicts_with_all = ["fingerprints", "features", "explain", "idf"], help_heading = "Fingerprints, features and vectors")]
     vectors: bool,
 
     /// Add the Minkowski distance of this order, 1 or more
-    #[arg(long, value_name = "P", requires = "vectors", conflicts_with_all = ["fingerprints", "features"])]
+    #[arg(long, value_name = "P", requires = "vectors", conflicts_with_all = ["fingerprints", "features"], help_heading = "Fingerprints, features and vectors")]
     minkowski: Option<f64>,
 
     /// Add the Mahalanobis distance of uncorrelated dimensions. FILE has the variance of each dimension, as a vector
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "vectors", conflicts_with_all = ["fingerprints", "features"])]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "vectors", conflicts_with_all = ["fingerprints", "features"], help_heading = "Fingerprints, features and vectors")]
     variances: Option<PathBuf>,
 }
 

@@ -97,7 +97,13 @@ pub(crate) struct Args {
 
     /// Directory for the result: new, empty, or with an earlier result and --overwrite. Or a folder of object storage, such
     /// as s3://bucket/out, with --work-dir, where the result is written before it is copied
-    #[arg(short, long, value_name = "DIR", visible_alias = "output-dir")]
+    #[arg(
+        short,
+        long,
+        value_name = "DIR",
+        visible_alias = "output-dir",
+        help_heading = "Output"
+    )]
     output: PathBuf,
 
     /// Minimum Jaccard similarity of a duplicate: of word 3-grams, or character 5-grams for Chinese [default: 0.8]
@@ -227,7 +233,7 @@ pub(crate) struct Args {
     #[arg(long, help_heading = "Running")]
     on_disk: bool,
 
-    /// Least number of blocks into which a run on disk divides fingerprints and texts. B blocks make B (B + 1) / 2 tasks of
+    /// Minimum number of blocks into which a run on disk divides fingerprints and texts. B blocks make B (B + 1) / 2 tasks of
     /// the stages join and verify, which several machines can share (see `twinprint shard`). The memory limit may make more
     #[arg(long, default_value_t = 1, value_name = "B", value_parser = clap::value_parser!(u32).range(1..=1000), help_heading = "Running")]
     blocks: u32,
@@ -284,6 +290,11 @@ impl Args {
     /// True if no progress and no summary are wanted.
     pub(crate) fn is_quiet(&self) -> bool {
         self.quiet
+    }
+
+    /// True if only an estimate is wanted.
+    pub(crate) fn is_dry_run(&self) -> bool {
+        self.dry_run
     }
 }
 

@@ -105,7 +105,10 @@ pub(crate) struct Args {
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let inputs = [args.docs.as_slice(), &args.input.inputs].concat();
-    if inputs.is_empty() || inputs.iter().any(|input| input == "-") {
+    if inputs.is_empty() {
+        return Err(UsageError("--docs: name the files of the documents".to_owned()).into());
+    }
+    if inputs.iter().any(|input| input == "-") {
         let what =
             "--docs: name files of documents instead of stdin, because the documents are read more than once";
         return Err(UsageError(what.to_owned()).into());

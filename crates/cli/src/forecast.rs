@@ -25,7 +25,7 @@ fn write(text: &mut String, forecast: &Forecast, room: &Room) -> std::fmt::Resul
     };
     let size = |n: u64| format!("~{}", bytes(n));
     let there =
-        |n: Option<u64>, what: &str| n.map_or_else(String::new, |n| format!(", of {} {what}", bytes(n)));
+        |n: Option<u64>, what: &str| n.map_or_else(String::new, |n| format!(" ({} {what})", bytes(n)));
     writeln!(
         text,
         "\n  a dry run: {} read of {} in {}, nothing written\n",
@@ -35,7 +35,7 @@ fn write(text: &mut String, forecast: &Forecast, room: &Room) -> std::fmt::Resul
     )?;
     writeln!(
         text,
-        "  records   {:>12}  of which rejected {}",
+        "  records   {:>12}  of which {} rejected",
         about(forecast.records),
         about(forecast.rejected)
     )?;
@@ -71,14 +71,14 @@ fn write(text: &mut String, forecast: &Forecast, room: &Room) -> std::fmt::Resul
     }
     writeln!(
         text,
-        "  memory    {:>12}  at the peak{}{}",
+        "  memory    {:>12}  at peak{}{}",
         size(forecast.memory_bytes),
         if forecast.on_disk {
             ", with the tables on disk"
         } else {
             ""
         },
-        there(room.memory, "there are")
+        there(room.memory, "available")
     )?;
     writeln!(
         text,

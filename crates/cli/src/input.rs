@@ -10,7 +10,6 @@ use twinprint::source::{Charset, Format, SourceOptions};
 use crate::number::parse_bytes;
 
 #[derive(Args)]
-#[command(next_help_heading = "Input")]
 #[expect(clippy::struct_excessive_bools, reason = "every flag is one")]
 pub(crate) struct InputArgs {
     /// Files, folders, quoted globs, or - for stdin
@@ -30,78 +29,84 @@ pub(crate) struct InputArgs {
         long,
         default_value = "text",
         value_name = "FIELD",
-        visible_alias = "text-field"
+        visible_alias = "text-field",
+        help_heading = "Input"
     )]
     text_key: String,
 
     /// Field with HTML, whose main content is compared; instead of --text-key
-    #[arg(long, value_name = "FIELD", conflicts_with = "text_key")]
+    #[arg(
+        long,
+        value_name = "FIELD",
+        conflicts_with = "text_key",
+        help_heading = "Input"
+    )]
     html_key: Option<String>,
 
     /// Field with the record's id. The id of a record without this field is its file and line
-    #[arg(long, default_value = "id", value_name = "FIELD")]
+    #[arg(long, default_value = "id", value_name = "FIELD", help_heading = "Input")]
     id_key: String,
 
     /// Format of stdin and of the files that are named as inputs. The extension of a file in a folder decides its
     /// format
-    #[arg(long, value_name = "FORMAT", value_parser = ["text", "html", "lines", "jsonl", "json", "csv", "tsv", "warc", "parquet", "arrow"])]
+    #[arg(long, value_name = "FORMAT", value_parser = ["text", "html", "lines", "jsonl", "json", "csv", "tsv", "warc", "parquet", "arrow"], help_heading = "Input")]
     format: Option<String>,
 
     /// Separator of fields in csv and tsv files: a character, or tab [default: detected from the header]
-    #[arg(long, value_name = "CHAR", value_parser = parse_delimiter)]
+    #[arg(long, value_name = "CHAR", value_parser = parse_delimiter, help_heading = "Input")]
     delimiter: Option<u8>,
 
     /// Read the first row of csv and tsv files as a record, not as column names. Columns are then named by their
     /// numbers, such as --text-key 2 --id-key 1
-    #[arg(long)]
+    #[arg(long, help_heading = "Input")]
     no_header: bool,
 
-    /// Charset of the files, such as gbk or windows-1252. With auto, JSON is read as UTF-8, and the charset of other
-    /// files is guessed
-    #[arg(long, default_value = "auto", value_name = "NAME", value_parser = parse_charset)]
+    /// Charset of the files, such as gbk or windows-1252. With auto, JSON is read as UTF-8, or as UTF-16 if it begins with
+    /// that byte order mark, and the charset of other files is guessed
+    #[arg(long, default_value = "auto", value_name = "NAME", value_parser = parse_charset, help_heading = "Input")]
     charset: CharsetArg,
 
     /// Read every line of a text file as a document
-    #[arg(long)]
+    #[arg(long, help_heading = "Input")]
     lines: bool,
 
     /// Further extensions to read as text, such as rs,toml
-    #[arg(long, value_delimiter = ',', value_name = "EXT")]
+    #[arg(long, value_delimiter = ',', value_name = "EXT", help_heading = "Input")]
     ext: Vec<String>,
 
     /// Read only files that match, such as '*.py', or that are in a folder that matches, such as docs/; may be repeated
     ///
     /// Patterns are written as in a .gitignore file: a pattern without a slash matches names at any depth; a pattern
     /// with a slash matches paths below the input. Files with an extension that a pattern names are read as text.
-    #[arg(long, value_name = "GLOB")]
+    #[arg(long, value_name = "GLOB", help_heading = "Input")]
     include: Vec<String>,
 
     /// Skip files and folders that match, such as '*.min.js' or node_modules/; may be repeated
     ///
     /// Patterns are written as for --include, and take precedence over it. The files are counted as skipped.
-    #[arg(long, value_name = "GLOB")]
+    #[arg(long, value_name = "GLOB", help_heading = "Input")]
     exclude: Vec<String>,
 
     /// Read every file that can be decoded as text, whatever its extension. JSON, CSV and table files are read as
     /// records only if they have the text field
-    #[arg(long)]
+    #[arg(long, help_heading = "Input")]
     any_text: bool,
 
     /// Read pages of any HTTP status from web archives, not only those with status 2xx
-    #[arg(long)]
+    #[arg(long, help_heading = "Input")]
     any_status: bool,
 
     /// Reject records longer than this
-    #[arg(long, default_value = "64MiB", value_name = "BYTES", value_parser = parse_bytes)]
+    #[arg(long, default_value = "64MiB", value_name = "BYTES", value_parser = parse_bytes, help_heading = "Input")]
     max_document: u64,
 
     /// Largest ratio of a compressed file's decompressed size to its compressed size. A decompressed size of up to 1
     /// GiB is always allowed
-    #[arg(long, default_value_t = 1000, value_name = "N", value_parser = crate::number::parse_count::<u64>)]
+    #[arg(long, default_value_t = 1000, value_name = "N", value_parser = crate::number::parse_count::<u64>, help_heading = "Input")]
     max_ratio: u64,
 
     /// Read only the first N records
-    #[arg(long, value_name = "N", value_parser = crate::number::parse_count_in(1..=u64::MAX))]
+    #[arg(long, value_name = "N", value_parser = crate::number::parse_count_in(1..=u64::MAX), help_heading = "Input")]
     limit: Option<u64>,
 
     /// Read options from a file, such as the config.toml of an earlier run; the command line takes precedence

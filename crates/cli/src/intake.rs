@@ -22,14 +22,13 @@ Exit codes:
   130  interrupted";
 
 #[derive(clap::Args)]
-#[command(next_help_heading = "Rejected records")]
 pub(crate) struct IntakeArgs {
     /// Fail (exit code 1) if any record was rejected
-    #[arg(long)]
+    #[arg(long, help_heading = "Rejected records")]
     strict: bool,
 
     /// End with exit code 3 if more than this share of the records was rejected; a damaged file always gives that code
-    #[arg(long, default_value = "1", value_name = "PERCENT", value_parser = percent)]
+    #[arg(long, default_value = "1", value_name = "PERCENT", value_parser = percent, help_heading = "Rejected records")]
     max_rejected: f64,
 }
 

@@ -58,7 +58,7 @@ const LOOKUP_MODES: [Choice<LookupMode>; 2] = [
 #[command(after_help = EXAMPLES, group = clap::ArgGroup::new("subject").args(["n", "check"]).required(true))]
 pub(crate) struct Args {
     /// Number of fingerprints in the index, such as 1000000 or 1e9
-    #[arg(short, long, value_name = "N", value_parser = number::parse_count::<u64>)]
+    #[arg(short, long, value_name = "N", value_parser = number::parse_count_in(1..=u64::MAX))]
     n: Option<u64>,
 
     /// Check a design of tables instead: whether it finds every pair within -k, and the share of pairs that it finds at
@@ -87,7 +87,7 @@ pub(crate) struct Args {
     #[arg(long, value_parser = explained(MEDIA), default_value = "memory", value_name = "WHERE")]
     medium: Medium,
 
-    /// Arrival of queries: one at a time or in large batches
+    /// How queries arrive: one at a time or in large batches
     #[arg(long, value_parser = explained(LOOKUP_MODES), default_value = "batch", value_name = "HOW")]
     mode: LookupMode,
 
@@ -144,12 +144,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     // Writing to a `String` cannot fail.
     let _ = writeln!(
         text,
-        "{}: {} tables, {:.1} bytes a fingerprint with its id, {} in all\nabout {} lookups a second on one core",
+        "{}: {}, {:.1} bytes a fingerprint with its id, {} in all\n{}",
         chosen.name,
-        chosen.tables,
+        number::counted(chosen.tables as u64, "table"),
         chosen.bytes / n.max(1) as f64,
         number::bytes(chosen.bytes as u64),
-        number::count((1e9 / chosen.cost) as u64),
+        lookups(chosen.cost),
     );
     if args.medium == Medium::Disk {
         let design = Design::of(&choice.plan.plan);
@@ -181,6 +181,18 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         anyhow::bail!("--memory: no choice of tables fits; the smallest is printed");
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The speed of lookups of which one takes `cost` nanoseconds.
+fn lookups(cost: f64) -> String {
+    if cost > 1e9 {
+        format!("a lookup takes about {} on one core", number::seconds(cost / 1e9))
+    } else {
+        format!(
+            "about {} on one core",
+            number::counted((1e9 / cost) as u64, "lookup") + " a second"
+        )
+    }
 }
 
 /// The plan of a design that the option `flag` names.

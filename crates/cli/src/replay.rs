@@ -125,7 +125,8 @@ struct Service<'a> {
 
 impl<'a> Service<'a> {
     fn new(url: &str, cancel: &'a AtomicBool) -> anyhow::Result<Self> {
-        if !url.starts_with("http://") || !url.contains("/v1/collections/") {
+        let is_address = url.parse::<ureq::http::Uri>().is_ok();
+        if !is_address || !url.starts_with("http://") || !url.contains("/v1/collections/") {
             bail!("--to {url:?} is not the address of a collection: http://HOST:PORT/v1/collections/NAME");
         }
         let config = ureq::Agent::config_builder()
@@ -196,7 +197,8 @@ impl<'a> Service<'a> {
                 [] => request.header("X-Twinprint", "1"),
                 _ => request.header("Content-Type", "application/json"),
             };
-            let mut response = self.agent.run(request.body(body)?).with_context(|| url.clone())?;
+            let sent = self.agent.run(request.body(body)?);
+            let mut response = sent.with_context(|| format!("cannot reach the service at {url}"))?;
             let status = response.status().as_u16();
             if status == 429 {
                 if self.cancel.load(Ordering::Relaxed) {

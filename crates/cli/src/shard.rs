@@ -7,6 +7,7 @@ use clap::builder::PossibleValue;
 use twinprint::{Stage, TaskShare};
 
 use crate::progress::Bars;
+use crate::usage::usage;
 use crate::{dedup, interrupt, terminal};
 
 const EXAMPLES: &str = "\
@@ -33,6 +34,11 @@ Once all stages have ended, `twinprint dedup crawl/ -o out --on-disk` writes the
     mut_arg("on_disk", |arg| arg.hide(true)),
     mut_arg("fresh", |arg| arg.hide(true)),
     mut_arg("incremental", |arg| arg.hide(true)),
+    // A stage runs, and these are not offered on disk.
+    mut_arg("dry_run", |arg| arg.hide(true)),
+    mut_arg("sample", |arg| arg.hide(true)),
+    mut_arg("append", |arg| arg.hide(true)),
+    mut_arg("order", |arg| arg.hide(true)),
 )]
 pub(crate) struct Args {
     /// Stage to run, or `status`
@@ -78,10 +84,25 @@ impl ValueEnum for Step {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    if args.dedup.is_dry_run() {
+        return Err(usage(
+            "--dry-run: a stage runs; `twinprint dedup --on-disk --dry-run` estimates the run",
+        ));
+    }
     let cancel = interrupt::flag()?;
     let prepared = args.dedup.prepare(&cancel)?;
     let bars = Bars::new(args.dedup.is_quiet());
     let job = prepared.job(&args.dedup);
+    let folder = job.stage_folder();
+    if matches!(args.step, Step::Status) && !folder.exists() {
+        let state = if job.out.join("report.json").is_file() {
+            format!("{} has a complete result", job.out.display())
+        } else {
+            "no stage has begun".to_owned()
+        };
+        terminal::out(&format!("{state}: {} does not exist\n", folder.display()))?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let states = match args.step {
         Step::Run(stage) => {
             twinprint::dedup_stage(&job, stage, args.task, &bars, &cancel).map(|state| vec![state])

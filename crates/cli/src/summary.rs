@@ -20,7 +20,8 @@ pub(crate) fn summary(report: &Report, out: &Path) -> String {
 
 fn write(text: &mut String, report: &Report, out: &Path) -> std::fmt::Result {
     let records = &report.records;
-    let documents = (records.read - records.rejected).max(1);
+    // The same base as in the report, so that the shares of kept, removed and rejected records add up.
+    let read = records.read.max(1);
     writeln!(text)?;
     writeln!(
         text,
@@ -33,13 +34,13 @@ fn write(text: &mut String, report: &Report, out: &Path) -> std::fmt::Result {
         text,
         "  kept      {:>12}  {}",
         count(records.kept),
-        percent(records.kept, documents)
+        percent(records.kept, read)
     )?;
     writeln!(
         text,
         "  removed   {:>12}  {} ({})",
         count(records.removed),
-        percent(records.removed, documents),
+        percent(records.removed, read),
         reasons(report)
     )?;
     if records.empty > 0 {
@@ -62,9 +63,17 @@ fn write(text: &mut String, report: &Report, out: &Path) -> std::fmt::Result {
             .collect();
         writeln!(
             text,
-            "  rejected  {:>12}  {}: see rejects.jsonl",
+            "  rejected  {:>12}  {} ({}): see rejects.jsonl",
             count(records.rejected),
+            percent(records.rejected, read),
             by.join(", ")
+        )?;
+    }
+    if records.repeated_ids > 0 {
+        writeln!(
+            text,
+            "  same id   {:>12}  ids that an earlier record has, too; clusters name each record by source and line",
+            count(records.repeated_ids)
         )?;
     }
     if let Some((files, row)) = intake::damaged_row(&report.intake) {

@@ -13,7 +13,7 @@ use twinprint::source::{FieldRole, Intake, RejectMessage, RejectReason, Setting,
 use twinprint::stream::{StateError, StreamError};
 use twinprint::threads::ThreadsError;
 use twinprint::work::WorkError;
-use twinprint::{AgainstProblem, DedupError, JobError, OptionError, Shortage};
+use twinprint::{AgainstProblem, DedupError, IdfError, JobError, OptionError, Shortage};
 use twinprint_server::ServeError;
 
 use crate::terminal::with_causes;
@@ -31,11 +31,7 @@ pub(crate) fn usage(message: impl Into<String>) -> anyhow::Error {
 /// Adds the option that fixes the problem to an error message.
 pub(crate) fn with_flag(error: anyhow::Error) -> anyhow::Error {
     if let Some(option) = option_error(&error) {
-        let fix = match option.option {
-            "order" => "; leave it out",
-            _ => "",
-        };
-        return usage(format!("{}: {}{fix}", flag(option.option), option.problem));
+        return usage(format!("{}: {}", flag(option.option), option.problem));
     }
     if let Some(message) = wrong_usage(&error) {
         return usage(message);
@@ -134,8 +130,7 @@ pub(crate) fn is_wrong_usage(error: &anyhow::Error) -> bool {
 fn flag(option: &str) -> String {
     match option {
         "hamming" | "radius" => "-k".to_owned(),
-        // Only `idf build` returns an error for this option, and it concerns the table's name.
-        "idf" => "--name".to_owned(),
+        "inputs" => "<INPUT>".to_owned(),
         _ => format!("--{}", option.replace('_', "-")),
     }
 }
@@ -182,6 +177,9 @@ fn option_error(error: &anyhow::Error) -> Option<&OptionError> {
 fn wrong_usage(error: &anyhow::Error) -> Option<String> {
     if let Some(JobError::Threads(ThreadsError::TooMany { .. })) = job_error(error) {
         return Some(format!("--threads: {error}"));
+    }
+    if let Some(JobError::Idf(IdfError::Name(_))) = job_error(error) {
+        return Some(format!("--name: {error}"));
     }
     if let Some(DedupError::Against {
         problem: AgainstProblem::AppendToIndex,
@@ -233,8 +231,10 @@ fn fix(error: &anyhow::Error) -> Option<&'static str> {
     if let Some(DedupError::WillNotFit(shortage)) = dedup_error(error) {
         return Some(shortage_fix(*shortage));
     }
-    if let Some(DedupError::DamagedStage { .. }) = dedup_error(error) {
-        return Some("--fresh makes them anew");
+    match dedup_error(error) {
+        Some(DedupError::DamagedStage { .. }) => return Some("--fresh makes them anew"),
+        Some(DedupError::OtherRun { .. }) => return Some("`twinprint dedup --on-disk --fresh` does so"),
+        _ => {}
     }
     if let Some(StreamError::State(StateError::Foreign { .. } | StateError::InUse { .. })) =
         error.downcast_ref()

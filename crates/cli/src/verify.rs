@@ -18,7 +18,7 @@ Examples:
   twinprint verify out
       checks the counts, the leaders, and the texts of 1000 removed and 1000 kept documents
   twinprint verify out --sample 20000 --max-missed 0.001
-      searches duplicates of more kept documents, and allows fewer";
+      searches for duplicates of more kept documents, and allows fewer misses";
 
 /// Checks the result of a run: counts, leaders, and a search for duplicates that were kept
 ///
@@ -72,7 +72,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let check = threads::pool(args.threads)?.install(|| check_result(&job, &bars, &cancel));
     bars.finish();
     let check = check?;
-    print(&check)?;
+    print(&check, job.compares_texts())?;
     if !check.problems.is_empty() {
         bail!(
             "the result has {}",
@@ -109,7 +109,7 @@ fn run_of(output: &Path) -> anyhow::Result<dedup::Args> {
     }
 }
 
-fn print(check: &ResultCheck) -> anyhow::Result<()> {
+fn print(check: &ResultCheck, compares_texts: bool) -> anyhow::Result<()> {
     let (records, groups) = (&check.records, &check.groups);
     terminal::out(&format!(
         "records   {} read: {} kept, {} removed, {} rejected\n",
@@ -123,14 +123,20 @@ fn print(check: &ResultCheck) -> anyhow::Result<()> {
         "groups    {} kept and {} removed{known}\n",
         groups.kept, groups.removed
     ))?;
-    terminal::out(&format!(
-        "leaders   {} removed documents compared with their leaders\n",
-        check.compared
-    ))?;
-    terminal::out(&format!(
-        "kept      {} of {} sampled documents have a duplicate among the kept ones\n",
-        check.missed, check.searched
-    ))?;
+    if compares_texts {
+        terminal::out(&format!(
+            "leaders   {} removed documents compared with their leaders\n",
+            check.compared
+        ))?;
+        terminal::out(&format!(
+            "kept      {} of {} sampled documents have a duplicate among the kept ones\n",
+            check.missed, check.searched
+        ))?;
+    } else {
+        terminal::out(
+            "texts     not compared: the run did not verify texts, or did not write the kept ones apart\n",
+        )?;
+    }
     for pair in &check.examples {
         terminal::out(&format!(
             "          {:?} and {:?}, Jaccard {:.6}\n",

@@ -122,7 +122,7 @@ pub enum DedupError {
     },
     /// A stage of a run on disk cannot begin, because an earlier one is not whole.
     #[error(
-        "the stage \"{stage}\" is not whole: {whole} of {} tasks have ended; run the others first",
+        "the stage \"{stage}\" is not complete: {whole} of {} tasks have ended; run the others first",
         .tasks.map_or_else(|| "an unknown number of".to_owned(), |tasks| tasks.to_string())
     )]
     StageMissing {
@@ -135,8 +135,8 @@ pub enum DedupError {
     },
     /// The folder of a run on disk belongs to a run with other options or other files.
     #[error(
-        "{}: the folder has the stages of a run with other options, other files or another version; delete it, or begin \
-         anew",
+        "{}: the folder has the stages of a run with other options, other files or another version; \
+         delete it to begin anew",
         .folder.display()
     )]
     OtherRun {

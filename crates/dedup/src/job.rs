@@ -46,6 +46,20 @@ pub struct DedupJob<'j> {
     pub out: &'j Path,
 }
 
+impl DedupJob<'_> {
+    /// The folder of the stages of a run on disk: beside the output directory, or in the directory of temporary files. It stays
+    /// if the run is interrupted.
+    pub fn stage_folder(&self) -> PathBuf {
+        let name = self.out.file_name().unwrap_or_default();
+        let mut name = name.to_owned();
+        name.push(".stages");
+        match &self.options.work_dir {
+            Some(dir) => dir.join(name),
+            None => self.out.with_file_name(name),
+        }
+    }
+}
+
 /// Finds the near-duplicates among the documents of a job and writes the result to its output directory.
 ///
 /// A run that fails removes what it has written and leaves an earlier result unchanged. The files of a run that was
@@ -119,18 +133,6 @@ struct StageInput {
     sources: Sources,
     /// The place of the copies of objects, which is deleted after them.
     _work: Option<WorkDir>,
-}
-
-/// The folder of the stages of a run on disk: beside the output directory, or in the directory of temporary files. It stays
-/// if the run is interrupted.
-fn stage_folder(job: &DedupJob<'_>) -> PathBuf {
-    let name = job.out.file_name().unwrap_or_default();
-    let mut name = name.to_owned();
-    name.push(".stages");
-    match &job.options.work_dir {
-        Some(dir) => dir.join(name),
-        None => job.out.with_file_name(name),
-    }
 }
 
 /// Runs a share of the tasks of one stage of a run on disk, and returns the state of the stage.
@@ -332,7 +334,7 @@ impl<'j> Runner<'j> {
                  first stage begins",
             ));
         }
-        let folder = stage_folder(job);
+        let folder = job.stage_folder();
         let is_copied = job.inputs.iter().any(|input| is_remote(input));
         let work = is_copied.then(|| WorkDir::create(&folder)).transpose()?;
         let sources = self.discover(job.inputs, work.as_ref().map_or(&*folder, WorkDir::path))?;
@@ -363,7 +365,7 @@ impl<'j> Runner<'j> {
         if self.options.order == Order::Similar {
             write::check_order(&sources, self.progress)?;
         }
-        let folder = stage_folder(job);
+        let folder = job.stage_folder();
         let always = self.options.on_disk != OnDisk::AsNeeded;
         if always {
             check_on_disk(job)?;

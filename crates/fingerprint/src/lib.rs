@@ -37,7 +37,6 @@
     )
 )]
 
-mod block_feature;
 mod feature;
 mod hits;
 pub mod hyperplane;
@@ -52,8 +51,8 @@ pub mod rabin;
 mod short_feature;
 mod votes;
 mod width;
+mod window_feature;
 
-pub use block_feature::BlockFeature;
 pub use feature::{
     Span, hash_features, hash_features_64, hash_features_at, hash_one, hash_windows_64, hash_windows_64_at,
 };
@@ -61,6 +60,7 @@ pub use key::HashKey;
 pub use short_feature::{ShortFeature, hash_short_features, hash_short_features_at};
 pub use votes::{Votes, accumulate, simhash};
 pub use width::{ParseError, Width};
+pub use window_feature::WindowFeature;
 
 /// The example of the README, compiled as a doctest.
 #[cfg(doctest)]

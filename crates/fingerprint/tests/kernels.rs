@@ -8,7 +8,7 @@
 use proptest::prelude::*;
 use twinprint_fingerprint::kernel::{self, ByteKinds, Level, PackedRows, RangeHit, RowDistance, RowRange};
 use twinprint_fingerprint::{
-    BlockFeature, HashKey, ShortFeature, Span, Width, hash_features, hash_features_at, hash_one,
+    HashKey, ShortFeature, Span, Width, WindowFeature, hash_features, hash_features_at, hash_one,
     hash_short_features_at, hash_windows_64_at,
 };
 
@@ -150,9 +150,9 @@ proptest! {
             prop_assert_eq!(feature.is_some(), text.len() <= ShortFeature::MAX_BYTES);
             let reversed = Span { start: start + n + 1, end: start };
             prop_assert_eq!(ShortFeature::cut(&bytes, reversed), ShortFeature::new(b""));
-            let block = BlockFeature::cut(&bytes, Span { start, end: start + n }).map(ShortFeature::from);
-            prop_assert_eq!(block, feature.filter(|_| text.len() <= BlockFeature::MAX_BYTES));
-            let block = BlockFeature::cut(&bytes, reversed).map(ShortFeature::from);
+            let block = WindowFeature::cut(&bytes, Span { start, end: start + n }).map(ShortFeature::from);
+            prop_assert_eq!(block, feature.filter(|_| text.len() <= WindowFeature::MAX_BYTES));
+            let block = WindowFeature::cut(&bytes, reversed).map(ShortFeature::from);
             prop_assert_eq!(block, ShortFeature::new(b""));
             features.extend(feature);
             want.extend(feature.map(|_| hash_one(&key, text)));

@@ -1,5 +1,7 @@
 //! Errors that end a job. An unusable record does not end a job: it is rejected.
 
+use twinprint_text::IdfError;
+
 use crate::sink::SinkError;
 use crate::source::SourceError;
 use crate::threads::ThreadsError;
@@ -24,6 +26,9 @@ pub enum JobError {
     /// An option is out of its range, or conflicts with another option.
     #[error(transparent)]
     Option(#[from] OptionError),
+    /// A table of idf weights cannot be made.
+    #[error(transparent)]
+    Idf(#[from] IdfError),
     /// The caller cancelled the job.
     #[error("interrupted; the files written by this run are deleted, so the same command can be run again")]
     Cancelled,

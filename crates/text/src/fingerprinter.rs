@@ -12,7 +12,7 @@
 //! Windows of a few characters are not cut in long runs of ASCII. They are counted directly from the text, as numbers of 64
 //! bits. If each occurrence votes by itself, they are hashed directly from the text, eight or four at a time.
 
-use twinprint_fingerprint::{BlockFeature, HashKey, ShortFeature, Span, Votes, Width};
+use twinprint_fingerprint::{HashKey, ShortFeature, Span, Votes, Width, WindowFeature};
 
 use crate::analysis::{Analysis, Feature};
 use crate::feature_hash::FeatureHasher;
@@ -38,7 +38,7 @@ const WINDOWS_PER_BATCH: usize = 2048;
 const MAX_TF: usize = u16::MAX as usize;
 
 /// The maximum width of a window, in bytes, at which one block of the feature hash covers the window.
-const MAX_WINDOW: u8 = BlockFeature::MAX_BYTES as u8;
+const MAX_WINDOW: u8 = WindowFeature::MAX_BYTES as u8;
 
 /// Computes fingerprints of canonical texts under one profile and key. Reuses its buffers.
 pub(crate) struct Fingerprinter {
@@ -152,7 +152,7 @@ fn addressable(canonical: &str) -> &str {
 /// feature hashes.
 struct FeatureCounter<W> {
     /// The windows of ASCII runs. If there are any, also all other features that may equal them.
-    windows: ShortTally<BlockFeature>,
+    windows: ShortTally<WindowFeature>,
     /// The other features of at most 15 bytes.
     short: ShortTally<ShortFeature>,
     /// A buffer for the features that cannot equal a window.
@@ -197,7 +197,7 @@ impl<W: Width> FeatureCounter<W> {
             self.add(others);
         } else {
             self.add_windows(runs);
-            self.add_beside_windows(others);
+            self.add_other_features(others);
         }
         self.add_long(hasher, others.text);
     }
@@ -213,24 +213,24 @@ impl<W: Width> FeatureCounter<W> {
                 let last = near.min(first + STRIDE);
                 let eights = bytes[first..last + 7].array_windows();
                 self.windows
-                    .add(eights.filter_map(|eight| BlockFeature::first(eight, width)));
+                    .add(eights.filter_map(|eight| WindowFeature::first(eight, width)));
             }
             let rest = (near..end).filter_map(|start| {
                 let (start, end) = (start as u32, (start + width) as u32);
-                BlockFeature::cut(bytes, Span { start, end })
+                WindowFeature::cut(bytes, Span { start, end })
             });
             self.windows.add(rest);
         }
     }
 
     /// Counts features that may equal a window, and other ones.
-    fn add_beside_windows(&mut self, features: FeatureSpans<'_>) {
+    fn add_other_features(&mut self, features: FeatureSpans<'_>) {
         let mut others = std::mem::take(&mut self.others);
         others.clear();
         let bytes = features.text.as_bytes();
         for spans in features.spans.chunks(STRIDE) {
             self.windows.add(spans.iter().filter_map(|&span| {
-                let feature = BlockFeature::cut(bytes, span);
+                let feature = WindowFeature::cut(bytes, span);
                 if feature.is_none() {
                     others.push(span);
                 }

@@ -2,7 +2,7 @@
 //!
 //! The hash may change with the version, so it serves where hashes live no longer than a run.
 
-use twinprint_fingerprint::{BlockFeature, ShortFeature};
+use twinprint_fingerprint::{ShortFeature, WindowFeature};
 
 /// Multiplies to 128 bits and combines the two halves with XOR.
 #[inline(always)]
@@ -25,7 +25,7 @@ impl NumberFeature for ShortFeature {
     }
 }
 
-impl NumberFeature for BlockFeature {
+impl NumberFeature for WindowFeature {
     #[inline(always)]
     fn product_hash(self, [x, y]: [u64; 2]) -> u64 {
         fold(self.number() ^ x, y)

@@ -1,5 +1,5 @@
 //! A hash table that counts the short features of one document after another, by their bytes. Features of at most 7 bytes can
-//! be counted as [`BlockFeature`](twinprint_fingerprint::BlockFeature), whose list takes half the memory of that of
+//! be counted as [`WindowFeature`](twinprint_fingerprint::WindowFeature), whose list takes half the memory of that of
 //! [`ShortFeature`].
 //!
 //! Most features repeat, so they are counted before they are hashed: the feature hash, which must be safe under a secret
@@ -82,7 +82,9 @@ impl<F: NumberFeature> ShortTally<F> {
     /// [`STRIDE`]. Further ones are not counted. Expected linear time.
     #[inline]
     pub(crate) fn add(&mut self, features: impl Iterator<Item = F>) {
-        let most = features.size_hint().1.unwrap_or(STRIDE).min(STRIDE);
+        let most = features.size_hint().1.unwrap_or(usize::MAX);
+        debug_assert!(most <= STRIDE, "not all features would be counted");
+        let most = most.min(STRIDE);
         let room = self.distinct + most;
         if room * 2 > self.size {
             self.grow((room * 2).next_power_of_two());

@@ -148,3 +148,43 @@ fn help_and_version_need_no_input() {
     assert_eq!(bare.code, Some(2), "no command is wrong usage");
     assert!(bare.stderr.contains("Usage:"));
 }
+
+/// The options under a heading of a help text.
+fn options_under<'h>(help: &'h str, heading: &str) -> Vec<&'h str> {
+    let lines = help.lines().skip_while(|&line| line != heading).skip(1);
+    let lines = lines.take_while(|line| line.is_empty() || line.starts_with(' '));
+    let options = lines.map(str::trim_start).filter(|line| line.starts_with('-'));
+    options
+        .flat_map(|line| line.split([' ', ',']))
+        .filter(|word| word.starts_with("--"))
+        .collect()
+}
+
+#[test]
+fn no_other_option_is_listed_under_the_heading_of_shared_options() {
+    for command in [
+        "dedup",
+        "cluster",
+        "fingerprint",
+        "eval",
+        "calibrate",
+        "replay",
+        "collection add",
+        "index query",
+    ] {
+        let help = Sandbox::new().run(&format!("{command} --help")).ok().stdout;
+        let rejected = options_under(&help, "Rejected records:");
+        assert_eq!(rejected, ["--strict", "--max-rejected"], "{command}");
+        let fields = options_under(&help, "Fields:");
+        assert!(
+            fields
+                .iter()
+                .all(|option| option.ends_with("-key") || *option == "--labels"),
+            "{command}: {fields:?}"
+        );
+        let input = options_under(&help, "Input:");
+        for other in ["--output", "--quiet", "--threads", "--docs", "--profile"] {
+            assert!(!input.contains(&other), "{command}: {other}");
+        }
+    }
+}

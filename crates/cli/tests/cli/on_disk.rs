@@ -108,11 +108,45 @@ fn a_run_goes_on_with_another_memory_limit() {
 }
 
 #[test]
+fn the_status_begins_no_run() {
+    let sandbox = corpus(3, 60);
+    let status = sandbox.run("shard status in -o out").ok().stdout;
+    assert!(status.contains("no stage has begun: out.stages"), "{status}");
+    assert!(!sandbox.path("out.stages").exists());
+    sandbox.run("dedup in -o out --on-disk --quiet").ok();
+    let status = sandbox.run("shard status in -o out").ok().stdout;
+    assert!(status.contains("out has a complete result"), "{status}");
+    assert!(!sandbox.path("out.stages").exists());
+}
+
+#[test]
+fn a_stage_runs_and_has_no_estimate() {
+    let sandbox = corpus(3, 60);
+    sandbox
+        .run("shard analyse in -o out --dry-run")
+        .fails(2, &["--dry-run", "dedup --on-disk --dry-run"]);
+    assert!(!sandbox.path("out.stages").exists());
+}
+
+#[test]
+fn a_folder_of_another_run_is_refused_with_one_fix() {
+    let sandbox = corpus(3, 60);
+    sandbox.run("shard analyse in -o out --quiet").ok();
+    let refused = sandbox.run("dedup in -o out --on-disk --threshold 0.9");
+    assert!(
+        !refused.stderr.contains("the same command goes on"),
+        "{}",
+        refused.stderr
+    );
+    refused.fails(1, &["other options", "delete it", "--on-disk --fresh"]);
+}
+
+#[test]
 fn a_stage_waits_for_the_stages_before_it() {
     let sandbox = corpus(3, 60);
     sandbox.run("shard analyse in -o out --task 1/2").ok();
     let early = sandbox.run("shard join in -o out");
-    early.fails(1, &["\"analyse\" is not whole", "2 of 3 tasks"]);
+    early.fails(1, &["\"analyse\" is not complete", "2 of 3 tasks"]);
     let status = sandbox.run("shard status in -o out").ok().stdout;
     assert!(status.contains("analyse          2 of 3 tasks"), "{status}");
     assert!(status.contains("verify           0 of ? tasks"), "{status}");

@@ -20,6 +20,7 @@ fn right_results_have_no_problem() {
         "--keep shortest --columns dup-count",
         "--no-verify --hamming 3",
         "--mode report",
+        "--mode annotate",
     ] {
         let sandbox = deduplicated(options);
         let run = sandbox.run("verify out --quiet").ok();
@@ -29,10 +30,12 @@ fn right_results_have_no_problem() {
             run.stdout
         );
         assert!(!run.stdout.contains("problem"), "{options}: {}", run.stdout);
-        let compares = !options.contains("no-verify") && !options.contains("report");
+        let compares = !["no-verify", "report", "annotate"]
+            .iter()
+            .any(|word| options.contains(word));
         assert_eq!(
             compares,
-            !run.stdout.contains(" 0 of 0 sampled"),
+            !run.stdout.contains("texts     not compared"),
             "{options}: {}",
             run.stdout
         );
@@ -107,6 +110,29 @@ fn every_kind_of_damage_is_found() {
         edited("\"jaccard\":", "0.987654"),
         "of which it was removed as a duplicate at 0.987654",
     );
+}
+
+#[test]
+fn lost_records_are_found_if_no_texts_are_compared() {
+    for (options, file) in [
+        ("--mode annotate", "annotated/in.jsonl"),
+        ("--no-verify --hamming 3", "kept/in.jsonl"),
+        ("--no-verify --hamming 3", "removed/in.jsonl"),
+    ] {
+        let sandbox = deduplicated(options);
+        let name = format!("out/{file}");
+        let records = sandbox.text(&name);
+        let (_, rest) = records.split_once('\n').unwrap();
+        sandbox.put(&name, rest.to_owned());
+        let run = sandbox.run("verify out --quiet");
+        let folder = file.split('/').next().unwrap();
+        assert!(
+            run.stdout.contains(&format!("problem   records in {folder}/: ")),
+            "{options}: {}",
+            run.stdout
+        );
+        run.fails(1, &["1 problem"]);
+    }
 }
 
 #[test]

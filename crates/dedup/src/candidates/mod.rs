@@ -353,8 +353,11 @@ fn find_at<W: Width>(
     Ok(found)
 }
 
-/// The number of pairs of rows that are expanded before their edges are added to the others.
-const PAIRS_AT_A_TIME: usize = 1 << 16;
+/// The number of edges to which pairs of rows are expanded before they are added to the others.
+const EDGES_AT_A_TIME: usize = if cfg!(test) { 1 << 13 } else { 1 << 16 };
+
+/// The number of tasks into which the expansion of so many edges is divided, at least.
+const MIN_TASKS: usize = 16;
 
 /// Expands pairs of rows to edges: between the items of the two rows of each pair, and between the items of each row.
 /// Pairs with a core member are left to the set join.
@@ -365,8 +368,17 @@ fn expand<W: Width>(rows: &JoinRows<W>, pairs: Vec<RowPair>, roles: &IdVec<ItemI
             edges.push(Edge::between(a, b));
         }
     };
-    for pairs in pairs.chunks(PAIRS_AT_A_TIME) {
-        let of_tasks = pairs.par_chunks(PAIRS_PER_TASK).map(|pairs| {
+    let mut rest = pairs.as_slice();
+    while !rest.is_empty() {
+        // Rows with many items make many edges of each pair, so the edges are counted and not the pairs.
+        let sums = rest.iter().scan(0, |sum, &(a, b)| {
+            *sum += rows.items(a).len() * rows.items(b).len();
+            Some(*sum)
+        });
+        let (now, later) = rest.split_at(sums.take_while(|&sum| sum <= EDGES_AT_A_TIME).count().max(1));
+        rest = later;
+        let task_pairs = now.len().div_ceil(MIN_TASKS).min(PAIRS_PER_TASK);
+        let of_tasks = now.par_chunks(task_pairs).map(|pairs| {
             let mut edges = Vec::with_capacity(pairs.len());
             for &(a, b) in pairs {
                 for &a in rows.items(a) {
@@ -377,8 +389,8 @@ fn expand<W: Width>(rows: &JoinRows<W>, pairs: Vec<RowPair>, roles: &IdVec<ItemI
             }
             edges
         });
-        for of_task in of_tasks.collect::<Vec<_>>() {
-            edges.extend_from_slice(&of_task);
+        for mut of_task in of_tasks.collect::<Vec<_>>() {
+            edges.append(&mut of_task);
         }
     }
     drop(pairs);

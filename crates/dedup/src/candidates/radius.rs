@@ -369,7 +369,7 @@ pub(crate) fn verdict(options: &DedupOptions) -> Radius {
         bits: options.width_without_verification(),
         k,
         choice: RadiusChoice::Verdict,
-        reason: "without verification the radius is the verdict".to_owned(),
+        reason: "without verification, every pair within the radius counts as a duplicate".to_owned(),
         sample: SampleSize::default(),
         expected_candidates: None,
         typical_candidates: None,

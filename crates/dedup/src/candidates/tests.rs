@@ -84,6 +84,10 @@ fn many_pairs_are_expanded_on_all_threads() {
     // Fingerprints of two bits each: all are within four bits of one another. One of them is hot, because it has many items.
     let of_two_bits = (0..64u64).flat_map(|a| (0..a).map(move |b| 1 << a | 1 << b));
     let mut items: Vec<u64> = of_two_bits.take(300).collect();
+    // Several items have the same fingerprint.
+    items.extend_from_within(1..21);
+    items.extend_from_within(1..21);
+    let cold = items.len();
     let hot = items[0];
     items.extend([hot; HOT_ROW_MIN_CLASSES]);
     let rows = JoinRows::<u64>::new(ids(items.len()).collect(), |item: ItemId| items[item.index()]);
@@ -98,7 +102,7 @@ fn many_pairs_are_expanded_on_all_threads() {
     };
     let pairs = hot::join_rows(&rows, 4, limits, &options, &mut found).unwrap();
     assert!(pairs.len() > 4 * PAIRS_PER_TASK);
-    let expected: Vec<Edge> = ids::<ItemId>(300)
+    let expected: Vec<Edge> = ids::<ItemId>(cold)
         .flat_map(|item| ids(item.index()).map(move |earlier| Edge { item, earlier }))
         .filter(|edge| edge.earlier.index() > 0)
         .collect();

@@ -224,7 +224,7 @@ impl<'c> SetCache<'c> {
                 Ok((key, self.loaders.with(|| self.loader(), cut)?))
             })
             .collect::<Result<_, DedupError>>()?;
-        // The costs are approximate.
+        // The costs are approximate. No set takes over a buffer that is dropped here.
         self.make_room(loaded.iter().map(|(_, set)| set.bytes()).sum());
         for (key, set) in loaded {
             self.bytes += set.bytes();

@@ -41,8 +41,11 @@ impl<'j> Runner<'j> {
                 Ok(report)
             }
             Err(error) => {
-                let is_damaged = matches!(error, DedupError::DamagedStage { .. });
-                if folder.exists() && !is_damaged {
+                let is_unusable = matches!(
+                    error,
+                    DedupError::DamagedStage { .. } | DedupError::OtherRun { .. }
+                );
+                if folder.exists() && !is_unusable {
                     let kept =
                         "the stages that have ended are kept here; the same command goes on after them";
                     progress.warn(&format!("{}: {kept}", folder.display()));

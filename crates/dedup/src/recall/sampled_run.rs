@@ -19,9 +19,11 @@ const TEXTS_PER_TASK: usize = 256;
 /// The number of items among which one thread chooses, at least.
 const ITEMS_PER_CHOICE: usize = 4096;
 
-/// The largest number of chosen texts of which shingles are made at a time, and the number of bytes of text at which no more
-/// are added. The sample may not need the shingles of all chosen texts.
+/// The largest number of chosen texts of which shingles are made at a time. The sample may not need the shingles of all chosen
+/// texts.
 const TEXTS_AT_A_TIME: usize = 128;
+
+/// The number of bytes of text at which no more texts are added to those of which shingles are made at a time.
 const BYTES_AT_A_TIME: u64 = 2 << 20;
 
 /// The search whose recall is measured.

@@ -1,5 +1,5 @@
-//! For each item, the number of its later neighbours that are not decided yet. Once a decided item has none, no item is compared
-//! with it, unless it takes part in the set join. So its shingle set can be dropped.
+//! For each item, the number of its later neighbours that are not decided yet. Once a decided item has none, no further item
+//! is compared with it, unless the decided item takes part in the set join. So its shingle set can be dropped.
 
 use crate::candidates::Edge;
 use crate::ids::{IdVec, ItemId};

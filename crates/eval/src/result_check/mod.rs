@@ -1,6 +1,6 @@
 //! Checks the result of `dedup` without the engine that made it: counts, leaders, and the texts of a sample.
 //!
-//! * The counts of the report add up, and they are those of the files.
+//! * The counts of the report add up, and they are those of the files, in every mode.
 //! * Every removed document has a leader that is kept. A sample of removed documents is compared with their leaders: the exact
 //!   Jaccard of the texts must be the one that was written, and at least the threshold.
 //! * A sample of kept texts is joined exactly with all kept texts, by an inverted index of the sample's shingles. A kept text
@@ -43,6 +43,13 @@ pub struct CheckJob<'j> {
     pub options: &'j DedupOptions,
     /// The number of removed documents that are compared with their leaders, and of kept ones that are searched for duplicates.
     pub sample: usize,
+}
+
+impl CheckJob<'_> {
+    /// True if texts are compared: the run verified them, and wrote the kept and the removed records to folders of their own.
+    pub fn compares_texts(&self) -> bool {
+        self.options.mode == Mode::Remove && self.options.verify
+    }
 }
 
 /// The counts of records of a report.
@@ -166,13 +173,13 @@ pub fn check_result(
         examples: Vec::new(),
         problems: Vec::new(),
     };
-    if job.options.mode == Mode::Remove && job.options.verify {
-        let reading = Reading {
-            source: job.source,
-            profile: &job.options.profile,
-            progress,
-            cancel,
-        };
+    let reading = Reading {
+        source: job.source,
+        profile: &job.options.profile,
+        progress,
+        cancel,
+    };
+    if job.compares_texts() {
         let wanted = groups.wanted_texts();
         let mut kept = TextSample::new(job.sample, job.options.seed, wanted);
         let found = reading.each(&job.out.join("kept"), |record| kept.take(record))?;
@@ -185,6 +192,19 @@ pub fn check_result(
         search.read(&reading, &job.out.join("kept"), job.options.threshold)?;
         check.searched = search.len();
         (check.missed, check.examples) = search.finish();
+    } else {
+        let written = records.kept + records.removed;
+        let folders: &[_] = match job.options.mode {
+            Mode::Report => &[],
+            Mode::Annotate => &[("annotated", "records in annotated/", written)],
+            Mode::Remove => &[
+                ("kept", "records in kept/", records.kept),
+                ("removed", "records in removed/", records.removed),
+            ],
+        };
+        for &(folder, place, expected) in folders {
+            expect(place, reading.each(&job.out.join(folder), drop)?, expected);
+        }
     }
     check.problems = problems;
     Ok(check)

@@ -45,7 +45,7 @@ pub use byte_kinds::{ByteKinds, byte_kinds, byte_kinds_at, code_points, code_poi
 pub use canonical::{Canonicalised, CharacterEffect, SimpleCharacters, canonicalise, canonicalise_at};
 pub use differing::{differ_in_at_most, differ_in_at_most_at};
 pub use packed::{PackedRows, RowRange};
-pub use planes::MAX_TABLE_ROWS;
+pub use planes::MAX_PLANE_ROWS;
 pub use prefetch::prefetch_read;
 pub(crate) use siphash::{
     BATCH, Batch, GROUP, MAX_BLOCKS, last_block, siphash_one, siphash_short, siphash_windows,
@@ -77,8 +77,8 @@ pub fn hamming_one_to_many_at<W: Width>(
 ///
 /// The order of hits is the same at every level. Rows of `a` are taken in groups of four (0–3, 4–7, …), one group after
 /// the other; within a group hits are ordered by j, and for each j by i. Rows from number 2³² − 1 on are ignored. O(a ·
-/// b). `b` should be the set that fits the cache. If `b` has at most [`MAX_TABLE_ROWS`] rows, many rows are compared by tables, which is
-/// faster.
+/// b). `b` should be the set that fits the cache. If it has at most [`MAX_PLANE_ROWS`] rows, tables of bit planes
+/// may be used, which are faster.
 ///
 /// ```
 /// use twinprint_fingerprint::kernel;
@@ -98,7 +98,8 @@ pub fn hamming_many_to_many_at<W: Width>(level: Level, a: &[W], b: &[W], k: u32,
 }
 
 /// Calls `hit(i, j, distance)` for every pair of rows i < j within Hamming distance `k` of each other, in the order of
-/// [`hamming_many_to_many`]. O(rows²). If there are at most [`MAX_TABLE_ROWS`] rows, they are compared by tables as there.
+/// [`hamming_many_to_many`]. O(rows²). Tables of bit planes may be used for at most
+/// [`MAX_PLANE_ROWS`] rows.
 ///
 /// ```
 /// use twinprint_fingerprint::kernel;

@@ -24,10 +24,10 @@ const MIN_ROWS_OF_A: usize = 64;
 /// The smallest number of rows of `b`: those of a vector of AVX2.
 const MIN_ROWS_OF_B: usize = 256;
 /// The largest number of rows of `b` in [`hamming_many_to_many`](super::hamming_many_to_many), and of all rows in
-/// [`hamming_within`](super::hamming_within), that are compared by tables. Tables are faster than comparing row by row. They take at most
+/// [`hamming_within`](super::hamming_within), that are compared by tables of bit planes. Tables are faster than comparing row by row. They take at most
 /// 320 KiB for that many rows, which fits the second-level cache of most CPUs. They also need at least 64 rows of `a` and 256
 /// of `b`, fingerprints of 64 or 128 bits, and a radius of at most 20 or 32.
-pub const MAX_TABLE_ROWS: usize = 4096;
+pub const MAX_PLANE_ROWS: usize = 4096;
 /// The number of rows of `a` that are compared with one table after the other.
 const CHUNK_ROWS: usize = 64;
 /// The number of digits that are counted at a time.
@@ -95,7 +95,7 @@ impl PlaneRow for u32 {
 /// false, and does nothing, where tables do not pay: for fingerprints of 32 bits, few rows, too many rows of `b`, or a wide radius.
 pub(super) fn compare<R: PlaneRow>(level: Level, rows: Comparison<'_, R>, hit: &mut PairHit) -> bool {
     rows.a.len() >= MIN_ROWS_OF_A
-        && (MIN_ROWS_OF_B..=MAX_TABLE_ROWS).contains(&rows.b.len())
+        && (MIN_ROWS_OF_B..=MAX_PLANE_ROWS).contains(&rows.b.len())
         && R::by_planes(level, rows, hit)
 }
 

@@ -277,7 +277,7 @@ impl<W: Width> ChunkJoin<W> {
 }
 
 /// The number of rows of a chunk that one thread joins at a time. The kernel compares that many by tables.
-const TILE: usize = kernel::MAX_TABLE_ROWS;
+const TILE: usize = kernel::MAX_PLANE_ROWS;
 
 /// Estimates the nanoseconds that one core takes to join a chunk with tables over `rows` rows.
 pub(crate) fn cost<W: Width>(rows: usize, chunk: usize, k: u32) -> f64 {

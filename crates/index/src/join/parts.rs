@@ -27,7 +27,7 @@ const COPY_ROWS: usize = 8;
 const LARGE_BUCKET_ROWS: usize = 128;
 /// The number of rows of a large bucket that are compared at a time, so that they stay in the cache for all rows of the
 /// run. The kernel compares that many by tables.
-const STRETCH_ROWS: usize = kernel::MAX_TABLE_ROWS;
+const STRETCH_ROWS: usize = kernel::MAX_PLANE_ROWS;
 
 pub(super) fn join<W: Width>(
     rows: &[W],

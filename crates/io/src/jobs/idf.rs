@@ -7,11 +7,11 @@ use rayon::prelude::*;
 use twinprint_fingerprint::HashKey;
 use twinprint_text::{Analyzer, Feature, IdfBuilder, IdfTable, Profile};
 
+use crate::JobError;
 use crate::object_pool::ObjectPool;
 use crate::progress::{Progress, Unit};
 use crate::source::{Chunk, Intake, RecordKind, SourceOptions, Sources};
 use crate::work::WorkDir;
-use crate::{JobError, OptionError};
 
 /// The name and the largest size of an idf table.
 #[derive(Clone, Copy, Debug)]
@@ -53,9 +53,7 @@ pub fn build_idf(
         progress.advance(batch.input_bytes());
     }
     let intake = sources.intake()?;
-    let table = builder
-        .finish(size.name, size.max_words)
-        .map_err(|error| JobError::Option(OptionError::new("idf", error.to_string())))?;
+    let table = builder.finish(size.name, size.max_words)?;
     Ok((table, intake))
 }
 

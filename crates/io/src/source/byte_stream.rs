@@ -4,8 +4,8 @@ use std::io::{self, Read};
 
 /// A stream whose bytes are appended to a vector.
 ///
-/// An uncompressed file writes to the vector's spare memory. Any other stream gets a slice, which the standard library must
-/// fill with zeros first, so the default method takes longer.
+/// An uncompressed file writes to the vector's spare memory. A stream that only implements `Read::read` gets a slice, which the
+/// standard library must fill with zeros first, so the default method takes longer.
 pub trait ByteStream: Read + Send {
     /// Appends `most` bytes to `bytes`, or fewer if the stream ends. Returns their number.
     ///

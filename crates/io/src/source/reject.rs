@@ -265,7 +265,10 @@ pub enum RejectReason {
         codec: &'static str,
     },
     /// A compressed stream is damaged.
-    #[error("the {codec} stream is damaged ({message}); nothing from here on can be decompressed")]
+    #[error(
+        "the {codec} stream is damaged ({message}); nothing from here on can be decompressed, and earlier records \
+         of the file may be wrong"
+    )]
     Corrupt {
         /// The codec.
         codec: &'static str,

@@ -16,4 +16,5 @@ mod source_faults;
 mod source_formats;
 mod source_records;
 mod source_streams;
+#[cfg(feature = "html")]
 mod warc_archives;

@@ -165,13 +165,15 @@ fn long_ascii_texts_are_the_vote_of_their_explained_features() {
         .collect();
     let many = numbers.join(" ");
     let mixed = format!("中文 {few} é {many} 中");
-    let profile = Profile::new(Features::CharShingles(4), Weight::Tf, 64).unwrap();
-    let mut analyzer = Analyzer::new(&profile, HashKey::PUBLIC);
-    for text in [few, many, mixed] {
-        let features = analyzer.explain(&text);
-        let analysis = analyzer.analyze(&text);
-        assert_eq!(analysis.features as usize, features.len());
-        assert_eq!(analysis.fingerprint, by_definition(&features, 64));
+    for (weight, bits) in [(Weight::Tf, 64), (Weight::LogTf, 128)] {
+        let profile = Profile::new(Features::CharShingles(4), weight, bits).unwrap();
+        let mut analyzer = Analyzer::new(&profile, HashKey::PUBLIC);
+        for text in [&few, &many, &mixed] {
+            let features = analyzer.explain(text);
+            let analysis = analyzer.analyze(text);
+            assert_eq!(analysis.features as usize, features.len());
+            assert_eq!(analysis.fingerprint, by_definition(&features, bits));
+        }
     }
 }
 

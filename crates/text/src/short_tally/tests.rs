@@ -3,7 +3,7 @@ use std::fmt::Debug;
 use std::hash::Hash;
 
 use proptest::prelude::*;
-use twinprint_fingerprint::{BlockFeature, Span};
+use twinprint_fingerprint::{Span, WindowFeature};
 
 use super::*;
 
@@ -83,10 +83,10 @@ proptest! {
     #[test]
     fn windows_equal_a_map(text in "[ab ]{0,700}", width in 1u32..=7, announced in 0usize..100) {
         let starts = 0..(text.len() as u32 + 1).saturating_sub(width);
-        let features = starts.filter_map(|start| BlockFeature::cut(text.as_bytes(), Span { start, end: start + width }));
-        let features: Vec<BlockFeature> = features.collect();
+        let features = starts.filter_map(|start| WindowFeature::cut(text.as_bytes(), Span { start, end: start + width }));
+        let features: Vec<WindowFeature> = features.collect();
         let mut tally = ShortTally::new();
-        let skipped = BlockFeature::first(b"skipped ", 7).unwrap();
+        let skipped = WindowFeature::first(b"skipped ", 7).unwrap();
         check(&mut tally, &features, announced, skipped);
         check(&mut tally, &features, announced, skipped);
     }

@@ -6,7 +6,7 @@
 //! candidates of a typical document are those of the median row, so a crowd of a minority has no influence on them.
 
 use rayon::prelude::*;
-use twinprint_fingerprint::kernel::{MAX_TABLE_ROWS, RowDistance, hamming_many_to_many, hamming_one_to_many};
+use twinprint_fingerprint::kernel::{MAX_PLANE_ROWS, RowDistance, hamming_many_to_many, hamming_one_to_many};
 
 use super::CANDIDATE_BUDGET;
 use crate::candidates::HOT_ROW_MIN_NEIGHBORS;
@@ -356,8 +356,8 @@ impl<'b> Block<'b> {
         let none = || vec![0u64; sampled.len() * distances];
         let wide: Vec<u128> = sampled.iter().map(|row| row.fingerprint).collect();
         let narrow: Vec<u64> = wide.iter().map(|&query| query as u64).collect();
-        let positions = (self.first..).step_by(MAX_TABLE_ROWS);
-        let tiles: Vec<(usize, &[u128])> = positions.zip(self.wide.chunks(MAX_TABLE_ROWS)).collect();
+        let positions = (self.first..).step_by(MAX_PLANE_ROWS);
+        let tiles: Vec<(usize, &[u128])> = positions.zip(self.wide.chunks(MAX_PLANE_ROWS)).collect();
         let count_tile = |mut counts: Vec<u64>, &(first, tile): &(usize, &[u128])| {
             let mut count = |query: u32, row: u32, distance: u8| {
                 let query = query as usize;

@@ -10,17 +10,17 @@ use crate::short_feature::ShortFeature;
 /// Different features are different numbers.
 ///
 /// ```
-/// use twinprint_fingerprint::{BlockFeature, ShortFeature, Span};
+/// use twinprint_fingerprint::{WindowFeature, ShortFeature, Span};
 ///
-/// let feature = BlockFeature::cut(b"the cat sat", Span { start: 4, end: 7 });
+/// let feature = WindowFeature::cut(b"the cat sat", Span { start: 4, end: 7 });
 /// assert_eq!(feature.map(ShortFeature::from), ShortFeature::new(b"cat"));
-/// assert_eq!(BlockFeature::cut(b"elephant", Span { start: 0, end: 8 }), None);
+/// assert_eq!(WindowFeature::cut(b"elephant", Span { start: 0, end: 8 }), None);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[repr(transparent)]
-pub struct BlockFeature(u64);
+pub struct WindowFeature(u64);
 
-impl BlockFeature {
+impl WindowFeature {
     /// The maximum length of a block feature, in bytes.
     pub const MAX_BYTES: usize = 7;
 
@@ -56,9 +56,9 @@ impl BlockFeature {
     }
 }
 
-impl From<BlockFeature> for ShortFeature {
+impl From<WindowFeature> for ShortFeature {
     #[inline]
-    fn from(feature: BlockFeature) -> Self {
+    fn from(feature: WindowFeature) -> Self {
         let length = feature.0 >> 56;
         Self::from_number(u128::from(feature.0 << 8 >> 8) | u128::from(length) << 120)
     }
